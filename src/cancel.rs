@@ -1,0 +1,122 @@
+//! Floor 1: the token that stops a turn from another thread, at once.
+//!
+//! Blocking code cannot be dropped like a future, so it is broken from outside: whoever blocks
+//! registers a breaker (shut the socket down, kill the child) and looks at the flag afterwards.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+type Breaker = Box<dyn Fn() + Send>;
+
+#[derive(Default)]
+struct Shared {
+    cancelled: AtomicBool,
+    next_id: AtomicU64,
+    breakers: Mutex<Vec<(u64, Breaker)>>,
+    woken: Condvar,
+}
+
+/// A flag that can only be raised, with the means to wake whoever is blocked. Clones share it.
+#[derive(Clone, Default)]
+pub struct Cancel(Arc<Shared>);
+
+impl Cancel {
+    /// A token that is not raised.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Raises the flag and breaks every blocked call that registered. Raising twice does nothing more.
+    pub fn cancel(&self) {
+        let breakers = self.lock();
+        if !self.0.cancelled.swap(true, Ordering::SeqCst) {
+            for (_, breaker) in breakers.iter() {
+                breaker();
+            }
+        }
+        self.0.woken.notify_all();
+    }
+
+    /// Whether the flag is raised.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.cancelled.load(Ordering::SeqCst)
+    }
+
+    /// Runs `breaker` when the flag is raised (at once if it is already) until the guard is dropped.
+    /// The breaker must be quick and must not call back into this token.
+    #[must_use = "the breaker is forgotten when the guard is dropped"]
+    pub fn on_cancel(&self, breaker: impl Fn() + Send + 'static) -> Guard {
+        let id = self.0.next_id.fetch_add(1, Ordering::Relaxed);
+        let mut breakers = self.lock();
+        if self.is_cancelled() {
+            breaker();
+        } else {
+            breakers.push((id, Box::new(breaker)));
+        }
+        Guard {
+            cancel: self.clone(),
+            id,
+        }
+    }
+
+    /// Waits for the time to pass; true when the flag was raised before that.
+    pub fn wait(&self, time: Duration) -> bool {
+        let guard = self.lock();
+        let waited = self
+            .0
+            .woken
+            .wait_timeout_while(guard, time, |_| !self.is_cancelled());
+        drop(waited);
+        self.is_cancelled()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<(u64, Breaker)>> {
+        self.0
+            .breakers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Keeps a breaker registered while it lives.
+pub struct Guard {
+    cancel: Cancel,
+    id: u64,
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.cancel.lock().retain(|(id, _)| *id != self.id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    #[test]
+    fn breakers_run_once_and_late_ones_at_once() {
+        let cancel = Cancel::new();
+        let (sender, receiver) = mpsc::channel();
+        let early = sender.clone();
+        let _early = cancel.on_cancel(move || early.send("early").unwrap());
+        let dropped = sender.clone();
+        drop(cancel.on_cancel(move || dropped.send("dropped").unwrap()));
+        cancel.cancel();
+        cancel.cancel();
+        let _late = cancel.on_cancel(move || sender.send("late").unwrap());
+        assert_eq!(receiver.try_iter().collect::<Vec<_>>(), ["early", "late"]);
+    }
+
+    #[test]
+    fn a_wait_ends_with_the_time_or_with_the_flag() {
+        let cancel = Cancel::new();
+        assert!(!cancel.wait(Duration::from_millis(1)));
+        let other = cancel.clone();
+        let waiter = std::thread::spawn(move || other.wait(Duration::from_secs(600)));
+        cancel.cancel();
+        assert!(waiter.join().unwrap());
+    }
+}

@@ -1,0 +1,279 @@
+//! Floor 2: the words between us and the model, in no provider's dialect.
+//!
+//! Providers translate them to and from the wire, tools answer them, sessions keep them.
+
+use std::time::Duration;
+
+use chrono::{DateTime, FixedOffset};
+use serde::{Deserialize, Serialize};
+
+/// Who speaks in an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// The person, or the runtime facts that go with their words.
+    User,
+    /// The model.
+    Assistant,
+    /// A tool's result.
+    Tool,
+}
+
+/// An image for a model that sees.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// Such as `image/png`.
+    pub media_type: String,
+    /// The file's bytes, in base64 with padding.
+    pub base64: String,
+    /// The path as the model knows it; it stands for the image in the saved history.
+    pub path: String,
+}
+
+/// What the model thought before it spoke. It goes back where the API wants it within the same
+/// turn, and never to the person or into the saved history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reasoning {
+    /// Plain reasoning text (`reasoning_content`, `reasoning`, `<think>`).
+    Text(String),
+    /// An Anthropic thinking block with the signature that proves it unchanged.
+    Signed {
+        /// The block's text.
+        text: String,
+        /// The block's signature, as received.
+        signature: String,
+    },
+    /// An Anthropic block whose text is encrypted; it goes back as it came.
+    Redacted(String),
+}
+
+/// One entry of a conversation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Who speaks.
+    pub role: Role,
+    /// What is said; for a tool, its result.
+    pub content: String,
+    /// Images that belong to the content. Never saved.
+    pub images: Vec<Image>,
+    /// The calls that the assistant makes.
+    pub tool_calls: Vec<ToolCall>,
+    /// For a tool's entry: which call it answers.
+    pub tool_call_id: Option<String>,
+    /// For a tool's entry: the tool.
+    pub name: Option<String>,
+    /// The assistant's reasoning. Never saved.
+    pub reasoning: Vec<Reasoning>,
+    /// When it was said, where that is known.
+    pub timestamp: Option<DateTime<FixedOffset>>,
+}
+
+impl Entry {
+    /// An entry that only says something.
+    pub fn new(role: Role, content: impl Into<String>) -> Self {
+        Self {
+            role,
+            content: content.into(),
+            images: Vec::new(),
+            tool_calls: Vec::new(),
+            tool_call_id: None,
+            name: None,
+            reasoning: Vec::new(),
+            timestamp: None,
+        }
+    }
+
+    /// The entry of a reply: its text, its calls, and the reasoning that goes back with them.
+    pub fn of_reply(reply: &Reply) -> Self {
+        Self {
+            tool_calls: reply.tool_calls.clone(),
+            reasoning: reply.reasoning.clone(),
+            ..Self::new(Role::Assistant, reply.text.clone())
+        }
+    }
+
+    /// The entry that answers a call.
+    pub fn of_result(call: &ToolCall, result: &ToolResult) -> Self {
+        Self {
+            images: result.images.clone(),
+            tool_call_id: Some(call.id.clone()),
+            name: Some(call.name.clone()),
+            ..Self::new(Role::Tool, result.text.clone())
+        }
+    }
+}
+
+/// A call that the model makes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolCall {
+    /// The provider's id, which the result names. Never empty: decoders make one up where an API
+    /// gives none.
+    pub id: String,
+    /// The tool's name.
+    pub name: String,
+    /// The arguments as the model wrote them: JSON, or nearly (see `tools::arguments`).
+    pub arguments: String,
+    /// An opaque signature that has to go back with the call (Gemini's thought signature).
+    /// Never saved.
+    pub signature: Option<String>,
+}
+
+/// What a tool call came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToolResult {
+    /// What the model reads.
+    pub text: String,
+    /// Images for a model that sees.
+    pub images: Vec<Image>,
+    /// Whether the call failed; its text then begins with "Error".
+    pub failed: bool,
+}
+
+/// A tool as the model is told of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ToolSpec {
+    /// The name it is called by.
+    pub name: &'static str,
+    /// One to three sentences: what it does and when to use it.
+    pub description: &'static str,
+    /// A JSON schema of type object, as compact JSON text.
+    pub parameters: &'static str,
+    /// Whether it only reads, so that calls may run side by side and again after a crash.
+    pub read_only: bool,
+}
+
+/// How hard a reasoning model should think.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReasoningEffort {
+    /// Quick.
+    Low,
+    /// As the vendors recommend.
+    Medium,
+    /// Slow and thorough.
+    High,
+}
+
+impl ReasoningEffort {
+    /// The word on the wire and in the configuration.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        }
+    }
+}
+
+/// One question to a model. It does not name the model: the provider that is asked knows it.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// The system prompt.
+    pub system: &'a str,
+    /// The conversation, beginning with a person's entry. Every call has its result.
+    pub entries: &'a [Entry],
+    /// How many of the first entries will stand unchanged in the next request too, so that the
+    /// provider may cache up to there.
+    pub stable: usize,
+    /// The tools there are.
+    pub tools: &'a [ToolSpec],
+    /// Most tokens of the answer.
+    pub max_tokens: u32,
+    /// Sampling temperature, 0 to 2; none: not sent.
+    pub temperature: Option<f64>,
+    /// How hard to think; none: not sent.
+    pub reasoning_effort: Option<ReasoningEffort>,
+    /// Whether the answer should come in pieces.
+    pub stream: bool,
+}
+
+/// Why the model stopped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StopReason {
+    /// It was done, or it waits for its tools.
+    #[default]
+    Done,
+    /// It ran into `max_tokens`: the text, or the last call, is cut off.
+    Length,
+    /// The provider's content filter stopped it.
+    Filtered,
+}
+
+/// Tokens of one request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// All tokens that went in, the cached ones among them.
+    pub input: u64,
+    /// Tokens that came out, reasoning among them.
+    pub output: u64,
+    /// Of the input, those that came from the provider's cache.
+    pub cached: u64,
+}
+
+impl Usage {
+    /// Adds another request's tokens.
+    pub fn add(&mut self, other: Usage) {
+        self.input = self.input.saturating_add(other.input);
+        self.output = self.output.saturating_add(other.output);
+        self.cached = self.cached.saturating_add(other.cached);
+    }
+}
+
+/// The model's answer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reply {
+    /// What it says to the person; may be empty when it calls tools.
+    pub text: String,
+    /// The calls it makes, in order.
+    pub tool_calls: Vec<ToolCall>,
+    /// What it thought.
+    pub reasoning: Vec<Reasoning>,
+    /// What it cost.
+    pub usage: Usage,
+    /// Why it stopped.
+    pub stop: StopReason,
+}
+
+/// What went wrong with a model, told apart by what can be done about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The key is missing, wrong or lacks the right (401, 403).
+    Key,
+    /// The account has no money or quota left; waiting seconds does not help.
+    Quota,
+    /// Too many requests for the moment (429).
+    Rate,
+    /// The service is overloaded or broken (408, 409, 5xx, 529).
+    Busy,
+    /// No such model, or no such path (404).
+    Unknown,
+    /// The request was not understood (other 4xx).
+    Request,
+    /// The content filter refused.
+    Filter,
+    /// The conversation is longer than the model's window.
+    Overflow,
+    /// The connection could not be made, or broke.
+    Network,
+    /// Nothing came for too long.
+    Timeout,
+    /// The stream ended before the answer did.
+    Cut,
+    /// What came is not what the API says (HTML of a proxy, broken JSON).
+    Garbage,
+}
+
+/// A model's failure, in words for the person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelError {
+    /// What kind.
+    pub fault: Fault,
+    /// The provider's name.
+    pub provider: String,
+    /// The model's name, as it was sent.
+    pub model: String,
+    /// What the other side said, or what happened, without secrets.
+    pub said: String,
+    /// How long the other side asks us to wait.
+    pub retry_after: Option<Duration>,
+}

@@ -1,0 +1,97 @@
+//! What lies where: the one place that joins names to the home folder.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// The home folder, mode 0700, and the places in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Home(PathBuf);
+
+impl Home {
+    /// Finds the home folder: `--home`, else `PEACRAB_HOME`, else systemd's `STATE_DIRECTORY`, else
+    /// `~/.peacrab`. `variable` looks a name up in the environment. Nothing is created.
+    pub fn find(option: Option<&Path>, variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
+        let set = |name: &str| variable(name).filter(|value| !value.is_empty());
+        let path = match option {
+            Some(path) => path.to_owned(),
+            None => match set("PEACRAB_HOME").or_else(|| set("STATE_DIRECTORY")) {
+                Some(path) => PathBuf::from(path),
+                None => Path::new(&set("HOME").ok_or_else(no_home)?).join(".peacrab"),
+            },
+        };
+        let path = std::path::absolute(&path).map_err(Error::io("find", &path))?;
+        Ok(Self(path))
+    }
+
+    /// The folder itself.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// `config.json`
+    pub fn config_file(&self) -> PathBuf {
+        self.0.join("config.json")
+    }
+
+    /// `sessions/`, one journal a conversation.
+    pub fn sessions(&self) -> PathBuf {
+        self.0.join("sessions")
+    }
+
+    /// `state/`, small facts, each an atomic file.
+    pub fn state(&self) -> PathBuf {
+        self.0.join("state")
+    }
+
+    /// The workspace, where the configuration names none.
+    pub fn default_workspace(&self) -> PathBuf {
+        self.0.join("workspace")
+    }
+}
+
+fn no_home() -> Error {
+    Error::Config(
+        "there is no home folder: set HOME or PEACRAB_HOME, or pass --home DIR".to_owned(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_that_is_set_wins() {
+        let environment = |names: &'static [(&'static str, &'static str)]| {
+            move |name: &str| {
+                names
+                    .iter()
+                    .find(|(key, _)| *key == name)
+                    .map(|(_, value)| (*value).to_owned())
+            }
+        };
+        let find =
+            |option: Option<&str>, names| Home::find(option.map(Path::new), environment(names));
+        assert_eq!(
+            find(None, &[("HOME", "/h")]).unwrap().config_file(),
+            Path::new("/h/.peacrab/config.json")
+        );
+        assert_eq!(
+            find(None, &[("HOME", "/h"), ("STATE_DIRECTORY", "/s")])
+                .unwrap()
+                .path(),
+            Path::new("/s")
+        );
+        assert_eq!(
+            find(None, &[("PEACRAB_HOME", "/p"), ("STATE_DIRECTORY", "/s")])
+                .unwrap()
+                .path(),
+            Path::new("/p")
+        );
+        assert_eq!(
+            find(Some("/o"), &[("PEACRAB_HOME", "/p")]).unwrap().path(),
+            Path::new("/o")
+        );
+        assert!(find(None, &[("HOME", "")]).is_err());
+    }
+}

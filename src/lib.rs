@@ -1,0 +1,17 @@
+//! Peacrab: a personal AI agent that lives in a single-board computer.
+//!
+//! The rooms in reading order, lowest floor first. A room imports only rooms on lower floors;
+//! `tests/floors.rs` fails on one that climbs. ARCHITECTURE.md has the map.
+
+// Floor 0: every bound of the program.
+pub mod limits;
+// Floor 1: what everything may use.
+pub mod cancel;
+pub mod clock;
+pub mod error;
+pub mod secret;
+// Floor 2: the words between people, us and the model.
+pub mod chat;
+pub mod message;
+// Floor 3: the system and the configuration.
+pub mod config;

@@ -1,0 +1,69 @@
+//! Floor 0: every bound of the program, with its unit and its reason.
+//!
+//! A number that decides something stands here and nowhere else, grouped by the room that obeys it.
+
+/// Bounds of the cancellation token.
+pub mod cancel {
+    use std::time::Duration;
+
+    /// How often a wait that cannot be woken looks at the token. Half of the 200 ms within which a
+    /// blocked call has to break.
+    pub const POLL: Duration = Duration::from_millis(100);
+}
+
+/// Bounds of the words between us and the model.
+pub mod chat {
+    /// Tool calls taken from one reply; what is beyond is answered with an error, not run.
+    pub const CALLS_PER_REPLY: usize = 32;
+    /// Bytes of one image's file. Base64 and the request double it twice, and it has to fit a board.
+    pub const IMAGE_BYTES: usize = 1_500_000;
+}
+
+/// Bounds of the configuration file.
+pub mod config {
+    /// Bytes of a configuration file; the largest honest one is a few kilobytes.
+    pub const FILE_BYTES: usize = 1024 * 1024;
+    /// Bytes of a file that holds one secret (`file:PATH`).
+    pub const SECRET_FILE_BYTES: usize = 64 * 1024;
+}
+
+/// Bounds of HTTP.
+pub mod http {
+    use std::time::Duration;
+
+    /// Time to reach a host, per request, over all its addresses, with the TLS handshake.
+    pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
+    /// Time for a name to be resolved. musl's resolver itself gives up after 10 s.
+    pub const RESOLVE_TIMEOUT: Duration = Duration::from_secs(10);
+    /// Bytes of each connection's input and output buffer. ureq's default of 128 KiB twice is the
+    /// largest single cost of a held connection on a board.
+    pub const BUFFER_BYTES: usize = 8 * 1024;
+    /// Bytes of a response that is read whole.
+    pub const BODY_BYTES: usize = 8 * 1024 * 1024;
+    /// Bytes kept of an error's body: enough for every API's JSON error and the top of a proxy's page.
+    pub const ERROR_BODY_BYTES: usize = 4 * 1024;
+    /// Connections kept open between the calls of one turn.
+    pub const IDLE_CONNECTIONS: usize = 1;
+    /// Stack of the thread that resolves a name. getaddrinfo of musl needs about 10 kB.
+    pub const RESOLVER_STACK_BYTES: usize = 128 * 1024;
+    /// TLS sessions remembered for resumption, so that the second handshake is cheap.
+    pub const TLS_SESSIONS: usize = 8;
+}
+
+/// Bounds of the workspace and the file tools' way into it.
+pub mod sandbox {}
+
+/// Bounds of the providers.
+pub mod provider {}
+
+/// Bounds of the journal.
+pub mod session {}
+
+/// Bounds of the tools.
+pub mod tools {}
+
+/// Bounds of a turn.
+pub mod agent {}
+
+/// Bounds of the terminal.
+pub mod cli {}
