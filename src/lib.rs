@@ -10,8 +10,9 @@ pub mod cancel;
 pub mod clock;
 pub mod error;
 pub mod secret;
-// Floor 2: the words between people, us and the model.
+// Floor 2: the words between people, us and the model; the system.
 pub mod chat;
 pub mod message;
-// Floor 3: the system and the configuration.
+pub mod sys;
+// Floor 3: the configuration.
 pub mod config;

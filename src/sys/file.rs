@@ -1,0 +1,186 @@
+//! Files that survive a power cut: atomic writes, locks, bounded reads.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags};
+
+use crate::error::{Error, Result};
+
+/// Writes a file so that after a crash at any instant there is the old content or the new, whole:
+/// a temporary file beside it, fsync, rename, fsync of the folder (rename(2), fsync(2)).
+///
+/// `name` is one component within `folder`. `mode` is what the file gets, whatever the umask. A full
+/// disk leaves the old file as it was and no temporary file behind.
+pub fn write_atomic_at(
+    folder: impl AsFd,
+    name: &OsStr,
+    content: &[u8],
+    mode: u32,
+) -> io::Result<()> {
+    let folder = folder.as_fd();
+    let temporary = temporary_name(name);
+    let written =
+        write_new(folder, &temporary, content, Mode::from_raw_mode(mode)).and_then(|()| {
+            rustix::fs::renameat(folder, &temporary, folder, name).map_err(io::Error::from)
+        });
+    if let Err(error) = written {
+        // The first error is the one that says what happened.
+        let _ = rustix::fs::unlinkat(folder, &temporary, AtFlags::empty());
+        return Err(error);
+    }
+    sync_folder(folder)
+}
+
+/// Writes a file atomically, by its path. See [`write_atomic_at`].
+pub fn write_atomic(path: &Path, content: &[u8], mode: u32) -> Result<()> {
+    let written = (|| {
+        let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let parent = path
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty())
+            .unwrap_or(Path::new("."));
+        let folder = rustix::fs::openat(CWD, parent, flags, Mode::empty())?;
+        write_atomic_at(&folder, name, content, mode)
+    })();
+    written.map_err(Error::io("write", path))
+}
+
+/// Makes a folder and those above it, each with mode 0700; what exists is left as it is.
+pub fn private_folder(path: &Path) -> Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    let made = std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path);
+    made.map_err(Error::io("make the folder", path))
+}
+
+/// Reads a file of at most `limit` bytes.
+pub fn read_at_most(path: &Path, limit: usize) -> Result<Vec<u8>> {
+    let file = File::open(path).map_err(Error::io("read", path))?;
+    let mut content = Vec::new();
+    file.take(limit as u64 + 1)
+        .read_to_end(&mut content)
+        .map_err(Error::io("read", path))?;
+    if content.len() > limit {
+        return Err(Error::TooLarge {
+            what: path.display().to_string(),
+            limit,
+        });
+    }
+    Ok(content)
+}
+
+/// Takes the whole file for this open description, without waiting (flock(2)); false when another
+/// one has it. The lock goes with the description, also when the process is killed.
+pub fn try_lock(file: impl AsFd) -> io::Result<bool> {
+    match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(true),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Forces a folder's entries to the disk, so that a new or renamed file is found after a power cut.
+pub fn sync_folder(folder: BorrowedFd<'_>) -> io::Result<()> {
+    match rustix::fs::fsync(folder) {
+        // Some network and FUSE file systems cannot do it for folders (fsync(2), EINVAL).
+        Ok(()) | Err(rustix::io::Errno::INVAL) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn write_new(folder: BorrowedFd<'_>, name: &OsStr, content: &[u8], mode: Mode) -> io::Result<()> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let open = || rustix::fs::openat(folder, name, flags, Mode::RUSR | Mode::WUSR);
+    let descriptor = match open() {
+        Err(rustix::io::Errno::EXIST) => {
+            // Left by a process that was killed: the number in the name was ours then.
+            rustix::fs::unlinkat(folder, name, AtFlags::empty())?;
+            open()?
+        }
+        opened => opened?,
+    };
+    let mut file = File::from(descriptor);
+    file.write_all(content)?;
+    rustix::fs::fchmod(&file, mode)?;
+    file.sync_all()
+}
+
+/// A name beside the file, of this process and thread, at most as long as a file name may be.
+fn temporary_name(name: &OsStr) -> OsString {
+    let mut temporary = OsString::from(".");
+    let thread = rustix::thread::gettid().as_raw_nonzero();
+    let suffix = format!(".{thread}.tmp");
+    // 255 bytes is NAME_MAX; a name near it keeps its beginning only.
+    let kept = name.as_encoded_bytes().len().min(254 - suffix.len());
+    temporary.push(
+        name.to_string_lossy()
+            .chars()
+            .scan(0, |length, letter| {
+                *length += letter.len_utf8();
+                (*length <= kept).then_some(letter)
+            })
+            .collect::<String>(),
+    );
+    temporary.push(suffix);
+    temporary
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn an_atomic_write_replaces_the_content_sets_the_mode_and_leaves_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x".repeat(255));
+        write_atomic(&path, b"old", 0o600).unwrap();
+        write_atomic(&path, b"new", 0o640).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"new");
+        assert_eq!(
+            std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            0o640
+        );
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_failed_atomic_write_says_which_file_and_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(folder.path().join("taken/inside")).unwrap();
+        let error = write_atomic(&folder.path().join("taken"), b"new", 0o600).unwrap_err();
+        assert!(error.to_string().starts_with("cannot write "), "{error}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_read_stops_at_its_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(&path, "12345").unwrap();
+        assert_eq!(read_at_most(&path, 5).unwrap(), b"12345");
+        assert!(matches!(
+            read_at_most(&path, 4),
+            Err(Error::TooLarge { limit: 4, .. })
+        ));
+    }
+
+    #[test]
+    fn a_lock_belongs_to_one_opening_of_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let first = File::create(&path).unwrap();
+        let second = File::open(&path).unwrap();
+        assert!(try_lock(&first).unwrap());
+        assert!(!try_lock(&second).unwrap());
+        drop(first);
+        assert!(try_lock(&second).unwrap());
+    }
+}

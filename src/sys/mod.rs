@@ -1,0 +1,4 @@
+//! Floor 2: the system under safe names. Every raw system call of the program stands here, and
+//! `unsafe` nowhere else.
+
+pub mod file;
