@@ -16,3 +16,5 @@ pub mod message;
 pub mod sys;
 // Floor 3: the configuration.
 pub mod config;
+// Floor 9: the command line.
+pub mod cli;

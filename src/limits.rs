@@ -72,8 +72,8 @@ pub mod agent {}
 
 /// Bounds of the terminal.
 pub mod cli {
-    /// Bytes of a log line; journald cuts at 48 KiB, and a line is for a person.
-    pub const LOG_LINE_BYTES: usize = 4 * 1024;
+    /// Bytes of a value in a log line; the number of values is that in the source.
+    pub const LOG_VALUE_BYTES: usize = 1024;
     /// Bytes of an answer at a prompt; keys have a few hundred.
     pub const ANSWER_BYTES: u64 = 16 * 1024;
 }

@@ -28,7 +28,7 @@ fn accepts(kind: Kind, value: &Value, open: bool) -> bool {
         value.as_str().is_some_and(right)
     };
     let each = |right: &dyn Fn(&str) -> bool| {
-        let right = |value: &Value| value.as_str().is_some_and(|text| right(text));
+        let right = |value: &Value| value.as_str().is_some_and(right);
         value
             .as_array()
             .is_some_and(|values| values.iter().all(right))

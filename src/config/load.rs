@@ -115,7 +115,7 @@ pub fn change(file: &Path, changes: &[Change<'_>]) -> Result<()> {
             _ => None,
         });
         if let Some(problem) = wrong {
-            return Err(Error::Usage(problem));
+            return Err(Error::Config(problem));
         }
     }
     let mut text = read(file)?.unwrap_or_else(|| "{}\n".to_owned());

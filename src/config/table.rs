@@ -219,8 +219,10 @@ pub fn step(section: &str, name: &str) -> Option<(Place, String)> {
 
 /// The pattern of the section that a path leads to, such as `providers.*`; `""` is the whole file.
 pub fn section(path: &str) -> Option<&'static str> {
+    if path.is_empty() {
+        return Some("");
+    }
     path.split('.')
-        .filter(|name| !name.is_empty())
         .try_fold("", |section, name| match step(section, name)?.0 {
             Place::Section(pattern) => Some(pattern),
             Place::Key(_) => None,

@@ -8,14 +8,9 @@ use crate::limits::config as limits;
 /// with a mark below the place, after `file`.
 pub fn parse(text: &str, file: &str) -> Result<Value, String> {
     serde_json::from_str(text).map_err(|error| {
-        let (line, column) = (error.line(), error.column().max(1));
-        let told = error.to_string();
-        let told = told.split(" at line ").next().unwrap_or_default();
-        let shown = excerpt(
-            text.lines().nth(line.saturating_sub(1)).unwrap_or_default(),
-            column,
-        );
-        format!("{file}:{line}:{column}: this is not JSON: {told}\n{shown}")
+        let (line, column) = (error.line().max(1), error.column().max(1));
+        let shown = excerpt(text.lines().nth(line - 1).unwrap_or_default(), column);
+        format!("{file}: this is not JSON: {error}\n{shown}")
     })
 }
 
@@ -75,7 +70,7 @@ mod tests {
         let error = parse(text, "config.json").unwrap_err();
         assert_eq!(
             error,
-            "config.json:3:3: this is not JSON: expected `,` or `}`\n  \
+            "config.json: this is not JSON: expected `,` or `}` at line 3 column 3\n  \
                \"apiKey\": \"*************\" }\n    ^"
                 .replace("\n  \"apiKey", "\n    \"apiKey")
         );

@@ -45,7 +45,9 @@ impl Scanner<'_> {
         let start = self.at;
         match self.next() {
             Some(b'{') => self.elements(b'}', |scanner| scanner.member(recorded)),
-            Some(b'[') => self.elements(b']', |scanner| drop(scanner.value(false))),
+            Some(b'[') => self.elements(b']', |scanner| {
+                scanner.value(false);
+            }),
             Some(b'"') => self.rest_of_string(),
             _ => {
                 let rest = &self.text.as_bytes()[self.at..];
