@@ -45,7 +45,7 @@ enum Action {
     Set {
         /// The key, such as agents.defaults.model
         key: String,
-        /// Its value: a plain text or JSON; null: the default
+        /// Its value: a plain text or JSON; null takes a key back to its default where it is no value
         #[arg(allow_hyphen_values = true)]
         value: String,
     },

@@ -1,6 +1,8 @@
 //! What a person most likely meant by a name that does not exist.
 
-use super::table::{KEYS, VARIABLE_JOINT, VARIABLE_PREFIX, names_within, section, upper_snake};
+use super::table::{
+    KEYS, VARIABLE_JOINT, VARIABLE_PREFIX, camel_case, names_within, section, upper_snake,
+};
 use crate::limits::config as limits;
 
 /// What to say after "there is no such key": the nearest that there is, else what is in its section.
@@ -21,14 +23,17 @@ pub fn advice(path: &str) -> String {
 /// The known key or section that a wrong path most likely means: by the whole path, or by the last
 /// name when it stands in a wrong place.
 fn nearest(path: &str) -> Option<String> {
+    let (above, last) = path.rsplit_once('.').unwrap_or(("", path));
+    let last = camel_case(last);
+    let path = format!("{above}.{last}");
+    let path = path.trim_start_matches('.');
     let own: Vec<&str> = path.split('.').collect();
-    let last = own.last()?;
     let mut best: Option<(usize, String)> = None;
     for known in KEYS.iter().flat_map(|key| with_sections(key.path)) {
         let known = filled(known, &own, str::to_owned).join(".");
         let whole = edit_distance(path, &known);
-        let name = edit_distance(last, known.rsplit('.').next()?);
-        let score = match (is_slip(whole, path), is_slip(name, last)) {
+        let name = edit_distance(&last, known.rsplit('.').next()?);
+        let score = match (is_slip(whole, path), is_slip(name, &last)) {
             (true, _) => whole,
             (false, true) => MOVED + name,
             _ => continue,
@@ -113,6 +118,7 @@ mod tests {
             ("model", "agents.defaults.model"),
             ("provider.openai.apiKey", "providers.openai.apiKey"),
             ("providers.openai.apikey", "providers.openai.apiKey"),
+            ("providers.my_host.api_typ", "providers.my_host.apiType"),
             ("agent", "agents"),
             ("log.levle", "log.level"),
         ] {

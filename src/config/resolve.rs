@@ -48,7 +48,7 @@ impl Outside<'_> {
         let mut rest = text;
         while let Some((before, name, after)) = next_reference(rest) {
             let value = (self.variable)(name).ok_or_else(|| {
-                format!("wants ${{{name}}}, but the environment has no variable {name}")
+                format!("wants ${{{name}}}, but the environment has no variable {name}: set it, or give the key another value")
             })?;
             resolved.push_str(before);
             resolved.push_str(&value);
@@ -145,7 +145,7 @@ mod tests {
         let error = resolved("agents.defaults.model", json!("x ${NONE}")).unwrap_err();
         assert_eq!(
             error,
-            "wants ${NONE}, but the environment has no variable NONE"
+            "wants ${NONE}, but the environment has no variable NONE: set it, or give the key another value"
         );
     }
 }

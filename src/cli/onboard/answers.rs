@@ -71,7 +71,8 @@ impl Answers<'_, '_> {
         };
         let names: Vec<&str> = self.found.known.iter().map(|known| known.name).collect();
         let question = format!(
-            "Which provider answers? {}, or a name of your own for any\nOpenAI-compatible server.",
+            "Known by name: {}.\nAny other name is an OpenAI-compatible server of your own.\n\
+             Which provider answers?",
             names.join(", ")
         );
         let instead = if default.is_empty() {

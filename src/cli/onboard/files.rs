@@ -35,10 +35,36 @@ const WORKSPACE: [(&str, &str); 8] = [
 /// The mode of the files: the workspace may be shared with other programs of the person.
 const FILE_MODE: u32 = 0o644;
 
+/// What was done, for the person.
+#[derive(Default)]
+pub struct Report {
+    /// A line for each file and folder that was made.
+    pub made: String,
+    /// How many were there already.
+    pub kept: usize,
+}
+
+impl Report {
+    /// Notes a file or folder.
+    pub fn note(&mut self, was_there: bool, path: &Path) {
+        match was_there {
+            true => self.kept += 1,
+            false => self.made.push_str(&format!("made    {}\n", path.display())),
+        }
+    }
+
+    fn folder(&mut self, folder: &Path) -> Result<()> {
+        let was_there = folder.is_dir();
+        file::private_folder(folder)?;
+        self.note(was_there, folder);
+        Ok(())
+    }
+}
+
 /// Makes the home folder and those in it, each for its owner only.
-pub fn make_home(home: &Home) -> Result<()> {
+pub fn make_home(home: &Home, report: &mut Report) -> Result<()> {
     for folder in [home.path(), &home.sessions(), &home.state()] {
-        make_folder(folder)?;
+        report.folder(folder)?;
     }
     let mode = std::fs::metadata(home.path()).map_or(0, |found| found.permissions().mode());
     if mode & 0o077 != 0 {
@@ -52,28 +78,21 @@ pub fn make_home(home: &Home) -> Result<()> {
 }
 
 /// Makes the workspace and writes the files that are not in it yet.
-pub fn fill_workspace(workspace: &Path) -> Result<()> {
-    make_folder(workspace)?;
+pub fn fill_workspace(workspace: &Path, report: &mut Report) -> Result<()> {
+    report.folder(workspace)?;
     for (name, content) in WORKSPACE {
         let path = workspace.join(name);
         // A link that leads nowhere is there, too.
-        if path.symlink_metadata().is_ok() {
-            print::line(&format!("kept    {}", path.display()))?;
-            continue;
+        let was_there = path.symlink_metadata().is_ok();
+        if !was_there {
+            if let Some(folder) = path.parent() {
+                file::private_folder(folder)?;
+            }
+            file::write_atomic(&path, content.as_bytes(), FILE_MODE)?;
         }
-        if let Some(folder) = path.parent() {
-            file::private_folder(folder)?;
-        }
-        file::write_atomic(&path, content.as_bytes(), FILE_MODE)?;
-        print::line(&format!("made    {}", path.display()))?;
+        report.note(was_there, &path);
     }
     Ok(())
-}
-
-fn make_folder(folder: &Path) -> Result<()> {
-    let verb = if folder.is_dir() { "kept" } else { "made" };
-    file::private_folder(folder)?;
-    print::line(&format!("{verb}    {}", folder.display()))
 }
 
 #[cfg(test)]
@@ -108,7 +127,10 @@ mod tests {
         let own = folder.path().join("SOUL.md");
         std::fs::write(&own, "mine").unwrap();
         std::os::unix::fs::symlink("nowhere", folder.path().join("USER.md")).unwrap();
-        fill_workspace(folder.path()).unwrap();
+        let mut report = Report::default();
+        fill_workspace(folder.path(), &mut report).unwrap();
+        assert_eq!(report.kept, 3, "the folder, the file, the link");
+        assert_eq!(report.made.lines().count(), WORKSPACE.len() - 2);
         assert_eq!(std::fs::read_to_string(own).unwrap(), "mine");
         assert!(folder.path().join("USER.md").is_symlink());
         assert!(folder.path().join("skills/notes/SKILL.md").is_file());

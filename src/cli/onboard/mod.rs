@@ -10,13 +10,14 @@ use serde_json::Value;
 
 use super::config::masked;
 use super::{Context, print};
+use crate::config::Loaded;
 use crate::config::load::{self, Change};
 use crate::config::settings::Source;
 use crate::config::table::{self, Key};
-use crate::config::{Home, Loaded};
 use crate::error::{Exit, Result};
 use answers::Found;
 pub use answers::Known;
+use files::Report;
 
 /// `peacrab onboard …`; every question has a flag.
 #[derive(Debug, Default, Args)]
@@ -45,7 +46,8 @@ pub struct Arguments {
 pub fn run(context: &Context, arguments: &Arguments, known: &[Known]) -> Result<Exit> {
     let home = context.home()?;
     let file = context.config_file()?;
-    let loaded = match file.exists() {
+    let has_file = file.exists();
+    let loaded = match has_file {
         true => context.start()?,
         // The file that --config names may be made here.
         false => load::load(&file, false, context.environment())?,
@@ -59,30 +61,38 @@ pub fn run(context: &Context, arguments: &Arguments, known: &[Known]) -> Result<
     };
     let wanted = answers::gather(arguments, &found, ask.then_some(&mut print::ask))?;
 
-    files::make_home(&home)?;
-    configure(&loaded, &file, &wanted)?;
+    let mut report = Report::default();
+    files::make_home(&home, &mut report)?;
+    let changes = configure(&loaded, &file, &wanted)?;
+    report.note(has_file, &file);
     let loaded = context.load()?;
-    files::fill_workspace(&home.workspace(&loaded.config.agents.defaults.workspace))?;
-    say_what_is_next(&loaded, &home)?;
+    let workspace = home.workspace(&loaded.config.agents.defaults.workspace);
+    files::fill_workspace(&workspace, &mut report)?;
+    print::out(&report.made)?;
+    if report.kept > 0 {
+        print::line(&format!(
+            "kept    {} files and folders that were there",
+            report.kept
+        ))?;
+    }
+    print::out(&changes)?;
+    say_what_is_next(&loaded)?;
     Ok(Exit::Done)
 }
 
-/// Writes what is not so already, and says each change.
-fn configure(loaded: &Loaded, file: &Path, wanted: &[(String, Value)]) -> Result<()> {
+/// Writes what is not so already; each change is a line of the answer.
+fn configure(loaded: &Loaded, file: &Path, wanted: &[(String, Value)]) -> Result<String> {
     let changes: Vec<Change<'_>> = wanted
         .iter()
         .filter_map(|(path, value)| Some((table::find(path)?, path.as_str(), value)))
         .collect();
-    let is_new = !file.exists();
-    if !changes.is_empty() || is_new {
+    if !changes.is_empty() || !file.exists() {
         load::change(file, &changes)?;
     }
-    let verb = if is_new { "made   " } else { "kept   " };
-    print::line(&format!("{verb} {}", file.display()))?;
-    for (key, path, value) in changes {
-        print::line(&said(loaded, key, path, value))?;
-    }
-    Ok(())
+    let lines = changes
+        .iter()
+        .map(|(key, path, value)| said(loaded, key, path, value));
+    Ok(lines.collect())
 }
 
 /// A change in a line: what was there before is said.
@@ -94,30 +104,24 @@ fn said(loaded: &Loaded, key: &Key, path: &str, value: &Value) -> String {
         false => masked(key, value.clone()),
     };
     match source {
-        Source::Default => format!("set     {path} = {new}"),
-        _ => format!("changed {path} from {} to {new}", masked(key, old)),
+        Source::Default => format!("set     {path} = {new}\n"),
+        _ => format!("changed {path} from {} to {new}\n", masked(key, old)),
     }
 }
 
-fn say_what_is_next(loaded: &Loaded, home: &Home) -> Result<()> {
-    let config = &loaded.config;
-    let connected = config
-        .providers
-        .values()
-        .any(|provider| !provider.api_key.is_empty() || !provider.api_base.is_empty())
-        || config.agents.defaults.provider != "auto";
+fn say_what_is_next(loaded: &Loaded) -> Result<()> {
+    let is_connected = |path: &String| path.ends_with(".apiKey") || path.ends_with(".apiBase");
     let mut text = String::from("\n");
-    if !connected {
+    if loaded.config.agents.defaults.provider == "auto" && !loaded.settings.keys().any(is_connected)
+    {
         text.push_str(
             "No model is connected yet: the offline helper answers. To connect one later:\n  \
              peacrab onboard --provider anthropic --api-key KEY\n\n",
         );
     }
-    let folder = home.path().display();
-    text.push_str(&format!(
-        "Next:\n  peacrab agent                 talk to it\n  \
-         peacrab config explain        all that can be set\n\
-         Everything lies in {folder}; remove that folder, and nothing is left.\n"
-    ));
+    text.push_str(
+        "Next:\n  peacrab agent             talk to it\n  \
+         peacrab config explain    all that can be set\n",
+    );
     print::out(&text)
 }

@@ -118,6 +118,7 @@ fn replaced(text: &str, place: Range<usize>, new: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
     use serde_json::json;
 
     fn after(text: &str, path: &str, value: Value) -> String {
@@ -175,21 +176,29 @@ mod tests {
         );
     }
 
-    #[test]
-    fn setting_every_key_in_turn_gives_a_file_that_holds_them_all() {
-        let mut text = "{}".to_owned();
-        for key in table::KEYS {
-            let path = key.path.replace('*', "a.b");
-            text = set(&text, key, &path, &key.default_value());
-        }
-        let value: Value = serde_json::from_str(&text).unwrap();
-        for key in table::KEYS {
-            let path = key.path.replace('*', "a.b");
-            let names = key.split(&path).unwrap();
-            let found = names
-                .iter()
-                .try_fold(&value, |value, name| value.get(*name));
-            assert_eq!(found, Some(&key.default_value()), "{path}");
+    proptest! {
+        #[test]
+        fn keys_set_in_any_order_in_any_layout_are_all_in_the_file(
+            order in Just((0..table::KEYS.len()).collect::<Vec<_>>()).prop_shuffle(),
+            pretty in any::<bool>(),
+        ) {
+            let mut text = "{}".to_owned();
+            let paths = || order.iter().map(|at| {
+                let key = &table::KEYS[*at];
+                (key, key.path.replace('*', "a.b"))
+            });
+            for (key, path) in paths() {
+                text = set(&text, key, &path, &key.default_value());
+                if !pretty {
+                    text.retain(|letter| letter != '\n');
+                }
+            }
+            let value: Value = serde_json::from_str(&text).unwrap();
+            for (key, path) in paths() {
+                let names = key.split(&path).unwrap();
+                let found = names.iter().try_fold(&value, |value, name| value.get(*name));
+                prop_assert_eq!(found, Some(&key.default_value()));
+            }
         }
     }
 }
