@@ -16,3 +16,5 @@ pub mod message;
 pub mod sys;
 // Floor 3: the configuration.
 pub mod config;
+// Floor 4: the ways out, each with its bounds.
+pub mod http;
