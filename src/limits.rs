@@ -55,7 +55,7 @@ pub mod http {
     pub const ERROR_BODY_BYTES: usize = 4 * 1024;
     /// Bytes read behind the part of a body that mattered, to reach its end and keep the connection.
     pub const TAIL_BYTES: usize = 4 * 1024;
-    /// Silence allowed in that tail. A new TLS connection costs about as much.
+    /// Time for that tail, and for any silence in it. A new TLS connection costs about as much.
     pub const TAIL_TIMEOUT: Duration = Duration::from_millis(200);
     /// Connections kept open between the calls of one turn.
     pub const IDLE_CONNECTIONS: usize = 1;

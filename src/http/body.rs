@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use ureq::BodyReader;
 
 use super::explain::Context;
+use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
 use crate::limits;
 
@@ -36,11 +37,12 @@ impl Body {
         let patience = &self.context.shared.patience;
         patience.set(limits::http::TAIL_TIMEOUT);
         let mut tail = [0; limits::http::TAIL_BYTES];
-        let mut read = 0;
-        while read < tail.len() {
-            match self.reader.read(&mut tail[read..]) {
+        let mut filled = 0;
+        let watch = Stopwatch::start();
+        while filled < tail.len() && watch.elapsed() < limits::http::TAIL_TIMEOUT {
+            match self.reader.read(&mut tail[filled..]) {
                 Ok(0) | Err(_) => break,
-                Ok(count) => read += count,
+                Ok(count) => filled += count,
             }
         }
         patience.set(self.context.shared.settings.idle);

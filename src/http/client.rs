@@ -2,46 +2,24 @@
 
 use std::io::Read;
 use std::sync::Arc;
-use std::time::Duration;
 
-use ureq::config::{AutoHeaderValue, Config};
-use ureq::http::header::LOCATION;
+use ureq::Agent;
+use ureq::http::header::{CONTENT_ENCODING, LOCATION};
 use ureq::http::{HeaderName, HeaderValue, Method, Request};
 use ureq::unversioned::transport::Connector;
-use ureq::{Agent, Proxy};
 
 use super::address;
 use super::body::{Body, error_of};
 use super::connect::{
     self, Lookup, Patience, ProxyConnector, Resolver, TcpConnector, Tls, TlsConnector,
 };
-use super::explain::Context;
+use super::explain::{Context, Shared};
 use super::retry_after::retry_after;
+use super::settings::Settings;
 use crate::cancel::Cancel;
-use crate::clock::{Clock, Stopwatch};
+use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
 use crate::limits;
-use crate::secret::Secret;
-
-/// How one server is called.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// An HTTP proxy's URL; none: from `ALL_PROXY`, `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`.
-    pub proxy: Option<Secret>,
-    /// Time from the end of our request until the answer's head is there.
-    pub first_byte: Duration,
-    /// Longest silence within the answer's body.
-    pub idle: Duration,
-    /// Tells whether dates can be believed.
-    pub clock: Clock,
-}
-
-/// What the calls of a client have in common.
-pub struct Shared {
-    pub settings: Settings,
-    pub cancel: Cancel,
-    pub patience: Patience,
-}
 
 /// Calls servers for one turn. It keeps a connection open between calls, which come one after the
 /// other, and dies with its token: once that is raised, every call is [`Error::Stopped`].
@@ -64,7 +42,7 @@ impl Client {
         cancel: &Cancel,
         lookup: Lookup,
     ) -> Result<Self> {
-        let config = config(&settings)?;
+        let config = settings.config()?;
         let patience = Patience::new(settings.idle);
         let connector = ProxyConnector::default()
             .chain(TcpConnector {
@@ -111,6 +89,7 @@ impl Client {
             return Err(Error::Stopped);
         }
         let uri = address::parse(url)?;
+        connect::check_proxy(self.agent.config(), &uri)?;
         let context = Context {
             host: address::name(&uri),
             shared: self.shared.clone(),
@@ -128,9 +107,7 @@ impl Client {
             None => self.agent.run(request),
         };
         let outcome = outcome.map_err(|error| context.explain(error));
-        let status = outcome
-            .as_ref()
-            .map_or(0, |answer| answer.status().as_u16());
+        let status = outcome.as_ref().ok().map(|answer| answer.status().as_u16());
         let millis = watch.elapsed().as_millis() as u64;
         tracing::debug!(%method, host = %context.host, status, millis, sent = body.map_or(0, <[u8]>::len), "http");
         Response::of(outcome?, context)
@@ -176,6 +153,13 @@ impl Response {
             context,
         };
         if head.status.is_success() {
+            // ureq takes away the one encoding that it decodes.
+            if head.headers.contains_key(CONTENT_ENCODING) {
+                return Err(Error::Network {
+                    host: response.context.host,
+                    what: "it answers in a compressed form that we did not ask for".to_owned(),
+                });
+            }
             return Ok(response);
         }
         let host = response.context.host.clone();
@@ -242,36 +226,4 @@ fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue)> {
     })?;
     value.set_sensitive(true);
     Ok((name, value))
-}
-
-fn config(settings: &Settings) -> Result<Config> {
-    let proxy = match &settings.proxy {
-        Some(url) => Some(Proxy::new(url.expose()).map_err(|_| {
-            Error::Config(
-                "the proxy cannot be understood: it has to look like http://host:port or \
-                 http://user:password@host:port"
-                    .to_owned(),
-            )
-        })?),
-        None => Proxy::try_from_env(),
-    };
-    let user_agent = concat!("peacrab/", env!("CARGO_PKG_VERSION"));
-    Ok(Config::builder()
-        .proxy(proxy)
-        .user_agent(AutoHeaderValue::from(user_agent))
-        .http_status_as_error(false)
-        .max_redirects(0)
-        .max_response_header_size(limits::http::BUFFER_BYTES)
-        .input_buffer_size(limits::http::BUFFER_BYTES)
-        .output_buffer_size(limits::http::BUFFER_BYTES)
-        .max_idle_connections(limits::http::IDLE_CONNECTIONS)
-        .max_idle_connections_per_host(limits::http::IDLE_CONNECTIONS)
-        .max_idle_age(limits::http::IDLE_AGE)
-        .timeout_resolve(Some(limits::http::RESOLVE_TIMEOUT))
-        .timeout_connect(Some(limits::http::CONNECT_TIMEOUT))
-        .timeout_per_write(Some(limits::http::WRITE_TIMEOUT))
-        .timeout_send_request(Some(limits::http::WRITE_TIMEOUT))
-        .timeout_send_body(Some(limits::http::SEND_TIMEOUT))
-        .timeout_recv_response(Some(settings.first_byte))
-        .build())
 }

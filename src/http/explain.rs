@@ -6,10 +6,18 @@ use std::sync::Arc;
 use rustls::CertificateError;
 use ureq::Timeout;
 
-use super::client::Shared;
-use super::connect::AtProxy;
+use super::connect::{AtProxy, Patience};
+use super::settings::Settings;
+use crate::cancel::Cancel;
 use crate::error::Error;
 use crate::limits;
+
+/// What the calls of a client have in common.
+pub struct Shared {
+    pub settings: Settings,
+    pub cancel: Cancel,
+    pub patience: Patience,
+}
 
 /// What an error has to know of the call that failed.
 #[derive(Clone)]

@@ -14,7 +14,12 @@ mod client;
 mod connect;
 mod explain;
 mod retry_after;
+mod settings;
 
 pub use body::{Body, error_of};
-pub use client::{Client, Response, Settings};
+pub use client::{Client, Response};
 pub use connect::Tls;
+pub use settings::Settings;
+
+#[cfg(test)]
+mod tests;

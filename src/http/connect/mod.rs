@@ -21,7 +21,7 @@ use ureq::Timeout;
 use ureq::unversioned::transport::time::Instant;
 use ureq::unversioned::transport::{ConnectionDetails, Connector, NextTimeout, Transport};
 
-pub use proxy::{AtProxy, ProxyConnector};
+pub use proxy::{AtProxy, ProxyConnector, check_proxy};
 pub use resolve::{Lookup, Resolver, system};
 pub use stream::Patience;
 pub use tls::Tls;
