@@ -46,6 +46,9 @@ pub mod http {
     /// default of 128 KiB twice is the largest single cost of a held connection on a board; nginx
     /// allows a head of 8 KiB at most by default.
     pub const BUFFER_BYTES: usize = 8 * 1024;
+    /// The same for the encrypted side of a TLS connection: rustls asks for 4 KiB at a time and
+    /// keeps a buffer of its own.
+    pub const ENCRYPTED_BUFFER_BYTES: usize = 4 * 1024;
     /// Bytes of a response that is read whole.
     pub const BODY_BYTES: usize = 8 * 1024 * 1024;
     /// Bytes of a response that is read in pieces and not kept: an event for each of 128,000

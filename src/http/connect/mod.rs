@@ -69,7 +69,12 @@ impl Connector<Box<dyn Transport>> for TcpConnector {
             &details.addrs
         };
         let stream = reach(addresses, *time_left(details).after, &self.cancel)?;
-        let stream = stream::Stream::new(stream, self.patience.clone(), &self.cancel);
+        let buffer = if details.needs_tls() {
+            limits::http::ENCRYPTED_BUFFER_BYTES
+        } else {
+            limits::http::BUFFER_BYTES
+        };
+        let stream = stream::Stream::new(stream, buffer, self.patience.clone(), &self.cancel);
         Ok(Some(Box::new(stream)))
     }
 }

@@ -14,7 +14,6 @@ use ureq::unversioned::transport::{Buffers, LazyBuffers, NextTimeout, Transport}
 
 use crate::cancel::{Cancel, Guard};
 use crate::clock::Stopwatch;
-use crate::limits;
 
 /// How long a connection may be silent within a body. Shared by a client and its connections, so
 /// that the tail of a body can be given less.
@@ -38,11 +37,6 @@ impl Patience {
     }
 }
 
-/// Buffers of our size, which are not allocated before they are used.
-pub fn buffers() -> LazyBuffers {
-    LazyBuffers::new(limits::http::BUFFER_BYTES, limits::http::BUFFER_BYTES)
-}
-
 /// Fails when a response's head fills the whole buffer. ureq would take the read of no bytes that
 /// follows for the end of the connection.
 pub fn check_room(buffers: &mut dyn Buffers) -> Result<(), ureq::Error> {
@@ -62,7 +56,8 @@ pub struct Stream {
 }
 
 impl Stream {
-    pub fn new(stream: TcpStream, patience: Patience, cancel: &Cancel) -> Self {
+    /// Takes over a connected stream; `buffer` is the size of its buffers, in bytes.
+    pub fn new(stream: TcpStream, buffer: usize, patience: Patience, cancel: &Cancel) -> Self {
         let stream = Arc::new(stream);
         let shared = stream.clone();
         let breaker = cancel.on_cancel(move || {
@@ -71,7 +66,7 @@ impl Stream {
         });
         Self {
             stream,
-            buffers: buffers(),
+            buffers: LazyBuffers::new(buffer, buffer),
             patience,
             _breaker: breaker,
         }

@@ -13,7 +13,7 @@ use ureq::unversioned::transport::{
     Buffers, ConnectionDetails, Connector, LazyBuffers, NextTimeout, Transport, TransportAdapter,
 };
 
-use super::stream::{buffers, check_room};
+use super::stream::check_room;
 use super::time_left;
 use crate::error::{Error, Result};
 use crate::http::address;
@@ -101,7 +101,7 @@ impl Connector<Box<dyn Transport>> for TlsConnector {
         sock.set_timeout(time_left(details));
         connection.complete_io(&mut sock)?;
         Ok(Some(Box::new(TlsTransport {
-            buffers: buffers(),
+            buffers: LazyBuffers::new(limits::http::BUFFER_BYTES, limits::http::BUFFER_BYTES),
             stream: StreamOwned::new(connection, sock),
         })))
     }

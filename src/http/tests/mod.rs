@@ -37,3 +37,11 @@ fn through(proxy: &str) -> Settings {
         ..settings()
     }
 }
+
+/// The authorities of a PEM text, which stands in a file no longer than needed.
+fn trusting(pem: &str) -> Tls {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("authority.pem");
+    std::fs::write(&file, pem).unwrap();
+    Tls::new(Some(&file)).unwrap()
+}

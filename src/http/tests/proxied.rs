@@ -1,9 +1,11 @@
 //! Through a proxy, and around it.
 
-use std::net::TcpListener;
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::thread;
 
-use super::server::{Server, answer, close, keep};
-use super::{client_with, settings, through};
+use super::server::{Authority, Server, answer, close, keep};
+use super::{client_with, settings, through, trusting};
 use crate::cancel::Cancel;
 use crate::error::Error;
 use crate::http::{Client, Tls};
@@ -26,6 +28,40 @@ fn a_tunnel_is_opened_with_the_proxys_password_and_the_name_is_left_to_the_proxy
         "{opening}"
     );
     assert!(!proxy.request().contains("proxy-authorization"));
+}
+
+/// Answers any CONNECT with a way to `target`.
+fn tunnel_to(target: SocketAddr) -> SocketAddr {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        let (mut near, _) = listener.accept().unwrap();
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            near.read_exact(&mut byte).unwrap();
+            head.extend(byte);
+        }
+        near.write_all(b"HTTP/1.1 200 OK\r\n\r\n").unwrap();
+        let mut far = TcpStream::connect(target).unwrap();
+        let (mut back, mut forth) = (far.try_clone().unwrap(), near.try_clone().unwrap());
+        thread::spawn(move || io::copy(&mut back, &mut forth));
+        let _ = io::copy(&mut near, &mut far);
+    });
+    address
+}
+
+#[test]
+fn tls_in_the_tunnel_is_with_the_server_and_not_with_the_proxy() {
+    let authority = Authority::new();
+    let server = Server::tls(
+        authority.issue("model.test", |_| ()),
+        [answer("200 OK", "", b"from afar")],
+    );
+    let proxy = through(&format!("http://{}", tunnel_to(server.address)));
+    let client = Client::new(&trusting(&authority.pem()), proxy, &Cancel::new()).unwrap();
+    let response = client.post("https://model.test/v1", &[], b"{}").unwrap();
+    assert_eq!(response.read_to_end(9).unwrap(), b"from afar");
 }
 
 #[test]

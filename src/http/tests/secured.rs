@@ -4,18 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::server::{Authority, Server, answer, keep};
-use super::{client, client_with, settings};
+use super::{client, settings, trusting};
 use crate::cancel::Cancel;
 use crate::clock::Clock;
 use crate::error::Error;
 use crate::http::{Client, Settings, Tls};
-
-fn trusting(pem: &str) -> Tls {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("authority.pem");
-    std::fs::write(&file, pem).unwrap();
-    Tls::new(Some(&file)).unwrap()
-}
 
 #[test]
 fn an_authority_from_the_file_is_trusted_and_its_connection_is_reused() {
@@ -124,10 +117,7 @@ fn a_server_without_tls_is_told_from_a_broken_one() {
 #[test]
 fn a_plain_call_to_a_tls_server_is_not_http() {
     let server = Server::tls(Authority::new().issue("localhost", |_| ()), [keep("")]);
-    let error = client_with(settings())
-        .get(&server.http(), &[])
-        .map(drop)
-        .unwrap_err();
+    let error = client().get(&server.http(), &[]).map(drop).unwrap_err();
     assert!(matches!(error, Error::Network { .. }), "{error}");
 }
 
