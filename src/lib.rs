@@ -16,3 +16,6 @@ pub mod message;
 pub mod sys;
 // Floor 3: the configuration.
 pub mod config;
+// Floor 5: what is kept.
+pub mod session;
+pub mod state;

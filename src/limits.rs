@@ -57,7 +57,29 @@ pub mod sandbox {}
 pub mod provider {}
 
 /// Bounds of the journal.
-pub mod session {}
+pub mod session {
+    /// Bytes read at a time when a journal is read from its end.
+    pub const BLOCK_BYTES: usize = 16 * 1024;
+    /// Bytes of journal lines that are held in memory for the history. A window of 128,000 tokens
+    /// is about as long; a board with less memory has models with smaller windows.
+    pub const HISTORY_BYTES: usize = 512 * 1024;
+    /// Bytes of one journal line. A longer one is not ours: tool results and messages are cut below it.
+    pub const LINE_BYTES: usize = 1024 * 1024;
+    /// Bytes of one entry's content; what is over is cut off with a note. JSON can make six of one.
+    pub const CONTENT_BYTES: usize = 160 * 1024;
+    /// Bytes of a journal's file name before its ending; 255 is the file systems' own limit.
+    pub const NAME_BYTES: usize = 120;
+}
+
+/// Bounds of the small facts.
+pub mod state {
+    /// Models counted apart within a day; a turn writes this file, so it stays small.
+    pub const USAGE_MODELS: usize = 6;
+    /// Days whose sums are kept: two weeks show a habit.
+    pub const USAGE_DAYS: usize = 14;
+    /// Bytes of the file of counts that are read; what we write is a tenth of it.
+    pub const USAGE_FILE_BYTES: usize = 32 * 1024;
+}
 
 /// Bounds of the tools.
 pub mod tools {}
