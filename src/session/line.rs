@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use chrono::{DateTime, FixedOffset};
 use serde::{Deserialize, Serialize};
 
-use crate::chat::{Entry, Role, ToolCall};
+use crate::chat::{Entry, Image, Role, ToolCall};
 use crate::limits::session::CONTENT_BYTES;
 
 /// How a turn ended, as a state line says it.
@@ -69,6 +69,11 @@ pub fn encode_entry(entry: &Entry) -> Vec<u8> {
         name: entry.name.as_deref(),
         timestamp: entry.timestamp.map(|time| time.to_rfc3339()),
     })
+}
+
+/// What stands for an image in the saved history.
+pub fn image_note(image: &Image) -> String {
+    format!("\n[image] {}", image.path)
 }
 
 /// Encodes a state line with its line end.
@@ -242,7 +247,7 @@ fn to_line(value: &impl Serialize) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chat::{Image, Reasoning};
+    use crate::chat::Reasoning;
     use proptest::prelude::*;
 
     fn entry_of(line: &[u8]) -> Entry {

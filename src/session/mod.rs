@@ -155,7 +155,19 @@ impl Session {
         self.write(&lines, true)?;
         last.into_iter().for_each(|entry| self.hold(entry));
         self.unfinished = false;
+        self.forget_thoughts();
         Ok(())
+    }
+
+    /// What only the running turn needs leaves the memory too, as it never was on the disk.
+    fn forget_thoughts(&mut self) {
+        for entry in &mut self.entries {
+            entry.reasoning.clear();
+            for image in std::mem::take(&mut entry.images) {
+                entry.content.push_str(&line::image_note(&image));
+            }
+            entry.tool_calls.iter_mut().for_each(|call| call.signature = None);
+        }
     }
 
     /// Journals that nothing said so far goes to the model any more. The journal keeps it.
