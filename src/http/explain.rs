@@ -94,6 +94,7 @@ impl Context {
             }
             io::ErrorKind::HostUnreachable
             | io::ErrorKind::NetworkUnreachable
+            | io::ErrorKind::AddrNotAvailable
             | io::ErrorKind::NetworkDown => "there is no way to it; is there a network?",
             io::ErrorKind::ConnectionReset
             | io::ErrorKind::ConnectionAborted

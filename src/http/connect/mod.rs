@@ -24,14 +24,13 @@ use ureq::unversioned::transport::{ConnectionDetails, Connector, NextTimeout, Tr
 pub use proxy::{AtProxy, ProxyConnector, check_proxy};
 pub use resolve::{Lookup, Resolver, system};
 pub use stream::Patience;
-pub use tls::Tls;
-pub use tls::TlsConnector;
+pub use tls::{Tls, TlsConnector};
 
 use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::limits;
 
-/// What is left of the time to connect; resolving, connecting and the handshake share it.
+/// What is left of the time to connect, which TCP and the handshakes over it share.
 pub fn time_left(details: &ConnectionDetails) -> NextTimeout {
     let spent = match ((details.current_time)(), details.now) {
         (Instant::Exact(now), Instant::Exact(start)) => now.saturating_duration_since(start),
@@ -86,24 +85,27 @@ impl fmt::Debug for TcpConnector {
 }
 
 /// Connects to the first address that answers; each gets a fair share of the time that is left.
+///
+/// The first failure is the one that is told: the system puts the likeliest address first, and what
+/// follows often fails only because the machine has no IPv6.
 fn reach(
     addresses: &[SocketAddr],
     time: Duration,
     cancel: &Cancel,
 ) -> Result<TcpStream, ureq::Error> {
     let watch = Stopwatch::start();
-    let mut failure = ureq::Error::HostNotFound;
+    let mut failure = None;
     for (address, waiting) in addresses.iter().zip((1..=addresses.len() as u32).rev()) {
         let share = time.saturating_sub(watch.elapsed()) / waiting;
         match dial(*address, share, cancel) {
             Ok(stream) => return Ok(stream),
-            Err(error) => failure = error,
+            Err(error) => drop(failure.get_or_insert(error)),
         }
         if cancel.is_cancelled() {
             break;
         }
     }
-    Err(failure)
+    Err(failure.unwrap_or(ureq::Error::HostNotFound))
 }
 
 /// Connects without blocking, so that the token can be looked at; the stream then blocks as usual.

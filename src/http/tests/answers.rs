@@ -1,7 +1,6 @@
 //! Plain answers: good ones, errors, and what is no answer at all.
 
 use std::io::Read;
-use std::net::TcpListener;
 use std::time::Duration;
 
 use super::server::{Server, answer, close, keep, silence};
@@ -306,22 +305,6 @@ fn a_header_that_would_smuggle_another_is_refused_without_showing_it() {
         assert!(!error.to_string().contains("canary"), "{error}");
     }
     assert_eq!(server.connections(), 0);
-}
-
-#[test]
-fn nobody_at_the_port_is_said_with_the_place_and_without_the_path() {
-    let address = TcpListener::bind(("127.0.0.1", 0))
-        .unwrap()
-        .local_addr()
-        .unwrap();
-    let url = format!("http://{address}/canary?key=canary");
-    let error = client().get(&url, &[]).map(drop).unwrap_err().to_string();
-    assert_eq!(
-        error,
-        format!(
-            "no connection to {address}: it refuses connections; is the server running, and is the port right?"
-        )
-    );
 }
 
 proptest::proptest! {

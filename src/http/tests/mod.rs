@@ -3,6 +3,7 @@
 mod answers;
 mod cancelled;
 mod proxied;
+mod reached;
 mod secured;
 mod server;
 

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
 use super::server::{Authority, Server, answer, close, keep};
-use super::{client_with, settings, through, trusting};
+use super::{client_with, through, trusting};
 use crate::cancel::Cancel;
 use crate::error::Error;
 use crate::http::{Client, Tls};
@@ -112,20 +112,4 @@ fn a_proxy_that_cannot_be_used_is_a_clear_error() {
         assert!(error.to_string().contains("http://host:port"), "{error}");
         assert!(!error.to_string().contains("canary"), "{error}");
     }
-}
-
-#[test]
-fn a_name_that_cannot_be_resolved_is_said() {
-    let unknown = |_: &str, _: u16| Err(std::io::ErrorKind::NotFound.into());
-    let tls = Tls::new(None).unwrap();
-    let client = Client::with_lookup(&tls, settings(), &Cancel::new(), unknown).unwrap();
-    let error = client
-        .get("https://model.test/canary", &[])
-        .map(drop)
-        .unwrap_err()
-        .to_string();
-    assert_eq!(
-        error,
-        "no connection to model.test:443: the name cannot be resolved; is it right, and is there a network?"
-    );
 }
