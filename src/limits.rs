@@ -25,6 +25,11 @@ pub mod config {
     pub const FILE_BYTES: usize = 1024 * 1024;
     /// Bytes of a file that holds one secret (`file:PATH`).
     pub const SECRET_FILE_BYTES: usize = 64 * 1024;
+    /// Problems of a file that are told at once; a screen holds no more, and mending them shows the
+    /// next.
+    pub const PROBLEMS: usize = 10;
+    /// Characters of an offending line that are shown, and of a wrong value.
+    pub const EXCERPT_CHARS: usize = 72;
 }
 
 /// Bounds of HTTP.
@@ -136,4 +141,9 @@ pub mod agent {
 }
 
 /// Bounds of the terminal.
-pub mod cli {}
+pub mod cli {
+    /// Bytes of a value in a log line; the number of values is that in the source.
+    pub const LOG_VALUE_BYTES: usize = 1024;
+    /// Bytes of an answer at a prompt; keys have a few hundred.
+    pub const ANSWER_BYTES: u64 = 16 * 1024;
+}
