@@ -3,6 +3,7 @@
 pub mod completions;
 pub mod config;
 pub mod log;
+pub mod markdown;
 pub mod onboard;
 pub mod print;
 

@@ -3,3 +3,4 @@
 
 pub mod environment;
 pub mod file;
+pub mod host;
