@@ -3,7 +3,8 @@
 use clap::{Args, CommandFactory, ValueEnum};
 use clap_complete::shells;
 
-use super::{Cli, print};
+use super::Cli;
+use super::terminal::print;
 use crate::error::{Error, Exit, Result};
 
 /// `peacrab completions SHELL`

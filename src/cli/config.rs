@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value};
 
-use super::{Context, print};
+use super::Context;
+use super::terminal::print;
 use crate::config::load::change;
 use crate::config::settings::{Source, insert};
 use crate::config::table::{self, KEYS, Key};

@@ -2,10 +2,8 @@
 
 pub mod completions;
 pub mod config;
-pub mod log;
-pub mod markdown;
 pub mod onboard;
-pub mod print;
+pub mod terminal;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -13,6 +11,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{ArgAction, Args, Parser, Subcommand};
 
+use self::terminal::{log, print};
 use crate::config::{Home, Loaded, load};
 use crate::error::{Error, Exit, Result};
 use crate::secret::Eraser;

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use crate::cli::print;
+use crate::cli::terminal::print;
 use crate::config::Home;
 use crate::error::Result;
 use crate::sys::file;

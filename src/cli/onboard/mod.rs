@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::Value;
 
+use super::Context;
 use super::config::masked;
-use super::{Context, print};
+use super::terminal::print;
 use crate::config::Loaded;
 use crate::config::load::{self, Change};
 use crate::config::settings::Source;

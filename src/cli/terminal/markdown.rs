@@ -196,7 +196,7 @@ impl Renderer {
         let can = if open {
             !space_before && (marker != '_' || !next.is_alphanumeric())
         } else {
-            !space_after && !(marker == '_' && word_before)
+            !(space_after || marker == '_' && word_before)
         };
         if can {
             match (marker, count) {
