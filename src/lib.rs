@@ -16,3 +16,5 @@ pub mod message;
 pub mod sys;
 // Floor 3: the configuration.
 pub mod config;
+// Floor 4: the network and the folders, each with one door.
+pub mod sandbox;

@@ -1,4 +1,6 @@
 //! Floor 2: the system under safe names. Every raw system call of the program stands here, and
 //! `unsafe` nowhere else.
 
+pub mod at;
+pub mod beneath;
 pub mod file;
