@@ -18,3 +18,5 @@ pub mod sys;
 pub mod config;
 // Floor 4: the network and the folders, each with one door.
 pub mod sandbox;
+// Floor 6: what the model can use.
+pub mod tools;

@@ -209,7 +209,7 @@ fn is_out_of_sight(error: &io::Error) -> bool {
 
 /// What stands at the name. What may not even be looked at cannot be reached by tools either.
 fn inode_at(folder: &OwnedFd, name: &OsStr) -> io::Result<Option<Inode>> {
-    match at::status_at(folder, name) {
+    match at::status_if_any(folder, name) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(None),
         status => Ok(status?.map(|status| status.inode)),
     }

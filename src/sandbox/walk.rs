@@ -113,7 +113,7 @@ impl Walk<'_> {
 
     fn name(&mut self, spot: &Spot, path: &mut PathBuf, depth: usize) -> bool {
         // A name that was removed meanwhile is not there.
-        let Ok(Some(status)) = at::status_at(&spot.folder, &spot.name) else {
+        let Ok(status) = at::status_at(&spot.folder, &spot.name) else {
             return true;
         };
         if self.hides(spot, &status) {

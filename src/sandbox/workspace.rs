@@ -74,7 +74,7 @@ impl Workspace {
     pub fn write(&self, path: &Path, content: &[u8]) -> Result<()> {
         self.access("write", path, |root, rest| {
             let spot = self.locate_or_make(root, rest)?;
-            let mode = match at::status_at(&spot.folder, &spot.name)? {
+            let mode = match at::status_if_any(&spot.folder, &spot.name)? {
                 Some(before) => {
                     self.vet(&before)?;
                     guard::check_thing(&self.marks(root)?, before.inode, Intent::Write)?;
@@ -91,13 +91,18 @@ impl Workspace {
     pub fn append(&self, path: &Path, content: &[u8]) -> Result<()> {
         self.access("append to", path, |root, rest| {
             let spot = self.locate_or_make(root, rest)?;
-            let is_new = at::status_at(&spot.folder, &spot.name)?.is_none();
+            let is_new = at::status_if_any(&spot.folder, &spot.name)?.is_none();
             let mut file = if is_new {
                 at::open_file(&spot.folder, &spot.name, Use::Create)?
             } else {
                 self.open_file(&spot, Use::Append, &self.marks(root)?)?
             };
-            file.write_all(content)?;
+            let before = at::status(&file)?.size;
+            if let Err(error) = file.write_all(content) {
+                // A full disk leaves the file as it was, not with half of the text.
+                let _ = file.set_len(before);
+                return Err(error.into());
+            }
             file.sync_all()?;
             if is_new {
                 at::sync_names(&spot.folder)?;
@@ -111,7 +116,7 @@ impl Workspace {
         self.access("remove", path, |root, rest| {
             self.needs_writable(root)?;
             let spot = self.locate(root, rest, Intent::Write)?;
-            let status = existing(&spot)?;
+            let status = at::status_at(&spot.folder, &spot.name)?;
             self.vet(&status)?;
             guard::check_thing(&self.marks(root)?, status.inode, Intent::Write)?;
             Ok(at::remove_file(&spot.folder, &spot.name)?)
@@ -122,7 +127,7 @@ impl Workspace {
     pub fn kind(&self, path: &Path) -> Result<Kind> {
         self.access("read", path, |root, rest| {
             let spot = self.locate(root, rest, Intent::Read)?;
-            Ok(existing(&spot)?.kind)
+            Ok(at::status_at(&spot.folder, &spot.name)?.kind)
         })
     }
 
@@ -184,7 +189,7 @@ impl Workspace {
             if at::is_kernel_view(&folder)? {
                 return Err(Rule::Outside.into());
             }
-            match at::status_at(&folder, name)? {
+            match at::status_if_any(&folder, name)? {
                 Some(status) if status.kind == Kind::Link => {
                     path = above.join(at::read_link(&folder, name)?);
                 }
@@ -237,7 +242,7 @@ impl Workspace {
         purpose: Use,
         marks: &[Mark<'_>],
     ) -> Result<File, Failure> {
-        self.vet(&existing(spot)?)?;
+        self.vet(&at::status_at(&spot.folder, &spot.name)?)?;
         let file = at::open_file(&spot.folder, &spot.name, purpose)?;
         let status = at::status(&file)?;
         self.vet(&status)?;
@@ -294,10 +299,6 @@ impl Workspace {
         };
         guard::check_place(&self.marks(root)?, &place, intent)
     }
-}
-
-fn existing(spot: &Spot) -> io::Result<Status> {
-    at::status_at(&spot.folder, &spot.name)?.ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
 /// The permissions of a file that is to be replaced. A rename would not ask whether the file may be

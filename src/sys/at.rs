@@ -89,12 +89,17 @@ pub fn status(handle: impl AsFd) -> io::Result<Status> {
     Ok(status_of(&rustix::fs::fstat(handle)?))
 }
 
+/// What a name is.
+pub fn status_at(folder: impl AsFd, name: &OsStr) -> io::Result<Status> {
+    let stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    Ok(status_of(&stat))
+}
+
 /// What a name is; none when there is no such name.
-pub fn status_at(folder: impl AsFd, name: &OsStr) -> io::Result<Option<Status>> {
-    match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(stat) => Ok(Some(status_of(&stat))),
-        Err(Errno::NOENT) => Ok(None),
-        Err(error) => Err(error.into()),
+pub fn status_if_any(folder: impl AsFd, name: &OsStr) -> io::Result<Option<Status>> {
+    match status_at(folder, name) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        status => Ok(Some(status?)),
     }
 }
 
@@ -263,11 +268,12 @@ mod tests {
         std::os::unix::fs::symlink("file", top.path().join("link")).unwrap();
         let folder = open_root(top.path()).unwrap();
         let link = OsStr::new("link");
-        assert_eq!(status_at(&folder, link).unwrap().unwrap().kind, Kind::Link);
+        assert_eq!(status_at(&folder, link).unwrap().kind, Kind::Link);
         assert_eq!(read_link(&folder, link).unwrap(), "file");
         for purpose in [Use::Read, Use::Append, Use::Create] {
             assert!(open_file(&folder, link, purpose).is_err());
         }
-        assert!(status_at(&folder, OsStr::new("none")).unwrap().is_none());
+        let none = status_if_any(&folder, OsStr::new("none"));
+        assert!(none.unwrap().is_none());
     }
 }

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use super::{Next, Places, Workspace};
 use crate::config::schema::Tools;
 use crate::error::{Error, Result};
+use crate::limits::sandbox::WALK_DEPTH;
 use crate::sys::beneath::Resolver;
 
 use scene::{CANARY, Scene};
@@ -256,6 +257,21 @@ fn a_walk_stays_inside_and_shows_nothing_hidden() {
             "links, folders, hard links, the FIFO and the socket"
         );
     }
+}
+
+#[test]
+fn a_walk_ends_at_its_depth_and_says_so() {
+    let scene = Scene::new();
+    let deep = "d/".repeat(WALK_DEPTH + 1);
+    std::fs::create_dir_all(scene.path("w/b").join(&deep)).unwrap();
+    let workspace = scene.open(Resolver::Kernel);
+    let mut seen = 0;
+    let walked = workspace.walk(Path::new("b"), &mut |_| {
+        seen += 1;
+        Next::Enter
+    });
+    assert!(walked.unwrap().cut);
+    assert_eq!(seen, WALK_DEPTH);
 }
 
 #[test]
