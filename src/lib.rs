@@ -20,12 +20,16 @@ pub mod sys;
 // Floor 3: the configuration.
 pub mod config;
 
-// Floor 4: the ways out, each with its bounds.
+// Floor 4: the network and the folders, each with one door.
 pub mod http;
+pub mod sandbox;
 
 // Floor 5: what is kept.
 pub mod session;
 pub mod state;
+
+// Floor 6: the models, and what they can use.
+pub mod tools;
 
 // Floor 7: the agent.
 pub mod agent;

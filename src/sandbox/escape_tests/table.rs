@@ -1,0 +1,155 @@
+//! The table of attempts: a path, what is tried with it, and how that has to end.
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Operation {
+    Read,
+    Write,
+    Append,
+    Edit,
+    Remove,
+    List,
+}
+
+pub(super) use Operation::{Append, Edit, List, Read as Look, Remove, Write};
+
+pub(super) const ALL: &[Operation] = &[Look, Write, Append, Edit, Remove, List];
+/// For paths that name a file, which cannot be listed whoever it belongs to.
+pub(super) const ON_FILES: &[Operation] = &[Look, Write, Append, Edit, Remove];
+pub(super) const CHANGES: &[Operation] = &[Write, Append, Edit, Remove];
+pub(super) const CREATES: &[Operation] = &[Write, Append];
+
+/// How an attempt has to end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum End {
+    /// The one text for whatever leads out.
+    Outside,
+    /// It belongs to the program.
+    Hidden,
+    /// It may only be read.
+    ReadOnly,
+    /// It is no regular file.
+    Special,
+    /// An ordinary error.
+    Plain,
+}
+
+pub(super) use End::{Hidden, Outside, Plain, ReadOnly, Special};
+
+/// `@` at the beginning of a path stands for the folder that holds the whole scene.
+pub(super) const ATTEMPTS: &[(&str, &[Operation], End)] = &[
+    // Dot-dot.
+    ("..", ALL, Outside),
+    ("../outside", ALL, Outside),
+    ("../outside/secret.txt", ALL, Outside),
+    ("../outside/new.txt", ALL, Outside),
+    ("./../outside/secret.txt", ALL, Outside),
+    ("a/../../outside/secret.txt", ALL, Outside),
+    ("a/b/../../../outside/secret.txt", ALL, Outside),
+    ("a//..//..//outside//secret.txt", ALL, Outside),
+    ("a/./.././../outside/secret.txt", ALL, Outside),
+    ("../w/file.txt", ALL, Outside),
+    ("../../../../../../../../etc/passwd", ALL, Outside),
+    ("a/b/../../..", ALL, Outside),
+    ("file.txt/../../outside/secret.txt", ALL, Plain),
+    (
+        "missing/../../outside/secret.txt",
+        &[Look, Edit, Remove, List],
+        Plain,
+    ),
+    ("missing/../../outside/new.txt", CREATES, Outside),
+    // Absolute paths.
+    ("/", ALL, Outside),
+    ("/etc/passwd", ALL, Outside),
+    ("//etc/passwd", ALL, Outside),
+    ("/etc/peacrab-escape/new.txt", ALL, Outside),
+    ("@", ALL, Outside),
+    ("@/outside/secret.txt", ALL, Outside),
+    ("@/w/../outside/secret.txt", ALL, Outside),
+    ("@/./w/./../outside/secret.txt", ALL, Outside),
+    ("@/w2/secret.txt", ALL, Outside),
+    ("@/docs/../outside/secret.txt", &[Look, List], Outside),
+    // Links: to files and folders, relative and absolute, dangling, chained, in circles.
+    ("link-file", ALL, Outside),
+    ("link-file-absolute", ALL, Outside),
+    ("link-folder", ALL, Outside),
+    ("link-folder/", ALL, Outside),
+    ("link-folder/secret.txt", ALL, Outside),
+    ("link-folder/new.txt", ALL, Outside),
+    ("link-folder/new/deep/new.txt", ALL, Outside),
+    ("link-folder/../outside/secret.txt", ALL, Outside),
+    ("link-folder-absolute/secret.txt", ALL, Outside),
+    ("link-dangling", ALL, Outside),
+    ("link-dangling-absolute", ALL, Outside),
+    ("link-inside-absolute", ALL, Outside),
+    ("link-up", ALL, Outside),
+    ("link-up/outside/secret.txt", ALL, Outside),
+    ("a/link-deep/secret.txt", ALL, Outside),
+    ("link-top/etc/passwd", ALL, Outside),
+    ("link-magic", ALL, Outside),
+    ("link-magic/etc/passwd", ALL, Outside),
+    ("chain-1", ALL, Outside),
+    ("chain-1/secret.txt", ALL, Outside),
+    ("circle-1", ALL, Outside),
+    ("circle-1/x", ALL, Outside),
+    ("circle-self", ALL, Outside),
+    ("many-0", ALL, Outside),
+    ("many-0/x", ALL, Outside),
+    // Other names of files outside.
+    ("hard", ON_FILES, Outside),
+    ("a/hard", ON_FILES, Outside),
+    ("link-hard", ON_FILES, Outside),
+    ("hard-config", ON_FILES, Outside),
+    // The kernel's views, even where a folder of theirs is allowed.
+    ("/proc/self/root/etc/passwd", ALL, Outside),
+    ("/proc/self/cwd", ALL, Outside),
+    ("/proc/self/environ", ALL, Outside),
+    ("/proc/self/fd/0", ALL, Outside),
+    ("/proc/self/exe", ALL, Outside),
+    ("/proc/version", ALL, Outside),
+    ("/proc", ALL, Outside),
+    ("/sys/kernel", ALL, Outside),
+    // What is no file.
+    ("fifo", ON_FILES, Special),
+    ("link-fifo", ON_FILES, Special),
+    ("a/../fifo", ON_FILES, Special),
+    ("socket", ON_FILES, Special),
+    ("/dev/null", ON_FILES, Special),
+    ("/dev/zero", ON_FILES, Special),
+    ("fifo", &[List], Plain),
+    ("socket/x", ALL, Plain),
+    // Names.
+    ("\0", ALL, Outside),
+    ("file.txt\0", ALL, Outside),
+    ("file.txt\0/../../outside/secret.txt", ALL, Outside),
+    ("../outside/secret.txt\0.md", ALL, Outside),
+    // The program's own.
+    (".peacrab", ALL, Hidden),
+    (".peacrab/", ALL, Hidden),
+    (".peacrab/config.json", ALL, Hidden),
+    (".peacrab/new.json", ALL, Hidden),
+    (".peacrab/new/deep/new.json", CREATES, Hidden),
+    (".peacrab/sessions", ALL, Hidden),
+    (".peacrab/sessions/a.jsonl", ALL, Hidden),
+    ("a/../.peacrab/config.json", ALL, Hidden),
+    ("@/w/.peacrab/config.json", ALL, Hidden),
+    ("link-home", ALL, Hidden),
+    ("link-home/config.json", ALL, Hidden),
+    ("link-config", ALL, Hidden),
+    ("a/link-session", ALL, Hidden),
+    // What may be read only.
+    ("@/docs/guide.txt", CHANGES, ReadOnly),
+    ("@/docs/new.txt", CHANGES, ReadOnly),
+    ("@/docs/new/deep/new.txt", CREATES, ReadOnly),
+    ("AGENTS.md", CHANGES, ReadOnly),
+    ("link-agents", CHANGES, ReadOnly),
+    ("a/../AGENTS.md", CHANGES, ReadOnly),
+    ("guarded/inner.txt", CHANGES, ReadOnly),
+    ("guarded/deep/inner.txt", CHANGES, ReadOnly),
+    ("guarded/new.txt", CREATES, ReadOnly),
+    ("guarded/new/deep/new.txt", CREATES, ReadOnly),
+    ("link-guarded/inner.txt", CHANGES, ReadOnly),
+    ("later.txt", CREATES, ReadOnly),
+    ("later/deep/new.txt", CREATES, ReadOnly),
+    ("inside-docs/guide.txt", CHANGES, ReadOnly),
+    ("a/../inside-docs/guide.txt", CHANGES, ReadOnly),
+];

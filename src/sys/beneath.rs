@@ -1,0 +1,267 @@
+//! Folders beneath an open folder: a path is resolved so that no `..`, link or race leads out.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Component, Path};
+
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+
+use crate::limits::sandbox::{LINKS, RESOLVE_HANDLES, RESOLVE_TRIES};
+
+/// Who resolves paths. Both give the same answers; [`Resolver::detect`] takes the better one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resolver {
+    /// The kernel, in one call (openat2(2), Linux 5.6 on).
+    Kernel,
+    /// We, component by component, where the kernel or an old seccomp filter does not let us.
+    Walk,
+}
+
+/// What a root makes of paths that rise above it and of absolute links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// They are refused.
+    Beneath,
+    /// The root is the system's own, so they mean what they always mean.
+    System,
+}
+
+/// Whether the error says that a path leads out of its root, or that links lead in circles.
+pub fn leads_out(error: &io::Error) -> bool {
+    [Errno::XDEV, Errno::LOOP]
+        .iter()
+        .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
+}
+
+const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+impl Resolver {
+    /// Asks the kernel whether it knows openat2. Anything but a yes (ENOSYS before 5.6, EPERM by a
+    /// seccomp filter) means the walk, which is right everywhere.
+    pub fn detect() -> Self {
+        let tried =
+            rustix::fs::openat2(CWD, "/", FOLDER, Mode::empty(), ResolveFlags::NO_MAGICLINKS);
+        if tried.is_ok() {
+            Self::Kernel
+        } else {
+            Self::Walk
+        }
+    }
+
+    /// Opens the folder at `path` beneath `root`, for use as the base of further calls only
+    /// (`O_PATH`). The empty path is the root itself. Fails with `EXDEV` or `ELOOP`, as
+    /// [`leads_out`] tells, when the path leads out of the root or through a magic link.
+    pub fn open_folder(
+        self,
+        root: BorrowedFd<'_>,
+        path: &Path,
+        scope: Scope,
+    ) -> io::Result<OwnedFd> {
+        match self {
+            Self::Kernel => open_by_kernel(root, path, scope),
+            Self::Walk => open_by_walk(root, path, scope),
+        }
+    }
+}
+
+fn open_by_kernel(root: BorrowedFd<'_>, path: &Path, scope: Scope) -> io::Result<OwnedFd> {
+    let bounded = match scope {
+        Scope::Beneath => ResolveFlags::BENEATH,
+        Scope::System => ResolveFlags::IN_ROOT,
+    };
+    let resolve = bounded | ResolveFlags::NO_MAGICLINKS;
+    let path = if path.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        path
+    };
+    for _ in 0..RESOLVE_TRIES {
+        match rustix::fs::openat2(root, path, FOLDER, Mode::empty(), resolve) {
+            // A rename or mount anywhere in the system while a `..` was resolved.
+            Err(Errno::AGAIN) => {}
+            opened => return Ok(opened?),
+        }
+    }
+    // The walk does not depend on a quiet system.
+    open_by_walk(root, path, scope)
+}
+
+/// Resolves by hand. The handles passed on the way down are kept, and `..` goes back to the one
+/// before, never to what the file system says is above: so it cannot rise above the root, whatever
+/// is moved meanwhile. Links are read as text, so a magic link leads nowhere.
+fn open_by_walk(root: BorrowedFd<'_>, path: &Path, scope: Scope) -> io::Result<OwnedFd> {
+    let mut passed: Vec<OwnedFd> = Vec::new();
+    let mut ahead: Vec<OsString> = Vec::new();
+    let mut links = 0;
+    push_reversed(&mut ahead, path);
+    while let Some(component) = ahead.pop() {
+        match (component.as_encoded_bytes(), scope) {
+            (b"/", Scope::Beneath) => return Err(Errno::XDEV.into()),
+            (b"/", Scope::System) => passed.clear(),
+            (b"..", _) => {
+                if passed.pop().is_none() && scope == Scope::Beneath {
+                    return Err(Errno::XDEV.into());
+                }
+            }
+            _ => {
+                let here = passed.last().map_or(root, AsFd::as_fd);
+                match step(here, &component)? {
+                    Step::Folder(_) if passed.len() == RESOLVE_HANDLES => {
+                        return Err(Errno::NAMETOOLONG.into());
+                    }
+                    Step::Folder(handle) => passed.push(handle),
+                    Step::Link(_) if links == LINKS => return Err(Errno::LOOP.into()),
+                    Step::Link(target) => {
+                        links += 1;
+                        push_reversed(&mut ahead, Path::new(&target));
+                    }
+                }
+            }
+        }
+    }
+    match passed.pop() {
+        Some(handle) => Ok(handle),
+        None => Ok(rustix::fs::openat(root, ".", FOLDER, Mode::empty())?),
+    }
+}
+
+enum Step {
+    Folder(OwnedFd),
+    Link(OsString),
+}
+
+fn step(here: BorrowedFd<'_>, name: &OsStr) -> io::Result<Step> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let handle = rustix::fs::openat(here, name, flags, Mode::empty())?;
+    match FileType::from_raw_mode(rustix::fs::fstat(&handle)?.st_mode) {
+        FileType::Directory => Ok(Step::Folder(handle)),
+        FileType::Symlink => Ok(Step::Link(super::at::read_link(&handle, OsStr::new(""))?)),
+        _ => Err(Errno::NOTDIR.into()),
+    }
+}
+
+fn push_reversed(ahead: &mut Vec<OsString>, path: &Path) {
+    let steps = path
+        .components()
+        .rev()
+        .filter(|component| *component != Component::CurDir)
+        .map(|component| component.as_os_str().to_owned());
+    ahead.extend(steps);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::at;
+    use std::os::unix::fs::symlink;
+
+    /// `top/root` is the root, `top/outside` is beside it.
+    fn tree() -> (tempfile::TempDir, OwnedFd) {
+        let top = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(top.path().join("root/a/b")).unwrap();
+        std::fs::create_dir(top.path().join("outside")).unwrap();
+        std::fs::write(top.path().join("root/file"), "x").unwrap();
+        let link = |target: &str, name: &str| symlink(target, top.path().join("root").join(name));
+        link("a/b/../b", "inside").unwrap();
+        link("../a", "a/up").unwrap();
+        link("../outside", "relative").unwrap();
+        link("/", "absolute").unwrap();
+        link("circle", "circle").unwrap();
+        let root = at::open_root(&top.path().join("root")).unwrap();
+        (top, root)
+    }
+
+    fn outcome(resolver: Resolver, root: &OwnedFd, path: &str) -> Result<at::Inode, Option<i32>> {
+        resolver
+            .open_folder(root.as_fd(), Path::new(path), Scope::Beneath)
+            .and_then(at::status)
+            .map(|status| status.inode)
+            .map_err(|error| error.raw_os_error())
+    }
+
+    #[test]
+    fn the_kernel_and_the_walk_give_the_same_answers() {
+        assert_eq!(
+            Resolver::detect(),
+            Resolver::Kernel,
+            "the machine that runs the tests has openat2"
+        );
+        let (_top, root) = tree();
+        let paths = [
+            "",
+            ".",
+            "a",
+            "a//b/.",
+            "a/..",
+            "a/../a/b/../..",
+            "inside",
+            "inside/..",
+            "a/up/up/b",
+            "..",
+            "a/../..",
+            "../root",
+            "relative",
+            "absolute",
+            "/",
+            "circle",
+            "missing",
+            "missing/..",
+            "file",
+            "file/..",
+        ];
+        let mut opened = 0;
+        for path in paths {
+            let by_kernel = outcome(Resolver::Kernel, &root, path);
+            assert_eq!(
+                by_kernel,
+                outcome(Resolver::Walk, &root, path),
+                "for {path:?}"
+            );
+            opened += usize::from(by_kernel.is_ok());
+        }
+        assert_eq!(opened, 9, "the others are refused or are no folders");
+    }
+
+    #[test]
+    fn a_path_that_leads_out_is_told_apart_from_one_that_leads_nowhere() {
+        let (_top, root) = tree();
+        for resolver in [Resolver::Kernel, Resolver::Walk] {
+            let error = |path: &str| {
+                let opened = resolver.open_folder(root.as_fd(), Path::new(path), Scope::Beneath);
+                opened.unwrap_err()
+            };
+            for path in ["..", "relative", "absolute", "circle", "/"] {
+                assert!(leads_out(&error(path)), "{path} by {resolver:?}");
+            }
+            for path in ["missing", "file"] {
+                assert!(!leads_out(&error(path)), "{path} by {resolver:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn with_the_systems_own_root_absolute_links_mean_what_they_mean() {
+        let (top, _) = tree();
+        let root = at::open_root(Path::new("/")).unwrap();
+        let slash = at::status(&root).unwrap().inode;
+        let link = top.path().join("root/absolute");
+        let beneath = link.strip_prefix("/").unwrap();
+        for resolver in [Resolver::Kernel, Resolver::Walk] {
+            let opened = resolver.open_folder(root.as_fd(), beneath, Scope::System);
+            assert_eq!(at::status(opened.unwrap()).unwrap().inode, slash);
+        }
+    }
+
+    #[test]
+    fn the_magic_links_of_proc_lead_nowhere() {
+        let root = at::open_root(Path::new("/proc")).unwrap();
+        for resolver in [Resolver::Kernel, Resolver::Walk] {
+            for path in ["self/root", "self/cwd", "thread-self/root/etc"] {
+                let opened = resolver.open_folder(root.as_fd(), Path::new(path), Scope::Beneath);
+                assert!(leads_out(&opened.unwrap_err()), "{path} by {resolver:?}");
+            }
+        }
+    }
+}

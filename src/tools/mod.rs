@@ -1,0 +1,181 @@
+//! Floor 6: what the model can use: their specs, and running them.
+//!
+//! A call never fails outright. What goes wrong becomes a text that says what and asks the model to
+//! try another way.
+
+pub mod arguments;
+mod files;
+mod results;
+
+#[cfg(test)]
+mod tests;
+
+use crate::cancel::Cancel;
+use crate::chat::{ToolCall, ToolResult, ToolSpec};
+use crate::clock::Clock;
+use crate::error::{Error, Result};
+use crate::limits::tools::HINT_CHARS;
+use crate::sandbox::Workspace;
+use crate::secret::Eraser;
+
+use arguments::Arguments;
+use files::{append_file, edit_file, find_files, grep, list_dir, read_file, write_file};
+use results::Results;
+
+/// The tools there are.
+#[derive(Clone, Copy)]
+enum Tool {
+    ReadFile,
+    WriteFile,
+    EditFile,
+    AppendFile,
+    ListDir,
+    FindFiles,
+    Grep,
+}
+
+/// The tools with what the model is told of them, in the order in which it is told.
+const TOOLS: [Tool; 7] = [
+    Tool::ReadFile,
+    Tool::WriteFile,
+    Tool::EditFile,
+    Tool::AppendFile,
+    Tool::ListDir,
+    Tool::FindFiles,
+    Tool::Grep,
+];
+
+impl Tool {
+    const fn spec(self) -> ToolSpec {
+        match self {
+            Self::ReadFile => read_file::SPEC,
+            Self::WriteFile => write_file::SPEC,
+            Self::EditFile => edit_file::SPEC,
+            Self::AppendFile => append_file::SPEC,
+            Self::ListDir => list_dir::SPEC,
+            Self::FindFiles => find_files::SPEC,
+            Self::Grep => grep::SPEC,
+        }
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        TOOLS.into_iter().find(|tool| tool.spec().name == name)
+    }
+
+    fn run(self, context: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {
+        match self {
+            Self::ReadFile => read_file::run(context, arguments),
+            Self::WriteFile => write_file::run(context, arguments),
+            Self::EditFile => edit_file::run(context, arguments),
+            Self::AppendFile => append_file::run(context, arguments),
+            Self::ListDir => list_dir::run(context, arguments),
+            Self::FindFiles => find_files::run(context, arguments),
+            Self::Grep => grep::run(context, arguments),
+        }
+    }
+}
+
+/// What a tool works with.
+struct Context<'a> {
+    workspace: &'a Workspace,
+    cancel: &'a Cancel,
+    /// Characters of a result in the conversation.
+    most_chars: usize,
+}
+
+/// Everything the model can use, ready for use. Calls may run side by side.
+#[derive(Debug)]
+pub struct Toolbox {
+    workspace: Workspace,
+    results: Results,
+    eraser: Eraser,
+    specs: Vec<ToolSpec>,
+}
+
+impl Toolbox {
+    /// Puts the tools together. A result longer than `most_chars` characters is cut in its middle,
+    /// and the whole goes to a file in the workspace. No text leaves with a secret that the eraser
+    /// knows.
+    pub fn new(workspace: Workspace, most_chars: usize, eraser: Eraser, clock: Clock) -> Self {
+        Self {
+            workspace,
+            results: Results::new(most_chars, clock),
+            eraser,
+            specs: TOOLS.iter().map(|tool| tool.spec()).collect(),
+        }
+    }
+
+    /// The tools as the model is told of them.
+    pub fn specs(&self) -> &[ToolSpec] {
+        &self.specs
+    }
+
+    /// The folders that the tools work in.
+    pub fn workspace(&self) -> &Workspace {
+        &self.workspace
+    }
+
+    /// Whether a tool only reads; false for a tool that does not exist.
+    pub fn is_read_only(&self, name: &str) -> bool {
+        let mut specs = self.specs.iter();
+        specs.any(|spec| spec.name == name && spec.read_only)
+    }
+
+    /// Runs a call. What goes wrong is told in the result's text, which then begins with "Error".
+    pub fn run(&self, call: &ToolCall, cancel: &Cancel) -> ToolResult {
+        let mut result = self
+            .attempt(call, cancel)
+            .unwrap_or_else(|error| ToolResult {
+                text: format!("Error: {error}{}", advice(&error)),
+                images: Vec::new(),
+                failed: true,
+            });
+        let text = self.eraser.clean(&result.text).into_owned();
+        let tool = Tool::named(&call.name).map_or("call", |tool| tool.spec().name);
+        result.text = self.results.fit(&self.workspace, tool, text);
+        result
+    }
+
+    fn attempt(&self, call: &ToolCall, cancel: &Cancel) -> Result<ToolResult> {
+        let Some(tool) = Tool::named(&call.name) else {
+            let names: Vec<&str> = self.specs.iter().map(|spec| spec.name).collect();
+            return Err(Error::Failed(format!(
+                "there is no tool {:?}; there are {}",
+                call.name,
+                names.join(", ")
+            )));
+        };
+        if cancel.is_cancelled() {
+            return Err(Error::Stopped);
+        }
+        let context = Context {
+            workspace: &self.workspace,
+            cancel,
+            most_chars: self.results.most_chars(),
+        };
+        tool.run(&context, &Arguments::parse(&call.arguments)?)
+    }
+
+    /// A call in a few words for people: `read_file("src/main.py")`, its first text cut to fit.
+    pub fn hint(&self, call: &ToolCall) -> String {
+        let arguments = Arguments::parse(&call.arguments).unwrap_or_default();
+        let Some(text) = arguments.first_text() else {
+            return format!("{}()", call.name);
+        };
+        let text = self.eraser.clean(text).replace(char::is_control, " ");
+        let mut shown: String = text.chars().take(HINT_CHARS).collect();
+        if shown.len() < text.len() {
+            shown.push('…');
+        }
+        format!("{}(\"{shown}\")", call.name)
+    }
+}
+
+/// What the model is asked to do about an error.
+fn advice(error: &Error) -> &'static str {
+    match error {
+        // Nothing is wrong with the call.
+        Error::Stopped => "",
+        _ => "\n\nLook at the error and try another way.",
+    }
+}
