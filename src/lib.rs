@@ -29,6 +29,7 @@ pub mod session;
 pub mod state;
 
 // Floor 6: the models, and what they can use.
+pub mod provider;
 pub mod tools;
 
 // Floor 7: the agent.
