@@ -3,6 +3,7 @@
 pub mod anthropic;
 pub mod breaker;
 pub mod classify;
+pub mod offline;
 pub mod openai;
 pub mod quirks;
 pub mod retry;
