@@ -57,13 +57,59 @@ pub mod sandbox {}
 pub mod provider {}
 
 /// Bounds of the journal.
-pub mod session {}
+pub mod session {
+    /// Bytes read at a time when a journal is read from its end.
+    pub const BLOCK_BYTES: usize = 16 * 1024;
+    /// Bytes of journal lines that are held in memory for the history. A window of 128,000 tokens
+    /// is about as long; a board with less memory has models with smaller windows.
+    pub const HISTORY_BYTES: usize = 512 * 1024;
+    /// Bytes of one journal line. A longer one is not ours: tool results and messages are cut below it.
+    pub const LINE_BYTES: usize = 1024 * 1024;
+    /// Bytes of one entry's content; what is over is cut off with a note. JSON can make six of one.
+    pub const CONTENT_BYTES: usize = 160 * 1024;
+    /// Bytes of a journal's file name before its ending; 255 is the file systems' own limit.
+    pub const NAME_BYTES: usize = 120;
+}
+
+/// Bounds of the small facts.
+pub mod state {
+    /// Models counted apart within a day; a turn writes this file, so it stays small.
+    pub const USAGE_MODELS: usize = 6;
+    /// Days whose sums are kept: two weeks show a habit.
+    pub const USAGE_DAYS: usize = 14;
+    /// Bytes of the file of counts that are read; what we write is a tenth of it.
+    pub const USAGE_FILE_BYTES: usize = 32 * 1024;
+}
 
 /// Bounds of the tools.
 pub mod tools {}
 
 /// Bounds of a turn.
-pub mod agent {}
+pub mod agent {
+    /// Failures of one call with the same arguments, in a row, until the model is told.
+    pub const FAILURES_IN_A_ROW: u32 = 3;
+    /// Times one call with the same arguments is made until the model is told.
+    pub const REPEATS: u32 = 5;
+    /// Different calls remembered within a turn to see repetitions; a circle is shorter.
+    pub const CALLS_REMEMBERED: usize = 32;
+    /// Calls that only read and run side by side, each on a thread.
+    pub const CALLS_AT_ONCE: usize = 4;
+    /// Stack of such a thread; a file tool needs about 20 kB.
+    pub const CALL_STACK_BYTES: usize = 256 * 1024;
+    /// Stack of the thread that drives a turn. TLS with ring needs 64 kB, a regular expression more.
+    pub const TURN_STACK_BYTES: usize = 512 * 1024;
+    /// Bytes of one bootstrap file that go into the system prompt.
+    pub const BOOTSTRAP_BYTES: usize = 16 * 1024;
+    /// Bytes of one message of a person.
+    pub const MESSAGE_BYTES: usize = 128 * 1024;
+    /// Bytes that a token is counted as when the history is fitted to the window. English has four,
+    /// code and Chinese about three; less errs on the side of a history that fits.
+    pub const BYTES_PER_TOKEN: usize = 3;
+    /// Characters of a tool hint's argument, as nanobot shows them.
+    pub const HINT_CHARS: usize = 40;
+    /// Hints that the account of a turn at its bound names.
+    pub const ACCOUNT_HINTS: usize = 12;
+}
 
 /// Bounds of the terminal.
 pub mod cli {}

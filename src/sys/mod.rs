@@ -2,3 +2,4 @@
 //! `unsafe` nowhere else.
 
 pub mod file;
+pub mod host;

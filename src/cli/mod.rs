@@ -1,0 +1,3 @@
+//! Floor 9: the command line.
+
+pub mod markdown;
