@@ -166,7 +166,10 @@ impl Session {
             for image in std::mem::take(&mut entry.images) {
                 entry.content.push_str(&line::image_note(&image));
             }
-            entry.tool_calls.iter_mut().for_each(|call| call.signature = None);
+            entry
+                .tool_calls
+                .iter_mut()
+                .for_each(|call| call.signature = None);
         }
     }
 

@@ -231,6 +231,19 @@ fn a_server_with_its_own_authority_is_reached_through_tls() {
 }
 
 #[test]
+fn one_session_never_runs_two_turns() {
+    let gate = Gate::default();
+    let model = Model::playing([say("first").after(&gate)]);
+    let home = Home::with_model(&model);
+    let ask = || Program::new(&home).args(["agent", "-m", "hi"]);
+    let first = ask().start();
+    model.wait_for_requests(1);
+    ask().run().ends_with(1).complains_of(&["in use"]);
+    gate.open();
+    assert_eq!(first.finish().ends_with(0).stdout, "first\n");
+}
+
+#[test]
 fn without_any_model_the_offline_helper_answers() {
     let home = Home::new();
     fs::write(home.workspace("shopping.txt"), "").unwrap();

@@ -14,6 +14,7 @@ mod agent;
 mod command_line;
 mod config;
 mod disk;
+mod fake;
 mod faults;
 mod kill;
 mod terminal;

@@ -115,7 +115,10 @@ pub(super) fn complaint(body: &Value) -> Option<String> {
         let calls = blocks.iter().filter(|block| block["type"] == "tool_use");
         open.extend(calls.map(|block| block["id"].as_str().unwrap_or_default()));
     }
-    messages.len().is_multiple_of(2).then(|| "the last message is not the user's".to_owned())
+    messages
+        .len()
+        .is_multiple_of(2)
+        .then(|| "the last message is not the user's".to_owned())
 }
 
 fn id(turn: usize, index: usize) -> String {
