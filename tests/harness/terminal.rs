@@ -33,8 +33,15 @@ pub struct Terminal {
 
 #[derive(Default)]
 struct Screen {
-    text: Mutex<Vec<u8>>,
+    shown: Mutex<Shown>,
     changed: Condvar,
+}
+
+#[derive(Default)]
+struct Shown {
+    text: Vec<u8>,
+    /// Nothing comes any more.
+    is_over: bool,
 }
 
 impl Terminal {
@@ -87,26 +94,25 @@ impl Terminal {
     /// Waits until the screen shows a text after what was last waited for.
     #[track_caller]
     pub fn wait_for(&mut self, wanted: &str) {
-        let text = self.screen.text.lock().unwrap();
+        let shown = self.screen.shown.lock().unwrap();
         let from = self.read;
-        let missing = |text: &mut Vec<u8>| find(&text[from..], wanted.as_bytes()).is_none();
-        let (text, _) = self
+        let missing = |shown: &mut Shown| {
+            !shown.is_over && find(&shown.text[from..], wanted.as_bytes()).is_none()
+        };
+        let waiting = self
             .screen
             .changed
-            .wait_timeout_while(text, PATIENCE, missing)
-            .unwrap();
-        match find(&text[from..], wanted.as_bytes()) {
+            .wait_timeout_while(shown, PATIENCE, missing);
+        let rest = &waiting.unwrap().0.text[from..];
+        match find(rest, wanted.as_bytes()) {
             Some(end) => self.read = from + end,
-            None => panic!(
-                "{wanted:?} is not on {:?}",
-                String::from_utf8_lossy(&text[from..])
-            ),
+            None => panic!("{wanted:?} is not on {:?}", String::from_utf8_lossy(rest)),
         }
     }
 
     /// Everything that was shown so far.
     pub fn shown(&self) -> String {
-        String::from_utf8_lossy(&self.screen.text.lock().unwrap()).into_owned()
+        String::from_utf8_lossy(&self.screen.shown.lock().unwrap().text).into_owned()
     }
 
     /// Waits for the end; returns the exit status.
@@ -130,13 +136,12 @@ impl Screen {
             let mut piece = [0; 4096];
             // The end of the last program on the terminal reads as an error (EIO).
             while let Ok(count @ 1..) = output.read(&mut piece) {
-                screen
-                    .text
-                    .lock()
-                    .unwrap()
-                    .extend_from_slice(&piece[..count]);
+                let mut shown = screen.shown.lock().unwrap();
+                shown.text.extend_from_slice(&piece[..count]);
                 screen.changed.notify_all();
             }
+            screen.shown.lock().unwrap().is_over = true;
+            screen.changed.notify_all();
         });
     }
 }

@@ -14,6 +14,8 @@ const KILLS: usize = 200;
 const THREADS: usize = 2;
 /// The lines that the model wants appended to a file, one a call.
 const LINES: [&str; 3] = ["one", "two", "three"];
+/// How often the model is asked in a turn: for each line, and for the answer.
+const REQUESTS: usize = LINES.len() + 1;
 const ANSWER: &str = "All three lines are written.";
 
 /// The model: one line after the other, then the answer.
@@ -58,7 +60,7 @@ fn a_turn_that_was_killed_goes_on_and_writes_nothing_twice() {
         after_the_answer,
     } = all;
     assert_eq!(before_the_message + in_the_turn + after_the_answer, KILLS);
-    // The test is worth something only when most kills hit the turn itself.
+// The test is worth something only when most kills hit the turn itself.
     assert!(
         in_the_turn > KILLS / 4,
         "{before_the_message} / {in_the_turn} / {after_the_answer}"
@@ -69,14 +71,21 @@ fn kill_often(kills: usize, seed: u64) -> Tally {
     let model = Model::answering(next_step);
     let mut chance = Chance(seed);
     let mut tally = Tally::default();
-    let whole_turn = time_of_a_turn(&model);
+    let pace = Pace::of(&model);
     for _ in 0..kills {
         let home = Home::with_model(&model);
-        let mut running = Program::new(&home)
-            .args(["agent", "-m", "write the lines"])
-            .start();
+        let asked = model.requests().len();
+        let mut running = write_the_lines(&home).start();
+        // Most kills are to hit the turn, not the program's start: after a random request.
+        let request = (chance.next() * (REQUESTS + 1) as f64) as usize;
+        let span = if request == 0 {
+            pace.until_asked
+        } else {
+            model.wait_for_requests(asked + request);
+            pace.between_requests
+        };
         // Not a wait for something, but the instant at which the power goes.
-        thread::sleep(whole_turn.mul_f64(chance.next()));
+        thread::sleep(span.mul_f64(chance.next()));
         running.kill();
         drop(running.finish());
 
@@ -128,14 +137,33 @@ fn resume(home: &Home, was_answered: bool) {
     }
 }
 
-fn time_of_a_turn(model: &Model) -> Duration {
-    let home = Home::with_model(model);
-    let start = Instant::now();
-    Program::new(&home)
-        .args(["agent", "-m", "write the lines"])
-        .run()
-        .ends_with(0);
-    start.elapsed()
+/// How long an undisturbed turn takes.
+struct Pace {
+    until_asked: Duration,
+    between_requests: Duration,
+}
+
+impl Pace {
+    fn of(model: &Model) -> Self {
+        // The first run only warms up.
+        write_the_lines(&Home::with_model(model)).run().ends_with(0);
+        let home = Home::with_model(model);
+        let asked = model.requests().len();
+        let start = Instant::now();
+        let running = write_the_lines(&home).start();
+        model.wait_for_requests(asked + 1);
+        let until_asked = start.elapsed();
+        running.finish().ends_with(0);
+        let between_requests = (start.elapsed() - until_asked) / REQUESTS as u32;
+        Self {
+            until_asked,
+            between_requests,
+        }
+    }
+}
+
+fn write_the_lines(home: &Home) -> Program {
+    Program::new(home).args(["agent", "-m", "write the lines"])
 }
 
 /// Random instants that are the same in each run of the test (splitmix64).

@@ -48,8 +48,11 @@ pub(super) fn read(connection: &mut Connection) -> io::Result<Option<RawRequest>
         while read_chunk(connection, &mut request.body)? {}
     } else {
         let length = request.header("content-length").map_or(Ok(0), str::parse);
-        let length: u64 = length.map_err(io::Error::other)?;
-        connection.take(length).read_to_end(&mut request.body)?;
+        read_exactly(
+            connection,
+            length.map_err(io::Error::other)?,
+            &mut request.body,
+        )?;
     }
     Ok(Some(request))
 }
@@ -123,7 +126,17 @@ fn line(connection: &mut Connection) -> io::Result<String> {
 
 fn read_chunk(connection: &mut Connection, body: &mut Vec<u8>) -> io::Result<bool> {
     let length = u64::from_str_radix(&line(connection)?, 16).map_err(io::Error::other)?;
-    connection.by_ref().take(length).read_to_end(body)?;
+    read_exactly(connection, length, body)?;
     line(connection)?;
     Ok(length > 0)
+}
+
+/// A client that was killed leaves half a body, which is no request.
+fn read_exactly(connection: &mut Connection, length: u64, body: &mut Vec<u8>) -> io::Result<()> {
+    let read = connection.take(length).read_to_end(body)?;
+    if read as u64 == length {
+        Ok(())
+    } else {
+        Err(io::ErrorKind::UnexpectedEof.into())
+    }
 }
