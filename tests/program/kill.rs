@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::harness::home::Home;
 use crate::harness::model::{Model, Request, Step, call, say};
@@ -16,6 +16,7 @@ const THREADS: usize = 2;
 const LINES: [&str; 3] = ["one", "two", "three"];
 /// How often the model is asked in a turn: for each line, and for the answer.
 const REQUESTS: usize = LINES.len() + 1;
+const QUESTION: &str = "write the lines";
 const ANSWER: &str = "All three lines are written.";
 
 /// The model: one line after the other, then the answer.
@@ -34,12 +35,29 @@ fn next_step(request: &Request) -> Step {
     }
 }
 
-/// What became of the killed turns.
-#[derive(Default)]
-struct Tally {
-    before_the_message: usize,
-    in_the_turn: usize,
-    after_the_answer: usize,
+/// Where in the turn a kill hit, by what the journal holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Hit {
+    BeforeTheMessage,
+    /// While the model was asked.
+    Asking,
+    /// While a call was running: its outcome is unknown.
+    Calling,
+    AfterTheAnswer,
+}
+
+impl Hit {
+    fn of(journal: &str) -> Self {
+        let lines = journal
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        match lines.filter(|line| line["role"].is_string()).next_back() {
+            None => Self::BeforeTheMessage,
+            Some(last) if last["content"] == ANSWER => Self::AfterTheAnswer,
+            Some(last) if last["tool_calls"].is_array() => Self::Calling,
+            Some(_) => Self::Asking,
+        }
+    }
 }
 
 #[test]
@@ -47,93 +65,73 @@ fn a_turn_that_was_killed_goes_on_and_writes_nothing_twice() {
     let threads: Vec<_> = (0..THREADS)
         .map(|number| thread::spawn(move || kill_often(KILLS / THREADS, number as u64)))
         .collect();
-    let mut all = Tally::default();
-    for thread in threads {
-        let tally = thread.join().unwrap();
-        all.before_the_message += tally.before_the_message;
-        all.in_the_turn += tally.in_the_turn;
-        all.after_the_answer += tally.after_the_answer;
-    }
-    let Tally {
-        before_the_message,
-        in_the_turn,
-        after_the_answer,
-    } = all;
-    assert_eq!(before_the_message + in_the_turn + after_the_answer, KILLS);
-// The test is worth something only when most kills hit the turn itself.
+    let hits: Vec<Hit> = threads
+        .into_iter()
+        .flat_map(|thread| thread.join().unwrap())
+        .collect();
+    let count = |wanted| hits.iter().filter(|hit| **hit == wanted).count();
+    let (asking, calling) = (count(Hit::Asking), count(Hit::Calling));
+    // The test is worth something only when the kills hit the turn itself.
+    assert_eq!(hits.len(), KILLS);
     assert!(
-        in_the_turn > KILLS / 4,
-        "{before_the_message} / {in_the_turn} / {after_the_answer}"
+        asking > 10 && calling > 10,
+        "{asking} while asking, {calling} while calling"
     );
 }
 
-fn kill_often(kills: usize, seed: u64) -> Tally {
+fn kill_often(kills: usize, seed: u64) -> Vec<Hit> {
     let model = Model::answering(next_step);
     let mut chance = Chance(seed);
-    let mut tally = Tally::default();
     let pace = Pace::of(&model);
+    let mut hits = Vec::new();
     for _ in 0..kills {
         let home = Home::with_model(&model);
-        let asked = model.requests().len();
-        let mut running = write_the_lines(&home).start();
-        // Most kills are to hit the turn, not the program's start: after a random request.
-        let request = (chance.next() * (REQUESTS + 1) as f64) as usize;
-        let span = if request == 0 {
-            pace.until_asked
-        } else {
-            model.wait_for_requests(asked + request);
-            pace.between_requests
-        };
-        // Not a wait for something, but the instant at which the power goes.
-        thread::sleep(span.mul_f64(chance.next()));
-        running.kill();
-        drop(running.finish());
-
+        kill_once(&home, &model, &pace, &mut chance);
         let journal = home.journal("default");
-        if !journal.contains("write the lines") {
-            tally.before_the_message += 1;
-            continue;
+        let hit = Hit::of(&journal);
+        if hit != Hit::BeforeTheMessage {
+            let show = ["sessions", "show", "default"];
+            let shown = Program::new(&home).args(show).run().ends_with(0).stdout;
+            assert!(shown.contains(QUESTION), "{shown}\n{journal}");
+            resume(&home, hit);
         }
-        assert!(
-            Program::new(&home)
-                .args(["sessions", "show", "default"])
-                .run()
-                .code
-                == Some(0),
-            "{journal}"
-        );
-        let was_answered = journal.contains(ANSWER);
-        resume(&home, was_answered);
-        if was_answered {
-            tally.after_the_answer += 1;
-        } else {
-            tally.in_the_turn += 1;
-        }
+        hits.push(hit);
     }
-    tally
+    hits
+}
+
+/// Starts a turn, and ends it at a random instant.
+fn kill_once(home: &Home, model: &Model, pace: &Pace, chance: &mut Chance) {
+    let asked = model.requests().len();
+    let mut running = ask(home).start();
+    // Most kills are to hit the turn, not the program's start: they come after a random request.
+    let request = (chance.next() * (REQUESTS + 1) as f64) as usize;
+    let span = if request == 0 {
+        pace.until_asked
+    } else {
+        model.wait_for_requests(asked + request);
+        pace.between_requests
+    };
+    // Not a wait for something, but the instant at which the power goes.
+    thread::sleep(span.mul_f64(chance.next()));
+    running.kill();
+    running.finish();
 }
 
 /// Goes on with the turn, and checks that each line was written once at most.
-fn resume(home: &Home, was_answered: bool) {
+fn resume(home: &Home, hit: Hit) {
     let output = Program::new(home)
         .args(["agent", "--resume"])
         .run()
         .ends_with(0);
-    if !was_answered {
-        assert!(
-            output.stdout.contains(ANSWER),
-            "{output:#?}\n{}",
-            home.journal("default")
-        );
+    let journal = home.journal("default");
+    if hit != Hit::AfterTheAnswer {
+        assert!(output.stdout.contains(ANSWER), "{output:#?}\n{journal}");
     }
     let written = std::fs::read_to_string(home.workspace("log.txt")).unwrap_or_default();
     for line in LINES {
         let times = written.lines().filter(|written| *written == line).count();
-        assert!(
-            times <= 1,
-            "{line} was written {times} times\n{}",
-            home.journal("default")
-        );
+        assert!(times <= 1, "{line} was written {times} times\n{journal}");
     }
 }
 
@@ -146,11 +144,11 @@ struct Pace {
 impl Pace {
     fn of(model: &Model) -> Self {
         // The first run only warms up.
-        write_the_lines(&Home::with_model(model)).run().ends_with(0);
+        ask(&Home::with_model(model)).run().ends_with(0);
         let home = Home::with_model(model);
         let asked = model.requests().len();
         let start = Instant::now();
-        let running = write_the_lines(&home).start();
+        let running = ask(&home).start();
         model.wait_for_requests(asked + 1);
         let until_asked = start.elapsed();
         running.finish().ends_with(0);
@@ -162,8 +160,8 @@ impl Pace {
     }
 }
 
-fn write_the_lines(home: &Home) -> Program {
-    Program::new(home).args(["agent", "-m", "write the lines"])
+fn ask(home: &Home) -> Program {
+    Program::new(home).args(["agent", "-m", QUESTION])
 }
 
 /// Random instants that are the same in each run of the test (splitmix64).
