@@ -20,6 +20,9 @@ pub mod sys;
 // Floor 3: the configuration.
 pub mod config;
 
+// Floor 4: the ways out, each with its bounds.
+pub mod http;
+
 // Floor 5: what is kept.
 pub mod session;
 pub mod state;

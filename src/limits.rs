@@ -25,6 +25,11 @@ pub mod config {
     pub const FILE_BYTES: usize = 1024 * 1024;
     /// Bytes of a file that holds one secret (`file:PATH`).
     pub const SECRET_FILE_BYTES: usize = 64 * 1024;
+    /// Problems of a file that are told at once; a screen holds no more, and mending them shows the
+    /// next.
+    pub const PROBLEMS: usize = 10;
+    /// Characters of an offending line that are shown, and of a wrong value.
+    pub const EXCERPT_CHARS: usize = 72;
 }
 
 /// Bounds of HTTP.
@@ -35,19 +40,43 @@ pub mod http {
     pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
     /// Time for a name to be resolved. musl's resolver itself gives up after 10 s.
     pub const RESOLVE_TIMEOUT: Duration = Duration::from_secs(10);
-    /// Bytes of each connection's input and output buffer. ureq's default of 128 KiB twice is the
-    /// largest single cost of a held connection on a board.
+    /// Time in which a peer has to take some bytes of our request; then the line is dead.
+    pub const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
+    /// Time for a whole request to be taken: a few megabytes of images on a slow line.
+    pub const SEND_TIMEOUT: Duration = Duration::from_secs(300);
+    /// Addresses of a name that are tried. They share the time to connect, so that more of them
+    /// would leave each too little.
+    pub const ADDRESSES: usize = 8;
+    /// Bytes of each connection's input and output buffer, and so of a response's head. ureq's
+    /// default of 128 KiB twice is the largest single cost of a held connection on a board; nginx
+    /// allows a head of 8 KiB at most by default.
     pub const BUFFER_BYTES: usize = 8 * 1024;
+    /// The same for the encrypted side of a TLS connection: rustls asks for 4 KiB at a time and
+    /// keeps a buffer of its own.
+    pub const ENCRYPTED_BUFFER_BYTES: usize = 4 * 1024;
     /// Bytes of a response that is read whole.
     pub const BODY_BYTES: usize = 8 * 1024 * 1024;
+    /// Bytes of a response that is read in pieces and not kept: an event for each of 128,000
+    /// tokens, at 400 bytes an event.
+    pub const STREAM_BYTES: usize = 64 * 1024 * 1024;
     /// Bytes kept of an error's body: enough for every API's JSON error and the top of a proxy's page.
     pub const ERROR_BODY_BYTES: usize = 4 * 1024;
+    /// Bytes read behind the part of a body that mattered, to reach its end and keep the connection.
+    pub const TAIL_BYTES: usize = 4 * 1024;
+    /// Time for that tail, and for any silence in it. A new TLS connection costs about as much.
+    pub const TAIL_TIMEOUT: Duration = Duration::from_millis(200);
     /// Connections kept open between the calls of one turn.
     pub const IDLE_CONNECTIONS: usize = 1;
+    /// How long an open connection is believed in while tools run. Servers close theirs after 60 s
+    /// or more; what they close earlier is noticed.
+    pub const IDLE_AGE: Duration = Duration::from_secs(50);
     /// Stack of the thread that resolves a name. getaddrinfo of musl needs about 10 kB.
     pub const RESOLVER_STACK_BYTES: usize = 128 * 1024;
-    /// TLS sessions remembered for resumption, so that the second handshake is cheap.
-    pub const TLS_SESSIONS: usize = 8;
+    /// TLS sessions remembered for resumption, so that the second handshake is cheap. rustls counts
+    /// eight to a server: these are the model's, its fallback's and a channel's.
+    pub const TLS_SESSIONS: usize = 24;
+    /// Bytes of the file of added certificates; the roots of a whole distribution are 250 kB.
+    pub const CA_FILE_BYTES: usize = 1024 * 1024;
 }
 
 /// Bounds of the workspace and the file tools' way into it.
@@ -112,4 +141,9 @@ pub mod agent {
 }
 
 /// Bounds of the terminal.
-pub mod cli {}
+pub mod cli {
+    /// Bytes of a value in a log line; the number of values is that in the source.
+    pub const LOG_VALUE_BYTES: usize = 1024;
+    /// Bytes of an answer at a prompt; keys have a few hundred.
+    pub const ANSWER_BYTES: u64 = 16 * 1024;
+}

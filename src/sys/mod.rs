@@ -1,5 +1,6 @@
 //! Floor 2: the system under safe names. Every raw system call of the program stands here, and
 //! `unsafe` nowhere else.
 
+pub mod environment;
 pub mod file;
 pub mod host;
