@@ -48,10 +48,10 @@ enum Hit {
 
 impl Hit {
     fn of(journal: &str) -> Self {
-        let lines = journal
+        let mut lines = journal
             .lines()
             .filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        match lines.filter(|line| line["role"].is_string()).next_back() {
+        match lines.rfind(|line| line["role"].is_string()) {
             None => Self::BeforeTheMessage,
             Some(last) if last["content"] == ANSWER => Self::AfterTheAnswer,
             Some(last) if last["tool_calls"].is_array() => Self::Calling,
