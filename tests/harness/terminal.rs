@@ -103,10 +103,10 @@ impl Terminal {
             .screen
             .changed
             .wait_timeout_while(shown, PATIENCE, missing);
-        let rest = &waiting.unwrap().0.text[from..];
-        match find(rest, wanted.as_bytes()) {
+        let rest = waiting.unwrap().0.text[from..].to_vec();
+        match find(&rest, wanted.as_bytes()) {
             Some(end) => self.read = from + end,
-            None => panic!("{wanted:?} is not on {:?}", String::from_utf8_lossy(rest)),
+            None => panic!("{wanted:?} is not on {:?}", String::from_utf8_lossy(&rest)),
         }
     }
 

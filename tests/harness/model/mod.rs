@@ -14,7 +14,7 @@ use std::io::{self, BufReader};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 
 use serde_json::{Value, json};
@@ -156,28 +156,24 @@ impl Model {
 
     /// What it has been asked so far.
     pub fn requests(&self) -> Vec<Request> {
-        self.shared.seen.lock().unwrap().requests.clone()
+        self.shared.seen().requests.clone()
     }
 
     /// How many connections were made.
     pub fn connections(&self) -> usize {
-        self.shared.seen.lock().unwrap().sockets.len()
+        self.shared.seen().sockets.len()
     }
 
     /// Waits until it has been asked so often.
     pub fn wait_for_requests(&self, count: usize) {
-        let seen = self.shared.seen.lock().unwrap();
         let fewer = |seen: &mut Seen| seen.requests.len() < count;
-        let (seen, wait) = self
+        let waiting = self
             .shared
             .arrived
-            .wait_timeout_while(seen, PATIENCE, fewer)
-            .unwrap();
-        assert!(
-            !wait.timed_out(),
-            "asked only {} times",
-            seen.requests.len()
-        );
+            .wait_timeout_while(self.shared.seen(), PATIENCE, fewer);
+        // The lock is given back before a panic: the end of the server needs it.
+        let asked = waiting.unwrap().0.requests.len();
+        assert!(asked >= count, "asked only {asked} times");
     }
 }
 
@@ -186,7 +182,7 @@ impl Drop for Model {
         self.shared.stopping.store(true, Ordering::SeqCst);
         // The accepting thread sees the flag with its next connection.
         let _ = TcpStream::connect(self.address);
-        let seen = self.shared.seen.lock().unwrap();
+        let seen = self.shared.seen();
         for socket in &seen.sockets {
             let _ = socket.shutdown(Shutdown::Both);
         }
@@ -206,6 +202,10 @@ fn in_order(script: impl IntoIterator<Item = Step>) -> Box<Script> {
 }
 
 impl Shared {
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap()
+    }
+
     fn accept(self: &Arc<Self>, listener: &TcpListener) {
         for socket in listener.incoming() {
             if self.stopping.load(Ordering::SeqCst) {
@@ -213,11 +213,7 @@ impl Shared {
             }
             let socket = socket.unwrap();
             socket.set_nodelay(true).unwrap();
-            self.seen
-                .lock()
-                .unwrap()
-                .sockets
-                .push(socket.try_clone().unwrap());
+            self.seen().sockets.push(socket.try_clone().unwrap());
             let shared = Arc::clone(self);
             // A client may hang up whenever it likes.
             thread::spawn(move || drop(shared.serve(socket)));
@@ -278,14 +274,14 @@ impl Shared {
     fn record(&self, raw: RawRequest) -> Result<(Request, usize), String> {
         let parsed =
             Request::parse(raw).inspect_err(|complaint| self.complain(complaint.clone()))?;
-        let mut seen = self.seen.lock().unwrap();
+        let mut seen = self.seen();
         seen.requests.push(parsed.clone());
         self.arrived.notify_all();
         Ok((parsed, seen.requests.len()))
     }
 
     fn complain(&self, complaint: String) {
-        self.seen.lock().unwrap().complaints.push(complaint);
+        self.seen().complaints.push(complaint);
     }
 }
 
