@@ -34,7 +34,7 @@ fn a_question_gets_its_answer_on_stdout() {
 
 #[test]
 fn a_question_may_come_through_a_pipe() {
-    let model = Model::playing([say("short"), say("both")]);
+    let model = Model::playing([say("short")]);
     let home = Home::with_model(&model);
     let piped = Program::new(&home)
         .arg("agent")
@@ -43,18 +43,19 @@ fn a_question_may_come_through_a_pipe() {
         .ends_with(0);
     assert_eq!(piped.stdout, "short\n");
     assert!(model.requests()[0].last_message().contains("sum up: crabs"));
+}
 
-    let arguments = ["agent", "-s", "other", "-m", "sum this up"];
-    Program::new(&home)
+#[test]
+fn with_a_message_nothing_waits_for_standard_input() {
+    let model = Model::playing([say("hello")]);
+    let home = Home::with_model(&model);
+    let arguments = ["agent", "-m", "hi"];
+    let output = Program::new(&home)
         .args(arguments)
-        .stdin("long text")
-        .run()
-        .ends_with(0);
-    let asked = model.requests()[1].last_message();
-    assert!(
-        asked.contains("sum this up") && asked.contains("long text"),
-        "{asked}"
-    );
+        .stdin("not for it")
+        .run();
+    assert_eq!(output.ends_with(0).stdout, "hello\n");
+    assert!(!model.requests()[0].last_message().contains("not for it"));
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn a_model_that_does_not_exist_is_said_and_not_tried_again() {
 fn a_page_for_people_is_no_answer() {
     let (output, _) = ask([html("<html><title>Log in to the hotel</title></html>")]);
     let output = output.ends_with(1);
-    output.complains_of(&["HTML"]);
+    output.complains_of(&["web page", "apiBase"]);
     assert!(!output.stdout.contains("<html>"));
 }
 
@@ -106,13 +106,21 @@ fn half_an_answer_is_never_saved_as_a_whole_one() {
 #[test]
 fn a_conversation_that_does_not_fit_is_said_in_plain_words() {
     for anthropic in [false, true] {
-        let model = Model::playing([overflow()]);
+        let model = Model::playing([overflow(), overflow()]);
         let home = match anthropic {
             true => Home::with_anthropic_model(&model),
             false => Home::with_model(&model),
         };
-        ask_at(&home).ends_with(1).complains_of(&["fake-model"]);
+        let output = ask_at(&home).ends_with(1);
+        output.complains_of(&["asking with half of it", "fake-model"]);
     }
+}
+
+#[test]
+fn a_conversation_that_does_not_fit_is_asked_again_with_half_of_it() {
+    let (output, asked) = ask([overflow(), say("it fits")]);
+    assert_eq!(output.ends_with(0).stdout, "it fits\n");
+    assert_eq!(asked, 2);
 }
 
 #[test]
@@ -136,7 +144,7 @@ fn a_closed_port_is_said_with_its_address() {
     let home = Home::with_endpoint("openai", &format!("http://{address}/v1"));
     ask_at(&home)
         .ends_with(1)
-        .complains_of(&[&address.to_string(), "refused"]);
+        .complains_of(&[&address.to_string(), "refuses connections"]);
 }
 
 #[test]

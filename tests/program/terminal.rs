@@ -33,7 +33,7 @@ fn a_conversation_at_the_prompt_goes_on_after_a_stop() {
     let home = Home::with_model(&model);
     let mut terminal = Terminal::start(&home, &["agent"]);
     let say_to_it = |terminal: &mut Terminal, text: &str| {
-        terminal.wait_for("> ");
+        terminal.wait_for("› ");
         terminal.type_text(text);
         terminal.type_text(RETURN);
     };
@@ -44,7 +44,7 @@ fn a_conversation_at_the_prompt_goes_on_after_a_stop() {
     terminal.type_text(CTRL_C);
     say_to_it(&mut terminal, "still there?");
     terminal.wait_for("Still here.");
-    terminal.wait_for("> ");
+    terminal.wait_for("› ");
     terminal.type_text(CTRL_D);
     assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
 }
