@@ -2,10 +2,11 @@
 //!
 //! Providers translate them to and from the wire, tools answer them, sessions keep them.
 
-use std::time::Duration;
-
 use chrono::{DateTime, FixedOffset};
 use serde::{Deserialize, Serialize};
+
+// They stand on the lowest floor so that the crate's error can hold them.
+pub use crate::error::{Fault, ModelError};
 
 /// Who speaks in an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -232,48 +233,4 @@ pub struct Reply {
     pub usage: Usage,
     /// Why it stopped.
     pub stop: StopReason,
-}
-
-/// What went wrong with a model, told apart by what can be done about it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// The key is missing, wrong or lacks the right (401, 403).
-    Key,
-    /// The account has no money or quota left; waiting seconds does not help.
-    Quota,
-    /// Too many requests for the moment (429).
-    Rate,
-    /// The service is overloaded or broken (408, 409, 5xx, 529).
-    Busy,
-    /// No such model, or no such path (404).
-    Unknown,
-    /// The request was not understood (other 4xx).
-    Request,
-    /// The content filter refused.
-    Filter,
-    /// The conversation is longer than the model's window.
-    Overflow,
-    /// The connection could not be made, or broke.
-    Network,
-    /// Nothing came for too long.
-    Timeout,
-    /// The stream ended before the answer did.
-    Cut,
-    /// What came is not what the API says (HTML of a proxy, broken JSON).
-    Garbage,
-}
-
-/// A model's failure, in words for the person.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ModelError {
-    /// What kind.
-    pub fault: Fault,
-    /// The provider's name.
-    pub provider: String,
-    /// The model's name, as it was sent.
-    pub model: String,
-    /// What the other side said, or what happened, without secrets.
-    pub said: String,
-    /// How long the other side asks us to wait.
-    pub retry_after: Option<Duration>,
 }

@@ -5,18 +5,35 @@
 
 // Floor 0: every bound of the program.
 pub mod limits;
+
 // Floor 1: what everything may use.
 pub mod cancel;
 pub mod clock;
 pub mod error;
 pub mod secret;
+
 // Floor 2: the words between people, us and the model; the system.
 pub mod chat;
 pub mod message;
 pub mod sys;
+
 // Floor 3: the configuration.
 pub mod config;
+
 // Floor 4: the network and the folders, each with one door.
+pub mod http;
 pub mod sandbox;
-// Floor 6: what the model can use.
+
+// Floor 5: what is kept.
+pub mod session;
+pub mod state;
+
+// Floor 6: the models, and what they can use.
+pub mod provider;
 pub mod tools;
+
+// Floor 7: the agent.
+pub mod agent;
+
+// Floor 9: the command line.
+pub mod cli;

@@ -1,5 +1,5 @@
 //! The door: everything else is in the library.
 
 fn main() -> std::process::ExitCode {
-    std::process::ExitCode::SUCCESS
+    peacrab::cli::main()
 }

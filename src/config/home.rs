@@ -44,9 +44,14 @@ impl Home {
         self.0.join("state")
     }
 
-    /// The workspace, where the configuration names none.
-    pub fn default_workspace(&self) -> PathBuf {
-        self.0.join("workspace")
+    /// The workspace: what `agents.defaults.workspace` says, else `workspace/`.
+    pub fn workspace(&self, configured: &str) -> PathBuf {
+        let named = if configured.is_empty() {
+            "workspace"
+        } else {
+            configured
+        };
+        self.0.join(named)
     }
 }
 

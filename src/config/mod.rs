@@ -1,7 +1,15 @@
 //! Floor 3: the configuration file, and where things lie.
 
+pub mod check;
 pub mod home;
+pub mod load;
+pub mod nearest;
+pub mod resolve;
 pub mod schema;
+pub mod settings;
+pub mod table;
+pub mod text;
 
 pub use home::Home;
+pub use load::{Loaded, load};
 pub use schema::Config;

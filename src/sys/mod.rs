@@ -3,4 +3,6 @@
 
 pub mod at;
 pub mod beneath;
+pub mod environment;
 pub mod file;
+pub mod host;

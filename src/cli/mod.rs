@@ -1,0 +1,204 @@
+//! Floor 9: the command line. One file a command; only this room prints.
+
+pub mod completions;
+pub mod config;
+pub mod onboard;
+pub mod terminal;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::{ArgAction, Args, Parser, Subcommand};
+
+use self::terminal::{log, print};
+use crate::config::{Home, Loaded, load};
+use crate::error::{Error, Exit, Result};
+use crate::secret::Eraser;
+use crate::sys::environment::{self, Environment};
+
+const AFTER_HELP: &str = "\
+Exit codes:
+  0    done
+  1    failed
+  2    wrong usage
+  78   wrong configuration
+  130  stopped
+
+Examples:
+  peacrab onboard                          make a home, connect a model
+  peacrab config explain agents.defaults   what can be set";
+
+/// Providers that `onboard` offers, with the variables that hold their keys.
+const KNOWN_PROVIDERS: &[onboard::Known] = &[
+    onboard::Known {
+        name: "anthropic",
+        variables: &["ANTHROPIC_API_KEY"],
+    },
+    onboard::Known {
+        name: "openai",
+        variables: &["OPENAI_API_KEY"],
+    },
+    onboard::Known {
+        name: "openrouter",
+        variables: &["OPENROUTER_API_KEY"],
+    },
+    onboard::Known {
+        name: "deepseek",
+        variables: &["DEEPSEEK_API_KEY"],
+    },
+    onboard::Known {
+        name: "gemini",
+        variables: &["GEMINI_API_KEY"],
+    },
+    onboard::Known {
+        name: "ollama",
+        variables: &[],
+    },
+    onboard::Known {
+        name: "offline",
+        variables: &[],
+    },
+];
+
+/// A personal AI agent that lives in a single-board computer.
+#[derive(Debug, Parser)]
+#[command(name = "peacrab", version, after_help = AFTER_HELP, max_term_width = 100)]
+struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Args)]
+struct Global {
+    /// The home folder [default: PEACRAB_HOME, else ~/.peacrab]
+    #[arg(long, global = true, value_name = "DIR")]
+    home: Option<PathBuf>,
+    /// The configuration file [default: config.json in the home folder]
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Log more than log.level says; repeat for still more
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    verbose: u8,
+    /// Log less
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    quiet: u8,
+}
+
+/// A command is a line here, a line in [`Command::run`] and a file.
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Make a home, connect a model
+    Onboard(onboard::Arguments),
+    /// Show, explain, set and check the configuration
+    Config(config::Arguments),
+    /// Print the completions for a shell
+    Completions(completions::Arguments),
+}
+
+impl Command {
+    fn run(self, context: &Context) -> Result<Exit> {
+        match self {
+            Self::Onboard(arguments) => onboard::run(context, &arguments, KNOWN_PROVIDERS),
+            Self::Config(arguments) => config::run(context, arguments),
+            Self::Completions(arguments) => completions::run(&arguments),
+        }
+    }
+}
+
+/// What every command is started with.
+pub struct Context {
+    global: Global,
+    environment: Environment,
+}
+
+impl Context {
+    /// The home folder; nothing is created.
+    pub fn home(&self) -> Result<Home> {
+        let variable = |name: &str| self.environment.get(name).cloned();
+        Home::find(self.global.home.as_deref(), variable)
+    }
+
+    /// The variables of the environment.
+    pub fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    /// The configuration file, whether it exists or not.
+    pub fn config_file(&self) -> Result<PathBuf> {
+        match &self.global.config {
+            Some(file) => std::path::absolute(file).map_err(Error::io("find", file)),
+            None => Ok(self.home()?.config_file()),
+        }
+    }
+
+    /// Loads the configuration and does nothing else.
+    pub fn load(&self) -> Result<Loaded> {
+        load(
+            &self.config_file()?,
+            self.global.config.is_some(),
+            &self.environment,
+        )
+    }
+
+    /// Loads the configuration and lets it take effect on the process: says its warnings, sets the
+    /// time zone, starts the log. Call it before any thread is started.
+    pub fn start(&self) -> Result<Loaded> {
+        let loaded = self.load()?;
+        for warning in &loaded.warnings {
+            print::complain(&format!("warning: {warning}"));
+        }
+        let zone = &loaded.config.agents.defaults.timezone;
+        if zone != "auto" && !environment::set_time_zone(zone) {
+            print::complain("warning: the time zone cannot be set now; the system's holds");
+        }
+        let settings = &loaded.config.log;
+        let level = log::level(settings.level, self.global.verbose, self.global.quiet);
+        let journal = self.environment.contains_key("JOURNAL_STREAM");
+        let eraser = Eraser::new(loaded.secrets.iter().cloned());
+        log::start(level, log::Form::new(settings.format, journal), eraser);
+        Ok(loaded)
+    }
+}
+
+/// Runs the program; everything it has to say has been said when it returns.
+pub fn main() -> ExitCode {
+    let exit = match Cli::try_parse() {
+        Ok(cli) => {
+            let context = Context {
+                global: cli.global,
+                environment: environment::variables(),
+            };
+            told(cli.command.run(&context))
+        }
+        Err(error) => refused(&error),
+    };
+    ExitCode::from(exit as u8)
+}
+
+fn told(result: Result<Exit>) -> Exit {
+    result.unwrap_or_else(|error| {
+        print::complain(&error.to_string());
+        error.exit()
+    })
+}
+
+/// Help and the version are what was asked for; anything else is wrong usage.
+fn refused(error: &clap::Error) -> Exit {
+    let text = error.to_string();
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            told(print::out(&text).map(|()| Exit::Done))
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            print::raw_error(&text);
+            Exit::Usage
+        }
+        _ => {
+            print::complain(text.trim_start_matches("error: ").trim_end());
+            Exit::Usage
+        }
+    }
+}

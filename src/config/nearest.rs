@@ -1,0 +1,155 @@
+//! What a person most likely meant by a name that does not exist.
+
+use super::table::{
+    KEYS, VARIABLE_JOINT, VARIABLE_PREFIX, camel_case, names_within, section, upper_snake,
+};
+use crate::limits::config as limits;
+
+/// What to say after "there is no such key": the nearest that there is, else what is in its section.
+pub fn advice(path: &str) -> String {
+    if let Some(near) = nearest(path) {
+        return format!("did you mean {near}?");
+    }
+    let mut above = path;
+    while let Some((shorter, _)) = above.rsplit_once('.') {
+        above = shorter;
+        if let Some(section) = section(above) {
+            return format!("in {above} there are {}", names_within(section).join(", "));
+        }
+    }
+    format!("there are {}", names_within("").join(", "))
+}
+
+/// The known key or section that a wrong path most likely means: by the whole path, or by the last
+/// name when it stands in a wrong place.
+fn nearest(path: &str) -> Option<String> {
+    let (above, last) = path.rsplit_once('.').unwrap_or(("", path));
+    let last = camel_case(last);
+    let path = format!("{above}.{last}");
+    let path = path.trim_start_matches('.');
+    let own: Vec<&str> = path.split('.').collect();
+    let mut best: Option<(usize, String)> = None;
+    for known in KEYS.iter().flat_map(|key| with_sections(key.path)) {
+        let known = filled(known, &own, str::to_owned).join(".");
+        let whole = edit_distance(path, &known);
+        let name = edit_distance(&last, known.rsplit('.').next()?);
+        let score = match (is_slip(whole, path), is_slip(name, &last)) {
+            (true, _) => whole,
+            (false, true) => MOVED + name,
+            _ => continue,
+        };
+        if best.as_ref().is_none_or(|(least, _)| score < *least) {
+            best = Some((score, known));
+        }
+    }
+    best.map(|(_, known)| known)
+}
+
+/// What a name in another place costs beside a name with that many wrong letters.
+const MOVED: usize = 2;
+
+/// Whether so many wrong letters may be a slip of the finger in a text of this length.
+fn is_slip(distance: usize, text: &str) -> bool {
+    distance <= (text.len() / 4).min(3)
+}
+
+/// The variable that a wrong one most likely means.
+pub fn nearest_variable(name: &str) -> Option<String> {
+    let own: Vec<&str> = name
+        .strip_prefix(VARIABLE_PREFIX)?
+        .split(VARIABLE_JOINT)
+        .collect();
+    let known = KEYS.iter().map(|key| {
+        let names = filled(key.path, &own, upper_snake).join(VARIABLE_JOINT);
+        let variable = format!("{VARIABLE_PREFIX}{names}");
+        (edit_distance(name, &variable), variable)
+    });
+    let (distance, variable) = known.min()?;
+    is_slip(distance, name).then_some(variable)
+}
+
+/// The path itself and the sections that lead to it, save those that only a person can name.
+fn with_sections(path: &'static str) -> impl Iterator<Item = &'static str> {
+    path.match_indices('.')
+        .map(|(dot, _)| &path[..dot])
+        .filter(|section| !section.ends_with('*'))
+        .chain([path])
+}
+
+/// The pattern's names, each spelt by `spell`, with the path's own name in the place of `*` where it
+/// has one there.
+fn filled(pattern: &str, own: &[&str], spell: impl Fn(&str) -> String) -> Vec<String> {
+    let names = pattern.split('.').enumerate();
+    names
+        .map(|(place, name)| match (name, own.get(place)) {
+            ("*", Some(own)) => (*own).to_owned(),
+            _ => spell(name),
+        })
+        .collect()
+}
+
+/// How many letters have to be changed, added or taken away to make one text the other (Levenshtein).
+fn edit_distance(one: &str, other: &str) -> usize {
+    // Nothing known is nearly as long, and the cost grows with both lengths.
+    let one: String = one.chars().take(limits::EXCERPT_CHARS).collect();
+    let other: Vec<char> = other.chars().take(limits::EXCERPT_CHARS).collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (above, letter) in one.chars().enumerate() {
+        let mut diagonal = above;
+        row[0] = above + 1;
+        for (column, there) in other.iter().enumerate() {
+            let replaced = diagonal + usize::from(letter != *there);
+            diagonal = row[column + 1];
+            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
+        }
+    }
+    row[other.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_leads_to_the_key_that_was_meant() {
+        for (wrong, meant) in [
+            ("agents.defaults.modle", "agents.defaults.model"),
+            ("agent.default.model", "agents.defaults.model"),
+            ("model", "agents.defaults.model"),
+            ("provider.openai.apiKey", "providers.openai.apiKey"),
+            ("providers.openai.apikey", "providers.openai.apiKey"),
+            ("providers.my_host.api_typ", "providers.my_host.apiType"),
+            ("agent", "agents"),
+            ("log.levle", "log.level"),
+        ] {
+            assert_eq!(advice(wrong), format!("did you mean {meant}?"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_resembles_nothing_gets_the_names_that_there_are() {
+        assert_eq!(advice("tls.hostname"), "in tls there are caFile");
+        assert_eq!(
+            advice("providers.openai.zzz"),
+            "in providers.openai there are apiKey, apiBase, apiType, extraHeaders, extraBody, proxy, timeoutSecs, streamIdleTimeoutSecs"
+        );
+        assert_eq!(
+            advice("channels.telegram.token"),
+            "there are agents, providers, tools, storage, limits, tls, log"
+        );
+        assert!(advice(&"x".repeat(1_000_000)).starts_with("there are"));
+    }
+
+    #[test]
+    fn a_variable_leads_to_the_nearest_variable() {
+        assert_eq!(
+            nearest_variable("PEACRAB_PROVIDERS__MY_HOST__API_KEI").as_deref(),
+            Some("PEACRAB_PROVIDERS__MY_HOST__API_KEY")
+        );
+        assert_eq!(
+            nearest_variable("PEACRAB_AGENTS__DEFAULT__MODEL").as_deref(),
+            Some("PEACRAB_AGENTS__DEFAULTS__MODEL")
+        );
+        assert_eq!(nearest_variable("PEACRAB_SOMETHING__ELSE"), None);
+    }
+}

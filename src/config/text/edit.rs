@@ -1,0 +1,204 @@
+//! Changing one value in the file's text. All else stays as the person wrote it: the order of the
+//! keys, the indentation, the spelling of names.
+
+use std::ops::Range;
+
+use serde_json::{Map, Value};
+
+use super::super::table::{self, Key};
+use super::scan::{self, Member};
+
+/// The text with the key at the path set to the value; levels that are missing are made. The text
+/// has to be a correct JSON object, and the path one of the key's.
+pub fn set(text: &str, key: &Key, path: &str, value: &Value) -> String {
+    let names = key.split(path).unwrap_or_default();
+    let members = scan::members(text);
+    for depth in (1..=names.len()).rev() {
+        // Of two that read the same the last one holds.
+        if let Some(member) = members
+            .iter()
+            .rfind(|member| leads(member, key, &names[..depth]))
+        {
+            let rest = Rest {
+                names: &names[depth..],
+                value,
+            };
+            let within = |other: &&Member| {
+                other.path.len() == depth + 1 && member.value.contains(&other.start)
+            };
+            return rest.put(text, member.value.clone(), members.iter().rfind(within));
+        }
+    }
+    let root =
+        text.find('{').unwrap_or_default()..text.rfind('}').map_or(text.len(), |end| end + 1);
+    let top = members.iter().rfind(|member| member.path.len() == 1);
+    Rest {
+        names: &names,
+        value,
+    }
+    .put(text, root, top)
+}
+
+/// Whether the member is where the names lead to, in whichever spelling.
+fn leads(member: &Member, key: &Key, names: &[&str]) -> bool {
+    let known = key.path.split('.').zip(&member.path).zip(names);
+    member.path.len() == names.len()
+        && known
+            .into_iter()
+            .all(|((known, written), name)| match known {
+                "*" => written == name,
+                _ => table::camel_case(written) == *name,
+            })
+}
+
+/// What is still to be written below the part of the path that is there.
+struct Rest<'a> {
+    names: &'a [&'a str],
+    value: &'a Value,
+}
+
+impl Rest<'_> {
+    /// Puts it into the object that stands at `place`, after its last member; or in the place of
+    /// what stands there.
+    fn put(&self, text: &str, place: Range<usize>, last: Option<&Member>) -> String {
+        let Some((first, below)) = self.names.split_first() else {
+            return self.replace(text, place);
+        };
+        let Some(last) = last else {
+            return self.replace(text, place);
+        };
+        let below = Rest {
+            names: below,
+            value: self.value,
+        }
+        .nested();
+        let name = Value::from(*first);
+        let end = last.value.end;
+        match own_line(text, last.start) {
+            Some(indent) => {
+                let below = pretty(&below, indent);
+                replaced(text, end..end, &format!(",\n{indent}{name}: {below}"))
+            }
+            None => replaced(text, end..end, &format!(", {name}: {below}")),
+        }
+    }
+
+    fn replace(&self, text: &str, place: Range<usize>) -> String {
+        let line = text[..place.start].rfind('\n').map_or(0, |end| end + 1);
+        let rest = &text[line..];
+        let indent = &rest[..rest.len() - rest.trim_start_matches([' ', '\t']).len()];
+        replaced(text, place, &pretty(&self.nested(), indent))
+    }
+
+    /// The value within the objects that the names ask for.
+    fn nested(&self) -> Value {
+        self.names.iter().rfold(self.value.clone(), |inner, name| {
+            Value::Object(Map::from_iter([((*name).to_owned(), inner)]))
+        })
+    }
+}
+
+/// The white space before a name that stands first in its line.
+fn own_line(text: &str, start: usize) -> Option<&str> {
+    let line = text[..start].rfind('\n')? + 1;
+    let indent = &text[line..start];
+    indent.trim().is_empty().then_some(indent)
+}
+
+/// JSON over several lines, each after the first behind the indentation.
+fn pretty(value: &Value, indent: &str) -> String {
+    let lines = serde_json::to_string_pretty(value).unwrap_or_default();
+    lines.replace('\n', &format!("\n{indent}"))
+}
+
+fn replaced(text: &str, place: Range<usize>, new: &str) -> String {
+    format!("{}{new}{}", &text[..place.start], &text[place.end..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn after(text: &str, path: &str, value: Value) -> String {
+        set(text, table::find(path).unwrap(), path, &value)
+    }
+
+    #[test]
+    fn a_value_is_changed_in_its_place_and_nothing_else() {
+        let text = "{\n    \"log\": { \"level\":\"info\" , \"format\" : \"text\"},\n    \"agents\": {\"defaults\": {\"max_tokens\": 1}}\n}\n";
+        assert_eq!(
+            after(text, "log.level", json!("debug")),
+            text.replace("\"info\"", "\"debug\"")
+        );
+        assert_eq!(
+            after(text, "agents.defaults.maxTokens", json!(77)),
+            text.replace(": 1}", ": 77}")
+        );
+        assert_eq!(
+            after(text, "agents.defaults.model", json!("m")),
+            text.replace(": 1}", ": 1, \"model\": \"m\"}")
+        );
+    }
+
+    #[test]
+    fn missing_levels_are_made_and_indented_like_their_neighbours() {
+        let first = after("{}\n", "agents.defaults.model", json!("m"));
+        assert_eq!(
+            first,
+            "{\n  \"agents\": {\n    \"defaults\": {\n      \"model\": \"m\"\n    }\n  }\n}\n"
+        );
+        let second = after(&first, "agents.defaults.maxTokens", json!(5));
+        assert_eq!(
+            second,
+            first.replace("\"m\"\n", "\"m\",\n      \"maxTokens\": 5\n")
+        );
+        let third = after(&second, "providers.my.host.apiKey", json!("k"));
+        assert_eq!(
+            third,
+            second.replace(
+                "  }\n}\n",
+                "  },\n  \"providers\": {\n    \"my.host\": {\n      \"apiKey\": \"k\"\n    }\n  }\n}\n"
+            )
+        );
+    }
+
+    #[test]
+    fn a_section_that_is_empty_or_null_is_filled() {
+        assert_eq!(
+            after("{\"log\": {}}", "log.level", json!("off")),
+            "{\"log\": {\n  \"level\": \"off\"\n}}"
+        );
+        assert_eq!(
+            after("{\"log\": null}", "log.level", json!("off")),
+            "{\"log\": {\n  \"level\": \"off\"\n}}"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn keys_set_in_any_order_in_any_layout_are_all_in_the_file(
+            order in Just((0..table::KEYS.len()).collect::<Vec<_>>()).prop_shuffle(),
+            pretty in any::<bool>(),
+        ) {
+            let mut text = "{}".to_owned();
+            let paths = || order.iter().map(|at| {
+                let key = &table::KEYS[*at];
+                (key, key.path.replace('*', "a.b"))
+            });
+            for (key, path) in paths() {
+                text = set(&text, key, &path, &key.default_value());
+                if !pretty {
+                    text.retain(|letter| letter != '\n');
+                }
+            }
+            let value: Value = serde_json::from_str(&text).unwrap();
+            for (key, path) in paths() {
+                let names = key.split(&path).unwrap();
+                let found = names.iter().try_fold(&value, |value, name| value.get(*name));
+                prop_assert_eq!(found, Some(&key.default_value()));
+            }
+        }
+    }
+}

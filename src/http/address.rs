@@ -1,0 +1,136 @@
+//! What a URL says about whom to call, and the part of it that may be shown.
+
+use std::net::IpAddr;
+
+use ureq::http::Uri;
+
+use crate::error::{Error, Result};
+
+/// Takes a URL apart. The error names its host at most.
+pub fn parse(url: &str) -> Result<Uri> {
+    let uri: Option<Uri> = url.parse().ok();
+    uri.filter(|uri| host_and_port(uri).is_some())
+        .ok_or_else(|| {
+            let shown = origin(url).unwrap_or_else(|| "an address without a scheme".to_owned());
+            Error::Config(format!(
+                "{shown} cannot be called: it has to look like https://host/path or http://host:port/path"
+            ))
+        })
+}
+
+/// The host as the resolver wants it (an IPv6 address without brackets) and the port, for the two
+/// schemes that we speak.
+pub fn host_and_port(uri: &Uri) -> Option<(&str, u16)> {
+    let default = match uri.scheme_str()? {
+        "https" => 443,
+        "http" => 80,
+        _ => return None,
+    };
+    let host = uri.host().filter(|host| !host.is_empty())?;
+    let authority = uri.authority()?.as_str().rsplit('@').next()?;
+    if authority.len() > host.len() && uri.port().is_none() {
+        return None;
+    }
+    let bare = host
+        .strip_prefix('[')
+        .and_then(|host| host.strip_suffix(']'))
+        .unwrap_or(host);
+    Some((bare, uri.port_u16().unwrap_or(default)))
+}
+
+/// Host and port as errors and log lines name them.
+pub fn name(uri: &Uri) -> String {
+    match host_and_port(uri) {
+        Some((host, port)) if host.contains(':') => format!("[{host}]:{port}"),
+        Some((host, port)) => format!("{host}:{port}"),
+        None => String::new(),
+    }
+}
+
+/// Scheme, host and port of any text that claims to be a URL; none when it has no scheme, because
+/// then nothing says that it is not a key in the wrong place.
+pub fn origin(url: &str) -> Option<String> {
+    let (scheme, rest) = url.split_once("://")?;
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let host = authority.rsplit('@').next()?;
+    let shown = format!("{scheme}://{host}");
+    Some(
+        shown
+            .chars()
+            .filter(|letter| !letter.is_control())
+            .collect(),
+    )
+}
+
+/// Whether a host is this machine, which no proxy can reach for us.
+pub fn is_loopback(host: &str) -> bool {
+    match host.parse::<IpAddr>() {
+        Ok(address) => address.is_loopback() || address.is_unspecified(),
+        Err(_) => is_localhost(host),
+    }
+}
+
+/// Whether a name is one of those that always mean this machine (RFC 6761, section 6.3).
+pub fn is_localhost(host: &str) -> bool {
+    let host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
+    host == "localhost" || host.ends_with(".localhost")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_named_by_host_and_port_alone() {
+        let named = |url: &str| name(&parse(url).unwrap());
+        assert_eq!(
+            named("https://user:canary@api.example/v1?key=canary"),
+            "api.example:443"
+        );
+        assert_eq!(named("http://127.0.0.1:11434/v1"), "127.0.0.1:11434");
+        assert_eq!(named("http://[::1]:8080/"), "[::1]:8080");
+    }
+
+    #[test]
+    fn what_cannot_be_called_is_refused_without_its_secrets() {
+        for url in [
+            "https://user:canary@host:port/canary",
+            "ftp://user:canary@host/canary?canary",
+            "https:///canary",
+            "https://host:99999/canary",
+            "canary",
+            "/canary",
+            "",
+            "http://a b/canary",
+        ] {
+            let text = parse(url).unwrap_err().to_string();
+            assert!(text.contains("https://host/path"), "{text}");
+            assert!(!text.contains("canary"), "{text}");
+        }
+    }
+
+    #[test]
+    fn this_machine_has_many_names() {
+        for host in [
+            "localhost",
+            "LOCALHOST.",
+            "a.localhost",
+            "127.8.9.1",
+            "::1",
+            "0.0.0.0",
+        ] {
+            assert!(is_loopback(host), "{host}");
+        }
+        for host in ["localhost.example.com", "128.0.0.1", "mylocalhost", "::2"] {
+            assert!(!is_loopback(host), "{host}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_parsed_or_refused(url in ".{0,60}") {
+            let _ = parse(&url);
+            let _ = origin(&url);
+        }
+    }
+}

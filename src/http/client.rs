@@ -1,0 +1,229 @@
+//! The client: what goes out, and what is made of the answer.
+
+use std::io::Read;
+use std::sync::Arc;
+
+use ureq::Agent;
+use ureq::http::header::{CONTENT_ENCODING, LOCATION};
+use ureq::http::{HeaderName, HeaderValue, Method, Request};
+use ureq::unversioned::transport::Connector;
+
+use super::address;
+use super::body::{Body, error_of};
+use super::connect::{
+    self, Lookup, Patience, ProxyConnector, Resolver, TcpConnector, Tls, TlsConnector,
+};
+use super::explain::{Context, Shared};
+use super::retry_after::retry_after;
+use super::settings::Settings;
+use crate::cancel::Cancel;
+use crate::clock::Stopwatch;
+use crate::error::{Error, Result};
+use crate::limits;
+
+/// Calls servers for one turn. It keeps a connection open between calls, which come one after the
+/// other, and dies with its token: once that is raised, every call is [`Error::Stopped`].
+pub struct Client {
+    agent: Agent,
+    shared: Arc<Shared>,
+}
+
+impl Client {
+    /// Prepares calls; nothing is connected yet.
+    ///
+    /// Fails with [`Error::Config`] when the proxy's URL cannot be understood.
+    pub fn new(tls: &Tls, settings: Settings, cancel: &Cancel) -> Result<Self> {
+        Self::with_lookup(tls, settings, cancel, connect::system)
+    }
+
+    pub(super) fn with_lookup(
+        tls: &Tls,
+        settings: Settings,
+        cancel: &Cancel,
+        lookup: Lookup,
+    ) -> Result<Self> {
+        let config = settings.config()?;
+        let patience = Patience::new(settings.idle);
+        let connector = ProxyConnector::default()
+            .chain(TcpConnector {
+                cancel: cancel.clone(),
+                patience: patience.clone(),
+            })
+            .chain(TlsConnector(tls.clone()));
+        let resolver = Resolver {
+            cancel: cancel.clone(),
+            lookup,
+        };
+        Ok(Self {
+            agent: Agent::with_parts(config, connector, resolver),
+            shared: Arc::new(Shared {
+                settings,
+                cancel: cancel.clone(),
+                patience,
+            }),
+        })
+    }
+
+    /// Sends a body and waits until the answer begins. The values of headers count as secrets.
+    ///
+    /// A status of 400 or more is [`Error::Status`] with the beginning of the answer; so is a
+    /// redirect, which is not followed. [`Error::Config`] is for an address or a header that
+    /// cannot be sent.
+    pub fn post(&self, url: &str, headers: &[(&str, &str)], body: &[u8]) -> Result<Response> {
+        self.call(Method::POST, url, headers, Some(body))
+    }
+
+    /// Asks for a resource and waits until the answer begins. As [`post`](Self::post), without a body.
+    pub fn get(&self, url: &str, headers: &[(&str, &str)]) -> Result<Response> {
+        self.call(Method::GET, url, headers, None)
+    }
+
+    fn call(
+        &self,
+        method: Method,
+        url: &str,
+        headers: &[(&str, &str)],
+        body: Option<&[u8]>,
+    ) -> Result<Response> {
+        if self.shared.cancel.is_cancelled() {
+            return Err(Error::Stopped);
+        }
+        let uri = address::parse(url)?;
+        connect::check_proxy(self.agent.config(), &uri)?;
+        let context = Context {
+            host: address::name(&uri),
+            shared: self.shared.clone(),
+        };
+        let mut request = Request::new(());
+        *request.method_mut() = method.clone();
+        *request.uri_mut() = uri;
+        for (name, value) in headers {
+            let (name, value) = header(name, value)?;
+            request.headers_mut().append(name, value);
+        }
+        let watch = Stopwatch::start();
+        let outcome = match body {
+            Some(body) => self.agent.run(request.map(|()| body)),
+            None => self.agent.run(request),
+        };
+        let outcome = outcome.map_err(|error| context.explain(error));
+        let status = outcome.as_ref().ok().map(|answer| answer.status().as_u16());
+        let millis = watch.elapsed().as_millis() as u64;
+        tracing::debug!(%method, host = %context.host, status, millis, sent = body.map_or(0, <[u8]>::len), "http");
+        Response::of(outcome?, context)
+    }
+}
+
+/// The answer's head; the body is still to be read.
+pub struct Response {
+    status: u16,
+    body: ureq::Body,
+    context: Context,
+}
+
+impl Response {
+    /// The status, from 200 to 299.
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// The media type without parameters, such as `text/event-stream`; empty when it is not said.
+    pub fn content_type(&self) -> &str {
+        self.body.mime_type().unwrap_or_default().trim()
+    }
+
+    /// The body, to be read in pieces, of at most `limit` bytes.
+    pub fn into_reader(self, limit: usize) -> Body {
+        Body::new(self.body.into_reader(), limit, self.context)
+    }
+
+    /// The whole body, of at most `limit` bytes.
+    pub fn read_to_end(self, limit: usize) -> Result<Vec<u8>> {
+        let mut content = Vec::new();
+        let read = self.into_reader(limit).read_to_end(&mut content);
+        read.map_err(error_of)?;
+        Ok(content)
+    }
+
+    fn of(answer: ureq::http::Response<ureq::Body>, context: Context) -> Result<Self> {
+        let (head, body) = answer.into_parts();
+        let response = Self {
+            status: head.status.as_u16(),
+            body,
+            context,
+        };
+        if head.status.is_success() {
+            // ureq takes away the one encoding that it decodes.
+            if head.headers.contains_key(CONTENT_ENCODING) {
+                return Err(Error::Network {
+                    host: response.context.host,
+                    what: "it answers in a compressed form that we did not ask for".to_owned(),
+                });
+            }
+            return Ok(response);
+        }
+        let host = response.context.host.clone();
+        let clock = &response.context.shared.settings.clock;
+        let retry_after = retry_after(response.status, &head.headers, clock);
+        let status = response.status;
+        let body = if head.status.is_redirection() {
+            let target = head
+                .headers
+                .get(LOCATION)
+                .and_then(|value| value.to_str().ok());
+            redirect(target)
+        } else {
+            response.beginning()?
+        };
+        Err(Error::Status {
+            host,
+            status,
+            retry_after,
+            body,
+        })
+    }
+
+    /// The beginning of the body as text. What came before it broke is better than nothing.
+    fn beginning(self) -> Result<String> {
+        let cancel = self.context.shared.cancel.clone();
+        let mut content = Vec::new();
+        let mut body = self.into_reader(limits::http::BODY_BYTES);
+        let _ = body
+            .by_ref()
+            .take(limits::http::ERROR_BODY_BYTES as u64)
+            .read_to_end(&mut content);
+        if cancel.is_cancelled() {
+            return Err(Error::Stopped);
+        }
+        body.finish();
+        let text = String::from_utf8_lossy(&content);
+        let shown = |letter: &char| !letter.is_control() || *letter == '\n';
+        Ok(text.trim().chars().filter(shown).collect())
+    }
+}
+
+/// What a redirect means to the person whose address it is.
+fn redirect(target: Option<&str>) -> String {
+    let to = match target.and_then(address::origin) {
+        Some(origin) => format!(" to {origin}"),
+        None => String::new(),
+    };
+    format!("a redirect{to}, which is not followed; correct the address")
+}
+
+fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue)> {
+    let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| {
+        Error::Config(format!(
+            "`{}` cannot be the name of a header",
+            name.escape_debug()
+        ))
+    })?;
+    let mut value = HeaderValue::from_str(value).map_err(|_| {
+        Error::Config(format!(
+            "the value of the header {name} holds a line break or another control character; \
+             check the key or header that was entered"
+        ))
+    })?;
+    value.set_sensitive(true);
+    Ok((name, value))
+}

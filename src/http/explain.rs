@@ -1,0 +1,172 @@
+//! What failed, in words that a person understands.
+
+use std::io;
+use std::sync::Arc;
+
+use rustls::CertificateError;
+use ureq::Timeout;
+
+use super::connect::{AtProxy, Patience};
+use super::settings::Settings;
+use crate::cancel::Cancel;
+use crate::error::Error;
+use crate::limits;
+
+/// What the calls of a client have in common.
+pub struct Shared {
+    pub settings: Settings,
+    pub cancel: Cancel,
+    pub patience: Patience,
+}
+
+/// What an error has to know of the call that failed.
+#[derive(Clone)]
+pub struct Context {
+    /// Host and port.
+    pub host: String,
+    /// What the calls of a client have in common.
+    pub shared: Arc<Shared>,
+}
+
+impl Context {
+    /// The error as the program knows it. When the token is raised, whatever broke broke for that.
+    pub fn explain(&self, error: ureq::Error) -> Error {
+        if self.shared.cancel.is_cancelled() {
+            return Error::Stopped;
+        }
+        match error {
+            ureq::Error::Timeout(phase) => Error::Timeout {
+                host: self.host.clone(),
+                what: self.waited(phase),
+            },
+            ureq::Error::Io(error) => self.network(self.io(&error)),
+            ureq::Error::LargeResponseHeader(..) => Error::TooLarge {
+                what: format!("the head of {}'s answer", self.host),
+                limit: limits::http::BUFFER_BYTES,
+            },
+            ureq::Error::Other(inner) => self.other(inner),
+            error => self.network(words(&error)),
+        }
+    }
+
+    fn network(&self, what: String) -> Error {
+        Error::Network {
+            host: self.host.clone(),
+            what,
+        }
+    }
+
+    fn waited(&self, phase: Timeout) -> String {
+        let (what, time) = match phase {
+            Timeout::Resolve => (
+                "its name was not resolved within",
+                limits::http::RESOLVE_TIMEOUT,
+            ),
+            Timeout::Connect => (
+                "no connection came about within",
+                limits::http::CONNECT_TIMEOUT,
+            ),
+            Timeout::RecvResponse => ("no answer began within", self.shared.settings.first_byte),
+            Timeout::PerRead => (
+                "it fell silent in its answer for",
+                self.shared.settings.idle,
+            ),
+            Timeout::PerWrite => (
+                "it took nothing of the request for",
+                limits::http::WRITE_TIMEOUT,
+            ),
+            _ => (
+                "it did not take the request within",
+                limits::http::SEND_TIMEOUT,
+            ),
+        };
+        format!("{what} {} s", time.as_secs_f32())
+    }
+
+    fn io(&self, error: &io::Error) -> String {
+        let inner = error.get_ref();
+        if let Some(error) = inner.and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+            return self.tls(error);
+        }
+        let what = match error.kind() {
+            io::ErrorKind::ConnectionRefused => {
+                "it refuses connections; is the server running, and is the port right?"
+            }
+            io::ErrorKind::HostUnreachable
+            | io::ErrorKind::NetworkUnreachable
+            | io::ErrorKind::AddrNotAvailable
+            | io::ErrorKind::NetworkDown => "there is no way to it; is there a network?",
+            io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::BrokenPipe => "it broke the connection",
+            io::ErrorKind::UnexpectedEof => {
+                "it closed the connection before the answer was complete"
+            }
+            _ => return error.to_string(),
+        };
+        what.to_owned()
+    }
+
+    fn tls(&self, error: &rustls::Error) -> String {
+        use rustls::Error as Tls;
+        match error {
+            Tls::InvalidCertificate(error) => self.certificate(error),
+            Tls::InvalidMessage(_) => {
+                "it does not speak TLS on this port; perhaps the address has to begin with http://"
+                    .to_owned()
+            }
+            error => format!("the TLS connection failed: {error}"),
+        }
+    }
+
+    fn certificate(&self, error: &CertificateError) -> String {
+        use CertificateError as Bad;
+        let what = match error {
+            Bad::UnknownIssuer => {
+                "its certificate comes from an authority that is not known; if that is your own, \
+                 name the authority's PEM file in tls.caFile"
+            }
+            Bad::Expired | Bad::ExpiredContext { .. } => "its certificate has expired",
+            Bad::NotValidYet | Bad::NotValidYetContext { .. } => "its certificate is not valid yet",
+            Bad::NotValidForName | Bad::NotValidForNameContext { .. } => {
+                "its certificate is for another name; is the address right?"
+            }
+            error => return format!("its certificate cannot be trusted: {error}"),
+        };
+        let dated = what.ends_with("expired") || what.ends_with("yet");
+        if dated && !self.shared.settings.clock.is_set() {
+            return format!("{what}, but the clock of this machine is not set: check the date");
+        }
+        what.to_owned()
+    }
+
+    fn other(&self, inner: Box<dyn std::error::Error + Send + Sync>) -> Error {
+        let inner = match inner.downcast::<AtProxy>() {
+            Ok(failure) => {
+                let at_proxy = Self {
+                    host: format!("{} (the proxy on the way to {})", failure.proxy, self.host),
+                    shared: self.shared.clone(),
+                };
+                return at_proxy.explain(failure.error);
+            }
+            Err(inner) => inner,
+        };
+        match inner.downcast::<Error>() {
+            Ok(error) => *error,
+            Err(inner) => self.network(inner.to_string()),
+        }
+    }
+}
+
+fn words(error: &ureq::Error) -> String {
+    match error {
+        ureq::Error::HostNotFound => {
+            "the name cannot be resolved; is it right, and is there a network?".to_owned()
+        }
+        ureq::Error::Protocol(error) => format!("what it sends is not HTTP ({error})"),
+        ureq::Error::Decompress(..) => "its compressed answer is broken or cut off".to_owned(),
+        ureq::Error::ConnectProxyFailed(reason) => format!("it opens no tunnel: {reason}"),
+        ureq::Error::Tls(what) => (*what).to_owned(),
+        error => error.to_string(),
+    }
+}

@@ -1,0 +1,25 @@
+//! Floor 4: the one place that owns HTTP.
+//!
+//! Every call has all its timeouts, a cap on what it takes in, and breaks within
+//! [`limits::cancel::POLL`](crate::limits::cancel::POLL) and a bit when the turn's token is raised,
+//! whatever it is waiting for. Errors and log lines name a server as host and port only: paths,
+//! queries and user names in a URL can hold secrets.
+//!
+//! The log has one line per call, at level debug: method, host, status, milliseconds until the
+//! answer began, and bytes sent.
+
+mod address;
+mod body;
+mod client;
+mod connect;
+mod explain;
+mod retry_after;
+mod settings;
+
+pub use body::{Body, error_of};
+pub use client::{Client, Response};
+pub use connect::Tls;
+pub use settings::Settings;
+
+#[cfg(test)]
+mod tests;

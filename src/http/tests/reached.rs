@@ -1,0 +1,54 @@
+//! From a name to a connection.
+
+use std::net::{Ipv4Addr, TcpListener};
+
+use super::server::{Server, answer};
+use super::{client, settings};
+use crate::cancel::Cancel;
+use crate::http::{Client, Tls};
+
+#[test]
+fn a_name_that_cannot_be_resolved_is_said() {
+    let unknown = |_: &str, _: u16| Err(std::io::ErrorKind::NotFound.into());
+    let tls = Tls::new(None).unwrap();
+    let client = Client::with_lookup(&tls, settings(), &Cancel::new(), unknown).unwrap();
+    let error = client
+        .get("https://model.test/canary", &[])
+        .map(drop)
+        .unwrap_err()
+        .to_string();
+    assert_eq!(
+        error,
+        "no connection to model.test:443: the name cannot be resolved; is it right, and is there a network?"
+    );
+}
+
+#[test]
+fn the_next_address_is_tried_when_one_refuses() {
+    let addresses = |_: &str, port: u16| {
+        let hosts = [Ipv4Addr::new(127, 0, 0, 2), Ipv4Addr::LOCALHOST];
+        Ok(hosts.map(|host| (host, port).into()).to_vec())
+    };
+    let server = Server::plain([answer("200 OK", "", b"second")]);
+    let url = format!("http://model.test:{}/", server.address.port());
+    let tls = Tls::new(None).unwrap();
+    let client = Client::with_lookup(&tls, settings(), &Cancel::new(), addresses).unwrap();
+    let response = client.get(&url, &[]).unwrap();
+    assert_eq!(response.read_to_end(9).unwrap(), b"second");
+}
+
+#[test]
+fn nobody_at_the_port_is_said_with_the_place_and_without_the_path() {
+    let address = TcpListener::bind(("127.0.0.1", 0))
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let url = format!("http://{address}/canary?key=canary");
+    let error = client().get(&url, &[]).map(drop).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        format!(
+            "no connection to {address}: it refuses connections; is the server running, and is the port right?"
+        )
+    );
+}

@@ -1,0 +1,7 @@
+//! Anthropic messages (<https://docs.claude.com/en/api/messages>). Pure.
+
+pub mod decode;
+pub mod encode;
+
+#[cfg(test)]
+mod tests;

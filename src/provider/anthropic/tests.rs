@@ -1,0 +1,285 @@
+use proptest::prelude::*;
+use serde_json::Map;
+
+use super::decode::Decoder;
+use super::encode::encode;
+use crate::chat::{
+    Entry, Fault, Reasoning, ReasoningEffort, Reply, Request, Role, StopReason, Usage,
+};
+use crate::provider::classify::Failure;
+use crate::provider::quirks::Quirks;
+use crate::provider::table::Format;
+use crate::provider::wire::body::Target;
+use crate::provider::wire::example::{call, conversation, request};
+use crate::provider::wire::sse::{Event, Parser};
+
+fn encoded(request: &Request<'_>, model: &str) -> String {
+    let target = Target {
+        model,
+        quirks: Quirks::of("anthropic", Format::Anthropic, model),
+        extra_body: &Map::new(),
+    };
+    String::from_utf8(encode(request, &target).unwrap()).unwrap()
+}
+
+fn signed() -> Vec<Reasoning> {
+    vec![
+        Reasoning::Signed {
+            text: "hm".to_owned(),
+            signature: "c2ln".to_owned(),
+        },
+        Reasoning::Redacted("c2VjcmV0".to_owned()),
+        Reasoning::Text("of another provider".to_owned()),
+    ]
+}
+
+#[test]
+fn a_conversation_is_written_as_anthropic_reads_it() {
+    let entries = conversation(signed());
+    let expected = concat!(
+        r#"{"model":"claude-opus-4-5","max_tokens":100,"#,
+        r#""system":[{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral"}}],"#,
+        r#""messages":[{"role":"user","content":[{"type":"text","text":"hello"}]},"#,
+        r#"{"role":"assistant","content":[{"type":"text","text":"Hello!","cache_control":{"type":"ephemeral"}}]},"#,
+        r#"{"role":"user","content":[{"type":"text","text":"[facts]"},{"type":"text","text":"what is \"cat.png\"?"}]},"#,
+        r#"{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"c2ln"},"#,
+        r#"{"type":"redacted_thinking","data":"c2VjcmV0"},{"type":"text","text":"I look."},"#,
+        r#"{"type":"tool_use","id":"call_1","name":"read_file","input":{"path":"cat.png"}},"#,
+        r#"{"type":"tool_use","id":"call_2","name":"list_dir","input":{}}]},"#,
+        r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"call_1","content":[{"type":"text","text":"an image"},"#,
+        r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}]},"#,
+        r#"{"type":"tool_result","tool_use_id":"call_2","content":[{"type":"text","text":"(no output)"}]},"#,
+        r#"{"type":"text","text":"quickly"}]}],"#,
+        r#""tools":[{"name":"read_file","description":"Reads a file.","#,
+        r#""input_schema":{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}},"#,
+        r#"{"name":"list_dir","description":"Lists a folder.","input_schema":{"type":"object","properties":{}},"#,
+        r#""cache_control":{"type":"ephemeral"}}],"temperature":0.5,"stream":true}"#,
+    );
+    assert_eq!(encoded(&request(&entries), "claude-opus-4-5"), expected);
+}
+
+#[test]
+fn thinking_is_asked_for_in_the_way_of_the_models_age() {
+    let entries = [Entry::new(Role::User, "hi")];
+    let wanted = Request {
+        reasoning_effort: Some(ReasoningEffort::Medium),
+        tools: &[],
+        stream: false,
+        ..request(&entries)
+    };
+    let old = encoded(&wanted, "claude-sonnet-4-5");
+    assert!(old.contains(r#""max_tokens":4196"#), "{old}");
+    assert!(
+        old.ends_with(r#"],"thinking":{"type":"enabled","budget_tokens":4096}}"#),
+        "{old}"
+    );
+    let new = encoded(&wanted, "claude-sonnet-5");
+    assert!(new.contains(r#""max_tokens":100"#));
+    assert!(
+        new.ends_with(r#"],"thinking":{"type":"adaptive"},"output_config":{"effort":"medium"}}"#),
+        "{new}"
+    );
+    let plain = Request {
+        reasoning_effort: None,
+        temperature: Some(1.5),
+        ..wanted
+    };
+    assert!(encoded(&plain, "claude-sonnet-4-5").ends_with(r#"],"temperature":1.0}"#));
+    assert!(encoded(&plain, "claude-opus-4-7").ends_with("}]}]}"));
+}
+
+/// The API refuses a turn that begins without thinking and goes on with it.
+#[test]
+fn a_turn_resumed_without_its_thinking_goes_on_without() {
+    let wanted = |entries: &[Entry]| {
+        let request = Request {
+            reasoning_effort: Some(ReasoningEffort::Low),
+            ..request(entries)
+        };
+        encoded(&request, "claude-opus-4-5").contains(r#""thinking":{"#)
+    };
+    assert!(wanted(&conversation(signed())));
+    let mut resumed = conversation(Vec::new());
+    assert!(!wanted(&resumed));
+    resumed.push(Entry::new(Role::Assistant, "A cat."));
+    resumed.push(Entry::new(Role::User, "And now?"));
+    assert!(wanted(&resumed));
+}
+
+#[test]
+fn the_thinking_of_finished_turns_stays_away() {
+    let mut entries = conversation(signed());
+    entries.push(Entry::new(Role::Assistant, "A cat."));
+    entries.push(Entry::new(Role::User, "And now?"));
+    assert!(!encoded(&request(&entries), "claude-opus-4-5").contains("c2ln"));
+}
+
+fn whole(json: &str) -> Result<Reply, Failure> {
+    Decoder::new(1).whole(json)
+}
+
+fn stream(events: &[&str]) -> Result<(Reply, String), Failure> {
+    let mut decoder = Decoder::new(1);
+    let mut shown = String::new();
+    for event in events {
+        decoder.event(event, &mut |text| shown.push_str(text))?;
+    }
+    Ok((decoder.finish()?, shown))
+}
+
+#[test]
+fn a_whole_answer_is_read() {
+    let reply = whole(
+        r#"{"id":"m","type":"message","role":"assistant","content":[
+        {"type":"thinking","thinking":"hm","signature":"c2ln"},{"type":"redacted_thinking","data":"x"},
+        {"type":"text","text":"I look."},{"type":"tool_use","id":"a","name":"read_file","input":{"path":"x"}}],
+        "stop_reason":"tool_use","usage":{"input_tokens":5,"cache_read_input_tokens":90,"cache_creation_input_tokens":5,"output_tokens":7}}"#,
+    )
+    .unwrap();
+    assert_eq!(reply.text, "I look.");
+    assert_eq!(
+        reply.tool_calls,
+        [call("a", "read_file", r#"{"path":"x"}"#)]
+    );
+    assert_eq!(reply.reasoning[..1], signed()[..1]);
+    assert_eq!(reply.reasoning[1], Reasoning::Redacted("x".to_owned()));
+    assert_eq!(
+        reply.usage,
+        Usage {
+            input: 100,
+            output: 7,
+            cached: 90
+        }
+    );
+}
+
+#[test]
+fn the_reasons_to_stop_and_the_errors_are_told_apart() {
+    let stop = |reason: &str| {
+        whole(&format!(
+            r#"{{"type":"message","content":[],"stop_reason":"{reason}"}}"#
+        ))
+        .unwrap()
+        .stop
+    };
+    assert_eq!(stop("end_turn"), StopReason::Done);
+    assert_eq!(stop("pause_turn"), StopReason::Done);
+    assert_eq!(stop("max_tokens"), StopReason::Length);
+    assert_eq!(stop("refusal"), StopReason::Filtered);
+    for (json, fault) in [
+        ("{}", Fault::Garbage),
+        ("{\"type\"", Fault::Garbage),
+        (
+            r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+            Fault::Busy,
+        ),
+    ] {
+        assert_eq!(whole(json).unwrap_err().fault, fault, "{json}");
+    }
+}
+
+const EVENTS: [&str; 16] = [
+    r#"{"type":"message_start","message":{"id":"m","type":"message","role":"assistant","content":[],"stop_reason":null,"usage":{"input_tokens":5,"cache_read_input_tokens":90,"output_tokens":1}}}"#,
+    r#"{"type":"ping"}"#,
+    r#"{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}"#,
+    r#"{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"h"}}"#,
+    r#"{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"m"}}"#,
+    r#"{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"c2ln"}}"#,
+    r#"{"type":"content_block_stop","index":0}"#,
+    r#"{"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}}"#,
+    r#"{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"I "}}"#,
+    r#"{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"löök."}}"#,
+    r#"{"type":"content_block_start","index":2,"content_block":{"type":"tool_use","id":"a","name":"read_file","input":{}}}"#,
+    r#"{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":"{\"path\":"}}"#,
+    r#"{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":"\"x\"}"}}"#,
+    r#"{"type":"content_block_start","index":3,"content_block":{"type":"tool_use","id":"","name":"list_dir","input":{}}}"#,
+    r#"{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":7}}"#,
+    r#"{"type":"message_stop"}"#,
+];
+
+#[test]
+fn a_stream_is_put_together_by_index() {
+    let (reply, shown) = stream(&EVENTS).unwrap();
+    assert_eq!(shown, "I löök.");
+    assert_eq!(reply.text, shown);
+    assert_eq!(reply.reasoning, signed()[..1]);
+    assert_eq!(
+        reply.tool_calls,
+        [
+            call("a", "read_file", r#"{"path":"x"}"#),
+            call("call_00000001_1", "list_dir", "{}"),
+        ]
+    );
+    assert_eq!(
+        reply.usage,
+        Usage {
+            input: 95,
+            output: 7,
+            cached: 90
+        }
+    );
+}
+
+#[test]
+fn a_stream_that_stops_or_fails_before_its_end_is_no_answer() {
+    assert_eq!(stream(&EVENTS[..14]).unwrap_err().fault, Fault::Cut);
+    assert!(stream(&EVENTS[..15]).is_ok());
+    let overloaded =
+        r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
+    assert_eq!(
+        stream(&[EVENTS[0], overloaded]).unwrap_err().fault,
+        Fault::Busy
+    );
+    assert_eq!(stream(&[EVENTS[3]]).unwrap_err().fault, Fault::Garbage);
+    assert_eq!(stream(&["<html>"]).unwrap_err().fault, Fault::Garbage);
+}
+
+fn of_bytes(pieces: &[&[u8]]) -> (Reply, String) {
+    let mut decoder = Decoder::new(1);
+    let mut parser = Parser::default();
+    let mut shown = String::new();
+    let mut handle = |event: Event<'_>| decoder.event(event.data, &mut |text| shown.push_str(text));
+    for piece in pieces {
+        parser.push(piece, &mut handle).unwrap();
+    }
+    parser.finish(&mut handle).unwrap();
+    (decoder.finish().unwrap(), shown)
+}
+
+fn streamed_bytes() -> Vec<u8> {
+    let events = EVENTS
+        .iter()
+        .map(|event| format!("event: x\ndata: {event}\n\n"));
+    events.collect::<String>().into_bytes()
+}
+
+#[test]
+fn every_cut_in_two_gives_the_same_answer() {
+    let bytes = streamed_bytes();
+    let whole = of_bytes(&[&bytes]);
+    for cut in 0..=bytes.len() {
+        assert_eq!(
+            of_bytes(&[&bytes[..cut], &bytes[cut..]]),
+            whole,
+            "cut at {cut}"
+        );
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_cuts_give_the_same_answer(mut cuts in prop::collection::vec(0_usize..2500, 0..40)) {
+        let bytes = streamed_bytes();
+        cuts.retain(|cut| *cut <= bytes.len());
+        cuts.extend([0, bytes.len()]);
+        cuts.sort_unstable();
+        let pieces: Vec<_> = cuts.windows(2).map(|pair| &bytes[pair[0]..pair[1]]).collect();
+        prop_assert_eq!(of_bytes(&pieces), of_bytes(&[&bytes]));
+    }
+
+    #[test]
+    fn no_input_brings_the_decoder_down(events in prop::collection::vec(".{0,60}", 0..6)) {
+        let events: Vec<_> = events.iter().map(String::as_str).collect();
+        let _ = stream(&events);
+    }
+}

@@ -1,0 +1,289 @@
+//! One request to one model over HTTP.
+
+use std::io::Read;
+
+use serde::Deserialize;
+
+use super::classify::{Failure, classify, page_title};
+use super::quirks::Quirks;
+use super::route::Route;
+use super::table::Format;
+use super::wire::Stage;
+use super::wire::body::Target;
+use super::wire::sse::Parser;
+use super::{anthropic, openai};
+use crate::chat::{Fault, Reply, Request};
+use crate::error::{Error, Result};
+use crate::http::{Body, Client, error_of};
+use crate::limits;
+
+/// The version of Anthropic's API (<https://docs.claude.com/en/api/versioning>).
+const ANTHROPIC_VERSION: &str = "2023-06-01";
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub enum NoAnswer {
+    /// The model or the way to it failed; another one may not.
+    Failed(Failure),
+    /// Trying elsewhere would change nothing: the person stopped it, or the configuration is wrong.
+    Ended(Error),
+}
+
+impl From<Failure> for NoAnswer {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+/// Where and how one request goes.
+pub struct Call<'a> {
+    /// The connection.
+    pub client: &'a Client,
+    /// The endpoint.
+    pub route: &'a Route,
+    /// The model's name as it is sent.
+    pub model: &'a str,
+    /// What its API wants differently.
+    pub quirks: Quirks,
+    /// A number that no other answer has, for ids that a server does not give.
+    pub nonce: u32,
+}
+
+impl Call<'_> {
+    /// Asks, and hands over the text of a stream as it comes.
+    pub fn ask(
+        &self,
+        request: &Request<'_>,
+        show: &mut dyn FnMut(&str),
+    ) -> Result<Reply, NoAnswer> {
+        let target = Target {
+            model: self.model,
+            quirks: self.quirks,
+            extra_body: &self.route.extra_body,
+        };
+        let (body, decoder) = match self.route.format {
+            Format::Anthropic => {
+                let decoder = anthropic::decode::Decoder::new(self.nonce);
+                (
+                    anthropic::encode::encode(request, &target),
+                    Decoder::Anthropic(decoder),
+                )
+            }
+            Format::OpenAi | Format::Offline => {
+                let decoder = openai::decode::Decoder::new(request.tools, self.nonce);
+                (
+                    openai::encode::encode(request, &target),
+                    Decoder::OpenAi(Box::new(decoder)),
+                )
+            }
+        };
+        let body = body.map_err(|error| {
+            NoAnswer::Ended(Error::Failed(format!("cannot write the request: {error}")))
+        })?;
+        let mut headers = headers(self.route);
+        headers.push(("content-type", "application/json"));
+        let posted = self.client.post(&self.route.url(), &headers, &body);
+        // The request may be large, and the answer takes long.
+        drop(body);
+        let body = posted
+            .map_err(before_the_answer)?
+            .into_reader(limits::http::BODY_BYTES);
+        read(body, decoder, show)
+    }
+}
+
+/// Asks a server of OpenAI's format which model it lists first. Those that only embed are no model
+/// to talk to.
+pub fn first_model(client: &Client, route: &Route) -> Result<String, NoAnswer> {
+    #[derive(Deserialize)]
+    struct Models {
+        #[serde(default)]
+        data: Vec<Model>,
+    }
+    #[derive(Deserialize)]
+    struct Model {
+        id: String,
+    }
+    let url = route.url();
+    let base = ["/chat/completions", "/messages"]
+        .iter()
+        .find_map(|path| url.strip_suffix(path))
+        .unwrap_or(&url);
+    let answer = client
+        .get(&format!("{base}/models"), &headers(route))
+        .and_then(|response| response.read_to_end(limits::http::BODY_BYTES))
+        .map_err(before_the_answer)?;
+    let models: Models = serde_json::from_slice(&answer)
+        .map_err(|error| Failure::new(Fault::Garbage, format!("no list of models: {error}")))?;
+    let mut names = models.data.into_iter().map(|model| model.id);
+    let first = names.find(|name| !name.to_lowercase().contains("embed"));
+    first.ok_or_else(|| {
+        Failure::new(
+            Fault::Unknown,
+            "the server has no model; install or load one there",
+        )
+        .into()
+    })
+}
+
+/// The key in the way of the format, and what the configuration adds or says instead.
+fn headers(route: &Route) -> Vec<(&str, &str)> {
+    let extra = route.headers.iter();
+    let mut headers: Vec<_> = extra
+        .map(|(name, value)| (name.as_str(), value.expose()))
+        .collect();
+    let own: &[(&str, &str)] = match route.format {
+        Format::Anthropic => &[
+            ("anthropic-version", ANTHROPIC_VERSION),
+            ("x-api-key", route.key.expose()),
+        ],
+        _ => &[("authorization", route.bearer.expose())],
+    };
+    for (name, value) in own {
+        let is_set = headers
+            .iter()
+            .any(|(other, _)| other.eq_ignore_ascii_case(name));
+        if !is_set && !value.is_empty() {
+            headers.push((name, value));
+        }
+    }
+    headers
+}
+
+fn before_the_answer(error: Error) -> NoAnswer {
+    let (fault, said) = match error {
+        Error::Status {
+            status,
+            body,
+            retry_after,
+            ..
+        } => return classify(status, &body, retry_after).into(),
+        Error::Network { host, what } => (Fault::Network, format!("{host}: {what}")),
+        Error::Timeout { host, what } => (Fault::Timeout, format!("{host}: {what}")),
+        error @ Error::TooLarge { .. } => (Fault::Garbage, error.to_string()),
+        error => return NoAnswer::Ended(error),
+    };
+    Failure::new(fault, said).into()
+}
+
+/// The decoder of the format.
+enum Decoder<'a> {
+    OpenAi(Box<openai::decode::Decoder<'a>>),
+    Anthropic(anthropic::decode::Decoder),
+}
+
+impl Decoder<'_> {
+    fn event(&mut self, data: &str, show: &mut dyn FnMut(&str)) -> Result<(), Failure> {
+        match self {
+            Self::OpenAi(decoder) => decoder.event(data, show),
+            Self::Anthropic(decoder) => decoder.event(data, show),
+        }
+    }
+
+    fn stage(&self) -> Stage {
+        match self {
+            Self::OpenAi(decoder) => decoder.stage(),
+            Self::Anthropic(decoder) => decoder.stage(),
+        }
+    }
+
+    fn whole(self, json: &str) -> Result<Reply, Failure> {
+        match self {
+            Self::OpenAi(decoder) => decoder.whole(json),
+            Self::Anthropic(decoder) => decoder.whole(json),
+        }
+    }
+
+    fn finish(self, show: &mut dyn FnMut(&str)) -> Result<Reply, Failure> {
+        match self {
+            Self::OpenAi(decoder) => decoder.finish(show),
+            Self::Anthropic(decoder) => decoder.finish(),
+        }
+    }
+}
+
+/// Reads an answer: a stream of events, or JSON where a server does not stream, whatever was asked
+/// for and whatever media type it claims.
+fn read(
+    mut body: Body,
+    decoder: Decoder<'_>,
+    show: &mut dyn FnMut(&str),
+) -> Result<Reply, NoAnswer> {
+    let mut begun = Vec::new();
+    let mut buffer = vec![0; limits::provider::READ_BYTES];
+    let first = loop {
+        let count = body
+            .read(&mut buffer)
+            .map_err(|error| before_the_answer(error_of(error)))?;
+        if count == 0 {
+            return Err(Failure::new(Fault::Cut, "it sent an empty answer").into());
+        }
+        begun.extend_from_slice(&buffer[..count]);
+        if let Some(first) = begun.iter().find(|byte| !byte.is_ascii_whitespace()) {
+            break *first;
+        }
+    };
+    match first {
+        b'{' | b'[' => {
+            let rest = body.read_to_end(&mut begun);
+            rest.map_err(|error| within_the_answer(error_of(error)))?;
+            Ok(decoder.whole(&String::from_utf8_lossy(&begun))?)
+        }
+        b'<' => {
+            let page = page_title(&String::from_utf8_lossy(&begun));
+            Err(Failure::new(Fault::Garbage, format!("it sent {page}")).into())
+        }
+        _ => read_stream(body, &begun, decoder, show),
+    }
+}
+
+fn read_stream(
+    mut body: Body,
+    begun: &[u8],
+    mut decoder: Decoder<'_>,
+    show: &mut dyn FnMut(&str),
+) -> Result<Reply, NoAnswer> {
+    let mut parser = Parser::default();
+    let mut buffer = vec![0; limits::provider::READ_BYTES];
+    parser.push(begun, &mut |event| decoder.event(event.data, show))?;
+    while decoder.stage() < Stage::Over {
+        match body.read(&mut buffer).map_err(error_of) {
+            Ok(0) => break,
+            Ok(count) => {
+                parser.push(&buffer[..count], &mut |event| {
+                    decoder.event(event.data, show)
+                })?;
+            }
+            // The answer is whole; only its end mark did not come.
+            Err(error) if decoder.stage() == Stage::Ended && !is_stop(&error) => break,
+            Err(error) => return Err(within_the_answer(error)),
+        }
+    }
+    if decoder.stage() == Stage::Over {
+        body.finish();
+    } else {
+        let last = parser.finish(&mut |event| decoder.event(event.data, show));
+        // An event that is broken at the very end is one that was cut off.
+        if decoder.stage() == Stage::Open {
+            last.map_err(|failure| match failure.fault {
+                Fault::Garbage => Failure::new(Fault::Cut, "the stream ended within an event"),
+                _ => failure,
+            })?;
+        }
+    }
+    Ok(decoder.finish(show)?)
+}
+
+fn is_stop(error: &Error) -> bool {
+    matches!(error, Error::Stopped)
+}
+
+/// A connection that breaks within the answer cuts it off.
+fn within_the_answer(error: Error) -> NoAnswer {
+    match before_the_answer(error) {
+        NoAnswer::Failed(failure) if failure.fault == Fault::Network => {
+            Failure::new(Fault::Cut, failure.said).into()
+        }
+        other => other,
+    }
+}

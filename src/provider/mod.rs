@@ -1,0 +1,25 @@
+//! Floor 6: everything about models.
+//!
+//! [`Models`] knows from the configuration which models to ask, in which order. For one turn,
+//! [`Turn::ask`] puts a [`Request`](crate::chat::Request) to them: retries, then the fallback
+//! models, then the helper in the program. What happens in between is pure and stands in modules
+//! of its own: `table` and `route` choose, `quirks` knows what an API wants differently, `openai`
+//! and `anthropic` translate, `wire` has what both share, `classify` tells failures apart, `retry`
+//! and `breaker` decide about waiting. `call` alone touches the network.
+
+pub mod anthropic;
+pub mod breaker;
+pub mod call;
+pub mod classify;
+pub mod models;
+pub mod offline;
+pub mod openai;
+pub mod quirks;
+pub mod retry;
+pub mod route;
+pub mod table;
+pub mod turn;
+pub mod wire;
+
+pub use models::Models;
+pub use turn::{Answer, Progress, Turn};

@@ -1,0 +1,197 @@
+//! The models that may answer, in the order in which they are asked.
+
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::breaker::Breaker;
+use super::call::first_model;
+use super::quirks::Quirks;
+use super::route::{Route, Sources};
+use super::table::known;
+use super::turn::Turn;
+use crate::cancel::Cancel;
+use crate::clock::{Clock, Stopwatch};
+use crate::config::schema::{AgentDefaults, Provider};
+use crate::error::Result;
+use crate::http::{Client, Settings, Tls};
+use crate::limits;
+
+/// The local servers that are looked for, the likeliest first.
+const PROBED: [&str; 3] = ["ollama", "lmstudio", "vllm"];
+
+/// The configured models, and what is remembered of them between turns. Turns may share it.
+pub struct Models {
+    /// The primary model, then the fallbacks.
+    candidates: Vec<Candidate>,
+    tls: Tls,
+    /// The monotonic clock of the breakers.
+    pub(super) watch: Stopwatch,
+    /// Whether nothing is configured and no key is there.
+    untouched: bool,
+}
+
+/// One of the models.
+pub(super) struct Candidate {
+    pub route: Route,
+    state: Mutex<State>,
+}
+
+/// What is remembered of a model.
+pub(super) struct State {
+    pub breaker: Breaker,
+    /// What its API wants differently, and what was learned of that.
+    pub quirks: Quirks,
+    /// The name as it is sent; empty while the server has to be asked for it.
+    pub model: String,
+}
+
+impl Candidate {
+    fn new(route: Route) -> Self {
+        let state = State {
+            breaker: Breaker::default(),
+            quirks: Quirks::of(&route.provider, route.format, &route.model),
+            model: route.model.clone(),
+        };
+        Self {
+            route,
+            state: Mutex::new(state),
+        }
+    }
+
+    pub fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The model as it is sent, and what its API wants differently.
+    pub fn model(&self) -> (String, Quirks) {
+        let state = self.state();
+        (state.model.clone(), state.quirks)
+    }
+
+    /// Sets the model that the server lists first.
+    pub fn set_model(&self, model: String) {
+        let mut state = self.state();
+        state.quirks = Quirks::of(&self.route.provider, self.route.format, &model);
+        state.model = model;
+    }
+
+    /// What the person calls it: `openai/gpt-6-sol`.
+    pub fn name(&self) -> String {
+        let model = &self.state().model;
+        match model.split_once('/') {
+            // `openrouter/auto` is a whole name.
+            Some((vendor, _)) if vendor == self.route.provider => model.clone(),
+            _ if model.is_empty() => self.route.provider.clone(),
+            _ => format!("{}/{model}", self.route.provider),
+        }
+    }
+}
+
+impl Models {
+    /// Chooses from the configuration and the environment (`variable` looks a name up). Nothing is
+    /// connected. Fails with [`Error::Config`](crate::error::Error::Config) for a provider that
+    /// does not exist.
+    pub fn new(
+        agent: &AgentDefaults,
+        providers: &BTreeMap<String, Provider>,
+        variable: &dyn Fn(&str) -> Option<String>,
+        tls: Tls,
+    ) -> Result<Self> {
+        let sources = Sources {
+            providers,
+            variable,
+        };
+        let mut routes = vec![sources.choose(&agent.provider, &agent.model)?];
+        for model in &agent.fallback_models {
+            routes.push(sources.choose_fallback(&agent.provider, model)?);
+        }
+        Ok(Self {
+            candidates: routes.into_iter().map(Candidate::new).collect(),
+            tls,
+            watch: Stopwatch::start(),
+            untouched: sources.is_untouched(&agent.provider, &agent.model),
+        })
+    }
+
+    /// Where nothing is configured and no key is there, looks for a model server on this machine
+    /// and uses the first model it lists. Each of the three has
+    /// [`PROBE`](limits::provider::PROBE) to answer.
+    pub fn discover(&mut self, cancel: &Cancel) -> Result<()> {
+        if self.untouched {
+            let rows = PROBED.iter().filter_map(|name| known(name));
+            let routes: Vec<_> = rows.map(Route::to_local).collect();
+            if let Some(found) = first_answering(&self.tls, routes, cancel)? {
+                self.candidates[0] = Candidate::new(found);
+            }
+        }
+        Ok(())
+    }
+
+    /// The primary model's route. Its model is empty where the server will be asked for it.
+    pub fn primary(&self) -> &Route {
+        &self.candidates[0].route
+    }
+
+    /// The models' names as people write them, the primary one first.
+    pub fn names(&self) -> Vec<String> {
+        self.candidates.iter().map(Candidate::name).collect()
+    }
+
+    /// Begins a turn, which `cancel` stops.
+    pub fn for_turn(&self, cancel: &Cancel) -> Turn<'_> {
+        Turn::new(self, cancel.clone())
+    }
+
+    /// The candidates to ask now: those that do not rest, or all where all rest, because then
+    /// asking costs little and may succeed.
+    pub(super) fn order(&self) -> Vec<&Candidate> {
+        let now = self.watch.elapsed();
+        let is_awake = |candidate: &&Candidate| !candidate.state().breaker.rests(now);
+        let awake: Vec<_> = self.candidates.iter().filter(is_awake).collect();
+        match awake.is_empty() {
+            true => self.candidates.iter().collect(),
+            false => awake,
+        }
+    }
+
+    pub(super) fn client(&self, route: &Route, cancel: &Cancel) -> Result<Client> {
+        client(&self.tls, route, cancel)
+    }
+}
+
+/// The first of the servers that lists a model, with that model.
+pub(super) fn first_answering(
+    tls: &Tls,
+    routes: Vec<Route>,
+    cancel: &Cancel,
+) -> Result<Option<Route>> {
+    for mut route in routes {
+        route.first_byte = limits::provider::PROBE;
+        route.idle = limits::provider::PROBE;
+        let client = client(tls, &route, cancel)?;
+        if let Ok(model) = first_model(&client, &route) {
+            let times = Provider::default();
+            route.set_times(&times);
+            route.model = model;
+            return Ok(Some(route));
+        }
+    }
+    Ok(None)
+}
+
+fn client(tls: &Tls, route: &Route, cancel: &Cancel) -> Result<Client> {
+    let settings = Settings {
+        proxy: route.proxy.clone(),
+        first_byte: route.first_byte,
+        idle: route.idle,
+        clock: Clock::System,
+    };
+    Client::new(tls, settings, cancel)
+}
+
+/// A number that cannot be foreseen, from the seed of the hash maps: nothing here needs to be a
+/// secret.
+pub(super) fn random() -> u64 {
+    RandomState::new().build_hasher().finish()
+}

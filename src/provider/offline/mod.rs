@@ -1,0 +1,93 @@
+//! The helper in the program: understands a small set of plain requests in English and Chinese and
+//! turns them into the same tool calls as a model would. Pure.
+//!
+//! `template` matches a sentence, `phrases` has the sentences, `time` reads spans and clock times,
+//! `wish` makes calls of what was understood, `say` has the helper's own words.
+
+mod phrases;
+mod say;
+mod template;
+mod time;
+mod wish;
+
+use crate::chat::{Entry, ModelError, Reply, Request, Role, ToolCall};
+use say::Language;
+
+/// Answers a request: with a tool's call, or with what the tools found, or with what it can do.
+///
+/// `error` is why no model answered; it is said first, once in a turn. `nonce` makes the calls' ids
+/// different from those of other answers.
+pub fn reply(request: &Request<'_>, error: Option<&ModelError>, nonce: u32) -> Reply {
+    let spoken = last_words(request.entries);
+    let language = Language::of(spoken);
+    let mut reply = match results(request.entries) {
+        [] => understand(request, spoken, nonce),
+        results => Reply {
+            text: say::results(results, language),
+            ..Reply::default()
+        },
+    };
+    if let Some(error) = error {
+        let error = error.to_string();
+        let begins = |entry: &Entry| entry.content.starts_with(&error);
+        if !running(request.entries).iter().any(begins) {
+            let separator = if reply.text.is_empty() { "" } else { "\n\n" };
+            reply.text = error + ".\n\n" + say::stands_in(language) + separator + &reply.text;
+        }
+    }
+    reply
+}
+
+/// What the person said last.
+fn last_words(entries: &[Entry]) -> &str {
+    let last = entries.iter().rfind(|entry| entry.role == Role::User);
+    last.map_or("", |entry| entry.content.as_str())
+}
+
+/// The results at the end of the conversation.
+fn results(entries: &[Entry]) -> &[Entry] {
+    let others = entries.iter().rposition(|entry| entry.role != Role::Tool);
+    &entries[others.map_or(0, |last| last + 1)..]
+}
+
+fn running(entries: &[Entry]) -> &[Entry] {
+    &entries[super::wire::entries::running_turn(entries)..]
+}
+
+/// The line of the runtime's facts that tells the time.
+fn told_time(entries: &[Entry]) -> Option<&str> {
+    let facts = running(entries)
+        .iter()
+        .filter(|entry| entry.role == Role::User);
+    let mut lines = facts.flat_map(|entry| entry.content.lines());
+    lines.find_map(|line| line.strip_prefix("Time: "))
+}
+
+fn understand(request: &Request<'_>, spoken: &str, nonce: u32) -> Reply {
+    let language = Language::of(spoken);
+    let has = |name: &str| request.tools.iter().any(|tool| tool.name == name);
+    let text = |text: String| Reply {
+        text,
+        ..Reply::default()
+    };
+    let wish = match wish::understand(spoken) {
+        wish::Understood::Help => return text(say::help(&has, language)),
+        wish::Understood::Time => return text(say::time(told_time(request.entries), language)),
+        wish::Understood::Nothing => return text(say::not_understood(&has, language)),
+        wish::Understood::Call(wish) => wish,
+    };
+    if !has(wish.tool) {
+        return text(say::cannot(wish.tool, language));
+    }
+    let mut reply = text(String::new());
+    reply.tool_calls.push(ToolCall {
+        id: format!("call_{nonce:08x}_0"),
+        name: wish.tool.to_owned(),
+        arguments: wish.arguments.to_string(),
+        signature: None,
+    });
+    reply
+}
+
+#[cfg(test)]
+mod tests;

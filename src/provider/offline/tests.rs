@@ -1,0 +1,289 @@
+use super::*;
+use crate::chat::{Fault, ToolSpec};
+
+const NAMES: [&str; 9] = [
+    "list_dir",
+    "read_file",
+    "write_file",
+    "append_file",
+    "find_files",
+    "grep",
+    "device",
+    "exec",
+    "cron",
+];
+
+fn tools(names: &[&'static str]) -> Vec<ToolSpec> {
+    let tool = |name: &&'static str| ToolSpec {
+        name,
+        description: "",
+        parameters: "{}",
+        read_only: true,
+    };
+    names.iter().map(tool).collect()
+}
+
+fn answer(entries: &[Entry], names: &[&'static str], error: Option<&ModelError>) -> Reply {
+    let request = Request {
+        system: "",
+        entries,
+        stable: 0,
+        tools: &tools(names),
+        max_tokens: 1,
+        temperature: None,
+        reasoning_effort: None,
+        stream: false,
+    };
+    reply(&request, error, 7)
+}
+
+fn say(text: &str) -> Reply {
+    answer(&[Entry::new(Role::User, text)], &NAMES, None)
+}
+
+/// What the person says, and the call it becomes.
+const REQUESTS: &[(&str, &str)] = &[
+    ("list files", r#"list_dir {"path":"."}"#),
+    (
+        "Please list the files in the docs folder.",
+        r#"list_dir {"path":"docs"}"#,
+    ),
+    ("ls src/provider", r#"list_dir {"path":"src/provider"}"#),
+    ("ls .", r#"list_dir {"path":"."}"#),
+    ("what files are in here?", r#"list_dir {"path":"."}"#),
+    ("Read notes.txt", r#"read_file {"path":"notes.txt"}"#),
+    (
+        "show me \"my notes.txt\"",
+        r#"read_file {"path":"my notes.txt"}"#,
+    ),
+    (
+        "can you open README.md?",
+        r#"read_file {"path":"README.md"}"#,
+    ),
+    ("what's in todo.md?", r#"read_file {"path":"todo.md"}"#),
+    (
+        "write milk and eggs to shopping.txt",
+        r#"write_file {"content":"milk and eggs\n","path":"shopping.txt"}"#,
+    ),
+    (
+        "write to a.txt:\none\ntwo",
+        r#"write_file {"content":"one\ntwo\n","path":"a.txt"}"#,
+    ),
+    (
+        "create a file b.md with hello",
+        r#"write_file {"content":"hello\n","path":"b.md"}"#,
+    ),
+    (
+        "append bread to shopping.txt",
+        r#"append_file {"content":"bread\n","path":"shopping.txt"}"#,
+    ),
+    (
+        "add to log.txt: it rains",
+        r#"append_file {"content":"it rains\n","path":"log.txt"}"#,
+    ),
+    (
+        "find files named *.log",
+        r#"find_files {"glob":"**/*.log"}"#,
+    ),
+    ("where is config", r#"find_files {"glob":"**/*config*"}"#),
+    (
+        "search for a.b (x) in logs",
+        r#"grep {"case_insensitive":true,"path":"logs","pattern":"a\\.b \\(x\\)"}"#,
+    ),
+    (
+        "grep TODO",
+        r#"grep {"case_insensitive":true,"path":".","pattern":"TODO"}"#,
+    ),
+    ("status", r#"device {"action":"status"}"#),
+    ("run df -h", r#"exec {"command":"df -h"}"#),
+    ("$ ls -l", r#"exec {"command":"ls -l"}"#),
+    (
+        "remind me in 5 minutes to call mum",
+        r#"cron {"action":"add","at":"in 300 seconds","message":"call mum"}"#,
+    ),
+    (
+        "remind me to drink water in an hour",
+        r#"cron {"action":"add","at":"in 3600 seconds","message":"drink water"}"#,
+    ),
+    (
+        "remind me at 8:30 pm to sleep",
+        r#"cron {"action":"add","at":"20:30","message":"sleep"}"#,
+    ),
+    (
+        "remind me every day at 7:00 to stretch",
+        r#"cron {"action":"add","cron_expr":"0 7 * * *","message":"stretch"}"#,
+    ),
+    (
+        "remind me every 2 hours to look up",
+        r#"cron {"action":"add","every_seconds":7200,"message":"look up"}"#,
+    ),
+    ("list my reminders", r#"cron {"action":"list"}"#),
+    (
+        "cancel reminder a1",
+        r#"cron {"action":"remove","job_id":"a1"}"#,
+    ),
+    ("列出文件", r#"list_dir {"path":"."}"#),
+    ("请列出 docs 目录里的文件", r#"list_dir {"path":"docs"}"#),
+    ("docs里有什么？", r#"list_dir {"path":"docs"}"#),
+    ("帮我读取 笔记.txt", r#"read_file {"path":"笔记.txt"}"#),
+    ("看看 a.txt 的内容", r#"read_file {"path":"a.txt"}"#),
+    (
+        "把“买牛奶”写入 待办.txt",
+        r#"write_file {"content":"买牛奶\n","path":"待办.txt"}"#,
+    ),
+    (
+        "把鸡蛋追加到待办.txt",
+        r#"append_file {"content":"鸡蛋\n","path":"待办.txt"}"#,
+    ),
+    ("查找文件 *.py", r#"find_files {"glob":"**/*.py"}"#),
+    (
+        "在 logs 中搜索 错误",
+        r#"grep {"case_insensitive":true,"path":"logs","pattern":"错误"}"#,
+    ),
+    ("设备状态", r#"device {"action":"status"}"#),
+    ("运行 uname -a", r#"exec {"command":"uname -a"}"#),
+    (
+        "10分钟后提醒我喝水",
+        r#"cron {"action":"add","at":"in 600 seconds","message":"喝水"}"#,
+    ),
+    (
+        "每天早上8点提醒我吃药",
+        r#"cron {"action":"add","cron_expr":"0 8 * * *","message":"吃药"}"#,
+    ),
+    (
+        "每30分钟提醒我站起来",
+        r#"cron {"action":"add","every_seconds":1800,"message":"站起来"}"#,
+    ),
+    (
+        "晚上9点提醒我睡觉",
+        r#"cron {"action":"add","at":"21:00","message":"睡觉"}"#,
+    ),
+    ("有哪些提醒？", r#"cron {"action":"list"}"#),
+    ("删除提醒 a1", r#"cron {"action":"remove","job_id":"a1"}"#),
+];
+
+#[test]
+fn plain_requests_become_the_calls_that_a_model_would_make() {
+    assert!(REQUESTS.len() >= 25);
+    for (spoken, expected) in REQUESTS {
+        let reply = say(spoken);
+        let call = reply.tool_calls.first();
+        let made = call.map(|call| format!("{} {}", call.name, call.arguments));
+        assert_eq!(made.as_deref(), Some(*expected), "{spoken}: {}", reply.text);
+        assert_eq!(reply.text, "");
+    }
+}
+
+#[test]
+fn what_it_does_not_understand_it_says_with_what_it_does() {
+    for spoken in [
+        "",
+        "Why is the sky blue?",
+        "read",
+        "write",
+        "open the pod bay doors",
+    ] {
+        let reply = say(spoken);
+        assert!(reply.tool_calls.is_empty(), "{spoken}");
+        assert!(reply.text.contains("offline helper"), "{}", reply.text);
+        assert!(reply.text.contains("peacrab onboard"));
+        assert!(reply.text.contains("ANTHROPIC_API_KEY"));
+    }
+    assert!(say("天空为什么是蓝的？").text.contains("离线助手"));
+}
+
+#[test]
+fn help_names_only_what_there_is_a_tool_for() {
+    let help = |names| answer(&[Entry::new(Role::User, "help")], names, None).text;
+    assert!(help(&NAMES).contains("remind me in 10 minutes"));
+    let few = help(&["read_file"]);
+    assert!(
+        few.contains("read notes.txt") && !few.contains("remind") && !few.contains("list files")
+    );
+}
+
+#[test]
+fn a_tool_that_is_missing_is_named() {
+    let reply = answer(
+        &[Entry::new(Role::User, "run reboot")],
+        &["read_file"],
+        None,
+    );
+    assert!(reply.tool_calls.is_empty());
+    assert_eq!(
+        reply.text,
+        "I cannot run commands: this version does not have the tool `exec`, or it is turned off."
+    );
+    let reply = answer(&[Entry::new(Role::User, "设备状态")], &[], None);
+    assert!(reply.text.starts_with("我不能查看设备状态"));
+}
+
+#[test]
+fn the_time_is_what_the_runtime_told() {
+    let entries = [
+        Entry::new(
+            Role::User,
+            "[Runtime facts]\nTime: Saturday 2026-11-21 09:05 (UTC)\nChannel: cli",
+        ),
+        Entry::new(Role::User, "What time is it?"),
+    ];
+    assert_eq!(
+        answer(&entries, &NAMES, None).text,
+        "It is Saturday 2026-11-21 09:05 (UTC)"
+    );
+    assert_eq!(say("现在几点？").text, "我这里不知道时间。");
+}
+
+fn after(spoken: &str, results: &[&str]) -> Vec<Entry> {
+    let mut entries = vec![
+        Entry::new(Role::User, spoken),
+        Entry::of_reply(&say(spoken)),
+    ];
+    entries.extend(results.iter().map(|result| Entry {
+        name: Some("read_file".to_owned()),
+        ..Entry::new(Role::Tool, *result)
+    }));
+    entries
+}
+
+#[test]
+fn results_are_shown_readably() {
+    let shown = |results: &[&str]| answer(&after("read a", results), &NAMES, None).text;
+    assert!(shown(&["one\ntwo"]).starts_with("```\none\ntwo\n```\n\n(offline helper"));
+    assert!(shown(&["a\n```\nb"]).starts_with("~~~~\na\n```"));
+    assert!(shown(&["wrote 5 bytes"]).starts_with("wrote 5 bytes\n"));
+    assert!(shown(&[""]).starts_with("Done"));
+    assert!(
+        shown(&["Error: no such file\n[Look at it]"])
+            .starts_with("That did not work. Error: no such file\n\n(")
+    );
+    let long = "é\n".repeat(10_000);
+    assert!(shown(&[&long]).contains("\n…\n```"));
+    assert!(shown(&["x", "y"]).starts_with("**read_file**\n\nx\n\n**read_file**\n\ny"));
+    let chinese = answer(&after("读取 a", &["内容"]), &NAMES, None).text;
+    assert!(chinese.ends_with("）"), "{chinese}");
+}
+
+#[test]
+fn the_error_comes_first_and_once_in_a_turn() {
+    let error = ModelError {
+        fault: Fault::Network,
+        provider: "openai".to_owned(),
+        model: "gpt-6-sol".to_owned(),
+        said: "api.openai.com:443: no route".to_owned(),
+        retry_after: None,
+    };
+    let spoken = [Entry::new(Role::User, "read a.txt")];
+    let first = answer(&spoken, &NAMES, Some(&error));
+    assert!(
+        first
+            .text
+            .starts_with("openai cannot be reached: api.openai.com:443: no route.")
+    );
+    assert_eq!(first.tool_calls.len(), 1);
+    let mut entries = spoken.to_vec();
+    entries.push(Entry::of_reply(&first));
+    entries.push(Entry::new(Role::Tool, "hello"));
+    let second = answer(&entries, &NAMES, Some(&error));
+    assert!(second.text.starts_with("hello"), "{}", second.text);
+}

@@ -1,0 +1,418 @@
+use proptest::prelude::*;
+use serde_json::Map;
+
+use super::decode::Decoder;
+use super::encode::encode;
+use crate::chat::{
+    Entry, Fault, Reasoning, ReasoningEffort, Reply, Request, Role, StopReason, Usage,
+};
+use crate::provider::classify::Failure;
+use crate::provider::quirks::Quirks;
+use crate::provider::table::Format;
+use crate::provider::wire::body::Target;
+use crate::provider::wire::example::{TOOLS, call, conversation, request};
+use crate::provider::wire::sse::Parser;
+
+fn encoded(request: &Request<'_>, provider: &str, model: &str) -> String {
+    let target = Target {
+        model,
+        quirks: Quirks::of(provider, Format::OpenAi, model),
+        extra_body: &Map::new(),
+    };
+    String::from_utf8(encode(request, &target).unwrap()).unwrap()
+}
+
+fn thoughts(text: &str) -> Vec<Reasoning> {
+    vec![Reasoning::Text(text.to_owned())]
+}
+
+#[test]
+fn a_conversation_is_written_as_openai_reads_it() {
+    let entries = conversation(thoughts("hm"));
+    let expected = concat!(
+        r#"{"model":"gpt-4o","messages":["#,
+        r#"{"role":"system","content":"Be brief."},"#,
+        r#"{"role":"user","content":"hello"},"#,
+        r#"{"role":"assistant","content":"Hello!"},"#,
+        r#"{"role":"user","content":"[facts]\n\nwhat is \"cat.png\"?"},"#,
+        r#"{"role":"assistant","content":"I look.","tool_calls":["#,
+        r#"{"id":"call_1","type":"function","function":{"name":"read_file","arguments":"{\"path\":\"cat.png\"}"}},"#,
+        r#"{"id":"call:2","type":"function","function":{"name":"list_dir","arguments":"{}"}}]},"#,
+        r#"{"role":"tool","content":"an image","tool_call_id":"call_1"},"#,
+        r#"{"role":"tool","content":"(no output)","tool_call_id":"call:2"},"#,
+        r#"{"role":"user","content":[{"type":"text","text":"[image cat.png]"},"#,
+        r#"{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}},"#,
+        r#"{"type":"text","text":"quickly"}]}],"#,
+        r#""tools":[{"type":"function","function":{"name":"read_file","description":"Reads a file.","#,
+        r#""parameters":{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}}},"#,
+        r#"{"type":"function","function":{"name":"list_dir","description":"Lists a folder.","#,
+        r#""parameters":{"type":"object","properties":{}}}}],"#,
+        r#""max_tokens":100,"temperature":0.5,"stream":true,"stream_options":{"include_usage":true}}"#,
+    );
+    assert_eq!(encoded(&request(&entries), "openai", "gpt-4o"), expected);
+}
+
+#[test]
+fn a_model_that_does_not_see_is_told_where_the_image_is() {
+    let entries = conversation(Vec::new());
+    let body = encoded(&request(&entries), "groq", "llama-3.3-70b");
+    assert!(
+        body.contains(r#""content":"an image\n\n[image cat.png: this model cannot see images]""#)
+    );
+    assert!(!body.contains("image_url"));
+}
+
+#[test]
+fn reasoning_models_get_their_own_parameters() {
+    let entries = [Entry::new(Role::User, "hi")];
+    let wanted = Request {
+        reasoning_effort: Some(ReasoningEffort::High),
+        stream: false,
+        ..request(&entries)
+    };
+    let end = |provider, model, wanted: &Request<'_>| {
+        let body = encoded(wanted, provider, model);
+        body.rsplit_once("]").unwrap().1.to_owned()
+    };
+    assert_eq!(
+        end("openai", "o3", &wanted),
+        r#","max_completion_tokens":100,"reasoning_effort":"high"}"#
+    );
+    assert_eq!(
+        end("openai", "gpt-6-sol", &wanted),
+        r#","max_completion_tokens":100,"reasoning_effort":"none"}"#
+    );
+    let bare = Request {
+        tools: &[],
+        ..wanted
+    };
+    assert_eq!(
+        end("openai", "gpt-6-sol", &bare),
+        r#","max_completion_tokens":100,"reasoning_effort":"high"}"#
+    );
+    assert_eq!(
+        end("mistral", "mistral-medium-latest", &request(&entries)),
+        r#","max_tokens":100,"temperature":0.5,"stream":true}"#
+    );
+}
+
+#[test]
+fn reasoning_goes_back_with_the_running_turns_calls() {
+    let entries = conversation(thoughts("hm"));
+    let body = encoded(&request(&entries), "deepseek", "deepseek-v4-pro");
+    assert!(body.contains(r#""content":"I look.","reasoning_content":"hm","tool_calls""#));
+    assert_eq!(body.matches("reasoning_content").count(), 1);
+
+    // Resumed from the disk, where no reasoning is.
+    let entries = conversation(Vec::new());
+    let body = encoded(&request(&entries), "deepseek", "deepseek-v4-pro");
+    assert!(body.contains(r#""reasoning_content":"","tool_calls""#));
+
+    // The turn is over.
+    let mut entries = conversation(thoughts("hm"));
+    entries.push(Entry::new(Role::Assistant, "A cat."));
+    entries.push(Entry::new(Role::User, "thanks"));
+    let body = encoded(&request(&entries), "moonshot", "kimi-k3");
+    assert!(body.contains(r#""reasoning_content":"tool call""#));
+}
+
+#[test]
+fn gemini_gets_its_signatures_back_or_the_word_for_a_lost_one() {
+    let mut entries = conversation(Vec::new());
+    let body = encoded(&request(&entries), "gemini", "gemini-flash-latest");
+    let lost =
+        r#""extra_content":{"google":{"thought_signature":"skip_thought_signature_validator"}}"#;
+    assert_eq!(body.matches(lost).count(), 1);
+    entries[4].tool_calls[0].signature = Some("Ag==".to_owned());
+    let body = encoded(&request(&entries), "gemini", "gemini-flash-latest");
+    assert!(body.contains(r#"{"thought_signature":"Ag=="}"#) && !body.contains(lost));
+    assert!(!encoded(&request(&entries), "openai", "gpt-4o").contains("Ag=="));
+}
+
+#[test]
+fn mistral_gets_ids_of_nine_letters_in_call_and_result() {
+    let entries = conversation(Vec::new());
+    let body = encoded(&request(&entries), "mistral", "mistral-large-latest");
+    let json: serde_json::Value = serde_json::from_str(&body).unwrap();
+    let id = json["messages"][4]["tool_calls"][0]["id"].as_str().unwrap();
+    assert_eq!(id.len(), 9);
+    assert_eq!(json["messages"][5]["tool_call_id"], id);
+}
+
+#[test]
+fn an_assistant_that_said_nothing_is_left_out() {
+    let entries = [
+        Entry::new(Role::User, "a"),
+        Entry::new(Role::Assistant, " "),
+        Entry::new(Role::User, ""),
+    ];
+    let body = encoded(&request(&entries), "openai", "gpt-4o");
+    assert!(
+        body.contains(r#"{"role":"user","content":"a\n\n(empty)"}]"#),
+        "{body}"
+    );
+    let mut calling = Entry::new(Role::Assistant, "");
+    calling.tool_calls.push(call("1", "list_dir", "not json"));
+    let body = encoded(&request(&[calling]), "openai", "gpt-4o");
+    assert!(body.contains(r#"{"role":"assistant","content":null,"tool_calls""#));
+    assert!(body.contains(r#""arguments":"{\"arguments\":\"not json\"}""#));
+}
+
+fn whole(json: &str) -> Result<Reply, Failure> {
+    Decoder::new(&TOOLS, 1).whole(json)
+}
+
+/// Decodes the events, and gathers what was shown.
+fn stream(events: &[&str]) -> Result<(Reply, String), Failure> {
+    let mut decoder = Decoder::new(&TOOLS, 1);
+    let mut shown = String::new();
+    for event in events {
+        decoder.event(event, &mut |text| shown.push_str(text))?;
+    }
+    let reply = decoder.finish(&mut |text| shown.push_str(text))?;
+    Ok((reply, shown))
+}
+
+#[test]
+fn a_whole_answer_is_read() {
+    let reply = whole(
+        r#"{"id":"x","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":" Hi. ","reasoning_content":"greet","refusal":null,
+        "tool_calls":[{"id":"a","type":"function","function":{"name":"list_dir","arguments":"{}"}},{"id":"","type":"function","function":{"name":"read_file","arguments":{"path":"x"}}}]},
+        "finish_reason":"tool_calls"}],"usage":{"prompt_tokens":10,"completion_tokens":5,"prompt_tokens_details":{"cached_tokens":4}}}"#,
+    )
+    .unwrap();
+    assert_eq!(reply.text, "Hi.");
+    assert_eq!(reply.reasoning, thoughts("greet"));
+    assert_eq!(
+        reply.tool_calls,
+        [
+            call("a", "list_dir", "{}"),
+            call("call_00000001_1", "read_file", r#"{"path":"x"}"#),
+        ]
+    );
+    assert_eq!(
+        reply.usage,
+        Usage {
+            input: 10,
+            output: 5,
+            cached: 4
+        }
+    );
+    assert_eq!(reply.stop, StopReason::Done);
+}
+
+#[test]
+fn answers_of_many_servers_are_understood() {
+    let message = |message: &str, reason: &str| {
+        whole(&format!(
+            r#"{{"choices":[{{"message":{message},"finish_reason":"{reason}"}}]}}"#
+        ))
+        .unwrap()
+    };
+    let reply = message(r#"{"content":"<think>hm</think>\nyes"}"#, "stop");
+    assert_eq!(
+        (reply.text.as_str(), reply.reasoning),
+        ("yes", thoughts("hm"))
+    );
+    let reply = message(
+        r#"{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"yes"}]}"#,
+        "stop",
+    );
+    assert_eq!(
+        (reply.text.as_str(), reply.reasoning),
+        ("yes", thoughts("hm"))
+    );
+    let reply = message(r#"{"content":null,"refusal":"No."}"#, "content_filter");
+    assert_eq!(
+        (reply.text.as_str(), reply.stop),
+        ("No.", StopReason::Filtered)
+    );
+    let reply = message(r#"{"content":"half"}"#, "length");
+    assert_eq!(reply.stop, StopReason::Length);
+    let reply = message(
+        r#"{"content":"<tool_call>\n{\"name\": \"list_dir\", \"arguments\": {}}\n</tool_call>"}"#,
+        "stop",
+    );
+    assert_eq!(reply.text, "");
+    assert_eq!(
+        reply.tool_calls,
+        [call("call_00000001_0", "list_dir", "{}")]
+    );
+    let signed = r#"{"tool_calls":[{"id":"g","function":{"name":"list_dir","arguments":"{}"},"extra_content":{"google":{"thought_signature":"Ag=="}}}]}"#;
+    let signature = message(signed, "tool_calls").tool_calls.remove(0).signature;
+    assert_eq!(signature.as_deref(), Some("Ag=="));
+}
+
+#[test]
+fn what_is_no_answer_is_told_apart() {
+    for (json, fault) in [
+        ("{}", Fault::Garbage),
+        (r#"{"choices":[]}"#, Fault::Garbage),
+        ("{\"choices\":", Fault::Garbage),
+        (
+            r#"{"error":{"message":"overloaded","type":"overloaded_error"}}"#,
+            Fault::Busy,
+        ),
+        (
+            r#"{"object":"error","message":"maximum context length is 10","code":400}"#,
+            Fault::Overflow,
+        ),
+        (
+            r#"{"choices":null,"base_resp":{"status_code":1008,"status_msg":"insufficient balance"}}"#,
+            Fault::Quota,
+        ),
+        (
+            r#"{"choices":[{"message":{"content":""},"finish_reason":"error"}]}"#,
+            Fault::Busy,
+        ),
+    ] {
+        assert_eq!(whole(json).unwrap_err().fault, fault, "{json}");
+    }
+}
+
+const CHUNKS: [&str; 9] = [
+    r#"{"choices":[{"index":0,"delta":{"role":"assistant","content":"","reasoning_content":"let me"},"finish_reason":null}]}"#,
+    r#"{"choices":[{"index":0,"delta":{"reasoning_content":" see"}}],"usage":null}"#,
+    r#"{"choices":[{"index":0,"delta":{"content":"I "}}]}"#,
+    r#"{"choices":[{"index":0,"delta":{"content":"löök."}}]}"#,
+    r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"read_file","arguments":""}}]}}]}"#,
+    r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"id":"b","function":{"name":"list_dir","arguments":"{"}},{"index":0,"function":{"arguments":"{\"path\":"}}]}}]}"#,
+    r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"\"x\"}"}},{"index":1,"id":"b","function":{"name":"list_dir","arguments":"}"}}]}}]}"#,
+    r#"{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#,
+    r#"{"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":3,"prompt_cache_hit_tokens":2}}"#,
+];
+
+#[test]
+fn a_stream_is_put_together_by_index() {
+    let (reply, shown) = stream(&CHUNKS).unwrap();
+    assert_eq!(shown, "I löök.");
+    assert_eq!(reply.text, shown);
+    assert_eq!(reply.reasoning, thoughts("let me see"));
+    assert_eq!(
+        reply.tool_calls,
+        [
+            call("a", "read_file", r#"{"path":"x"}"#),
+            call("b", "list_dir", "{}")
+        ]
+    );
+    assert_eq!((reply.usage.input, reply.usage.cached), (7, 2));
+}
+
+#[test]
+fn a_stream_that_stops_before_its_end_is_no_answer() {
+    assert_eq!(stream(&CHUNKS[..7]).unwrap_err().fault, Fault::Cut);
+    assert_eq!(stream(&[]).unwrap_err().fault, Fault::Cut);
+    assert!(stream(&CHUNKS[..8]).is_ok());
+    let done = [CHUNKS[2], "[DONE]"];
+    assert_eq!(stream(&done).unwrap().0.text, "I");
+    let broken = [
+        CHUNKS[2],
+        r#"{"error":{"message":"Overloaded","code":529}}"#,
+    ];
+    assert_eq!(stream(&broken).unwrap_err().fault, Fault::Busy);
+    let html = [CHUNKS[2], "<html>"];
+    assert_eq!(stream(&html).unwrap_err().fault, Fault::Garbage);
+}
+
+#[test]
+fn calls_that_all_claim_to_be_the_first_are_kept_apart() {
+    let piece = |id: &str, name: &str, arguments: &str| {
+        format!(
+            r#"{{"choices":[{{"delta":{{"tool_calls":[{{"index":0,"id":"{id}","function":{{"name":"{name}","arguments":"{arguments}"}}}}]}}}}]}}"#
+        )
+    };
+    let names = |pieces: &[String]| {
+        let mut events: Vec<_> = pieces.iter().map(String::as_str).collect();
+        events.push("[DONE]");
+        let calls = stream(&events).unwrap().0.tool_calls.into_iter();
+        calls
+            .map(|call| call.name + &call.arguments)
+            .collect::<Vec<_>>()
+    };
+    let two = ["list_dir{}", "read_file{}"];
+    assert_eq!(
+        names(&[piece("a", "list_dir", "{}"), piece("b", "read_file", "{}")]),
+        two
+    );
+    assert_eq!(
+        names(&[piece("", "list_dir", "{}"), piece("", "read_file", "{}")]),
+        two
+    );
+    assert_eq!(
+        names(&[piece("a", "list_dir", "{"), piece("a", "list_dir", "}")]),
+        two[..1]
+    );
+    assert_eq!(
+        names(&[piece("a", "list_dir", "{"), piece("", "", "}")]),
+        two[..1]
+    );
+}
+
+#[test]
+fn an_answer_without_end_is_refused() {
+    let long = "x".repeat(100_000);
+    let event = format!(r#"{{"choices":[{{"delta":{{"content":"{long}"}}}}]}}"#);
+    let events = vec![event.as_str(); 30];
+    assert_eq!(stream(&events).unwrap_err().fault, Fault::Garbage);
+}
+
+/// What reads a connection: bytes in, an answer out.
+fn of_bytes(pieces: &[&[u8]]) -> (Reply, String) {
+    let mut decoder = Decoder::new(&TOOLS, 1);
+    let mut parser = Parser::default();
+    let mut shown = String::new();
+    let mut show = |text: &str| shown.push_str(text);
+    let mut handle =
+        |event: crate::provider::wire::sse::Event<'_>| decoder.event(event.data, &mut show);
+    for piece in pieces {
+        parser.push(piece, &mut handle).unwrap();
+    }
+    parser.finish(&mut handle).unwrap();
+    let reply = decoder.finish(&mut show).unwrap();
+    (reply, shown)
+}
+
+fn streamed_bytes() -> Vec<u8> {
+    let thinking = [
+        r#"{"choices":[{"delta":{"content":"<thi"}}]}"#,
+        r#"{"choices":[{"delta":{"content":"nk>ä</think>So: <tool_call>{\"name\":"}}]}"#,
+        r#"{"choices":[{"delta":{"content":"\"list_dir\"}</tool_call>"}}]}"#,
+    ];
+    let events = thinking
+        .iter()
+        .chain(&CHUNKS)
+        .map(|chunk| format!("data: {chunk}\r\n\r\n"));
+    (events.collect::<String>() + "data: [DONE]\n\n").into_bytes()
+}
+
+#[test]
+fn every_cut_in_two_gives_the_same_answer() {
+    let bytes = streamed_bytes();
+    let whole = of_bytes(&[&bytes]);
+    assert_eq!(whole.0.tool_calls.len(), 3);
+    for cut in 0..=bytes.len() {
+        assert_eq!(
+            of_bytes(&[&bytes[..cut], &bytes[cut..]]),
+            whole,
+            "cut at {cut}"
+        );
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_cuts_give_the_same_answer(mut cuts in prop::collection::vec(0_usize..2500, 0..40)) {
+        let bytes = streamed_bytes();
+        cuts.retain(|cut| *cut <= bytes.len());
+        cuts.extend([0, bytes.len()]);
+        cuts.sort_unstable();
+        let pieces: Vec<_> = cuts.windows(2).map(|pair| &bytes[pair[0]..pair[1]]).collect();
+        prop_assert_eq!(of_bytes(&pieces), of_bytes(&[&bytes]));
+    }
+
+    #[test]
+    fn no_input_brings_the_decoder_down(events in prop::collection::vec(".{0,60}", 0..6)) {
+        let events: Vec<_> = events.iter().map(String::as_str).collect();
+        let _ = stream(&events);
+    }
+}

@@ -1,0 +1,370 @@
+//! What a model's API wants differently, known by name, or learned from its refusal.
+
+use super::table::Format;
+
+/// What to do with the wish for an effort of reasoning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// It is sent when it was asked for.
+    Asked,
+    /// With tools `none` is sent, because the API has tools only without reasoning.
+    NoneWithTools,
+    /// It is never sent.
+    Never,
+}
+
+/// Which reasoning goes back with the assistant's calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Thoughts {
+    /// None.
+    Dropped,
+    /// As `reasoning_content`; the given text where there is none, because the member must be there.
+    Sent(&'static str),
+}
+
+/// What a model's API wants differently.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quirks {
+    /// OpenAI: the bound is called `max_completion_tokens`.
+    pub completion_tokens: bool,
+    /// A temperature is accepted.
+    pub temperature: bool,
+    /// What to do with the wish for an effort.
+    pub effort: Effort,
+    /// OpenAI: usage in a stream has to be asked for with `stream_options`.
+    pub usage_option: bool,
+    /// Images are understood.
+    pub sees: bool,
+    /// OpenAI: which reasoning goes back.
+    pub thoughts: Thoughts,
+    /// OpenAI: calls carry Gemini's thought signatures.
+    pub signatures: bool,
+    /// OpenAI: a call's id is exactly nine letters or digits.
+    pub short_ids: bool,
+    /// Anthropic: thinking is `adaptive`, not a budget.
+    pub adaptive: bool,
+    /// Anthropic: thinking may be asked for and goes back.
+    pub thinking: bool,
+}
+
+impl Quirks {
+    /// What is known of a model by its names.
+    pub fn of(provider: &str, format: Format, model: &str) -> Self {
+        let model = model.to_lowercase();
+        let bare = model.rsplit('/').next().unwrap_or_default();
+        let reasons = is_openai_reasoning(bare);
+        let is_kimi = bare.starts_with("kimi");
+        let claude = bare.starts_with("claude").then(|| claude_version(bare));
+        Self {
+            completion_tokens: reasons,
+            // https://platform.claude.com/docs/en/models/sonnet-5/migration-guide; Kimi's is fixed.
+            temperature: !reasons && !is_kimi && claude.is_none_or(|version| version < (4, 7)),
+            effort: match provider {
+                "openai" if reasons && has_tools_without_reasoning(bare) => Effort::NoneWithTools,
+                _ => Effort::Asked,
+            },
+            usage_option: provider != "mistral",
+            sees: sees(&model),
+            thoughts: thoughts(provider, bare),
+            signatures: model.starts_with("gemini")
+                && !["gemini-1", "gemini-2"]
+                    .iter()
+                    .any(|old| model.starts_with(old)),
+            short_ids: provider == "mistral",
+            adaptive: claude.is_some_and(|version| version >= (4, 6)),
+            thinking: format == Format::Anthropic,
+        }
+    }
+
+    /// Learns from what an API said when it refused a request: gives up the parameter it names.
+    /// False when there is nothing to give up.
+    pub fn learn(&mut self, said: &str) -> bool {
+        let before = *self;
+        let said = said.to_lowercase();
+        if said.contains("max_completion_tokens") {
+            self.completion_tokens = !self.completion_tokens;
+        } else if said.contains("reasoning_effort") || said.contains("reasoning effort") {
+            self.effort = match self.effort {
+                Effort::Asked if said.contains("none") => Effort::NoneWithTools,
+                _ => Effort::Never,
+            };
+        } else if said.contains("temperature") {
+            self.temperature = false;
+        } else if said.contains("stream_options") {
+            self.usage_option = false;
+        } else if said.contains("adaptive") && said.contains("thinking") && !self.adaptive {
+            self.adaptive = true;
+        } else if said.contains("thinking") {
+            self.thinking = false;
+        } else if said.contains("image_url") || said.contains("image") && said.contains("support") {
+            self.sees = false;
+        }
+        *self != before
+    }
+}
+
+/// Whether the name is of OpenAI's reasoning models: the o-series, GPT-5 and later.
+fn is_openai_reasoning(bare: &str) -> bool {
+    let is_o = ["o1", "o3", "o4"]
+        .iter()
+        .any(|family| bare.starts_with(family));
+    is_o || gpt_version(bare).is_some_and(|version| version >= (5, 0) && !bare.contains("chat"))
+}
+
+/// From GPT-5.4 on, chat completions have tools only with the effort `none`, and later models think
+/// by default (<https://github.com/openai/openai-openapi/issues/541>).
+fn has_tools_without_reasoning(bare: &str) -> bool {
+    gpt_version(bare).is_some_and(|version| version >= (5, 4))
+}
+
+/// The version in `gpt-5.4-mini`; none for other names, `gpt-oss` among them.
+fn gpt_version(bare: &str) -> Option<(u32, u32)> {
+    let rest = bare.strip_prefix("gpt-")?;
+    let number = rest.split('-').next()?;
+    let (major, minor) = number.split_once('.').unwrap_or((number, "0"));
+    // `4o` is version 4.
+    let major = major.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    Some((major.parse().ok()?, minor.parse().unwrap_or(0)))
+}
+
+/// The version in `claude-opus-4-7`, `claude-3-5-haiku-20241022` or `claude-sonnet-4.5`; a name
+/// without a number is of a model newer than this list.
+fn claude_version(bare: &str) -> (u32, u32) {
+    // A date has more than two digits.
+    let mut numbers = bare
+        .split(['-', '.', '@', ':'])
+        .filter(|part| part.len() <= 2)
+        .filter_map(|part| part.parse().ok());
+    match numbers.next() {
+        Some(major) => (major, numbers.next().unwrap_or(0)),
+        None => (u32::MAX, 0),
+    }
+}
+
+/// Which models want their reasoning back, as an empty text at least. Groq and Mistral refuse the
+/// member, and gateways take it.
+fn thoughts(provider: &str, bare: &str) -> Thoughts {
+    if matches!(provider, "openai" | "groq" | "mistral") {
+        Thoughts::Dropped
+    } else if bare.starts_with("deepseek") {
+        Thoughts::Sent("")
+    } else if bare.starts_with("kimi") {
+        // It wants one that is not empty.
+        Thoughts::Sent("tool call")
+    } else if bare.starts_with("glm") || bare.starts_with("mimo") {
+        Thoughts::Sent("")
+    } else {
+        Thoughts::Dropped
+    }
+}
+
+/// Whether a model of this name (in lower case) understands images.
+fn sees(model: &str) -> bool {
+    const BEGINNINGS: &[&str] = &[
+        "claude",
+        "gemini",
+        "gpt-4o",
+        "gpt-4.1",
+        "gpt-4-turbo",
+        "gpt-4.5",
+        "gpt-5",
+        "gpt-6",
+        "chatgpt-4o",
+        "o1",
+        "o3",
+        "o4",
+        "grok-4",
+        "kimi-k2.5",
+        "kimi-k2.6",
+        "kimi-k2.7",
+        "kimi-k3",
+        "kimi-latest",
+        "mistral-medium",
+        "mistral-small",
+        "mistral-large-latest",
+        "doubao-seed",
+        "deepseek-flash",
+        "deepseek-v4.1",
+        "minimax-m3",
+        "llama-4",
+        "gemma-3",
+        "gemma3",
+        "gemma-4",
+        "gemma4",
+        "qwen3.5",
+        "qwen3.6",
+        "qwen3.7",
+        "auto",
+    ];
+    const PARTS: &[&str] = &[
+        "vision",
+        "-vl",
+        "2.5vl",
+        "3vl",
+        "llava",
+        "pixtral",
+        "moondream",
+        "minicpm-v",
+        "omni",
+        "multimodal",
+    ];
+    const BLIND: &[&str] = &[
+        "o1-mini",
+        "o1-preview",
+        "o3-mini",
+        "claude-2",
+        "claude-instant",
+        "gemma-3-1b",
+        "gemma3:1b",
+    ];
+    let bare = model.rsplit('/').next().unwrap_or_default();
+    let begins = |names: &[&str]| names.iter().any(|name| bare.starts_with(name));
+    let is_glm_v = bare.starts_with("glm-")
+        && bare
+            .split('-')
+            .nth(1)
+            .is_some_and(|version| version.ends_with('v'));
+    !begins(BLIND)
+        && (begins(BEGINNINGS) || is_glm_v || PARTS.iter().any(|part| bare.contains(part)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(provider: &str, model: &str) -> Quirks {
+        let format = if provider == "anthropic" {
+            Format::Anthropic
+        } else {
+            Format::OpenAi
+        };
+        Quirks::of(provider, format, model)
+    }
+
+    #[test]
+    fn the_o_series_and_gpt_5_take_completion_tokens_and_no_temperature() {
+        for (model, expected) in [
+            ("gpt-5", true),
+            ("gpt-5.2-pro", true),
+            ("gpt-6-sol", true),
+            ("o1", true),
+            ("o3-mini", true),
+            ("o4-mini-2025-04-16", true),
+            ("gpt-4o", false),
+            ("gpt-4.1-mini", false),
+            ("gpt-3.5-turbo", false),
+            ("gpt-oss-120b", false),
+            ("gpt-5-chat-latest", false),
+            ("olmo-3", false),
+        ] {
+            let quirks = of("openai", model);
+            assert_eq!(quirks.completion_tokens, expected, "{model}");
+            assert_eq!(quirks.temperature, !expected, "{model}");
+        }
+        assert!(of("openrouter", "openai/gpt-5").completion_tokens);
+    }
+
+    #[test]
+    fn newer_gpt_models_have_tools_only_without_reasoning() {
+        let effort = |provider, model| of(provider, model).effort;
+        assert_eq!(effort("openai", "gpt-5.6-terra"), Effort::NoneWithTools);
+        assert_eq!(effort("openai", "gpt-6-sol"), Effort::NoneWithTools);
+        assert_eq!(effort("openai", "gpt-5.2"), Effort::Asked);
+        assert_eq!(effort("openrouter", "openai/gpt-6-sol"), Effort::Asked);
+    }
+
+    #[test]
+    fn claude_takes_a_temperature_until_4_6_and_thinks_adaptively_from_then_on() {
+        for (model, temperature, adaptive) in [
+            ("claude-3-5-haiku-20241022", true, false),
+            ("claude-sonnet-4-20250514", true, false),
+            ("claude-opus-4-5", true, false),
+            ("claude-sonnet-4-6", true, true),
+            ("claude-opus-4-7", false, true),
+            ("claude-haiku-5-5", false, true),
+            ("claude-sonnet-5", false, true),
+            ("claude-mythos-preview", false, true),
+        ] {
+            let quirks = of("anthropic", model);
+            assert_eq!(quirks.temperature, temperature, "{model}");
+            assert_eq!(quirks.adaptive, adaptive, "{model}");
+        }
+        assert!(!of("openrouter", "anthropic/claude-opus-4.7").temperature);
+        assert!(!of("anthropic", "deepseek-v4-pro").adaptive);
+    }
+
+    #[test]
+    fn images_go_only_to_models_that_see() {
+        let seeing = [
+            "gpt-4o-mini",
+            "gpt-6-sol",
+            "o3",
+            "claude-sonnet-5",
+            "anthropic/claude-3-haiku",
+            "gemini-flash-latest",
+            "qwen2.5vl:7b",
+            "Qwen/Qwen3-VL-8B",
+            "llama3.2-vision",
+            "glm-4.5v",
+            "kimi-k3",
+            "openrouter/auto",
+            "pixtral-12b",
+        ];
+        let blind = [
+            "gpt-3.5-turbo",
+            "o3-mini",
+            "o1-mini",
+            "deepseek-chat",
+            "deepseek-v4-pro",
+            "llama-3.3-70b-versatile",
+            "qwen3:8b",
+            "glm-4.7",
+            "openai/gpt-oss-120b",
+            "codestral-latest",
+            "",
+        ];
+        assert!(seeing.iter().all(|model| of("x", model).sees), "{seeing:?}");
+        assert!(!blind.iter().any(|model| of("x", model).sees), "{blind:?}");
+    }
+
+    #[test]
+    fn reasoning_goes_back_only_where_it_is_wanted() {
+        let thoughts = |provider, model| of(provider, model).thoughts;
+        assert_eq!(thoughts("deepseek", "deepseek-flash"), Thoughts::Sent(""));
+        assert_eq!(
+            thoughts("siliconflow", "deepseek-ai/DeepSeek-V3.2"),
+            Thoughts::Sent("")
+        );
+        assert_eq!(thoughts("moonshot", "kimi-k3"), Thoughts::Sent("tool call"));
+        assert_eq!(thoughts("groq", "deepseek-r1"), Thoughts::Dropped);
+        assert_eq!(thoughts("openai", "gpt-6-sol"), Thoughts::Dropped);
+        assert!(of("gemini", "gemini-flash-latest").signatures);
+        assert!(!of("gemini", "gemini-2.5-pro").signatures);
+        assert!(!of("openrouter", "google/gemini-3-pro").signatures);
+        assert!(of("mistral", "mistral-medium-latest").short_ids);
+    }
+
+    #[test]
+    fn a_refused_parameter_is_given_up_once() {
+        let mut quirks = of("house", "some-model");
+        for said in [
+            "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+            "`temperature` is deprecated for this model.",
+            "body.stream_options: Extra inputs are not permitted",
+            "Function tools with reasoning_effort are not supported for gpt-5.6-luna in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'.",
+            "Unrecognized request argument supplied: reasoning_effort",
+            "\"thinking.type.enabled\" is not supported for this model. Use \"thinking.type.adaptive\".",
+        ] {
+            assert!(quirks.learn(said), "{said}");
+        }
+        assert!(quirks.completion_tokens && !quirks.temperature && !quirks.usage_option);
+        assert!(quirks.adaptive);
+        assert_eq!(quirks.effort, Effort::Never);
+        assert!(!quirks.learn("`temperature` is deprecated for this model."));
+        assert!(!quirks.learn("the moon is in the wrong quarter"));
+        let mut seeing = of("house", "gpt-4o");
+        assert!(!seeing.learn("image exceeds 5 MB maximum"));
+        assert!(seeing.learn("unknown variant `image_url`, expected `text`"));
+        assert!(!seeing.sees);
+    }
+}

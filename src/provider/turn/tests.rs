@@ -1,0 +1,447 @@
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+use super::super::models::first_answering;
+use super::super::route::{Route, Sources};
+use super::*;
+use crate::chat::{Entry, Role};
+use crate::config::schema::AgentDefaults;
+use crate::http::Tls;
+
+/// A server on a port of its own that gives the scripted answers, one a request, over as many
+/// connections as come, and tells what it was asked. The number is the connection's.
+struct Server {
+    base: String,
+    asked: Receiver<(usize, String)>,
+}
+
+impl Server {
+    fn new(answers: &[String]) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let (sender, asked) = channel();
+        let mut answers: VecDeque<String> = answers.iter().cloned().collect();
+        thread::spawn(move || {
+            for (number, connection) in listener.incoming().enumerate() {
+                if serve(connection.unwrap(), number, &mut answers, &sender).is_none() {
+                    return;
+                }
+            }
+        });
+        Self { base, asked }
+    }
+
+    fn requests(&self) -> Vec<String> {
+        self.asked.try_iter().map(|(_, request)| request).collect()
+    }
+}
+
+/// Answers until the connection is closed; none when there are no answers left.
+fn serve(
+    connection: TcpStream,
+    number: usize,
+    answers: &mut VecDeque<String>,
+    asked: &Sender<(usize, String)>,
+) -> Option<()> {
+    let mut reader = BufReader::new(connection.try_clone().unwrap());
+    let mut writer = connection;
+    loop {
+        let mut request = String::new();
+        while !request.ends_with("\r\n\r\n") {
+            if reader.read_line(&mut request).ok()? == 0 {
+                return Some(());
+            }
+        }
+        let lower = request.to_lowercase();
+        let length = lower.split("content-length: ").nth(1);
+        let length = length.and_then(|rest| rest.lines().next()?.parse().ok());
+        let mut body = vec![0; length.unwrap_or(0)];
+        reader.read_exact(&mut body).ok()?;
+        let _ = asked.send((number, request + &String::from_utf8(body).unwrap()));
+        let answer = answers.pop_front()?;
+        writer.write_all(answer.as_bytes()).ok()?;
+        if answer.contains("connection: close") {
+            return Some(());
+        }
+    }
+}
+
+fn http(status: &str, media: &str, body: &str) -> String {
+    let length = body.len();
+    format!("HTTP/1.1 {status}\r\ncontent-type: {media}\r\ncontent-length: {length}\r\n\r\n{body}")
+}
+
+fn json(body: &str) -> String {
+    http("200 OK", "application/json", body)
+}
+
+fn refusal(status: &str, message: &str) -> String {
+    http(
+        status,
+        "application/json",
+        &format!(r#"{{"error":{{"message":"{message}"}}}}"#),
+    )
+}
+
+fn said(text: &str) -> String {
+    json(&format!(
+        r#"{{"choices":[{{"message":{{"content":"{text}"}},"finish_reason":"stop"}}]}}"#
+    ))
+}
+
+fn stream(events: &[&str]) -> String {
+    let body: String = events
+        .iter()
+        .map(|event| format!("data: {event}\n\n"))
+        .collect();
+    http("200 OK", "text/event-stream", &body)
+}
+
+const HI: &str = r#"{"choices":[{"delta":{"content":"Hi."}}]}"#;
+const STOP: &str = r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
+
+/// Models at these servers: `one/m` is the primary one, the others are fallbacks.
+fn models(servers: &[(&str, &Server)]) -> Models {
+    let providers = servers.iter().map(|(name, server)| {
+        let base = &server.base;
+        format!(r#""{name}":{{"apiBase":"{base}/v1","apiKey":"sk-canary-{name}"}}"#)
+    });
+    let providers = format!("{{{}}}", providers.collect::<Vec<_>>().join(","));
+    let mut names = servers.iter().map(|(name, _)| format!("{name}/m"));
+    let agent = AgentDefaults {
+        model: names.next().unwrap(),
+        fallback_models: names.collect(),
+        ..AgentDefaults::default()
+    };
+    let providers = serde_json::from_str(&providers).unwrap();
+    Models::new(&agent, &providers, &|_| None, Tls::new(None).unwrap()).unwrap()
+}
+
+fn question(entries: &[Entry]) -> Request<'_> {
+    Request {
+        system: "",
+        entries,
+        stable: 0,
+        tools: &[],
+        max_tokens: 10,
+        temperature: Some(0.5),
+        reasoning_effort: None,
+        stream: true,
+    }
+}
+
+/// Asks once in a turn of its own; the answer, and what was heard meanwhile.
+fn ask(models: &Models) -> (Result<Answer>, Vec<String>) {
+    let cancel = Cancel::new();
+    let mut heard = Vec::new();
+    let entries = [Entry::new(Role::User, "hello")];
+    let answer = models
+        .for_turn(&cancel)
+        .ask(&question(&entries), &mut |progress| {
+            heard.push(match progress {
+                Progress::Delta(text) => text.to_owned(),
+                Progress::Notice(text) => format!("[{text}]"),
+            });
+        });
+    (answer, heard)
+}
+
+#[test]
+fn a_stream_is_heard_as_it_comes() {
+    let server = Server::new(&[stream(&[HI, HI, STOP, "[DONE]"])]);
+    let (answer, heard) = ask(&models(&[("one", &server)]));
+    let answer = answer.unwrap();
+    assert_eq!(answer.reply.text, "Hi.Hi.");
+    assert_eq!(
+        (answer.provider.as_str(), answer.model.as_str()),
+        ("one", "m")
+    );
+    assert_eq!(answer.failure, None);
+    assert_eq!(heard, ["Hi.", "Hi."]);
+    let request = &server.requests()[0];
+    assert!(
+        request.starts_with("POST /v1/chat/completions "),
+        "{request}"
+    );
+    assert!(request.contains("Bearer sk-canary-one"));
+    assert!(request.contains(r#""messages":[{"role":"user","content":"hello"}]"#));
+}
+
+#[test]
+fn json_in_place_of_a_stream_is_an_answer_too() {
+    let server = Server::new(&[said("Hi.")]);
+    let (answer, heard) = ask(&models(&[("one", &server)]));
+    assert_eq!(answer.unwrap().reply.text, "Hi.");
+    assert_eq!(heard, [""; 0]);
+}
+
+#[test]
+fn questions_of_a_turn_share_a_connection() {
+    let server = Server::new(&[stream(&[HI, STOP, "[DONE]"]), said("Hi.")]);
+    let models = models(&[("one", &server)]);
+    let cancel = Cancel::new();
+    let mut turn = models.for_turn(&cancel);
+    let entries = [Entry::new(Role::User, "hello")];
+    for _ in 0..2 {
+        turn.ask(&question(&entries), &mut |_| {}).unwrap();
+    }
+    let connections: Vec<_> = server.asked.try_iter().map(|(number, _)| number).collect();
+    assert_eq!(connections, [0, 0]);
+}
+
+#[test]
+fn anthropics_format_is_spoken_where_it_is_set() {
+    let server = Server::new(&[json(
+        r#"{"type":"message","content":[{"type":"text","text":"Hi."}],"stop_reason":"end_turn"}"#,
+    )]);
+    let providers = format!(
+        r#"{{"one":{{"apiBase":"{}","apiType":"anthropic","apiKey":"k","extraHeaders":{{"X-Api-Key":"other"}}}}}}"#,
+        server.base
+    );
+    let agent = AgentDefaults {
+        model: "one/claude-sonnet-5".to_owned(),
+        ..AgentDefaults::default()
+    };
+    let providers = serde_json::from_str(&providers).unwrap();
+    let models = Models::new(&agent, &providers, &|_| None, Tls::new(None).unwrap()).unwrap();
+    assert_eq!(ask(&models).0.unwrap().reply.text, "Hi.");
+    let request = server.requests()[0].to_lowercase();
+    assert!(request.starts_with("post /v1/messages "));
+    assert!(request.contains("anthropic-version: 2023-06-01"));
+    assert_eq!(request.matches("x-api-key").count(), 1);
+}
+
+#[test]
+fn a_limit_that_passes_is_waited_for() {
+    let limited = "HTTP/1.1 429 Too Many Requests\r\nretry-after: 0\r\ncontent-length: 0\r\n\r\n";
+    let server = Server::new(&[limited.to_owned(), said("Hi.")]);
+    let (answer, heard) = ask(&models(&[("one", &server)]));
+    assert_eq!(answer.unwrap().reply.text, "Hi.");
+    assert_eq!(heard, ["[one gets too many requests; trying again in 0 s]"]);
+}
+
+#[test]
+fn a_wait_ends_when_the_person_stops_it() {
+    let limited = "HTTP/1.1 429 Too Many Requests\r\nretry-after: 30\r\ncontent-length: 0\r\n\r\n";
+    let server = Server::new(&[limited.to_owned()]);
+    let models = models(&[("one", &server)]);
+    let cancel = Cancel::new();
+    let entries = [Entry::new(Role::User, "hello")];
+    let answer = models
+        .for_turn(&cancel)
+        .ask(&question(&entries), &mut |_| cancel.cancel());
+    assert!(matches!(answer, Err(Error::Stopped)));
+}
+
+#[test]
+fn a_refused_parameter_is_given_up_and_that_is_remembered() {
+    let server = Server::new(&[
+        refusal(
+            "400 Bad Request",
+            "`temperature` is deprecated for this model.",
+        ),
+        said("Hi."),
+        said("Hi."),
+    ]);
+    let models = models(&[("one", &server)]);
+    assert_eq!(ask(&models).0.unwrap().reply.text, "Hi.");
+    assert_eq!(ask(&models).0.unwrap().reply.text, "Hi.");
+    let requests = server.requests();
+    let has = requests
+        .iter()
+        .map(|request| request.contains("temperature"));
+    assert_eq!(has.collect::<Vec<_>>(), [true, false, false]);
+}
+
+#[test]
+fn the_next_model_answers_when_the_first_cannot() {
+    let first = Server::new(&[refusal("401 Unauthorized", "bad key sk-canary-one")]);
+    let second = Server::new(&[said("Hi.")]);
+    let (answer, heard) = ask(&models(&[("one", &first), ("two", &second)]));
+    let answer = answer.unwrap();
+    assert_eq!(
+        (answer.provider.as_str(), answer.reply.text.as_str()),
+        ("two", "Hi.")
+    );
+    assert_eq!(
+        heard,
+        ["[one does not accept the key; falling back to two/m]"]
+    );
+}
+
+#[test]
+fn a_model_that_fails_three_times_rests() {
+    let first = Server::new(&vec![refusal("401 Unauthorized", "bad key"); 4]);
+    let second = Server::new(&vec![said("Hi."); 4]);
+    let models = models(&[("one", &first), ("two", &second)]);
+    for _ in 0..4 {
+        assert_eq!(ask(&models).0.unwrap().provider, "two");
+    }
+    assert_eq!(first.requests().len(), 3);
+}
+
+#[test]
+fn the_helper_answers_with_the_error_when_no_model_does() {
+    let first = Server::new(&[refusal("401 Unauthorized", "bad key sk-canary-one")]);
+    let page = http("200 OK", "text/html", "<html><title>Login</title></html>");
+    let second = Server::new(&[page]);
+    let answer = ask(&models(&[("one", &first), ("two", &second)]))
+        .0
+        .unwrap();
+    assert_eq!(answer.provider, "offline");
+    let text = answer.reply.text;
+    assert!(
+        text.starts_with("one does not accept the key: bad key [secret]"),
+        "{text}"
+    );
+    assert!(text.contains("providers.one.apiKey") && text.contains("offline helper"));
+    assert_eq!(answer.failure.unwrap().fault, Fault::Key);
+}
+
+#[test]
+fn a_web_page_is_no_answer() {
+    let page = http("200 OK", "text/html", "\n<html><title>Login</title></html>");
+    let server = Server::new(&[page]);
+    let answer = ask(&models(&[("one", &server)])).0.unwrap();
+    let failure = answer.failure.unwrap();
+    assert_eq!(failure.fault, Fault::Garbage);
+    assert_eq!(failure.said, "it sent a web page, \"Login\"");
+}
+
+#[test]
+fn a_conversation_that_is_too_long_is_the_callers_to_shorten() {
+    let first = Server::new(&[refusal(
+        "400 Bad Request",
+        "prompt is too long: 9 tokens > 8",
+    )]);
+    let second = Server::new(&[]);
+    let answer = ask(&models(&[("one", &first), ("two", &second)])).0;
+    let Err(Error::Model(error)) = answer else {
+        panic!("{answer:?}");
+    };
+    assert_eq!(error.fault, Fault::Overflow);
+    assert!(second.requests().is_empty());
+}
+
+#[test]
+fn nothing_is_tried_again_once_text_was_shown() {
+    let broken = format!(
+        "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 500\r\n\r\ndata: {HI}\n\n"
+    );
+    let ended = format!("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\ndata: {HI}\n\ndata: {{\"cho");
+    for answer in [broken, ended] {
+        let first = Server::new(&[answer, said("Hi.")]);
+        let second = Server::new(&[said("Hi.")]);
+        let (answer, heard) = ask(&models(&[("one", &first), ("two", &second)]));
+        let Err(Error::Model(error)) = answer else {
+            panic!("{answer:?}");
+        };
+        assert_eq!(error.fault, Fault::Cut);
+        assert_eq!(heard, ["Hi."]);
+        assert_eq!(first.requests().len(), 1);
+        assert!(second.requests().is_empty());
+    }
+}
+
+#[test]
+fn an_answer_is_whole_without_the_mark_at_its_end() {
+    let body =
+        format!("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\ndata: {HI}\n\ndata: {STOP}\n\n");
+    let server = Server::new(&[body]);
+    assert_eq!(
+        ask(&models(&[("one", &server)])).0.unwrap().reply.text,
+        "Hi."
+    );
+}
+
+#[test]
+fn a_missing_key_is_told_without_a_connection() {
+    let agent = AgentDefaults {
+        model: "claude-sonnet-5".to_owned(),
+        ..AgentDefaults::default()
+    };
+    let providers = std::collections::BTreeMap::new();
+    let models = Models::new(&agent, &providers, &|_| None, Tls::new(None).unwrap()).unwrap();
+    assert_eq!(models.names(), ["anthropic/claude-sonnet-5"]);
+    let (answer, heard) = ask(&models);
+    let answer = answer.unwrap();
+    assert!(
+        answer
+            .reply
+            .text
+            .contains("no key is set. Set the variable ANTHROPIC_API_KEY")
+    );
+    assert_eq!(heard, [""; 0]);
+}
+
+#[test]
+fn with_nothing_configured_the_helper_answers_without_an_error() {
+    let providers = std::collections::BTreeMap::new();
+    let agent = AgentDefaults::default();
+    let models = Models::new(&agent, &providers, &|_| None, Tls::new(None).unwrap()).unwrap();
+    let answer = ask(&models).0.unwrap();
+    assert_eq!(
+        (answer.provider.as_str(), answer.failure),
+        ("offline", None)
+    );
+    assert!(
+        answer
+            .reply
+            .text
+            .starts_with("I am Peacrab's offline helper")
+    );
+}
+
+fn local(server: &Server) -> Route {
+    let providers = format!(r#"{{"ollama":{{"apiBase":"{}/v1"}}}}"#, server.base);
+    let sources = Sources {
+        providers: &serde_json::from_str(&providers).unwrap(),
+        variable: &|_| None,
+    };
+    sources.choose("ollama", "").unwrap()
+}
+
+#[test]
+fn a_server_is_asked_for_its_first_model_when_none_is_named() {
+    let list = json(r#"{"data":[{"id":"nomic-embed-text"},{"id":"qwen3:8b"}]}"#);
+    let server = Server::new(&[list, said("Hi."), said("Hi.")]);
+    let agent = AgentDefaults {
+        provider: "ollama".to_owned(),
+        ..AgentDefaults::default()
+    };
+    let providers = format!(r#"{{"ollama":{{"apiBase":"{}/v1"}}}}"#, server.base);
+    let providers = serde_json::from_str(&providers).unwrap();
+    let models = Models::new(&agent, &providers, &|_| None, Tls::new(None).unwrap()).unwrap();
+    for _ in 0..2 {
+        assert_eq!(ask(&models).0.unwrap().model, "qwen3:8b");
+    }
+    assert_eq!(models.names(), ["ollama/qwen3:8b"]);
+    let requests = server.requests();
+    assert_eq!(requests.len(), 3);
+    assert!(requests[0].starts_with("GET /v1/models "));
+}
+
+#[test]
+fn the_first_local_server_that_lists_a_model_is_found() {
+    let none = Server::new(&[json(r#"{"data":[]}"#)]);
+    let other = Server::new(&[http("404 Not Found", "text/plain", "no")]);
+    let right = Server::new(&[json(r#"{"data":[{"id":"gemma"}]}"#)]);
+    let tls = Tls::new(None).unwrap();
+    let routes = vec![local(&none), local(&other), local(&right)];
+    let found = first_answering(&tls, routes, &Cancel::new())
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        (found.model.as_str(), found.first_byte.as_secs()),
+        ("gemma", 120)
+    );
+    let silent = Server::new(&[]);
+    assert!(
+        first_answering(&tls, vec![local(&silent)], &Cancel::new())
+            .unwrap()
+            .is_none()
+    );
+}

@@ -1,0 +1,369 @@
+//! One line of a journal, to and from JSON, in the form that nanobot reads. Pure.
+//!
+//! A line is either an entry (`role`, `content`, `timestamp`, …) or a state line
+//! (`"_type":"metadata"`), of which the first names the session and later ones say what changed.
+
+use std::borrow::Cow;
+
+use chrono::{DateTime, FixedOffset};
+use serde::{Deserialize, Serialize};
+
+use crate::chat::{Entry, Image, Role, ToolCall};
+use crate::limits::session::CONTENT_BYTES;
+
+/// How a turn ended, as a state line says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnEnd {
+    /// With an answer.
+    Answered,
+    /// By a bound: steps, repeated calls, an answer that stayed empty.
+    Bounded,
+    /// By the person or a signal.
+    Stopped,
+    /// By an error.
+    Failed,
+    /// A word of a later version.
+    #[serde(other)]
+    Other,
+}
+
+/// What changed, apart from entries.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct State {
+    /// The session's key, in the first line.
+    pub key: Option<String>,
+    /// When the session was made, RFC 3339, in the first line.
+    pub created_at: Option<String>,
+    /// The running turn has ended.
+    pub turn: Option<TurnEnd>,
+    /// Entries before this byte of the file no longer go to the model.
+    pub consolidated_to: Option<u64>,
+}
+
+/// A decoded line.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Line {
+    /// Something was said.
+    Entry(Entry),
+    /// Something changed.
+    State(State),
+}
+
+/// Encodes an entry as one line with its line end. Reasoning, images' bytes and signatures are left
+/// out; an image is named by its path.
+pub fn encode_entry(entry: &Entry) -> Vec<u8> {
+    let mut content = Cow::Borrowed(entry.content.as_str());
+    for image in &entry.images {
+        content
+            .to_mut()
+            .push_str(&format!("\n[image] {}", image.path));
+    }
+    let content = shorten(content);
+    let tool_calls: Vec<WireCall> = entry.tool_calls.iter().map(WireCall::of).collect();
+    to_line(&WireEntry {
+        role: entry.role,
+        content: &content,
+        tool_calls: &tool_calls,
+        tool_call_id: entry.tool_call_id.as_deref(),
+        name: entry.name.as_deref(),
+        timestamp: entry.timestamp.map(|time| time.to_rfc3339()),
+    })
+}
+
+/// What stands for an image in the saved history.
+pub fn image_note(image: &Image) -> String {
+    format!("\n[image] {}", image.path)
+}
+
+/// Encodes a state line with its line end.
+pub fn encode_state(state: &State, timestamp: DateTime<FixedOffset>) -> Vec<u8> {
+    to_line(&WireState {
+        kind: "metadata",
+        key: state.key.as_deref(),
+        created_at: state.created_at.as_deref(),
+        turn: state.turn,
+        consolidated_to: state.consolidated_to,
+        timestamp: timestamp.to_rfc3339(),
+    })
+}
+
+/// Decodes a line without its line end; none when it is not one of ours.
+pub fn decode(line: &[u8]) -> Option<Line> {
+    let wire: Wire = serde_json::from_slice(line).ok()?;
+    match (wire.kind.as_deref(), wire.role) {
+        (Some(_), _) => Some(Line::State(State {
+            key: wire.key,
+            created_at: wire.created_at,
+            turn: wire.turn,
+            consolidated_to: wire.consolidated_to,
+        })),
+        (None, Some(role)) => Some(Line::Entry(Entry {
+            tool_calls: wire
+                .tool_calls
+                .unwrap_or_default()
+                .into_iter()
+                .map(call_of)
+                .collect(),
+            tool_call_id: wire.tool_call_id,
+            name: wire.name,
+            timestamp: wire
+                .timestamp
+                .and_then(|time| DateTime::parse_from_rfc3339(&time).ok()),
+            ..Entry::new(role, wire.content.map(text_of).unwrap_or_default())
+        })),
+        (None, None) => None,
+    }
+}
+
+#[derive(Serialize)]
+struct WireEntry<'a> {
+    role: Role,
+    content: &'a str,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    tool_calls: &'a [WireCall<'a>],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_call_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timestamp: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct WireCall<'a> {
+    id: Cow<'a, str>,
+    #[serde(rename = "type", default)]
+    kind: Cow<'a, str>,
+    function: WireFunction<'a>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct WireFunction<'a> {
+    name: Cow<'a, str>,
+    #[serde(default)]
+    arguments: Cow<'a, str>,
+}
+
+impl<'a> WireCall<'a> {
+    fn of(call: &'a ToolCall) -> Self {
+        Self {
+            id: Cow::Borrowed(&call.id),
+            kind: Cow::Borrowed("function"),
+            function: WireFunction {
+                name: Cow::Borrowed(&call.name),
+                arguments: Cow::Borrowed(&call.arguments),
+            },
+        }
+    }
+}
+
+fn call_of(wire: WireCall<'_>) -> ToolCall {
+    ToolCall {
+        id: wire.id.into_owned(),
+        name: wire.function.name.into_owned(),
+        arguments: wire.function.arguments.into_owned(),
+        signature: None,
+    }
+}
+
+#[derive(Serialize)]
+struct WireState<'a> {
+    #[serde(rename = "_type")]
+    kind: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    created_at: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn: Option<TurnEnd>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    consolidated_to: Option<u64>,
+    timestamp: String,
+}
+
+/// Every member that a line can have, all optional: which kind it is shows afterwards.
+#[derive(Deserialize)]
+struct Wire {
+    #[serde(rename = "_type")]
+    kind: Option<String>,
+    key: Option<String>,
+    created_at: Option<String>,
+    turn: Option<TurnEnd>,
+    consolidated_to: Option<u64>,
+    role: Option<Role>,
+    content: Option<Content>,
+    tool_calls: Option<Vec<WireCall<'static>>>,
+    tool_call_id: Option<String>,
+    name: Option<String>,
+    timestamp: Option<String>,
+}
+
+/// Content as a text, or as the parts in which nanobot keeps a message with images.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Content {
+    Text(String),
+    Parts(Vec<Part>),
+}
+
+#[derive(Deserialize)]
+struct Part {
+    text: Option<String>,
+}
+
+fn text_of(content: Content) -> String {
+    match content {
+        Content::Text(text) => text,
+        Content::Parts(parts) => {
+            let texts: Vec<String> = parts
+                .into_iter()
+                .map(|part| part.text.unwrap_or_else(|| "[image]".to_owned()))
+                .collect();
+            texts.join("\n")
+        }
+    }
+}
+
+/// Cuts a content that would make its line longer than a journal's line may be.
+fn shorten(content: Cow<'_, str>) -> Cow<'_, str> {
+    if content.len() <= CONTENT_BYTES {
+        return content;
+    }
+    let kept = &content[..content.floor_char_boundary(CONTENT_BYTES)];
+    Cow::Owned(format!(
+        "{kept}\n[cut here: {} bytes in all]",
+        content.len()
+    ))
+}
+
+fn to_line(value: &impl Serialize) -> Vec<u8> {
+    // Strings and numbers only: there is nothing in these structs that JSON cannot say.
+    let mut line = serde_json::to_vec(value).unwrap_or_default();
+    line.push(b'\n');
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chat::Reasoning;
+    use proptest::prelude::*;
+
+    fn entry_of(line: &[u8]) -> Entry {
+        match decode(line.strip_suffix(b"\n").unwrap()) {
+            Some(Line::Entry(entry)) => entry,
+            other => panic!("not an entry: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_entry_is_the_line_that_nanobot_reads() {
+        let mut entry = Entry::new(Role::Assistant, "I look.");
+        entry.timestamp = DateTime::parse_from_rfc3339("2026-11-21T10:00:00+01:00").ok();
+        entry.tool_calls.push(ToolCall {
+            id: "call_1".into(),
+            name: "read_file".into(),
+            arguments: r#"{"path":"a"}"#.into(),
+            signature: Some("opaque".into()),
+        });
+        entry.reasoning.push(Reasoning::Text("hidden".into()));
+        let line = encode_entry(&entry);
+        assert_eq!(
+            std::str::from_utf8(&line).unwrap(),
+            "{\"role\":\"assistant\",\"content\":\"I look.\",\"tool_calls\":[{\"id\":\"call_1\",\"type\":\"function\",\
+             \"function\":{\"name\":\"read_file\",\"arguments\":\"{\\\"path\\\":\\\"a\\\"}\"}}],\
+             \"timestamp\":\"2026-11-21T10:00:00+01:00\"}\n"
+        );
+        let back = entry_of(&line);
+        assert_eq!(back.tool_calls[0].arguments, entry.tool_calls[0].arguments);
+        assert_eq!(back.timestamp, entry.timestamp);
+        assert!(
+            back.reasoning.is_empty() && back.tool_calls[0].signature.is_none(),
+            "never saved"
+        );
+    }
+
+    #[test]
+    fn an_image_is_saved_by_its_path() {
+        let mut entry = Entry::new(Role::Tool, "a picture");
+        entry.images.push(Image {
+            media_type: "image/png".into(),
+            base64: "AAAA".into(),
+            path: "a.png".into(),
+        });
+        assert_eq!(
+            entry_of(&encode_entry(&entry)).content,
+            "a picture\n[image] a.png"
+        );
+    }
+
+    #[test]
+    fn what_nanobot_wrote_is_read() {
+        let first = br#"{"_type": "metadata", "key": "telegram:1", "created_at": "2026-02-01T10:00:00", "metadata": {}, "last_consolidated": 3}"#;
+        let Some(Line::State(state)) = decode(first) else {
+            panic!()
+        };
+        assert_eq!(state.key.as_deref(), Some("telegram:1"));
+        let parts = br#"{"role": "user", "content": [{"type": "text", "text": "look"}, {"type": "image_url", "image_url": {"url": "x"}}]}"#;
+        let Some(Line::Entry(entry)) = decode(parts) else {
+            panic!()
+        };
+        assert_eq!(entry.content, "look\n[image]");
+        let empty = br#"{"role": "assistant", "content": null, "tool_calls": [{"id": "1", "type": "function", "function": {"name": "x", "arguments": "{}"}}]}"#;
+        assert!(matches!(decode(empty), Some(Line::Entry(entry)) if entry.tool_calls.len() == 1));
+    }
+
+    #[test]
+    fn a_state_line_says_only_what_changed() {
+        let time = DateTime::parse_from_rfc3339("2026-11-21T10:00:00Z").unwrap();
+        let state = State {
+            turn: Some(TurnEnd::Stopped),
+            ..State::default()
+        };
+        let line = encode_state(&state, time);
+        assert_eq!(
+            std::str::from_utf8(&line).unwrap(),
+            "{\"_type\":\"metadata\",\"turn\":\"stopped\",\"timestamp\":\"2026-11-21T10:00:00+00:00\"}\n"
+        );
+        assert_eq!(decode(line.trim_ascii_end()), Some(Line::State(state)));
+        assert!(matches!(
+            decode(br#"{"_type":"metadata","turn":"evaporated"}"#),
+            Some(Line::State(State {
+                turn: Some(TurnEnd::Other),
+                ..
+            }))
+        ));
+    }
+
+    #[test]
+    fn a_huge_content_is_cut_and_says_so() {
+        let back = entry_of(&encode_entry(&Entry::new(
+            Role::Tool,
+            "ä".repeat(CONTENT_BYTES),
+        )));
+        assert!(
+            back.content
+                .ends_with(&format!("[cut here: {} bytes in all]", 2 * CONTENT_BYTES))
+        );
+        assert!(back.content.len() < CONTENT_BYTES + 100);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_comes_back_and_stays_one_line(content in ".*", id in ".*") {
+            let mut entry = Entry::new(Role::Tool, content.clone());
+            entry.tool_call_id = Some(id.clone());
+            let line = encode_entry(&entry);
+            prop_assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
+            let back = entry_of(&line);
+            prop_assert_eq!(back.content, content);
+            prop_assert_eq!(back.tool_call_id, Some(id));
+        }
+
+        #[test]
+        fn any_bytes_are_survived(line in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = decode(&line);
+        }
+    }
+}
