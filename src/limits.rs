@@ -227,6 +227,8 @@ pub mod agent {
     /// Bytes that a token is counted as when the history is fitted to the window. English has four,
     /// code and Chinese about three; less errs on the side of a history that fits.
     pub const BYTES_PER_TOKEN: usize = 3;
+    /// Bytes that the history always gets, however small the window is said to be.
+    pub const HISTORY_FLOOR_BYTES: usize = 4 * 1024;
     /// Characters of a tool hint's argument, as nanobot shows them.
     pub const HINT_CHARS: usize = 40;
     /// Hints that the account of a turn at its bound names.
@@ -239,4 +241,10 @@ pub mod cli {
     pub const LOG_VALUE_BYTES: usize = 1024;
     /// Bytes of an answer at a prompt; keys have a few hundred.
     pub const ANSWER_BYTES: u64 = 16 * 1024;
+    /// Threads of the pool: one drives the turn, one is spare for a signal's work.
+    pub const POOL_THREADS: usize = 2;
+    /// Lines of the prompt's history that are kept.
+    pub const HISTORY_LINES: usize = 500;
+    /// Bytes of the prompt's history that are read.
+    pub const HISTORY_BYTES: usize = 1024 * 1024;
 }

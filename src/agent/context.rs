@@ -60,10 +60,7 @@ pub fn system_prompt(surroundings: &Surroundings, bootstrap: &[Bootstrap]) -> St
         prompt.push_str(&format!("\n\n## {name}\n"));
         prompt.push_str(&content[..content.floor_char_boundary(BOOTSTRAP_BYTES)]);
         if content.len() > BOOTSTRAP_BYTES {
-            prompt.push_str(&format!(
-                "\n[cut here: {name} has {} bytes; read_file shows the rest]",
-                content.len()
-            ));
+            prompt.push_str(&format!("\n[cut here; read_file shows all of {name}]"));
         }
     }
     prompt
@@ -114,7 +111,7 @@ mod tests {
             "{prompt}"
         );
         assert!(!prompt.contains("SOUL.md"));
-        assert!(prompt.ends_with("[cut here: USER.md has 16385 bytes; read_file shows the rest]"));
+        assert!(prompt.ends_with("[cut here; read_file shows all of USER.md]"));
     }
 
     #[test]

@@ -1,3 +1,153 @@
 //! Floor 7: the agent. `turn` decides, `run` does, `context` tells the model where it is.
+
+mod calls;
+pub mod commands;
 pub mod context;
+pub mod run;
 pub mod turn;
+
+use std::io::Read;
+use std::path::Path;
+
+use crate::cancel::Cancel;
+use crate::clock::Clock;
+use crate::config::schema::{AgentDefaults, Limits};
+use crate::error::Result;
+use crate::limits::agent::{BOOTSTRAP_BYTES, BYTES_PER_TOKEN, HISTORY_FLOOR_BYTES};
+use crate::message::{ChatId, Event};
+use crate::provider::Models;
+use crate::provider::table::OFFLINE;
+use crate::session::Session;
+use crate::state::Ledger;
+use crate::tools::Toolbox;
+
+use context::{BOOTSTRAP_FILES, Bootstrap, Surroundings};
+pub use run::{Outcome, Report};
+
+/// Chooses the models for the name of one, or as the configuration says.
+pub type ModelsFor = Box<dyn Fn(Option<&str>) -> Result<Models> + Send>;
+
+/// What an agent is made of.
+pub struct Parts {
+    /// Who is asked, where no model is named or another one is.
+    pub models: ModelsFor,
+    /// The model that was named, if any.
+    pub model: Option<String>,
+    /// What the model may use.
+    pub toolbox: Toolbox,
+    /// Where tokens are counted.
+    pub ledger: Ledger,
+    /// Where the time comes from.
+    pub clock: Clock,
+    /// Where the agent lives.
+    pub surroundings: Surroundings,
+    /// How it works.
+    pub settings: AgentDefaults,
+    /// What it may spend.
+    pub limits: Limits,
+    /// Whether answers should come in pieces.
+    pub stream: bool,
+}
+
+/// An agent: runs turns in sessions.
+pub struct Agent {
+    models_for: ModelsFor,
+    models: Models,
+    toolbox: Toolbox,
+    ledger: Ledger,
+    clock: Clock,
+    surroundings: Surroundings,
+    settings: AgentDefaults,
+    tokens_per_day: u64,
+    stream: bool,
+}
+
+impl Agent {
+    /// Puts an agent together. Fails when the models of the configuration do not exist.
+    pub fn new(parts: Parts) -> Result<Self> {
+        let models = (parts.models)(parts.model.as_deref())?;
+        Ok(Self {
+            models_for: parts.models,
+            models,
+            toolbox: parts.toolbox,
+            ledger: parts.ledger,
+            clock: parts.clock,
+            surroundings: parts.surroundings,
+            settings: parts.settings,
+            tokens_per_day: parts.limits.tokens_per_day,
+            stream: parts.stream,
+        })
+    }
+
+    /// Takes another model from the next turn on.
+    pub fn choose_model(&mut self, name: &str) -> Result<()> {
+        self.models = (self.models_for)(Some(name))?;
+        Ok(())
+    }
+
+    /// The models by name, the fallbacks behind the first, for the person.
+    pub fn model_line(&self) -> String {
+        let names = self.models.names();
+        match names.split_first() {
+            Some((first, [])) if first == OFFLINE => {
+                "no model is connected; the offline helper answers".to_owned()
+            }
+            Some((first, [])) => format!("Model: {first}"),
+            Some((first, others)) => format!("Model: {first}, then {}", others.join(", ")),
+            None => String::new(),
+        }
+    }
+
+    /// Runs one turn: with a message, or on with the one that was interrupted.
+    ///
+    /// What happens on the way is told to `listener`. Fails only when nothing was begun or the journal
+    /// cannot be written; everything else is an [`Outcome`].
+    pub fn run(
+        &self,
+        session: &mut Session,
+        message: Option<&str>,
+        listener: &mut dyn FnMut(Event<'_>),
+        cancel: &Cancel,
+    ) -> Result<Report> {
+        run::Run::new(self, session, listener, cancel).drive(message)
+    }
+
+    fn system_prompt(&self) -> String {
+        let files = BOOTSTRAP_FILES
+            .into_iter()
+            .filter_map(|name| self.bootstrap(name));
+        context::system_prompt(&self.surroundings, &files.collect::<Vec<_>>())
+    }
+
+    /// A file of the workspace, through the same door as the tools' files; missing ones are skipped.
+    fn bootstrap(&self, name: &'static str) -> Option<Bootstrap> {
+        let file = self.toolbox.workspace().open_read(Path::new(name)).ok()?;
+        let mut content = Vec::new();
+        file.take(BOOTSTRAP_BYTES as u64 + 1)
+            .read_to_end(&mut content)
+            .ok()?;
+        Some((name, String::from_utf8_lossy(&content).into_owned()))
+    }
+
+    fn runtime_facts(&self, chat: &ChatId) -> String {
+        let time = self.clock.is_set().then(|| self.clock.now());
+        context::runtime_facts(time, &self.clock.zone_name(), chat)
+    }
+
+    /// Bytes that the history may have beside the answer, the prompt and the tools.
+    fn history_budget(&self, prompt: usize) -> usize {
+        let tokens = self
+            .settings
+            .context_window_tokens
+            .saturating_sub(self.settings.max_tokens) as usize;
+        let tools: usize = self
+            .toolbox
+            .specs()
+            .iter()
+            .map(|spec| spec.description.len() + spec.parameters.len())
+            .sum();
+        (tokens * BYTES_PER_TOKEN)
+            .saturating_sub(prompt + tools)
+            .max(HISTORY_FLOOR_BYTES)
+    }
+}

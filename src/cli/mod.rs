@@ -1,9 +1,13 @@
 //! Floor 9: the command line. One file a command; only this room prints.
 
+pub mod agent;
 pub mod completions;
 pub mod config;
 pub mod onboard;
+pub mod sessions;
+pub mod status;
 pub mod terminal;
+pub mod tools;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -14,7 +18,8 @@ use clap::{ArgAction, Args, Parser, Subcommand};
 use self::terminal::{log, print};
 use crate::config::{Home, Loaded, load};
 use crate::error::{Error, Exit, Result};
-use crate::secret::Eraser;
+use crate::provider::table::PROVIDERS;
+use crate::secret::{Eraser, Secret};
 use crate::sys::environment::{self, Environment};
 
 const AFTER_HELP: &str = "\
@@ -26,40 +31,10 @@ Exit codes:
   130  stopped
 
 Examples:
+  peacrab agent                            a conversation
+  dmesg | peacrab agent                    one question, from a pipe
   peacrab onboard                          make a home, connect a model
   peacrab config explain agents.defaults   what can be set";
-
-/// Providers that `onboard` offers, with the variables that hold their keys.
-const KNOWN_PROVIDERS: &[onboard::Known] = &[
-    onboard::Known {
-        name: "anthropic",
-        variables: &["ANTHROPIC_API_KEY"],
-    },
-    onboard::Known {
-        name: "openai",
-        variables: &["OPENAI_API_KEY"],
-    },
-    onboard::Known {
-        name: "openrouter",
-        variables: &["OPENROUTER_API_KEY"],
-    },
-    onboard::Known {
-        name: "deepseek",
-        variables: &["DEEPSEEK_API_KEY"],
-    },
-    onboard::Known {
-        name: "gemini",
-        variables: &["GEMINI_API_KEY"],
-    },
-    onboard::Known {
-        name: "ollama",
-        variables: &[],
-    },
-    onboard::Known {
-        name: "offline",
-        variables: &[],
-    },
-];
 
 /// A personal AI agent that lives in a single-board computer.
 #[derive(Debug, Parser)]
@@ -90,10 +65,18 @@ struct Global {
 /// A command is a line here, a line in [`Command::run`] and a file.
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Talk to it: one question, or a conversation
+    Agent(agent::Arguments),
     /// Make a home, connect a model
     Onboard(onboard::Arguments),
     /// Show, explain, set and check the configuration
     Config(config::Arguments),
+    /// Show what is set up, which model answers, and the tokens of today
+    Status(status::Arguments),
+    /// List, print, export and delete conversations
+    Sessions(sessions::Arguments),
+    /// Show what the model can use
+    Tools(tools::Arguments),
     /// Print the completions for a shell
     Completions(completions::Arguments),
 }
@@ -101,8 +84,12 @@ enum Command {
 impl Command {
     fn run(self, context: &Context) -> Result<Exit> {
         match self {
-            Self::Onboard(arguments) => onboard::run(context, &arguments, KNOWN_PROVIDERS),
+            Self::Agent(arguments) => agent::run(context, &arguments),
+            Self::Onboard(arguments) => onboard::run(context, &arguments),
             Self::Config(arguments) => config::run(context, arguments),
+            Self::Status(arguments) => status::run(context, &arguments),
+            Self::Sessions(arguments) => sessions::run(context, &arguments),
+            Self::Tools(arguments) => tools::run(context, &arguments),
             Self::Completions(arguments) => completions::run(&arguments),
         }
     }
@@ -143,6 +130,19 @@ impl Context {
         )
     }
 
+    /// Erases the secrets of the configuration, and the keys that the environment holds for providers.
+    pub fn eraser(&self, loaded: &Loaded) -> Eraser {
+        let variables = PROVIDERS.iter().flat_map(|provider| provider.variables);
+        let keys = variables.filter_map(|name| self.environment.get(*name));
+        Eraser::new(
+            loaded
+                .secrets
+                .iter()
+                .cloned()
+                .chain(keys.map(|key| Secret::new(key))),
+        )
+    }
+
     /// Loads the configuration and lets it take effect on the process: says its warnings, sets the
     /// time zone, starts the log. Call it before any thread is started.
     pub fn start(&self) -> Result<Loaded> {
@@ -157,8 +157,11 @@ impl Context {
         let settings = &loaded.config.log;
         let level = log::level(settings.level, self.global.verbose, self.global.quiet);
         let journal = self.environment.contains_key("JOURNAL_STREAM");
-        let eraser = Eraser::new(loaded.secrets.iter().cloned());
-        log::start(level, log::Form::new(settings.format, journal), eraser);
+        log::start(
+            level,
+            log::Form::new(settings.format, journal),
+            self.eraser(&loaded),
+        );
         Ok(loaded)
     }
 }

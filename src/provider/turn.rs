@@ -35,8 +35,7 @@ pub struct Answer {
     pub provider: String,
     /// The model that answered; empty for the helper.
     pub model: String,
-    /// Why no model answered, when the helper stands in for them. Its text begins with it then,
-    /// which is no answer to be remembered.
+    /// Why no model answered, when the helper stands in for them.
     pub failure: Option<Box<ModelError>>,
 }
 
@@ -46,6 +45,8 @@ pub struct Turn<'a> {
     cancel: Cancel,
     /// The connection, and whose it is.
     client: Option<(&'a Candidate, Client)>,
+    /// Why no model answered an earlier question of this turn.
+    failure: Option<ModelError>,
 }
 
 /// Why a candidate gave no answer.
@@ -62,22 +63,28 @@ impl<'a> Turn<'a> {
             models,
             cancel,
             client: None,
+            failure: None,
         }
     }
 
     /// Asks the primary model, with retries; then the fallback models; then the offline helper, so
-    /// that there is an answer in the end.
+    /// that there is an answer in the end. Once it has come to the helper, the turn stays with it:
+    /// its calls mean nothing to a model, and every question would wait for all the retries.
     ///
     /// Fails with [`Error::Stopped`]; with [`Error::Model`] of [`Fault::Overflow`], for the caller
     /// to shorten the conversation and ask again; and with [`Error::Model`] when it went wrong
     /// after a part of the answer was heard, because nothing is tried again then.
     pub fn ask(&mut self, request: &Request<'_>, listener: &mut Listener<'_>) -> Result<Answer> {
-        let mut failure: Option<ModelError> = None;
-        for candidate in self.models.order() {
+        let asked = if self.failure.is_some() {
+            Vec::new()
+        } else {
+            self.models.order()
+        };
+        for candidate in asked {
             if candidate.route.is_offline() {
                 break;
             }
-            if let Some(error) = &failure {
+            if let Some(error) = &self.failure {
                 let what = short(error.fault);
                 let name = candidate.name();
                 let text = format!("{} {what}; falling back to {name}", error.provider);
@@ -87,14 +94,14 @@ impl<'a> Turn<'a> {
                 Ok(reply) => return Ok(answered(candidate, reply)),
                 Err(GivenUp::Ended(error)) => return Err(error),
                 // The first failure is the one to be mended: it is the model that was wanted.
-                Err(GivenUp::Next(error)) => failure = failure.or(Some(error)),
+                Err(GivenUp::Next(error)) => self.failure = self.failure.take().or(Some(error)),
             }
         }
         Ok(Answer {
-            reply: offline::reply(request, failure.as_ref(), random() as u32),
+            reply: offline::reply(request, random() as u32),
             provider: OFFLINE.to_owned(),
             model: String::new(),
-            failure: failure.map(Box::new),
+            failure: self.failure.clone().map(Box::new),
         })
     }
 

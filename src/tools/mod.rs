@@ -75,6 +75,11 @@ impl Tool {
     }
 }
 
+/// All tools as the model is told of them.
+pub fn specs() -> impl Iterator<Item = ToolSpec> {
+    TOOLS.into_iter().map(Tool::spec)
+}
+
 /// What a tool works with.
 struct Context<'a> {
     workspace: &'a Workspace,
@@ -101,7 +106,7 @@ impl Toolbox {
             workspace,
             results: Results::new(most_chars, clock),
             eraser,
-            specs: TOOLS.iter().map(|tool| tool.spec()).collect(),
+            specs: specs().collect(),
         }
     }
 

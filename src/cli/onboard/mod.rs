@@ -16,8 +16,9 @@ use crate::config::load::{self, Change};
 use crate::config::settings::Source;
 use crate::config::table::{self, Key};
 use crate::error::{Exit, Result};
+use crate::provider::{self, table::PROVIDERS};
 use answers::Found;
-pub use answers::Known;
+use answers::Known;
 use files::Report;
 
 /// `peacrab onboard …`; every question has a flag.
@@ -44,7 +45,7 @@ pub struct Arguments {
 }
 
 /// Asks, writes the configuration, lays the folders out, and says what was done and what is next.
-pub fn run(context: &Context, arguments: &Arguments, known: &[Known]) -> Result<Exit> {
+pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     let home = context.home()?;
     let file = context.config_file()?;
     let has_file = file.exists();
@@ -55,8 +56,13 @@ pub fn run(context: &Context, arguments: &Arguments, known: &[Known]) -> Result<
     };
     print::line(&format!("Home: {}", home.path().display()))?;
     let ask = print::can_ask() && !arguments.non_interactive;
+    let named = |provider: &provider::table::Known| Known {
+        name: provider.name,
+        variables: provider.variables,
+    };
+    let known: Vec<Known> = PROVIDERS.iter().map(named).collect();
     let found = Found {
-        known,
+        known: &known,
         loaded: &loaded,
         environment: context.environment(),
     };

@@ -1,5 +1,8 @@
-//! Everything that reaches a person's eyes: printing, logging, Markdown.
+//! Everything that passes between the program and a person's terminal.
 
+pub mod interrupt;
 pub mod log;
 pub mod markdown;
 pub mod print;
+pub mod prompt;
+pub mod view;

@@ -21,6 +21,14 @@ pub fn out(text: &str) -> Result<()> {
     }
 }
 
+/// For what writes to standard output by itself: a reader that has gone away is no error.
+pub fn unbroken(written: Result<()>) -> Result<()> {
+    match written {
+        Err(Error::Io { source, .. }) if source.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
+}
+
 /// Writes a line to standard output; see [`out`].
 pub fn line(text: &str) -> Result<()> {
     out(&format!("{text}\n"))

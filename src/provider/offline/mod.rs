@@ -10,32 +10,21 @@ mod template;
 mod time;
 mod wish;
 
-use crate::chat::{Entry, ModelError, Reply, Request, Role, ToolCall};
+use crate::chat::{Entry, Reply, Request, Role, ToolCall};
 use say::Language;
 
 /// Answers a request: with a tool's call, or with what the tools found, or with what it can do.
 ///
-/// `error` is why no model answered; it is said first, once in a turn. `nonce` makes the calls' ids
-/// different from those of other answers.
-pub fn reply(request: &Request<'_>, error: Option<&ModelError>, nonce: u32) -> Reply {
+/// `nonce` makes the calls' ids different from those of other answers.
+pub fn reply(request: &Request<'_>, nonce: u32) -> Reply {
     let spoken = last_words(request.entries);
-    let language = Language::of(spoken);
-    let mut reply = match results(request.entries) {
+    match results(request.entries) {
         [] => understand(request, spoken, nonce),
         results => Reply {
-            text: say::results(results, language),
+            text: say::results(results, Language::of(spoken)),
             ..Reply::default()
         },
-    };
-    if let Some(error) = error {
-        let error = error.to_string();
-        let begins = |entry: &Entry| entry.content.starts_with(&error);
-        if !running(request.entries).iter().any(begins) {
-            let separator = if reply.text.is_empty() { "" } else { "\n\n" };
-            reply.text = error + ".\n\n" + say::stands_in(language) + separator + &reply.text;
-        }
     }
-    reply
 }
 
 /// What the person said last.

@@ -118,14 +118,6 @@ pub fn time(told: Option<&str>, language: Language) -> String {
     }
 }
 
-/// Between the error and the answer of the helper that stands in.
-pub fn stands_in(language: Language) -> &'static str {
-    language.pick(
-        "Until that is mended, the offline helper answers.",
-        "在此之前由离线助手回答。",
-    )
-}
-
 /// What the tools found.
 pub fn results(results: &[Entry], language: Language) -> String {
     let mut text = String::new();

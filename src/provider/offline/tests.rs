@@ -1,5 +1,5 @@
 use super::*;
-use crate::chat::{Fault, ToolSpec};
+use crate::chat::ToolSpec;
 
 const NAMES: [&str; 9] = [
     "list_dir",
@@ -23,7 +23,7 @@ fn tools(names: &[&'static str]) -> Vec<ToolSpec> {
     names.iter().map(tool).collect()
 }
 
-fn answer(entries: &[Entry], names: &[&'static str], error: Option<&ModelError>) -> Reply {
+fn answer(entries: &[Entry], names: &[&'static str]) -> Reply {
     let request = Request {
         system: "",
         entries,
@@ -34,11 +34,11 @@ fn answer(entries: &[Entry], names: &[&'static str], error: Option<&ModelError>)
         reasoning_effort: None,
         stream: false,
     };
-    reply(&request, error, 7)
+    reply(&request, 7)
 }
 
 fn say(text: &str) -> Reply {
-    answer(&[Entry::new(Role::User, text)], &NAMES, None)
+    answer(&[Entry::new(Role::User, text)], &NAMES)
 }
 
 /// What the person says, and the call it becomes.
@@ -194,7 +194,7 @@ fn what_it_does_not_understand_it_says_with_what_it_does() {
 
 #[test]
 fn help_names_only_what_there_is_a_tool_for() {
-    let help = |names| answer(&[Entry::new(Role::User, "help")], names, None).text;
+    let help = |names| answer(&[Entry::new(Role::User, "help")], names).text;
     assert!(help(&NAMES).contains("remind me in 10 minutes"));
     let few = help(&["read_file"]);
     assert!(
@@ -204,17 +204,13 @@ fn help_names_only_what_there_is_a_tool_for() {
 
 #[test]
 fn a_tool_that_is_missing_is_named() {
-    let reply = answer(
-        &[Entry::new(Role::User, "run reboot")],
-        &["read_file"],
-        None,
-    );
+    let reply = answer(&[Entry::new(Role::User, "run reboot")], &["read_file"]);
     assert!(reply.tool_calls.is_empty());
     assert_eq!(
         reply.text,
         "I cannot run commands: this version does not have the tool `exec`, or it is turned off."
     );
-    let reply = answer(&[Entry::new(Role::User, "设备状态")], &[], None);
+    let reply = answer(&[Entry::new(Role::User, "设备状态")], &[]);
     assert!(reply.text.starts_with("我不能查看设备状态"));
 }
 
@@ -228,7 +224,7 @@ fn the_time_is_what_the_runtime_told() {
         Entry::new(Role::User, "What time is it?"),
     ];
     assert_eq!(
-        answer(&entries, &NAMES, None).text,
+        answer(&entries, &NAMES).text,
         "It is Saturday 2026-11-21 09:05 (UTC)"
     );
     assert_eq!(say("现在几点？").text, "我这里不知道时间。");
@@ -248,7 +244,7 @@ fn after(spoken: &str, results: &[&str]) -> Vec<Entry> {
 
 #[test]
 fn results_are_shown_readably() {
-    let shown = |results: &[&str]| answer(&after("read a", results), &NAMES, None).text;
+    let shown = |results: &[&str]| answer(&after("read a", results), &NAMES).text;
     assert!(shown(&["one\ntwo"]).starts_with("```\none\ntwo\n```\n\n(offline helper"));
     assert!(shown(&["a\n```\nb"]).starts_with("~~~~\na\n```"));
     assert!(shown(&["wrote 5 bytes"]).starts_with("wrote 5 bytes\n"));
@@ -260,30 +256,6 @@ fn results_are_shown_readably() {
     let long = "é\n".repeat(10_000);
     assert!(shown(&[&long]).contains("\n…\n```"));
     assert!(shown(&["x", "y"]).starts_with("**read_file**\n\nx\n\n**read_file**\n\ny"));
-    let chinese = answer(&after("读取 a", &["内容"]), &NAMES, None).text;
+    let chinese = answer(&after("读取 a", &["内容"]), &NAMES).text;
     assert!(chinese.ends_with("）"), "{chinese}");
-}
-
-#[test]
-fn the_error_comes_first_and_once_in_a_turn() {
-    let error = ModelError {
-        fault: Fault::Network,
-        provider: "openai".to_owned(),
-        model: "gpt-6-sol".to_owned(),
-        said: "api.openai.com:443: no route".to_owned(),
-        retry_after: None,
-    };
-    let spoken = [Entry::new(Role::User, "read a.txt")];
-    let first = answer(&spoken, &NAMES, Some(&error));
-    assert!(
-        first
-            .text
-            .starts_with("openai cannot be reached: api.openai.com:443: no route.")
-    );
-    assert_eq!(first.tool_calls.len(), 1);
-    let mut entries = spoken.to_vec();
-    entries.push(Entry::of_reply(&first));
-    entries.push(Entry::new(Role::Tool, "hello"));
-    let second = answer(&entries, &NAMES, Some(&error));
-    assert!(second.text.starts_with("hello"), "{}", second.text);
 }

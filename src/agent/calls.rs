@@ -1,0 +1,91 @@
+//! Runs the calls of one reply: those that only read side by side, the others one after the other.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::cancel::Cancel;
+use crate::chat::{ToolCall, ToolResult};
+use crate::limits::agent::{CALL_STACK_BYTES, CALLS_AT_ONCE};
+use crate::tools::Toolbox;
+
+/// Cuts calls into groups that may run at once: runs of reading ones, and each writing one alone, so
+/// that what is read comes before or after a write as the model wrote it.
+pub fn groups(calls: &[ToolCall], reads: impl Fn(&ToolCall) -> bool) -> Vec<&[ToolCall]> {
+    calls
+        .chunk_by(|first, second| reads(first) && reads(second))
+        .collect()
+}
+
+/// Runs a group; the results are in the order of the calls.
+pub fn run(toolbox: &Toolbox, group: &[ToolCall], cancel: &Cancel) -> Vec<ToolResult> {
+    if let [call] = group {
+        return vec![toolbox.run(call, cancel)];
+    }
+    let next = AtomicUsize::new(0);
+    let results: Vec<Mutex<Option<ToolResult>>> = group.iter().map(|_| Mutex::new(None)).collect();
+    let work = || {
+        while let Some((call, slot)) = take(&next, group, &results) {
+            let result = toolbox.run(call, cancel);
+            if let Ok(mut slot) = slot.lock() {
+                *slot = Some(result);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..group.len().min(CALLS_AT_ONCE) {
+            let builder = std::thread::Builder::new()
+                .name("tool".to_owned())
+                .stack_size(CALL_STACK_BYTES);
+            // Without another thread this one does all the work.
+            let _ = builder.spawn_scoped(scope, work);
+        }
+        work();
+    });
+    let taken = results
+        .into_iter()
+        .map(|slot| slot.into_inner().ok().flatten());
+    taken.map(|result| result.unwrap_or_else(broken)).collect()
+}
+
+fn take<'a, T>(
+    next: &AtomicUsize,
+    group: &'a [ToolCall],
+    results: &'a [T],
+) -> Option<(&'a ToolCall, &'a T)> {
+    let index = next.fetch_add(1, Ordering::Relaxed);
+    group.get(index).zip(results.get(index))
+}
+
+/// A thread that ended without a result can only have been taken down with the process; the type
+/// does not know that.
+fn broken() -> ToolResult {
+    ToolResult {
+        text: "Error: the call did not finish.".to_owned(),
+        failed: true,
+        ..ToolResult::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reading_calls_run_together_and_a_writing_one_alone() {
+        let calls: Vec<ToolCall> = ["read", "read", "write", "write", "read"]
+            .iter()
+            .map(|name| ToolCall {
+                id: "1".into(),
+                name: (*name).into(),
+                arguments: String::new(),
+                signature: None,
+            })
+            .collect();
+        let sizes: Vec<usize> = groups(&calls, |call| call.name == "read")
+            .iter()
+            .map(|group| group.len())
+            .collect();
+        assert_eq!(sizes, [2, 1, 1, 1]);
+        assert!(groups(&[], |_| true).is_empty());
+    }
+}

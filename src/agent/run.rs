@@ -1,0 +1,434 @@
+//! Drives one turn: does what `turn` decides and journals every step before the next one starts.
+
+use std::collections::BTreeMap;
+
+use crate::cancel::Cancel;
+use crate::chat::{Entry, Reply, Request, Role, ToolCall, ToolResult, Usage};
+use crate::error::{Error, Fault, Result};
+use crate::limits::agent::{ACCOUNT_HINTS, MESSAGE_BYTES};
+use crate::limits::chat::CALLS_PER_REPLY;
+use crate::message::Event;
+use crate::provider::{self, Answer, Progress};
+use crate::session::line::TurnEnd;
+use crate::session::{Session, history};
+
+use super::turn::{Decision, Done, Ending, Turn};
+use super::{Agent, calls};
+use crate::provider::table::OFFLINE;
+
+/// How a turn came out.
+#[derive(Debug)]
+pub enum Outcome {
+    /// The model answered.
+    Answered,
+    /// A bound of the turn ended it; the text says which.
+    Bounded(Ending),
+    /// The person or a signal stopped it.
+    Stopped,
+    /// It failed. Nothing of the error is in the journal.
+    Failed(Error),
+}
+
+/// What a turn came to.
+#[derive(Debug)]
+pub struct Report {
+    /// How it came out.
+    pub outcome: Outcome,
+    /// The answer for the person; empty when there is none.
+    pub text: String,
+    /// Questions that the model was asked.
+    pub steps: u32,
+    /// The tools that were used, in order, as hints.
+    pub tools: Vec<String>,
+    /// Tokens.
+    pub usage: Usage,
+    /// The provider and the model that spoke last.
+    pub spoke: Option<(String, String)>,
+    /// Why no model answered, when the offline helper stood in for them.
+    pub failure: Option<Error>,
+}
+
+/// Marks what the runtime tells the model in the person's place, so that nobody takes it for theirs.
+const NOTE: &str = "[Note from the runtime, not from the person] ";
+
+/// One turn, running.
+pub(super) struct Run<'a> {
+    pub agent: &'a Agent,
+    pub session: &'a mut Session,
+    pub listener: &'a mut dyn FnMut(Event<'_>),
+    pub cancel: &'a Cancel,
+    turn: Turn,
+    models: provider::Turn<'a>,
+    report: Report,
+    system: String,
+    facts: String,
+    /// Bytes that the history may have; halved when the model says that it is too long.
+    budget: usize,
+    /// Tokens by model.
+    spent: BTreeMap<String, Usage>,
+    /// What has been shown of a reply that is not complete.
+    partial: String,
+    /// The closing reply: it is journalled together with the turn's end.
+    closing: Option<Entry>,
+}
+
+impl<'a> Run<'a> {
+    pub fn new(
+        agent: &'a Agent,
+        session: &'a mut Session,
+        listener: &'a mut dyn FnMut(Event<'_>),
+        cancel: &'a Cancel,
+    ) -> Self {
+        let system = agent.system_prompt();
+        let facts = agent.runtime_facts(session.chat());
+        let report = Report {
+            outcome: Outcome::Answered,
+            text: String::new(),
+            steps: 0,
+            tools: Vec::new(),
+            usage: Usage::default(),
+            spoke: None,
+            failure: None,
+        };
+        Self {
+            budget: agent.history_budget(system.len() + facts.len()),
+            turn: Turn::new(agent.settings.max_tool_iterations),
+            models: agent.models.for_turn(cancel),
+            spent: BTreeMap::new(),
+            partial: String::new(),
+            closing: None,
+            agent,
+            session,
+            listener,
+            cancel,
+            report,
+            system,
+            facts,
+        }
+    }
+
+    /// Runs the turn to its end. Fails only where nothing was begun, or the journal cannot be written.
+    pub fn drive(mut self, message: Option<&str>) -> Result<Report> {
+        self.accept(message)?;
+        let result = self.steps();
+        self.report.steps = self.turn.steps();
+        self.report.outcome = match result {
+            Ok(ending) => self.end(ending)?,
+            Err(_) if self.cancel.is_cancelled() => self.stop()?,
+            Err(Error::Stopped) => self.stop()?,
+            Err(error) => {
+                self.session.end_turn(None, TurnEnd::Failed)?;
+                Outcome::Failed(error)
+            }
+        };
+        self.count();
+        Ok(self.report)
+    }
+
+    /// Journals the message. A turn that was killed goes on with it, its open calls answered as
+    /// unknown: they are not run again.
+    fn accept(&mut self, message: Option<&str>) -> Result<()> {
+        if message.is_none() && !self.session.is_unfinished() {
+            return Err(Error::Usage(
+                "there is no interrupted turn to go on with; say something with -m".to_owned(),
+            ));
+        }
+        if message.is_some_and(|message| message.len() > MESSAGE_BYTES) {
+            return Err(Error::TooLarge {
+                what: "the message".to_owned(),
+                limit: MESSAGE_BYTES,
+            });
+        }
+        for call in self.session.unanswered() {
+            self.append_result(&call, &failed(history::UNKNOWN_OUTCOME))?;
+        }
+        match message {
+            Some(message) => self.session.append(Entry::new(Role::User, message)),
+            None => Ok(()),
+        }
+    }
+
+    fn steps(&mut self) -> Result<Ending> {
+        let mut decision = self.turn.begin();
+        let mut reply = Reply::default();
+        loop {
+            if self.cancel.is_cancelled() {
+                return Err(Error::Stopped);
+            }
+            decision = match decision {
+                Decision::Ask { note } => {
+                    if let Some(note) = note {
+                        self.session
+                            .append(Entry::new(Role::User, format!("{NOTE}{note}")))?;
+                    }
+                    reply = self.ask()?;
+                    let decision = self.turn.replied(&reply);
+                    self.keep(&reply, &decision)?;
+                    decision
+                }
+                Decision::Use => self.use_tools(std::mem::take(&mut reply.tool_calls))?,
+                Decision::End(ending) => return Ok(ending),
+            };
+        }
+    }
+
+    /// Asks the model; once more with half the history when that was too long.
+    fn ask(&mut self) -> Result<Reply> {
+        self.check_tokens()?;
+        match self.ask_within_budget() {
+            Err(Error::Model(error)) if error.fault == Fault::Overflow => {
+                (self.listener)(Event::Notice(
+                    "the conversation is too long for the model; asking with half of it",
+                ));
+                self.budget /= 2;
+                self.ask_within_budget()
+            }
+            result => result,
+        }
+    }
+
+    fn ask_within_budget(&mut self) -> Result<Reply> {
+        let settings = &self.agent.settings;
+        let mut entries =
+            history::select(self.session.entries(), settings.memory_window, self.budget);
+        let person = |entry: &Entry| entry.role == Role::User && !entry.content.starts_with(NOTE);
+        let place = entries.iter().rposition(person).unwrap_or(0);
+        entries.insert(place, Entry::new(Role::User, self.facts.as_str()));
+        let request = Request {
+            system: &self.system,
+            // The next turn has other facts; the next step of this one has the same.
+            stable: if self.turn.steps() == 1 {
+                place
+            } else {
+                entries.len()
+            },
+            entries: &entries,
+            tools: self.agent.toolbox.specs(),
+            max_tokens: settings.max_tokens,
+            temperature: settings.temperature,
+            reasoning_effort: settings.reasoning_effort,
+            stream: self.agent.stream,
+        };
+        self.partial.clear();
+        let (listener, partial) = (&mut *self.listener, &mut self.partial);
+        let mut heard = |progress: Progress<'_>| match progress {
+            Progress::Delta(piece) => {
+                partial.push_str(piece);
+                listener(Event::Delta(piece));
+            }
+            Progress::Notice(notice) => listener(Event::Notice(notice)),
+        };
+        let answer = self.models.ask(&request, &mut heard)?;
+        self.partial.clear();
+        self.heard(answer)
+    }
+
+    fn heard(&mut self, answer: Answer) -> Result<Reply> {
+        if let Some(failure) = answer.failure {
+            self.stand_in(Error::Model(failure), &answer.reply)?;
+        }
+        self.report.usage.add(answer.reply.usage);
+        if answer.provider != OFFLINE {
+            self.spent
+                .entry(answer.model.clone())
+                .or_default()
+                .add(answer.reply.usage);
+        }
+        self.report.spoke = Some((answer.provider, answer.model));
+        if !answer.reply.text.trim().is_empty() {
+            (self.listener)(Event::Said(&answer.reply.text));
+        }
+        Ok(answer.reply)
+    }
+
+    /// No model answered, and the offline helper stands in. It can do a plain request from its
+    /// beginning to its end; it cannot go on with what a model had in mind, and where it has nothing
+    /// to offer the failure itself is the better answer.
+    fn stand_in(&mut self, failure: Error, reply: &Reply) -> Result<()> {
+        let is_going_on = self.report.failure.is_some();
+        let a_model_spoke = self.report.spoke.is_some() && !is_going_on;
+        if a_model_spoke || (!is_going_on && reply.tool_calls.is_empty()) {
+            return Err(failure);
+        }
+        if !is_going_on {
+            (self.listener)(Event::Notice(&failure.to_string()));
+            (self.listener)(Event::Notice(
+                "until that is mended, the offline helper does what it understands",
+            ));
+            self.report.failure = Some(failure);
+        }
+        Ok(())
+    }
+
+    /// Journals a reply. The closing one waits, to be written together with the turn's end.
+    fn keep(&mut self, reply: &Reply, decision: &Decision) -> Result<()> {
+        if *decision == Decision::Use {
+            // What is said beside calls is no part of the answer.
+            self.report.text.clear();
+            return self.session.append(Entry::of_reply(reply));
+        }
+        if reply.text.trim().is_empty() {
+            return Ok(());
+        }
+        // Half a call is nothing; a cut-off text is the beginning of the answer.
+        let entry = Entry {
+            tool_calls: Vec::new(),
+            ..Entry::of_reply(reply)
+        };
+        self.report.text.push_str(&reply.text);
+        match decision {
+            Decision::End(_) => self.closing = Some(entry),
+            _ => self.session.append(entry)?,
+        }
+        Ok(())
+    }
+
+    fn use_tools(&mut self, mut wanted: Vec<ToolCall>) -> Result<Decision> {
+        let excess = wanted.split_off(wanted.len().min(CALLS_PER_REPLY));
+        let hints: Vec<String> = wanted
+            .iter()
+            .map(|call| self.agent.toolbox.hint(call))
+            .collect();
+        (self.listener)(Event::ToolHint(&hints.join(", ")));
+        self.report.tools.extend(hints);
+        let mut outcomes = Vec::with_capacity(wanted.len());
+        for group in calls::groups(&wanted, |call| self.agent.toolbox.is_read_only(&call.name)) {
+            let results = if self.cancel.is_cancelled() {
+                group
+                    .iter()
+                    .map(|_| failed(history::STOPPED_OUTCOME))
+                    .collect()
+            } else {
+                calls::run(&self.agent.toolbox, group, self.cancel)
+            };
+            for (call, result) in group.iter().zip(&results) {
+                self.append_result(call, result)?;
+            }
+            outcomes.extend(results.iter().map(|result| result.failed));
+        }
+        for call in &excess {
+            let text = format!(
+                "Error: at most {CALLS_PER_REPLY} calls are taken from one reply; this one was not run."
+            );
+            self.append_result(call, &failed(&text))?;
+        }
+        let done: Vec<Done<'_>> = wanted
+            .iter()
+            .zip(outcomes)
+            .map(|(call, failed)| Done {
+                call,
+                failed,
+                read_only: self.agent.toolbox.is_read_only(&call.name),
+            })
+            .collect();
+        Ok(self.turn.used(&done))
+    }
+
+    fn append_result(&mut self, call: &ToolCall, result: &ToolResult) -> Result<()> {
+        if result.failed {
+            let first = result.text.lines().next().unwrap_or_default();
+            (self.listener)(Event::ToolFailed(&format!("{}: {first}", call.name)));
+        }
+        self.session.append(Entry::of_result(call, result))
+    }
+
+    /// Journals the end of a turn that came to one by itself.
+    fn end(&mut self, ending: Ending) -> Result<Outcome> {
+        let closing = self.closing.take();
+        if ending == Ending::Answered {
+            self.session.end_turn(closing, TurnEnd::Answered)?;
+            return Ok(Outcome::Answered);
+        }
+        let account = self.account(&ending);
+        let closing = match ending {
+            // The model should know next time why it did not come to an end.
+            Ending::StepLimit | Ending::Circles(_) => {
+                Some(Entry::new(Role::Assistant, account.as_str()))
+            }
+            _ => closing,
+        };
+        self.session.end_turn(closing, TurnEnd::Bounded)?;
+        if !self.report.text.is_empty() {
+            self.report.text.push_str("\n\n");
+        }
+        self.report.text.push_str(&account);
+        (self.listener)(Event::Delta(&account));
+        (self.listener)(Event::Said(&account));
+        Ok(Outcome::Bounded(ending))
+    }
+
+    /// What the person is told when a turn ends without an answer.
+    fn account(&self, ending: &Ending) -> String {
+        let tools = &self.report.tools;
+        let mut done = tools[..tools.len().min(ACCOUNT_HINTS)].join(", ");
+        if tools.len() > ACCOUNT_HINTS {
+            done.push_str(&format!(" and {} more", tools.len() - ACCOUNT_HINTS));
+        }
+        let done = if done.is_empty() {
+            String::new()
+        } else {
+            format!(" Done so far: {done}.")
+        };
+        match ending {
+            Ending::StepLimit => format!(
+                "I stopped at the limit of {} steps (agents.defaults.maxToolIterations).{done} Tell me to go on, or cut \
+                 the task into smaller parts.",
+                self.turn.steps()
+            ),
+            Ending::Circles(tool) => format!(
+                "I stopped because I was going in circles: the same call of {tool} again and again, without anything \
+                 new.{done} Tell me what to do differently."
+            ),
+            Ending::Empty => "The model gave no answer, twice. Ask again, or in other words.".to_owned(),
+            Ending::Filtered => "The provider's content filter refused the answer. Ask in other words, or another model.".to_owned(),
+            Ending::Cut => "[The answer was cut off twice at the longest length, agents.defaults.maxTokens.]".to_owned(),
+            Ending::Answered => String::new(),
+        }
+    }
+
+    /// Journals that the person stopped it, with what the model had said by then.
+    fn stop(&mut self) -> Result<Outcome> {
+        for call in self.session.unanswered() {
+            self.session
+                .append(Entry::of_result(&call, &failed(history::STOPPED_OUTCOME)))?;
+        }
+        let said = std::mem::take(&mut self.partial);
+        let last = (!said.trim().is_empty())
+            .then(|| Entry::new(Role::Assistant, format!("{said}\n[stopped by the person]")));
+        self.session.end_turn(last, TurnEnd::Stopped)?;
+        Ok(Outcome::Stopped)
+    }
+
+    fn check_tokens(&self) -> Result<()> {
+        let limit = self.agent.tokens_per_day;
+        if limit == 0 {
+            return Ok(());
+        }
+        let mut today = self.agent.ledger.counts().today();
+        self.spent.values().for_each(|usage| today.add(*usage));
+        if today.input + today.output < limit {
+            return Ok(());
+        }
+        Err(Error::Failed(format!(
+            "the day's limit of {limit} tokens (limits.tokensPerDay) is used up: {} so far. It begins anew at midnight; \
+             `peacrab config set limits.tokensPerDay NUMBER` raises it",
+            today.input + today.output
+        )))
+    }
+
+    /// Counts the tokens. That fails quietly: the answer is there.
+    fn count(&mut self) {
+        let spent: Vec<(String, Usage)> = std::mem::take(&mut self.spent).into_iter().collect();
+        if let Err(error) = self.agent.ledger.add(&spent) {
+            tracing::warn!("the tokens of this turn are not counted: {error}");
+        }
+    }
+}
+
+fn failed(text: &str) -> ToolResult {
+    ToolResult {
+        text: text.to_owned(),
+        failed: true,
+        ..ToolResult::default()
+    }
+}

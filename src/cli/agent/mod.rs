@@ -1,0 +1,82 @@
+//! `peacrab agent`: one question, or a conversation.
+
+mod one_shot;
+mod setup;
+mod talk;
+
+use std::io::{IsTerminal, Read};
+
+use clap::Args;
+
+pub use setup::models_of;
+
+use super::Context;
+use super::terminal::view::Mode;
+use crate::error::{Error, Exit, Result};
+use crate::limits::agent::MESSAGE_BYTES;
+
+/// `peacrab agent …`
+#[derive(Debug, Default, Args)]
+pub struct Arguments {
+    /// One question; without it standard input is read when it is piped, else a conversation begins
+    #[arg(short, long, value_name = "TEXT")]
+    message: Option<String>,
+    /// Which conversation
+    #[arg(short, long, value_name = "NAME", default_value = "default")]
+    session: String,
+    /// The model, instead of agents.defaults.model
+    #[arg(long)]
+    model: Option<String>,
+    /// Print the answer, the tools used and the tokens as one JSON object
+    #[arg(long)]
+    json: bool,
+    /// Print the answer as the model wrote it
+    #[arg(long)]
+    no_markdown: bool,
+    /// Go on with the turn that was interrupted
+    #[arg(long, conflicts_with = "message")]
+    resume: bool,
+}
+
+/// Runs one turn, or turns until the person leaves.
+pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
+    match &arguments.message {
+        _ if arguments.resume => one_shot::run(context, arguments, None),
+        Some(message) if message.trim().is_empty() => Err(nothing_to_say()),
+        Some(message) => one_shot::run(context, arguments, Some(message.clone())),
+        None if arguments.json || !std::io::stdin().is_terminal() => {
+            one_shot::run(context, arguments, Some(input()?))
+        }
+        None => talk::run(context, arguments),
+    }
+}
+
+impl Arguments {
+    fn mode(&self) -> Mode {
+        Mode::detect(!self.no_markdown, self.json)
+    }
+}
+
+fn nothing_to_say() -> Error {
+    Error::Usage("there is nothing to say: give a text with -m, or on standard input".to_owned())
+}
+
+/// The message from standard input.
+fn input() -> Result<String> {
+    let mut bytes = Vec::new();
+    let stdin = std::io::stdin().lock();
+    let read = stdin.take(MESSAGE_BYTES as u64 + 1).read_to_end(&mut bytes);
+    read.map_err(Error::io("read", "standard input"))?;
+    if bytes.len() > MESSAGE_BYTES {
+        return Err(Error::TooLarge {
+            what: "the text on standard input".to_owned(),
+            limit: MESSAGE_BYTES,
+        });
+    }
+    let text = String::from_utf8_lossy(&bytes).trim().to_owned();
+    if text.is_empty() {
+        Err(nothing_to_say())
+    } else {
+        Ok(text)
+    }
+}

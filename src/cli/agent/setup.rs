@@ -1,0 +1,154 @@
+//! Puts an agent and a session together from the configuration.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+
+use super::Arguments;
+use crate::agent::commands::Command;
+use crate::agent::context::Surroundings;
+use crate::agent::{Agent, ModelsFor, Parts};
+use crate::cancel::Cancel;
+use crate::cli::Context;
+use crate::cli::terminal::view::View;
+use crate::clock::Clock;
+use crate::config::schema::{AgentDefaults, Provider};
+use crate::config::{Config, Home, Loaded};
+use crate::error::Result;
+use crate::http::Tls;
+use crate::message::{ChatId, Event};
+use crate::provider::Models;
+use crate::sandbox::{Places, Workspace};
+use crate::session::{Session, Settings};
+use crate::state::Ledger;
+use crate::sys;
+use crate::sys::beneath::Resolver;
+use crate::sys::environment::Environment;
+use crate::tools::Toolbox;
+
+/// An agent, ready to talk in a session.
+pub struct Ready {
+    /// The agent.
+    pub agent: Agent,
+    /// Its session.
+    pub session: Session,
+}
+
+impl Ready {
+    /// Answers a typed command.
+    pub fn command(&mut self, command: Command<'_>) -> Result<String> {
+        self.agent.command(&mut self.session, command)
+    }
+}
+
+/// Loads the configuration, makes what is missing of the home, and opens the session.
+pub fn prepare(context: &Context, arguments: &Arguments, stream: bool) -> Result<Ready> {
+    let home = context.home()?;
+    let loaded = context.start()?;
+    let chat = ChatId::parse(&arguments.session);
+    let settings = Settings {
+        window: loaded.config.agents.defaults.memory_window,
+        fsync: loaded.config.storage.fsync,
+        clock: Clock::System,
+    };
+    let session = Session::open(&home.sessions(), &chat, settings)?;
+    let agent = build(context, &home, loaded, arguments.model.as_deref(), stream)?;
+    Ok(Ready { agent, session })
+}
+
+/// Says what had to be repaired in the journal.
+pub fn say_repairs<Output: Write, Errors: Write>(
+    session: &Session,
+    view: &mut View<Output, Errors>,
+) {
+    for repair in session.repairs() {
+        view.show(Event::Notice(repair));
+    }
+}
+
+fn build(
+    context: &Context,
+    home: &Home,
+    loaded: Loaded,
+    model: Option<&str>,
+    stream: bool,
+) -> Result<Agent> {
+    let eraser = context.eraser(&loaded);
+    let config = loaded.config;
+    let settings = config.agents.defaults.clone();
+    let workspace = open_workspace(context, home, &config)?;
+    let surroundings = Surroundings {
+        kernel: sys::host::kernel(),
+        board: sys::host::board(),
+        host: sys::host::name(),
+        workspace: workspace.path().display().to_string(),
+        reach: workspace.folders().to_owned(),
+    };
+    let tls = Tls::new(config.tls.ca_file.as_deref().map(Path::new))?;
+    Agent::new(Parts {
+        models: models_for(
+            settings.clone(),
+            config.providers,
+            context.environment().clone(),
+            tls,
+        ),
+        model: model.map(str::to_owned),
+        toolbox: Toolbox::new(
+            workspace,
+            settings.max_tool_result_chars,
+            eraser,
+            Clock::System,
+        ),
+        ledger: Ledger::new(&home.state(), Clock::System),
+        clock: Clock::System,
+        surroundings,
+        settings,
+        limits: config.limits,
+        stream,
+    })
+}
+
+/// The workspace, made where it is missing.
+pub fn open_workspace(context: &Context, home: &Home, config: &Config) -> Result<Workspace> {
+    let path = home.workspace(&config.agents.defaults.workspace);
+    sys::file::private_folder(&path)?;
+    let config_file = context.config_file()?;
+    let user_home = context.environment().get("HOME").map(Path::new);
+    let hidden = [home.path(), config_file.as_path()];
+    let places = Places {
+        workspace: &path,
+        hidden: &hidden,
+        user_home,
+    };
+    Workspace::open(&places, &config.tools, Resolver::detect())
+}
+
+/// The models as the configuration and the environment say, for what only shows them.
+pub fn models_of(context: &Context, loaded: &Loaded) -> Result<Models> {
+    let config = loaded.config.clone();
+    let tls = Tls::new(config.tls.ca_file.as_deref().map(Path::new))?;
+    models_for(
+        config.agents.defaults,
+        config.providers,
+        context.environment().clone(),
+        tls,
+    )(None)
+}
+
+fn models_for(
+    settings: AgentDefaults,
+    providers: BTreeMap<String, Provider>,
+    environment: Environment,
+    tls: Tls,
+) -> ModelsFor {
+    Box::new(move |name| {
+        let mut settings = settings.clone();
+        if let Some(name) = name {
+            name.clone_into(&mut settings.model);
+        }
+        let variable = |name: &str| environment.get(name).cloned();
+        let mut models = Models::new(&settings, &providers, &variable, tls.clone())?;
+        models.discover(&Cancel::new())?;
+        Ok(models)
+    })
+}

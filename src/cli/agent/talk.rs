@@ -1,0 +1,118 @@
+//! A conversation at the terminal.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::Arguments;
+use super::setup::{self, Ready};
+use crate::agent::commands::{self, Command};
+use crate::agent::{Outcome, Report};
+use crate::cancel::Cancel;
+use crate::cli::Context;
+use crate::cli::terminal::interrupt::Foreground;
+use crate::cli::terminal::print;
+use crate::cli::terminal::prompt::{Prompt, Typed};
+use crate::cli::terminal::view::{Mode, View};
+use crate::error::{Exit, Result};
+
+/// The agent with its session, which the prompt's thread and the turn's take in turns.
+type Shared = Arc<Mutex<Ready>>;
+
+/// Talks until the person leaves: Ctrl-D, `/exit`, or Ctrl-C twice.
+pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
+    let mode = arguments.mode();
+    let foreground = Foreground::new()?;
+    let ready = setup::prepare(context, arguments, true)?;
+    let mut prompt = Prompt::new(context.home()?.state().join("prompt_history"))?;
+    print::line(&greeting(&ready))?;
+    setup::say_repairs(&ready.session, &mut view(mode));
+    let unfinished = ready.session.is_unfinished();
+    let shared = Arc::new(Mutex::new(ready));
+    if unfinished {
+        print::line("The last turn was interrupted; going on with it. Ctrl-C stops it.")?;
+        turn(&foreground, &shared, mode, None)?;
+    }
+    let mut leaving = false;
+    loop {
+        let typed = prompt.read("› ")?;
+        let line = match &typed {
+            Typed::Line(line) => line.trim(),
+            Typed::Interrupt if !leaving => {
+                print::line("(Ctrl-C again, Ctrl-D or /exit leaves)")?;
+                leaving = true;
+                continue;
+            }
+            Typed::Interrupt | Typed::End => break,
+        };
+        leaving = false;
+        match commands::parse(line) {
+            _ if line.is_empty() => {}
+            Some(Command {
+                name: "exit" | "quit",
+                ..
+            }) => break,
+            Some(command) => say(&lock(&shared).command(command), mode),
+            None => turn(&foreground, &shared, mode, Some(line.to_owned()))?,
+        }
+    }
+    if let Err(error) = prompt.save() {
+        print::complain(&format!("the prompt's history is not kept: {error}"));
+    }
+    Ok(Exit::Done)
+}
+
+/// Runs a turn and shows it. Its failure ends the turn, not the conversation.
+fn turn(
+    foreground: &Foreground,
+    shared: &Shared,
+    mode: Mode,
+    message: Option<String>,
+) -> Result<()> {
+    let shared = Arc::clone(shared);
+    let report = foreground.run(move |cancel: &Cancel| {
+        let ready = &mut *lock(&shared);
+        let mut view = view(mode);
+        ready.agent.run(
+            &mut ready.session,
+            message.as_deref(),
+            &mut |event| view.show(event),
+            cancel,
+        )
+    })?;
+    match report {
+        Ok(Report {
+            outcome: Outcome::Failed(error),
+            ..
+        })
+        | Err(error) => print::complain(&error.to_string()),
+        Ok(Report {
+            outcome: Outcome::Stopped,
+            ..
+        }) => print::line("(stopped)")?,
+        Ok(_) => {}
+    }
+    Ok(())
+}
+
+/// Shows what a typed command answers.
+fn say(answer: &Result<String>, mode: Mode) {
+    match answer {
+        Ok(text) => view(mode).say(text),
+        Err(error) => print::complain(&error.to_string()),
+    }
+}
+
+fn greeting(ready: &Ready) -> String {
+    format!(
+        "peacrab {} · {} · /help lists the commands",
+        env!("CARGO_PKG_VERSION"),
+        ready.agent.model_line()
+    )
+}
+
+fn view(mode: Mode) -> View<std::io::Stdout, std::io::Stderr> {
+    View::new(mode, std::io::stdout(), std::io::stderr())
+}
+
+fn lock(shared: &Shared) -> MutexGuard<'_, Ready> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,217 @@
+//! How a turn looks to whoever started it: on a terminal as it comes, in a pipe the answer alone.
+//!
+//! The answer goes to standard output; hints, notices and failures go to standard error, so that
+//! `peacrab agent -m … > file` holds the answer and nothing else.
+
+use std::io::{ErrorKind, IsTerminal, Write};
+
+use super::markdown::{Renderer, visible};
+use crate::error::{Error, Result};
+use crate::message::Event;
+
+/// What is shown of a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Text as it comes, rendered.
+    Rendered,
+    /// Text as it comes, as it is.
+    Raw,
+    /// Nothing but the closing answer.
+    AnswerOnly,
+}
+
+impl Mode {
+    /// The mode for this output: `markdown` is whether rendering is wanted.
+    pub fn detect(markdown: bool, json: bool) -> Self {
+        if json || !std::io::stdout().is_terminal() {
+            return Self::AnswerOnly;
+        }
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let colourless = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        if markdown && !dumb && !colourless {
+            Self::Rendered
+        } else {
+            Self::Raw
+        }
+    }
+}
+
+/// Shows one turn.
+pub struct View<Output: Write, Errors: Write> {
+    mode: Mode,
+    output: Output,
+    errors: Errors,
+    renderer: Renderer,
+    /// Whether the cursor stands behind text.
+    in_line: bool,
+}
+
+impl<Output: Write, Errors: Write> View<Output, Errors> {
+    /// A view of a turn that begins at the start of a line.
+    pub fn new(mode: Mode, output: Output, errors: Errors) -> Self {
+        Self {
+            mode,
+            output,
+            errors,
+            renderer: Renderer::new(),
+            in_line: false,
+        }
+    }
+
+    /// Shows what the turn tells.
+    pub fn show(&mut self, event: Event<'_>) {
+        match event {
+            Event::Delta(piece) => self.piece(piece),
+            Event::Said(text) => self.said(text),
+            Event::ToolHint(hint) => self.aside("▸", hint),
+            Event::ToolFailed(what) => self.aside("✗", what),
+            Event::Notice(what) => self.aside("·", what),
+        }
+    }
+
+    /// Shows the closing answer where it has not streamed. A reader that has gone away is no error.
+    pub fn answer(&mut self, text: &str) -> Result<()> {
+        if self.mode != Mode::AnswerOnly || text.trim().is_empty() {
+            return Ok(());
+        }
+        let written = self
+            .output
+            .write_all(format!("{}\n", text.trim_end()).as_bytes())
+            .and_then(|()| self.output.flush());
+        match written {
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+                Err(Error::io("write to", "standard output")(error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Shows a whole text of the program's own, such as the answer to a typed command.
+    pub fn say(&mut self, text: &str) {
+        self.said(text);
+    }
+
+    fn piece(&mut self, piece: &str) {
+        match self.mode {
+            Mode::AnswerOnly => {}
+            Mode::Raw => {
+                let shown: String = piece.chars().filter(|letter| visible(*letter)).collect();
+                self.write(&shown);
+            }
+            Mode::Rendered => {
+                let mut shown = String::new();
+                self.renderer.push(piece, &mut shown);
+                self.write(&shown);
+                if !piece.is_empty() {
+                    // Letters that the renderer holds count too.
+                    self.in_line = !piece.ends_with('\n');
+                }
+            }
+        }
+    }
+
+    /// One reply is complete: its text has streamed, or comes now.
+    fn said(&mut self, text: &str) {
+        if self.mode == Mode::AnswerOnly {
+            return;
+        }
+        if !self.in_line {
+            self.piece(text);
+        }
+        self.end_line();
+    }
+
+    fn end_line(&mut self) {
+        let mut shown = String::new();
+        self.renderer.finish(&mut shown);
+        self.write(&shown);
+        if self.in_line {
+            self.write("\n");
+            self.in_line = false;
+        }
+    }
+
+    /// A line about what goes on, on standard error.
+    fn aside(&mut self, sign: &str, text: &str) {
+        self.end_line();
+        let text: String = text
+            .chars()
+            .filter(|letter| visible(*letter) && *letter != '\n')
+            .collect();
+        let line = match self.mode {
+            Mode::Rendered => format!("\x1b[2m{sign} {text}\x1b[0m\n"),
+            _ => format!("{sign} {text}\n"),
+        };
+        // Whoever reads it may be gone; the turn goes on.
+        let _ = self.errors.write_all(line.as_bytes());
+    }
+
+    fn write(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        self.in_line = !text.ends_with('\n');
+        let _ = self.output.write_all(text.as_bytes());
+        let _ = self.output.flush();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(mode: Mode, events: &[Event<'_>], answer: &str) -> (String, String) {
+        let (mut output, mut errors) = (Vec::new(), Vec::new());
+        let mut view = View::new(mode, &mut output, &mut errors);
+        events.iter().for_each(|event| view.show(event.clone()));
+        view.answer(answer).unwrap();
+        (
+            String::from_utf8(output).unwrap(),
+            String::from_utf8(errors).unwrap(),
+        )
+    }
+
+    const TURN: [Event<'_>; 6] = [
+        Event::Delta("I "),
+        Event::Delta("look."),
+        Event::Said("I look."),
+        Event::ToolHint("read_file(\"a\")"),
+        Event::Delta("**Done**"),
+        Event::Said("**Done**"),
+    ];
+
+    #[test]
+    fn a_terminal_gets_the_text_as_it_comes() {
+        let (output, errors) = shown(Mode::Rendered, &TURN, "**Done**");
+        assert_eq!(output, "I look.\n\x1b[0;1mDone\x1b[0m\n");
+        assert_eq!(errors, "\x1b[2m▸ read_file(\"a\")\x1b[0m\n");
+    }
+
+    #[test]
+    fn a_pipe_gets_the_answer_alone_and_the_rest_beside_it() {
+        let (output, errors) = shown(Mode::AnswerOnly, &TURN, "**Done**\n");
+        assert_eq!(
+            (output.as_str(), errors.as_str()),
+            ("**Done**\n", "▸ read_file(\"a\")\n")
+        );
+    }
+
+    #[test]
+    fn what_did_not_stream_is_shown_when_it_is_said() {
+        let (output, _) = shown(Mode::Raw, &[Event::Said("whole\x1b[2J")], "whole");
+        assert_eq!(output, "whole[2J\n");
+    }
+
+    #[test]
+    fn a_notice_in_the_middle_of_a_line_begins_a_new_one() {
+        let (output, errors) = shown(
+            Mode::Raw,
+            &[Event::Delta("half"), Event::Notice("broken\noff")],
+            "",
+        );
+        assert_eq!(
+            (output.as_str(), errors.as_str()),
+            ("half\n", "· brokenoff\n")
+        );
+    }
+}

@@ -1,0 +1,77 @@
+//! `peacrab tools`: what the model can use.
+
+use std::fmt::Write;
+
+use clap::{Args, Subcommand};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::Context;
+use super::terminal::print;
+use crate::chat::ToolSpec;
+use crate::error::{Error, Exit, Result};
+use crate::tools::specs;
+
+/// `peacrab tools …`
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List the tools with their parameters
+    List {
+        /// As the model is told of them, one JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Runs the action.
+pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
+    context.start()?;
+    let Action::List { json } = arguments.action;
+    let mut text = String::new();
+    for spec in specs() {
+        if json {
+            let parameters: &RawValue = serde_json::from_str(spec.parameters).map_err(broken)?;
+            let parameters = serde_json::to_value(parameters).map_err(broken)?;
+            let value = json!({"name": spec.name, "description": spec.description, "parameters": parameters});
+            let _ = writeln!(text, "{value}");
+        } else {
+            text.push_str(&described(&spec)?);
+        }
+    }
+    print::out(&text)?;
+    Ok(Exit::Done)
+}
+
+/// A tool as a person reads it: required parameters have a star.
+fn described(spec: &ToolSpec) -> Result<String> {
+    let schema: Value = serde_json::from_str(spec.parameters).map_err(broken)?;
+    let required = |name: &str| {
+        schema["required"]
+            .as_array()
+            .is_some_and(|names| names.iter().any(|each| each == name))
+    };
+    let properties = schema["properties"].as_object().into_iter().flatten();
+    let (needed, optional): (Vec<&str>, Vec<&str>) = properties
+        .map(|(name, _)| name.as_str())
+        .partition(|name| required(name));
+    let starred = needed.iter().map(|name| format!("{name}*"));
+    let parameters: Vec<String> = starred
+        .chain(optional.iter().map(ToString::to_string))
+        .collect();
+    Ok(format!(
+        "{}({})\n    {}\n",
+        print::bold(spec.name),
+        parameters.join(", "),
+        spec.description
+    ))
+}
+
+fn broken(error: serde_json::Error) -> Error {
+    Error::Failed(format!("a tool's schema is no JSON: {error}"))
+}

@@ -1,0 +1,151 @@
+//! Checks the house: who imports whom, and what may stand where. ARCHITECTURE.md has the map.
+//!
+//! It reads the sources as text, with comments, strings and test modules taken out.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test may fail by panicking"
+)]
+
+#[path = "floors/house.rs"]
+mod house;
+#[path = "floors/source.rs"]
+mod source;
+
+use std::path::Path;
+
+use house::{check_folders, check_source, files_beneath};
+
+#[test]
+fn every_room_keeps_to_its_floor() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let files = files_beneath(&root);
+    assert!(
+        files.len() > 10,
+        "only {} files were looked at",
+        files.len()
+    );
+
+    let mut faults = check_folders(files.keys());
+    for (path, text) in &files {
+        faults.extend(check_source(path, text));
+    }
+    assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+}
+
+/// What is found in one source at that place.
+fn faults(path: &str, text: &str) -> String {
+    check_source(path, text).join("; ")
+}
+
+#[test]
+fn an_import_from_above_or_beside_is_found_in_every_spelling() {
+    for text in [
+        "use crate::agent::run;",
+        "use crate::{chat::Role, agent};",
+        "use crate :: {\n    chat::{Role, Entry},\n    provider,\n};",
+        "fn f() { crate::cli::main() }",
+        "use super::super::agent;",
+        "mod inner { use super::super::super::agent; }",
+        "const X: &str = \"// not a comment\"; use crate::agent;",
+        "const Q: char = '\"'; use crate::agent;",
+        "fn f<'a>(x: &'a str) { crate::agent::g(x) }",
+    ] {
+        assert!(
+            faults("tools/grep.rs", text).contains("may not import"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn what_stands_below_within_or_only_in_tests_is_no_fault() {
+    for text in [
+        "use crate::{chat::Role, config, error::Error};",
+        "use crate::tools::path;",
+        "use super::path; use super::super::chat::Role;",
+        "// use crate::agent;\n/* use crate::agent; /* nested */ */",
+        "const X: &str = \"use crate::agent;\"; const R: &str = r#\"\" crate::cli\"#;",
+        "#[cfg(test)]\nmod tests {\n    use crate::agent; fn f() { let _ = \"}\"; unsafe {} }\n}",
+        "fn f() { my_crate::agent() }",
+    ] {
+        assert_eq!(faults("tools/grep.rs", text), "", "{text}");
+    }
+}
+
+#[test]
+fn a_room_without_a_floor_is_found() {
+    assert!(faults("attic.rs", "").contains("no floor"));
+    assert!(faults("attic/box.rs", "").contains("no floor"));
+    assert!(faults("cli/mod.rs", "use crate::attic;").contains("may not import"));
+    assert_eq!(faults("main.rs", "fn main() { peacrab::cli::main(); }"), "");
+    assert_eq!(faults("lib.rs", "pub mod cli;"), "");
+}
+
+#[test]
+fn unsafe_clocks_and_printing_are_found_outside_their_rooms() {
+    let cases = [
+        ("unsafe { f() }", "sys/file.rs"),
+        ("let now = chrono::Utc::now();", "clock.rs"),
+        ("let now = Local :: now();", "clock.rs"),
+        ("let now = Instant::now();", "clock.rs"),
+        ("let now = std::time::SystemTime::now();", "clock.rs"),
+        ("println!(\"{}\", 1)", "cli/main.rs"),
+        ("eprintln!(\"\")", "cli/main.rs"),
+        ("print!(\"\")", "cli/main.rs"),
+        ("eprint!(\"\")", "cli/main.rs"),
+    ];
+    for (text, home) in cases {
+        assert!(faults("tools/grep.rs", text).contains("outside"), "{text}");
+        assert_eq!(faults(home, text), "", "{text} in {home}");
+    }
+    assert_eq!(
+        faults("tools/grep.rs", "#![expect(unsafe_code)] // unsafe"),
+        ""
+    );
+}
+
+#[test]
+fn a_long_file_is_found_unless_it_is_a_table() {
+    let long = "\n".repeat(601);
+    assert!(faults("tools/grep.rs", &long).contains("601 lines"));
+    assert_eq!(faults("tools/grep.rs", &"\n".repeat(600)), "");
+    assert_eq!(
+        faults("tools/grep.rs", &format!("//! The table of keys.{long}")),
+        ""
+    );
+}
+
+#[test]
+fn a_full_folder_is_found() {
+    let files = |count| {
+        (0..count)
+            .map(|n| format!("tools/t{n}.rs"))
+            .collect::<Vec<_>>()
+    };
+    assert!(check_folders(files(11).iter())[0].contains("11 files"));
+    assert!(check_folders(files(10).iter()).is_empty());
+}
+
+#[test]
+fn a_file_that_is_compiled_only_for_tests_is_not_looked_at() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    std::fs::create_dir(folder.path().join("tools")).unwrap();
+    write(
+        "tools/mod.rs",
+        "mod grep;\n#[cfg(test)]\nmod tests;\n#[cfg(test)] mod fake;",
+    );
+    write("tools/tests.rs", "use crate::agent;");
+    write("tools/grep.rs", "#[cfg(test)]\nmod stories;");
+    std::fs::create_dir_all(folder.path().join("tools/grep")).unwrap();
+    write("tools/grep/stories.rs", "use crate::agent;");
+    std::fs::create_dir_all(folder.path().join("tools/fake")).unwrap();
+    write("tools/fake/mod.rs", "use crate::agent;");
+    let files = files_beneath(folder.path());
+    assert_eq!(
+        files.keys().collect::<Vec<_>>(),
+        ["tools/grep.rs", "tools/mod.rs"]
+    );
+}

@@ -1,0 +1,215 @@
+//! The floors, and the rules of the house.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use crate::source::{Word, test_modules, words};
+
+/// The rooms of each floor, lowest first. `lib.rs` and `main.rs` stand outside.
+const FLOORS: [&[&str]; 10] = [
+    &["limits"],
+    &["error", "secret", "clock", "cancel"],
+    &["message", "chat", "sys"],
+    &["config"],
+    &["http", "sandbox"],
+    &["session", "state"],
+    &["provider", "tools"],
+    &["agent"],
+    &["gateway"],
+    &["cli"],
+];
+
+/// What only one room may do: words in a row, and the room.
+const ONLY_IN: [(&[&str], &str); 9] = [
+    (&["unsafe"], "sys"),
+    (&["Utc", ":", ":", "now"], "clock"),
+    (&["Local", ":", ":", "now"], "clock"),
+    (&["Instant", ":", ":", "now"], "clock"),
+    (&["SystemTime", ":", ":", "now"], "clock"),
+    (&["println", "!"], "cli"),
+    (&["eprintln", "!"], "cli"),
+    (&["print", "!"], "cli"),
+    (&["eprint", "!"], "cli"),
+];
+
+const LINES_PER_FILE: usize = 600;
+const FILES_PER_FOLDER: usize = 10;
+
+/// The sources beneath a folder by their paths, without those that only tests compile.
+pub fn files_beneath(root: &Path) -> BTreeMap<String, String> {
+    let mut files = BTreeMap::new();
+    collect(root, "", &mut files);
+    let tests: Vec<String> = files
+        .iter()
+        .flat_map(|(path, text)| test_files(path, text))
+        .collect();
+    files.retain(|path, _| !tests.iter().any(|test| path.starts_with(test)));
+    files
+}
+
+fn collect(folder: &Path, prefix: &str, files: &mut BTreeMap<String, String>) {
+    for entry in fs::read_dir(folder).expect("the sources") {
+        let entry = entry.unwrap();
+        let name = format!("{prefix}{}", entry.file_name().into_string().unwrap());
+        if entry.file_type().unwrap().is_dir() {
+            collect(&entry.path(), &format!("{name}/"), files);
+        } else if name.ends_with(".rs") {
+            files.insert(name, fs::read_to_string(entry.path()).unwrap());
+        }
+    }
+}
+
+/// How the paths of a source's test modules begin.
+fn test_files(path: &str, text: &str) -> Vec<String> {
+    let folder = path.strip_suffix("mod.rs").map_or_else(
+        || format!("{}/", path.trim_end_matches(".rs")),
+        str::to_owned,
+    );
+    let both = |module: String| [format!("{folder}{module}.rs"), format!("{folder}{module}/")];
+    test_modules(text).into_iter().flat_map(both).collect()
+}
+
+/// The faults of one source; its path counts from `src`.
+pub fn check_source(path: &str, text: &str) -> Vec<String> {
+    let mut faults = Vec::new();
+    let lines = text.lines().count();
+    let is_table = text
+        .lines()
+        .next()
+        .is_some_and(|first| first.contains("table"));
+    if lines > LINES_PER_FILE && !is_table {
+        faults.push(format!("{path}: {lines} lines; at most {LINES_PER_FILE}"));
+    }
+    let words = words(text);
+    let room = room_of(path);
+    for (row, only) in ONLY_IN.iter().filter(|(_, only)| room != Some(only)) {
+        let found = words.windows(row.len()).find(|window| same(window, row));
+        if let Some(found) = found {
+            faults.push(format!(
+                "{path}:{}: {} outside {only}",
+                found[0].line,
+                row.concat()
+            ));
+        }
+    }
+    if let Some(room) = room {
+        faults.extend(check_imports(path, room, &words));
+    }
+    faults
+}
+
+/// Folders that hold too many files.
+pub fn check_folders<'a>(paths: impl Iterator<Item = &'a String>) -> Vec<String> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for path in paths {
+        if let Some((folder, _)) = path.rsplit_once('/') {
+            *counts.entry(folder).or_default() += 1;
+        }
+    }
+    let full = counts
+        .into_iter()
+        .filter(|(_, count)| *count > FILES_PER_FOLDER);
+    full.map(|(folder, count)| format!("{folder}: {count} files; at most {FILES_PER_FOLDER}"))
+        .collect()
+}
+
+/// The room that a path belongs to; none for the door and the map.
+fn room_of(path: &str) -> Option<&str> {
+    match path {
+        "main.rs" | "lib.rs" => None,
+        _ => path
+            .split('/')
+            .next()
+            .map(|name| name.trim_end_matches(".rs")),
+    }
+}
+
+fn floor_of(room: &str) -> Option<usize> {
+    FLOORS.iter().position(|rooms| rooms.contains(&room))
+}
+
+fn check_imports(path: &str, room: &str, words: &[Word]) -> Vec<String> {
+    let Some(floor) = floor_of(room) else {
+        return vec![format!(
+            "{path}: the room {room} has no floor in tests/floors/house.rs"
+        )];
+    };
+    let climbs = |import: &&Word| {
+        import.text != room && floor_of(&import.text).is_none_or(|other| other >= floor)
+    };
+    imports(path, words)
+        .iter()
+        .filter(climbs)
+        .map(|import| {
+            let line = import.line;
+            format!(
+                "{path}:{line}: {room} (floor {floor}) may not import {}",
+                import.text
+            )
+        })
+        .collect()
+}
+
+/// The rooms that a source names: after `crate::`, or after as many `super::` as lead to the root.
+fn imports(path: &str, words: &[Word]) -> Vec<Word> {
+    let depth_of_file = path
+        .trim_end_matches(".rs")
+        .trim_end_matches("/mod")
+        .split('/')
+        .count();
+    let mut modules = Vec::new();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < words.len() {
+        match words[at].text.as_str() {
+            "{" => modules.push(at >= 2 && words[at - 2].text == "mod"),
+            "}" => drop(modules.pop()),
+            "crate" => found.extend(after_colons(words, at + 1)),
+            "super" => {
+                let depth = depth_of_file + modules.iter().filter(|is_module| **is_module).count();
+                let mut ups = 1;
+                while same(&words[at + 1..], &[":", ":", "super"]) {
+                    (ups, at) = (ups + 1, at + 3);
+                }
+                if ups >= depth {
+                    found.extend(after_colons(words, at + 1));
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    found
+}
+
+/// The first segment after `::`, or that of each path in a group.
+fn after_colons(words: &[Word], at: usize) -> Vec<Word> {
+    if !same(&words[at..], &[":", ":"]) {
+        return Vec::new();
+    }
+    let rest = &words[at + 2..];
+    if !same(rest, &["{"]) {
+        return rest.first().cloned().into_iter().collect();
+    }
+    let mut segments = Vec::new();
+    let (mut depth, mut is_first) = (0_usize, true);
+    for word in rest {
+        match word.text.as_str() {
+            "{" => depth += 1,
+            "}" if depth == 1 => break,
+            "}" => depth -= 1,
+            "," if depth == 1 => is_first = true,
+            _ if is_first && depth == 1 => {
+                segments.push(word.clone());
+                is_first = false;
+            }
+            _ => {}
+        }
+    }
+    segments
+}
+
+fn same(words: &[Word], row: &[&str]) -> bool {
+    words.len() >= row.len() && words.iter().zip(row).all(|(word, text)| word.text == *text)
+}

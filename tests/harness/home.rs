@@ -1,0 +1,99 @@
+//! A home folder that lives as long as the test.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::harness::model::Model;
+
+/// The model's name in every configuration here.
+pub const MODEL: &str = "fake-model";
+/// The key in every configuration here; it must never turn up in what the program says.
+pub const KEY: &str = "sk-canary-0123456789abcdef";
+
+/// A home folder with a workspace.
+pub struct Home {
+    folder: TempDir,
+    config: Value,
+}
+
+impl Home {
+    /// A home with an empty workspace and no configuration.
+    pub fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).unwrap();
+        fs::create_dir(folder.path().join("workspace")).unwrap();
+        Self {
+            folder,
+            config: json!({}),
+        }
+    }
+
+    /// A home whose provider is the fake, which speaks as OpenAI does.
+    pub fn with_model(model: &Model) -> Self {
+        Self::with_provider(model, "openai", &format!("{}/v1", model.url()))
+    }
+
+    /// A home whose provider is the fake, which speaks as Anthropic does.
+    pub fn with_anthropic_model(model: &Model) -> Self {
+        Self::with_provider(model, "anthropic", &model.url())
+    }
+
+    fn with_provider(model: &Model, api_type: &str, api_base: &str) -> Self {
+        let mut home = Self::with_endpoint(api_type, api_base);
+        if let Some(file) = model.authority_file() {
+            home.set("/tls/caFile", json!(file));
+        }
+        home
+    }
+
+    /// A home whose provider is an endpoint of any kind.
+    pub fn with_endpoint(api_type: &str, api_base: &str) -> Self {
+        let mut home = Self::new();
+        home.config = json!({
+            "agents": {"defaults": {"provider": "fake", "model": MODEL, "timezone": "UTC"}},
+            "providers": {"fake": {"apiKey": KEY, "apiBase": api_base, "apiType": api_type}},
+        });
+        home.write_config(&home.config.to_string());
+        home
+    }
+
+    /// Sets a member of the configuration, by a JSON pointer such as `/tools/allowedPaths`.
+    pub fn set(&mut self, pointer: &str, value: Value) {
+        let mut place = &mut self.config;
+        for key in pointer.split('/').skip(1) {
+            place = &mut place[key];
+        }
+        *place = value;
+        self.write_config(&self.config.to_string());
+    }
+
+    /// Writes the configuration as it stands.
+    pub fn write_config(&self, text: &str) {
+        let file = self.path().join("config.json");
+        fs::write(&file, text).unwrap();
+        fs::set_permissions(file, fs::Permissions::from_mode(0o600)).unwrap();
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// A path in the workspace.
+    pub fn workspace(&self, name: &str) -> PathBuf {
+        self.path().join("workspace").join(name)
+    }
+
+    /// The journal of a conversation on the command line; empty when there is none.
+    pub fn journal(&self, session: &str) -> String {
+        let file = self.path().join(format!("sessions/cli_{session}.jsonl"));
+        fs::read(file).map_or_else(
+            |_| String::new(),
+            |bytes| String::from_utf8_lossy(&bytes).into(),
+        )
+    }
+}

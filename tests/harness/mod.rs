@@ -1,0 +1,12 @@
+//! What the stories need: a home, a scripted model, and the real program, also on a terminal.
+
+pub mod home;
+pub mod model;
+pub mod program;
+pub mod terminal;
+
+use std::time::Duration;
+
+/// Longest wait for anything that ought to happen at once. Generous, because it only ends tests
+/// that have failed already.
+pub const PATIENCE: Duration = Duration::from_secs(60);

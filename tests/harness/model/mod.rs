@@ -1,0 +1,310 @@
+//! A model server that plays a script, remembers what it was asked, and is as strict as the real
+//! ones. It speaks OpenAI chat completions and Anthropic messages, streamed and whole, by the
+//! request's path and its `stream` member.
+
+mod anthropic;
+mod openai;
+mod play;
+mod script;
+mod tls;
+mod wire;
+
+use std::collections::VecDeque;
+use std::io::{self, BufReader};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread;
+
+use serde_json::{Value, json};
+
+use crate::harness::PATIENCE;
+
+use play::{json_type, play};
+pub use script::{Gate, Step, broken_json, call, error, hang, html, huge, overflow, say, silence};
+use wire::{Connection, RawRequest, Stream};
+
+/// What each answer says that it read.
+pub const INPUT_TOKENS: u64 = 100;
+/// What each answer says that it wrote.
+pub const OUTPUT_TOKENS: u64 = 10;
+
+/// The wire format of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Chat completions.
+    OpenAi,
+    /// Messages.
+    Anthropic,
+}
+
+/// What the server was asked.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// By the path.
+    pub format: Format,
+    /// Names in lower case.
+    headers: Vec<(String, String)>,
+    /// The parsed body.
+    pub body: Value,
+}
+
+impl Request {
+    /// The value of a header, by its name in lower case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        wire::header(&self.headers, name)
+    }
+
+    /// The conversation.
+    pub fn messages(&self) -> &[Value] {
+        self.body["messages"].as_array().map_or(&[], Vec::as_slice)
+    }
+
+    /// The last message as JSON text: a tool's result, where the model has called one.
+    pub fn last_message(&self) -> String {
+        self.messages()
+            .last()
+            .map(Value::to_string)
+            .unwrap_or_default()
+    }
+}
+
+/// The running server. It stops when it is dropped, and fails the test then if it was asked more
+/// than its script knows, or something that a real API would refuse.
+pub struct Model {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    authority: Option<(tempfile::TempDir, PathBuf)>,
+}
+
+type Script = dyn Fn(&Request) -> Option<Step> + Send + Sync;
+
+struct Shared {
+    script: Box<Script>,
+    tls: Option<Arc<rustls::ServerConfig>>,
+    seen: Mutex<Seen>,
+    arrived: Condvar,
+    stopping: AtomicBool,
+}
+
+#[derive(Default)]
+struct Seen {
+    requests: Vec<Request>,
+    complaints: Vec<String>,
+    sockets: Vec<TcpStream>,
+}
+
+impl Model {
+    /// A server that answers each request with the script's next step.
+    pub fn playing(script: impl IntoIterator<Item = Step>) -> Self {
+        Self::start(in_order(script), false)
+    }
+
+    /// The same, with TLS.
+    pub fn playing_with_tls(script: impl IntoIterator<Item = Step>) -> Self {
+        Self::start(in_order(script), true)
+    }
+
+    /// A server that answers each request by what it says.
+    pub fn answering(answer: impl Fn(&Request) -> Step + Send + Sync + 'static) -> Self {
+        Self::start(Box::new(move |request| Some(answer(request))), false)
+    }
+
+    fn start(script: Box<Script>, with_tls: bool) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (authority, tls) = if with_tls {
+            let (pem, server) = tls::authority_and_server();
+            let folder = tempfile::tempdir().unwrap();
+            let file = folder.path().join("authority.pem");
+            std::fs::write(&file, pem).unwrap();
+            (Some((folder, file)), Some(server))
+        } else {
+            (None, None)
+        };
+        let shared = Arc::new(Shared {
+            script,
+            tls,
+            seen: Mutex::default(),
+            arrived: Condvar::new(),
+            stopping: AtomicBool::new(false),
+        });
+        let accepting = Arc::clone(&shared);
+        thread::spawn(move || accepting.accept(&listener));
+        Self {
+            address,
+            shared,
+            authority,
+        }
+    }
+
+    /// Where it listens, without a path.
+    pub fn url(&self) -> String {
+        let scheme = if self.authority.is_some() {
+            "https"
+        } else {
+            "http"
+        };
+        format!("{scheme}://{}", self.address)
+    }
+
+    /// Its authority's certificate, when it speaks TLS.
+    pub fn authority_file(&self) -> Option<&PathBuf> {
+        self.authority.as_ref().map(|(_, file)| file)
+    }
+
+    /// What it has been asked so far.
+    pub fn requests(&self) -> Vec<Request> {
+        self.shared.seen().requests.clone()
+    }
+
+    /// How many connections were made.
+    pub fn connections(&self) -> usize {
+        self.shared.seen().sockets.len()
+    }
+
+    /// Waits until it has been asked so often.
+    pub fn wait_for_requests(&self, count: usize) {
+        let fewer = |seen: &mut Seen| seen.requests.len() < count;
+        let waiting = self
+            .shared
+            .arrived
+            .wait_timeout_while(self.shared.seen(), PATIENCE, fewer);
+        // The lock is given back before a panic: the end of the server needs it.
+        let asked = waiting.unwrap().0.requests.len();
+        assert!(asked >= count, "asked only {asked} times");
+    }
+}
+
+impl Drop for Model {
+    fn drop(&mut self) {
+        self.shared.stopping.store(true, Ordering::SeqCst);
+        // The accepting thread sees the flag with its next connection.
+        let _ = TcpStream::connect(self.address);
+        let seen = self.shared.seen();
+        for socket in &seen.sockets {
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+        if !thread::panicking() {
+            assert!(
+                seen.complaints.is_empty(),
+                "the model server: {:?}",
+                seen.complaints
+            );
+        }
+    }
+}
+
+fn in_order(script: impl IntoIterator<Item = Step>) -> Box<Script> {
+    let steps: Mutex<VecDeque<Step>> = Mutex::new(script.into_iter().collect());
+    Box::new(move |_| steps.lock().unwrap().pop_front())
+}
+
+impl Shared {
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap()
+    }
+
+    fn accept(self: &Arc<Self>, listener: &TcpListener) {
+        for socket in listener.incoming() {
+            if self.stopping.load(Ordering::SeqCst) {
+                return;
+            }
+            let socket = socket.unwrap();
+            socket.set_nodelay(true).unwrap();
+            self.seen().sockets.push(socket.try_clone().unwrap());
+            let shared = Arc::clone(self);
+            // A client may hang up whenever it likes.
+            thread::spawn(move || drop(shared.serve(socket)));
+        }
+    }
+
+    fn serve(&self, socket: TcpStream) -> io::Result<()> {
+        let stream: Box<dyn Stream> = match &self.tls {
+            Some(config) => {
+                let server = rustls::ServerConnection::new(Arc::clone(config));
+                Box::new(rustls::StreamOwned::new(
+                    server.map_err(io::Error::other)?,
+                    socket.try_clone()?,
+                ))
+            }
+            None => Box::new(socket.try_clone()?),
+        };
+        let mut connection = BufReader::new(stream);
+        while let Some(raw) = wire::read(&mut connection)? {
+            if !self.answer(&mut connection, raw)? {
+                break;
+            }
+        }
+        socket.shutdown(Shutdown::Both)
+    }
+
+    /// Answers one request; says whether the connection goes on.
+    fn answer(&self, connection: &mut Connection, raw: RawRequest) -> io::Result<bool> {
+        if raw.method == "GET" && raw.path.ends_with("/models") {
+            let models =
+                json!({"object": "list", "data": [{"id": "fake-model", "object": "model"}]});
+            wire::respond(connection, 200, &[json_type()], &models.to_string())?;
+            return Ok(true);
+        }
+        let (request, turn) = match self.record(raw) {
+            Ok(recorded) => recorded,
+            Err(complaint) => {
+                wire::respond(
+                    connection,
+                    400,
+                    &[json_type()],
+                    &openai::error(&complaint).to_string(),
+                )?;
+                return Ok(false);
+            }
+        };
+        let Some(step) = (self.script)(&request) else {
+            let complaint = format!("the script has no step for request {turn}");
+            self.complain(complaint.clone());
+            let body = request.format.error(&complaint).to_string();
+            wire::respond(connection, 400, &[json_type()], &body)?;
+            return Ok(false);
+        };
+        play(connection, step, &request, turn)
+    }
+
+    /// Keeps a request that the API would take; returns it and its number from 1.
+    fn record(&self, raw: RawRequest) -> Result<(Request, usize), String> {
+        let parsed =
+            Request::parse(raw).inspect_err(|complaint| self.complain(complaint.clone()))?;
+        let mut seen = self.seen();
+        seen.requests.push(parsed.clone());
+        self.arrived.notify_all();
+        Ok((parsed, seen.requests.len()))
+    }
+
+    fn complain(&self, complaint: String) {
+        self.seen().complaints.push(complaint);
+    }
+}
+
+impl Request {
+    fn parse(raw: RawRequest) -> Result<Self, String> {
+        let format = match raw.path.as_str() {
+            path if path.ends_with("/chat/completions") => Format::OpenAi,
+            path if path.ends_with("/messages") => Format::Anthropic,
+            path => return Err(format!("{} {path}: no such path", raw.method)),
+        };
+        let body =
+            serde_json::from_slice(&raw.body).map_err(|error| format!("the body: {error}"))?;
+        let complaint = match format {
+            Format::OpenAi => openai::complaint(&body),
+            Format::Anthropic => anthropic::complaint(&body),
+        };
+        match complaint {
+            Some(complaint) => Err(format!("{complaint}: {body}")),
+            None => Ok(Self {
+                format,
+                headers: raw.headers,
+                body,
+            }),
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! As much of HTTP/1.1 as a model server needs.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+
+/// A connection, encrypted or not.
+pub(super) trait Stream: Read + Write + Send {}
+impl<T: Read + Write + Send> Stream for T {}
+
+/// A connection that is read by lines.
+pub(super) type Connection = BufReader<Box<dyn Stream>>;
+
+/// A request as it came.
+pub(super) struct RawRequest {
+    pub method: String,
+    pub path: String,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+}
+
+/// Reads the next request; none when the other side has hung up.
+pub(super) fn read(connection: &mut Connection) -> io::Result<Option<RawRequest>> {
+    let first = line(connection)?;
+    let mut words = first.split(' ');
+    let (Some(method), Some(path)) = (words.next(), words.next()) else {
+        return Ok(None);
+    };
+    let mut request = RawRequest {
+        method: method.to_owned(),
+        path: path.to_owned(),
+        headers: Vec::new(),
+        body: Vec::new(),
+    };
+    loop {
+        let header = line(connection)?;
+        let Some((name, value)) = header.split_once(':') else {
+            break;
+        };
+        request
+            .headers
+            .push((name.to_lowercase(), value.trim().to_owned()));
+    }
+    if request.header("expect").is_some() {
+        connection
+            .get_mut()
+            .write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
+    }
+    if request.header("transfer-encoding").is_some() {
+        while read_chunk(connection, &mut request.body)? {}
+    } else {
+        let length = request.header("content-length").map_or(Ok(0), str::parse);
+        read_exactly(
+            connection,
+            length.map_err(io::Error::other)?,
+            &mut request.body,
+        )?;
+    }
+    Ok(Some(request))
+}
+
+impl RawRequest {
+    fn header(&self, name: &str) -> Option<&str> {
+        header(&self.headers, name)
+    }
+}
+
+/// The first header of that name, in lower case.
+pub(super) fn header<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    let found = headers.iter().find(|(key, _)| key == name);
+    found.map(|(_, value)| value.as_str())
+}
+
+/// Sends a whole answer.
+pub(super) fn respond(
+    connection: &mut Connection,
+    status: u16,
+    headers: &[(&str, String)],
+    body: &str,
+) -> io::Result<()> {
+    let length = ("content-length", body.len().to_string());
+    let mut text = head(status, headers.iter().chain([&length]));
+    text.push_str(body);
+    send(connection, text.as_bytes())
+}
+
+/// Sends the head of an answer whose body comes in chunks.
+pub(super) fn begin_chunks(connection: &mut Connection, content_type: &str) -> io::Result<()> {
+    let headers = [
+        ("content-type", content_type.to_owned()),
+        ("transfer-encoding", "chunked".to_owned()),
+    ];
+    send(connection, head(200, headers.iter()).as_bytes())
+}
+
+/// Sends one chunk; an empty one is the end.
+pub(super) fn chunk(connection: &mut Connection, data: &str) -> io::Result<()> {
+    send(
+        connection,
+        format!("{:x}\r\n{data}\r\n", data.len()).as_bytes(),
+    )
+}
+
+/// Waits until the other side hangs up.
+pub(super) fn wait_for_the_end(connection: &mut Connection) {
+    // An error is an end too.
+    let _ = io::copy(connection, &mut io::sink());
+}
+
+fn head<'a>(status: u16, headers: impl Iterator<Item = &'a (&'a str, String)>) -> String {
+    let mut text = format!("HTTP/1.1 {status} Scripted\r\n");
+    for (name, value) in headers {
+        text.push_str(&format!("{name}: {value}\r\n"));
+    }
+    text + "\r\n"
+}
+
+fn send(connection: &mut Connection, bytes: &[u8]) -> io::Result<()> {
+    connection.get_mut().write_all(bytes)?;
+    connection.get_mut().flush()
+}
+
+fn line(connection: &mut Connection) -> io::Result<String> {
+    let mut line = String::new();
+    connection.read_line(&mut line)?;
+    Ok(line.trim_end().to_owned())
+}
+
+fn read_chunk(connection: &mut Connection, body: &mut Vec<u8>) -> io::Result<bool> {
+    let length = u64::from_str_radix(&line(connection)?, 16).map_err(io::Error::other)?;
+    read_exactly(connection, length, body)?;
+    line(connection)?;
+    Ok(length > 0)
+}
+
+/// A client that was killed leaves half a body, which is no request.
+fn read_exactly(connection: &mut Connection, length: u64, body: &mut Vec<u8>) -> io::Result<()> {
+    let read = connection.take(length).read_to_end(body)?;
+    if read as u64 == length {
+        Ok(())
+    } else {
+        Err(io::ErrorKind::UnexpectedEof.into())
+    }
+}

@@ -1,0 +1,155 @@
+//! The real program on a terminal, with somebody who types.
+
+use std::ffi::OsStr;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::process::{Child, Command};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+
+use crate::harness::PATIENCE;
+use crate::harness::home::Home;
+use crate::harness::program::{PEACRAB, clean, wait};
+
+/// What Ctrl-C sends.
+pub const CTRL_C: &str = "\x03";
+/// What Ctrl-D sends.
+pub const CTRL_D: &str = "\x04";
+/// What the return key sends.
+pub const RETURN: &str = "\r";
+
+/// A terminal of 80 columns on which the program runs.
+pub struct Terminal {
+    keyboard: File,
+    screen: Arc<Screen>,
+    child: Child,
+    /// How much of the screen has been waited for.
+    read: usize,
+}
+
+#[derive(Default)]
+struct Screen {
+    shown: Mutex<Shown>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Shown {
+    text: Vec<u8>,
+    /// Nothing comes any more.
+    is_over: bool,
+}
+
+impl Terminal {
+    /// Starts `peacrab` with these arguments.
+    pub fn start(home: &Home, arguments: &[&str]) -> Self {
+        let master =
+            openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+        grantpt(&master).unwrap();
+        unlockpt(&master).unwrap();
+        let size = Winsize {
+            ws_row: 24,
+            ws_col: 80,
+            ws_xpixel: 0,
+            ws_ypixel: 0,
+        };
+        tcsetwinsize(&master, size).unwrap();
+        let name = ptsname(&master, Vec::new()).unwrap();
+        let slave = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(OsStr::from_bytes(name.as_bytes()))
+            .unwrap();
+
+        // setsid makes the terminal the program's own, so that Ctrl-C reaches it as a signal.
+        let mut command = Command::new("setsid");
+        clean(&mut command, home);
+        command.arg("--ctty").arg(PEACRAB).args(arguments);
+        command
+            .stdin(slave.try_clone().unwrap())
+            .stdout(slave.try_clone().unwrap())
+            .stderr(slave);
+        let child = command.spawn().unwrap();
+
+        let keyboard = File::from(master);
+        let screen = Arc::new(Screen::default());
+        screen.show(keyboard.try_clone().unwrap());
+        Self {
+            keyboard,
+            screen,
+            child,
+            read: 0,
+        }
+    }
+
+    /// Types a text, as if on the keyboard.
+    pub fn type_text(&mut self, text: &str) {
+        self.keyboard.write_all(text.as_bytes()).unwrap();
+    }
+
+    /// Waits until the screen shows a text after what was last waited for.
+    #[track_caller]
+    pub fn wait_for(&mut self, wanted: &str) {
+        let shown = self.screen.shown.lock().unwrap();
+        let from = self.read;
+        let missing = |shown: &mut Shown| {
+            !shown.is_over && find(&shown.text[from..], wanted.as_bytes()).is_none()
+        };
+        let waiting = self
+            .screen
+            .changed
+            .wait_timeout_while(shown, PATIENCE, missing);
+        let rest = waiting.unwrap().0.text[from..].to_vec();
+        match find(&rest, wanted.as_bytes()) {
+            Some(end) => self.read = from + end,
+            None => panic!("{wanted:?} is not on {:?}", String::from_utf8_lossy(&rest)),
+        }
+    }
+
+    /// Everything that was shown so far.
+    pub fn shown(&self) -> String {
+        String::from_utf8_lossy(&self.screen.shown.lock().unwrap().text).into_owned()
+    }
+
+    /// Waits for the end; returns the exit status.
+    pub fn finish(&mut self) -> Option<i32> {
+        wait(&mut self.child).code()
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Screen {
+    fn show(self: &Arc<Self>, mut output: File) {
+        let screen = Arc::clone(self);
+        thread::spawn(move || {
+            let mut piece = [0; 4096];
+            // The end of the last program on the terminal reads as an error (EIO).
+            while let Ok(count @ 1..) = output.read(&mut piece) {
+                let mut shown = screen.shown.lock().unwrap();
+                shown.text.extend_from_slice(&piece[..count]);
+                screen.changed.notify_all();
+            }
+            screen.shown.lock().unwrap().is_over = true;
+            screen.changed.notify_all();
+        });
+    }
+}
+
+/// Where the wanted bytes end.
+fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
+    let start = text
+        .windows(wanted.len())
+        .position(|window| window == wanted)?;
+    Some(start + wanted.len())
+}

@@ -1,0 +1,255 @@
+//! A conversation with a model that answers.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::harness::home::{Home, KEY, MODEL};
+use crate::harness::model::{Format, Gate, INPUT_TOKENS, Model, OUTPUT_TOKENS, call, say};
+use crate::harness::program::Program;
+use crate::harness::terminal::Terminal;
+
+#[test]
+fn a_question_gets_its_answer_on_stdout() {
+    let model = Model::playing([say("It is four.")]);
+    let home = Home::with_model(&model);
+    let output = Program::new(&home)
+        .args(["agent", "-m", "two and two?"])
+        .run()
+        .ends_with(0);
+    assert_eq!(output.stdout, "It is four.\n");
+
+    let request = &model.requests()[0];
+    assert_eq!(request.format, Format::OpenAi);
+    assert_eq!(
+        request.header("authorization"),
+        Some(format!("Bearer {KEY}").as_str())
+    );
+    assert_eq!(request.body["model"], MODEL);
+    assert!(request.last_message().contains("two and two?"));
+    let first = &request.messages()[0];
+    assert_eq!(first["role"], "system");
+    assert!(!first.to_string().contains(KEY));
+}
+
+#[test]
+fn a_question_may_come_through_a_pipe() {
+    let model = Model::playing([say("short"), say("both")]);
+    let home = Home::with_model(&model);
+    let piped = Program::new(&home)
+        .arg("agent")
+        .stdin("sum up: crabs\n")
+        .run()
+        .ends_with(0);
+    assert_eq!(piped.stdout, "short\n");
+    assert!(model.requests()[0].last_message().contains("sum up: crabs"));
+
+    let arguments = ["agent", "-s", "other", "-m", "sum this up"];
+    Program::new(&home)
+        .args(arguments)
+        .stdin("long text")
+        .run()
+        .ends_with(0);
+    let asked = model.requests()[1].last_message();
+    assert!(
+        asked.contains("sum this up") && asked.contains("long text"),
+        "{asked}"
+    );
+}
+
+#[test]
+fn a_tool_reads_a_real_file_and_the_model_hears_of_it() {
+    for anthropic in [false, true] {
+        let model = Model::playing([
+            call("read_file", json!({"path": "note.txt"})).thinking("what does it say?"),
+            say("The note says hello."),
+        ]);
+        let home = match anthropic {
+            true => Home::with_anthropic_model(&model),
+            false => Home::with_model(&model),
+        };
+        fs::write(home.workspace("note.txt"), "hello from the note").unwrap();
+        let output = Program::new(&home)
+            .args(["agent", "-m", "read it"])
+            .run()
+            .ends_with(0);
+        assert_eq!(output.stdout, "The note says hello.\n");
+        assert!(
+            output.stderr.contains("read_file(\"note.txt\")"),
+            "{output:?}"
+        );
+
+        let requests = model.requests();
+        assert_eq!(requests.len(), 2);
+        assert!(requests[1].last_message().contains("hello from the note"));
+        assert_eq!(
+            model.connections(),
+            1,
+            "the connection is kept between the steps of a turn"
+        );
+        let journal = home.journal("default");
+        assert!(journal.contains("hello from the note"), "{journal}");
+        assert!(
+            !journal.contains("what does it say?"),
+            "thoughts are not saved: {journal}"
+        );
+    }
+}
+
+#[test]
+fn several_calls_of_one_reply_all_run_and_answer_in_order() {
+    let model = Model::playing([
+        call("write_file", json!({"path": "a.txt", "content": "first"}))
+            .and_call(
+                "append_file",
+                json!({"path": "a.txt", "content": " second"}),
+            )
+            .and_call("read_file", json!({"path": "a.txt"})),
+        say("done"),
+    ]);
+    let home = Home::with_model(&model);
+    Program::new(&home)
+        .args(["agent", "-m", "write"])
+        .run()
+        .ends_with(0);
+    assert_eq!(
+        fs::read_to_string(home.workspace("a.txt")).unwrap(),
+        "first second"
+    );
+    let request = &model.requests()[1];
+    let results: Vec<&Value> = request
+        .messages()
+        .iter()
+        .filter(|m| m["role"] == "tool")
+        .collect();
+    assert_eq!(results.len(), 3);
+    assert!(results[2].to_string().contains("first second"));
+}
+
+#[test]
+fn anthropics_format_has_its_headers_and_its_system_prompt() {
+    let model = Model::playing([say("hello")]);
+    let home = Home::with_anthropic_model(&model);
+    Program::new(&home)
+        .args(["agent", "-m", "hi"])
+        .run()
+        .ends_with(0);
+    let request = &model.requests()[0];
+    assert_eq!(request.format, Format::Anthropic);
+    assert_eq!(request.header("x-api-key"), Some(KEY));
+    assert!(request.header("anthropic-version").is_some());
+    assert!(request.body["system"].to_string().contains("Peacrab"));
+}
+
+#[test]
+fn json_output_is_one_object_with_the_tools_and_the_cost() {
+    let model = Model::playing([call("list_dir", json!({"path": "."})), say("one file")]);
+    let home = Home::with_model(&model);
+    fs::write(home.workspace("a.txt"), "").unwrap();
+    let arguments = ["agent", "--json", "-s", "work", "-m", "list"];
+    let output = Program::new(&home).args(arguments).run().ends_with(0);
+    let said: Value = serde_json::from_str(&output.stdout).unwrap();
+    assert_eq!(said["session"], "cli:work");
+    assert_eq!(said["text"], "one file");
+    assert_eq!(said["model"], MODEL);
+    assert_eq!(said["provider"], "fake");
+    assert_eq!(said["steps"], 2);
+    assert_eq!(said["tools"].as_array().map(Vec::len), Some(1), "{said}");
+    assert!(said["tools"][0].to_string().contains("list_dir"), "{said}");
+    assert_eq!(said["usage"]["input"], 2 * INPUT_TOKENS);
+    assert_eq!(said["usage"]["output"], 2 * OUTPUT_TOKENS);
+    assert_eq!(said["stopped"], false);
+}
+
+#[test]
+fn a_conversation_is_remembered_and_another_session_knows_nothing_of_it() {
+    let model = Model::playing([say("Hello Ada."), say("Ada."), say("I do not know.")]);
+    let home = Home::with_model(&model);
+    let ask = |session: &str, text: &str| {
+        Program::new(&home)
+            .args(["agent", "-s", session, "-m", text])
+            .run()
+            .ends_with(0)
+    };
+    ask("one", "I am Ada");
+    ask("one", "who am I?");
+    ask("two", "who am I?");
+    let asked: Vec<String> = model
+        .requests()
+        .iter()
+        .map(|r| r.body["messages"].to_string())
+        .collect();
+    assert!(asked[1].contains("I am Ada") && asked[1].contains("Hello Ada."));
+    assert!(!asked[2].contains("Ada"));
+
+    let sessions = |arguments: &[&str]| Program::new(&home).arg("sessions").args(arguments).run();
+    let list = sessions(&["list"]).ends_with(0).stdout;
+    assert!(list.contains("one") && list.contains("two"), "{list}");
+    assert!(
+        sessions(&["show", "one"])
+            .ends_with(0)
+            .stdout
+            .contains("Hello Ada.")
+    );
+    sessions(&["delete", "one"]).ends_with(0);
+    assert_eq!(home.journal("one"), "");
+}
+
+#[test]
+fn an_answer_is_shown_while_it_comes() {
+    let gate = Gate::default();
+    let model = Model::playing([say("first half, second half")
+        .in_pieces(4)
+        .pausing_at(&gate)]);
+    let home = Home::with_model(&model);
+    let mut terminal = Terminal::start(&home, &["agent", "--no-markdown", "-m", "hi"]);
+    terminal.wait_for("first");
+    assert!(!terminal.shown().contains("second half"));
+    gate.open();
+    terminal.wait_for("second half");
+    assert_eq!(terminal.finish(), Some(0));
+}
+
+#[test]
+fn a_server_with_its_own_authority_is_reached_through_tls() {
+    let model = Model::playing_with_tls([call("list_dir", json!({"path": "."})), say("over TLS")]);
+    let mut home = Home::with_model(&model);
+    let output = Program::new(&home)
+        .args(["agent", "-m", "hi"])
+        .run()
+        .ends_with(0);
+    assert_eq!(output.stdout, "over TLS\n");
+
+    home.set("/tls/caFile", Value::Null);
+    let output = Program::new(&home).args(["agent", "-m", "hi"]).run();
+    output.complains_of(&["certificate"]);
+    assert_eq!(
+        model.requests().len(),
+        2,
+        "nothing was sent to a server that nobody vouches for"
+    );
+}
+
+#[test]
+fn one_session_never_runs_two_turns() {
+    let gate = Gate::default();
+    let model = Model::playing([say("first").after(&gate)]);
+    let home = Home::with_model(&model);
+    let ask = || Program::new(&home).args(["agent", "-m", "hi"]);
+    let first = ask().start();
+    model.wait_for_requests(1);
+    ask().run().ends_with(1).complains_of(&["in use"]);
+    gate.open();
+    assert_eq!(first.finish().ends_with(0).stdout, "first\n");
+}
+
+#[test]
+fn without_any_model_the_offline_helper_answers() {
+    let home = Home::new();
+    fs::write(home.workspace("shopping.txt"), "").unwrap();
+    let output = Program::new(&home)
+        .args(["agent", "-m", "list files"])
+        .run()
+        .ends_with(0);
+    assert!(output.stdout.contains("shopping.txt"), "{output:?}");
+}

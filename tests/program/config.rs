@@ -1,0 +1,141 @@
+//! What happens with a good, a broken and a missing configuration.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use crate::harness::home::{Home, KEY};
+use crate::harness::program::{Output, Program};
+
+fn check(home: &Home) -> Output {
+    Program::new(home).args(["config", "check"]).run()
+}
+
+#[test]
+fn a_comma_too_many_is_named_by_line_and_column() {
+    let home = Home::new();
+    home.write_config("{\n  \"log\": {\"level\": \"info\"},\n}\n");
+    let output = check(&home).ends_with(78);
+    output.complains_of(&["config.json", "line 3", "column 1"]);
+    // Whatever needs the configuration stops at it.
+    Program::new(&home)
+        .args(["agent", "-m", "hi"])
+        .run()
+        .ends_with(78)
+        .complains_of(&["line 3"]);
+}
+
+#[test]
+fn an_unknown_key_is_named_with_the_nearest_known_one() {
+    let home = Home::new();
+    home.write_config(r#"{"agents": {"defaults": {"modle": "x"}}}"#);
+    check(&home)
+        .ends_with(78)
+        .complains_of(&["agents.defaults.modle", "model", "config.json"]);
+}
+
+#[test]
+fn a_key_written_in_snake_case_is_understood() {
+    let home = Home::new();
+    home.write_config(r#"{"agents": {"defaults": {"max_tokens": 77}}}"#);
+    check(&home).ends_with(0);
+    let get = Program::new(&home).args(["config", "get", "agents.defaults.maxTokens"]);
+    assert_eq!(get.run().ends_with(0).stdout.trim(), "77");
+}
+
+#[test]
+fn a_variable_that_is_not_set_is_named_with_its_key() {
+    let home = Home::new();
+    home.write_config(r#"{"providers": {"openai": {"apiKey": "${NO_SUCH_KEY}"}}}"#);
+    check(&home)
+        .ends_with(78)
+        .complains_of(&["NO_SUCH_KEY", "providers.openai.apiKey"]);
+    let set = Program::new(&home)
+        .args(["config", "check"])
+        .env("NO_SUCH_KEY", KEY);
+    set.run().ends_with(0);
+}
+
+#[test]
+fn a_wrong_type_is_named_with_its_key() {
+    let home = Home::new();
+    home.write_config(r#"{"agents": {"defaults": {"maxTokens": "many"}}}"#);
+    check(&home)
+        .ends_with(78)
+        .complains_of(&["agents.defaults.maxTokens"]);
+}
+
+#[test]
+fn a_variable_of_the_environment_wins_over_the_file() {
+    let home = Home::new();
+    home.write_config(r#"{"agents": {"defaults": {"model": "from-file"}}}"#);
+    let get = || Program::new(&home).args(["config", "get", "agents.defaults.model"]);
+    assert!(get().run().ends_with(0).stdout.contains("from-file"));
+    let overridden = get()
+        .env("PEACRAB_AGENTS__DEFAULTS__MODEL", "from-environment")
+        .run();
+    assert!(overridden.ends_with(0).stdout.contains("from-environment"));
+}
+
+#[test]
+fn a_key_is_set_in_a_file_that_only_its_owner_reads() {
+    let home = Home::new();
+    let set = |key: &str, value: &str| {
+        Program::new(&home)
+            .args(["config", "set", key, value])
+            .run()
+    };
+    set("agents.defaults.maxTokens", "99").ends_with(0);
+    set("agents.defaults.maxTokens", "many").ends_with(78);
+    set("agents.defaults.maxTokenz", "99")
+        .ends_with(78)
+        .complains_of(&["maxTokens"]);
+    let file = home.path().join("config.json");
+    assert_eq!(
+        fs::metadata(&file).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
+    let text = fs::read_to_string(file).unwrap();
+    let written: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(written["agents"]["defaults"]["maxTokens"], 99);
+}
+
+#[test]
+fn no_key_is_ever_shown() {
+    let home = Home::with_endpoint("openai", "http://127.0.0.1:9/v1");
+    for arguments in [
+        &["config", "show"][..],
+        &["config", "get", "providers"],
+        &["status", "--json"],
+    ] {
+        let output = Program::new(&home).args(arguments).run();
+        let said = format!("{}{}", output.stdout, output.stderr);
+        assert!(!said.contains(KEY), "{arguments:?} shows the key: {said}");
+    }
+}
+
+#[test]
+fn a_missing_file_is_a_home_with_defaults() {
+    check(&Home::new()).ends_with(0);
+    let path = Program::new(&Home::new())
+        .args(["config", "path"])
+        .run()
+        .ends_with(0);
+    assert!(path.stdout.trim().ends_with("config.json"), "{path:?}");
+}
+
+#[test]
+fn onboarding_keeps_what_it_finds() {
+    let home = Home::new();
+    let onboard = || {
+        Program::new(&home)
+            .args(["onboard", "--non-interactive"])
+            .run()
+            .ends_with(0)
+    };
+    onboard();
+    check(&home).ends_with(0);
+    let rules = home.workspace("AGENTS.md");
+    fs::write(&rules, "mine").unwrap();
+    onboard();
+    assert_eq!(fs::read_to_string(rules).unwrap(), "mine");
+}

@@ -1,0 +1,121 @@
+//! Disks that are full, worn out or hold too much.
+
+use std::fs::{self, File};
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::harness::home::Home;
+use crate::harness::model::{Model, call, say};
+use crate::harness::program::{Output, PEACRAB, Program};
+
+/// Whether this system lets a test have mounts of its own; says so where not.
+fn has_mounts_of_its_own() -> bool {
+    let tried = Command::new("unshare")
+        .args(IN_OWN_MOUNTS)
+        .args(["mount", "-t", "tmpfs", "none", "/mnt"])
+        .output();
+    let works = tried.is_ok_and(|output| output.status.success());
+    if !works {
+        eprintln!("not tried: this system forbids user and mount namespaces");
+    }
+    works
+}
+
+const IN_OWN_MOUNTS: [&str; 3] = ["--user", "--map-root-user", "--mount"];
+
+/// Runs a shell script in a mount namespace of its own; `$P` is the program.
+fn in_own_mounts(home: &Home, script: &str) -> Output {
+    let unshare = Program::of("unshare", home).args(IN_OWN_MOUNTS);
+    unshare
+        .args(["sh", "-eu", "-c", script])
+        .env("P", PEACRAB)
+        .run()
+}
+
+#[test]
+fn a_full_disk_is_said_and_costs_nothing_that_was_there() {
+    if !has_mounts_of_its_own() {
+        return;
+    }
+    let model = Model::playing([say("before"), say("after")]);
+    let home = Home::with_model(&model);
+    let output = in_own_mounts(
+        &home,
+        r#"
+        mkdir "$HOME.small"
+        mount -t tmpfs -o size=256k none "$HOME.small"
+        cp -a "$HOME/." "$HOME.small"
+        export PEACRAB_HOME="$HOME.small"
+        cd "$PEACRAB_HOME"
+        "$P" agent -m first
+        cat /dev/zero >fill 2>/dev/null || true
+        # Longer than what is left of the journal's last page.
+        long=$(head -c 9000 /dev/zero | tr '\0' x)
+        "$P" agent -m "$long" && echo "ended with 0" || echo "ended with $?"
+        rm fill
+        "$P" agent -m third
+        "$P" sessions show default
+        "#,
+    );
+    let _ = fs::remove_dir(format!("{}.small", home.path().display()));
+    let output = output.ends_with(0);
+    output.complains_of(&["no space left"]);
+    assert!(output.stdout.contains("ended with 1"), "{output:#?}");
+    // A message that could not be kept is not answered, and what was kept is still there.
+    let last = model.requests()[1].body["messages"].to_string();
+    assert!(!last.contains("xxx"), "{last}");
+    assert!(
+        last.contains("first") && last.contains("before") && last.contains("third"),
+        "{last}"
+    );
+}
+
+#[test]
+fn a_read_only_home_is_said_in_plain_words() {
+    if !has_mounts_of_its_own() {
+        return;
+    }
+    let model = Model::playing([]);
+    let home = Home::with_model(&model);
+    let output = in_own_mounts(
+        &home,
+        r#"
+        mount --bind "$HOME" "$HOME"
+        mount -o remount,bind,ro "$HOME"
+        exec "$P" --home "$HOME" agent -m hi
+        "#,
+    );
+    output.ends_with(1).complains_of(&["read-only"]);
+}
+
+#[test]
+fn a_file_of_two_gigabytes_neither_fills_the_memory_nor_the_conversation() {
+    let model = Model::playing([
+        call("read_file", json!({"path": "huge.bin"}))
+            .and_call("read_file", json!({"path": "huge.txt", "limit": 1}))
+            .and_call("grep", json!({"path": "huge.txt", "pattern": "beginning"})),
+        say("too large"),
+    ]);
+    let home = Home::with_model(&model);
+    File::create(home.workspace("huge.bin"))
+        .unwrap()
+        .set_len(2 << 30)
+        .unwrap();
+    let text = "the beginning\n".repeat(10_000);
+    fs::write(home.workspace("huge.txt"), text).unwrap();
+    let file = File::options()
+        .append(true)
+        .open(home.workspace("huge.txt"))
+        .unwrap();
+    file.set_len(2 << 30).unwrap();
+
+    // 500 MB of addresses: a program that takes the file into memory cannot.
+    let limited =
+        Program::of("sh", &home).args(["-c", r#"ulimit -v 500000; exec "$P" agent -m "look""#]);
+    let output = limited.env("P", PEACRAB).run().ends_with(0);
+    assert_eq!(output.stdout, "too large\n");
+    let asked = model.requests()[1].body["messages"].to_string();
+    assert!(asked.contains("huge.bin"), "{asked}");
+    assert!(asked.len() < 500_000, "{} bytes", asked.len());
+}

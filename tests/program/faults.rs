@@ -1,0 +1,163 @@
+//! Models that fail, in every way that was seen.
+
+use std::net::TcpListener;
+
+use serde_json::json;
+
+use crate::harness::home::{Home, KEY};
+use crate::harness::model::{
+    Model, Step, broken_json, call, error, hang, html, huge, overflow, say, silence,
+};
+use crate::harness::program::{Output, Program};
+
+/// Asks a model that plays a script; returns what the program made of it, and how often it asked.
+fn ask(script: impl IntoIterator<Item = Step>) -> (Output, usize) {
+    let model = Model::playing(script);
+    let output = ask_at(&Home::with_model(&model));
+    let asked = model.requests().len();
+    (output, asked)
+}
+
+fn ask_at(home: &Home) -> Output {
+    let output = Program::new(home).args(["agent", "-m", "hi"]).run();
+    let said = format!(
+        "{}{}{}",
+        output.stdout,
+        output.stderr,
+        home.journal("default")
+    );
+    assert!(!said.contains(KEY), "the key is shown: {said}");
+    assert!(!said.contains("panicked"), "{said}");
+    output
+}
+
+#[test]
+fn a_busy_model_is_asked_again_when_it_says() {
+    let script = [
+        error(429, "slow down").header("retry-after", "0"),
+        say("now"),
+    ];
+    let (output, asked) = ask(script);
+    assert_eq!(output.ends_with(0).stdout, "now\n");
+    assert_eq!(asked, 2);
+}
+
+#[test]
+fn a_broken_server_is_asked_again() {
+    let script = [error(500, "oops").header("retry-after", "0"), say("now")];
+    let (output, asked) = ask(script);
+    assert_eq!(output.ends_with(0).stdout, "now\n");
+    assert_eq!(asked, 2);
+}
+
+#[test]
+fn a_wrong_key_is_said_with_what_to_do_and_not_tried_again() {
+    let (output, asked) = ask([error(401, "Incorrect API key provided")]);
+    let output = output.ends_with(1);
+    output.complains_of(&["Incorrect API key provided", "providers.fake.apiKey"]);
+    assert_eq!(asked, 1);
+}
+
+#[test]
+fn a_model_that_does_not_exist_is_said_and_not_tried_again() {
+    let (output, asked) = ask([error(404, "The model `fake-model` does not exist")]);
+    output.ends_with(1).complains_of(&["fake-model"]);
+    assert_eq!(asked, 1);
+}
+
+#[test]
+fn a_page_for_people_is_no_answer() {
+    let (output, _) = ask([html("<html><title>Log in to the hotel</title></html>")]);
+    let output = output.ends_with(1);
+    output.complains_of(&["HTML"]);
+    assert!(!output.stdout.contains("<html>"));
+}
+
+#[test]
+fn broken_json_is_no_answer() {
+    let (output, _) = ask([broken_json(), broken_json(), broken_json(), broken_json()]);
+    assert_eq!(output.ends_with(1).stdout, "");
+}
+
+#[test]
+fn an_answer_without_end_is_refused_at_the_limit() {
+    let page = || huge(32 * 1024 * 1024);
+    let (output, _) = ask([page(), page(), page(), page()]);
+    assert_eq!(output.ends_with(1).stdout, "");
+}
+
+#[test]
+fn a_stream_that_breaks_before_its_text_is_asked_for_again() {
+    let calling = || call("read_file", json!({"path": "none.txt"}));
+    let (output, asked) = ask([calling().cut_off(), say("whole")]);
+    assert_eq!(output.ends_with(0).stdout, "whole\n");
+    assert_eq!(asked, 2);
+}
+
+#[test]
+fn half_an_answer_is_never_saved_as_a_whole_one() {
+    let model = Model::playing([say("one two three four").in_pieces(8).cut_off()]);
+    let home = Home::with_model(&model);
+    ask_at(&home).ends_with(1);
+    let journal = home.journal("default");
+    assert!(!journal.contains("\"assistant\""), "{journal}");
+}
+
+#[test]
+fn a_conversation_that_does_not_fit_is_said_in_plain_words() {
+    for anthropic in [false, true] {
+        let model = Model::playing([overflow()]);
+        let home = match anthropic {
+            true => Home::with_anthropic_model(&model),
+            false => Home::with_model(&model),
+        };
+        ask_at(&home).ends_with(1).complains_of(&["fake-model"]);
+    }
+}
+
+#[test]
+fn a_silent_model_is_given_up_at_the_idle_timeout() {
+    for step in [silence, hang] {
+        let model = Model::playing([step(), step(), step(), step()]);
+        let mut home = Home::with_model(&model);
+        home.set("/providers/fake/timeoutSecs", json!(1));
+        home.set("/providers/fake/streamIdleTimeoutSecs", json!(1));
+        ask_at(&home).ends_with(1).complains_of(&["127.0.0.1"]);
+    }
+}
+
+#[test]
+fn a_closed_port_is_said_with_its_address() {
+    // Bound and given back: nobody listens there.
+    let address = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let home = Home::with_endpoint("openai", &format!("http://{address}/v1"));
+    ask_at(&home)
+        .ends_with(1)
+        .complains_of(&[&address.to_string(), "refused"]);
+}
+
+#[test]
+fn a_model_that_repeats_itself_is_stopped() {
+    let model = Model::answering(|_| call("read_file", json!({"path": "missing.txt"})));
+    let output = ask_at(&Home::with_model(&model));
+    let asked = model.requests().len();
+    assert!((3..=6).contains(&asked), "asked {asked} times: {output:?}");
+}
+
+#[test]
+fn an_empty_answer_is_asked_for_once_more() {
+    let (output, asked) = ask([say(""), say("here I am")]);
+    assert_eq!(output.ends_with(0).stdout, "here I am\n");
+    assert_eq!(asked, 2);
+}
+
+#[test]
+fn a_cut_off_answer_is_asked_for_once_more() {
+    let (output, asked) = ask([say("It begins").too_long(), say(" and ends.")]);
+    let output = output.ends_with(0);
+    assert!(output.stdout.contains("and ends."), "{output:?}");
+    assert_eq!(asked, 2);
+}

@@ -1,0 +1,20 @@
+//! Stories that drive the real program: its command line, its files and a model that plays a script.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "a test may fail by panicking and say what it could not try"
+)]
+
+#[path = "../harness/mod.rs"]
+mod harness;
+
+mod agent;
+mod command_line;
+mod config;
+mod disk;
+mod fake;
+mod faults;
+mod kill;
+mod terminal;
