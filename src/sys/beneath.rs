@@ -71,6 +71,7 @@ fn open_by_kernel(root: BorrowedFd<'_>, path: &Path, scope: Scope) -> io::Result
         Scope::Beneath => ResolveFlags::BENEATH,
         Scope::System => ResolveFlags::IN_ROOT,
     };
+    // The others imply it for now; openat2(2) asks not to rely on that.
     let resolve = bounded | ResolveFlags::NO_MAGICLINKS;
     let path = if path.as_os_str().is_empty() {
         Path::new(".")

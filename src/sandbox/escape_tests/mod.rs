@@ -13,6 +13,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{CWD, FileType, Mode};
+
 use super::{Next, Places, Workspace};
 use crate::config::schema::Tools;
 use crate::error::{Error, Result};
@@ -80,10 +82,7 @@ fn no_attempt_to_get_out_succeeds_or_touches_anything() {
         let before = scene.untouchable();
         assert!(before.len() > 15);
         for (text, operations, expected) in ATTEMPTS {
-            let path = match text.strip_prefix('@') {
-                Some(below) => scene.path(below.trim_start_matches('/')),
-                None => PathBuf::from(text),
-            };
+            let path = PathBuf::from(text.replace('@', scene.top.path().to_str().unwrap()));
             for operation in *operations {
                 let what = format!("{operation:?} {text:?} by {resolver:?}");
                 match perform(&workspace, *operation, &path) {
@@ -102,7 +101,7 @@ fn no_attempt_to_get_out_succeeds_or_touches_anything() {
             }
         }
     }
-    assert!(tried >= 900, "only {tried} attempts were made");
+    assert!(tried >= 800, "only {tried} attempts were made");
 }
 
 #[test]
@@ -170,7 +169,7 @@ fn what_leads_out_is_refused_in_one_and_the_same_words() {
     assert_eq!(
         texts,
         [format!(
-            "not in the folders that tools may use (workspace {}, /proc, /sys, /dev, {} (read only), \
+            "not in the folders that tools may use (workspace {}, /proc, /sys, {} (read only), \
              {}/inside-docs (read only)); '..', links (hard ones too) and mounts that lead out are \
              refused. tools.allowedPaths in the configuration can add a folder",
             place.display(),
@@ -355,7 +354,7 @@ fn without_the_restriction_only_the_protected_stays_closed() {
             "'..' may lead to any other folder"
         );
         assert_eq!(end(Look, "/proc/self/environ"), Err(Outside));
-        assert_eq!(end(Write, "/dev/null"), Err(Special));
+        assert_eq!(end(Write, "fifo"), Err(Special));
     }
 }
 
@@ -376,6 +375,27 @@ fn a_replaced_file_keeps_its_permissions_and_one_without_the_right_to_write_is_k
     assert_eq!(std::fs::read(&path).unwrap(), b"new");
 }
 
+/// Devices need root; who is not finds the same check in the attempts on the FIFO and the socket.
+#[test]
+fn a_device_is_not_opened() {
+    let scene = Scene::new();
+    let null = rustix::fs::makedev(1, 3);
+    let mode = Mode::from_raw_mode(0o666);
+    let kind = FileType::CharacterDevice;
+    if rustix::fs::mknodat(CWD, scene.path("w/device"), kind, mode, null).is_err() {
+        return;
+    }
+    for resolver in BOTH {
+        let workspace = scene.open(resolver);
+        for operation in ON_FILES {
+            let error = perform(&workspace, *operation, Path::new("device")).unwrap_err();
+            assert_eq!(end_of(&error), Special, "{operation:?}: {error}");
+        }
+        let error = perform(&workspace, List, Path::new("device")).unwrap_err();
+        assert_eq!(end_of(&error), Plain, "{error}");
+    }
+}
+
 /// Mounts need root; who is not finds the same check in the attempts on /proc above.
 #[test]
 fn a_mount_of_proc_inside_is_no_way_out() {
@@ -386,14 +406,19 @@ fn a_mount_of_proc_inside_is_no_way_out() {
     };
     for resolver in BOTH {
         let workspace = scene.open(resolver);
-        for path in [
-            "a/b/self/environ",
-            "a/b/self/root/etc/passwd",
-            "a/b/self/cwd",
-            "a/b/version",
-            "a/b/self/fd/0",
-        ] {
-            for operation in ON_FILES {
+        let by_magic = format!(
+            "a/b/self/root{}",
+            scene.path("outside/secret.txt").display()
+        );
+        let attempts: [(&str, &[table::Operation]); 5] = [
+            (&by_magic, ON_FILES),
+            ("a/b/self/environ", LOOKS),
+            ("a/b/self/cwd", LOOKS),
+            ("a/b/version", LOOKS),
+            ("a/b/self/fd/0", LOOKS),
+        ];
+        for (path, operations) in attempts {
+            for operation in operations {
                 let error = perform(&workspace, *operation, Path::new(path)).unwrap_err();
                 assert_eq!(end_of(&error), Outside, "{operation:?} {path}: {error}");
             }

@@ -45,9 +45,8 @@ fn a_folder_swapped_for_a_link_in_a_loop_leads_nowhere() {
                     swaps.fetch_add(1, Ordering::Relaxed);
                 }
             });
-            let counted = work_through_the_door(&workspace);
-            done.store(true, Ordering::Relaxed);
-            counted
+            let _end = End(&done);
+            work_through_the_door(&workspace)
         });
         let counts = (accepted, refused, swaps.into_inner());
         assert!(
@@ -60,6 +59,15 @@ fn a_folder_swapped_for_a_link_in_a_loop_leads_nowhere() {
         assert_eq!(read("outside/deep/file"), "canary");
         assert_eq!(std::fs::read_dir(path("outside")).unwrap().count(), 2);
         assert_eq!(std::fs::read_dir(path("outside/deep")).unwrap().count(), 1);
+    }
+}
+
+/// Ends the other thread, also when an assertion fails.
+struct End<'a>(&'a AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 

@@ -113,7 +113,7 @@ impl Scene {
         let text = |path: &str| self.path(path).to_str().unwrap().to_owned();
         let tools = Tools {
             restrict_to_workspace: true,
-            allowed_paths: ["/proc", "/sys", "/dev"].map(str::to_owned).to_vec(),
+            allowed_paths: ["/proc", "/sys"].map(str::to_owned).to_vec(),
             read_only_paths: vec![text("docs"), "inside-docs".to_owned()],
             protected_paths: ["AGENTS.md", "guarded", "later.txt", "later/deep"]
                 .map(str::to_owned)
