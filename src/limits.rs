@@ -241,8 +241,6 @@ pub mod cli {
     pub const LOG_VALUE_BYTES: usize = 1024;
     /// Bytes of an answer at a prompt; keys have a few hundred.
     pub const ANSWER_BYTES: u64 = 16 * 1024;
-    /// Threads of the pool: one drives the turn, one is spare for a signal's work.
-    pub const POOL_THREADS: usize = 2;
     /// Lines of the prompt's history that are kept.
     pub const HISTORY_LINES: usize = 500;
     /// Bytes of the prompt's history that are read.

@@ -39,6 +39,10 @@ pub fn run(context: &Context, arguments: &Arguments, message: Option<String>) ->
     } else {
         view.answer(&report.text)?;
     }
+    match report.outcome {
+        Outcome::Stopped => view.stopped(),
+        _ => view.close(),
+    }
     exit(report)
 }
 

@@ -1,16 +1,17 @@
-//! Runs blocking work on a pool thread while the signals are listened to.
+//! Runs blocking work on a thread of its own while the signals are listened to.
 //!
 //! tokio's current_thread runtime owns the signals; the turn is plain blocking code beside it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
 
 use crate::cancel::Cancel;
 use crate::error::{Error, Exit, Result};
 use crate::limits::agent::TURN_STACK_BYTES;
-use crate::limits::cli::POOL_THREADS;
 
 /// The runtime, and the token of what runs now.
 pub struct Foreground {
@@ -23,12 +24,7 @@ impl Foreground {
     /// while nothing runs, ends the process.
     pub fn new() -> Result<Self> {
         let running = Arc::new(Mutex::new(None));
-        let built = Builder::new_current_thread()
-            .enable_all()
-            .max_blocking_threads(POOL_THREADS)
-            .thread_stack_size(TURN_STACK_BYTES)
-            .thread_name("turn")
-            .build();
+        let built = Builder::new_current_thread().enable_all().build();
         let runtime = built.map_err(no_runtime)?;
         for kind in [SignalKind::interrupt(), SignalKind::terminate()] {
             let _entered = runtime.enter();
@@ -43,17 +39,28 @@ impl Foreground {
         Ok(Self { runtime, running })
     }
 
-    /// Runs `work` to its end. The token that it gets is raised by a signal.
+    /// Runs `work` to its end. The token that it gets is raised by a signal. Fails when the system
+    /// has no thread left; the runtime's own pool would panic there.
     pub fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Cancel) -> T + Send + 'static,
     ) -> Result<T> {
         let cancel = Cancel::new();
+        let (sender, receiver) = oneshot::channel();
         *lock(&self.running) = Some(cancel.clone());
-        let task = self.runtime.spawn_blocking(move || work(&cancel));
-        let result = self.runtime.block_on(task);
+        let spawned = thread::Builder::new()
+            .name("turn".to_owned())
+            .stack_size(TURN_STACK_BYTES)
+            .spawn(move || {
+                // The one who waits for it is below, and waits to the end.
+                let _ = sender.send(work(&cancel));
+            });
+        let result = match spawned {
+            Ok(_) => self.runtime.block_on(receiver).map_err(|_| no_result()),
+            Err(error) => Err(no_thread(error)),
+        };
         *lock(&self.running) = None;
-        result.map_err(|error| Error::Failed(format!("the turn's thread ended: {error}")))
+        result
     }
 }
 
@@ -68,6 +75,16 @@ fn stop_or_leave(running: &Mutex<Option<Cancel>>) {
 
 fn lock(running: &Mutex<Option<Cancel>>) -> MutexGuard<'_, Option<Cancel>> {
     running.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn no_thread(error: std::io::Error) -> Error {
+    Error::Failed(format!(
+        "the system has no thread left for the turn: {error}; try again when fewer programs run"
+    ))
+}
+
+fn no_result() -> Error {
+    Error::Failed("the turn's thread ended without a result".to_owned())
 }
 
 fn no_runtime(error: std::io::Error) -> Error {

@@ -44,6 +44,8 @@ pub struct View<Output: Write, Errors: Write> {
     renderer: Renderer,
     /// Whether the cursor stands behind text.
     in_line: bool,
+    /// Whether the present reply has come in pieces.
+    streamed: bool,
 }
 
 impl<Output: Write, Errors: Write> View<Output, Errors> {
@@ -55,13 +57,17 @@ impl<Output: Write, Errors: Write> View<Output, Errors> {
             errors,
             renderer: Renderer::new(),
             in_line: false,
+            streamed: false,
         }
     }
 
     /// Shows what the turn tells.
     pub fn show(&mut self, event: Event<'_>) {
         match event {
-            Event::Delta(piece) => self.piece(piece),
+            Event::Delta(piece) => {
+                self.streamed = true;
+                self.piece(piece);
+            }
             Event::Said(text) => self.said(text),
             Event::ToolHint(hint) => self.aside("▸", hint),
             Event::ToolFailed(what) => self.aside("✗", what),
@@ -84,6 +90,18 @@ impl<Output: Write, Errors: Write> View<Output, Errors> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// The turn is over: what comes next begins a line.
+    pub fn close(&mut self) {
+        self.end_line();
+        self.streamed = false;
+    }
+
+    /// The person stopped the turn, and the terminal has shown ^C where the cursor stood.
+    pub fn stopped(&mut self) {
+        self.in_line = self.mode != Mode::AnswerOnly;
+        self.close();
     }
 
     /// Shows a whole text of the program's own, such as the answer to a typed command.
@@ -115,7 +133,7 @@ impl<Output: Write, Errors: Write> View<Output, Errors> {
         if self.mode == Mode::AnswerOnly {
             return;
         }
-        if !self.in_line {
+        if !std::mem::take(&mut self.streamed) {
             self.piece(text);
         }
         self.end_line();
@@ -200,6 +218,28 @@ mod tests {
     fn what_did_not_stream_is_shown_when_it_is_said() {
         let (output, _) = shown(Mode::Raw, &[Event::Said("whole\x1b[2J")], "whole");
         assert_eq!(output, "whole[2J\n");
+    }
+
+    #[test]
+    fn what_streamed_up_to_a_line_end_is_not_shown_again() {
+        let reply = [
+            Event::Delta("a\n"),
+            Event::Delta("b\n"),
+            Event::Said("a\nb\n"),
+        ];
+        for mode in [Mode::Raw, Mode::Rendered] {
+            assert_eq!(shown(mode, &reply, "a\nb").0, "a\nb\n", "{mode:?}");
+        }
+    }
+
+    #[test]
+    fn a_turn_that_breaks_off_leaves_the_cursor_at_the_beginning_of_a_line() {
+        for stop in [View::close, View::stopped] {
+            let mut view = View::new(Mode::Rendered, Vec::new(), Vec::new());
+            view.show(Event::Delta("half a `wor"));
+            stop(&mut view);
+            assert!(view.output.ends_with(b"wor\x1b[0m\n"), "{:?}", view.output);
+        }
     }
 
     #[test]
