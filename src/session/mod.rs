@@ -9,6 +9,7 @@ pub mod line;
 pub mod store;
 mod tail;
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -87,9 +88,6 @@ impl Session {
         session
             .load()
             .map_err(Error::io("read the session", &session.path))?;
-        if session.length == 0 {
-            session.begin(folder)?;
-        }
         Ok(session)
     }
 
@@ -198,11 +196,19 @@ impl Session {
         }
     }
 
+    /// Writes lines at the journal's end. The first ones of all have the head before them: a session
+    /// that was only looked at is none yet.
     fn write(&mut self, lines: &[u8], sync: bool) -> Result<()> {
+        let is_new = self.length == 0;
+        let lines = match is_new {
+            true => Cow::Owned([&self.head(), lines].concat()),
+            false => Cow::Borrowed(lines),
+        };
         let written = self
             .file
-            .write_all(lines)
-            .and_then(|()| if sync { self.file.sync_data() } else { Ok(()) });
+            .write_all(&lines)
+            .and_then(|()| if sync { self.file.sync_data() } else { Ok(()) })
+            .and_then(|()| if is_new { self.sync_folder() } else { Ok(()) });
         if let Err(error) = written {
             // A full disk can leave half a line: the journal ends where it ended before.
             let _ = self.file.set_len(self.length);
@@ -212,17 +218,23 @@ impl Session {
         Ok(())
     }
 
-    /// Writes the first line and makes sure that the new file is found after a power cut.
-    fn begin(&mut self, folder: &Path) -> Result<()> {
+    /// The first line: whose journal it is.
+    fn head(&self) -> Vec<u8> {
         let now = self.settings.clock.now();
         let state = State {
             key: Some(self.chat.to_string()),
             created_at: Some(now.to_rfc3339()),
             ..State::default()
         };
-        self.write(&line::encode_state(&state, now), true)?;
-        let opened = File::open(folder).and_then(|folder| sys::file::sync_folder(folder.as_fd()));
-        opened.map_err(Error::io("write the session", folder))
+        line::encode_state(&state, now)
+    }
+
+    /// Makes sure that the new file is found after a power cut.
+    fn sync_folder(&self) -> io::Result<()> {
+        match self.path.parent() {
+            Some(folder) => sys::file::sync_folder(File::open(folder)?.as_fd()),
+            None => Ok(()),
+        }
     }
 
     /// Cuts a torn end off and reads as much of the end as the window wants.

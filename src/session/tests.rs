@@ -70,6 +70,16 @@ fn what_was_said_is_there_when_it_is_opened_again() {
 }
 
 #[test]
+fn a_session_that_was_only_looked_at_is_none_yet() {
+    let place = Place::new();
+    drop(place.open());
+    assert_eq!(store::list(place.0.path()).unwrap(), []);
+    place.open().append(user("hello")).unwrap();
+    assert_eq!(store::list(place.0.path()).unwrap().len(), 1);
+    assert_eq!(texts(&place.open()), ["hello"]);
+}
+
+#[test]
 fn only_one_has_it_open() {
     let place = Place::new();
     let session = place.open();
