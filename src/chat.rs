@@ -2,6 +2,8 @@
 //!
 //! Providers translate them to and from the wire, tools answer them, sessions keep them.
 
+use std::fmt;
+
 use chrono::{DateTime, FixedOffset};
 use serde::{Deserialize, Serialize};
 
@@ -217,6 +219,16 @@ impl Usage {
         self.input = self.input.saturating_add(other.input);
         self.output = self.output.saturating_add(other.output);
         self.cached = self.cached.saturating_add(other.cached);
+    }
+}
+
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} tokens in", self.input)?;
+        if self.cached > 0 {
+            write!(f, " ({} cached)", self.cached)?;
+        }
+        write!(f, ", {} out", self.output)
     }
 }
 

@@ -60,7 +60,14 @@ impl Agent {
             "model" if command.argument.is_empty() => self.model_line(),
             "model" => {
                 self.choose_model(command.argument)?;
-                self.model_line()
+                match self.lacks_model() {
+                    true => format!(
+                        "No provider is connected that could run {}, so the offline helper answers. \
+                         `peacrab onboard` connects one.",
+                        command.argument
+                    ),
+                    false => self.model_line(),
+                }
             }
             "tools" => self.tool_lines(),
             "usage" => self.usage_lines(),
@@ -71,13 +78,12 @@ impl Agent {
     fn status(&self, session: &Session) -> String {
         let today = self.ledger.counts().today();
         format!(
-            "{}\nSession: {}, {} entries in the window\nWorkspace: {}\nToday: {} tokens in, {} out",
+            "{}\nSession: {}, {} entries go along\nWorkspace: {}\nToday: {}",
             self.model_line(),
             session.chat(),
             session.entries().len(),
             self.surroundings.workspace,
-            today.input,
-            today.output
+            today
         )
     }
 
@@ -96,21 +102,13 @@ impl Agent {
         let counts = self.ledger.counts();
         let mut text = format!("Tokens of {}:\n", counts.day);
         for (model, usage) in &counts.models {
-            let _ = writeln!(
-                text,
-                "- {model}: {} in ({} cached), {} out",
-                usage.input, usage.cached, usage.output
-            );
+            let _ = writeln!(text, "- {model}: {}", usage);
         }
         if counts.models.is_empty() {
             text.push_str("- none yet\n");
         }
         for day in counts.past.iter().rev() {
-            let _ = writeln!(
-                text,
-                "- {}: {} in, {} out",
-                day.day, day.usage.input, day.usage.output
-            );
+            let _ = writeln!(text, "- {}: {}", day.day, day.usage);
         }
         text
     }

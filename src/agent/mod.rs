@@ -85,12 +85,18 @@ impl Agent {
         Ok(())
     }
 
+    /// Whether the offline helper answers because no model is connected, and not because the
+    /// configuration wants it.
+    pub fn lacks_model(&self) -> bool {
+        self.settings.provider != OFFLINE && self.models.names() == [OFFLINE]
+    }
+
     /// The models by name, the fallbacks behind the first, for the person.
     pub fn model_line(&self) -> String {
         let names = self.models.names();
         match names.split_first() {
             Some((first, [])) if first == OFFLINE => {
-                "no model is connected; the offline helper answers".to_owned()
+                "No model is connected; the offline helper answers".to_owned()
             }
             Some((first, [])) => format!("Model: {first}"),
             Some((first, others)) => format!("Model: {first}, then {}", others.join(", ")),

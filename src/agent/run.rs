@@ -327,6 +327,7 @@ impl<'a> Run<'a> {
     fn append_result(&mut self, call: &ToolCall, result: &ToolResult) -> Result<()> {
         if result.failed {
             let first = result.text.lines().next().unwrap_or_default();
+            let first = first.strip_prefix("Error: ").unwrap_or(first);
             (self.listener)(Event::ToolFailed(&format!("{}: {first}", call.name)));
         }
         self.session.append(Entry::of_result(call, result))
@@ -359,15 +360,9 @@ impl<'a> Run<'a> {
 
     /// What the person is told when a turn ends without an answer.
     fn account(&self, ending: &Ending) -> String {
-        let tools = &self.report.tools;
-        let mut done = tools[..tools.len().min(ACCOUNT_HINTS)].join(", ");
-        if tools.len() > ACCOUNT_HINTS {
-            done.push_str(&format!(" and {} more", tools.len() - ACCOUNT_HINTS));
-        }
-        let done = if done.is_empty() {
-            String::new()
-        } else {
-            format!(" Done so far: {done}.")
+        let done = match said(&self.report.tools) {
+            tools if tools.is_empty() => String::new(),
+            tools => format!(" Done so far: {tools}."),
         };
         match ending {
             Ending::StepLimit => format!(
@@ -392,10 +387,13 @@ impl<'a> Run<'a> {
             self.session
                 .append(Entry::of_result(&call, &failed(history::STOPPED_OUTCOME)))?;
         }
-        let said = std::mem::take(&mut self.partial);
-        let last = (!said.trim().is_empty())
-            .then(|| Entry::new(Role::Assistant, format!("{said}\n[stopped by the person]")));
-        self.session.end_turn(last, TurnEnd::Stopped)?;
+        let mut said = std::mem::take(&mut self.partial);
+        if !said.trim().is_empty() {
+            said.push('\n');
+        }
+        // Also where nothing was said: else the next turn would do what was stopped.
+        let last = Entry::new(Role::Assistant, said + "[stopped by the person]");
+        self.session.end_turn(Some(last), TurnEnd::Stopped)?;
         Ok(Outcome::Stopped)
     }
 
@@ -425,10 +423,44 @@ impl<'a> Run<'a> {
     }
 }
 
+/// The hints for the account: repeated ones counted, not too many.
+fn said(hints: &[String]) -> String {
+    let mut runs = hints.chunk_by(|first, second| first == second);
+    let mut said: Vec<String> = runs
+        .by_ref()
+        .take(ACCOUNT_HINTS)
+        .map(|run| match run.len() {
+            1 => run[0].clone(),
+            times => format!("{} {times} times", run[0]),
+        })
+        .collect();
+    let left: usize = runs.map(<[String]>::len).sum();
+    if left > 0 {
+        said.push(format!("and {left} more"));
+    }
+    said.join(", ")
+}
+
 fn failed(text: &str) -> ToolResult {
     ToolResult {
         text: text.to_owned(),
         failed: true,
         ..ToolResult::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_account_counts_what_was_done_again_and_again() {
+        let hints = ["a()", "a()", "b()"].map(str::to_owned);
+        assert_eq!(said(&hints), "a() 2 times, b()");
+        let many: Vec<String> = (0..ACCOUNT_HINTS + 3)
+            .map(|each| each.to_string())
+            .collect();
+        assert!(said(&many).ends_with("11, and 3 more"), "{}", said(&many));
+        assert_eq!(said(&[]), "");
     }
 }

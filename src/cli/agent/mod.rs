@@ -40,6 +40,11 @@ pub struct Arguments {
 
 /// Runs one turn, or turns until the person leaves.
 pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
+    if arguments.session.trim().is_empty() {
+        return Err(Error::Usage(
+            "a session needs a name: --session NAME".to_owned(),
+        ));
+    }
     match &arguments.message {
         _ if arguments.resume => one_shot::run(context, arguments, None),
         Some(message) if message.trim().is_empty() => Err(nothing_to_say()),

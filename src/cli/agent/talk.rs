@@ -13,9 +13,12 @@ use crate::cli::terminal::print;
 use crate::cli::terminal::prompt::{Prompt, Typed};
 use crate::cli::terminal::view::{Mode, View};
 use crate::error::{Exit, Result};
+use crate::message::Event;
 
 /// The agent with its session, which the prompt's thread and the turn's take in turns.
 type Shared = Arc<Mutex<Ready>>;
+
+type TerminalView = View<std::io::Stdout, std::io::Stderr>;
 
 /// Talks until the person leaves: Ctrl-D, `/exit`, or Ctrl-C twice.
 pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
@@ -31,6 +34,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
         print::line("The last turn was interrupted; going on with it. Ctrl-C stops it.")?;
         turn(&foreground, &shared, mode, None)?;
     }
+    print::line("")?;
     let mut leaving = false;
     loop {
         let typed = prompt.read("› ")?;
@@ -45,17 +49,15 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
         };
         leaving = false;
         match commands::parse(line) {
-            _ if line.is_empty() => {}
+            _ if line.is_empty() => continue,
             Some(Command {
                 name: "exit" | "quit",
                 ..
             }) => break,
-            Some(command) => say(&lock(&shared).command(command), mode),
+            Some(command) => say(&answer(&shared, command), mode),
             None => turn(&foreground, &shared, mode, Some(line.to_owned()))?,
         }
-    }
-    if let Err(error) = prompt.save() {
-        print::complain(&format!("the prompt's history is not kept: {error}"));
+        print::line("")?;
     }
     Ok(Exit::Done)
 }
@@ -68,29 +70,46 @@ fn turn(
     message: Option<String>,
 ) -> Result<()> {
     let shared = Arc::clone(shared);
-    let report = foreground.run(move |cancel: &Cancel| {
+    let ran = foreground.run(move |cancel: &Cancel| {
         let ready = &mut *lock(&shared);
         let mut view = view(mode);
-        ready.agent.run(
+        let report = ready.agent.run(
             &mut ready.session,
             message.as_deref(),
             &mut |event| view.show(event),
             cancel,
-        )
-    })?;
-    match report {
-        Ok(Report {
-            outcome: Outcome::Failed(error),
-            ..
-        })
-        | Err(error) => print::complain(&error.to_string()),
-        Ok(Report {
-            outcome: Outcome::Stopped,
-            ..
-        }) => print::line("(stopped)")?,
-        Ok(_) => {}
+        );
+        (report, view)
+    });
+    match ran {
+        Ok((Ok(report), mut view)) => show_end(report, &mut view),
+        Ok((Err(error), _)) | Err(error) => print::complain(&error.to_string()),
     }
     Ok(())
+}
+
+/// Shows how a turn came out where its answer does not.
+fn show_end(report: Report, view: &mut TerminalView) {
+    match report.outcome {
+        Outcome::Stopped => {
+            view.stopped();
+            view.show(Event::Notice("stopped"));
+        }
+        Outcome::Failed(error) => {
+            view.close();
+            print::complain(&error.to_string());
+        }
+        Outcome::Answered | Outcome::Bounded(_) => view.close(),
+    }
+}
+
+/// Answers a typed command. Leaving is a command of the terminal only.
+fn answer(shared: &Shared, command: Command<'_>) -> Result<String> {
+    let text = lock(shared).command(command)?;
+    Ok(match command.name {
+        "help" => format!("{text}\n- `/exit` leaves, and so does Ctrl-D; Ctrl-C stops a turn"),
+        _ => text,
+    })
 }
 
 /// Shows what a typed command answers.
@@ -101,15 +120,22 @@ fn say(answer: &Result<String>, mode: Mode) {
     }
 }
 
+/// What the person sees first: who answers, and how somebody who understands more would.
 fn greeting(ready: &Ready) -> String {
-    format!(
+    let mut text = format!(
         "peacrab {} · {} · /help lists the commands",
         env!("CARGO_PKG_VERSION"),
         ready.agent.model_line()
-    )
+    );
+    if ready.agent.lacks_model() {
+        text.push_str(
+            "\nTo connect a model: `peacrab onboard`, or a key in the environment such as ANTHROPIC_API_KEY",
+        );
+    }
+    text
 }
 
-fn view(mode: Mode) -> View<std::io::Stdout, std::io::Stderr> {
+fn view(mode: Mode) -> TerminalView {
     View::new(mode, std::io::stdout(), std::io::stderr())
 }
 
