@@ -16,7 +16,7 @@ use super::terminal::print;
 use crate::error::{Error, Exit, Result};
 use crate::message::ChatId;
 use crate::session::line::Line;
-use crate::session::store;
+use crate::session::store::{self, Summary};
 
 /// `peacrab sessions …`
 #[derive(Debug, Args)]
@@ -34,7 +34,14 @@ enum Action {
         json: bool,
     },
     /// Prints a conversation
-    Show(Name),
+    Show {
+        /// Which one
+        #[command(flatten)]
+        name: Name,
+        /// Long tool results too, as they are in the journal
+        #[arg(long)]
+        full: bool,
+    },
     /// Copies a journal as it is (JSON lines), to standard output or a file
     Export {
         /// Which one
@@ -67,7 +74,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     let folder = context.home()?.sessions();
     match &arguments.action {
         Action::List { json } => list(&folder, *json)?,
-        Action::Show(name) => show(&folder, &name.chat())?,
+        Action::Show { name, full } => show(&folder, &name.chat(), *full)?,
         Action::Export { name, file: None } => {
             print::unbroken(store::export(
                 &folder,
@@ -103,62 +110,106 @@ fn list(folder: &Path, json: bool) -> Result<()> {
     if summaries.is_empty() && !json {
         return print::out("no sessions yet; `peacrab agent` begins one\n");
     }
-    let mut text = String::new();
-    for summary in &summaries {
-        let changed = local(summary.changed);
-        let line = if json {
-            let value = serde_json::json!({
-                "key": summary.chat.to_string(), "bytes": summary.bytes, "changed": changed, "last": summary.last,
-            });
-            value.to_string()
-        } else {
-            let key = summary.chat.to_string();
-            let name = key.strip_prefix("cli:").unwrap_or(&key);
-            format!(
-                "{name:<20} {changed}  {:>9}  {}",
-                size(summary.bytes),
-                brief(&summary.last)
-            )
-        };
-        let _ = writeln!(text, "{line}");
-    }
-    print::out(&text)
+    let lines = summaries.iter().map(|summary| match json {
+        true => as_json(summary),
+        false => row(summary, widest(&summaries)),
+    });
+    print::out(&lines.collect::<String>())
 }
 
-fn show(folder: &Path, chat: &ChatId) -> Result<()> {
+fn as_json(summary: &Summary) -> String {
+    let value = serde_json::json!({
+        "key": summary.chat.to_string(),
+        "bytes": summary.bytes,
+        "changed": local(summary.changed),
+        "last": summary.last,
+    });
+    format!("{value}\n")
+}
+
+/// A line of the list. What is asked for by name comes first, and has the room that it needs.
+fn row(summary: &Summary, width: usize) -> String {
+    format!(
+        "{:<width$}  {}  {:>8}  {}\n",
+        name(summary),
+        local(summary.changed),
+        size(summary.bytes),
+        brief(&summary.last)
+    )
+}
+
+/// What `peacrab agent -s` calls it.
+fn name(summary: &Summary) -> String {
+    let key = summary.chat.to_string();
+    let name = key.strip_prefix("cli:").unwrap_or(&key);
+    name.chars().filter(|letter| visible(*letter)).collect()
+}
+
+/// The room for names; a single very long one does not push all the others away.
+fn widest(summaries: &[Summary]) -> usize {
+    const COLUMN: usize = 24;
+    let widths = summaries
+        .iter()
+        .map(|summary| name(summary).chars().count());
+    widths.max().unwrap_or(0).min(COLUMN)
+}
+
+fn show(folder: &Path, chat: &ChatId, full: bool) -> Result<()> {
+    let mut first = true;
     let garbled = store::read(folder, chat, |line| match line {
-        Line::Entry(entry) => print::out(&shown(&entry)),
+        Line::Entry(entry) => {
+            let gap = if std::mem::take(&mut first) { "" } else { "\n" };
+            print::out(&format!("{gap}{}", shown(&entry, full)))
+        }
         Line::State(_) => Ok(()),
     })?;
     if garbled > 0 {
-        print::out(&format!("({garbled} unreadable lines were skipped)\n"))?;
+        print::complain(&format!("{garbled} unreadable lines were skipped"));
     }
     Ok(())
 }
 
-fn shown(entry: &Entry) -> String {
-    let time = entry
-        .timestamp
-        .map(|time| time.format("%Y-%m-%d %H:%M ").to_string())
-        .unwrap_or_default();
+/// An entry below a line that says who and when.
+fn shown(entry: &Entry, full: bool) -> String {
     let who = match entry.role {
         Role::User => "you",
         Role::Assistant => "peacrab",
         Role::Tool => entry.name.as_deref().unwrap_or("tool"),
     };
-    let mut text = String::new();
-    if !entry.content.is_empty() {
-        let _ = writeln!(text, "{time}{who}: {}", entry.content.trim_end());
+    let time = entry
+        .timestamp
+        .map(|time| time.format(" · %Y-%m-%d %H:%M").to_string())
+        .unwrap_or_default();
+    let mut text = entry.content.trim().to_owned();
+    if entry.role == Role::Tool && !full {
+        cut(&mut text);
+    }
+    if !text.is_empty() {
+        text.push('\n');
     }
     for call in &entry.tool_calls {
-        let _ = writeln!(text, "{time}peacrab calls {} {}", call.name, call.arguments);
+        let _ = writeln!(text, "▸ {} {}", call.name, call.arguments);
     }
     text.retain(visible);
-    text
+    format!("{}\n{text}", print::bold(&format!("{who}{time}")))
+}
+
+/// Leaves the beginning of a long tool result, and says how much more there is.
+fn cut(text: &mut String) {
+    const LINES: usize = 10;
+    const LETTERS: usize = 800;
+    let lines = text.match_indices('\n').nth(LINES - 1);
+    let letters = text.char_indices().nth(LETTERS);
+    let ends = [lines.map(|(end, _)| end), letters.map(|(end, _)| end)];
+    if let Some(end) = ends.into_iter().flatten().min() {
+        let left = size((text.len() - end) as u64);
+        text.truncate(end);
+        let _ = write!(text, "\n… {left} more; --full shows all");
+    }
 }
 
 /// Bytes as a person reads them.
-fn size(bytes: u64) -> String {
+pub fn size(bytes: u64) -> String {
     match bytes {
         0..1_000 => format!("{bytes} B"),
         1_000..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
@@ -189,6 +240,20 @@ fn brief(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_result_is_cut_by_lines_or_letters() {
+        for (long, kept) in [("line\n".repeat(100), 49), ("x".repeat(5_000), 800)] {
+            let mut text = long;
+            cut(&mut text);
+            let (start, note) = text.split_once("\n… ").unwrap();
+            assert_eq!(start.len(), kept);
+            assert!(note.ends_with(" more; --full shows all"), "{note}");
+        }
+        let mut short = "line\n".repeat(9) + "line";
+        cut(&mut short);
+        assert!(!short.contains('…'));
+    }
 
     #[test]
     fn columns_stay_short_and_clean() {

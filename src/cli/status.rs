@@ -1,17 +1,19 @@
 //! `peacrab status`: what is set up, which model answers, tokens of today.
 
-use std::fmt::Write;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Value, json};
 
 use super::Context;
 use super::agent::models_of;
+use super::sessions::size;
 use super::terminal::print;
 use crate::clock::Clock;
 use crate::error::{Exit, Result};
+use crate::provider::table::OFFLINE;
 use crate::session::store;
-use crate::state::Ledger;
+use crate::state::{Counts, Ledger};
 use crate::sys;
 
 /// `peacrab status …`
@@ -24,113 +26,157 @@ pub struct Arguments {
 
 /// Shows the status. Nothing is made, and no model is asked.
 pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
-    let loaded = context.start()?;
-    let home = context.home()?;
-    let models = models_of(context, &loaded)?;
-    let file = context.config_file()?;
-    let workspace = home.workspace(&loaded.config.agents.defaults.workspace);
-    let sessions = store::list(&home.sessions())?;
-    let counts = Ledger::new(&home.state(), Clock::System).counts();
-    let rows = [
-        ("version", Value::from(env!("CARGO_PKG_VERSION"))),
-        (
-            "machine",
-            json!(sys::host::board().unwrap_or_else(sys::host::kernel)),
-        ),
-        ("home", exists(home.path())),
-        ("config", exists(&file)),
-        ("workspace", exists(&workspace)),
-        ("models", json!(models.names())),
-        ("sessions", json!(sessions.len())),
-        (
-            "sessionBytes",
-            json!(sessions.iter().map(|session| session.bytes).sum::<u64>()),
-        ),
-        ("clockIsSet", json!(Clock::System.is_set())),
-        ("tokensToday", json!(counts.today())),
-        ("tokensByModel", json!(counts.models)),
-    ];
-    if arguments.json {
-        let object: serde_json::Map<String, Value> = rows
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value))
-            .collect();
-        print::line(&Value::Object(object).to_string())?;
-    } else {
-        let mut text = String::new();
-        for (name, value) in &rows {
-            if let Some(shown) = shown(value) {
-                let _ = writeln!(text, "{:<18} {shown}", words(name));
-            }
-        }
-        print::out(&text)?;
-    }
+    let status = Status::of(context)?;
+    match arguments.json {
+        true => print::line(&status.as_json().to_string()),
+        false => print::out(&status.in_words()),
+    }?;
     Ok(Exit::Done)
 }
 
+/// What is shown.
+struct Status {
+    machine: String,
+    home: PathBuf,
+    config: PathBuf,
+    workspace: PathBuf,
+    models: Vec<String>,
+    sessions: usize,
+    session_bytes: u64,
+    clock_is_set: bool,
+    counts: Counts,
+}
+
+impl Status {
+    fn of(context: &Context) -> Result<Self> {
+        let loaded = context.start()?;
+        let home = context.home()?;
+        let sessions = store::list(&home.sessions())?;
+        Ok(Self {
+            machine: sys::host::board().unwrap_or_else(sys::host::kernel),
+            config: context.config_file()?,
+            workspace: home.workspace(&loaded.config.agents.defaults.workspace),
+            models: models_of(context, &loaded)?.names(),
+            sessions: sessions.len(),
+            session_bytes: sessions.iter().map(|session| session.bytes).sum(),
+            clock_is_set: Clock::System.is_set(),
+            counts: Ledger::new(&home.state(), Clock::System).counts(),
+            home: home.path().to_owned(),
+        })
+    }
+
+    fn as_json(&self) -> Value {
+        json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "machine": self.machine,
+            "home": self.home.display().to_string(),
+            "config": self.config.display().to_string(),
+            "workspace": self.workspace.display().to_string(),
+            "models": self.models,
+            "sessions": self.sessions,
+            "sessionBytes": self.session_bytes,
+            "clockIsSet": self.clock_is_set,
+            "tokensToday": self.counts.today(),
+            "tokensByModel": self.counts.models,
+        })
+    }
+
+    fn in_words(&self) -> String {
+        let model = match self.models.as_slice() {
+            [only] if only == OFFLINE => "none is connected; the offline helper answers".to_owned(),
+            models => models.join(", then "),
+        };
+        let sessions = match self.sessions {
+            0 => "none yet".to_owned(),
+            count => format!("{count}, {}", size(self.session_bytes)),
+        };
+        let mut rows = vec![
+            ("version", env!("CARGO_PKG_VERSION").to_owned()),
+            ("machine", self.machine.clone()),
+            ("home", place(&self.home)),
+            ("config", place(&self.config)),
+            ("workspace", place(&self.workspace)),
+            ("model", model),
+            ("sessions", sessions),
+            ("today", self.counts.today().to_string()),
+        ];
+        if self.counts.models.len() > 1 {
+            let by_model = self.counts.models.iter();
+            rows.extend(by_model.map(|(name, usage)| ("", format!("{name}: {usage}"))));
+        }
+        if !self.clock_is_set {
+            rows.push((
+                "clock",
+                "not set yet: certificates cannot be checked".to_owned(),
+            ));
+        }
+        rows.iter()
+            .map(|(name, value)| format!("{name:<11}{value}\n"))
+            .collect()
+    }
+}
+
 /// A place, and whether there is something.
-fn exists(path: &std::path::Path) -> Value {
-    let note = if path.exists() {
-        ""
-    } else {
-        " (not there yet; `peacrab onboard` makes it)"
+fn place(path: &Path) -> String {
+    let note = match path.exists() {
+        true => "",
+        false => " (not there yet; `peacrab onboard` makes it)",
     };
-    json!(format!("{}{note}", path.display()))
-}
-
-/// `usageToday` as `usage today`.
-fn words(name: &str) -> String {
-    let mut words = String::new();
-    for letter in name.chars() {
-        if letter.is_ascii_uppercase() {
-            words.push(' ');
-        }
-        words.push(letter.to_ascii_lowercase());
-    }
-    words
-}
-
-/// A value as a person reads it; none for what says nothing.
-fn shown(value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Bool(true) => Some("yes".to_owned()),
-        Value::Bool(false) => Some("no".to_owned()),
-        Value::Array(items) => Some(
-            items
-                .iter()
-                .filter_map(shown)
-                .collect::<Vec<_>>()
-                .join(", "),
-        ),
-        Value::Object(members) if members.is_empty() => None,
-        Value::Object(usage) if usage.contains_key("cached") => Some(format!(
-            "{} in ({} cached), {} out",
-            usage["input"], usage["cached"], usage["output"]
-        )),
-        Value::Object(members) => {
-            let each = members
-                .iter()
-                .filter_map(|(name, value)| Some(format!("{name} {}", shown(value)?)));
-            Some(each.collect::<Vec<_>>().join(", "))
-        }
-        other => Some(other.to_string()),
-    }
+    format!("{}{note}", path.display())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chat::Usage;
+
+    fn status() -> Status {
+        Status {
+            machine: "a board".to_owned(),
+            home: "/".into(),
+            config: "/no such file".into(),
+            workspace: "/".into(),
+            models: vec!["a/m".to_owned(), "b/n".to_owned()],
+            sessions: 2,
+            session_bytes: 1500,
+            clock_is_set: true,
+            counts: Counts::default(),
+        }
+    }
 
     #[test]
     fn a_row_reads_like_a_sentence() {
-        assert_eq!(words("tokensByModel"), "tokens by model");
-        let usage = json!({"input": 3, "output": 1, "cached": 2});
-        assert_eq!(
-            shown(&json!({"m": usage})).unwrap(),
-            "m 3 in (2 cached), 1 out"
-        );
-        assert_eq!(shown(&json!(["a", "b"])).unwrap(), "a, b");
-        assert_eq!(shown(&json!({})), None);
+        let mut status = status();
+        let usage = Usage {
+            input: 3,
+            output: 1,
+            cached: 2,
+        };
+        status.counts.models = [("m".to_owned(), usage), ("n".to_owned(), usage)].into();
+        let words = status.in_words();
+        for row in [
+            "model      a/m, then b/n\n",
+            "sessions   2, 1.5 kB\n",
+            "today      6 tokens in (4 cached), 2 out\n           m: 3 tokens in (2 cached), 1 out\n",
+            "config     /no such file (not there yet; `peacrab onboard` makes it)\n",
+        ] {
+            assert!(words.contains(row), "{row:?} is missing in {words}");
+        }
+        assert!(!words.contains("clock"), "{words}");
+    }
+
+    #[test]
+    fn what_is_missing_is_said() {
+        let mut status = status();
+        status.models = vec![OFFLINE.to_owned()];
+        (status.sessions, status.clock_is_set) = (0, false);
+        let words = status.in_words();
+        for row in [
+            "model      none is connected",
+            "sessions   none yet",
+            "clock      not set",
+        ] {
+            assert!(words.contains(row), "{row:?} is missing in {words}");
+        }
     }
 }

@@ -2,4 +2,4 @@
 
 pub mod usage;
 
-pub use usage::Ledger;
+pub use usage::{Counts, Ledger};
