@@ -139,3 +139,32 @@ fn onboarding_keeps_what_it_finds() {
     onboard();
     assert_eq!(fs::read_to_string(rules).unwrap(), "mine");
 }
+
+#[test]
+fn a_key_in_the_environment_connects_a_model_and_leaves_no_trace_in_the_file() {
+    let home = Home::new();
+    let with_key = |arguments: &[&str]| {
+        Program::new(&home)
+            .args(arguments)
+            .env("ANTHROPIC_API_KEY", KEY)
+            .run()
+            .ends_with(0)
+    };
+    let onboarded = with_key(&["onboard", "--non-interactive", "--provider", "anthropic"]);
+    assert!(
+        onboarded.stdout.contains("Model: anthropic/"),
+        "{onboarded:?}"
+    );
+    let file = fs::read_to_string(home.path().join("config.json")).unwrap();
+    assert!(
+        file.contains("anthropic") && !file.contains("API_KEY"),
+        "{file}"
+    );
+    assert!(!file.contains(KEY), "{file}");
+    // A start without the variable still shows what there is.
+    let status = Program::new(&home).arg("status").run().ends_with(0);
+    assert!(
+        status.stdout.contains("model      anthropic/"),
+        "{status:?}"
+    );
+}

@@ -66,6 +66,8 @@ impl Answers<'_, '_> {
         const PATH: &str = "agents.defaults.provider";
         let configured = self.current(PATH);
         let default = match configured.as_str() {
+            // What the environment has is found at every start, and so need not stand in the file.
+            "auto" if self.ask.is_none() => "",
             "auto" => self.detected().unwrap_or_default(),
             name => name,
         };
@@ -112,33 +114,23 @@ impl Answers<'_, '_> {
         names.iter().find(has_value).copied()
     }
 
+    /// Settles the key. One that the environment has under its usual name is found there by itself:
+    /// in the file it would be a copy, and a reference to it would make every start without the
+    /// variable fail.
     fn key(&mut self, provider: &str, flag: Option<&str>) -> Result<()> {
         let path = format!("providers.{provider}.apiKey");
         let known = self.found.known.iter().find(|known| known.name == provider);
+        if flag.is_none() && known.is_some_and(|known| known.variables.is_empty()) {
+            return Ok(());
+        }
         let variable = known.and_then(|known| self.variable(known.variables));
-        let is_set = !self.current(&path).is_empty();
-        let key = match (flag, variable) {
-            (None, Some(name)) if !is_set => format!("${{{name}}}"),
-            // A key that is in the environment is not copied into the file.
-            (Some(flag), Some(name))
-                if self
-                    .found
-                    .environment
-                    .get(name)
-                    .is_some_and(|key| key == flag) =>
-            {
-                format!("${{{name}}}")
-            }
-            (None, _) if known.is_some_and(|known| known.variables.is_empty()) => return Ok(()),
-            (flag, _) => {
-                let instead = if is_set {
-                    "the one that is there"
-                } else {
-                    "none"
-                };
-                self.answer(flag, &format!("The key of {provider}?"), ("", instead))?
-            }
+        let instead = match variable {
+            _ if !self.current(&path).is_empty() => "the one that is there",
+            Some(_) => "the one in the environment",
+            None => "none",
         };
+        let question = format!("The key of {provider}?");
+        let key = self.answer(flag, &question, ("", instead))?;
         if !key.is_empty() {
             self.want(path, &key);
         }
@@ -315,16 +307,21 @@ mod tests {
     }
 
     #[test]
-    fn a_key_of_the_environment_is_found_and_referred_to() {
+    fn a_key_of_the_environment_is_found_and_not_copied() {
         let none = Arguments::default();
         let environment = [("ZAI_API_KEY", "k-1"), ("ANTHROPIC_API_KEY", "")];
-        let set = "agents.defaults.provider=zhipu providers.zhipu.apiKey=${ZAI_API_KEY}";
-        assert_eq!(wanted("{}", &environment, &none, None).unwrap(), set);
+        assert_eq!(wanted("{}", &environment, &none, None).unwrap(), "");
+        let zhipu = "agents.defaults.provider=zhipu";
+        let named = flags("zhipu", "", "");
+        assert_eq!(wanted("{}", &environment, &named, None).unwrap(), zhipu);
+        let enter = Some(["", "", "", ""].as_slice());
+        assert_eq!(wanted("{}", &environment, &none, enter).unwrap(), zhipu);
+        let given = flags("zhipu", "k-1", "");
         assert_eq!(
-            wanted("{}", &environment, &flags("zhipu", "k-1", ""), None).unwrap(),
-            set
+            wanted("{}", &environment, &given, None).unwrap(),
+            format!("{zhipu} providers.zhipu.apiKey=k-1"),
+            "whoever gives a key wants it kept"
         );
-        assert_eq!(wanted("{}", &[], &none, None).unwrap(), "");
     }
 
     #[test]

@@ -9,6 +9,7 @@ use clap::Args;
 use serde_json::Value;
 
 use super::Context;
+use super::agent::models_of;
 use super::config::masked;
 use super::terminal::print;
 use crate::config::Loaded;
@@ -16,7 +17,8 @@ use crate::config::load::{self, Change};
 use crate::config::settings::Source;
 use crate::config::table::{self, Key};
 use crate::error::{Exit, Result};
-use crate::provider::{self, table::PROVIDERS};
+use crate::provider::Models;
+use crate::provider::table::{Known as Row, OFFLINE, PROVIDERS, known};
 use answers::Found;
 use answers::Known;
 use files::Report;
@@ -56,7 +58,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     };
     print::line(&format!("Home: {}", home.path().display()))?;
     let ask = print::can_ask() && !arguments.non_interactive;
-    let named = |provider: &provider::table::Known| Known {
+    let named = |provider: &Row| Known {
         name: provider.name,
         variables: provider.variables,
     };
@@ -76,14 +78,13 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     let workspace = home.workspace(&loaded.config.agents.defaults.workspace);
     files::fill_workspace(&workspace, &mut report)?;
     print::out(&report.made)?;
-    if report.kept > 0 {
-        print::line(&format!(
-            "kept    {} files and folders that were there",
-            report.kept
-        ))?;
+    match report.kept {
+        0 => {}
+        1 => print::line("kept    what was there")?,
+        kept => print::line(&format!("kept    {kept} files and folders that were there"))?,
     }
     print::out(&changes)?;
-    say_what_is_next(&loaded)?;
+    print::out(&what_is_next(&models_of(context, &loaded)?))?;
     Ok(Exit::Done)
 }
 
@@ -116,19 +117,22 @@ fn said(loaded: &Loaded, key: &Key, path: &str, value: &Value) -> String {
     }
 }
 
-fn say_what_is_next(loaded: &Loaded) -> Result<()> {
-    let is_connected = |path: &String| path.ends_with(".apiKey") || path.ends_with(".apiBase");
-    let mut text = String::from("\n");
-    if loaded.config.agents.defaults.provider == "auto" && !loaded.settings.keys().any(is_connected)
-    {
-        text.push_str(
-            "No model is connected yet: the offline helper answers. To connect one later:\n  \
-             peacrab onboard --provider anthropic --api-key KEY\n\n",
+/// Who answers now, and what can be done next.
+fn what_is_next(models: &Models) -> String {
+    let next = "Next:\n  peacrab agent             talk to it\n  \
+                peacrab config explain    all that can be set\n";
+    let route = models.primary();
+    if route.provider == OFFLINE {
+        return format!(
+            "\nNo model is connected yet: the offline helper answers. To connect one later:\n  \
+             peacrab onboard --provider anthropic --api-key KEY\n\n{next}"
         );
     }
-    text.push_str(
-        "Next:\n  peacrab agent             talk to it\n  \
-         peacrab config explain    all that can be set\n",
-    );
-    print::out(&text)
+    let key = match known(&route.provider).map(|known| known.variables) {
+        Some([variable, ..]) if route.needs_key && route.key.is_empty() => {
+            format!("; its key is missing: set {variable}")
+        }
+        _ => String::new(),
+    };
+    format!("\nModel: {}{key}\n\n{next}", models.names().join(", then "))
 }
