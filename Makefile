@@ -14,7 +14,8 @@ run: ## Build the agent, make a home if there is none, and talk to it
 	$(CARGO) build --release --locked
 	@[ -e "$${PEACRAB_HOME:-$$HOME/.peacrab}/config.json" ] || \
 		$(CARGO) run --release --locked --quiet -- onboard --non-interactive
-	@$(CARGO) run --release --locked --quiet -- agent
+# With job control (set -m) Ctrl-C reaches the agent alone, and not make, which would call it an error.
+	@echo; [ ! -t 0 ] || set -m; $(CARGO) run --release --locked --quiet -- agent || [ $$? = 130 ]
 
 test: ## Check format, lints, tests and documentation
 	@scripts/setup test
