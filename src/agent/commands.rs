@@ -78,7 +78,7 @@ impl Agent {
     fn status(&self, session: &Session) -> String {
         let today = self.ledger.counts().today();
         format!(
-            "{}\nSession: {}, {} entries go along\nWorkspace: {}\nToday: {}",
+            "{}\nSession: {}, {} entries in the model's window\nWorkspace: {}\nToday: {}",
             self.model_line(),
             session.chat(),
             session.entries().len(),

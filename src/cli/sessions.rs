@@ -226,7 +226,7 @@ fn local(seconds: i64) -> String {
 
 /// The beginning of a line, for a column at the end of a row.
 fn brief(text: &str) -> String {
-    const COLUMN: usize = 60;
+    const COLUMN: usize = 40;
     let mut letters = text.chars().filter(|letter| visible(*letter));
     let mut brief: String = letters.by_ref().take(COLUMN - 1).collect();
     match (letters.next(), letters.next()) {
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn columns_stay_short_and_clean() {
         assert_eq!(brief("a\x1b[2Jb"), "a[2Jb");
-        assert_eq!(brief(&"x".repeat(100)).chars().count(), 60);
+        assert_eq!(brief(&"x".repeat(100)).chars().count(), 40);
         assert_eq!(
             (
                 size(999).as_str(),

@@ -123,13 +123,13 @@ fn say(answer: &Result<String>, mode: Mode) {
 /// What the person sees first: who answers, and how somebody who understands more would.
 fn greeting(ready: &Ready) -> String {
     let mut text = format!(
-        "peacrab {} · {} · /help lists the commands",
+        "peacrab {} · {} · /help",
         env!("CARGO_PKG_VERSION"),
         ready.agent.model_line()
     );
     if ready.agent.lacks_model() {
         text.push_str(
-            "\nTo connect a model: `peacrab onboard`, or a key in the environment such as ANTHROPIC_API_KEY",
+            "\nTo connect a model: peacrab onboard, or set a key such as ANTHROPIC_API_KEY",
         );
     }
     text

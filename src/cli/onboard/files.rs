@@ -1,7 +1,7 @@
 //! The folders and files that a new home has; what exists is never written over.
 
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::cli::terminal::print;
 use crate::config::Home;
@@ -36,8 +36,9 @@ const WORKSPACE: [(&str, &str); 8] = [
 const FILE_MODE: u32 = 0o644;
 
 /// What was done, for the person.
-#[derive(Default)]
 pub struct Report {
+    /// Paths below it are shown from there.
+    home: PathBuf,
     /// A line for each file and folder that was made.
     pub made: String,
     /// How many were there already.
@@ -45,11 +46,25 @@ pub struct Report {
 }
 
 impl Report {
+    /// Nothing is done yet.
+    pub fn new(home: &Path) -> Self {
+        Self {
+            home: home.to_owned(),
+            made: String::new(),
+            kept: 0,
+        }
+    }
+
     /// Notes a file or folder.
     pub fn note(&mut self, was_there: bool, path: &Path) {
         match was_there {
             true => self.kept += 1,
-            false => self.made.push_str(&format!("made    {}\n", path.display())),
+            false => {
+                let below = path.strip_prefix(&self.home).ok();
+                let shown = below.filter(|below| !below.as_os_str().is_empty());
+                let line = format!("made    {}\n", shown.unwrap_or(path).display());
+                self.made.push_str(&line);
+            }
         }
     }
 
@@ -127,10 +142,15 @@ mod tests {
         let own = folder.path().join("SOUL.md");
         std::fs::write(&own, "mine").unwrap();
         std::os::unix::fs::symlink("nowhere", folder.path().join("USER.md")).unwrap();
-        let mut report = Report::default();
+        let mut report = Report::new(folder.path());
         fill_workspace(folder.path(), &mut report).unwrap();
         assert_eq!(report.kept, 3, "the folder, the file, the link");
         assert_eq!(report.made.lines().count(), WORKSPACE.len() - 2);
+        assert!(
+            report.made.contains("made    AGENTS.md\n"),
+            "{}",
+            report.made
+        );
         assert_eq!(std::fs::read_to_string(own).unwrap(), "mine");
         assert!(folder.path().join("USER.md").is_symlink());
         assert!(folder.path().join("skills/notes/SKILL.md").is_file());

@@ -70,7 +70,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     };
     let wanted = answers::gather(arguments, &found, ask.then_some(&mut print::ask))?;
 
-    let mut report = Report::default();
+    let mut report = Report::new(home.path());
     files::make_home(&home, &mut report)?;
     let changes = configure(&loaded, &file, &wanted)?;
     report.note(has_file, &file);
