@@ -6,12 +6,11 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::Context;
-use super::agent::models_of;
+use super::agent::{models_of, who_answers};
 use super::sessions::size;
 use super::terminal::print;
 use crate::clock::Clock;
 use crate::error::{Exit, Result};
-use crate::provider::table::OFFLINE;
 use crate::session::store;
 use crate::state::{Counts, Ledger};
 use crate::sys;
@@ -41,6 +40,8 @@ struct Status {
     config: PathBuf,
     workspace: PathBuf,
     models: Vec<String>,
+    /// The models in words; none where there is only the offline helper.
+    answering: Option<String>,
     sessions: usize,
     session_bytes: u64,
     clock_is_set: bool,
@@ -52,11 +53,13 @@ impl Status {
         let loaded = context.start()?;
         let home = context.home()?;
         let sessions = store::list(&home.sessions())?;
+        let models = models_of(context, &loaded)?;
         Ok(Self {
             machine: sys::host::board().unwrap_or_else(sys::host::kernel),
             config: context.config_file()?,
             workspace: home.workspace(&loaded.config.agents.defaults.workspace),
-            models: models_of(context, &loaded)?.names(),
+            models: models.names(),
+            answering: who_answers(&models),
             sessions: sessions.len(),
             session_bytes: sessions.iter().map(|session| session.bytes).sum(),
             clock_is_set: Clock::System.is_set(),
@@ -82,10 +85,7 @@ impl Status {
     }
 
     fn in_words(&self) -> String {
-        let model = match self.models.as_slice() {
-            [only] if only == OFFLINE => "none is connected; the offline helper answers".to_owned(),
-            models => models.join(", then "),
-        };
+        let offline = || "none is connected; the offline helper answers".to_owned();
         let sessions = match self.sessions {
             0 => "none yet".to_owned(),
             count => format!("{count}, {}", size(self.session_bytes)),
@@ -96,7 +96,7 @@ impl Status {
             ("home", place(&self.home)),
             ("config", place(&self.config)),
             ("workspace", place(&self.workspace)),
-            ("model", model),
+            ("model", self.answering.clone().unwrap_or_else(offline)),
             ("sessions", sessions),
             ("today", self.counts.today().to_string()),
         ];
@@ -137,6 +137,7 @@ mod tests {
             config: "/no such file".into(),
             workspace: "/".into(),
             models: vec!["a/m".to_owned(), "b/n".to_owned()],
+            answering: Some("a/m, then b/n".to_owned()),
             sessions: 2,
             session_bytes: 1500,
             clock_is_set: true,
@@ -168,7 +169,7 @@ mod tests {
     #[test]
     fn what_is_missing_is_said() {
         let mut status = status();
-        status.models = vec![OFFLINE.to_owned()];
+        status.answering = None;
         (status.sessions, status.clock_is_set) = (0, false);
         let words = status.in_words();
         for row in [

@@ -8,7 +8,7 @@ use std::io::{IsTerminal, Read};
 
 use clap::Args;
 
-pub use setup::models_of;
+pub use setup::{models_of, who_answers};
 
 use super::Context;
 use super::terminal::view::Mode;

@@ -18,6 +18,7 @@ use crate::error::Result;
 use crate::http::Tls;
 use crate::message::{ChatId, Event};
 use crate::provider::Models;
+use crate::provider::table::{OFFLINE, known};
 use crate::sandbox::{Places, Workspace};
 use crate::session::{Session, Settings};
 use crate::state::Ledger;
@@ -133,6 +134,22 @@ pub fn models_of(context: &Context, loaded: &Loaded) -> Result<Models> {
         context.environment().clone(),
         tls,
     )(None)
+}
+
+/// Who answers, the fallbacks behind the first, and what is missing for it; none where only the
+/// offline helper does.
+pub fn who_answers(models: &Models) -> Option<String> {
+    let route = models.primary();
+    if route.provider == OFFLINE {
+        return None;
+    }
+    let missing = match known(&route.provider).map(|known| known.variables) {
+        Some([variable, ..]) if route.needs_key && route.key.is_empty() => {
+            format!("; its key is missing: set {variable}")
+        }
+        _ => String::new(),
+    };
+    Some(models.names().join(", then ") + &missing)
 }
 
 fn models_for(

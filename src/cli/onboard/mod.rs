@@ -9,7 +9,7 @@ use clap::Args;
 use serde_json::Value;
 
 use super::Context;
-use super::agent::models_of;
+use super::agent::{models_of, who_answers};
 use super::config::masked;
 use super::terminal::print;
 use crate::config::Loaded;
@@ -18,7 +18,7 @@ use crate::config::settings::Source;
 use crate::config::table::{self, Key};
 use crate::error::{Exit, Result};
 use crate::provider::Models;
-use crate::provider::table::{Known as Row, OFFLINE, PROVIDERS, known};
+use crate::provider::table::{Known as Row, PROVIDERS};
 use answers::Found;
 use answers::Known;
 use files::Report;
@@ -119,20 +119,14 @@ fn said(loaded: &Loaded, key: &Key, path: &str, value: &Value) -> String {
 
 /// Who answers now, and what can be done next.
 fn what_is_next(models: &Models) -> String {
-    let next = "Next:\n  peacrab agent             talk to it\n  \
-                peacrab config explain    all that can be set\n";
-    let route = models.primary();
-    if route.provider == OFFLINE {
-        return format!(
-            "\nNo model is connected yet: the offline helper answers. To connect one later:\n  \
-             peacrab onboard --provider anthropic --api-key KEY\n\n{next}"
-        );
-    }
-    let key = match known(&route.provider).map(|known| known.variables) {
-        Some([variable, ..]) if route.needs_key && route.key.is_empty() => {
-            format!("; its key is missing: set {variable}")
-        }
-        _ => String::new(),
+    let model = match who_answers(models) {
+        Some(model) => format!("Model: {model}"),
+        None => "No model is connected yet: the offline helper answers. To connect one later:\n  \
+                 peacrab onboard --provider anthropic --api-key KEY"
+            .to_owned(),
     };
-    format!("\nModel: {}{key}\n\n{next}", models.names().join(", then "))
+    format!(
+        "\n{model}\n\nNext:\n  peacrab agent             talk to it\n  \
+         peacrab config explain    all that can be set\n"
+    )
 }
