@@ -241,6 +241,14 @@ pub mod cli {
     pub const LOG_VALUE_BYTES: usize = 1024;
     /// Bytes of an answer at a prompt; keys have a few hundred.
     pub const ANSWER_BYTES: u64 = 16 * 1024;
+    /// Lines of a tool's result that `sessions show` prints: enough to recognise it.
+    pub const SHOWN_RESULT_LINES: usize = 10;
+    /// Characters of the same; ten lines of a terminal.
+    pub const SHOWN_RESULT_CHARS: usize = 800;
+    /// Columns for the names in a list of sessions; a longer one pushes its own row aside.
+    pub const NAME_COLUMNS: usize = 24;
+    /// Columns for what was said last in a session: the rest of a line of 80.
+    pub const LAST_COLUMNS: usize = 40;
     /// Lines of the prompt's history that are kept.
     pub const HISTORY_LINES: usize = 500;
     /// Bytes of the prompt's history that are read.

@@ -14,6 +14,7 @@ use super::Context;
 use super::terminal::markdown::visible;
 use super::terminal::print;
 use crate::error::{Error, Exit, Result};
+use crate::limits::cli::{LAST_COLUMNS, NAME_COLUMNS, SHOWN_RESULT_CHARS, SHOWN_RESULT_LINES};
 use crate::message::ChatId;
 use crate::session::line::Line;
 use crate::session::store::{self, Summary};
@@ -147,11 +148,10 @@ fn name(summary: &Summary) -> String {
 
 /// The room for names; a single very long one does not push all the others away.
 fn widest(summaries: &[Summary]) -> usize {
-    const COLUMN: usize = 24;
     let widths = summaries
         .iter()
         .map(|summary| name(summary).chars().count());
-    widths.max().unwrap_or(0).min(COLUMN)
+    widths.max().unwrap_or(0).min(NAME_COLUMNS)
 }
 
 fn show(folder: &Path, chat: &ChatId, full: bool) -> Result<()> {
@@ -196,10 +196,8 @@ fn shown(entry: &Entry, full: bool) -> String {
 
 /// Leaves the beginning of a long tool result, and says how much more there is.
 fn cut(text: &mut String) {
-    const LINES: usize = 10;
-    const LETTERS: usize = 800;
-    let lines = text.match_indices('\n').nth(LINES - 1);
-    let letters = text.char_indices().nth(LETTERS);
+    let lines = text.match_indices('\n').nth(SHOWN_RESULT_LINES - 1);
+    let letters = text.char_indices().nth(SHOWN_RESULT_CHARS);
     let ends = [lines.map(|(end, _)| end), letters.map(|(end, _)| end)];
     if let Some(end) = ends.into_iter().flatten().min() {
         let left = size((text.len() - end) as u64);
@@ -226,9 +224,8 @@ fn local(seconds: i64) -> String {
 
 /// The beginning of a line, for a column at the end of a row.
 fn brief(text: &str) -> String {
-    const COLUMN: usize = 40;
     let mut letters = text.chars().filter(|letter| visible(*letter));
-    let mut brief: String = letters.by_ref().take(COLUMN - 1).collect();
+    let mut brief: String = letters.by_ref().take(LAST_COLUMNS - 1).collect();
     match (letters.next(), letters.next()) {
         (Some(last), None) => brief.push(last),
         (Some(_), Some(_)) => brief.push('…'),

@@ -5,8 +5,8 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::harness::home::{Home, KEY, MODEL};
-use crate::harness::model::{Format, Gate, INPUT_TOKENS, Model, OUTPUT_TOKENS, call, say};
-use crate::harness::program::Program;
+use crate::harness::model::{Format, Gate, INPUT_TOKENS, Model, OUTPUT_TOKENS, call, error, say};
+use crate::harness::program::{Output, Program};
 use crate::harness::terminal::Terminal;
 
 #[test]
@@ -253,4 +253,64 @@ fn without_any_model_the_offline_helper_answers() {
         .run()
         .ends_with(0);
     assert!(output.stdout.contains("shopping.txt"), "{output:?}");
+}
+
+#[test]
+fn a_long_result_is_shown_in_part_and_in_full_on_request() {
+    let model = Model::playing([call("read_file", json!({"path": "long.txt"})), say("long")]);
+    let home = Home::with_model(&model);
+    let lines: String = (0..50).map(|number| format!("line {number}\n")).collect();
+    fs::write(home.workspace("long.txt"), lines).unwrap();
+    let run = |arguments: &[&str]| Program::new(&home).args(arguments).run().ends_with(0);
+    run(&["agent", "-m", "read it"]);
+    let part = run(&["sessions", "show", "default"]).stdout;
+    assert!(
+        part.contains("line 9\n… ") && !part.contains("line 49"),
+        "{part}"
+    );
+    let full = run(&["sessions", "show", "default", "--full"]).stdout;
+    assert!(full.contains("line 49") && !full.contains('…'), "{full}");
+}
+
+#[test]
+fn a_session_that_has_nothing_to_go_on_with_is_not_begun() {
+    let home = Home::new();
+    let run = |arguments: &[&str]| Program::new(&home).args(arguments).run();
+    let resumed = run(&["agent", "--resume", "-s", "never"]).ends_with(0);
+    resumed.complains_of(&["nothing to go on with"]);
+    let list = run(&["sessions", "list"]).ends_with(0).stdout;
+    assert!(list.contains("no sessions yet"), "{list}");
+    run(&["agent", "-s", " ", "-m", "hi"])
+        .ends_with(2)
+        .complains_of(&["needs a name"]);
+}
+
+#[test]
+fn json_output_is_one_object_too_when_the_model_fails() {
+    let model = Model::playing([error(401, "wrong key"), say("hello")]);
+    let home = Home::with_model(&model);
+    let turn = || Program::new(&home).args(["agent", "--json", "-m", "hi"]);
+    let object = |output: Output| -> Value {
+        let output = output.ends_with(1);
+        assert_eq!(output.stdout.lines().count(), 1, "{output:?}");
+        serde_json::from_str(&output.stdout).unwrap()
+    };
+    let refused = object(turn().run());
+    assert_eq!(refused["answered"], false);
+    assert!(
+        refused["error"].to_string().contains("wrong key"),
+        "{refused}"
+    );
+
+    turn().run().ends_with(0);
+    let limited = object(turn().env("PEACRAB_LIMITS__TOKENS_PER_DAY", "1").run());
+    assert!(
+        limited["error"].to_string().contains("tokensPerDay"),
+        "{limited}"
+    );
+    assert_eq!(
+        model.requests().len(),
+        2,
+        "nothing is asked above the limit"
+    );
 }

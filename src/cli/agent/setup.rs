@@ -145,7 +145,7 @@ pub fn who_answers(models: &Models) -> Option<String> {
     }
     let missing = match known(&route.provider).map(|known| known.variables) {
         Some([variable, ..]) if route.needs_key && route.key.is_empty() => {
-            format!("; its key is missing: set {variable}")
+            format!("; the key of {} is missing: set {variable}", route.provider)
         }
         _ => String::new(),
     };
