@@ -17,4 +17,5 @@ mod disk;
 mod fake;
 mod faults;
 mod kill;
+mod secrets;
 mod terminal;
