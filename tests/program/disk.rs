@@ -162,6 +162,65 @@ fn a_full_home_keeps_the_configuration_and_the_counts() {
     ]);
 }
 
+/// What is synced is seen from outside only, by strace; says so where there is none.
+fn synced(home: &Home) -> Option<Vec<String>> {
+    let trace = home.path().join("trace");
+    let traced = Program::of("sh", home)
+        .args([
+            "-c",
+            r#"command -v strace >/dev/null || exit 77
+            exec strace -f -y -e trace=fsync,fdatasync -o "$TRACE" "$P" agent -m hi"#,
+        ])
+        .env("P", PEACRAB)
+        .env("TRACE", trace.to_str().unwrap())
+        .run();
+    if traced.code == Some(77) {
+        eprintln!("not tried: there is no strace");
+        return None;
+    }
+    traced.ends_with(0);
+    let text = fs::read_to_string(trace).unwrap();
+    let file_of = |line: &str| Some(line.split_once('<')?.1.split_once('>')?.0.to_owned());
+    let top = format!("{}/", home.path().display());
+    let names = text.lines().filter_map(file_of);
+    Some(names.map(|name| name.replace(&top, "")).collect())
+}
+
+#[test]
+fn each_step_is_forced_to_the_disk_and_each_new_name_too() {
+    let script = || {
+        let content = json!({"path": "new/note.txt", "content": "x"});
+        [
+            call("write_file", content.clone()),
+            call("append_file", content),
+            say("done"),
+        ]
+    };
+    let count =
+        |files: &[String], name: &str| files.iter().filter(|file| file.starts_with(name)).count();
+    let model = Model::playing(script().into_iter().chain(script()));
+    let home = Home::with_model(&model);
+    let Some(files) = synced(&home) else { return };
+    let journal = "sessions/cli_default.jsonl";
+    // Its first line, the message, two calls with their results, the answer with the turn's end.
+    assert_eq!(count(&files, journal), 7, "{files:?}");
+    // The folder in which it is new; the folder that was made for the note, and both its files.
+    for (name, least) in [
+        ("sessions", 8),
+        ("workspace", 4),
+        ("workspace/new", 3),
+        ("state", 2),
+    ] {
+        assert!(count(&files, name) >= least, "{name}: {files:?}");
+    }
+
+    let mut sparing = Home::with_model(&model);
+    sparing.set("/storage/fsync", json!("turn"));
+    let files = synced(&sparing).unwrap();
+    // The first line, and the end of the turn.
+    assert_eq!(count(&files, journal), 2, "{files:?}");
+}
+
 #[test]
 fn a_read_only_home_is_said_in_plain_words() {
     if !has_mounts_of_its_own() {

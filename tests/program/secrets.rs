@@ -73,8 +73,7 @@ fn look_through(folder: &Path) -> usize {
 #[test]
 fn a_key_that_a_tool_finds_in_a_file_stays_there() {
     let model = Model::playing([
-        call("read_file", json!({"path": "keys.txt"}))
-            .and_call("grep", json!({"pattern": "."})),
+        call("read_file", json!({"path": "keys.txt"})).and_call("grep", json!({"pattern": "."})),
         say("I saw nothing."),
     ]);
     let home = home(&model);
