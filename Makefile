@@ -1,8 +1,10 @@
 # Each command installs what it misses and says so; `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help run test footprint deny clean
+.PHONY: help run test fuzz footprint deny clean
 
 CARGO ?= cargo
+FUZZ_SECONDS ?= 20
+FUZZ_TARGETS := $(patsubst tests/fuzz/targets/%.rs,%,$(wildcard tests/fuzz/targets/*.rs))
 CROSS_TARGET := x86_64-unknown-linux-musl
 
 help: ## List the commands
@@ -23,6 +25,17 @@ test: ## Check format, lints, tests and documentation
 	$(CARGO) clippy --locked --all-targets -- -D warnings
 	$(CARGO) test --locked
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps
+
+fuzz: ## Feed garbage to what reads bytes from outside (needs nightly Rust and cargo-fuzz)
+	@$(CARGO) +nightly --version >/dev/null 2>&1 || { \
+		echo "nightly Rust is missing: rustup toolchain install nightly" >&2; exit 1; }
+	@$(CARGO) +nightly fuzz --version >/dev/null 2>&1 || { \
+		echo "cargo-fuzz is missing: cargo install --locked cargo-fuzz" >&2; exit 1; }
+	@for target in $(FUZZ_TARGETS); do \
+		echo "$$target for $(FUZZ_SECONDS) s"; \
+		$(CARGO) +nightly fuzz run --fuzz-dir tests/fuzz $$target -- \
+			-max_total_time=$(FUZZ_SECONDS) -verbosity=0 || exit 1; \
+	done
 
 footprint: ## Build the static binary and measure it: bytes, memory, instructions, writes
 	@scripts/setup footprint

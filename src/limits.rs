@@ -164,7 +164,7 @@ pub mod state {
 pub mod tools {
     use std::time::Duration;
 
-    /// Characters of a hint's argument: what fits a line on a telephone.
+    /// Characters of a hint's argument, as nanobot shows them: what fits a line on a telephone.
     pub const HINT_CHARS: usize = 40;
     /// Characters that one read_file gives, however large a result may be.
     pub const READ_CHARS: usize = 128 * 1024;
@@ -229,8 +229,6 @@ pub mod agent {
     pub const BYTES_PER_TOKEN: usize = 3;
     /// Bytes that the history always gets, however small the window is said to be.
     pub const HISTORY_FLOOR_BYTES: usize = 4 * 1024;
-    /// Characters of a tool hint's argument, as nanobot shows them.
-    pub const HINT_CHARS: usize = 40;
     /// Hints that the account of a turn at its bound names.
     pub const ACCOUNT_HINTS: usize = 12;
 }

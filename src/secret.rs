@@ -47,12 +47,16 @@ pub struct Eraser {
 }
 
 impl Eraser {
-    /// Knows the given secrets; empty and very short ones are left out.
+    /// Knows the given secrets, and what is secret within them; empty and very short ones are left
+    /// out.
     pub fn new(secrets: impl IntoIterator<Item = Secret>) -> Self {
-        let mut secrets: Vec<Secret> = secrets
-            .into_iter()
-            .filter(|secret| secret.0.len() >= SHORTEST_ERASED)
+        let mut secrets: Vec<Secret> = secrets.into_iter().collect();
+        let within: Vec<Secret> = secrets
+            .iter()
+            .filter_map(|secret| within(&secret.0))
             .collect();
+        secrets.extend(within);
+        secrets.retain(|secret| secret.0.len() >= SHORTEST_ERASED);
         // The longest first, so that a key that contains another is not left half erased.
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.0.len()));
         Self { secrets }
@@ -68,6 +72,20 @@ impl Eraser {
         }
         cleaned
     }
+}
+
+/// The token behind the scheme of an `Authorization` header, or the password in a URL: the other side
+/// and other files name them alone.
+fn within(value: &str) -> Option<Secret> {
+    const SCHEMES: [&str; 3] = ["bearer", "basic", "token"];
+    if let Some((scheme, token)) = value.split_once(' ') {
+        let is_scheme = SCHEMES.iter().any(|name| scheme.eq_ignore_ascii_case(name));
+        return is_scheme.then(|| Secret::new(token));
+    }
+    let (_, rest) = value.split_once("://")?;
+    let (login, _) = rest.rsplit_once('@')?;
+    let (_, password) = login.split_once(':')?;
+    Some(Secret::new(password))
 }
 
 #[cfg(test)]
@@ -94,5 +112,19 @@ mod tests {
             "x [secret] y [secret] z abc"
         );
         assert!(matches!(eraser.clean("nothing here"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn a_token_behind_its_scheme_and_a_password_in_a_url_are_erased_alone_too() {
+        let eraser = Eraser::new([
+            Secret::new("Bearer token-1234"),
+            Secret::new("http://me:password-1@proxy:3128"),
+            Secret::new("Peacrab on my board"),
+        ]);
+        assert_eq!(
+            eraser.clean("token-1234 password-1 me proxy:3128 on my board"),
+            "[secret] [secret] me proxy:3128 on my board"
+        );
+        assert_eq!(eraser.clean("Bearer token-1234."), "[secret].");
     }
 }

@@ -132,7 +132,8 @@ impl Agent {
         file.take(BOOTSTRAP_BYTES as u64 + 1)
             .read_to_end(&mut content)
             .ok()?;
-        Some((name, String::from_utf8_lossy(&content).into_owned()))
+        let content = String::from_utf8_lossy(&content);
+        Some((name, self.toolbox.cleaned(&content).into_owned()))
     }
 
     fn runtime_facts(&self, chat: &ChatId) -> String {

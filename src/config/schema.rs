@@ -219,9 +219,9 @@ pub enum LogLevel {
     /// What failed and was given up.
     Error,
     /// What went wrong and was got around.
-    #[default]
     Warn,
     /// What was done.
+    #[default]
     Info,
     /// How it was done.
     Debug,

@@ -83,7 +83,7 @@ pub static KEYS: &[Key] = &[
     key("storage.fsync", Choice(&["always", "turn"]), r#""always""#, "When a conversation is forced to the disk: after every entry, or at the end of a turn (spares the card; a power cut costs the turn)."),
     key("limits.tokensPerDay", Whole(0, u64::MAX), "0", "Tokens a day over all models; what is over is refused with a clear message. 0: no limit."),
     key("tls.caFile", Kind::Path, "null", "A PEM file of certificates that are trusted besides the built-in ones.").or_null(),
-    key("log.level", Choice(&["off", "error", "warn", "info", "debug", "trace"]), r#""warn""#, "How much is logged to standard error."),
+    key("log.level", Choice(&["off", "error", "warn", "info", "debug", "trace"]), r#""info""#, "How much is logged to standard error."),
     key("log.format", Choice(&["text", "json"]), r#""text""#, "The form of the log: lines for people, or one JSON object a line."),
 ];
 

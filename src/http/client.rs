@@ -116,22 +116,11 @@ impl Client {
 
 /// The answer's head; the body is still to be read.
 pub struct Response {
-    status: u16,
     body: ureq::Body,
     context: Context,
 }
 
 impl Response {
-    /// The status, from 200 to 299.
-    pub fn status(&self) -> u16 {
-        self.status
-    }
-
-    /// The media type without parameters, such as `text/event-stream`; empty when it is not said.
-    pub fn content_type(&self) -> &str {
-        self.body.mime_type().unwrap_or_default().trim()
-    }
-
     /// The body, to be read in pieces, of at most `limit` bytes.
     pub fn into_reader(self, limit: usize) -> Body {
         Body::new(self.body.into_reader(), limit, self.context)
@@ -147,11 +136,7 @@ impl Response {
 
     fn of(answer: ureq::http::Response<ureq::Body>, context: Context) -> Result<Self> {
         let (head, body) = answer.into_parts();
-        let response = Self {
-            status: head.status.as_u16(),
-            body,
-            context,
-        };
+        let response = Self { body, context };
         if head.status.is_success() {
             // ureq takes away the one encoding that it decodes.
             if head.headers.contains_key(CONTENT_ENCODING) {
@@ -162,10 +147,10 @@ impl Response {
             }
             return Ok(response);
         }
+        let status = head.status.as_u16();
         let host = response.context.host.clone();
         let clock = &response.context.shared.settings.clock;
-        let retry_after = retry_after(response.status, &head.headers, clock);
-        let status = response.status;
+        let retry_after = retry_after(status, &head.headers, clock);
         let body = if head.status.is_redirection() {
             let target = head
                 .headers

@@ -87,7 +87,7 @@ impl Call<'_> {
         drop(body);
         let body = posted
             .map_err(before_the_answer)?
-            .into_reader(limits::http::BODY_BYTES);
+            .into_reader(limits::http::STREAM_BYTES);
         read(body, decoder, show)
     }
 }
@@ -209,27 +209,33 @@ fn read(
     decoder: Decoder<'_>,
     show: &mut dyn FnMut(&str),
 ) -> Result<Reply, NoAnswer> {
-    let mut begun = Vec::new();
     let mut buffer = vec![0; limits::provider::READ_BYTES];
-    let first = loop {
+    let mut begun = loop {
         let count = body
             .read(&mut buffer)
             .map_err(|error| before_the_answer(error_of(error)))?;
         if count == 0 {
             return Err(Failure::new(Fault::Cut, "it sent an empty answer").into());
         }
-        begun.extend_from_slice(&buffer[..count]);
-        if let Some(first) = begun.iter().find(|byte| !byte.is_ascii_whitespace()) {
-            break *first;
+        // Some servers send white space while they think.
+        let begun = buffer[..count].trim_ascii_start();
+        if !begun.is_empty() {
+            break begun.to_vec();
         }
     };
-    match first {
-        b'{' | b'[' => {
-            let rest = body.read_to_end(&mut begun);
+    match begun.as_slice() {
+        [b'{' | b'[', ..] => {
+            let most = limits::http::BODY_BYTES;
+            let rest = (most + 1).saturating_sub(begun.len()) as u64;
+            let rest = body.take(rest).read_to_end(&mut begun);
             rest.map_err(|error| within_the_answer(error_of(error)))?;
+            if begun.len() > most {
+                let said = format!("it sent an answer of more than {most} bytes");
+                return Err(Failure::new(Fault::Garbage, said).into());
+            }
             Ok(decoder.whole(&String::from_utf8_lossy(&begun))?)
         }
-        b'<' => {
+        [b'<', ..] => {
             let page = page_title(&String::from_utf8_lossy(&begun));
             Err(Failure::new(Fault::Garbage, format!("it sent {page}")).into())
         }

@@ -166,15 +166,15 @@ pub(super) fn first_answering(
     routes: Vec<Route>,
     cancel: &Cancel,
 ) -> Result<Option<Route>> {
-    for mut route in routes {
-        route.first_byte = limits::provider::PROBE;
-        route.idle = limits::provider::PROBE;
-        let client = client(tls, &route, cancel)?;
-        if let Ok(model) = first_model(&client, &route) {
-            let times = Provider::default();
-            route.set_times(&times);
-            route.model = model;
-            return Ok(Some(route));
+    for route in routes {
+        let probed = Route {
+            first_byte: limits::provider::PROBE,
+            idle: limits::provider::PROBE,
+            ..route.clone()
+        };
+        let client = client(tls, &probed, cancel)?;
+        if let Ok(model) = first_model(&client, &probed) {
+            return Ok(Some(Route { model, ..route }));
         }
     }
     Ok(None)

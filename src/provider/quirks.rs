@@ -13,12 +13,15 @@ pub enum Effort {
     Never,
 }
 
-/// Which reasoning goes back with the assistant's calls.
+/// Which reasoning goes back with the assistant's messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Thoughts {
     /// None.
     Dropped,
-    /// As `reasoning_content`; the given text where there is none, because the member must be there.
+    /// As `reasoning_content` with the assistant's calls; the given text where there is none, because
+    /// the member must be there. An empty one stands in every message of the assistant's: for
+    /// DeepSeek the closing answer of a turn with calls belongs to them
+    /// (<https://api-docs.deepseek.com/guides/thinking_mode>).
     Sent(&'static str),
 }
 

@@ -182,12 +182,6 @@ impl Sources<'_> {
 }
 
 impl Route {
-    /// Takes a provider's times over.
-    pub fn set_times(&mut self, provider: &Provider) {
-        self.first_byte = Duration::from_secs(provider.timeout_secs);
-        self.idle = Duration::from_secs(provider.stream_idle_timeout_secs);
-    }
-
     /// Whether the helper in the program answers.
     pub fn is_offline(&self) -> bool {
         self.format == Format::Offline

@@ -223,13 +223,6 @@ pub const PROVIDERS: &[Known] = &[
 /// The name of the helper in the program.
 pub const OFFLINE: &str = "offline";
 
-impl Known {
-    /// Whether it is a server on this machine, which needs no key.
-    pub fn is_local(&self) -> bool {
-        self.variables.is_empty() && self.format != Format::Offline
-    }
-}
-
 /// Looks a provider up by its name.
 pub fn known(name: &str) -> Option<&'static Known> {
     PROVIDERS.iter().find(|known| known.name == name)

@@ -98,12 +98,15 @@ impl Workspace {
                 self.open_file(&spot, Use::Append, &self.marks(root)?)?
             };
             let before = at::status(&file)?.size;
-            if let Err(error) = file.write_all(content) {
-                // A full disk leaves the file as it was, not with half of the text.
-                let _ = file.set_len(before);
+            let added = file.write_all(content).and_then(|()| file.sync_all());
+            if let Err(error) = added {
+                // A full disk leaves what was there, not half of the text.
+                let _ = match is_new {
+                    true => at::remove_file(&spot.folder, &spot.name),
+                    false => file.set_len(before),
+                };
                 return Err(error.into());
             }
-            file.sync_all()?;
             if is_new {
                 at::sync_names(&spot.folder)?;
             }

@@ -108,7 +108,11 @@ fn write_new(folder: BorrowedFd<'_>, name: &OsStr, content: &[u8], mode: Mode) -
     };
     let mut file = File::from(descriptor);
     file.write_all(content)?;
-    rustix::fs::fchmod(&file, mode)?;
+    match rustix::fs::fchmod(&file, mode) {
+        // FAT, on a stick or a boot partition, keeps no modes and refuses most of them.
+        Ok(()) | Err(rustix::io::Errno::PERM) => {}
+        Err(error) => return Err(error.into()),
+    }
     file.sync_all()
 }
 

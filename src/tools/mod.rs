@@ -10,6 +10,8 @@ mod results;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+
 use crate::cancel::Cancel;
 use crate::chat::{ToolCall, ToolResult, ToolSpec};
 use crate::clock::Clock;
@@ -84,6 +86,8 @@ pub fn specs() -> impl Iterator<Item = ToolSpec> {
 struct Context<'a> {
     workspace: &'a Workspace,
     cancel: &'a Cancel,
+    /// For what a tool cuts: half a key is still half a key.
+    eraser: &'a Eraser,
     /// Characters of a result in the conversation.
     most_chars: usize,
 }
@@ -118,6 +122,11 @@ impl Toolbox {
     /// The folders that the tools work in.
     pub fn workspace(&self) -> &Workspace {
         &self.workspace
+    }
+
+    /// A text without the secrets that no text may take along.
+    pub fn cleaned<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.eraser.clean(text)
     }
 
     /// Whether a tool only reads; false for a tool that does not exist.
@@ -156,6 +165,7 @@ impl Toolbox {
         let context = Context {
             workspace: &self.workspace,
             cancel,
+            eraser: &self.eraser,
             most_chars: self.results.most_chars(),
         };
         tool.run(&context, &Arguments::parse(&call.arguments)?)

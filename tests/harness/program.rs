@@ -104,6 +104,11 @@ pub struct Running {
 }
 
 impl Running {
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Ends it as a power cut would: SIGKILL.
     pub fn kill(&mut self) {
         self.child.kill().unwrap();

@@ -71,6 +71,156 @@ fn a_full_disk_is_said_and_costs_nothing_that_was_there() {
     );
 }
 
+/// The workspace is a disk of its own here, so that the journal can tell what happened.
+#[test]
+fn a_full_workspace_keeps_every_file_as_it_was() {
+    if !has_mounts_of_its_own() {
+        return;
+    }
+    let long = "x".repeat(9000);
+    let model = Model::playing([
+        call("write_file", json!({"path": "old.txt", "content": long}))
+            .and_call("append_file", json!({"path": "old.txt", "content": long}))
+            .and_call(
+                "edit_file",
+                json!({"path": "old.txt", "old_text": "kept", "new_text": long}),
+            )
+            .and_call("append_file", json!({"path": "new.txt", "content": long}))
+            .and_call("write_file", json!({"path": "new.txt", "content": long}))
+            .and_call("list_dir", json!({"path": "many"})),
+        say("full"),
+    ]);
+    let mut home = Home::with_model(&model);
+    home.set("/agents/defaults/maxToolResultChars", json!(500));
+    let output = in_own_mounts(
+        &home,
+        r#"
+        mount -t tmpfs -o size=128k none "$HOME/workspace"
+        cd "$HOME/workspace"
+        echo kept >old.txt
+        mkdir many
+        for number in $(seq 50); do : >"many/a-file-with-a-long-name-$number"; done
+        cat /dev/zero >fill 2>/dev/null || true
+        "$P" agent -m "fill it"
+        ls -A
+        ls -A .results
+        cat old.txt
+        "#,
+    );
+    let output = output.ends_with(0);
+    assert_eq!(output.stdout, "full\n.results\nfill\nmany\nold.txt\nkept\n");
+    let results: Vec<String> = model.requests()[1]
+        .messages()
+        .iter()
+        .filter(|message| message["role"] == "tool")
+        .map(|message| message["content"].to_string())
+        .collect();
+    assert_eq!(results.len(), 6);
+    for result in &results[..5] {
+        assert!(result.contains("no space left on device"), "{result}");
+    }
+    let listing = &results[5];
+    let is_told = listing.contains("the whole could not be kept: cannot write .results");
+    assert!(is_told && listing.contains("long-name-9 "), "{listing}");
+}
+
+#[test]
+fn a_full_home_keeps_the_configuration_and_the_counts() {
+    if !has_mounts_of_its_own() {
+        return;
+    }
+    let model = Model::playing([say("one"), say("two")]);
+    let home = Home::with_model(&model);
+    let output = in_own_mounts(
+        &home,
+        r#"
+        "$P" agent -m first
+        mkdir "$HOME.kept" "$HOME.small"
+        cp "$HOME/state/usage.json" "$HOME.kept"
+        mount -t tmpfs -o size=4k,nr_inodes=3 none "$HOME/state"
+        cp "$HOME.kept/usage.json" "$HOME/state"
+        "$P" agent -m second
+        cmp "$HOME.kept/usage.json" "$HOME/state/usage.json"
+        ls -A "$HOME/state"
+
+        mount -t tmpfs -o size=64k none "$HOME.small"
+        cp "$HOME/config.json" "$HOME.small"
+        cat /dev/zero >"$HOME.small/fill" 2>/dev/null || true
+        "$P" --home "$HOME.small" config set log.level debug && exit 1
+        cmp "$HOME/config.json" "$HOME.small/config.json"
+        ls -A "$HOME.small"
+        "#,
+    );
+    for name in ["kept", "small"] {
+        let _ = fs::remove_dir_all(format!("{}.{name}", home.path().display()));
+    }
+    let output = output.ends_with(0);
+    assert_eq!(output.stdout, "one\ntwo\nusage.json\nconfig.json\nfill\n");
+    output.complains_of(&[
+        "the tokens of this turn are not counted: cannot write",
+        "config.json: no space left on device",
+    ]);
+}
+
+/// What is synced is seen from outside only, by strace; says so where there is none.
+fn synced(home: &Home) -> Option<Vec<String>> {
+    let trace = home.path().join("trace");
+    let traced = Program::of("sh", home)
+        .args([
+            "-c",
+            r#"command -v strace >/dev/null || exit 77
+            exec strace -f -y -e trace=fsync,fdatasync -o "$TRACE" "$P" agent -m hi"#,
+        ])
+        .env("P", PEACRAB)
+        .env("TRACE", trace.to_str().unwrap())
+        .run();
+    if traced.code == Some(77) {
+        eprintln!("not tried: there is no strace");
+        return None;
+    }
+    traced.ends_with(0);
+    let text = fs::read_to_string(trace).unwrap();
+    let file_of = |line: &str| Some(line.split_once('<')?.1.split_once('>')?.0.to_owned());
+    let top = format!("{}/", home.path().display());
+    let names = text.lines().filter_map(file_of);
+    Some(names.map(|name| name.replace(&top, "")).collect())
+}
+
+#[test]
+fn each_step_is_forced_to_the_disk_and_each_new_name_too() {
+    let script = || {
+        let content = json!({"path": "new/note.txt", "content": "x"});
+        [
+            call("write_file", content.clone()),
+            call("append_file", content),
+            say("done"),
+        ]
+    };
+    let count =
+        |files: &[String], name: &str| files.iter().filter(|file| file.starts_with(name)).count();
+    let model = Model::playing(script().into_iter().chain(script()));
+    let home = Home::with_model(&model);
+    let Some(files) = synced(&home) else { return };
+    let journal = "sessions/cli_default.jsonl";
+    // Its first line, the message, two calls with their results, the answer with the turn's end.
+    assert_eq!(count(&files, journal), 7, "{files:?}");
+    // The folder in which it is new; the folder that was made for the note, and both its files.
+    for (name, least) in [
+        ("sessions", 8),
+        ("workspace", 4),
+        ("workspace/new", 3),
+        ("state", 2),
+    ] {
+        assert!(count(&files, name) >= least, "{name}: {files:?}");
+    }
+
+    let mut sparing = Home::with_model(&model);
+    sparing.set("/storage/fsync", json!("turn"));
+    let files = synced(&sparing).unwrap();
+    // The first line, and the end of the turn.
+    assert_eq!(count(&files, journal), 2, "{files:?}");
+}
+
 #[test]
 fn a_read_only_home_is_said_in_plain_words() {
     if !has_mounts_of_its_own() {

@@ -17,4 +17,6 @@ mod disk;
 mod fake;
 mod faults;
 mod kill;
+mod obeyed;
+mod secrets;
 mod terminal;

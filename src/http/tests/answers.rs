@@ -20,8 +20,6 @@ fn a_post_says_who_asks_and_hands_the_whole_answer_over() {
     )]);
     let headers = [("authorization", "Bearer sk-1"), ("x-title", "Peacrab")];
     let response = client().post(&server.http(), &headers, b"{}").unwrap();
-    assert_eq!(response.status(), 200);
-    assert_eq!(response.content_type(), "text/event-stream");
     assert_eq!(response.read_to_end(100).unwrap(), b"data: hi\n\n");
     let request = server.request();
     assert!(

@@ -177,7 +177,7 @@ impl Decoder {
         let texts = [&block.text, &block.thinking, &block.signature, &block.data];
         let size: usize = texts.iter().map(|text| text.len()).sum();
         self.grow(size + input + size_of::<Block>())?;
-        if !block.text.is_empty() {
+        if block.is_said() {
             show(&block.text);
         }
         block.index = index;
@@ -207,7 +207,7 @@ impl Decoder {
         block.thinking += thinking;
         block.signature += signature;
         block.input_pieces += partial_json;
-        if !text.is_empty() {
+        if block.is_said() && !text.is_empty() {
             show(text);
         }
         Ok(())
@@ -239,6 +239,11 @@ fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, Failure> {
 }
 
 impl Block {
+    /// Whether its text is for the person.
+    fn is_said(&self) -> bool {
+        self.r#type == "text" && !self.text.is_empty()
+    }
+
     fn put_into(self, reply: &mut Reply, nonce: u32) {
         match self.r#type.as_str() {
             "text" => reply.text += &self.text,

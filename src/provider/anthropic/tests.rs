@@ -234,6 +234,18 @@ fn a_stream_that_stops_or_fails_before_its_end_is_no_answer() {
     assert_eq!(stream(&["<html>"]).unwrap_err().fault, Fault::Garbage);
 }
 
+/// What is shown is what is kept: a block of a type that is newer than this program is neither.
+#[test]
+fn the_text_of_an_unknown_block_is_neither_shown_nor_kept() {
+    let events = [
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"novel","text":"a"}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"b"}}"#,
+        EVENTS[14],
+    ];
+    let (reply, shown) = stream(&events).unwrap();
+    assert_eq!((reply.text.as_str(), shown.as_str()), ("", ""));
+}
+
 fn of_bytes(pieces: &[&[u8]]) -> (Reply, String) {
     let mut decoder = Decoder::new(1);
     let mut parser = Parser::default();

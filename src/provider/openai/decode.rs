@@ -264,10 +264,12 @@ impl<'a> Decoder<'a> {
             .reasoning_content
             .or(delta.reasoning)
             .unwrap_or_default();
-        self.grow(content.text.len() + content.thinking.len() + reasoning.len())?;
+        let refusal = delta.refusal.unwrap_or_default();
+        let said = content.text.len() + refusal.len();
+        self.grow(said + content.thinking.len() + reasoning.len())?;
         self.reasoning += &reasoning;
         self.reasoning += &content.thinking;
-        for text in [content.text, delta.refusal.unwrap_or_default()] {
+        for text in [content.text, refusal] {
             let text = self.think.push(&text);
             let text = self.filter.push(&text);
             self.say(&text, show);
@@ -292,8 +294,7 @@ impl<'a> Decoder<'a> {
         let arguments = function.arguments.as_deref().map(text_or_json);
         // `null` stands for nothing to add.
         let arguments = arguments.filter(|text| text != "null").unwrap_or_default();
-        self.grow(id.len() + name.len() + arguments.len() + size_of::<Call>())?;
-        let call = self.call_at(piece.index, &id, &name);
+        let (call, before) = self.call_at(piece.index, &id, &name);
         if call.id.is_empty() {
             call.id = id;
         }
@@ -306,27 +307,35 @@ impl<'a> Decoder<'a> {
         if let Some(signature) = google.and_then(|google| google.thought_signature) {
             call.signature = Some(signature);
         }
-        Ok(())
+        let grown = call.size().saturating_sub(before);
+        self.grow(grown)
     }
 
-    /// The call that a piece belongs to: the last of its index, unless it says that it is another.
-    /// Gemini counts every call as the first one.
-    fn call_at(&mut self, index: Option<usize>, id: &str, name: &str) -> &mut Call {
+    /// The call that a piece belongs to, and its size so far: the last of its index, unless the piece
+    /// says that it is another. Gemini counts every call as the first one.
+    fn call_at(&mut self, index: Option<usize>, id: &str, name: &str) -> (&mut Call, usize) {
         let same = self.calls.iter().rposition(|call| call.index == index);
         let found = same.filter(|position| {
             let call = &self.calls[*position];
-            let other_id = !id.is_empty() && !call.id.is_empty() && call.id != id;
-            let other_name = !name.is_empty() && is_complete(&call.arguments);
-            !other_id && !(other_name && (id.is_empty() || call.id.is_empty()))
+            match id.is_empty() || call.id.is_empty() {
+                true => name.is_empty() || !is_complete(&call.arguments),
+                false => call.id == id,
+            }
         });
-        let position = found.unwrap_or_else(|| {
-            self.calls.push(Call {
-                index,
-                ..Call::default()
-            });
-            self.calls.len() - 1
-        });
-        &mut self.calls[position]
+        match found {
+            Some(position) => {
+                let call = &mut self.calls[position];
+                let size = call.size();
+                (call, size)
+            }
+            None => {
+                let call = Call {
+                    index,
+                    ..Call::default()
+                };
+                (self.calls.push_mut(call), 0)
+            }
+        }
     }
 
     fn end(&mut self, reason: &str) -> Result<(), Failure> {
@@ -358,6 +367,12 @@ fn is_complete(arguments: &str) -> bool {
 }
 
 impl Call {
+    /// Bytes that it holds, itself among them.
+    fn size(&self) -> usize {
+        let signature = self.signature.as_ref().map_or(0, String::len);
+        size_of::<Self>() + self.id.len() + self.name.len() + self.arguments.len() + signature
+    }
+
     fn complete(self, nonce: u32, number: usize) -> ToolCall {
         let made_up = || format!("call_{nonce:08x}_{number}");
         ToolCall {

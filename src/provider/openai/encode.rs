@@ -262,7 +262,8 @@ fn reasoning(entry: &Entry, quirks: Quirks, is_running: bool) -> Option<&str> {
             _ => None,
         });
     let text = text.filter(|_| is_running).unwrap_or(missing);
-    (!entry.tool_calls.is_empty()).then_some(text)
+    let is_wanted = !entry.tool_calls.is_empty() || missing.is_empty();
+    is_wanted.then_some(text)
 }
 
 fn encode_call(index: usize, call: &ToolCall, quirks: Quirks) -> Call<'_> {

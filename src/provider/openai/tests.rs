@@ -101,7 +101,8 @@ fn reasoning_goes_back_with_the_running_turns_calls() {
     let entries = conversation(thoughts("hm"));
     let body = encoded(&request(&entries), "deepseek", "deepseek-v4-pro");
     assert!(body.contains(r#""content":"I look.","reasoning_content":"hm","tool_calls""#));
-    assert_eq!(body.matches("reasoning_content").count(), 1);
+    let closing = r#"{"role":"assistant","content":"Hello!","reasoning_content":""}"#;
+    assert!(body.contains(closing), "{body}");
 
     // Resumed from the disk, where no reasoning is.
     let entries = conversation(Vec::new());
@@ -114,6 +115,7 @@ fn reasoning_goes_back_with_the_running_turns_calls() {
     entries.push(Entry::new(Role::User, "thanks"));
     let body = encoded(&request(&entries), "moonshot", "kimi-k3");
     assert!(body.contains(r#""reasoning_content":"tool call""#));
+    assert_eq!(body.matches("reasoning_content").count(), 1);
 }
 
 #[test]
@@ -351,9 +353,42 @@ fn calls_that_all_claim_to_be_the_first_are_kept_apart() {
 #[test]
 fn an_answer_without_end_is_refused() {
     let long = "x".repeat(100_000);
-    let event = format!(r#"{{"choices":[{{"delta":{{"content":"{long}"}}}}]}}"#);
-    let events = vec![event.as_str(); 30];
-    assert_eq!(stream(&events).unwrap_err().fault, Fault::Garbage);
+    for delta in [
+        format!(r#""content":"{long}""#),
+        format!(r#""refusal":"{long}""#),
+        format!(r#""reasoning":"{long}""#),
+        format!(r#""tool_calls":[{{"index":0,"function":{{"arguments":"{long}"}}}}]"#),
+    ] {
+        let event = format!(r#"{{"choices":[{{"delta":{{{delta}}}}}]}}"#);
+        let mut events = vec![event.as_str(); 30];
+        events.push("[DONE]");
+        let failure = stream(&events).unwrap_err();
+        assert!(
+            failure.said.contains("an answer of more than"),
+            "{failure:?}"
+        );
+    }
+    let calls = vec![
+        r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a"},{"index":0,"id":"b"}]}}]}"#;
+        20_000
+    ];
+    assert_eq!(stream(&calls).unwrap_err().fault, Fault::Garbage);
+}
+
+/// A long file that is written in one call comes in tens of thousands of pieces of a few letters.
+#[test]
+fn a_long_call_in_many_small_pieces_is_one_answer() {
+    let piece = |arguments: &str| {
+        format!(
+            r#"{{"choices":[{{"delta":{{"tool_calls":[{{"index":0,"id":"call_1","function":{{"name":"read_file","arguments":"{arguments}"}}}}]}}}}]}}"#
+        )
+    };
+    let (begin, middle, end) = (piece(r#"{\"path\":\""#), piece("abc"), piece(r#"\"}"#));
+    let mut events = vec![middle.as_str(); 100_000];
+    events[0] = &begin;
+    events.extend([end.as_str(), "[DONE]"]);
+    let reply = stream(&events).unwrap().0;
+    assert_eq!(reply.tool_calls[0].arguments.len(), 11 + 99_999 * 3);
 }
 
 /// What reads a connection: bytes in, an answer out.

@@ -22,6 +22,9 @@ pub struct Filter<'a> {
     held: String,
     /// The mark that `held` begins with.
     mark: Option<usize>,
+    /// Bytes of `held` in which the mark's end does not begin: a long text that comes in many small
+    /// pieces is searched once.
+    searched: usize,
     /// Whether the first letter that is not white space has come.
     begun: bool,
     /// Whether the answer begins with a brace: then it may be a call without any marks.
@@ -37,6 +40,7 @@ impl<'a> Filter<'a> {
             tools,
             held: String::new(),
             mark: None,
+            searched: 0,
             begun: false,
             bare: false,
             calls: Vec::new(),
@@ -89,14 +93,15 @@ impl<'a> Filter<'a> {
             return self.find_mark(text);
         };
         let (open, close) = MARKS[mark];
-        let Some(end) = self.held[open.len()..]
-            .find(close)
-            .filter(|_| !close.is_empty())
-        else {
+        let from = self.searched.max(open.len());
+        let found = self.held[from..].find(close);
+        let Some(end) = found.filter(|_| !close.is_empty()) else {
+            let last = self.held.len().saturating_sub(close.len());
+            self.searched = self.held.floor_char_boundary(last).max(open.len());
             return false;
         };
-        let whole: String = self.held.drain(..open.len() + end + close.len()).collect();
-        self.mark = None;
+        let whole: String = self.held.drain(..from + end + close.len()).collect();
+        (self.mark, self.searched) = (None, 0);
         match self.read(inside(&whole, mark)) {
             Some(calls) => self.calls.extend(calls),
             None => text.push_str(&whole),

@@ -1,17 +1,13 @@
 //! find_files: paths by glob.
 
-use std::fmt::Write;
-use std::path::Path;
-
 use crate::chat::{ToolResult, ToolSpec};
 use crate::error::{Error, Result};
 use crate::limits::tools::{LIST_NAMES, LIST_NAMES_MOST};
-use crate::sandbox::Next;
 use crate::sys::at::Kind;
 use crate::tools::Context;
 use crate::tools::arguments::Arguments;
 
-use super::{Glob, at_most, below, enter, folder_of, left_out};
+use super::{Ends, Glob, at_most, below, enter, folder_of, list};
 
 pub(in crate::tools) const SPEC: ToolSpec = ToolSpec {
     name: "find_files",
@@ -30,46 +26,20 @@ pub(in crate::tools) fn run(context: &Context<'_>, arguments: &Arguments) -> Res
             .unwrap_or("**".into()),
     )?;
     let kind = kind_of(arguments)?;
-    let most = at_most(arguments, "max_entries", LIST_NAMES, LIST_NAMES_MOST)?;
-    let mut text = String::new();
-    let mut count = 0;
-    let walked = context
-        .workspace
-        .walk(Path::new(path.as_ref()), &mut |found| {
-            if context.cancel.is_cancelled() {
-                return Next::Stop;
-            }
-            let is_kind = kind.is_none_or(|kind| kind == found.status.kind);
-            if is_kind && glob.matches(found.path) {
-                count += 1;
-                if count > most {
-                    return Next::Stop;
-                }
-                text.push_str(&below(&path, found.path));
-                text.push_str(if found.status.kind == Kind::Folder {
-                    "/\n"
-                } else {
-                    "\n"
-                });
-            }
-            enter(found)
-        })?;
-    if context.cancel.is_cancelled() {
-        return Err(Error::Stopped);
-    }
-    if count == 0 {
-        text.push_str("[nothing found]");
-    } else if count > most {
-        // Writing to a String does not fail.
-        let _ = write!(
-            text,
-            "[there are more than {most}; raise max_entries or use a closer glob]"
-        );
-    }
-    text.push_str(&left_out(walked));
-    Ok(ToolResult {
-        text,
-        ..ToolResult::default()
+    let ends = Ends {
+        most: at_most(arguments, "max_entries", LIST_NAMES, LIST_NAMES_MOST)?,
+        empty: "[nothing found]",
+        closer: "raise max_entries or use a closer glob",
+    };
+    list(context, &path, &ends, &|found| {
+        let is_kind = kind.is_none_or(|kind| kind == found.status.kind);
+        let is_wanted = is_kind && glob.matches(found.path);
+        let sign = match found.status.kind {
+            Kind::Folder => "/",
+            _ => "",
+        };
+        let line = is_wanted.then(|| below(&path, found.path) + sign + "\n");
+        (line, enter(found))
     })
 }
 

@@ -16,6 +16,7 @@ use crate::limits::tools::{
     PATTERN_HELD_BYTES,
 };
 use crate::sandbox::Next;
+use crate::secret::Eraser;
 use crate::sys::at::Kind;
 use crate::tools::Context;
 use crate::tools::arguments::Arguments;
@@ -43,6 +44,7 @@ pub(in crate::tools) fn run(context: &Context<'_>, arguments: &Arguments) -> Res
         around: around.unwrap_or(0).min(GREP_CONTEXT_MOST),
         most: at_most(arguments, "max_matches", GREP_MATCHES, GREP_MATCHES_MOST)?,
         cancel: context.cancel,
+        eraser: context.eraser,
         text: String::new(),
         matches: 0,
         bytes: 0,
@@ -100,6 +102,7 @@ struct Search<'a> {
     around: usize,
     most: usize,
     cancel: &'a Cancel,
+    eraser: &'a Eraser,
     text: String,
     matches: usize,
     bytes: u64,
@@ -131,6 +134,7 @@ impl Search<'_> {
         while lines.next(&mut line)?.is_some() {
             number += 1;
             let text = String::from_utf8_lossy(&line);
+            let text = self.eraser.clean(&text);
             let is_over = self.matches >= self.most;
             let found = self.regex.find(&text).filter(|_| !is_over);
             if let Some(found) = found {

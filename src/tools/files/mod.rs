@@ -13,10 +13,12 @@ pub(super) mod write_file;
 use std::borrow::Cow;
 use std::path::Path;
 
+use crate::chat::ToolResult;
 use crate::error::{Error, Result};
 use crate::sandbox::{Found, Next, Walked};
 use crate::sys::at::Kind;
 
+use super::Context;
 use super::arguments::Arguments;
 
 /// What a path's parameter wants.
@@ -71,6 +73,57 @@ fn enter(found: &Found<'_>) -> Next {
     } else {
         Next::Enter
     }
+}
+
+/// How a list of names ends.
+struct Ends<'a> {
+    /// Names at most.
+    most: usize,
+    /// When there is none.
+    empty: &'a str,
+    /// What to do when there are more.
+    closer: &'a str,
+}
+
+/// Walks down a folder and lists what `line` makes a line of.
+fn list(
+    context: &Context<'_>,
+    folder: &str,
+    ends: &Ends<'_>,
+    line: &dyn Fn(&Found<'_>) -> (Option<String>, Next),
+) -> Result<ToolResult> {
+    let mut text = String::new();
+    let mut count = 0;
+    let walked = context.workspace.walk(Path::new(folder), &mut |found| {
+        if context.cancel.is_cancelled() {
+            return Next::Stop;
+        }
+        let (line, next) = line(found);
+        if let Some(line) = line {
+            count += 1;
+            if count > ends.most {
+                return Next::Stop;
+            }
+            text.push_str(&line);
+        }
+        next
+    })?;
+    if context.cancel.is_cancelled() {
+        return Err(Error::Stopped);
+    }
+    if count == 0 {
+        text.push_str(ends.empty);
+    } else if count > ends.most {
+        text.push_str(&format!(
+            "[there are more than {}; {}]",
+            ends.most, ends.closer
+        ));
+    }
+    text.push_str(&left_out(walked));
+    Ok(ToolResult {
+        text,
+        ..ToolResult::default()
+    })
 }
 
 /// What a walk left out, as a note; empty when it was nothing.

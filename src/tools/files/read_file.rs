@@ -11,6 +11,7 @@ use crate::chat::{Image, ToolResult, ToolSpec};
 use crate::error::{Error, Result};
 use crate::limits::chat::IMAGE_BYTES;
 use crate::limits::tools::{NOTE_CHARS, READ_CHARS, SNIFF_BYTES};
+use crate::secret::Eraser;
 use crate::tools::Context;
 use crate::tools::arguments::Arguments;
 
@@ -41,6 +42,7 @@ pub(in crate::tools) fn run(context: &Context<'_>, arguments: &Arguments) -> Res
         chars: READ_CHARS
             .min(context.most_chars)
             .saturating_sub(NOTE_CHARS),
+        eraser: context.eraser,
     };
     let mut file = context.workspace.open_read(Path::new(path.as_ref()))?;
     let failed = |error| Error::io("read", path.as_ref())(error);
@@ -91,14 +93,15 @@ fn image(path: &str, media_type: &str, mut bytes: Vec<u8>, file: File) -> Result
 }
 
 /// Which part of a file is wanted.
-struct Part {
+struct Part<'a> {
     first: usize,
     lines: usize,
     numbered: bool,
     chars: usize,
+    eraser: &'a Eraser,
 }
 
-impl Part {
+impl Part<'_> {
     /// The lines, and a note when there are more of them.
     fn of<R: Read>(&self, mut lines: Lines<'_, R>) -> Result<String> {
         let mut line = Vec::new();
@@ -145,6 +148,7 @@ impl Part {
 
     fn shown(&self, number: usize, line: &[u8]) -> String {
         let line = String::from_utf8_lossy(line);
+        let line = self.eraser.clean(&line);
         if self.numbered {
             format!("{number:>5}  {line}\n")
         } else {

@@ -1,0 +1,29 @@
+//! The cuts between the pieces of an answer do not matter, and nothing in it commands the terminal.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use peacrab::cli::terminal::markdown::Renderer;
+
+fn rendered(pieces: &[&str]) -> String {
+    let mut renderer = Renderer::new();
+    let mut out = String::new();
+    for piece in pieces {
+        renderer.push(piece, &mut out);
+    }
+    renderer.finish(&mut out);
+    out
+}
+
+fuzz_target!(|input: (u16, &str)| {
+    let (cut, text) = input;
+    let cut = text.floor_char_boundary(usize::from(cut));
+    let (left, right) = text.split_at(cut);
+    let whole = rendered(&[text]);
+    assert_eq!(rendered(&[left, right]), whole);
+    // Only the renderer's own escape sequences: `ESC [ numbers m`.
+    for sequence in whole.split('\u{1b}').skip(1) {
+        let end = sequence.trim_start_matches(|letter: char| letter.is_ascii_digit() || "[;".contains(letter));
+        assert!(sequence.starts_with('[') && end.starts_with('m'), "{sequence:?}");
+    }
+});

@@ -1,0 +1,47 @@
+//! Whatever comes, in whichever pieces: an answer or a failure, what is kept is what was shown, and
+//! every call can be answered.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use peacrab::chat::{Reply, ToolSpec};
+use peacrab::limits::provider::REPLY_BYTES;
+use peacrab::provider::openai::decode::Decoder;
+use peacrab::provider::classify::Failure;
+use peacrab::provider::wire::sse::{Event, Parser};
+
+const TOOLS: [ToolSpec; 1] = [ToolSpec {
+    name: "ls",
+    description: "",
+    parameters: "{}",
+    read_only: true,
+}];
+
+fn answer(pieces: &[&[u8]]) -> Result<(Reply, String), Failure> {
+    let mut decoder = Decoder::new(&TOOLS, 1);
+    let mut parser = Parser::default();
+    let mut shown = String::new();
+    let mut handle = |event: Event<'_>| decoder.event(event.data, &mut |text| shown.push_str(text));
+    for piece in pieces {
+        parser.push(piece, &mut handle)?;
+    }
+    parser.finish(&mut handle)?;
+    let reply = decoder.finish(&mut |text| shown.push_str(text))?;
+    Ok((reply, shown))
+}
+
+fuzz_target!(|input: (u16, &[u8])| {
+    let (cut, stream) = input;
+    let (left, right) = stream.split_at(usize::from(cut).min(stream.len()));
+    let answered = answer(&[left, right]);
+    assert_eq!(answered, answer(&[stream]));
+    if let Ok((reply, shown)) = answered {
+        assert_eq!(reply.text, shown.trim());
+        assert!(reply.text.len() <= REPLY_BYTES);
+        for call in reply.tool_calls {
+            assert!(!call.id.is_empty() && !call.arguments.is_empty());
+        }
+    }
+    let whole = String::from_utf8_lossy(stream);
+    let _ = Decoder::new(&TOOLS, 1).whole(&whole);
+});

@@ -1,0 +1,22 @@
+//! No text brings the reader of arguments down, and what is JSON is read as JSON.
+
+#![no_main]
+
+use std::collections::BTreeMap;
+
+use libfuzzer_sys::fuzz_target;
+use peacrab::tools::arguments::Arguments;
+use serde_json::Value;
+
+fuzz_target!(|text: &str| {
+    let arguments = Arguments::parse(text);
+    let json = serde_json::from_str::<BTreeMap<String, Value>>(text);
+    for (name, value) in json.into_iter().flatten() {
+        let arguments = arguments.as_ref().expect("an object is an object");
+        let _ = (arguments.number(&name, ""), arguments.flag(&name));
+        if let Value::String(expected) = value {
+            let text = arguments.text(&name, "").expect("a text");
+            assert_eq!(text, expected.as_str());
+        }
+    }
+});
