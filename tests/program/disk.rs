@@ -50,10 +50,12 @@ fn a_full_disk_is_said_and_costs_nothing_that_was_there() {
         export PEACRAB_HOME="$HOME.small"
         cd "$PEACRAB_HOME"
         "$P" agent -m first
+        cp sessions/cli_default.jsonl "$HOME/before"
         cat /dev/zero >fill 2>/dev/null || true
         # Longer than what is left of the journal's last page.
         long=$(head -c 9000 /dev/zero | tr '\0' x)
         "$P" agent -m "$long" && echo "ended with 0" || echo "ended with $?"
+        cmp sessions/cli_default.jsonl "$HOME/before"
         rm fill
         "$P" agent -m third
         "$P" sessions show default
