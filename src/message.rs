@@ -35,15 +35,6 @@ impl fmt::Display for ChatId {
     }
 }
 
-/// A message from a person.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Inbound {
-    /// Where it came from.
-    pub chat: ChatId,
-    /// What it says.
-    pub text: String,
-}
-
 /// What a turn tells whoever listens while it goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event<'a> {

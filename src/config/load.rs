@@ -1,5 +1,6 @@
 //! From the file and the environment to the configuration, and back into the file.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -34,6 +35,8 @@ pub struct Loaded {
     pub settings: BTreeMap<String, Setting>,
     /// Every secret in it, for the eraser.
     pub secrets: Vec<Secret>,
+    /// The files that some of them stand in, for the sandbox.
+    pub secret_files: Vec<PathBuf>,
 }
 
 impl Loaded {
@@ -57,9 +60,15 @@ pub fn load(file: &Path, named: bool, environment: &Environment) -> Result<Loade
         )));
     }
     let folder = file.parent().unwrap_or(Path::new("."));
+    let secret_files = RefCell::new(Vec::new());
     let outside = Outside {
         variable: &|name| environment.get(name).cloned(),
-        file: &|path| read_secret(&folder.join(path)),
+        file: &|path| {
+            let path = folder.join(path);
+            let secret = read_secret(&path);
+            secret_files.borrow_mut().push(path);
+            secret
+        },
     };
     let mut settings = Settings::new(Some(&outside));
     if let Some(text) = &text {
@@ -78,6 +87,7 @@ pub fn load(file: &Path, named: bool, environment: &Environment) -> Result<Loade
             .collect(),
         settings: settings.set,
         secrets: settings.secrets,
+        secret_files: secret_files.take(),
     })
 }
 
@@ -304,6 +314,7 @@ mod tests {
         std::fs::write(board.folder.path().join("key"), " sk-1 \n").unwrap();
         let loaded = board.load().unwrap();
         assert_eq!(loaded.config.providers["x"].api_key.expose(), "sk-1");
+        assert_eq!(loaded.secret_files, [board.folder.path().join("key")]);
         assert!(loaded.warnings.is_empty(), "a reference is no secret");
     }
 

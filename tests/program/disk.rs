@@ -1,6 +1,7 @@
 //! Disks that are full, worn out or hold too much.
 
 use std::fs::{self, File};
+use std::io::Write;
 use std::process::Command;
 
 use serde_json::json;
@@ -49,10 +50,12 @@ fn a_full_disk_is_said_and_costs_nothing_that_was_there() {
         export PEACRAB_HOME="$HOME.small"
         cd "$PEACRAB_HOME"
         "$P" agent -m first
+        cp sessions/cli_default.jsonl "$HOME/before"
         cat /dev/zero >fill 2>/dev/null || true
         # Longer than what is left of the journal's last page.
         long=$(head -c 9000 /dev/zero | tr '\0' x)
         "$P" agent -m "$long" && echo "ended with 0" || echo "ended with $?"
+        cmp sessions/cli_default.jsonl "$HOME/before"
         rm fill
         "$P" agent -m third
         "$P" sessions show default
@@ -69,6 +72,30 @@ fn a_full_disk_is_said_and_costs_nothing_that_was_there() {
         last.contains("first") && last.contains("before") && last.contains("third"),
         "{last}"
     );
+}
+
+/// What a power cut leaves on some file systems: blocks that were never filled.
+#[test]
+fn blocks_of_nothing_in_a_journal_cost_only_what_stood_there() {
+    let model = Model::answering(|_| say("noted"));
+    let home = Home::with_model(&model);
+    let ask = |text: &str| Program::new(&home).args(["agent", "-m", text]).run();
+    let spoil = |bytes: &[u8]| {
+        let journal = home.path().join("sessions/cli_default.jsonl");
+        let mut file = File::options().append(true).open(journal).unwrap();
+        file.write_all(bytes).unwrap();
+    };
+    ask("first").ends_with(0);
+    spoil(&[0; 10_000]);
+    ask("second")
+        .ends_with(0)
+        .complains_of(&["10000 bytes", "torn"]);
+    spoil(&[[0; 5000].as_slice(), b"\n"].concat());
+    spoil(b"{\"role\":\"user\",\"content\":\"third\"}\n");
+    ask("fourth").ends_with(0).complains_of(&["1 unreadable"]);
+    let last = model.requests()[2].body["messages"].to_string();
+    let said = ["first", "second", "third", "fourth"];
+    assert!(said.iter().all(|text| last.contains(text)), "{last}");
 }
 
 /// The workspace is a disk of its own here, so that the journal can tell what happened.

@@ -104,6 +104,30 @@ fn a_key_that_a_tool_finds_in_a_file_stays_there() {
 }
 
 #[test]
+fn a_file_that_holds_a_key_is_closed_to_tools_wherever_it_lies() {
+    let on_key = |tool: &str| call(tool, json!({"path": "keys/fake", "content": "mine"}));
+    let tools = ["read_file", "write_file", "append_file"];
+    let model = Model::playing(tools.map(on_key).into_iter().chain([say("done")]));
+    let mut home = Home::with_model(&model);
+    let file = home.workspace("keys/fake");
+    fs::create_dir(file.parent().unwrap()).unwrap();
+    fs::write(&file, KEY).unwrap();
+    home.set(
+        "/providers/fake/apiKey",
+        json!(format!("file:{}", file.display())),
+    );
+    program(&home)
+        .args(["agent", "-m", "try"])
+        .run()
+        .ends_with(0);
+    for request in &model.requests()[1..] {
+        let result = request.last_message();
+        assert!(result.contains("it belongs to the program"), "{result}");
+    }
+    assert_eq!(fs::read_to_string(file).unwrap(), KEY);
+}
+
+#[test]
 fn a_key_that_a_server_echoes_is_not_passed_on() {
     let said = format!("Incorrect API key provided: {KEY}, sent with {HEADER}");
     let model = Model::playing([error(401, &said), error(400, &said)]);

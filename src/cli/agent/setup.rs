@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::Arguments;
 use crate::agent::commands::Command;
@@ -13,7 +13,7 @@ use crate::cli::Context;
 use crate::cli::terminal::view::View;
 use crate::clock::Clock;
 use crate::config::schema::{AgentDefaults, Provider};
-use crate::config::{Config, Home, Loaded};
+use crate::config::{Home, Loaded};
 use crate::error::Result;
 use crate::http::Tls;
 use crate::message::{ChatId, Event};
@@ -75,9 +75,9 @@ fn build(
     stream: bool,
 ) -> Result<Agent> {
     let eraser = context.eraser(&loaded);
+    let workspace = open_workspace(context, home, &loaded)?;
     let config = loaded.config;
     let settings = config.agents.defaults.clone();
-    let workspace = open_workspace(context, home, &config)?;
     let surroundings = Surroundings {
         kernel: sys::host::kernel(),
         board: sys::host::board(),
@@ -110,12 +110,14 @@ fn build(
 }
 
 /// The workspace, made where it is missing.
-pub fn open_workspace(context: &Context, home: &Home, config: &Config) -> Result<Workspace> {
+fn open_workspace(context: &Context, home: &Home, loaded: &Loaded) -> Result<Workspace> {
+    let config = &loaded.config;
     let path = home.workspace(&config.agents.defaults.workspace);
     sys::file::private_folder(&path)?;
     let config_file = context.config_file()?;
     let user_home = context.environment().get("HOME").map(Path::new);
-    let hidden = [home.path(), config_file.as_path()];
+    let mut hidden = vec![home.path(), &config_file];
+    hidden.extend(loaded.secret_files.iter().map(PathBuf::as_path));
     let places = Places {
         workspace: &path,
         hidden: &hidden,

@@ -149,6 +149,18 @@ fn ask(models: &Models) -> (Result<Answer>, Vec<String>) {
     (answer, heard)
 }
 
+/// An event has many more bytes than what it says.
+#[test]
+fn a_long_answer_in_small_pieces_is_whole() {
+    let padded = format!("{}{}", HI, " ".repeat(900));
+    let mut events = vec![padded.as_str(); 10_000];
+    events.extend([STOP, "[DONE]"]);
+    let server = Server::new(&[stream(&events)]);
+    let (answer, heard) = ask(&models(&[("one", &server)]));
+    assert_eq!(answer.unwrap().reply.text.len(), 30_000);
+    assert_eq!(heard.len(), 10_000);
+}
+
 #[test]
 fn a_stream_is_heard_as_it_comes() {
     let server = Server::new(&[stream(&[HI, HI, STOP, "[DONE]"])]);
