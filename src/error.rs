@@ -134,7 +134,7 @@ impl fmt::Display for Error {
             } => write!(f, "{host} answered {status}: {body}"),
             Self::Model(error) => error.fmt(f),
             Self::TooLarge { what, limit } => {
-                write!(f, "{what} is larger than the limit of {limit} bytes")
+                write!(f, "{what} is larger than the limit of {}", size(*limit))
             }
             Self::Stopped => f.write_str("stopped"),
         }
@@ -198,63 +198,76 @@ impl fmt::Display for ModelError {
     /// Who, what it said, and what the person can do about it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
-            provider,
-            model,
-            said,
-            ..
+            provider, model, ..
         } = self;
+        let said = sentence(&self.said);
         match self.fault {
+            Fault::Key if self.said == NO_KEY => write!(
+                f,
+                "{provider} needs a key, and there is none: set the variable {} or the configuration key providers.{provider}.apiKey",
+                self.variable()
+            ),
             Fault::Key => write!(
                 f,
-                "{provider} does not accept the key: {said}. Set the variable {} or the configuration key providers.{provider}.apiKey",
+                "{provider} does not accept the key: {said} Set the variable {} or the configuration key providers.{provider}.apiKey",
                 self.variable()
             ),
             Fault::Quota => write!(
                 f,
-                "the account at {provider} has no credit or quota left: {said}. Top it up there, or name another model in agents.defaults.model"
+                "the account at {provider} has no credit or quota left: {said} Top it up there, or name another model in agents.defaults.model"
             ),
             Fault::Rate => write!(
                 f,
-                "{provider} gets too many requests: {said}. Wait a little, or name other models in agents.defaults.fallbackModels"
+                "{provider} gets too many requests: {said} Wait a little, or name other models in agents.defaults.fallbackModels"
             ),
             Fault::Busy => write!(
                 f,
-                "{provider} is overloaded or broken: {said}. Try again later, or name other models in agents.defaults.fallbackModels"
+                "{provider} is overloaded or broken: {said} Try again later, or name other models in agents.defaults.fallbackModels"
             ),
             Fault::Unknown => write!(
                 f,
-                "{provider} does not know the model {model}: {said}. Check agents.defaults.model, and providers.{provider}.apiBase if it is set"
+                "{provider} does not know the model {model}: {said} Check agents.defaults.model, and providers.{provider}.apiBase if it is set"
             ),
             Fault::Request => write!(
                 f,
-                "{provider} does not accept the request for {model}: {said}. Another model may; if providers.{provider}.extraBody is set, check it"
+                "{provider} does not accept the request for {model}: {said} Another model may; if providers.{provider}.extraBody is set, check it"
             ),
             Fault::Filter => write!(
                 f,
-                "the content filter of {provider} refused this: {said}. Say it in another way, or use another model"
+                "the content filter of {provider} refused this: {said} Say it in another way, or use another model"
             ),
             Fault::Overflow => write!(
                 f,
-                "the conversation is longer than {model} can read: {said}. Begin a new one (/new), or use a model with a larger window"
+                "the conversation is longer than {model} can read: {said} Begin a new one (/new), or use a model with a larger window"
             ),
             Fault::Network => write!(
                 f,
-                "{provider} cannot be reached: {said}. Check the network, and providers.{provider}.apiBase and .proxy if they are set"
+                "{provider} cannot be reached: {said} Check the network, and providers.{provider}.apiBase and .proxy if they are set"
             ),
             Fault::Timeout => write!(
                 f,
-                "{provider} does not answer in time: {said}. Try again, or raise providers.{provider}.timeoutSecs or .streamIdleTimeoutSecs"
+                "{provider} does not answer in time: {said} Try again, or raise providers.{provider}.timeoutSecs or .streamIdleTimeoutSecs"
             ),
             Fault::Cut => write!(
                 f,
-                "{provider} broke off in the middle of the answer: {said}. Ask again"
+                "{provider} broke off in the middle of the answer: {said} Ask again"
             ),
             Fault::Garbage => write!(
                 f,
-                "{provider} did not answer as its API should: {said}. Is providers.{provider}.apiBase right, and does a proxy stand in between?"
+                "{provider} did not answer as its API should: {said} Is providers.{provider}.apiBase right, and does a proxy stand in between?"
             ),
         }
     }
+}
+
+/// What a provider says that has no key: nothing was sent.
+pub const NO_KEY: &str = "no key is set";
+
+/// The words with their closing point, whatever they end in.
+fn sentence(words: &str) -> String {
+    let words = words.trim_end();
+    let ended = words.ends_with(['.', '!', '?']);
+    format!("{words}{}", if ended { "" } else { "." })
 }
 
 /// The system's words without Rust's "(os error 2)".
@@ -263,6 +276,15 @@ fn plain(error: &io::Error) -> String {
     match text.split_once(" (os error") {
         Some((words, _)) => words.to_lowercase(),
         None => text,
+    }
+}
+
+/// Bytes as a person reads them.
+fn size(bytes: usize) -> String {
+    match bytes {
+        0..10_000 => format!("{bytes} bytes"),
+        10_000..10_000_000 => format!("{} kB", bytes / 1000),
+        _ => format!("{} MB", bytes / 1_000_000),
     }
 }
 

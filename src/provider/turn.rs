@@ -10,7 +10,7 @@ use super::retry::{self, Failed};
 use super::table::OFFLINE;
 use crate::cancel::Cancel;
 use crate::chat::{Fault, ModelError, Reply, Request};
-use crate::error::{Error, Result};
+use crate::error::{Error, NO_KEY, Result};
 use crate::http::Client;
 use crate::limits::provider::{LEARNINGS, RETRIES};
 
@@ -162,7 +162,7 @@ impl<'a> Turn<'a> {
     ) -> Result<Reply, NoAnswer> {
         let route = &candidate.route;
         if route.needs_key && route.key.is_empty() {
-            return Err(Failure::new(Fault::Key, "no key is set").into());
+            return Err(Failure::new(Fault::Key, NO_KEY).into());
         }
         let client = self.client(candidate).map_err(NoAnswer::Ended)?;
         if candidate.state().model.is_empty() {
@@ -235,7 +235,7 @@ fn short(fault: Fault) -> &'static str {
         Fault::Key => "does not accept the key",
         Fault::Quota => "has no credit or quota left",
         Fault::Rate => "gets too many requests",
-        Fault::Busy => "is overloaded",
+        Fault::Busy => "is overloaded or broken",
         Fault::Unknown => "does not know the model",
         Fault::Request => "does not accept the request",
         Fault::Filter => "refuses this",

@@ -264,7 +264,7 @@ fn read_file_names_what_is_no_text_and_gives_images() {
     bench.put("big.png", [image, vec![0; IMAGE_BYTES]].concat());
     let error = bench.fails("read_file", json!({"path": "big.png"}));
     assert!(
-        error.contains("larger than the limit of 1500000 bytes"),
+        error.contains("larger than the limit of 1500 kB"),
         "{error}"
     );
     bench.put("folder/x", "");

@@ -10,6 +10,7 @@ use crate::agent::context::Surroundings;
 use crate::agent::{Agent, ModelsFor, Parts};
 use crate::cancel::Cancel;
 use crate::cli::Context;
+use crate::cli::terminal::print;
 use crate::cli::terminal::view::View;
 use crate::clock::Clock;
 use crate::config::schema::{AgentDefaults, Provider};
@@ -54,7 +55,18 @@ pub fn prepare(context: &Context, arguments: &Arguments, stream: bool) -> Result
     };
     let session = Session::open(&home.sessions(), &chat, settings)?;
     let agent = build(context, &home, loaded, arguments.model.as_deref(), stream)?;
+    warn_of_stranger(&agent, arguments.model.as_deref());
     Ok(Ready { agent, session })
+}
+
+/// Says that nobody is known for the model that was asked for, and who answers in its stead.
+fn warn_of_stranger(agent: &Agent, model: Option<&str>) {
+    if let Some(model) = model.filter(|model| *model != OFFLINE && agent.is_offline()) {
+        print::complain(&format!(
+            "no provider is connected for the model {model}, so the offline helper answers; \
+             `peacrab onboard` connects one"
+        ));
+    }
 }
 
 /// Says what had to be repaired in the journal.

@@ -384,7 +384,9 @@ fn a_missing_key_is_told_without_a_connection() {
     let answer = answer.unwrap();
     let failure = answer.failure.unwrap().to_string();
     assert!(
-        failure.contains("no key is set. Set the variable ANTHROPIC_API_KEY"),
+        failure.contains(
+            "anthropic needs a key, and there is none: set the variable ANTHROPIC_API_KEY"
+        ),
         "{failure}"
     );
     assert_eq!(heard, [""; 0]);
