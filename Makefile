@@ -34,7 +34,7 @@ fuzz: ## Feed garbage to what reads bytes from outside (needs nightly Rust and c
 	@for target in $(FUZZ_TARGETS); do \
 		echo "$$target for $(FUZZ_SECONDS) s"; \
 		$(CARGO) +nightly fuzz run --fuzz-dir tests/fuzz $$target -- \
-			-max_total_time=$(FUZZ_SECONDS) -verbosity=0 || exit 1; \
+			-max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_funcs=0 || exit 1; \
 	done
 
 footprint: ## Build the static binary and measure it: bytes, memory, instructions, writes
