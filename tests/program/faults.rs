@@ -124,6 +124,39 @@ fn a_conversation_that_does_not_fit_is_asked_again_with_half_of_it() {
 }
 
 #[test]
+fn half_of_a_conversation_is_its_newer_half() {
+    let model = Model::playing([say("noted"), overflow(), say("it fits")]);
+    let mut home = Home::with_model(&model);
+    home.set("/agents/defaults/contextWindowTokens", json!(8192 + 20_000));
+    for name in ["older", "newer"] {
+        let message = format!("{name} {}", "long ".repeat(4000));
+        let ask = Program::new(&home).args(["agent", "-m", &message]);
+        ask.run().ends_with(0);
+    }
+    let asked = model.requests();
+    let says = |request: usize, name: &str| asked[request].last_message().contains(name);
+    assert!(asked[1].body.to_string().contains("older long"));
+    assert!(!asked[2].body.to_string().contains("older long"));
+    assert!(says(1, "newer long") && says(2, "newer long"));
+}
+
+#[test]
+fn calls_without_number_are_answered_and_not_all_run() {
+    let reply = (0..40).fold(say(""), |reply, number| {
+        reply.and_call(
+            "write_file",
+            json!({"path": number.to_string(), "content": ""}),
+        )
+    });
+    let model = Model::playing([reply, say("enough")]);
+    let home = Home::with_model(&model);
+    ask_at(&home).ends_with(0);
+    let asked = model.requests()[1].body["messages"].to_string();
+    assert_eq!(asked.matches("this one was not run").count(), 8);
+    assert!(home.workspace("31").exists() && !home.workspace("32").exists());
+}
+
+#[test]
 fn a_silent_model_is_given_up_at_the_idle_timeout() {
     for step in [silence, hang] {
         let model = Model::playing([step(), step(), step(), step()]);
