@@ -7,6 +7,8 @@ use std::fmt;
 use chrono::{DateTime, FixedOffset};
 use serde::{Deserialize, Serialize};
 
+use crate::approval::Question;
+
 // They stand on the lowest floor so that the crate's error can hold them.
 pub use crate::error::{Fault, ModelError};
 
@@ -121,6 +123,13 @@ pub struct ToolCall {
     pub signature: Option<String>,
 }
 
+/// What a tool wants and cannot do itself; the turn does it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// A person has to allow the call; then it is made again with the answer.
+    Ask(Box<Question>),
+}
+
 /// What a tool call came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolResult {
@@ -130,6 +139,8 @@ pub struct ToolResult {
     pub images: Vec<Image>,
     /// Whether the call failed; its text then begins with "Error".
     pub failed: bool,
+    /// What the turn has to do before the call has a result.
+    pub effect: Option<Effect>,
 }
 
 /// A tool as the model is told of it.

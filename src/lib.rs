@@ -7,6 +7,7 @@
 pub mod limits;
 
 // Floor 1: what everything may use.
+pub mod approval;
 pub mod cancel;
 pub mod clock;
 pub mod error;

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use crate::approval::{Answer, Question};
+use crate::cancel::Cancel;
+
 /// A conversation's place: a channel and a chat within it. It is the key of its session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ChatId {
@@ -48,6 +51,16 @@ pub enum Event<'a> {
     ToolFailed(&'a str),
     /// Something the person should know that is no answer: a retry, a fallback, a repaired journal.
     Notice(&'a str),
+}
+
+/// Whoever hears a turn and can be asked: a terminal, a chat, or nobody.
+pub trait Listener {
+    /// Hears of an event.
+    fn hear(&mut self, event: Event<'_>);
+
+    /// Asks a person whether a command may run; waits until the answer, the token or
+    /// [`ANSWER_TIME`](crate::limits::agent::ANSWER_TIME).
+    fn ask(&mut self, question: &Question, cancel: &Cancel) -> Answer;
 }
 
 #[cfg(test)]

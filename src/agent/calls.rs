@@ -3,10 +3,9 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::cancel::Cancel;
 use crate::chat::{ToolCall, ToolResult};
 use crate::limits::agent::{CALL_STACK_BYTES, CALLS_AT_ONCE};
-use crate::tools::Toolbox;
+use crate::tools::{Caller, Toolbox};
 
 /// Cuts calls into groups that may run at once: runs of reading ones, and each writing one alone, so
 /// that what is read comes before or after a write as the model wrote it.
@@ -17,15 +16,15 @@ pub fn groups(calls: &[ToolCall], reads: impl Fn(&ToolCall) -> bool) -> Vec<&[To
 }
 
 /// Runs a group; the results are in the order of the calls.
-pub fn run(toolbox: &Toolbox, group: &[ToolCall], cancel: &Cancel) -> Vec<ToolResult> {
+pub fn run(toolbox: &Toolbox, group: &[ToolCall], caller: &Caller<'_>) -> Vec<ToolResult> {
     if let [call] = group {
-        return vec![toolbox.run(call, cancel)];
+        return vec![toolbox.run(call, caller)];
     }
     let next = AtomicUsize::new(0);
     let results: Vec<Mutex<Option<ToolResult>>> = group.iter().map(|_| Mutex::new(None)).collect();
     let work = || {
         while let Some((call, slot)) = take(&next, group, &results) {
-            let result = toolbox.run(call, cancel);
+            let result = toolbox.run(call, caller);
             if let Ok(mut slot) = slot.lock() {
                 *slot = Some(result);
             }

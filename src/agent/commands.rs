@@ -54,6 +54,7 @@ impl Agent {
             "help" | "start" => help(),
             "new" | "reset" | "clear" => {
                 session.clear()?;
+                self.toolbox.end_of(&session.chat().to_string());
                 "A new conversation. The journal keeps the old one.".to_owned()
             }
             "status" => self.status(session),

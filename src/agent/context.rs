@@ -24,6 +24,8 @@ pub struct Surroundings {
     pub workspace: String,
     /// Which folders the tools see, as sentences.
     pub reach: String,
+    /// What holds for commands, as sentences; empty where there are none.
+    pub commands: String,
 }
 
 /// A bootstrap file: its name and its content.
@@ -32,6 +34,7 @@ pub type Bootstrap = (&'static str, String);
 /// Puts the system prompt together.
 pub fn system_prompt(surroundings: &Surroundings, bootstrap: &[Bootstrap]) -> String {
     let Surroundings {
+        commands,
         kernel,
         board,
         host,
@@ -49,7 +52,7 @@ pub fn system_prompt(surroundings: &Surroundings, bootstrap: &[Bootstrap]) -> St
          ## Runtime\n\
          {kernel}{board}, host {host}, peacrab {version}.\n\n\
          ## Workspace\n\
-         Your folder is {workspace}; paths are relative to it. {reach}\n\n\
+         Your folder is {workspace}; paths are relative to it. {reach}\n{commands}\n\n\
          {RULES}"
     );
     for (name, content) in bootstrap {

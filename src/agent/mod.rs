@@ -14,7 +14,7 @@ use crate::clock::Clock;
 use crate::config::schema::{AgentDefaults, Limits};
 use crate::error::Result;
 use crate::limits::agent::{BOOTSTRAP_BYTES, BYTES_PER_TOKEN, HISTORY_FLOOR_BYTES};
-use crate::message::{ChatId, Event};
+use crate::message::{ChatId, Listener};
 use crate::provider::Models;
 use crate::provider::table::OFFLINE;
 use crate::session::Session;
@@ -120,7 +120,7 @@ impl Agent {
         &self,
         session: &mut Session,
         message: Option<&str>,
-        listener: &mut dyn FnMut(Event<'_>),
+        listener: &mut dyn Listener,
         cancel: &Cancel,
     ) -> Result<Report> {
         run::Run::new(self, session, listener, cancel).drive(message)

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::cancel::Cancel;
-use crate::chat::{Entry, Reply, Request, Role, ToolCall, ToolResult, Usage};
+use crate::chat::{Effect, Entry, Reply, Request, Role, ToolCall, ToolResult, Usage};
 use crate::error::{Error, Fault, Result};
 use crate::limits::agent::{ACCOUNT_HINTS, MESSAGE_BYTES};
 use crate::limits::chat::CALLS_PER_REPLY;
-use crate::message::Event;
+use crate::message::{Event, Listener};
 use crate::provider::{self, Answer, Progress};
 use crate::session::line::TurnEnd;
 use crate::session::{Session, history};
@@ -15,6 +15,7 @@ use crate::session::{Session, history};
 use super::turn::{Decision, Done, Ending, Turn};
 use super::{Agent, calls};
 use crate::provider::table::OFFLINE;
+use crate::tools::Caller;
 
 /// How a turn came out.
 #[derive(Debug)]
@@ -55,7 +56,7 @@ const NOTE: &str = "[Note from the runtime, not from the person] ";
 pub(super) struct Run<'a> {
     pub agent: &'a Agent,
     pub session: &'a mut Session,
-    pub listener: &'a mut dyn FnMut(Event<'_>),
+    pub listener: &'a mut dyn Listener,
     pub cancel: &'a Cancel,
     turn: Turn,
     models: provider::Turn<'a>,
@@ -76,7 +77,7 @@ impl<'a> Run<'a> {
     pub fn new(
         agent: &'a Agent,
         session: &'a mut Session,
-        listener: &'a mut dyn FnMut(Event<'_>),
+        listener: &'a mut dyn Listener,
         cancel: &'a Cancel,
     ) -> Self {
         let system = agent.system_prompt();
@@ -177,7 +178,7 @@ impl<'a> Run<'a> {
         self.check_tokens()?;
         match self.ask_within_budget() {
             Err(Error::Model(error)) if error.fault == Fault::Overflow => {
-                (self.listener)(Event::Notice(
+                self.listener.hear(Event::Notice(
                     "the conversation is too long for the model; asking with half of it",
                 ));
                 self.budget /= 2;
@@ -214,9 +215,9 @@ impl<'a> Run<'a> {
         let mut heard = |progress: Progress<'_>| match progress {
             Progress::Delta(piece) => {
                 partial.push_str(piece);
-                listener(Event::Delta(piece));
+                listener.hear(Event::Delta(piece));
             }
-            Progress::Notice(notice) => listener(Event::Notice(notice)),
+            Progress::Notice(notice) => listener.hear(Event::Notice(notice)),
         };
         let answer = self.models.ask(&request, &mut heard)?;
         self.partial.clear();
@@ -236,7 +237,7 @@ impl<'a> Run<'a> {
         }
         self.report.spoke = Some((answer.provider, answer.model));
         if !answer.reply.text.trim().is_empty() {
-            (self.listener)(Event::Said(&answer.reply.text));
+            self.listener.hear(Event::Said(&answer.reply.text));
         }
         Ok(answer.reply)
     }
@@ -251,8 +252,8 @@ impl<'a> Run<'a> {
             return Err(failure);
         }
         if !is_going_on {
-            (self.listener)(Event::Notice(&failure.to_string()));
-            (self.listener)(Event::Notice(
+            self.listener.hear(Event::Notice(&failure.to_string()));
+            self.listener.hear(Event::Notice(
                 "until that is mended, the offline helper does what it understands",
             ));
             self.report.failure = Some(failure);
@@ -289,18 +290,11 @@ impl<'a> Run<'a> {
             .iter()
             .map(|call| self.agent.toolbox.hint(call))
             .collect();
-        (self.listener)(Event::ToolHint(&hints.join(", ")));
+        self.listener.hear(Event::ToolHint(&hints.join(", ")));
         self.report.tools.extend(hints);
         let mut outcomes = Vec::with_capacity(wanted.len());
         for group in calls::groups(&wanted, |call| self.agent.toolbox.is_read_only(&call.name)) {
-            let results = if self.cancel.is_cancelled() {
-                group
-                    .iter()
-                    .map(|_| failed(history::STOPPED_OUTCOME))
-                    .collect()
-            } else {
-                calls::run(&self.agent.toolbox, group, self.cancel)
-            };
+            let results = self.run_group(group);
             for (call, result) in group.iter().zip(&results) {
                 self.append_result(call, result)?;
             }
@@ -324,11 +318,40 @@ impl<'a> Run<'a> {
         Ok(self.turn.used(&done))
     }
 
+    /// Runs calls, and does what their tools want and cannot do themselves.
+    fn run_group(&mut self, group: &[ToolCall]) -> Vec<ToolResult> {
+        if self.cancel.is_cancelled() {
+            return group
+                .iter()
+                .map(|_| failed(history::STOPPED_OUTCOME))
+                .collect();
+        }
+        let session = self.session.chat().to_string();
+        let caller = Caller {
+            session: &session,
+            cancel: self.cancel,
+            answer: None,
+        };
+        let mut results = calls::run(&self.agent.toolbox, group, &caller);
+        for (call, result) in group.iter().zip(&mut results) {
+            if let Some(Effect::Ask(question)) = result.effect.take() {
+                let answer = self.listener.ask(&question, self.cancel);
+                let caller = Caller {
+                    answer: Some((&question, answer)),
+                    ..caller
+                };
+                *result = self.agent.toolbox.run(call, &caller);
+            }
+        }
+        results
+    }
+
     fn append_result(&mut self, call: &ToolCall, result: &ToolResult) -> Result<()> {
         if result.failed {
             let first = result.text.lines().next().unwrap_or_default();
             let first = first.strip_prefix("Error: ").unwrap_or(first);
-            (self.listener)(Event::ToolFailed(&format!("{}: {first}", call.name)));
+            self.listener
+                .hear(Event::ToolFailed(&format!("{}: {first}", call.name)));
         }
         self.session.append(Entry::of_result(call, result))
     }
@@ -353,8 +376,8 @@ impl<'a> Run<'a> {
             self.report.text.push_str("\n\n");
         }
         self.report.text.push_str(&account);
-        (self.listener)(Event::Delta(&account));
-        (self.listener)(Event::Said(&account));
+        self.listener.hear(Event::Delta(&account));
+        self.listener.hear(Event::Said(&account));
         Ok(Outcome::Bounded(ending))
     }
 

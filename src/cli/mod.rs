@@ -3,6 +3,7 @@
 pub mod agent;
 pub mod completions;
 pub mod config;
+pub mod doctor;
 pub mod onboard;
 pub mod sessions;
 pub mod status;
@@ -19,7 +20,9 @@ use self::terminal::{log, print};
 use crate::config::{Home, Loaded, load};
 use crate::error::{Error, Exit, Result};
 use crate::provider::table::PROVIDERS;
+use crate::sandbox::exec::{CONFINE, confine_main};
 use crate::secret::{Eraser, Secret};
+use crate::sys;
 use crate::sys::environment::{self, Environment};
 
 const AFTER_HELP: &str = "\
@@ -75,6 +78,8 @@ enum Command {
     Status(status::Arguments),
     /// List, print, export and delete conversations
     Sessions(sessions::Arguments),
+    /// Try what the program stands on: the sandbox
+    Doctor(doctor::Arguments),
     /// Show what the model can use
     Tools(tools::Arguments),
     /// Print the completions for a shell
@@ -89,6 +94,7 @@ impl Command {
             Self::Config(arguments) => config::run(context, arguments),
             Self::Status(arguments) => status::run(context, &arguments),
             Self::Sessions(arguments) => sessions::run(context, &arguments),
+            Self::Doctor(arguments) => doctor::run(context, &arguments),
             Self::Tools(arguments) => tools::run(context, &arguments),
             Self::Completions(arguments) => completions::run(&arguments),
         }
@@ -146,6 +152,12 @@ impl Context {
     /// Loads the configuration and lets it take effect on the process: says its warnings, sets the
     /// time zone, starts the log. Call it before any thread is started.
     pub fn start(&self) -> Result<Loaded> {
+        // From here on keys are in memory, and commands may run under the same account.
+        if let Err(error) = sys::process::set_undumpable() {
+            print::complain(&format!(
+                "warning: other processes of this account may read our memory: {error}"
+            ));
+        }
         let loaded = self.load()?;
         for warning in &loaded.warnings {
             print::complain(&format!("warning: {warning}"));
@@ -168,6 +180,13 @@ impl Context {
 
 /// Runs the program; everything it has to say has been said when it returns.
 pub fn main() -> ExitCode {
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|word| word == CONFINE)
+    {
+        // A child that confines itself: nothing else may have been set up by then.
+        confine_main();
+    }
     let exit = match Cli::try_parse() {
         Ok(cli) => {
             let context = Context {

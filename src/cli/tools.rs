@@ -31,10 +31,10 @@ enum Action {
 
 /// Runs the action.
 pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
-    context.start()?;
+    let loaded = context.start()?;
     let Action::List { json } = arguments.action;
     let mut text = String::new();
-    for spec in specs() {
+    for spec in specs(loaded.config.tools.exec.enabled) {
         if json {
             let parameters: &RawValue = serde_json::from_str(spec.parameters).map_err(broken)?;
             let parameters = serde_json::to_value(parameters).map_err(broken)?;

@@ -39,6 +39,11 @@ impl Home {
         self.0.join("sessions")
     }
 
+    /// `audit.jsonl`, what was run, asked, allowed, refused.
+    pub fn audit(&self) -> PathBuf {
+        self.0.join("audit.jsonl")
+    }
+
     /// `state/`, small facts, each an atomic file.
     pub fn state(&self) -> PathBuf {
         self.0.join("state")

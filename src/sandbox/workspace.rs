@@ -114,6 +114,14 @@ impl Workspace {
         })
     }
 
+    /// Makes a new file, empty and open to be written, and the folders it is in.
+    pub fn create(&self, path: &Path) -> Result<File> {
+        self.access("make", path, |root, rest| {
+            let spot = self.locate_or_make(root, rest)?;
+            Ok(at::open_file(&spot.folder, &spot.name, Use::Create)?)
+        })
+    }
+
     /// Removes a regular file.
     pub fn remove(&self, path: &Path) -> Result<()> {
         self.access("remove", path, |root, rest| {

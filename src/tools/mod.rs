@@ -4,6 +4,7 @@
 //! try another way.
 
 pub mod arguments;
+pub mod commands;
 mod files;
 mod results;
 
@@ -12,6 +13,7 @@ mod tests;
 
 use std::borrow::Cow;
 
+use crate::approval::{Answer, Question};
 use crate::cancel::Cancel;
 use crate::chat::{ToolCall, ToolResult, ToolSpec};
 use crate::clock::Clock;
@@ -21,6 +23,7 @@ use crate::sandbox::Workspace;
 use crate::secret::Eraser;
 
 use arguments::Arguments;
+use commands::{Commands, exec, exec_session};
 use files::{append_file, edit_file, find_files, grep, list_dir, read_file, write_file};
 use results::Results;
 
@@ -34,10 +37,12 @@ enum Tool {
     ListDir,
     FindFiles,
     Grep,
+    Exec,
+    ExecSession,
 }
 
 /// The tools with what the model is told of them, in the order in which it is told.
-const TOOLS: [Tool; 7] = [
+const TOOLS: [Tool; 9] = [
     Tool::ReadFile,
     Tool::WriteFile,
     Tool::EditFile,
@@ -45,6 +50,8 @@ const TOOLS: [Tool; 7] = [
     Tool::ListDir,
     Tool::FindFiles,
     Tool::Grep,
+    Tool::Exec,
+    Tool::ExecSession,
 ];
 
 impl Tool {
@@ -57,6 +64,8 @@ impl Tool {
             Self::ListDir => list_dir::SPEC,
             Self::FindFiles => find_files::SPEC,
             Self::Grep => grep::SPEC,
+            Self::Exec => exec::SPEC,
+            Self::ExecSession => exec_session::SPEC,
         }
     }
 
@@ -73,18 +82,24 @@ impl Tool {
             Self::ListDir => list_dir::run(context, arguments),
             Self::FindFiles => find_files::run(context, arguments),
             Self::Grep => grep::run(context, arguments),
+            Self::Exec => exec::run(context, arguments),
+            Self::ExecSession => exec_session::run(context, arguments),
         }
     }
 }
 
-/// All tools as the model is told of them.
-pub fn specs() -> impl Iterator<Item = ToolSpec> {
-    TOOLS.into_iter().map(Tool::spec)
+/// The tools as the model is told of them, with or without those for commands.
+pub fn specs(commands: bool) -> impl Iterator<Item = ToolSpec> {
+    let known = move |tool: &Tool| commands || !matches!(tool, Tool::Exec | Tool::ExecSession);
+    TOOLS.into_iter().filter(known).map(Tool::spec)
 }
 
 /// What a tool works with.
 struct Context<'a> {
     workspace: &'a Workspace,
+    commands: Option<&'a Commands>,
+    results: &'a Results,
+    caller: &'a Caller<'a>,
     cancel: &'a Cancel,
     /// For what a tool cuts: half a key is still half a key.
     eraser: &'a Eraser,
@@ -92,10 +107,29 @@ struct Context<'a> {
     most_chars: usize,
 }
 
+impl<'a> Context<'a> {
+    fn commands(&self) -> Result<&'a Commands> {
+        self.commands.ok_or_else(|| {
+            Error::Failed("there are no commands here (tools.exec.enabled)".to_owned())
+        })
+    }
+}
+
+/// Who makes a call.
+#[derive(Clone, Copy)]
+pub struct Caller<'a> {
+    /// The key of the session, which owns what it starts.
+    pub session: &'a str,
+    /// What stops the call.
+    pub cancel: &'a Cancel,
+    /// What a person has answered to the question that this call led to.
+    pub answer: Option<(&'a Question, Answer)>,
+}
+
 /// Everything the model can use, ready for use. Calls may run side by side.
-#[derive(Debug)]
 pub struct Toolbox {
     workspace: Workspace,
+    commands: Option<Commands>,
     results: Results,
     eraser: Eraser,
     specs: Vec<ToolSpec>,
@@ -108,9 +142,26 @@ impl Toolbox {
     pub fn new(workspace: Workspace, most_chars: usize, eraser: Eraser, clock: Clock) -> Self {
         Self {
             workspace,
+            commands: None,
             results: Results::new(most_chars, clock),
             eraser,
-            specs: specs().collect(),
+            specs: specs(false).collect(),
+        }
+    }
+
+    /// The same with commands.
+    pub fn with_commands(self, commands: Commands) -> Self {
+        Self {
+            commands: Some(commands),
+            specs: specs(true).collect(),
+            ..self
+        }
+    }
+
+    /// Ends what a conversation has running in the background.
+    pub fn end_of(&self, session: &str) {
+        if let Some(commands) = &self.commands {
+            commands.end_of(session);
         }
     }
 
@@ -136,13 +187,13 @@ impl Toolbox {
     }
 
     /// Runs a call. What goes wrong is told in the result's text, which then begins with "Error".
-    pub fn run(&self, call: &ToolCall, cancel: &Cancel) -> ToolResult {
+    pub fn run(&self, call: &ToolCall, caller: &Caller<'_>) -> ToolResult {
         let mut result = self
-            .attempt(call, cancel)
+            .attempt(call, caller)
             .unwrap_or_else(|error| ToolResult {
                 text: format!("Error: {error}{}", advice(&error)),
-                images: Vec::new(),
                 failed: true,
+                ..ToolResult::default()
             });
         let text = self.eraser.clean(&result.text).into_owned();
         let tool = Tool::named(&call.name).map_or("call", |tool| tool.spec().name);
@@ -150,8 +201,9 @@ impl Toolbox {
         result
     }
 
-    fn attempt(&self, call: &ToolCall, cancel: &Cancel) -> Result<ToolResult> {
-        let Some(tool) = Tool::named(&call.name) else {
+    fn attempt(&self, call: &ToolCall, caller: &Caller<'_>) -> Result<ToolResult> {
+        let known = self.specs.iter().any(|spec| spec.name == call.name);
+        let Some(tool) = Tool::named(&call.name).filter(|_| known) else {
             let names: Vec<&str> = self.specs.iter().map(|spec| spec.name).collect();
             return Err(Error::Failed(format!(
                 "there is no tool {:?}; there are {}",
@@ -159,12 +211,15 @@ impl Toolbox {
                 names.join(", ")
             )));
         };
-        if cancel.is_cancelled() {
+        if caller.cancel.is_cancelled() {
             return Err(Error::Stopped);
         }
         let context = Context {
             workspace: &self.workspace,
-            cancel,
+            commands: self.commands.as_ref(),
+            results: &self.results,
+            caller,
+            cancel: caller.cancel,
             eraser: &self.eraser,
             most_chars: self.results.most_chars(),
         };

@@ -1,5 +1,6 @@
 //! Results that are too long for a conversation: head and tail go to the model, the whole to a file.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -39,14 +40,31 @@ impl Results {
         if chars <= self.most_chars {
             return text;
         }
-        let kept = self.most_chars.saturating_sub(NOTE_CHARS);
-        let (head, tail) = ends(&text, kept * 2 / 3, kept / 3);
         let note = match self.store(workspace, tool, &text) {
             Ok(path) => format!("the whole is in {}", path.display()),
             Err(error) => format!("the whole could not be kept: {error}"),
         };
-        let left_out = chars - head.chars().count() - tail.chars().count();
+        self.cut(&text, &note)
+    }
+
+    /// Head and tail of a text, as many characters as fit, with a note between them.
+    pub(super) fn cut(&self, text: &str, note: &str) -> String {
+        let kept = self.most_chars.saturating_sub(NOTE_CHARS);
+        let (head, tail) = ends(text, kept * 2 / 3, kept / 3);
+        let left_out = text.chars().count() - head.chars().count() - tail.chars().count();
         format!("{head}\n[{left_out} characters are left out here; {note}]\n{tail}")
+    }
+
+    /// Begins a file for a result that comes in pieces and is too long already.
+    pub(super) fn begin(
+        &self,
+        workspace: &Workspace,
+        tool: &str,
+    ) -> crate::error::Result<(PathBuf, File)> {
+        let path = self.name(tool);
+        let file = workspace.create(&path)?;
+        self.clean(workspace, self.clock.now().timestamp());
+        Ok((path, file))
     }
 
     fn store(
@@ -55,6 +73,14 @@ impl Results {
         tool: &str,
         text: &str,
     ) -> crate::error::Result<PathBuf> {
+        let path = self.name(tool);
+        workspace.write(&path, text.as_bytes())?;
+        self.clean(workspace, self.clock.now().timestamp());
+        Ok(path)
+    }
+
+    /// A name that no other result has.
+    fn name(&self, tool: &str) -> PathBuf {
         let number = self.written.fetch_add(1, Ordering::Relaxed);
         let now = self.clock.now();
         // Two processes may write in the same second.
@@ -63,10 +89,7 @@ impl Results {
             "{}-{tool}-{process}-{number}.txt",
             now.format("%Y%m%d-%H%M%S")
         );
-        let path = Path::new(FOLDER).join(name);
-        workspace.write(&path, text.as_bytes())?;
-        self.clean(workspace, now.timestamp());
-        Ok(path)
+        Path::new(FOLDER).join(name)
     }
 
     /// Removes what is too old or too much. What cannot be removed now will be next time.

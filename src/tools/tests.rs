@@ -54,7 +54,7 @@ impl Bench {
 
     fn run(&self, tool: &str, arguments: Value) -> ToolResult {
         self.toolbox
-            .run(&call(tool, &arguments.to_string()), &Cancel::new())
+            .run(&call(tool, &arguments.to_string()), &caller(&Cancel::new()))
     }
 
     fn succeeds(&self, tool: &str, arguments: Value) -> String {
@@ -70,6 +70,14 @@ impl Bench {
         let advice = "\n\nLook at the error and try another way.";
         let what = result.text.strip_suffix(advice);
         what.expect("the advice")["Error: ".len()..].to_owned()
+    }
+}
+
+fn caller(cancel: &Cancel) -> Caller<'_> {
+    Caller {
+        session: "cli:test",
+        cancel,
+        answer: None,
     }
 }
 
@@ -132,7 +140,9 @@ fn a_bad_call_gets_an_error_that_helps_and_an_unknown_tool_the_list() {
         bench.fails("read_file", json!({"path": "none.txt"})),
         "cannot read none.txt: no such file or directory"
     );
-    let error = bench.toolbox.run(&call("grep", "pattern"), &Cancel::new());
+    let error = bench
+        .toolbox
+        .run(&call("grep", "pattern"), &caller(&Cancel::new()));
     assert!(
         error.failed && error.text.contains("not a JSON object"),
         "{}",
@@ -140,7 +150,9 @@ fn a_bad_call_gets_an_error_that_helps_and_an_unknown_tool_the_list() {
     );
     let stopped = Cancel::new();
     stopped.cancel();
-    let result = bench.toolbox.run(&call("list_dir", "{}"), &stopped);
+    let result = bench
+        .toolbox
+        .run(&call("list_dir", "{}"), &caller(&stopped));
     assert_eq!(
         (result.text.as_str(), result.failed),
         ("Error: stopped", true)

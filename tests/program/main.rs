@@ -12,6 +12,7 @@ mod harness;
 
 mod agent;
 mod command_line;
+mod commands;
 mod config;
 mod disk;
 mod fake;

@@ -1,5 +1,6 @@
 //! `peacrab agent`: one question, or a conversation.
 
+mod commands;
 mod one_shot;
 mod setup;
 mod talk;
@@ -8,6 +9,7 @@ use std::io::{IsTerminal, Read};
 
 use clap::Args;
 
+pub use commands::exec_of;
 pub use setup::{models_of, who_answers};
 
 use super::Context;

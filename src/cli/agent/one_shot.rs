@@ -25,12 +25,7 @@ pub fn run(context: &Context, arguments: &Arguments, message: Option<String>) ->
     let turn = foreground.run(move |cancel| {
         let mut view = View::new(mode, std::io::stdout(), std::io::stderr());
         setup::say_repairs(&session, &mut view);
-        let report = agent.run(
-            &mut session,
-            message.as_deref(),
-            &mut |event| view.show(event),
-            cancel,
-        )?;
+        let report = agent.run(&mut session, message.as_deref(), &mut view, cancel)?;
         Ok::<_, Error>((report, view))
     })?;
     let (report, mut view) = turn?;

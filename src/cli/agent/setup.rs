@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::Arguments;
+use super::commands::commands_of;
 use crate::agent::commands::Command;
 use crate::agent::context::Surroundings;
 use crate::agent::{Agent, ModelsFor, Parts};
@@ -27,6 +28,7 @@ use crate::sys;
 use crate::sys::beneath::Resolver;
 use crate::sys::environment::Environment;
 use crate::tools::Toolbox;
+use crate::tools::commands::Commands;
 
 /// An agent, ready to talk in a session.
 pub struct Ready {
@@ -88,6 +90,7 @@ fn build(
 ) -> Result<Agent> {
     let eraser = context.eraser(&loaded);
     let workspace = open_workspace(context, home, &loaded)?;
+    let commands = commands_of(context, home, &loaded)?;
     let config = loaded.config;
     let settings = config.agents.defaults.clone();
     let surroundings = Surroundings {
@@ -96,7 +99,14 @@ fn build(
         host: sys::host::name(),
         workspace: workspace.path().display().to_string(),
         reach: workspace.folders().to_owned(),
+        commands: commands.as_ref().map_or_else(String::new, Commands::rules),
     };
+    let toolbox = Toolbox::new(
+        workspace,
+        settings.max_tool_result_chars,
+        eraser,
+        Clock::System,
+    );
     let tls = Tls::new(config.tls.ca_file.as_deref().map(Path::new))?;
     Agent::new(Parts {
         models: models_for(
@@ -106,12 +116,10 @@ fn build(
             tls,
         ),
         model: model.map(str::to_owned),
-        toolbox: Toolbox::new(
-            workspace,
-            settings.max_tool_result_chars,
-            eraser,
-            Clock::System,
-        ),
+        toolbox: match commands {
+            Some(commands) => toolbox.with_commands(commands),
+            None => toolbox,
+        },
         ledger: Ledger::new(&home.state(), Clock::System),
         clock: Clock::System,
         surroundings,

@@ -73,12 +73,9 @@ fn turn(
     let ran = foreground.run(move |cancel: &Cancel| {
         let ready = &mut *lock(&shared);
         let mut view = view(mode);
-        let report = ready.agent.run(
-            &mut ready.session,
-            message.as_deref(),
-            &mut |event| view.show(event),
-            cancel,
-        );
+        let report = ready
+            .agent
+            .run(&mut ready.session, message.as_deref(), &mut view, cancel);
         (report, view)
     });
     match ran {

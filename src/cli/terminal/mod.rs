@@ -1,5 +1,6 @@
 //! Everything that passes between the program and a person's terminal.
 
+pub mod ask;
 pub mod interrupt;
 pub mod log;
 pub mod markdown;

@@ -6,8 +6,10 @@
 use std::io::{ErrorKind, IsTerminal, Write};
 
 use super::markdown::{Renderer, visible};
+use crate::approval::{Answer, Question};
+use crate::cancel::Cancel;
 use crate::error::{Error, Result};
-use crate::message::Event;
+use crate::message::{Event, Listener};
 
 /// What is shown of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,6 +173,17 @@ impl<Output: Write, Errors: Write> View<Output, Errors> {
         self.in_line = !text.ends_with('\n');
         let _ = self.output.write_all(text.as_bytes());
         let _ = self.output.flush();
+    }
+}
+
+impl<Output: Write, Errors: Write> Listener for View<Output, Errors> {
+    fn hear(&mut self, event: Event<'_>) {
+        self.show(event);
+    }
+
+    fn ask(&mut self, question: &Question, cancel: &Cancel) -> Answer {
+        self.end_line();
+        super::ask::ask(question, cancel)
     }
 }
 

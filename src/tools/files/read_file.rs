@@ -88,7 +88,7 @@ fn image(path: &str, media_type: &str, mut bytes: Vec<u8>, file: File) -> Result
             base64: STANDARD.encode(bytes),
             path: path.to_owned(),
         }],
-        failed: false,
+        ..ToolResult::default()
     })
 }
 

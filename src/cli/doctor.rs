@@ -1,0 +1,178 @@
+//! `peacrab doctor`: tries what the program stands on and says what to do.
+
+use std::fmt::Write;
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use super::Context;
+use super::agent::exec_of;
+use super::terminal::print;
+use crate::error::{Exit, Result};
+use crate::sandbox::exec::{Exec, Namespaces, Row, Walls};
+use crate::sys;
+
+/// `peacrab doctor …`
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    subject: Subject,
+}
+
+#[derive(Debug, Subcommand)]
+enum Subject {
+    /// What the kernel offers for the walls around commands, what is in force, and a live escape test
+    Sandbox {
+        /// As one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Runs the examination; the exit status is 1 when something does not hold.
+pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
+    let Subject::Sandbox { json } = arguments.subject;
+    let loaded = context.start()?;
+    let home = context.home()?;
+    for folder in [
+        home.path(),
+        &home.workspace(&loaded.config.agents.defaults.workspace),
+    ] {
+        sys::file::private_folder(folder)?;
+    }
+    let exec = exec_of(context, &home, &loaded)?;
+    let findings = examine(&exec, &home)?;
+    print::out(&if json {
+        findings.as_json()
+    } else {
+        findings.as_text()
+    })?;
+    Ok(if findings.hold() {
+        Exit::Done
+    } else {
+        Exit::Failed
+    })
+}
+
+/// The walls in words.
+fn described(walls: Walls) -> String {
+    let mut parts = Vec::new();
+    match walls.namespaces {
+        Namespaces::User => {
+            parts.push("namespaces (a view, processes and users of its own)".to_owned())
+        }
+        Namespaces::Plain => parts.push("namespaces (a view and processes of its own)".to_owned()),
+        Namespaces::None => {}
+    }
+    if walls.landlock > 0 {
+        parts.push(format!("Landlock {}", walls.landlock));
+    }
+    if walls.system_calls {
+        parts.push("system call filter, no new privileges, no capabilities".to_owned());
+    }
+    match parts.is_empty() {
+        true => "none: tools.exec.sandbox is off".to_owned(),
+        false => parts.join("; "),
+    }
+}
+
+/// What was found.
+struct Findings {
+    /// What the kernel offers, by name.
+    offers: Vec<(&'static str, String)>,
+    /// What stands around a command, or why nothing does.
+    in_force: std::result::Result<String, String>,
+    /// What is missing that is no wall.
+    notes: Vec<String>,
+    rows: Vec<Row>,
+}
+
+fn examine(exec: &Exec, home: &crate::config::Home) -> Result<Findings> {
+    let offer = exec.offer();
+    let namespaces = match &offer.namespaces {
+        Ok(Namespaces::User) => "work, as user namespaces".to_owned(),
+        Ok(Namespaces::Plain) => "work, because this is root; user namespaces do not".to_owned(),
+        Ok(Namespaces::None) => "none".to_owned(),
+        Err(why) => format!("do not work: {why}"),
+    };
+    let landlock = match offer.landlock {
+        0 => "not in this kernel".to_owned(),
+        version => format!("version {version}"),
+    };
+    let filter = if offer.system_calls {
+        "works"
+    } else {
+        "not in this kernel"
+    };
+    let walls = exec.walls();
+    let rows = if walls.is_ok() {
+        exec.self_test(home.path())?
+    } else {
+        Vec::new()
+    };
+    Ok(Findings {
+        offers: vec![
+            ("namespaces", namespaces),
+            ("landlock", landlock),
+            ("system call filter", filter.to_owned()),
+        ],
+        in_force: walls.map(described).map_err(|error| error.to_string()),
+        notes: offer.notes,
+        rows,
+    })
+}
+
+impl Findings {
+    fn hold(&self) -> bool {
+        self.in_force.is_ok() && self.rows.iter().all(|row| row.held)
+    }
+
+    fn as_text(&self) -> String {
+        let mut text = String::from("What the kernel offers\n");
+        for (name, what) in &self.offers {
+            let _ = writeln!(text, "  {name:<20} {what}");
+        }
+        let in_force = self.in_force.as_ref().unwrap_or_else(|why| why);
+        let _ = writeln!(text, "\nIn force\n  {in_force}");
+        for note in &self.notes {
+            let _ = writeln!(text, "  note: {note}");
+        }
+        if self.rows.is_empty() {
+            return text;
+        }
+        text.push_str("\nEscape test\n");
+        for row in &self.rows {
+            let _ = writeln!(
+                text,
+                "  {:<10} {}",
+                if row.held { "held" } else { "NOT HELD" },
+                row.attempt
+            );
+        }
+        let out = self.rows.iter().filter(|row| !row.held).count();
+        let _ = writeln!(text, "\n{} attempts, {out} not held", self.rows.len());
+        text
+    }
+
+    fn as_json(&self) -> String {
+        let offers: serde_json::Map<String, serde_json::Value> = self
+            .offers
+            .iter()
+            .map(|(name, what)| ((*name).to_owned(), json!(what)))
+            .collect();
+        let rows: Vec<_> = self
+            .rows
+            .iter()
+            .map(|row| json!({"attempt": row.attempt, "held": row.held}))
+            .collect();
+        let value = json!({
+            "offers": offers,
+            "inForce": self.in_force.as_ref().ok(),
+            "refused": self.in_force.as_ref().err(),
+            "notes": self.notes,
+            "attempts": rows,
+            "held": self.hold(),
+        });
+        format!("{value}\n")
+    }
+}

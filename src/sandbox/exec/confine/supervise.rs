@@ -1,0 +1,125 @@
+//! Waiting for the command, and the end of everything that it started.
+
+use std::io;
+use std::os::fd::AsFd;
+
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
+
+use super::status::{Failure, Status, While};
+use crate::limits::sandbox as bounds;
+use crate::sys::process::{self, Signals, Woken};
+use crate::sys::seccomp::notify::{Listener, Question};
+
+/// What a supervisor looks at while it waits.
+pub struct Watch<'a> {
+    /// Where it says how it went.
+    pub status: &'a Status,
+    /// What wakes it.
+    pub signals: &'a Signals,
+    /// How many tasks the machine may have.
+    pub ceiling: Option<u64>,
+    /// Signals about which it decides.
+    pub questions: Option<Listener>,
+}
+
+impl Watch<'_> {
+    /// Waits outside a process namespace for its first process; kills it, and so all, when asked to.
+    pub fn namespace(mut self, first: Pid) -> Result<(), Failure> {
+        if self.wait(first)?.is_none() {
+            process::signal(first, Signal::KILL);
+            // It becomes a zombie only when the kernel has killed all others in there.
+            let _ = rustix::io::retry_on_intr(|| {
+                rustix::process::waitpid(Some(first), WaitOptions::empty())
+            });
+        }
+        Ok(())
+    }
+
+    /// Waits for the command and says how it ended.
+    pub fn command(mut self, command: Pid) -> Result<(), Failure> {
+        if let Some(ended) = self.wait(command)? {
+            self.status.ended(ended);
+        }
+        Ok(())
+    }
+
+    /// Reaps children until `main` is among them; none when it is to end before that.
+    fn wait(&mut self, main: Pid) -> Result<Option<WaitStatus>, Failure> {
+        let time = self.ceiling.map(|_| bounds::TASKS_LOOK);
+        loop {
+            let questions = self.questions.as_ref().map(AsFd::as_fd);
+            match self
+                .signals
+                .wait(self.status.as_fd(), questions, time)
+                .doing("wait")?
+            {
+                Woken::End => return Ok(None),
+                Woken::Child => {
+                    while let Ok(Some((pid, ended))) = rustix::process::wait(WaitOptions::NOHANG) {
+                        if pid == main {
+                            return Ok(Some(ended));
+                        }
+                    }
+                }
+                Woken::Question => self.decide(),
+                Woken::Time => {}
+            }
+            if self
+                .ceiling
+                .is_some_and(|ceiling| process::tasks_on_machine() > ceiling)
+            {
+                self.status.stopped("it started too many processes");
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Lets a signal through if it stays among the descendants.
+    fn decide(&mut self) {
+        let Some(listener) = &self.questions else {
+            return;
+        };
+        match listener.question() {
+            Ok(question) => listener.answer(question, stays_inside(question)),
+            // Who asked was killed.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            // Nobody is left who could ask.
+            Err(_) => self.questions = None,
+        }
+    }
+}
+
+/// Whether a signal goes to descendants only. Process groups do not reach beyond their session, and
+/// a session that a descendant is in was begun by one.
+fn stays_inside(question: Question) -> bool {
+    let own = rustix::process::getpid();
+    match question.target {
+        0 => true,
+        -1 => false,
+        number @ 1.. => process::is_below(number, own),
+        group => process::descendants_of(own)
+            .into_iter()
+            .any(|pid| process::group(pid) == group.checked_neg()),
+    }
+}
+
+/// Kills every descendant. While something forks all the time a round finds what the last one left,
+/// which is less each time: the dead cost no time, so the next round is shorter.
+pub fn sweep(signals: &Signals, status: &Status) {
+    let own = rustix::process::getpid();
+    for _ in 0..bounds::SWEEPS {
+        for pid in process::descendants_of(own) {
+            process::signal(pid, Signal::KILL);
+        }
+        loop {
+            match rustix::process::wait(WaitOptions::NOHANG) {
+                Ok(Some(_)) => {}
+                Ok(None) => break,
+                // No child is left, and orphans would be our children.
+                Err(_) => return,
+            }
+        }
+        // Whether a signal or the time ends this, the next round looks again.
+        let _ = signals.wait(status.as_fd(), None, Some(bounds::SWEEP_PAUSE));
+    }
+}

@@ -1,0 +1,367 @@
+//! Processes: forking a lone thread, signals as a descriptor, rights given up, limits.
+
+#![expect(
+    unsafe_code,
+    reason = "fork(2), signalfd(2) and close_range(2) have no safe wrapper"
+)]
+
+use std::io;
+use std::marker::PhantomData;
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::process::{DumpableBehavior, Pid, Resource, Rlimit, Signal};
+use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets};
+
+/// The proof that this process has one thread only, so that it may fork and go on.
+#[derive(Clone, Copy, Debug)]
+pub struct Alone(PhantomData<*const ()>);
+
+/// Where one is after a fork.
+#[derive(Debug)]
+pub enum Fork {
+    /// In the new process.
+    Child,
+    /// In the old one, with the new one's number.
+    Parent(Pid),
+}
+
+impl Alone {
+    /// Looks whether there is another thread. Whoever holds the proof must not start one.
+    pub fn prove() -> io::Result<Self> {
+        match std::fs::read_dir("/proc/self/task")?.count() {
+            1 => Ok(Self(PhantomData)),
+            _ => Err(io::Error::other("this process has several threads")),
+        }
+    }
+
+    /// Forks (fork(2)).
+    pub fn fork(self) -> io::Result<Fork> {
+        // SAFETY: there is one thread, so no lock can be held by a thread that the child lacks.
+        let number = unsafe { libc::fork() };
+        if number < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Pid::from_raw(number).map_or(Fork::Child, Fork::Parent))
+    }
+}
+
+/// What woke a supervisor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Woken {
+    /// A child changed, or may have.
+    Child,
+    /// It was asked to end, or whoever wanted the result is gone.
+    End,
+    /// A call waits for an answer, or nobody is left to ask.
+    Question,
+    /// The time is over.
+    Time,
+}
+
+/// SIGCHLD and SIGTERM as something to wait for (signalfd(2)). They are blocked from then on, in
+/// forked children too, until [`unblock_signals`].
+pub struct Signals(OwnedFd);
+
+impl Signals {
+    /// Blocks the two signals and opens the descriptor.
+    pub fn new() -> io::Result<Self> {
+        // SAFETY: the set is initialised by sigemptyset before use, and all pointers are to it.
+        let descriptor = unsafe {
+            let mut set = std::mem::zeroed::<libc::sigset_t>();
+            libc::sigemptyset(&raw mut set);
+            libc::sigaddset(&raw mut set, libc::SIGCHLD);
+            libc::sigaddset(&raw mut set, libc::SIGTERM);
+            libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
+            libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK)
+        };
+        if descriptor < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: signalfd has just made this descriptor and nobody else has it.
+        Ok(Self(unsafe { OwnedFd::from_raw_fd(descriptor) }))
+    }
+
+    /// Waits for a signal, for the reader of `lifeline` (a pipe's writing end) to go, for a question
+    /// or the time.
+    pub fn wait(
+        &self,
+        lifeline: BorrowedFd<'_>,
+        questions: Option<BorrowedFd<'_>>,
+        time: Option<Duration>,
+    ) -> io::Result<Woken> {
+        let asked = questions.map_or(PollFlags::empty(), |_| PollFlags::IN);
+        let questions = questions.unwrap_or(lifeline);
+        let mut descriptors = [
+            PollFd::new(&self.0, PollFlags::IN),
+            PollFd::new(&lifeline, PollFlags::empty()),
+            PollFd::new(&questions, asked),
+        ];
+        let time = time.map(Timespec::try_from).transpose();
+        let time = time.map_err(|_| io::ErrorKind::InvalidInput)?;
+        rustix::io::retry_on_intr(|| rustix::event::poll(&mut descriptors, time.as_ref()))?;
+        let [signals, lifeline, questions] = descriptors.map(|one| !one.revents().is_empty());
+        match (lifeline, signals, questions) {
+            (true, ..) => Ok(Woken::End),
+            (_, true, _) => self.read(),
+            (_, _, true) => Ok(Woken::Question),
+            _ => Ok(Woken::Time),
+        }
+    }
+
+    /// Takes the signals that are there; SIGTERM outweighs.
+    fn read(&self) -> io::Result<Woken> {
+        const SIZE: usize = size_of::<libc::signalfd_siginfo>();
+        let mut record = [0_u8; SIZE];
+        let mut woken = Woken::Child;
+        while rustix::io::read(&self.0, &mut record).is_ok_and(|length| length == SIZE) {
+            // `ssi_signo` is the record's first member.
+            if record[..4] == (libc::SIGTERM as u32).to_ne_bytes() {
+                woken = Woken::End;
+            }
+        }
+        Ok(woken)
+    }
+}
+
+/// Lets all signals through, as a program that is run expects.
+pub fn unblock_signals() -> io::Result<()> {
+    // SAFETY: the set is initialised by sigemptyset before use, and all pointers are to it.
+    let done = unsafe {
+        let mut none = std::mem::zeroed::<libc::sigset_t>();
+        libc::sigemptyset(&raw mut none);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut())
+    };
+    match done {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Marks every descriptor from `first` on as close-on-exec.
+pub fn close_on_exec_from(first: u32) -> io::Result<()> {
+    const CLOSE_ON_EXEC: libc::c_uint = 4;
+    // SAFETY: close_range(2) takes numbers only; close-on-exec leaves all descriptors usable.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_close_range,
+            first,
+            libc::c_uint::MAX,
+            CLOSE_ON_EXEC,
+        )
+    };
+    if done == 0 {
+        return Ok(());
+    }
+    // Kernels before 5.11 do not know the flag.
+    for entry in std::fs::read_dir("/proc/self/fd")? {
+        let number = entry?
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok());
+        if let Some(number) = number.filter(|number: &i32| *number >= first as i32) {
+            // SAFETY: fcntl(2) takes numbers only; a number that is no descriptor is refused.
+            unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) };
+        }
+    }
+    Ok(())
+}
+
+/// Keeps other processes of the same user out of this one's memory, environment and descriptors
+/// (PR_SET_DUMPABLE), and its core off the disk.
+pub fn set_undumpable() -> io::Result<()> {
+    Ok(rustix::process::set_dumpable_behavior(
+        DumpableBehavior::NotDumpable,
+    )?)
+}
+
+/// Has the kernel kill this process when the thread that made it ends.
+pub fn die_with_parent() -> io::Result<()> {
+    Ok(rustix::process::set_parent_process_death_signal(Some(
+        Signal::KILL,
+    ))?)
+}
+
+/// Becomes the parent of every descendant whose own parent ends.
+pub fn adopt_orphans() -> io::Result<()> {
+    // Any number but 0 means yes (PR_SET_CHILD_SUBREAPER).
+    let yes = Some(rustix::process::getpid());
+    Ok(rustix::process::set_child_subreaper(yes)?)
+}
+
+/// Gives up every capability, also those that running a program as root would bring back.
+pub fn drop_capabilities() -> io::Result<()> {
+    let locked = CapabilitiesSecureBits::NO_ROOT
+        | CapabilitiesSecureBits::NO_ROOT_LOCKED
+        | CapabilitiesSecureBits::NO_SETUID_FIXUP
+        | CapabilitiesSecureBits::NO_SETUID_FIXUP_LOCKED;
+    // Both need CAP_SETPCAP. Who lacks it is no root whose rights could come back, and
+    // `no_new_privs` holds anyway.
+    let _ = rustix::thread::set_capabilities_secure_bits(locked);
+    for capability in CapabilitySet::all().iter() {
+        let _ = rustix::thread::remove_capability_from_bounding_set(capability);
+    }
+    let none = CapabilitySet::empty();
+    rustix::thread::set_capabilities(
+        None,
+        CapabilitySets {
+            effective: none,
+            permitted: none,
+            inheritable: none,
+        },
+    )?;
+    Ok(())
+}
+
+/// Whether this process may make namespaces and mounts without a user namespace.
+pub fn is_administrator() -> bool {
+    rustix::thread::capabilities(None)
+        .is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_ADMIN))
+}
+
+/// Sets a limit for good, never above the one in force.
+pub fn limit(resource: Resource, value: u64) -> io::Result<()> {
+    let now = rustix::process::getrlimit(resource);
+    let value = value.min(now.maximum.unwrap_or(u64::MAX));
+    let both = Rlimit {
+        current: Some(value),
+        maximum: Some(value),
+    };
+    Ok(rustix::process::setrlimit(resource, both)?)
+}
+
+/// The number of tasks on the machine, as the kernel counts them (sysinfo(2), at most 65,535).
+pub fn tasks_on_machine() -> u64 {
+    u64::from(rustix::system::sysinfo().procs)
+}
+
+/// A process's group; none when the process is gone, or its group is of another namespace.
+pub fn group(pid: Pid) -> Option<i32> {
+    stat_field(pid.as_raw_pid(), 2).filter(|group| *group > 0)
+}
+
+/// Whether a process or thread is below `ancestor`, as far as /proc shows it.
+pub fn is_below(number: i32, ancestor: Pid) -> bool {
+    let mut at = number;
+    while let Some(parent) = parent_of(at).filter(|parent| *parent > 0) {
+        if parent == ancestor.as_raw_pid() {
+            return true;
+        }
+        at = parent;
+    }
+    false
+}
+
+/// Every process below `ancestor`, nearest first, as far as /proc shows them.
+pub fn descendants_of(ancestor: Pid) -> Vec<Pid> {
+    let pairs: Vec<(i32, i32)> = numbers_in("/proc")
+        .into_iter()
+        .filter_map(|pid| Some((pid, parent_of(pid)?)))
+        .collect();
+    let mut found = vec![ancestor.as_raw_pid()];
+    let mut at = 0;
+    while at < found.len() {
+        let parent = found[at];
+        found.extend(
+            pairs
+                .iter()
+                .filter(|pair| pair.1 == parent)
+                .map(|pair| pair.0),
+        );
+        at += 1;
+    }
+    found.drain(..1);
+    found.into_iter().filter_map(Pid::from_raw).collect()
+}
+
+fn parent_of(pid: i32) -> Option<i32> {
+    stat_field(pid, 1)
+}
+
+/// A number in /proc/PID/stat (proc_pid_stat(5)), counted from the state after the name in brackets,
+/// which may itself hold brackets and spaces.
+fn stat_field(pid: i32, index: usize) -> Option<i32> {
+    let line = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let end = line.iter().rposition(|byte| *byte == b')')?;
+    let rest = std::str::from_utf8(&line[end + 1..]).ok()?;
+    rest.split_ascii_whitespace().nth(index)?.parse().ok()
+}
+
+fn numbers_in(folder: &str) -> Vec<i32> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect()
+}
+
+/// Sends a signal; a process that is gone is no error.
+pub fn signal(pid: Pid, signal: Signal) {
+    // ESRCH is what is wanted, and EPERM cannot be mended here.
+    let _ = rustix::process::kill_process(pid, signal);
+}
+
+/// Waits until one of the descriptors has something to say or the time is over (poll(2)); says for
+/// each whether it has. An end of file counts.
+pub fn readable<const N: usize>(
+    descriptors: [BorrowedFd<'_>; N],
+    time: Option<Duration>,
+) -> io::Result<[bool; N]> {
+    let mut polled = descriptors
+        .each_ref()
+        .map(|one| PollFd::new(one, PollFlags::IN));
+    let time = time.map(Timespec::try_from).transpose();
+    let time = time.map_err(|_| io::ErrorKind::InvalidInput)?;
+    rustix::io::retry_on_intr(|| rustix::event::poll(&mut polled, time.as_ref()))?;
+    Ok(polled.map(|one| !one.revents().is_empty()))
+}
+
+/// Waits until the descriptor takes bytes or the time is over; false when it is over.
+pub fn writable(descriptor: impl AsFd, time: Duration) -> io::Result<bool> {
+    let mut polled = [PollFd::new(&descriptor, PollFlags::OUT)];
+    let time = Timespec::try_from(time).map_err(|_| io::ErrorKind::InvalidInput)?;
+    let ready = rustix::io::retry_on_intr(|| rustix::event::poll(&mut polled, Some(&time)))?;
+    Ok(ready > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_with_threads_cannot_prove_to_be_alone() {
+        let other = std::thread::spawn(|| Alone::prove().is_err());
+        assert!(other.join().unwrap());
+    }
+
+    #[test]
+    fn descendants_are_found_below_their_ancestor() {
+        let mut child = std::process::Command::new("sh")
+            .args(["-c", "sleep 600 & echo $!; read -r line"])
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let output = child.stdout.take().unwrap();
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(output), &mut line).unwrap();
+        let sleeper: i32 = line.trim().parse().unwrap();
+        let found: Vec<i32> = descendants_of(Pid::from_child(&child))
+            .iter()
+            .map(|pid| pid.as_raw_pid())
+            .collect();
+        signal(Pid::from_raw(sleeper).unwrap(), Signal::KILL);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(found, [sleeper]);
+    }
+
+    #[test]
+    fn a_pipe_is_readable_at_its_end_too() {
+        let (reader, writer) = rustix::pipe::pipe().unwrap();
+        let none = Some(Duration::ZERO);
+        assert_eq!(readable([reader.as_fd()], none).unwrap(), [false]);
+        drop(writer);
+        assert_eq!(readable([reader.as_fd()], none).unwrap(), [true]);
+    }
+}

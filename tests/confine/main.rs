@@ -1,0 +1,379 @@
+//! Commands that try to get out of the sandbox, really run, in every mode that this machine has.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test may fail by panicking and say what it could not try"
+)]
+
+mod attacks;
+mod world;
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use attacks::{ATTACKS, ATTRIBUTE_ATTACKS, MULTIPLY, NETWORK_ATTACKS, WORK};
+use peacrab::cancel::Cancel;
+use peacrab::sandbox::exec::{Choice, End, Exec, Job, Sessions, Step};
+use world::World;
+
+/// Each way of putting up walls, and the newest version of Landlock that is used. Its older versions
+/// leave gaps that the filter has to close.
+const MODES: [(&str, Choice, u32); 5] = [
+    ("all that works", Choice::Auto, u32::MAX),
+    ("namespaces", Choice::Namespaces, u32::MAX),
+    ("Landlock", Choice::Landlock, u32::MAX),
+    ("Landlock 3", Choice::Landlock, 3),
+    ("Landlock 1", Choice::Landlock, 1),
+];
+
+/// The modes that work here; those that do not are named.
+fn modes(world: &World, network: bool, protect: bool) -> Vec<(&'static str, Exec)> {
+    let mut found = Vec::new();
+    for (name, choice, version) in MODES {
+        let mut settings = world.settings(choice, network);
+        if !protect {
+            // Landlock alone keeps folders that hold a protected path from getting new entries.
+            settings.protect.clear();
+        }
+        let exec = Exec::new(settings).unwrap().with_landlock_at_most(version);
+        match exec.walls() {
+            Ok(_) => found.push((name, exec)),
+            Err(why) => println!("not tried: {name}: {why}"),
+        }
+    }
+    assert!(!found.is_empty(), "no mode works here");
+    found
+}
+
+#[test]
+fn no_attack_gets_out() {
+    let mut world = World::new();
+    let mut failures = Vec::new();
+    for (mode, exec) in modes(&world, true, true) {
+        for (class, commands) in ATTACKS {
+            if *class == MULTIPLY
+                && rustix::process::getuid().is_root()
+                && mode.starts_with("Landlock")
+            {
+                println!("not tried: {mode}, as root: commands that multiply");
+                continue;
+            }
+            for command in *commands {
+                for damage in world.attack(&exec, command) {
+                    failures.push(format!("{mode}, {class}: {command}: {damage}"));
+                }
+            }
+        }
+    }
+    let count: usize = ATTACKS.iter().map(|(_, commands)| commands.len()).sum();
+    assert!(count >= 130, "{count}");
+    assert!(
+        failures.is_empty(),
+        "{}\n{}",
+        failures.len(),
+        failures.join("\n")
+    );
+}
+
+#[test]
+fn in_a_view_of_its_own_a_command_cannot_touch_what_is_not_there() {
+    let mut world = World::new();
+    for (mode, exec) in modes(&world, true, true) {
+        if exec.walls().unwrap().own_view() {
+            for command in ATTRIBUTE_ATTACKS {
+                let damage = world.attack(&exec, command);
+                assert!(damage.is_empty(), "{mode}: {command}: {damage:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_reaches_the_network_when_it_is_off() {
+    let mut world = World::new();
+    for (mode, exec) in modes(&world, false, true) {
+        for command in NETWORK_ATTACKS {
+            let damage = world.attack(&exec, command);
+            assert!(damage.is_empty(), "{mode}: {command}: {damage:?}");
+        }
+    }
+    let exec = Exec::new(world.settings(Choice::Auto, true)).unwrap();
+    let damage = world.attack(&exec, NETWORK_ATTACKS[0]);
+    assert!(!damage.is_empty(), "with the network on it is reached");
+}
+
+#[test]
+fn plain_work_goes_through() {
+    let world = World::new();
+    for network in [true, false] {
+        for (mode, exec) in modes(&world, network, false) {
+            for (command, expected) in WORK {
+                let outcome = world.run(&exec, command);
+                let text = outcome.output.text();
+                world.clean();
+                assert!(
+                    text.contains(expected),
+                    "{mode}: {command}: {text:?} {}",
+                    outcome.end
+                );
+            }
+        }
+    }
+}
+
+/// A wall that nothing notices when it is gone may not be there at all.
+#[test]
+fn each_step_is_needed() {
+    let mut world = World::new();
+    let leaked = rustix::io::fcntl_dupfd_cloexec(
+        std::fs::File::open(world.at("outside/secret")).unwrap(),
+        100,
+    )
+    .unwrap();
+    rustix::io::fcntl_setfd(&leaked, rustix::io::FdFlags::empty()).unwrap();
+    let leak = "cat /proc/self/fd/1?? < /dev/null; cat <&100".to_owned();
+    let steps = [
+        (
+            Step::Namespaces,
+            Choice::Namespaces,
+            "cat {secret}".to_owned(),
+        ),
+        (
+            Step::FileRights,
+            Choice::Landlock,
+            "cat {secret}".to_owned(),
+        ),
+        (
+            Step::SystemCalls,
+            Choice::Landlock,
+            "perl -MSocket -e 'socket(S, AF_UNIX, SOCK_STREAM, 0) and print \"GOT-OUT\"'"
+                .to_owned(),
+        ),
+        (Step::Descriptors, Choice::Namespaces, leak),
+        (
+            Step::Limits,
+            Choice::Auto,
+            "head -c 30000000 /dev/zero > big; [ $(stat -c %s big) -gt 9000000 ] && echo GOT-OUT"
+                .to_owned(),
+        ),
+        (
+            Step::Sweep,
+            Choice::Landlock,
+            "setsid sleep 600 > /dev/null 2>&1 & sleep 0.1".to_owned(),
+        ),
+        (
+            Step::Capabilities,
+            Choice::Landlock,
+            "nice -n -5 true 2>&1 | grep -q . || echo GOT-OUT".to_owned(),
+        ),
+    ];
+    let root = rustix::process::getuid().is_root();
+    for (step, choice, command) in steps {
+        let settings = world.settings(choice, true);
+        let whole = Exec::new(settings.clone()).unwrap();
+        if whole.walls().is_err() || (step == Step::Capabilities && !root) {
+            println!("not tried: {step:?}");
+            continue;
+        }
+        assert_eq!(world.attack(&whole, &command), [""; 0], "{step:?}");
+        let cut = Exec::new(settings).unwrap().without(step);
+        assert!(
+            !world.attack(&cut, &command).is_empty(),
+            "{step:?} is not needed for {command}"
+        );
+    }
+}
+
+#[test]
+fn the_self_test_holds_and_notices_a_missing_wall() {
+    let world = World::new();
+    for network in [true, false] {
+        for (mode, exec) in modes(&world, network, true) {
+            let rows = exec.self_test(&world.at("home/.peacrab")).unwrap();
+            assert!(rows.len() >= 18, "{rows:?}");
+            for row in rows {
+                assert!(row.held, "{mode}: {}", row.attempt);
+            }
+        }
+    }
+    let open = Exec::new(world.settings(Choice::Off, false)).unwrap();
+    let rows = open.self_test(&world.at("home/.peacrab")).unwrap();
+    let out = rows.iter().filter(|row| !row.held).count();
+    assert!(out >= 8, "{rows:?}");
+}
+
+fn job<'a>(command: &'a str, folder: &'a std::path::Path) -> Job<'a> {
+    Job {
+        command,
+        folder,
+        lifted: false,
+    }
+}
+
+#[test]
+fn output_and_end_are_told() {
+    let world = World::new();
+    let exec = Exec::new(world.settings(Choice::Auto, true)).unwrap();
+    for (command, end) in [
+        ("exit 3", End::Exit(3)),
+        ("kill -TERM $$", End::Signal(15)),
+        ("no-such-program", End::Exit(127)),
+    ] {
+        assert_eq!(world.run(&exec, command).end, end, "{command}");
+    }
+    let both = world
+        .run(&exec, "echo one; echo two >&2; echo three")
+        .output
+        .text();
+    assert_eq!(both, "one\ntwo\nthree\n");
+    let binary = world.run(&exec, "head -c 1000 /bin/sh").output.text();
+    assert_eq!(binary, "(binary output, 1000 bytes)");
+}
+
+#[test]
+fn a_large_output_keeps_its_ends_and_goes_on_elsewhere() {
+    let world = World::new();
+    let exec = Exec::new(world.settings(Choice::Auto, true)).unwrap();
+    let folder = world.workspace();
+    let mut spilled = 0;
+    let command = "echo first; yes | head -c 3000000 >&2; echo last";
+    let outcome = exec
+        .run(
+            &job(command, &folder),
+            Duration::from_secs(20),
+            &Cancel::new(),
+            &mut |piece| {
+                spilled += piece.len();
+            },
+        )
+        .unwrap();
+    let text = outcome.output.text();
+    assert!(text.starts_with("first\n") && text.ends_with("last\n"));
+    assert_eq!(spilled, 3_000_000 + 11);
+    assert_eq!(outcome.end, End::Exit(0));
+}
+
+#[test]
+fn a_command_ends_with_its_time_and_with_its_token() {
+    let world = World::new();
+    for (_, exec) in modes(&world, true, true) {
+        let folder = world.workspace();
+        let time = Duration::from_millis(200);
+        let started = Instant::now();
+        let job = job("trap '' TERM; sleep 60 & sleep 60; sleep 60", &folder);
+        let outcome = exec.run(&job, time, &Cancel::new(), &mut |_| ()).unwrap();
+        assert_eq!(outcome.end, End::TimedOut(time));
+        let cancel = Cancel::new();
+        let other = cancel.clone();
+        let stopper = std::thread::spawn(move || {
+            other.wait(Duration::from_millis(200));
+            other.cancel();
+        });
+        let outcome = exec
+            .run(&job, Duration::from_secs(60), &cancel, &mut |_| ())
+            .unwrap();
+        stopper.join().unwrap();
+        assert_eq!(outcome.end, End::Cancelled);
+        assert!(
+            started.elapsed() < Duration::from_secs(10),
+            "{:?}",
+            started.elapsed()
+        );
+    }
+}
+
+#[test]
+fn a_session_is_written_to_read_and_killed() {
+    let world = World::new();
+    let folder = world.workspace();
+    for (_, exec) in modes(&world, true, true) {
+        let sessions = Sessions::default();
+        let id = sessions
+            .start(
+                &exec,
+                &job("while read -r x; do echo got $x; done; echo bye", &folder),
+                "a",
+            )
+            .unwrap();
+        sessions.write("a", id, b"one\n").unwrap();
+        assert_eq!(until(&sessions, id, "got one\n"), "got one\n");
+        assert!(
+            sessions.read("b", id).is_err(),
+            "another owner does not see it"
+        );
+        assert_eq!(sessions.list("a").len(), 1);
+        let killed = sessions.kill("a", id).unwrap();
+        assert_eq!(killed.end, Some(End::Cancelled));
+        assert!(sessions.list("a").is_empty());
+        let flood = sessions.start(&exec, &job("yes", &folder), "a").unwrap();
+        let since = loop {
+            let since = sessions.read("a", flood).unwrap();
+            if since.dropped > 0 || !since.text.is_empty() {
+                break since;
+            }
+            std::thread::yield_now();
+        };
+        assert!(since.text.len() <= 128 * 1024);
+        drop(sessions);
+        let left = world.run(&exec, "true");
+        assert!(left.end.is_success());
+    }
+}
+
+#[test]
+fn a_session_that_nobody_asks_for_ends() {
+    let world = World::new();
+    let folder = world.workspace();
+    let exec = Exec::new(world.settings(Choice::Auto, true)).unwrap();
+    let sessions = Sessions::new(Duration::from_millis(100));
+    sessions
+        .start(&exec, &job("sleep 600", &folder), "a")
+        .unwrap();
+    let started = Instant::now();
+    while sessions.list("a")[0].end.is_none() {
+        assert!(started.elapsed() < Duration::from_secs(10));
+        std::thread::yield_now();
+    }
+    let end = sessions.list("a")[0].end.clone();
+    assert!(matches!(end, Some(End::Stopped(_))), "{end:?}");
+}
+
+fn until(sessions: &Sessions, id: u32, wanted: &str) -> String {
+    let mut text = String::new();
+    let started = Instant::now();
+    while !text.contains(wanted) && started.elapsed() < Duration::from_secs(10) {
+        text += &sessions.read("a", id).unwrap().text;
+        std::thread::yield_now();
+    }
+    text
+}
+
+/// Runs all of the above once more as an ordinary user, when this is root.
+#[test]
+fn all_holds_for_an_ordinary_user() {
+    const INNER: &str = "PEACRAB_TEST_INNER";
+    if std::env::var_os(INNER).is_some() {
+        return;
+    }
+    if !rustix::process::getuid().is_root() {
+        println!("not tried as root: this is an ordinary user");
+        return;
+    }
+    let _alone = world::alone();
+    let folder = tempfile::tempdir().unwrap();
+    std::os::unix::fs::chown(folder.path(), Some(65534), Some(65534)).unwrap();
+    let status = Command::new("setpriv")
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"])
+        .arg(std::env::current_exe().unwrap())
+        .arg("--nocapture")
+        .env(INNER, "1")
+        .env("TMPDIR", folder.path())
+        .current_dir("/")
+        .status();
+    match status {
+        Ok(status) => assert!(status.success(), "as an ordinary user"),
+        Err(why) => println!("not tried as an ordinary user: {why}"),
+    }
+}

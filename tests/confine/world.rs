@@ -1,0 +1,288 @@
+//! A small world around a workspace: secrets, other processes and a listener, and what must be the
+//! same in it after every command.
+
+use std::collections::BTreeMap;
+use std::fs::{self, Permissions};
+use std::net::TcpListener;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use peacrab::cancel::Cancel;
+use peacrab::sandbox::exec::{Choice, Exec, Job, Outcome, Settings};
+
+/// What stands in every file that must not be read.
+pub const CANARY: &str = "canary-5b1f0d7a";
+/// What a command prints when it has got something that it must not have.
+pub const GOT_OUT: &str = "GOT-OUT";
+/// What a command takes at most.
+const TIMEOUT: Duration = Duration::from_secs(2);
+
+/// One world at a time: a fork bomb in one would use up the processes of another.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Waits until no other test has a world.
+pub fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub struct World {
+    _alone: MutexGuard<'static, ()>,
+    folder: tempfile::TempDir,
+    victim: Child,
+    network: TcpListener,
+    _socket: UnixListener,
+    _abstract: UnixListener,
+    abstract_name: String,
+    before: BTreeMap<PathBuf, String>,
+}
+
+impl World {
+    pub fn new() -> Self {
+        let alone = alone();
+        let folder = tempfile::Builder::new().prefix("w").tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for name in [
+            "home/.peacrab/workspace/sub/deep",
+            "home/.ssh",
+            "outside/victim",
+            "allowed",
+            "readonly",
+        ] {
+            fs::create_dir_all(at(name)).unwrap();
+        }
+        for name in [
+            "home/.peacrab/config.json",
+            "home/.ssh/id_ed25519",
+            "outside/secret",
+            "outside/victim/file",
+        ] {
+            fs::write(at(name), format!("{CANARY}\n")).unwrap();
+        }
+        fs::set_permissions(at("home/.ssh/id_ed25519"), Permissions::from_mode(0o600)).unwrap();
+        for (name, text) in [
+            ("home/.peacrab/workspace/note.txt", "a note\nsecond line\n"),
+            ("home/.peacrab/workspace/sub/deep/guarded", "guarded\n"),
+            ("readonly/manual", "the manual\n"),
+            ("allowed/data", "data\n"),
+        ] {
+            fs::write(at(name), text).unwrap();
+        }
+        let network = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        network.set_nonblocking(true).unwrap();
+        let abstract_name = format!("peacrab-test-{}", folder.path().display());
+        let address = SocketAddr::from_abstract_name(&abstract_name);
+        let mut world = Self {
+            _alone: alone,
+            _socket: UnixListener::bind(at("outside/service.sock")).unwrap(),
+            _abstract: UnixListener::bind_addr(&address.unwrap()).unwrap(),
+            abstract_name,
+            victim: Command::new("sleep")
+                .arg("86400")
+                .stdin(Stdio::null())
+                .spawn()
+                .unwrap(),
+            folder,
+            network,
+            before: BTreeMap::new(),
+        };
+        world.before = world.outside();
+        world
+    }
+
+    pub fn at(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn workspace(&self) -> PathBuf {
+        self.at("home/.peacrab/workspace")
+    }
+
+    pub fn settings(&self, choice: Choice, network: bool) -> Settings {
+        let mut settings = Settings::new(&self.workspace());
+        settings.program = env!("CARGO_BIN_EXE_peacrab").into();
+        settings.choice = choice;
+        settings.network = network;
+        settings.write = vec![self.at("allowed")];
+        settings.read = vec![self.at("readonly")];
+        settings.protect = vec![self.workspace().join("sub/deep/guarded")];
+        settings.hide = vec![self.at("home/.peacrab/config.json")];
+        settings.bounds.memory_bytes = 256 * 1024 * 1024;
+        settings.bounds.file_bytes = 8 * 1024 * 1024;
+        settings.bounds.tmp_bytes = 16 * 1024 * 1024;
+        settings.bounds.processes = 100;
+        settings.environment("", &[], |name| std::env::var_os(name))
+    }
+
+    /// Fills in where things are.
+    pub fn fill(&self, command: &str) -> String {
+        let path = |name: &str| self.at(name).display().to_string();
+        let port = self.network.local_addr().unwrap().port().to_string();
+        command
+            .replace("{home}", &path("home"))
+            .replace("{secret}", &path("outside/secret"))
+            .replace("{outside}", &path("outside"))
+            .replace("{allowed}", &path("allowed"))
+            .replace("{readonly}", &path("readonly"))
+            .replace("{workspace}", &self.workspace().display().to_string())
+            .replace("{victim}", &self.victim.id().to_string())
+            .replace("{daemon}", &std::process::id().to_string())
+            .replace("{abstract}", &self.abstract_name)
+            .replace("{port}", &port)
+    }
+
+    pub fn run(&self, exec: &Exec, command: &str) -> Outcome {
+        let command = self.fill(command);
+        let folder = self.workspace();
+        let job = Job {
+            command: &command,
+            folder: &folder,
+            lifted: false,
+        };
+        let outcome = exec.run(&job, TIMEOUT, &Cancel::new(), &mut |_| ());
+        outcome.unwrap_or_else(|error| panic!("{command}: {error}"))
+    }
+
+    /// Runs an attack and says what it has done to the world; nothing when the walls held.
+    pub fn attack(&mut self, exec: &Exec, command: &str) -> Vec<String> {
+        let started = Instant::now();
+        let outcome = self.run(exec, command);
+        let mut damage = Vec::new();
+        if started.elapsed() > TIMEOUT + Duration::from_secs(4) {
+            damage.push(format!("it took {:?}", started.elapsed()));
+        }
+        let output = outcome.output.text();
+        if output.contains(CANARY) || output.contains(GOT_OUT) {
+            damage.push(format!("it printed {output:?}"));
+        }
+        for path in files_below(&self.workspace())
+            .into_iter()
+            .chain(files_below(&self.at("allowed")))
+        {
+            let is_file = fs::symlink_metadata(&path).is_ok_and(|found| found.is_file());
+            if is_file && fs::read(&path).is_ok_and(|content| contains(&content, CANARY.as_bytes()))
+            {
+                damage.push(format!("{} has a secret", path.display()));
+            }
+        }
+        self.check_world(&mut damage);
+        self.clean();
+        damage
+    }
+
+    fn check_world(&mut self, damage: &mut Vec<String>) {
+        let after = self.outside();
+        for (path, was) in &self.before {
+            match after.get(path) {
+                Some(is) if is == was => {}
+                is => damage.push(format!("{} was {was:?} and is {is:?}", path.display())),
+            }
+        }
+        for path in after.keys().filter(|path| !self.before.contains_key(*path)) {
+            damage.push(format!("{} is new", path.display()));
+        }
+        if self.victim.try_wait().unwrap().is_some() {
+            damage.push("another process was killed".to_owned());
+            self.victim = Command::new("sleep").arg("86400").spawn().unwrap();
+        }
+        if self.network.accept().is_ok() {
+            damage.push("the network was reached".to_owned());
+        }
+        damage.extend(self.survivors());
+    }
+
+    /// Processes that know the workspace as their home: every child of a command does.
+    fn survivors(&self) -> Option<String> {
+        let mark = format!("HOME={}\0", self.workspace().display());
+        let names: Vec<String> = fs::read_dir("/proc")
+            .unwrap()
+            .flatten()
+            .filter(|entry| {
+                let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+                contains(&environment, mark.as_bytes())
+            })
+            .map(|entry| {
+                let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+                // It must not disturb the next row.
+                let _ = Command::new("kill")
+                    .arg("-9")
+                    .arg(entry.file_name())
+                    .status();
+                String::from_utf8_lossy(&line).replace('\0', " ")
+            })
+            .collect();
+        (!names.is_empty()).then(|| format!("these live on: {names:?}"))
+    }
+
+    /// Everything outside the folders that may be written, with its content.
+    fn outside(&self) -> BTreeMap<PathBuf, String> {
+        let mut found = BTreeMap::new();
+        for folder in ["home/.ssh", "outside", "readonly", "home/.peacrab"] {
+            for path in files_below(&self.at(folder)) {
+                let inside = path.starts_with(self.workspace()) && !path.ends_with("deep/guarded");
+                if !inside {
+                    found.insert(path.clone(), Self::describe(&path));
+                }
+            }
+        }
+        found
+    }
+
+    fn describe(path: &Path) -> String {
+        let found = fs::symlink_metadata(path).unwrap();
+        let content = match found.is_file() {
+            true => fs::read_to_string(path).unwrap_or_else(|error| error.to_string()),
+            false => String::new(),
+        };
+        format!(
+            "{:o} {} {} {content}",
+            found.mode(),
+            found.uid(),
+            times(&found)
+        )
+    }
+
+    /// Puts the workspace back as it was.
+    pub fn clean(&self) {
+        let workspace = self.workspace();
+        for entry in fs::read_dir(&workspace).unwrap().flatten() {
+            let name = entry.file_name();
+            if name != "note.txt" && name != "sub" {
+                let path = entry.path();
+                let removed = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
+                removed.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            }
+        }
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        let _ = self.victim.kill();
+        let _ = self.victim.wait();
+    }
+}
+
+/// When a file was changed; a folder's time changes with what is made and removed in it.
+fn times(found: &fs::Metadata) -> i64 {
+    if found.is_file() { found.mtime() } else { 0 }
+}
+
+fn contains(content: &[u8], part: &[u8]) -> bool {
+    content.windows(part.len()).any(|window| window == part)
+}
+
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        found.push(entry.path());
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            found.extend(files_below(&entry.path()));
+        }
+    }
+    found
+}
