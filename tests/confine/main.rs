@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use attacks::{ATTACKS, ATTRIBUTE_ATTACKS, MULTIPLY, NETWORK_ATTACKS, WORK};
 use peacrab::cancel::Cancel;
 use peacrab::sandbox::exec::{Choice, End, Exec, Job, Sessions, Step};
-use world::World;
+use world::{CANARY, GOT_OUT, World};
 
 /// Each way of putting up walls, and the newest version of Landlock that is used. Its older versions
 /// leave gaps that the filter has to close.
@@ -86,6 +86,41 @@ fn in_a_view_of_its_own_a_command_cannot_touch_what_is_not_there() {
                 let damage = world.attack(&exec, command);
                 assert!(damage.is_empty(), "{mode}: {command}: {damage:?}");
             }
+        }
+    }
+}
+
+#[test]
+fn who_sees_everything_still_does_not_see_what_is_hidden() {
+    let world = World::new();
+    for (mode, choice, version) in MODES {
+        let mut settings = world.settings(choice, true);
+        settings.whole = true;
+        settings.protect.push(world.at("outside/victim"));
+        let exec = Exec::new(settings).unwrap().with_landlock_at_most(version);
+        if let Err(why) = exec.walls() {
+            println!("not tried: {mode}: {why}");
+            continue;
+        }
+        let text = |command: &str| world.run(&exec, command).output.text();
+        assert!(text("cat {secret}").contains(CANARY), "{mode}");
+        assert!(text("ls /").contains("usr"), "{mode}");
+        assert!(
+            text("cp {secret} {allowed}/copy && rm {allowed}/copy && echo done").contains("done"),
+            "{mode}"
+        );
+        for command in [
+            "cat {home}/.peacrab/config.json",
+            "echo x > {outside}/victim/file && echo GOT-OUT",
+            "touch {outside}/victim/new && echo GOT-OUT",
+            "cat /proc/sys/kernel/core_pattern > /proc/sys/kernel/core_pattern && echo GOT-OUT",
+            "mount -t tmpfs x /mnt && echo GOT-OUT",
+        ] {
+            let said = text(command);
+            assert!(
+                !said.contains(CANARY) && !said.contains(GOT_OUT),
+                "{mode}: {command}: {said}"
+            );
         }
     }
 }

@@ -40,8 +40,11 @@ struct Shown {
 pub fn enter(policy: &Policy, status: &Status) -> Result<(), Failure> {
     sys::make_mounts_private().doing("keep mounts private")?;
     // All are opened first: the stage covers a part of the old root.
-    let shown =
-        if policy.whole { everything() } else { system() }.doing("open the system's folders")?;
+    let shown = match policy.whole {
+        true => settings_of_kernel(),
+        false => system(),
+    };
+    let shown = shown.doing("open the system's folders")?;
     let mut own = Vec::new();
     for (paths, without) in [(&policy.read, READ), (&policy.write, WRITE)] {
         for path in paths {
@@ -50,7 +53,7 @@ pub fn enter(policy: &Policy, status: &Status) -> Result<(), Failure> {
     }
     // A folder comes before those in it.
     own.sort_by(|a, b| a.path.cmp(&b.path));
-    let stage = Stage::new().doing("mount a new root")?;
+    let stage = Stage::new(policy.whole).doing("mount a new root")?;
     for one in &shown {
         stage.show(one).doing("show the system's folders")?;
     }
@@ -68,10 +71,11 @@ pub fn enter(policy: &Policy, status: &Status) -> Result<(), Failure> {
     }
     stage.protect(policy).doing("protect a path")?;
     stage.hide(policy).doing("hide a path")?;
-    if !policy.whole {
-        let root = stage.reopen(Path::new("/")).doing("open the new root")?;
-        sys::seal(root.as_fd()).doing("close the new root")?;
+    if policy.whole {
+        return Ok(());
     }
+    let root = stage.reopen(Path::new("/")).doing("open the new root")?;
+    sys::seal(root.as_fd()).doing("close the new root")?;
     sys::change_root(&stage.path).doing("change the root")
 }
 
@@ -132,21 +136,13 @@ fn system() -> io::Result<Vec<Shown>> {
     Ok(shown)
 }
 
-/// The whole old root, with what the kernel would let root change made read-only.
-fn everything() -> io::Result<Vec<Shown>> {
-    let mut shown = vec![Shown {
-        path: "/".into(),
-        source: path_handle(Path::new("/"))?,
-        without: WRITE,
-    }];
-    if let Ok(source) = path_handle(Path::new("/sys")) {
-        shown.push(Shown {
-            path: "/sys".into(),
-            source,
-            without: READ,
-        });
-    }
-    Ok(shown)
+/// Where all is seen that is there: what the kernel would let root's number change.
+fn settings_of_kernel() -> io::Result<Vec<Shown>> {
+    Ok(vec![Shown {
+        path: "/sys".into(),
+        source: path_handle(Path::new("/sys"))?,
+        without: READ,
+    }])
 }
 
 /// Where the new root is put together.
@@ -155,7 +151,11 @@ struct Stage {
 }
 
 impl Stage {
-    fn new() -> io::Result<Self> {
+    /// An empty root on top of a folder, or the one that there is.
+    fn new(whole: bool) -> io::Result<Self> {
+        if whole {
+            return Ok(Self { path: "/".into() });
+        }
         let path = STAGES.iter().map(Path::new).find(|path| path.is_dir());
         let path = path.ok_or(io::ErrorKind::NotFound)?.to_owned();
         let options = format!("mode=0755,size={}", bounds::ROOT_BYTES);
@@ -179,10 +179,7 @@ impl Stage {
             FileType::Directory => FileType::Directory,
             _ => FileType::RegularFile,
         };
-        let place = match one.path == Path::new("/") {
-            true => path_handle(&self.path)?,
-            false => sys::handle(path_handle(&self.path)?.as_fd(), &one.path, Some(make))?,
-        };
+        let place = sys::handle(path_handle(&self.path)?.as_fd(), &one.path, Some(make))?;
         self.bind(&one.source, &place, &one.path, one.without)
     }
 
@@ -242,9 +239,11 @@ impl Stage {
     }
 
     fn make_temporary(&self, policy: &Policy) -> io::Result<()> {
-        if !policy.whole {
-            fs::create_dir(self.at("/tmp"))?;
+        if policy.whole {
+            // Everybody's is among what is seen.
+            return Ok(());
         }
+        fs::create_dir(self.at("/tmp"))?;
         self.scratch("/tmp", policy.bounds.tmp_bytes)
     }
 

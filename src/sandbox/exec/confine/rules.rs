@@ -17,18 +17,12 @@ use crate::sys::seccomp;
 pub fn restrict(policy: &Policy, temporary: &Path) -> io::Result<()> {
     let own_view = policy.walls.own_view();
     let rules = Ruleset::new(policy.walls.landlock, policy.network || own_view)?;
-    let except = Exceptions {
-        // In a view of one's own they are mounted over.
-        hidden: if own_view { &[] } else { &policy.hide },
-        protected: if own_view { &[] } else { &policy.protect },
-    };
+    let except = Exceptions::of(policy);
     if policy.whole {
-        grant(
-            &rules,
-            Path::new("/"),
-            rights::WRITE | rights::IOCTL_DEVICE,
-            &except,
-        )?;
+        let all = rights::WRITE | rights::IOCTL_DEVICE;
+        grant(&rules, Path::new("/"), all, &except)?;
+        // The names of what is hidden are no secret here.
+        allow(&rules, Path::new("/"), rights::READ_DIR)?;
     }
     for path in system_paths() {
         grant(&rules, &path, rights::READ, &except)?;
@@ -60,9 +54,29 @@ pub fn restrict(policy: &Policy, temporary: &Path) -> io::Result<()> {
 }
 
 /// What is taken back from a grant.
-struct Exceptions<'a> {
-    hidden: &'a [PathBuf],
-    protected: &'a [PathBuf],
+#[derive(Default)]
+struct Exceptions {
+    hidden: Vec<PathBuf>,
+    protected: Vec<PathBuf>,
+}
+
+impl Exceptions {
+    fn of(policy: &Policy) -> Self {
+        if policy.walls.own_view() {
+            // They are mounted over.
+            return Self::default();
+        }
+        let mut except = Self {
+            hidden: policy.hide.clone(),
+            protected: policy.protect.clone(),
+        };
+        if policy.whole {
+            // A disk holds what is hidden, and root's number alone changes the kernel's settings.
+            except.hidden.push("/dev".into());
+            except.protected.extend(["/proc".into(), "/sys".into()]);
+        }
+        except
+    }
 }
 
 /// Allows rights beneath a path, less the exceptions. Landlock cannot take anything back, so where
@@ -71,23 +85,28 @@ struct Exceptions<'a> {
 fn grant(rules: &Ruleset, path: &Path, wanted: u64, except: &Exceptions) -> io::Result<()> {
     let in_one_of = |paths: &[PathBuf]| paths.iter().any(|one| path.starts_with(one));
     let above_one_of = |paths: &[PathBuf]| paths.iter().any(|one| one.starts_with(path));
-    if in_one_of(except.hidden) {
+    if in_one_of(&except.hidden) {
         return Ok(());
     }
     let writes = wanted & rights::WRITE_FILE != 0;
-    let wanted = match writes && in_one_of(except.protected) {
+    let wanted = match writes && in_one_of(&except.protected) {
         true => rights::READ,
         false => wanted,
     };
-    let crossed = above_one_of(except.hidden)
-        || (wanted & rights::WRITE_FILE != 0 && above_one_of(except.protected));
+    let crossed = above_one_of(&except.hidden)
+        || (wanted & rights::WRITE_FILE != 0 && above_one_of(&except.protected));
     if !crossed {
         return allow(rules, path, wanted);
     }
-    if !above_one_of(except.hidden) {
+    if !above_one_of(&except.hidden) {
         allow(rules, path, rights::READ)?;
     }
-    for entry in std::fs::read_dir(path)?.take(bounds::NEIGHBOURS) {
+    let entries = match std::fs::read_dir(path) {
+        // What we may not list a command may not either.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries.take(bounds::NEIGHBOURS) {
         let entry = entry?;
         // A link's target has its own place, with its own rights.
         if !entry.file_type()?.is_symlink() {
