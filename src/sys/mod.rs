@@ -2,13 +2,12 @@
 //! `unsafe` nowhere else.
 
 pub mod at;
-pub mod attempt;
 pub mod beneath;
 pub mod descriptor;
 pub mod environment;
 pub mod file;
 pub mod host;
-pub mod landlock;
-pub mod namespaces;
 pub mod process;
-pub mod seccomp;
+mod walls;
+
+pub use walls::{attempt, landlock, namespaces, seccomp};

@@ -17,7 +17,7 @@ use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
 use rustix::net::{AddressFamily, SocketType};
 use rustix::thread::UnshareFlags;
 
-use super::process::Alone;
+use crate::sys::process::Alone;
 
 /// Leaves the mount, IPC and host name namespaces for new ones, has the next child be the first of a
 /// new process namespace, and takes a new network namespace if `network`. With `user` it happens in
