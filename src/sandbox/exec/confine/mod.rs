@@ -26,7 +26,7 @@ use crate::sys::seccomp::notify::Listener;
 use crate::sys::{descriptor, namespaces, seccomp};
 pub use escape::bait;
 use status::{Failure, Status, While};
-use supervise::Watch;
+use supervise::{Ceiling, Watch};
 
 /// The entry of the hidden subcommand. Nothing may have been set up before it, no thread above all.
 pub fn main() -> ! {
@@ -107,7 +107,7 @@ fn first_process(
             let watch = Watch {
                 status,
                 signals,
-                ceiling: ceiling(&policy.bounds),
+                ceiling: Ceiling::of(policy.bounds.processes),
                 questions: None,
             };
             watch.command(main)
@@ -139,7 +139,7 @@ fn in_group(
             let watch = Watch {
                 status,
                 signals,
-                ceiling: ceiling(&policy.bounds),
+                ceiling: Ceiling::of(policy.bounds.processes),
                 questions: questions.map(Listener::new),
             };
             let ended = watch.command(main);
@@ -244,13 +244,6 @@ fn set_limits(limits: &Bounds) -> io::Result<()> {
     // When memory runs out, this goes before the daemon. Raising it needs no right.
     let _ = std::fs::write("/proc/self/oom_score_adj", bounds::OOM_SCORE);
     Ok(())
-}
-
-/// How many tasks the machine may have before a command of root's is stopped: the kernel does not
-/// apply its own limit to root.
-fn ceiling(limits: &Bounds) -> Option<u64> {
-    let root = rustix::process::getuid().is_root();
-    root.then(|| process::tasks_on_machine() + limits.processes)
 }
 
 /// A new folder for temporary files that nobody else can enter.

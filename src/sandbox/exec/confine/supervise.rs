@@ -17,9 +17,36 @@ pub struct Watch<'a> {
     /// What wakes it.
     pub signals: &'a Signals,
     /// How many tasks the machine may have.
-    pub ceiling: Option<u64>,
+    pub ceiling: Option<Ceiling>,
     /// Signals about which it decides.
     pub questions: Option<Listener>,
+}
+
+/// When a command of root's has started too many processes: the kernel does not apply its own limit
+/// to root.
+pub struct Ceiling {
+    /// Tasks of the machine below which nobody has to be counted.
+    machine: u64,
+    /// Processes that the command may have.
+    own: u64,
+}
+
+impl Ceiling {
+    /// The ceiling for a command that starts now; none where the kernel's own limit holds.
+    pub fn of(processes: u64) -> Option<Self> {
+        let root = rustix::process::getuid().is_root();
+        root.then(|| Self {
+            machine: process::tasks_on_machine() + processes,
+            own: processes,
+        })
+    }
+
+    /// The machine's number is cheap to read, but it may be others that have grown: only where it is
+    /// high are the command's own processes counted.
+    fn is_passed(&self) -> bool {
+        let own = || process::descendants_of(rustix::process::getpid()).len() as u64;
+        process::tasks_on_machine() > self.machine && own() > self.own
+    }
 }
 
 impl Watch<'_> {
@@ -45,7 +72,7 @@ impl Watch<'_> {
 
     /// Reaps children until `main` is among them; none when it is to end before that.
     fn wait(&mut self, main: Pid) -> Result<Option<WaitStatus>, Failure> {
-        let time = self.ceiling.map(|_| bounds::TASKS_LOOK);
+        let time = self.ceiling.as_ref().map(|_| bounds::TASKS_LOOK);
         loop {
             let questions = self.questions.as_ref().map(AsFd::as_fd);
             match self
@@ -64,10 +91,7 @@ impl Watch<'_> {
                 Woken::Question => self.decide(),
                 Woken::Time => {}
             }
-            if self
-                .ceiling
-                .is_some_and(|ceiling| process::tasks_on_machine() > ceiling)
-            {
+            if self.ceiling.as_ref().is_some_and(Ceiling::is_passed) {
                 self.status.stopped("it started too many processes");
                 return Ok(None);
             }
