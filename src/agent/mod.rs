@@ -91,14 +91,6 @@ impl Agent {
         self.settings.provider != OFFLINE && self.models.names() == [OFFLINE]
     }
 
-    /// Whether only the offline helper can answer.
-    pub fn is_offline(&self) -> bool {
-        self.models
-            .names()
-            .first()
-            .is_none_or(|name| name == OFFLINE)
-    }
-
     /// The models by name, the fallbacks behind the first, for the person.
     pub fn model_line(&self) -> String {
         let names = self.models.names();

@@ -63,7 +63,7 @@ pub fn prepare(context: &Context, arguments: &Arguments, stream: bool) -> Result
 
 /// Says that nobody is known for the model that was asked for, and who answers in its stead.
 fn warn_of_stranger(agent: &Agent, model: Option<&str>) {
-    if let Some(model) = model.filter(|model| *model != OFFLINE && agent.is_offline()) {
+    if let Some(model) = model.filter(|model| *model != OFFLINE && agent.lacks_model()) {
         print::complain(&format!(
             "no provider is connected for the model {model}, so the offline helper answers; \
              `peacrab onboard` connects one"
