@@ -1,6 +1,6 @@
 //! Commands that the kernel confines.
 //!
-//! [`Exec`] starts a fresh process of this program for each command. It gets its [`policy`] over a
+//! [`Exec`] starts a fresh process of this program for each command. It gets its `policy` over a
 //! pipe, confines itself and becomes the command (see `confine`), so nothing delicate happens between
 //! fork and exec, and a daemon with threads can do it. What the kernel offers is found out once, by
 //! trying; where neither namespaces nor Landlock work nothing is run.
