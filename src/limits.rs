@@ -11,6 +11,27 @@ pub mod cancel {
     pub const POLL: Duration = Duration::from_millis(100);
 }
 
+/// Bounds of the queues between channels and gateway.
+pub mod bus {
+    /// Entries of each queue: some seconds of a very busy group.
+    pub const ENTRIES: usize = 100;
+}
+
+/// Bounds of the inbox.
+pub mod inbox {}
+
+/// Bounds of the outbox.
+pub mod outbox {}
+
+/// Bounds of the board's readings.
+pub mod board {}
+
+/// Bounds of the channels.
+pub mod channels {}
+
+/// Bounds of the gateway.
+pub mod gateway {}
+
 /// Bounds of the words between us and the model.
 pub mod chat {
     /// Tool calls taken from one reply; what is beyond is answered with an error, not run.

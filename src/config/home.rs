@@ -39,6 +39,26 @@ impl Home {
         self.0.join("sessions")
     }
 
+    /// `inbox.jsonl`, messages that were accepted and that no session has yet.
+    pub fn inbox(&self) -> PathBuf {
+        self.0.join("inbox.jsonl")
+    }
+
+    /// `outbox.jsonl`, what is owed to people.
+    pub fn outbox(&self) -> PathBuf {
+        self.0.join("outbox.jsonl")
+    }
+
+    /// `control.sock`, where the running gateway listens.
+    pub fn control(&self) -> PathBuf {
+        self.0.join("control.sock")
+    }
+
+    /// `gateway.lock`, which the running gateway holds and which names its process.
+    pub fn lock(&self) -> PathBuf {
+        self.0.join("gateway.lock")
+    }
+
     /// `audit.jsonl`, what was run, asked, allowed, refused.
     pub fn audit(&self) -> PathBuf {
         self.0.join("audit.jsonl")

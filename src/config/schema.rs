@@ -18,6 +18,8 @@ pub struct Config {
     pub agents: Agents,
     /// Models' endpoints by name.
     pub providers: BTreeMap<String, Provider>,
+    /// Where people are reached.
+    pub channels: Channels,
     /// What tools may do.
     pub tools: Tools,
     /// How journals are kept.
@@ -64,6 +66,8 @@ pub struct AgentDefaults {
     pub memory_window: usize,
     /// Characters of a tool's result in the conversation; the rest goes to a file.
     pub max_tool_result_chars: usize,
+    /// Most turns at a time over all sessions; one session never runs two.
+    pub max_parallel_turns: usize,
     /// An IANA zone, or `auto`.
     pub timezone: String,
 }
@@ -82,6 +86,7 @@ impl Default for AgentDefaults {
             max_tool_iterations: 40,
             memory_window: 100,
             max_tool_result_chars: 16_000,
+            max_parallel_turns: 2,
             timezone: "auto".to_owned(),
         }
     }
@@ -135,6 +140,87 @@ impl Default for Provider {
             proxy: None,
             timeout_secs: 120,
             stream_idle_timeout_secs: 90,
+        }
+    }
+}
+
+/// `channels`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Channels {
+    /// Whether people see what a turn says on its way.
+    pub send_progress: bool,
+    /// Whether people see which tools run.
+    pub send_tool_hints: bool,
+    /// Quick tries for something that is owed, before it waits longer.
+    pub send_max_retries: u32,
+    /// Telegram.
+    pub telegram: Telegram,
+}
+
+impl Default for Channels {
+    fn default() -> Self {
+        Self {
+            send_progress: true,
+            send_tool_hints: true,
+            send_max_retries: 5,
+            telegram: Telegram::default(),
+        }
+    }
+}
+
+/// When a message in a group is for us.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GroupPolicy {
+    /// When it names us, or answers us.
+    #[default]
+    Mention,
+    /// Always.
+    Open,
+    /// Never.
+    Off,
+}
+
+/// `channels.telegram`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Telegram {
+    /// Whether it is used.
+    pub enabled: bool,
+    /// The bot's token.
+    pub token: Secret,
+    /// The Bot API's address.
+    pub api_base: String,
+    /// Who may speak with it: ids, or names with an @; `*`: everyone.
+    pub allow_from: Vec<String>,
+    /// A proxy's URL; none: from the environment.
+    pub proxy: Option<Secret>,
+    /// When a message in a group is for us.
+    pub group_policy: GroupPolicy,
+    /// Whether answers quote what they answer.
+    pub reply_to_message: bool,
+    /// Whether an answer is shown while it comes.
+    pub streaming: bool,
+    /// Milliseconds between two looks of an answer that comes.
+    pub stream_edit_interval_ms: u64,
+    /// The sign that a message was taken; empty: none.
+    pub react_emoji: String,
+}
+
+impl Default for Telegram {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            token: Secret::default(),
+            api_base: "https://api.telegram.org".to_owned(),
+            allow_from: Vec::new(),
+            proxy: None,
+            group_policy: GroupPolicy::Mention,
+            reply_to_message: false,
+            streaming: true,
+            stream_edit_interval_ms: 1000,
+            react_emoji: "👀".to_owned(),
         }
     }
 }

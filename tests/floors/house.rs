@@ -12,10 +12,10 @@ const FLOORS: [&[&str]; 10] = [
     &["error", "secret", "clock", "approval", "cancel"],
     &["message", "chat", "sys"],
     &["config"],
-    &["http", "sandbox"],
-    &["session", "state"],
+    &["http", "sandbox", "bus"],
+    &["session", "state", "inbox", "outbox", "board"],
     &["provider", "tools"],
-    &["agent"],
+    &["agent", "channels"],
     &["gateway"],
     &["cli"],
 ];

@@ -66,6 +66,7 @@ impl<Output: Write, Errors: Write> View<Output, Errors> {
     /// Shows what the turn tells.
     pub fn show(&mut self, event: Event<'_>) {
         match event {
+            Event::Journalled(_) => {}
             Event::Delta(piece) => {
                 self.streamed = true;
                 self.piece(piece);
