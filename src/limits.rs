@@ -63,8 +63,8 @@ pub mod http {
     pub const RESOLVE_TIMEOUT: Duration = Duration::from_secs(10);
     /// Time in which a peer has to take some bytes of our request; then the line is dead.
     pub const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
-    /// Time for a whole request to be taken: a few megabytes of images on a slow line.
-    pub const SEND_TIMEOUT: Duration = Duration::from_secs(300);
+    /// Time for a whole request to be taken: a file of 50 MB on a line of half a megabit a second.
+    pub const SEND_TIMEOUT: Duration = Duration::from_mins(15);
     /// Addresses of a name that are tried. They share the time to connect, so that more of them
     /// would leave each too little.
     pub const ADDRESSES: usize = 8;
