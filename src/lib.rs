@@ -34,8 +34,9 @@ pub mod state;
 pub mod provider;
 pub mod tools;
 
-// Floor 7: the agent.
+// Floor 7: the agent, and where people reach it.
 pub mod agent;
+pub mod channels;
 
 // Floor 9: the command line.
 pub mod cli;

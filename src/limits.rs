@@ -27,7 +27,39 @@ pub mod outbox {}
 pub mod board {}
 
 /// Bounds of the channels.
-pub mod channels {}
+pub mod channels {
+    use std::time::Duration;
+
+    /// Bytes of a file that comes in; Telegram's servers hand over no larger ones.
+    pub const DOWNLOAD_BYTES: usize = 20 * 1024 * 1024;
+    /// Bytes of a file that goes out; Telegram's servers take no larger ones.
+    pub const UPLOAD_BYTES: u64 = 50 * 1024 * 1024;
+    /// Time for a file to come in: 20 MB on a line of half a megabit a second take half of it.
+    pub const DOWNLOAD_TIME: Duration = Duration::from_mins(10);
+    /// Bytes read and written at once while a file comes in.
+    pub const COPY_BYTES: usize = 8 * 1024;
+    /// Longest silence within an answer of a channel's server.
+    pub const IDLE: Duration = Duration::from_secs(60);
+    /// Longest wait that a server may ask for because of too many requests. Telegram asks for
+    /// minutes when a group is flooded; more than an hour is no wait but a mistake.
+    pub const LONGEST_WAIT: Duration = Duration::from_mins(60);
+    /// Wait after too many requests when the server does not say how long.
+    pub const USUAL_WAIT: Duration = Duration::from_secs(5);
+    /// Characters kept of what a channel's server said about an error.
+    pub const SAID_CHARS: usize = 300;
+    /// Characters of a name that stand in a text: who is quoted, who was forwarded.
+    pub const NAME_CHARS: usize = 64;
+    /// Characters of a message that are quoted before its answer; two or three paragraphs.
+    pub const QUOTE_CHARS: usize = 500;
+    /// Bytes of a file's name in the workspace's inbox, with its date and number below the 255 of
+    /// file systems, and short enough to be read.
+    pub const FILE_NAME_BYTES: usize = 100;
+    /// Bytes of the end of a name in which an ending such as `.tar.gz` is looked for, to be kept when
+    /// the name is cut.
+    pub const FILE_ENDING_BYTES: usize = 16;
+    /// Files of the same name and second; an album has ten.
+    pub const FILE_NUMBERS: u32 = 100;
+}
 
 /// Bounds of the gateway.
 pub mod gateway {}
