@@ -331,6 +331,8 @@ pub mod agent {
     pub const ANSWER_TIME: Duration = Duration::from_mins(10);
     /// Bytes that the history always gets, however small the window is said to be.
     pub const HISTORY_FLOOR_BYTES: usize = 4 * 1024;
+    /// Models that are kept ready over all conversations; a household has no more.
+    pub const MODELS_HELD: usize = 4;
     /// Hints that the account of a turn at its bound names.
     pub const ACCOUNT_HINTS: usize = 12;
 }

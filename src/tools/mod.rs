@@ -15,7 +15,7 @@ use std::borrow::Cow;
 
 use crate::approval::{Answer, Question};
 use crate::cancel::Cancel;
-use crate::chat::{ToolCall, ToolResult, ToolSpec};
+use crate::chat::{Image, ToolCall, ToolResult, ToolSpec};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::limits::tools::HINT_CHARS;
@@ -224,6 +224,22 @@ impl Toolbox {
             most_chars: self.results.most_chars(),
         };
         tool.run(&context, &Arguments::parse(&call.arguments)?)
+    }
+
+    /// An image of the workspace, for a model that sees; none where it is none, or too large.
+    pub fn image(&self, path: &str, cancel: &Cancel) -> Option<Image> {
+        let call = ToolCall {
+            id: String::new(),
+            name: read_file::SPEC.name.to_owned(),
+            arguments: serde_json::json!({ "path": path }).to_string(),
+            signature: None,
+        };
+        let caller = Caller {
+            session: "",
+            cancel,
+            answer: None,
+        };
+        self.run(&call, &caller).images.pop()
     }
 
     /// A call in a few words for people: `read_file("src/main.py")`, its first text cut to fit.

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use super::Arguments;
 use super::commands::commands_of;
-use crate::agent::commands::Command;
 use crate::agent::context::Surroundings;
 use crate::agent::{Agent, ModelsFor, Parts};
 use crate::cancel::Cancel;
@@ -38,13 +37,6 @@ pub struct Ready {
     pub session: Session,
 }
 
-impl Ready {
-    /// Answers a typed command.
-    pub fn command(&mut self, command: Command<'_>) -> Result<String> {
-        self.agent.command(&mut self.session, command)
-    }
-}
-
 /// Loads the configuration, makes what is missing of the home, and opens the session.
 pub fn prepare(context: &Context, arguments: &Arguments, stream: bool) -> Result<Ready> {
     let home = context.home()?;
@@ -57,13 +49,13 @@ pub fn prepare(context: &Context, arguments: &Arguments, stream: bool) -> Result
     };
     let session = Session::open(&home.sessions(), &chat, settings)?;
     let agent = build(context, &home, loaded, arguments.model.as_deref(), stream)?;
-    warn_of_stranger(&agent, arguments.model.as_deref());
+    warn_of_stranger(&agent, &chat, arguments.model.as_deref());
     Ok(Ready { agent, session })
 }
 
 /// Says that nobody is known for the model that was asked for, and who answers in its stead.
-fn warn_of_stranger(agent: &Agent, model: Option<&str>) {
-    if let Some(model) = model.filter(|model| *model != OFFLINE && agent.lacks_model()) {
+fn warn_of_stranger(agent: &Agent, chat: &ChatId, model: Option<&str>) {
+    if let Some(model) = model.filter(|model| *model != OFFLINE && agent.lacks_model(chat)) {
         print::complain(&format!(
             "no provider is connected for the model {model}, so the offline helper answers; \
              `peacrab onboard` connects one"
