@@ -30,7 +30,40 @@ pub mod board {}
 pub mod channels {}
 
 /// Bounds of the gateway.
-pub mod gateway {}
+pub mod gateway {
+    use std::ops::Range;
+    use std::time::Duration;
+
+    /// Messages that wait in one session; a person who has sent more has lost sight of them.
+    pub const WAITING: usize = 20;
+    /// The numbers that questions get: short enough to be typed.
+    pub const QUESTION_NUMBERS: Range<u64> = 100_000..1_000_000;
+    /// Typed commands that run at a time, over all chats: each has a thread.
+    pub const COMMANDS_AT_ONCE: usize = 8;
+    /// How long running turns and commands may take to end by themselves when the gateway stops.
+    pub const STOP_GRACE: Duration = Duration::from_secs(10);
+    /// How long what is owed may take to be sent after that, before it is left for the next start.
+    pub const SEND_GRACE: Duration = Duration::from_secs(2);
+    /// How often the board's history takes a sample.
+    pub const SAMPLE_INTERVAL: Duration = Duration::from_mins(15);
+    /// Bytes of a growing answer that are shown while it comes: a message of Telegram's holds less.
+    pub const DRAFT_BYTES: usize = 16 * 1024;
+    /// Lines of what has happened that are shown above it.
+    pub const DRAFT_LINES: usize = 8;
+    /// Bytes of a running command's output that are shown while it comes.
+    pub const SHOWN_OUTPUT_BYTES: usize = 3 * 1024;
+    /// How often it is looked whether the channels' threads have begun.
+    pub const READY_LOOK: Duration = Duration::from_millis(50);
+    /// Bytes of a request over the control socket, and of its answer.
+    pub const CONTROL_BYTES: usize = 256 * 1024;
+    /// How long either side of the control socket may keep the other waiting.
+    pub const CONTROL_TIME: Duration = Duration::from_secs(10);
+    /// Connections of the control socket at a time; more are turned away.
+    pub const CONTROL_AT_ONCE: usize = 8;
+    /// Texts that the message tool has sent in a turn and that are remembered, so that the answer
+    /// does not repeat them.
+    pub const SENT_TEXTS: usize = 8;
+}
 
 /// Bounds of the words between us and the model.
 pub mod chat {
@@ -160,6 +193,8 @@ pub mod sandbox {
     pub const OUTPUT_BYTES: usize = 64 * 1024;
     /// Bytes of output after which a command is stopped: nobody will read it, and the card fills.
     pub const FLOOD_BYTES: u64 = 64 * 1024 * 1024;
+    /// How often whoever watches an output is told that nothing new has come.
+    pub const OUTPUT_LOOK: Duration = Duration::from_secs(1);
     /// Bytes read from a pipe at once; Linux's pipes hold as many.
     pub const PIPE_BYTES: usize = 64 * 1024;
     /// Bytes read at once of what a supervisor says, which is a few lines.
@@ -298,6 +333,9 @@ pub mod tools {
     pub const PATTERN_BYTES: usize = 1000;
     /// Bytes of a regular expression as it is held.
     pub const PATTERN_HELD_BYTES: usize = 512 * 1024;
+    /// Characters of a typed command's output that are shown in a chat, about a message of Telegram's;
+    /// of more, the end, with the whole in a file.
+    pub const SHELL_CHARS: usize = 3500;
     /// How long results that were too long are kept.
     pub const RESULTS_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
     /// Bytes of all results that are kept.
