@@ -5,6 +5,7 @@
 
 pub mod arguments;
 pub mod commands;
+mod device;
 mod files;
 mod results;
 
@@ -12,8 +13,10 @@ mod results;
 mod tests;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::approval::{Answer, Question};
+use crate::board::Board;
 use crate::cancel::Cancel;
 use crate::chat::{Image, ToolCall, ToolResult, ToolSpec};
 use crate::clock::Clock;
@@ -39,10 +42,11 @@ enum Tool {
     Grep,
     Exec,
     ExecSession,
+    Device,
 }
 
 /// The tools with what the model is told of them, in the order in which it is told.
-const TOOLS: [Tool; 9] = [
+const TOOLS: [Tool; 10] = [
     Tool::ReadFile,
     Tool::WriteFile,
     Tool::EditFile,
@@ -52,6 +56,7 @@ const TOOLS: [Tool; 9] = [
     Tool::Grep,
     Tool::Exec,
     Tool::ExecSession,
+    Tool::Device,
 ];
 
 impl Tool {
@@ -66,6 +71,16 @@ impl Tool {
             Self::Grep => grep::SPEC,
             Self::Exec => exec::SPEC,
             Self::ExecSession => exec_session::SPEC,
+            Self::Device => device::SPEC,
+        }
+    }
+
+    /// Whether it is there with this equipment.
+    const fn is_there(self, equipment: Equipment) -> bool {
+        match self {
+            Self::Exec | Self::ExecSession => equipment.commands,
+            Self::Device => equipment.board,
+            _ => true,
         }
     }
 
@@ -84,20 +99,33 @@ impl Tool {
             Self::Grep => grep::run(context, arguments),
             Self::Exec => exec::run(context, arguments),
             Self::ExecSession => exec_session::run(context, arguments),
+            Self::Device => device::run(context, arguments),
         }
     }
 }
 
-/// The tools as the model is told of them, with or without those for commands.
-pub fn specs(commands: bool) -> impl Iterator<Item = ToolSpec> {
-    let known = move |tool: &Tool| commands || !matches!(tool, Tool::Exec | Tool::ExecSession);
-    TOOLS.into_iter().filter(known).map(Tool::spec)
+/// What there is beyond the workspace. It decides which tools there are.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Equipment {
+    /// Commands may be run.
+    pub commands: bool,
+    /// The board can be read.
+    pub board: bool,
+}
+
+/// The tools as the model is told of them.
+pub fn specs(equipment: Equipment) -> impl Iterator<Item = ToolSpec> {
+    let there = TOOLS
+        .into_iter()
+        .filter(move |tool| tool.is_there(equipment));
+    there.map(Tool::spec)
 }
 
 /// What a tool works with.
 struct Context<'a> {
     workspace: &'a Workspace,
     commands: Option<&'a Commands>,
+    board: Option<&'a Board>,
     results: &'a Results,
     caller: &'a Caller<'a>,
     cancel: &'a Cancel,
@@ -130,6 +158,7 @@ pub struct Caller<'a> {
 pub struct Toolbox {
     workspace: Workspace,
     commands: Option<Commands>,
+    board: Option<Arc<Board>>,
     results: Results,
     eraser: Eraser,
     specs: Vec<ToolSpec>,
@@ -143,19 +172,33 @@ impl Toolbox {
         Self {
             workspace,
             commands: None,
+            board: None,
             results: Results::new(most_chars, clock),
             eraser,
-            specs: specs(false).collect(),
+            specs: specs(Equipment::default()).collect(),
         }
     }
 
     /// The same with commands.
     pub fn with_commands(self, commands: Commands) -> Self {
-        Self {
-            commands: Some(commands),
-            specs: specs(true).collect(),
-            ..self
-        }
+        let commands = Some(commands);
+        Self { commands, ..self }.told_anew()
+    }
+
+    /// The same with the board.
+    pub fn with_board(self, board: Arc<Board>) -> Self {
+        let board = Some(board);
+        Self { board, ..self }.told_anew()
+    }
+
+    /// The same with the specs of what it has.
+    fn told_anew(mut self) -> Self {
+        let equipment = Equipment {
+            commands: self.commands.is_some(),
+            board: self.board.is_some(),
+        };
+        self.specs = specs(equipment).collect();
+        self
     }
 
     /// Ends what a conversation has running in the background.
@@ -217,6 +260,7 @@ impl Toolbox {
         let context = Context {
             workspace: &self.workspace,
             commands: self.commands.as_ref(),
+            board: self.board.as_deref(),
             results: &self.results,
             caller,
             cancel: caller.cancel,

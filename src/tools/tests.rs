@@ -124,6 +124,39 @@ fn the_specs_are_valid_schemas_and_small() {
 }
 
 #[test]
+fn the_board_is_read_where_there_is_one() {
+    let mut bench = Bench::new(16_000);
+    let status = json!({"action": "status"});
+    assert!(
+        bench
+            .fails("device", status.clone())
+            .starts_with("there is no tool \"device\"")
+    );
+    bench.put("tree/proc/loadavg", "0.50 0.40 0.30 1/88 2093");
+    let board = Board::new(&bench.path("tree"), bench.top.path());
+    bench.toolbox = bench.toolbox.with_board(Arc::new(board));
+    assert_eq!(bench.toolbox.specs().len(), 8);
+    assert!(bench.toolbox.is_read_only("device"));
+    let told = bench.succeeds("device", status);
+    assert!(
+        told.contains("\n- Load: 0.50, 0.40, 0.30 over 1, 5, 15 minutes\n"),
+        "{told}"
+    );
+    assert!(told.contains("\n- Memory: not known here\n"), "{told}");
+    let told = bench.succeeds("device", json!({"action": "history"}));
+    assert!(told.contains("begins when the gateway runs"), "{told}");
+    for (arguments, error) in [
+        (json!({}), "the parameter action is missing"),
+        (
+            json!({"action": "reboot"}),
+            "action wants status or history",
+        ),
+    ] {
+        assert!(bench.fails("device", arguments).starts_with(error));
+    }
+}
+
+#[test]
 fn a_bad_call_gets_an_error_that_helps_and_an_unknown_tool_the_list() {
     let bench = Bench::new(16_000);
     assert_eq!(

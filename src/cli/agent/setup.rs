@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::Arguments;
 use super::commands::commands_of;
 use crate::agent::context::Surroundings;
 use crate::agent::{Agent, ModelsFor, Parts};
+use crate::board::Board;
 use crate::cancel::Cancel;
 use crate::cli::Context;
 use crate::cli::terminal::print;
@@ -98,7 +100,8 @@ fn build(
         settings.max_tool_result_chars,
         eraser,
         Clock::System,
-    );
+    )
+    .with_board(Arc::new(Board::new(Path::new("/"), home.path())));
     let tls = Tls::new(config.tls.ca_file.as_deref().map(Path::new))?;
     Agent::new(Parts {
         models: models_for(
