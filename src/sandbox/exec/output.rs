@@ -148,10 +148,16 @@ mod tests {
 
     fn collected(pieces: &[&[u8]], limit: usize) -> (Captured, Vec<u8>) {
         let mut spilled = Vec::new();
-        let mut spill = |piece: &[u8]| spilled.extend_from_slice(piece);
+        let mut fresh = Vec::new();
+        let mut spill = |piece: Piece<'_>| match piece {
+            Piece::Whole(bytes) => spilled.extend_from_slice(bytes),
+            Piece::Fresh(bytes) => fresh.extend_from_slice(bytes),
+        };
         let mut collector = Collector::new(limit, &mut spill);
         pieces.iter().for_each(|piece| collector.push(piece));
-        (collector.finish(), spilled)
+        let captured = collector.finish();
+        assert_eq!(fresh, pieces.concat(), "all of it is told as it comes");
+        (captured, spilled)
     }
 
     #[test]
