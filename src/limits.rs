@@ -355,6 +355,14 @@ pub mod tools {
     pub const PATTERN_BYTES: usize = 1000;
     /// Bytes of a regular expression as it is held.
     pub const PATTERN_HELD_BYTES: usize = 512 * 1024;
+    /// Files that one call of message sends.
+    pub const FILES_SENT: usize = 10;
+    /// Rows of buttons, as many as a telephone shows at once.
+    pub const BUTTON_ROWS: usize = 8;
+    /// Buttons side by side; more cannot be read.
+    pub const BUTTONS_IN_ROW: usize = 4;
+    /// Characters of a button. What comes back with a press has 64 bytes on Telegram.
+    pub const BUTTON_CHARS: usize = 40;
     /// Characters of a typed command's output that are shown in a chat, about a message of Telegram's;
     /// of more, the end, with the whole in a file.
     pub const SHELL_CHARS: usize = 3500;

@@ -37,6 +37,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     let equipment = Equipment {
         commands: loaded.config.tools.exec.enabled,
         board: true,
+        chats: loaded.config.channels.telegram.enabled,
     };
     for spec in specs(equipment) {
         if json {

@@ -7,6 +7,7 @@ pub mod arguments;
 pub mod commands;
 mod device;
 mod files;
+mod message;
 mod results;
 
 #[cfg(test)]
@@ -43,10 +44,11 @@ enum Tool {
     Exec,
     ExecSession,
     Device,
+    Message,
 }
 
 /// The tools with what the model is told of them, in the order in which it is told.
-const TOOLS: [Tool; 10] = [
+const TOOLS: [Tool; 11] = [
     Tool::ReadFile,
     Tool::WriteFile,
     Tool::EditFile,
@@ -57,6 +59,7 @@ const TOOLS: [Tool; 10] = [
     Tool::Exec,
     Tool::ExecSession,
     Tool::Device,
+    Tool::Message,
 ];
 
 impl Tool {
@@ -72,6 +75,7 @@ impl Tool {
             Self::Exec => exec::SPEC,
             Self::ExecSession => exec_session::SPEC,
             Self::Device => device::SPEC,
+            Self::Message => message::SPEC,
         }
     }
 
@@ -80,6 +84,7 @@ impl Tool {
         match self {
             Self::Exec | Self::ExecSession => equipment.commands,
             Self::Device => equipment.board,
+            Self::Message => equipment.chats,
             _ => true,
         }
     }
@@ -100,6 +105,7 @@ impl Tool {
             Self::Exec => exec::run(context, arguments),
             Self::ExecSession => exec_session::run(context, arguments),
             Self::Device => device::run(context, arguments),
+            Self::Message => message::run(context, arguments),
         }
     }
 }
@@ -111,6 +117,8 @@ pub struct Equipment {
     pub commands: bool,
     /// The board can be read.
     pub board: bool,
+    /// People are in chats, and not at the terminal.
+    pub chats: bool,
 }
 
 /// The tools as the model is told of them.
@@ -159,6 +167,7 @@ pub struct Toolbox {
     workspace: Workspace,
     commands: Option<Commands>,
     board: Option<Arc<Board>>,
+    has_chats: bool,
     results: Results,
     eraser: Eraser,
     specs: Vec<ToolSpec>,
@@ -173,6 +182,7 @@ impl Toolbox {
             workspace,
             commands: None,
             board: None,
+            has_chats: false,
             results: Results::new(most_chars, clock),
             eraser,
             specs: specs(Equipment::default()).collect(),
@@ -191,11 +201,21 @@ impl Toolbox {
         Self { board, ..self }.told_anew()
     }
 
+    /// The same where people are in chats, to whom something can be sent.
+    pub fn with_chats(self) -> Self {
+        Self {
+            has_chats: true,
+            ..self
+        }
+        .told_anew()
+    }
+
     /// The same with the specs of what it has.
     fn told_anew(mut self) -> Self {
         let equipment = Equipment {
             commands: self.commands.is_some(),
             board: self.board.is_some(),
+            chats: self.has_chats,
         };
         self.specs = specs(equipment).collect();
         self

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::*;
+use crate::chat::Effect;
 use crate::config::schema::Tools;
 use crate::limits::chat::IMAGE_BYTES;
 use crate::limits::tools::RESULTS_AGE;
@@ -531,4 +532,42 @@ fn a_hint_is_the_first_text_of_a_call() {
     let long = "ä".repeat(41);
     let expected = format!("x(\"{}…\")", "ä".repeat(40));
     assert_eq!(hint(&json!({"text": long}).to_string()), expected);
+}
+
+#[test]
+fn message_is_there_where_people_are_in_chats_and_says_what_is_to_be_sent() {
+    let mut bench = Bench::new(1000);
+    assert!(bench.run("message", json!({"content": "hi"})).failed);
+    bench.toolbox = bench.toolbox.with_chats();
+    bench.put("plot.png", "x");
+    let result = bench.run(
+        "message",
+        json!({"content": "Look", "media": "plot.png", "buttons": ["Yes", "No"]}),
+    );
+    let Some(Effect::Send(letter)) = result.effect else {
+        panic!("{result:?}");
+    };
+    assert_eq!((letter.to, letter.text.as_str()), (None, "Look"));
+    assert_eq!(letter.files, ["plot.png"]);
+    assert_eq!(letter.buttons, [["Yes", "No"]]);
+}
+
+#[test]
+fn message_refuses_what_cannot_be_sent() {
+    let mut bench = Bench::new(1000);
+    bench.toolbox = bench.toolbox.with_chats();
+    for (arguments, complaint) in [
+        (json!({"content": " "}), "nothing to send"),
+        (json!({"content": "a", "media": ["../secret"]}), "secret"),
+        (
+            json!({"content": "a", "media": ["missing.txt"]}),
+            "missing.txt",
+        ),
+        (json!({"content": "a", "buttons": [["x".repeat(41)]]}), "40"),
+        (json!({"content": "a", "channel": "telegram"}), "chat_id"),
+    ] {
+        let result = bench.run("message", arguments.clone());
+        assert!(result.failed && result.effect.is_none(), "{arguments}");
+        assert!(result.text.contains(complaint), "{}", result.text);
+    }
 }
