@@ -26,7 +26,8 @@ pub mod bus;
 pub mod http;
 pub mod sandbox;
 
-// Floor 5: what is kept.
+// Floor 5: what is kept, and how the board is.
+pub mod board;
 pub mod session;
 pub mod state;
 

@@ -24,7 +24,29 @@ pub mod inbox {}
 pub mod outbox {}
 
 /// Bounds of the board's readings.
-pub mod board {}
+pub mod board {
+    use std::time::Duration;
+
+    /// Time between two samples of the history. A hot afternoon or a full disk shows well enough.
+    pub const SAMPLE_INTERVAL: Duration = Duration::from_mins(15);
+    /// Samples that are kept: a day of them, in 4 kB.
+    pub const SAMPLES: usize = 96;
+    /// Columns of a history's small line, so that it fits a telephone. A whole day has an hour in
+    /// each.
+    pub const COLUMNS: usize = 24;
+    /// Bytes of a file of /proc or /sys that are read; the longest that is wanted has 2 kB.
+    pub const FILE_BYTES: usize = 16 * 1024;
+    /// Names of one folder of /sys that are looked at. A host of containers has hundreds of
+    /// interfaces.
+    pub const NAMES: usize = 256;
+    /// Network interfaces that are shown, those with hardware first.
+    pub const INTERFACES: usize = 8;
+    /// Processors that a list may name; Linux is built for 8192 at most.
+    pub const PROCESSORS: usize = 8192;
+    /// The coldest and the hottest that a working sensor says, in thousandths of a degree Celsius;
+    /// broken ones say -274000 or the largest number that there is.
+    pub const MILLIDEGREES: std::ops::RangeInclusive<i32> = -60_000..=200_000;
+}
 
 /// Bounds of the channels.
 pub mod channels {
@@ -62,7 +84,40 @@ pub mod channels {
 }
 
 /// Bounds of the gateway.
-pub mod gateway {}
+pub mod gateway {
+    use std::ops::Range;
+    use std::time::Duration;
+
+    /// Messages that wait in one session; a person who has sent more has lost sight of them.
+    pub const WAITING: usize = 20;
+    /// The numbers that questions get: short enough to be typed.
+    pub const QUESTION_NUMBERS: Range<u64> = 100_000..1_000_000;
+    /// Typed commands that run at a time, over all chats: each has a thread.
+    pub const COMMANDS_AT_ONCE: usize = 8;
+    /// How long running turns and commands may take to end by themselves when the gateway stops.
+    pub const STOP_GRACE: Duration = Duration::from_secs(10);
+    /// How long what is owed may take to be sent after that, before it is left for the next start.
+    pub const SEND_GRACE: Duration = Duration::from_secs(2);
+    /// How often the board's history takes a sample.
+    pub const SAMPLE_INTERVAL: Duration = Duration::from_mins(15);
+    /// Bytes of a growing answer that are shown while it comes: a message of Telegram's holds less.
+    pub const DRAFT_BYTES: usize = 16 * 1024;
+    /// Lines of what has happened that are shown above it.
+    pub const DRAFT_LINES: usize = 8;
+    /// Bytes of a running command's output that are shown while it comes.
+    pub const SHOWN_OUTPUT_BYTES: usize = 3 * 1024;
+    /// How often it is looked whether the channels' threads have begun.
+    pub const READY_LOOK: Duration = Duration::from_millis(50);
+    /// Bytes of a request over the control socket, and of its answer.
+    pub const CONTROL_BYTES: usize = 256 * 1024;
+    /// How long either side of the control socket may keep the other waiting.
+    pub const CONTROL_TIME: Duration = Duration::from_secs(10);
+    /// Connections of the control socket at a time; more are turned away.
+    pub const CONTROL_AT_ONCE: usize = 8;
+    /// Texts that the message tool has sent in a turn and that are remembered, so that the answer
+    /// does not repeat them.
+    pub const SENT_TEXTS: usize = 8;
+}
 
 /// Bounds of the words between us and the model.
 pub mod chat {
@@ -192,6 +247,8 @@ pub mod sandbox {
     pub const OUTPUT_BYTES: usize = 64 * 1024;
     /// Bytes of output after which a command is stopped: nobody will read it, and the card fills.
     pub const FLOOD_BYTES: u64 = 64 * 1024 * 1024;
+    /// How often whoever watches an output is told that nothing new has come.
+    pub const OUTPUT_LOOK: Duration = Duration::from_secs(1);
     /// Bytes read from a pipe at once; Linux's pipes hold as many.
     pub const PIPE_BYTES: usize = 64 * 1024;
     /// Bytes read at once of what a supervisor says, which is a few lines.
@@ -330,6 +387,17 @@ pub mod tools {
     pub const PATTERN_BYTES: usize = 1000;
     /// Bytes of a regular expression as it is held.
     pub const PATTERN_HELD_BYTES: usize = 512 * 1024;
+    /// Files that one call of message sends.
+    pub const FILES_SENT: usize = 10;
+    /// Rows of buttons, as many as a telephone shows at once.
+    pub const BUTTON_ROWS: usize = 8;
+    /// Buttons side by side; more cannot be read.
+    pub const BUTTONS_IN_ROW: usize = 4;
+    /// Characters of a button. What comes back with a press has 64 bytes on Telegram.
+    pub const BUTTON_CHARS: usize = 40;
+    /// Characters of a typed command's output that are shown in a chat, about a message of Telegram's;
+    /// of more, the end, with the whole in a file.
+    pub const SHELL_CHARS: usize = 3500;
     /// How long results that were too long are kept.
     pub const RESULTS_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
     /// Bytes of all results that are kept.
@@ -363,6 +431,8 @@ pub mod agent {
     pub const ANSWER_TIME: Duration = Duration::from_mins(10);
     /// Bytes that the history always gets, however small the window is said to be.
     pub const HISTORY_FLOOR_BYTES: usize = 4 * 1024;
+    /// Models that are kept ready over all conversations; a household has no more.
+    pub const MODELS_HELD: usize = 4;
     /// Hints that the account of a turn at its bound names.
     pub const ACCOUNT_HINTS: usize = 12;
 }

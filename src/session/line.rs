@@ -68,6 +68,7 @@ pub fn encode_entry(entry: &Entry) -> Vec<u8> {
         tool_call_id: entry.tool_call_id.as_deref(),
         name: entry.name.as_deref(),
         timestamp: entry.timestamp.map(|time| time.to_rfc3339()),
+        origin: entry.origin.as_deref(),
     })
 }
 
@@ -110,6 +111,7 @@ pub fn decode(line: &[u8]) -> Option<Line> {
             timestamp: wire
                 .timestamp
                 .and_then(|time| DateTime::parse_from_rfc3339(&time).ok()),
+            origin: wire.origin,
             ..Entry::new(role, wire.content.map(text_of).unwrap_or_default())
         })),
         (None, None) => None,
@@ -128,6 +130,8 @@ struct WireEntry<'a> {
     name: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     timestamp: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<&'a str>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -197,6 +201,7 @@ struct Wire {
     tool_call_id: Option<String>,
     name: Option<String>,
     timestamp: Option<String>,
+    origin: Option<String>,
 }
 
 /// Content as a text, or as the parts in which nanobot keeps a message with images.

@@ -111,6 +111,17 @@ impl Session {
         self.unfinished
     }
 
+    /// Bytes of the journal: they name the place where a turn stands.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Whether a message of a channel has been journalled, among the entries that are held.
+    pub fn holds(&self, origin: &str) -> bool {
+        let mut entries = self.entries.iter();
+        !origin.is_empty() && entries.any(|entry| entry.origin.as_deref() == Some(origin))
+    }
+
     /// The calls of the unfinished turn that have no result.
     pub fn unanswered(&self) -> Vec<ToolCall> {
         if self.unfinished {

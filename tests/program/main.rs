@@ -14,6 +14,7 @@ mod agent;
 mod command_line;
 mod commands;
 mod config;
+mod device;
 mod disk;
 mod fake;
 mod faults;
