@@ -17,6 +17,19 @@ pub mod bus {
     pub const ENTRIES: usize = 100;
 }
 
+/// Bounds of the files of lines: journals, inbox, outbox.
+pub mod append_log {
+    /// Bytes read at a time when a log is read from its end.
+    pub const BLOCK_BYTES: usize = 16 * 1024;
+    /// Bytes of one line. A longer one is not ours: what goes into lines is cut below it.
+    pub const LINE_BYTES: usize = 1024 * 1024;
+    /// Bytes of one text in a line; what is over is cut off with a note. JSON can make six of one.
+    pub const CONTENT_BYTES: usize = 160 * 1024;
+    /// Bytes above which a log that is mostly dead is written anew: a thousand short messages, so
+    /// that the three syncs for it are spread thin.
+    pub const COMPACT_BYTES: u64 = 128 * 1024;
+}
+
 /// Bounds of the inbox.
 pub mod inbox {}
 
@@ -282,15 +295,9 @@ pub mod provider {
 
 /// Bounds of the journal.
 pub mod session {
-    /// Bytes read at a time when a journal is read from its end.
-    pub const BLOCK_BYTES: usize = 16 * 1024;
     /// Bytes of journal lines that are held in memory for the history. A window of 128,000 tokens
     /// is about as long; a board with less memory has models with smaller windows.
     pub const HISTORY_BYTES: usize = 512 * 1024;
-    /// Bytes of one journal line. A longer one is not ours: tool results and messages are cut below it.
-    pub const LINE_BYTES: usize = 1024 * 1024;
-    /// Bytes of one entry's content; what is over is cut off with a note. JSON can make six of one.
-    pub const CONTENT_BYTES: usize = 160 * 1024;
     /// Bytes of a journal's file name before its ending; 255 is the file systems' own limit.
     pub const NAME_BYTES: usize = 120;
 }
