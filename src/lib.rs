@@ -29,6 +29,7 @@ pub mod sandbox;
 
 // Floor 5: what is kept, and how the board is.
 pub mod board;
+pub mod inbox;
 pub mod session;
 pub mod state;
 

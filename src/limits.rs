@@ -31,7 +31,16 @@ pub mod append_log {
 }
 
 /// Bounds of the inbox.
-pub mod inbox {}
+pub mod inbox {
+    /// Ids of messages that are known again. A channel repeats at most the batch that we have not
+    /// confirmed; Telegram's is 100.
+    pub const SEEN: usize = 512;
+    /// Messages that wait: a weekend of a busy group. Nothing more is accepted then.
+    pub const MESSAGES: usize = 2000;
+    /// Bytes of the lines of messages that wait, which are held in memory too. Three batches of 100
+    /// messages, each as long as Telegram lets them be, fit.
+    pub const BYTES: usize = 4 * 1024 * 1024;
+}
 
 /// Bounds of the outbox.
 pub mod outbox {}
