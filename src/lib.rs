@@ -30,6 +30,7 @@ pub mod sandbox;
 // Floor 5: what is kept, and how the board is.
 pub mod board;
 pub mod inbox;
+pub mod outbox;
 pub mod session;
 pub mod state;
 

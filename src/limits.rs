@@ -43,7 +43,15 @@ pub mod inbox {
 }
 
 /// Bounds of the outbox.
-pub mod outbox {}
+pub mod outbox {
+    /// Parcels that are owed at a time: what jobs and people make in a day without the network.
+    pub const PARCELS: usize = 500;
+    /// Bytes of their lines, which are held in memory too: 4 KiB each.
+    pub const BYTES: usize = 2 * 1024 * 1024;
+    /// Chats whose running turn shows a draft; more than turns run at a time, because a draft stays
+    /// noted when its turn was killed.
+    pub const DRAFTS: usize = 32;
+}
 
 /// Bounds of the board's readings.
 pub mod board {
