@@ -337,6 +337,28 @@ pub mod state {
     pub const AUDIT_COMMAND_BYTES: usize = 4 * 1024;
     /// Bytes of the file of counts that are read; what we write is a tenth of it.
     pub const USAGE_FILE_BYTES: usize = 32 * 1024;
+    /// Conversations whose choice of a model is kept; the one that chose first goes.
+    pub const CHOICES: usize = 256;
+    /// Bytes of the file of choices that are read; what we write is a quarter of it.
+    pub const CHOICES_FILE_BYTES: usize = 256 * 1024;
+    /// Bytes of the file that names the last active chat.
+    pub const RECENT_FILE_BYTES: usize = 4 * 1024;
+    /// Letters of a pairing code, of 32 each: one of 10^12 is right.
+    pub const PAIRING_CODE_LETTERS: usize = 8;
+    /// Seconds for which a pairing code is valid: time to find the other telephone.
+    pub const PAIRING_VALID_SECS: i64 = 10 * 60;
+    /// Seconds after which the same person may get another code.
+    pub const PAIRING_PAUSE_SECS: i64 = 60 * 60;
+    /// Codes given out within that time, over all strangers: a crowd fills no disk.
+    pub const PAIRING_OFFERS: usize = 64;
+    /// People that are paired; who needs more names them in the configuration.
+    pub const PAIRED: usize = 256;
+    /// Bytes of a stranger's id that is worth a code; those of the channels are a tenth of it.
+    pub const SENDER_ID_BYTES: usize = 256;
+    /// Characters kept of a stranger's name, which may be anything.
+    pub const SENDER_NAME_CHARS: usize = 64;
+    /// Bytes of the file of pairings that are read; what we write is a quarter of it.
+    pub const PAIRING_FILE_BYTES: usize = 1024 * 1024;
 }
 
 /// Bounds of the tools.

@@ -2,6 +2,9 @@
 
 pub mod approvals;
 pub mod audit;
+pub mod choices;
+pub mod pairing;
+pub mod recent;
 pub mod usage;
 
 use std::path::Path;
@@ -13,6 +16,9 @@ use crate::sys;
 
 pub use approvals::Approvals;
 pub use audit::Audit;
+pub use choices::Choices;
+pub use pairing::Pairing;
+pub use recent::Recent;
 pub use usage::{Counts, Ledger};
 
 /// Writes a fact as JSON that a person can read, atomically, mode 0600.
