@@ -17,11 +17,41 @@ pub mod bus {
     pub const ENTRIES: usize = 100;
 }
 
+/// Bounds of the files of lines: journals, inbox, outbox.
+pub mod append_log {
+    /// Bytes read at a time when a log is read from its end.
+    pub const BLOCK_BYTES: usize = 16 * 1024;
+    /// Bytes of one line. A longer one is not ours: what goes into lines is cut below it.
+    pub const LINE_BYTES: usize = 1024 * 1024;
+    /// Bytes of one text in a line; what is over is cut off with a note. JSON can make six of one.
+    pub const CONTENT_BYTES: usize = 160 * 1024;
+    /// Bytes above which a log that is mostly dead is written anew: a thousand short messages, so
+    /// that the three syncs for it are spread thin.
+    pub const COMPACT_BYTES: u64 = 128 * 1024;
+}
+
 /// Bounds of the inbox.
-pub mod inbox {}
+pub mod inbox {
+    /// Ids of messages that are known again. A channel repeats at most the batch that we have not
+    /// confirmed; Telegram's is 100.
+    pub const SEEN: usize = 512;
+    /// Messages that wait: a weekend of a busy group. Nothing more is accepted then.
+    pub const MESSAGES: usize = 2000;
+    /// Bytes of the lines of messages that wait, which are held in memory too. Three batches of 100
+    /// messages, each as long as Telegram lets them be, fit.
+    pub const BYTES: usize = 4 * 1024 * 1024;
+}
 
 /// Bounds of the outbox.
-pub mod outbox {}
+pub mod outbox {
+    /// Parcels that are owed at a time: what jobs and people make in a day without the network.
+    pub const PARCELS: usize = 500;
+    /// Bytes of their lines, which are held in memory too: 4 KiB each.
+    pub const BYTES: usize = 2 * 1024 * 1024;
+    /// Chats whose running turn shows a draft; more than turns run at a time, because a draft stays
+    /// noted when its turn was killed.
+    pub const DRAFTS: usize = 32;
+}
 
 /// Bounds of the board's readings.
 pub mod board {
@@ -314,15 +344,9 @@ pub mod provider {
 
 /// Bounds of the journal.
 pub mod session {
-    /// Bytes read at a time when a journal is read from its end.
-    pub const BLOCK_BYTES: usize = 16 * 1024;
     /// Bytes of journal lines that are held in memory for the history. A window of 128,000 tokens
     /// is about as long; a board with less memory has models with smaller windows.
     pub const HISTORY_BYTES: usize = 512 * 1024;
-    /// Bytes of one journal line. A longer one is not ours: tool results and messages are cut below it.
-    pub const LINE_BYTES: usize = 1024 * 1024;
-    /// Bytes of one entry's content; what is over is cut off with a note. JSON can make six of one.
-    pub const CONTENT_BYTES: usize = 160 * 1024;
     /// Bytes of a journal's file name before its ending; 255 is the file systems' own limit.
     pub const NAME_BYTES: usize = 120;
 }
@@ -345,6 +369,28 @@ pub mod state {
     pub const AUDIT_COMMAND_BYTES: usize = 4 * 1024;
     /// Bytes of the file of counts that are read; what we write is a tenth of it.
     pub const USAGE_FILE_BYTES: usize = 32 * 1024;
+    /// Conversations whose choice of a model is kept; the one that chose first goes.
+    pub const CHOICES: usize = 256;
+    /// Bytes of the file of choices that are read; what we write is a quarter of it.
+    pub const CHOICES_FILE_BYTES: usize = 256 * 1024;
+    /// Bytes of the file that names the last active chat.
+    pub const RECENT_FILE_BYTES: usize = 4 * 1024;
+    /// Letters of a pairing code, of 32 each: one of 10^12 is right.
+    pub const PAIRING_CODE_LETTERS: usize = 8;
+    /// Seconds for which a pairing code is valid: time to find the other telephone.
+    pub const PAIRING_VALID_SECS: i64 = 10 * 60;
+    /// Seconds after which the same person may get another code.
+    pub const PAIRING_PAUSE_SECS: i64 = 60 * 60;
+    /// Codes given out within that time, over all strangers: a crowd fills no disk.
+    pub const PAIRING_OFFERS: usize = 64;
+    /// People that are paired; who needs more names them in the configuration.
+    pub const PAIRED: usize = 256;
+    /// Bytes of a stranger's id that is worth a code; those of the channels are a tenth of it.
+    pub const SENDER_ID_BYTES: usize = 256;
+    /// Characters kept of a stranger's name, which may be anything.
+    pub const SENDER_NAME_CHARS: usize = 64;
+    /// Bytes of the file of pairings that are read; what we write is a quarter of it.
+    pub const PAIRING_FILE_BYTES: usize = 1024 * 1024;
 }
 
 /// Bounds of the tools.

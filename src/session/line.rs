@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use chrono::{DateTime, FixedOffset};
 use serde::{Deserialize, Serialize};
 
+use crate::append_log::{shorten, to_line};
 use crate::chat::{Entry, Image, Role, ToolCall};
-use crate::limits::session::CONTENT_BYTES;
 
 /// How a turn ended, as a state line says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -230,29 +230,11 @@ fn text_of(content: Content) -> String {
     }
 }
 
-/// Cuts a content that would make its line longer than a journal's line may be.
-fn shorten(content: Cow<'_, str>) -> Cow<'_, str> {
-    if content.len() <= CONTENT_BYTES {
-        return content;
-    }
-    let kept = &content[..content.floor_char_boundary(CONTENT_BYTES)];
-    Cow::Owned(format!(
-        "{kept}\n[cut here: {} bytes in all]",
-        content.len()
-    ))
-}
-
-fn to_line(value: &impl Serialize) -> Vec<u8> {
-    // Strings and numbers only: there is nothing in these structs that JSON cannot say.
-    let mut line = serde_json::to_vec(value).unwrap_or_default();
-    line.push(b'\n');
-    line
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::chat::Reasoning;
+    use crate::limits::append_log::CONTENT_BYTES;
     use proptest::prelude::*;
 
     fn entry_of(line: &[u8]) -> Entry {

@@ -4,14 +4,15 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use crate::append_log::{Lines, Tail};
 use crate::chat::Role;
 use crate::error::{Error, Result};
-use crate::limits::session::{LINE_BYTES, NAME_BYTES};
+use crate::limits::append_log::LINE_BYTES;
+use crate::limits::session::NAME_BYTES;
 use crate::message::ChatId;
 use crate::sys;
 
 use super::line::{self, Line};
-use super::tail::Tail;
 
 /// A journal, as a list shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,21 +85,18 @@ pub fn read(
 ) -> Result<usize> {
     let path = existing(folder, chat)?;
     let file = File::open(&path).map_err(Error::io("read the session", &path))?;
-    let mut reader = BufReader::new(file);
+    let mut lines = Lines::new(BufReader::new(file));
     let mut garbled = 0;
-    let mut bytes = Vec::new();
-    loop {
-        bytes.clear();
-        let mut limited = (&mut reader).take(LINE_BYTES as u64);
-        let length = limited
-            .read_until(b'\n', &mut bytes)
-            .map_err(Error::io("read the session", &path))?;
-        match line::decode(&bytes) {
-            _ if length == 0 => return Ok(garbled),
+    while let Some(bytes) = lines
+        .following()
+        .map_err(Error::io("read the session", &path))?
+    {
+        match line::decode(bytes) {
             Some(line) => each(line)?,
             None => garbled += 1,
         }
     }
+    Ok(garbled)
 }
 
 /// Copies the journal's bytes, as they are, to `output`.

@@ -8,6 +8,7 @@ pub mod environment;
 pub mod file;
 pub mod host;
 pub mod process;
+pub mod random;
 mod walls;
 
 pub use walls::{attempt, landlock, namespaces, seccomp};
