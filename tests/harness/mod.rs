@@ -1,9 +1,12 @@
 //! What the stories need: a home, a scripted model, and the real program, also on a terminal.
 
+pub mod gate;
 pub mod home;
 pub mod model;
 pub mod program;
 pub mod terminal;
+mod tls;
+mod wire;
 
 use std::time::Duration;
 
