@@ -90,7 +90,7 @@ pub(super) fn respond(
     connection: &mut Connection,
     status: u16,
     headers: &[(&str, String)],
-    body: impl AsRef<[u8]>,
+    body: &(impl AsRef<[u8]> + ?Sized),
 ) -> io::Result<()> {
     let body = body.as_ref();
     let length = ("content-length", body.len().to_string());
@@ -99,13 +99,22 @@ pub(super) fn respond(
     send(connection, &answer)
 }
 
+/// Sends the head of an answer.
+pub(super) fn begin(
+    connection: &mut Connection,
+    status: u16,
+    headers: &[(&str, String)],
+) -> io::Result<()> {
+    send(connection, head(status, headers.iter()).as_bytes())
+}
+
 /// Sends the head of an answer whose body comes in chunks.
 pub(super) fn begin_chunks(connection: &mut Connection, content_type: &str) -> io::Result<()> {
     let headers = [
         ("content-type", content_type.to_owned()),
         ("transfer-encoding", "chunked".to_owned()),
     ];
-    send(connection, head(200, headers.iter()).as_bytes())
+    begin(connection, 200, &headers)
 }
 
 /// Sends one chunk; an empty one is the end.
@@ -130,7 +139,8 @@ fn head<'a>(status: u16, headers: impl Iterator<Item = &'a (&'a str, String)>) -
     text + "\r\n"
 }
 
-fn send(connection: &mut Connection, bytes: &[u8]) -> io::Result<()> {
+/// Sends bytes of an answer's body.
+pub(super) fn send(connection: &mut Connection, bytes: &[u8]) -> io::Result<()> {
     connection.get_mut().write_all(bytes)?;
     connection.get_mut().flush()
 }

@@ -17,6 +17,7 @@ mod config;
 mod device;
 mod disk;
 mod fake;
+mod fake_telegram;
 mod faults;
 mod kill;
 mod obeyed;
