@@ -2,6 +2,7 @@
 //! on a terminal and in the background.
 
 pub mod gate;
+pub mod gateway;
 pub mod home;
 pub mod model;
 pub mod program;
