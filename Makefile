@@ -1,6 +1,6 @@
 # Each command installs what it misses and says so; `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help run test fuzz footprint deny clean
+.PHONY: help run test units fuzz footprint deny clean
 
 CARGO ?= cargo
 FUZZ_SECONDS ?= 20
@@ -25,6 +25,11 @@ test: ## Check format, lints, tests and documentation
 	$(CARGO) clippy --locked --all-targets -- -D warnings
 	$(CARGO) test --locked
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps
+
+units: ## Check the systemd units, and that the sandbox for commands holds within them
+	@scripts/setup units
+	$(CARGO) build --locked
+	scripts/systemd/check "$${CARGO_TARGET_DIR:-target}/debug/peacrab"
 
 fuzz: ## Feed garbage to what reads bytes from outside (needs nightly Rust and cargo-fuzz)
 	@$(CARGO) +nightly --version >/dev/null 2>&1 || { \

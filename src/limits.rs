@@ -149,6 +149,16 @@ pub mod gateway {
     pub const SENT_TEXTS: usize = 8;
 }
 
+/// Bounds of the life as a service.
+pub mod service {
+    use std::time::Duration;
+
+    /// Bytes of the status that systemd shows; it takes 4096 in all and shows one line.
+    pub const STATUS_BYTES: usize = 1024;
+    /// How long a word to systemd may wait until it is taken.
+    pub const NOTIFY_TIMEOUT: Duration = Duration::from_secs(1);
+}
+
 /// Bounds of the words between us and the model.
 pub mod chat {
     /// Tool calls taken from one reply; what is beyond is answered with an error, not run.

@@ -7,6 +7,7 @@ pub mod descriptor;
 pub mod environment;
 pub mod file;
 pub mod host;
+pub mod notify;
 pub mod process;
 pub mod random;
 mod walls;
