@@ -111,6 +111,31 @@ pub mod channels {
     pub const FILE_ENDING_BYTES: usize = 16;
     /// Files of the same name and second; an album has ten.
     pub const FILE_NUMBERS: u32 = 100;
+
+    /// UTF-16 units of one message's text after its markup is read: Telegram's bound.
+    pub const PIECE_UNITS: usize = 4096;
+    /// Bytes of one message as HTML. 4096 units that are all escaped make 20 KiB; the rest is for
+    /// tags and addresses, so that a request stays small.
+    pub const PIECE_HTML_BYTES: usize = 32 * 1024;
+    /// Marked stretches of one message: Telegram shows those beyond it unmarked.
+    pub const PIECE_ENTITIES: usize = 100;
+    /// Bytes of a link's tag with its address; a longer one is shown as text.
+    pub const LINK_BYTES: usize = 2048;
+    /// Bytes of all other tags that can be open at once; the longest is a code block with a language.
+    pub const TAGS_BYTES: usize = 256;
+    /// Bytes of a code block's language; `javascript` has ten.
+    pub const LANGUAGE_BYTES: usize = 32;
+    /// Levels of lists that are indented; deeper ones stand below the last.
+    pub const LIST_INDENTS: usize = 8;
+    /// Bytes of a table with its padding. One that would be larger has no columns: a single wide
+    /// cell would widen every row.
+    pub const TABLE_BYTES: usize = 64 * 1024;
+    /// Bytes of a text that may be syntax of Markdown. The parser needs about 100 bytes for each; an
+    /// answer of 160 KiB in which every eighth byte is one has 20,000.
+    pub const MARKDOWN_MARKS: usize = 32 * 1024;
+    /// Quotes and list items that one line may open. The parser looks at all that are open for every
+    /// following line.
+    pub const MARKDOWN_DEPTH: usize = 32;
 }
 
 /// Bounds of the gateway.

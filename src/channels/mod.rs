@@ -3,6 +3,7 @@
 //! A channel turns what comes in into [`message`](crate::message)s and knows nothing of who answers
 //! them.
 
+pub mod markup;
 pub mod names;
 pub mod telegram;
 pub mod utf16;
