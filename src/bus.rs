@@ -2,14 +2,18 @@
 //!
 //! Inbound: a channel sends and waits while the queue is full, so that polling stops and nothing is
 //! lost. Outbound: one queue to each channel's worker; what it holds may be merged or dropped, because
-//! what has to arrive lies in the outbox.
+//! what has to arrive lies in the outbox. Beside them the pulses by which the gateway sees that a
+//! channel's threads are alive.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
+use crate::clock::Stopwatch;
 use crate::limits::bus::ENTRIES;
 use crate::message::{Inbound, Outbound};
 
@@ -81,10 +85,69 @@ impl OutboundReceiver {
     }
 }
 
+/// A thread's promise to show itself again within a time. Clones share it.
+#[derive(Clone, Debug)]
+pub struct Pulse(Arc<Beats>);
+
+#[derive(Debug)]
+struct Beats {
+    name: &'static str,
+    watch: Stopwatch,
+    /// Milliseconds on the stopwatch until which the thread is taken for alive; 0: not begun.
+    until: AtomicU64,
+}
+
+impl Pulse {
+    /// A thread that has not begun.
+    pub fn new(name: &'static str) -> Self {
+        Self(Arc::new(Beats {
+            name,
+            watch: Stopwatch::start(),
+            until: AtomicU64::new(0),
+        }))
+    }
+
+    /// What it is called in the log.
+    pub fn name(&self) -> &'static str {
+        self.0.name
+    }
+
+    /// I am alive, and the next beat comes within this time.
+    pub fn beat(&self, within: Duration) {
+        let until = (self.0.watch.elapsed() + within).as_millis() as u64;
+        self.0.until.store(until.max(1), Ordering::Relaxed);
+    }
+
+    /// Whether the thread has begun.
+    pub fn has_begun(&self) -> bool {
+        self.0.until.load(Ordering::Relaxed) > 0
+    }
+
+    /// Whether the thread has kept its promise; true before it has begun.
+    pub fn is_alive(&self) -> bool {
+        let until = self.0.until.load(Ordering::Relaxed);
+        until == 0 || self.0.watch.elapsed().as_millis() as u64 <= until
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::message::ChatId;
+
+    #[test]
+    fn a_pulse_is_dead_when_its_promise_is_broken() {
+        let pulse = Pulse::new("poll");
+        assert!(pulse.is_alive() && !pulse.has_begun());
+        pulse.beat(Duration::from_secs(600));
+        assert!(pulse.is_alive() && pulse.has_begun());
+        pulse.beat(Duration::ZERO);
+        let watch = Stopwatch::start();
+        while watch.elapsed() < Duration::from_millis(2) {
+            std::thread::yield_now();
+        }
+        assert!(!pulse.is_alive());
+    }
 
     #[test]
     fn a_full_outbound_queue_drops_what_comes_and_keeps_what_is_there() {

@@ -71,6 +71,8 @@ pub struct Entry {
     pub reasoning: Vec<Reasoning>,
     /// When it was said, where that is known.
     pub timestamp: Option<DateTime<FixedOffset>>,
+    /// For a person's entry: the channel's id of the message, where it has one.
+    pub origin: Option<String>,
 }
 
 impl Entry {
@@ -85,6 +87,7 @@ impl Entry {
             name: None,
             reasoning: Vec::new(),
             timestamp: None,
+            origin: None,
         }
     }
 
@@ -128,6 +131,21 @@ pub struct ToolCall {
 pub enum Effect {
     /// A person has to allow the call; then it is made again with the answer.
     Ask(Box<Question>),
+    /// Something is to be sent to a person.
+    Send(Box<Letter>),
+}
+
+/// What a tool wants to be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Letter {
+    /// The key of another chat; none: the one that the turn is in.
+    pub to: Option<String>,
+    /// The words, as Markdown; may be empty when there are files.
+    pub text: String,
+    /// Files of the workspace to go along.
+    pub files: Vec<String>,
+    /// Rows of buttons.
+    pub buttons: Vec<Vec<String>>,
 }
 
 /// What a tool call came to.

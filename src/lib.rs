@@ -21,12 +21,16 @@ pub mod sys;
 // Floor 3: the configuration.
 pub mod config;
 
-// Floor 4: the network, the folders and the queues, each with one door.
+// Floor 4: the network, the folders, the queues and the logs, each with one door.
+pub mod append_log;
 pub mod bus;
 pub mod http;
 pub mod sandbox;
 
-// Floor 5: what is kept.
+// Floor 5: what is kept, and how the board is.
+pub mod board;
+pub mod inbox;
+pub mod outbox;
 pub mod session;
 pub mod state;
 
@@ -34,8 +38,9 @@ pub mod state;
 pub mod provider;
 pub mod tools;
 
-// Floor 7: the agent.
+// Floor 7: the agent, and where people reach it.
 pub mod agent;
+pub mod channels;
 
 // Floor 9: the command line.
 pub mod cli;

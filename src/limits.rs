@@ -17,20 +17,137 @@ pub mod bus {
     pub const ENTRIES: usize = 100;
 }
 
+/// Bounds of the files of lines: journals, inbox, outbox.
+pub mod append_log {
+    /// Bytes read at a time when a log is read from its end.
+    pub const BLOCK_BYTES: usize = 16 * 1024;
+    /// Bytes of one line. A longer one is not ours: what goes into lines is cut below it.
+    pub const LINE_BYTES: usize = 1024 * 1024;
+    /// Bytes of one text in a line; what is over is cut off with a note. JSON can make six of one.
+    pub const CONTENT_BYTES: usize = 160 * 1024;
+    /// Bytes above which a log that is mostly dead is written anew: a thousand short messages, so
+    /// that the three syncs for it are spread thin.
+    pub const COMPACT_BYTES: u64 = 128 * 1024;
+}
+
 /// Bounds of the inbox.
-pub mod inbox {}
+pub mod inbox {
+    /// Ids of messages that are known again. A channel repeats at most the batch that we have not
+    /// confirmed; Telegram's is 100.
+    pub const SEEN: usize = 512;
+    /// Messages that wait: a weekend of a busy group. Nothing more is accepted then.
+    pub const MESSAGES: usize = 2000;
+    /// Bytes of the lines of messages that wait, which are held in memory too. Three batches of 100
+    /// messages, each as long as Telegram lets them be, fit.
+    pub const BYTES: usize = 4 * 1024 * 1024;
+}
 
 /// Bounds of the outbox.
-pub mod outbox {}
+pub mod outbox {
+    /// Parcels that are owed at a time: what jobs and people make in a day without the network.
+    pub const PARCELS: usize = 500;
+    /// Bytes of their lines, which are held in memory too: 4 KiB each.
+    pub const BYTES: usize = 2 * 1024 * 1024;
+    /// Chats whose running turn shows a draft; more than turns run at a time, because a draft stays
+    /// noted when its turn was killed.
+    pub const DRAFTS: usize = 32;
+}
 
 /// Bounds of the board's readings.
-pub mod board {}
+pub mod board {
+    use std::time::Duration;
+
+    /// Time between two samples of the history. A hot afternoon or a full disk shows well enough.
+    pub const SAMPLE_INTERVAL: Duration = Duration::from_mins(15);
+    /// Samples that are kept: a day of them, in 4 kB.
+    pub const SAMPLES: usize = 96;
+    /// Columns of a history's small line, so that it fits a telephone. A whole day has an hour in
+    /// each.
+    pub const COLUMNS: usize = 24;
+    /// Bytes of a file of /proc or /sys that are read; the longest that is wanted has 2 kB.
+    pub const FILE_BYTES: usize = 16 * 1024;
+    /// Names of one folder of /sys that are looked at. A host of containers has hundreds of
+    /// interfaces.
+    pub const NAMES: usize = 256;
+    /// Network interfaces that are shown, those with hardware first.
+    pub const INTERFACES: usize = 8;
+    /// Processors that a list may name; Linux is built for 8192 at most.
+    pub const PROCESSORS: usize = 8192;
+    /// The coldest and the hottest that a working sensor says, in thousandths of a degree Celsius;
+    /// broken ones say -274000 or the largest number that there is.
+    pub const MILLIDEGREES: std::ops::RangeInclusive<i32> = -60_000..=200_000;
+}
 
 /// Bounds of the channels.
-pub mod channels {}
+pub mod channels {
+    use std::time::Duration;
+
+    /// Bytes of a file that comes in; Telegram's servers hand over no larger ones.
+    pub const DOWNLOAD_BYTES: usize = 20 * 1024 * 1024;
+    /// Bytes of a file that goes out; Telegram's servers take no larger ones.
+    pub const UPLOAD_BYTES: u64 = 50 * 1024 * 1024;
+    /// Time for a file to come in: 20 MB on a line of half a megabit a second take half of it.
+    pub const DOWNLOAD_TIME: Duration = Duration::from_mins(10);
+    /// Bytes read and written at once while a file comes in.
+    pub const COPY_BYTES: usize = 8 * 1024;
+    /// Longest silence within an answer of a channel's server.
+    pub const IDLE: Duration = Duration::from_secs(60);
+    /// Longest wait that a server may ask for because of too many requests. Telegram asks for
+    /// minutes when a group is flooded; more than an hour is no wait but a mistake.
+    pub const LONGEST_WAIT: Duration = Duration::from_mins(60);
+    /// Wait after too many requests when the server does not say how long.
+    pub const USUAL_WAIT: Duration = Duration::from_secs(5);
+    /// Characters kept of what a channel's server said about an error.
+    pub const SAID_CHARS: usize = 300;
+    /// Characters of a name that stand in a text: who is quoted, who was forwarded.
+    pub const NAME_CHARS: usize = 64;
+    /// Characters of a message that are quoted before its answer; two or three paragraphs.
+    pub const QUOTE_CHARS: usize = 500;
+    /// Bytes of a file's name in the workspace's inbox, with its date and number below the 255 of
+    /// file systems, and short enough to be read.
+    pub const FILE_NAME_BYTES: usize = 100;
+    /// Bytes of the end of a name in which an ending such as `.tar.gz` is looked for, to be kept when
+    /// the name is cut.
+    pub const FILE_ENDING_BYTES: usize = 16;
+    /// Files of the same name and second; an album has ten.
+    pub const FILE_NUMBERS: u32 = 100;
+}
 
 /// Bounds of the gateway.
-pub mod gateway {}
+pub mod gateway {
+    use std::ops::Range;
+    use std::time::Duration;
+
+    /// Messages that wait in one session; a person who has sent more has lost sight of them.
+    pub const WAITING: usize = 20;
+    /// The numbers that questions get: short enough to be typed.
+    pub const QUESTION_NUMBERS: Range<u64> = 100_000..1_000_000;
+    /// Typed commands that run at a time, over all chats: each has a thread.
+    pub const COMMANDS_AT_ONCE: usize = 8;
+    /// How long running turns and commands may take to end by themselves when the gateway stops.
+    pub const STOP_GRACE: Duration = Duration::from_secs(10);
+    /// How long what is owed may take to be sent after that, before it is left for the next start.
+    pub const SEND_GRACE: Duration = Duration::from_secs(2);
+    /// How often the board's history takes a sample.
+    pub const SAMPLE_INTERVAL: Duration = Duration::from_mins(15);
+    /// Bytes of a growing answer that are shown while it comes: a message of Telegram's holds less.
+    pub const DRAFT_BYTES: usize = 16 * 1024;
+    /// Lines of what has happened that are shown above it.
+    pub const DRAFT_LINES: usize = 8;
+    /// Bytes of a running command's output that are shown while it comes.
+    pub const SHOWN_OUTPUT_BYTES: usize = 3 * 1024;
+    /// How often it is looked whether the channels' threads have begun.
+    pub const READY_LOOK: Duration = Duration::from_millis(50);
+    /// Bytes of a request over the control socket, and of its answer.
+    pub const CONTROL_BYTES: usize = 256 * 1024;
+    /// How long either side of the control socket may keep the other waiting.
+    pub const CONTROL_TIME: Duration = Duration::from_secs(10);
+    /// Connections of the control socket at a time; more are turned away.
+    pub const CONTROL_AT_ONCE: usize = 8;
+    /// Texts that the message tool has sent in a turn and that are remembered, so that the answer
+    /// does not repeat them.
+    pub const SENT_TEXTS: usize = 8;
+}
 
 /// Bounds of the life as a service.
 pub mod service {
@@ -77,8 +194,8 @@ pub mod http {
     pub const RESOLVE_TIMEOUT: Duration = Duration::from_secs(10);
     /// Time in which a peer has to take some bytes of our request; then the line is dead.
     pub const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
-    /// Time for a whole request to be taken: a few megabytes of images on a slow line.
-    pub const SEND_TIMEOUT: Duration = Duration::from_secs(300);
+    /// Time for a whole request to be taken: a file of 50 MB on a line of half a megabit a second.
+    pub const SEND_TIMEOUT: Duration = Duration::from_mins(15);
     /// Addresses of a name that are tried. They share the time to connect, so that more of them
     /// would leave each too little.
     pub const ADDRESSES: usize = 8;
@@ -174,6 +291,8 @@ pub mod sandbox {
     pub const OUTPUT_BYTES: usize = 64 * 1024;
     /// Bytes of output after which a command is stopped: nobody will read it, and the card fills.
     pub const FLOOD_BYTES: u64 = 64 * 1024 * 1024;
+    /// How often whoever watches an output is told that nothing new has come.
+    pub const OUTPUT_LOOK: Duration = Duration::from_secs(1);
     /// Bytes read from a pipe at once; Linux's pipes hold as many.
     pub const PIPE_BYTES: usize = 64 * 1024;
     /// Bytes read at once of what a supervisor says, which is a few lines.
@@ -239,15 +358,9 @@ pub mod provider {
 
 /// Bounds of the journal.
 pub mod session {
-    /// Bytes read at a time when a journal is read from its end.
-    pub const BLOCK_BYTES: usize = 16 * 1024;
     /// Bytes of journal lines that are held in memory for the history. A window of 128,000 tokens
     /// is about as long; a board with less memory has models with smaller windows.
     pub const HISTORY_BYTES: usize = 512 * 1024;
-    /// Bytes of one journal line. A longer one is not ours: tool results and messages are cut below it.
-    pub const LINE_BYTES: usize = 1024 * 1024;
-    /// Bytes of one entry's content; what is over is cut off with a note. JSON can make six of one.
-    pub const CONTENT_BYTES: usize = 160 * 1024;
     /// Bytes of a journal's file name before its ending; 255 is the file systems' own limit.
     pub const NAME_BYTES: usize = 120;
 }
@@ -270,6 +383,28 @@ pub mod state {
     pub const AUDIT_COMMAND_BYTES: usize = 4 * 1024;
     /// Bytes of the file of counts that are read; what we write is a tenth of it.
     pub const USAGE_FILE_BYTES: usize = 32 * 1024;
+    /// Conversations whose choice of a model is kept; the one that chose first goes.
+    pub const CHOICES: usize = 256;
+    /// Bytes of the file of choices that are read; what we write is a quarter of it.
+    pub const CHOICES_FILE_BYTES: usize = 256 * 1024;
+    /// Bytes of the file that names the last active chat.
+    pub const RECENT_FILE_BYTES: usize = 4 * 1024;
+    /// Letters of a pairing code, of 32 each: one of 10^12 is right.
+    pub const PAIRING_CODE_LETTERS: usize = 8;
+    /// Seconds for which a pairing code is valid: time to find the other telephone.
+    pub const PAIRING_VALID_SECS: i64 = 10 * 60;
+    /// Seconds after which the same person may get another code.
+    pub const PAIRING_PAUSE_SECS: i64 = 60 * 60;
+    /// Codes given out within that time, over all strangers: a crowd fills no disk.
+    pub const PAIRING_OFFERS: usize = 64;
+    /// People that are paired; who needs more names them in the configuration.
+    pub const PAIRED: usize = 256;
+    /// Bytes of a stranger's id that is worth a code; those of the channels are a tenth of it.
+    pub const SENDER_ID_BYTES: usize = 256;
+    /// Characters kept of a stranger's name, which may be anything.
+    pub const SENDER_NAME_CHARS: usize = 64;
+    /// Bytes of the file of pairings that are read; what we write is a quarter of it.
+    pub const PAIRING_FILE_BYTES: usize = 1024 * 1024;
 }
 
 /// Bounds of the tools.
@@ -312,6 +447,17 @@ pub mod tools {
     pub const PATTERN_BYTES: usize = 1000;
     /// Bytes of a regular expression as it is held.
     pub const PATTERN_HELD_BYTES: usize = 512 * 1024;
+    /// Files that one call of message sends.
+    pub const FILES_SENT: usize = 10;
+    /// Rows of buttons, as many as a telephone shows at once.
+    pub const BUTTON_ROWS: usize = 8;
+    /// Buttons side by side; more cannot be read.
+    pub const BUTTONS_IN_ROW: usize = 4;
+    /// Characters of a button. What comes back with a press has 64 bytes on Telegram.
+    pub const BUTTON_CHARS: usize = 40;
+    /// Characters of a typed command's output that are shown in a chat, about a message of Telegram's;
+    /// of more, the end, with the whole in a file.
+    pub const SHELL_CHARS: usize = 3500;
     /// How long results that were too long are kept.
     pub const RESULTS_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
     /// Bytes of all results that are kept.
@@ -345,6 +491,8 @@ pub mod agent {
     pub const ANSWER_TIME: Duration = Duration::from_mins(10);
     /// Bytes that the history always gets, however small the window is said to be.
     pub const HISTORY_FLOOR_BYTES: usize = 4 * 1024;
+    /// Models that are kept ready over all conversations; a household has no more.
+    pub const MODELS_HELD: usize = 4;
     /// Hints that the account of a turn at its bound names.
     pub const ACCOUNT_HINTS: usize = 12;
 }

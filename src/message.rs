@@ -264,9 +264,10 @@ pub trait Listener {
         Vec::new()
     }
 
-    /// Takes the turn's closing words, before the journal says that the turn has ended at `turn`, its
-    /// length in bytes: whoever owes them to a person has them on disk when this returns.
-    fn owe(&mut self, _text: &str, _turn: u64) -> Result<()> {
+    /// Takes the turn's closing words, before the journal says that the turn has ended: whoever owes
+    /// them to a person has them on disk when this returns. `turn` is the journal's length in bytes,
+    /// by which the turn is known if the process is killed in between; none for an error.
+    fn owe(&mut self, _text: &str, _turn: Option<u64>) -> Result<()> {
         Ok(())
     }
 

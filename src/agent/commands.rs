@@ -1,14 +1,20 @@
 //! What a person types with a slash: answered by the program, without the model.
 
 use std::fmt::Write;
+use std::ops::DerefMut;
 
 use crate::error::Result;
+use crate::message::ChatId;
 use crate::session::Session;
 
 use super::Agent;
 
-/// A typed command: its name and what it does, as `/help` lists it.
-pub const COMMANDS: [(&str, &str); 6] = [
+/// A typed command: its name and what it does.
+pub type Listed = (&'static str, &'static str);
+
+/// The commands that there are wherever one talks with the agent. `/help` lists them with those of
+/// the place.
+pub const COMMANDS: [Listed; 6] = [
     ("help", "lists the commands"),
     (
         "new",
@@ -17,7 +23,7 @@ pub const COMMANDS: [(&str, &str); 6] = [
     ("status", "shows the model, the session and the workspace"),
     (
         "model",
-        "shows the model, or takes another for this run: /model NAME",
+        "shows the model, or takes another for this conversation: /model NAME",
     ),
     ("tools", "lists the tools"),
     ("usage", "shows the tokens of today and of the days before"),
@@ -48,43 +54,52 @@ pub fn parse(text: &str) -> Option<Command<'_>> {
 }
 
 impl Agent {
-    /// Answers a typed command, for the person.
-    pub fn command(&mut self, session: &mut Session, command: Command<'_>) -> Result<String> {
-        Ok(match command.name {
-            "help" | "start" => help(),
+    /// Answers a typed command of a chat, for the person; none when it is not one of [`COMMANDS`].
+    /// `session` opens the chat's session, which only some commands need.
+    pub fn command<S: DerefMut<Target = Session>>(
+        &self,
+        chat: &ChatId,
+        command: Command<'_>,
+        session: impl FnOnce() -> Result<S>,
+    ) -> Result<Option<String>> {
+        Ok(Some(match command.name {
             "new" | "reset" | "clear" => {
-                session.clear()?;
-                self.toolbox.end_of(&session.chat().to_string());
+                session()?.clear()?;
+                self.end_of(chat);
                 "A new conversation. The journal keeps the old one.".to_owned()
             }
-            "status" => self.status(session),
-            "model" if command.argument.is_empty() => self.model_line(),
-            "model" => {
-                self.choose_model(command.argument)?;
-                match self.lacks_model() {
-                    true => format!(
-                        "No provider is connected that could run {}, so the offline helper answers. \
-                         `peacrab onboard` connects one.",
-                        command.argument
-                    ),
-                    false => self.model_line(),
-                }
-            }
+            "status" => self.status(chat, session().ok().as_deref()),
+            "model" if command.argument.is_empty() => self.model_line(chat),
+            "model" => self.choose_model(chat, command.argument)?,
             "tools" => self.tool_lines(),
             "usage" => self.usage_lines(),
-            other => format!("There is no command /{other}.\n\n{}", help()),
+            _ => return Ok(None),
+        }))
+    }
+
+    /// Takes another model for a chat from the next turn on; `default` goes back to the configuration's.
+    fn choose_model(&self, chat: &ChatId, name: &str) -> Result<String> {
+        let named = Some(name).filter(|name| *name != "default");
+        self.selection.choose(&chat.to_string(), named)?;
+        Ok(match self.lacks_model(chat) {
+            true => format!(
+                "No provider is connected that could run {name}, so the offline helper answers. \
+                 `peacrab onboard` connects one."
+            ),
+            false => self.model_line(chat),
         })
     }
 
-    fn status(&self, session: &Session) -> String {
+    fn status(&self, chat: &ChatId, session: Option<&Session>) -> String {
         let today = self.ledger.counts().today();
+        let entries = match session {
+            Some(session) => format!("{} entries in the model's window", session.entries().len()),
+            None => "at work".to_owned(),
+        };
         format!(
-            "{}\nSession: {}, {} entries in the model's window\nWorkspace: {}\nToday: {}",
-            self.model_line(),
-            session.chat(),
-            session.entries().len(),
+            "{}\nSession: {chat}, {entries}\nWorkspace: {}\nToday: {today}",
+            self.model_line(chat),
             self.surroundings.workspace,
-            today
         )
     }
 
@@ -115,11 +130,18 @@ impl Agent {
     }
 }
 
-fn help() -> String {
+/// The commands as a list, for the person: [`COMMANDS`], and those of the place.
+pub fn help(of_the_place: &[Listed]) -> String {
     let lines = COMMANDS
         .iter()
+        .chain(of_the_place)
         .map(|(name, meaning)| format!("- `/{name}` {meaning}"));
     lines.collect::<Vec<_>>().join("\n")
+}
+
+/// What a person is told who types a command that there is not.
+pub fn unknown(name: &str, of_the_place: &[Listed]) -> String {
+    format!("There is no command /{name}.\n\n{}", help(of_the_place))
 }
 
 #[cfg(test)]
@@ -159,7 +181,7 @@ mod tests {
         assert!(
             COMMANDS
                 .iter()
-                .all(|(name, _)| help().contains(&format!("`/{name}`")))
+                .all(|(name, _)| help(&[]).contains(&format!("`/{name}`")))
         );
     }
 }

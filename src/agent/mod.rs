@@ -4,6 +4,7 @@ mod calls;
 pub mod commands;
 pub mod context;
 pub mod run;
+mod selection;
 pub mod turn;
 
 use std::io::Read;
@@ -14,8 +15,7 @@ use crate::clock::Clock;
 use crate::config::schema::{AgentDefaults, Limits};
 use crate::error::Result;
 use crate::limits::agent::{BOOTSTRAP_BYTES, BYTES_PER_TOKEN, HISTORY_FLOOR_BYTES};
-use crate::message::{ChatId, Listener};
-use crate::provider::Models;
+use crate::message::{ChatId, Listener, Message};
 use crate::provider::table::OFFLINE;
 use crate::session::Session;
 use crate::state::Ledger;
@@ -23,9 +23,8 @@ use crate::tools::Toolbox;
 
 use context::{BOOTSTRAP_FILES, Bootstrap, Surroundings};
 pub use run::{Outcome, Report};
-
-/// Chooses the models for the name of one, or as the configuration says.
-pub type ModelsFor = Box<dyn Fn(Option<&str>) -> Result<Models> + Send>;
+pub use selection::ModelsFor;
+use selection::Selection;
 
 /// What an agent is made of.
 pub struct Parts {
@@ -49,10 +48,9 @@ pub struct Parts {
     pub stream: bool,
 }
 
-/// An agent: runs turns in sessions.
+/// An agent: runs turns in sessions, several at a time where they are of different sessions.
 pub struct Agent {
-    models_for: ModelsFor,
-    models: Models,
+    selection: Selection,
     toolbox: Toolbox,
     ledger: Ledger,
     clock: Clock,
@@ -65,10 +63,8 @@ pub struct Agent {
 impl Agent {
     /// Puts an agent together. Fails when the models of the configuration do not exist.
     pub fn new(parts: Parts) -> Result<Self> {
-        let models = (parts.models)(parts.model.as_deref())?;
         Ok(Self {
-            models_for: parts.models,
-            models,
+            selection: Selection::new(parts.models, parts.model)?,
             toolbox: parts.toolbox,
             ledger: parts.ledger,
             clock: parts.clock,
@@ -79,29 +75,38 @@ impl Agent {
         })
     }
 
-    /// Takes another model from the next turn on.
-    pub fn choose_model(&mut self, name: &str) -> Result<()> {
-        self.models = (self.models_for)(Some(name))?;
-        Ok(())
+    /// Whether the offline helper answers in a chat because no model is connected, and not because
+    /// the configuration wants it.
+    pub fn lacks_model(&self, chat: &ChatId) -> bool {
+        let names = self.model_names(chat);
+        self.settings.provider != OFFLINE && names.is_ok_and(|names| names == [OFFLINE])
     }
 
-    /// Whether the offline helper answers because no model is connected, and not because the
-    /// configuration wants it.
-    pub fn lacks_model(&self) -> bool {
-        self.settings.provider != OFFLINE && self.models.names() == [OFFLINE]
-    }
-
-    /// The models by name, the fallbacks behind the first, for the person.
-    pub fn model_line(&self) -> String {
-        let names = self.models.names();
-        match names.split_first() {
-            Some((first, [])) if first == OFFLINE => {
+    /// The models of a chat by name, the fallbacks behind the first, for the person.
+    pub fn model_line(&self, chat: &ChatId) -> String {
+        match self.model_names(chat).as_deref() {
+            Ok([first]) if first == OFFLINE => {
                 "No model is connected; the offline helper answers".to_owned()
             }
-            Some((first, [])) => format!("Model: {first}"),
-            Some((first, others)) => format!("Model: {first}, then {}", others.join(", ")),
-            None => String::new(),
+            Ok([first]) => format!("Model: {first}"),
+            Ok([first, others @ ..]) => format!("Model: {first}, then {}", others.join(", ")),
+            Ok([]) => String::new(),
+            Err(error) => format!("No model: {error}"),
         }
+    }
+
+    fn model_names(&self, chat: &ChatId) -> Result<Vec<String>> {
+        Ok(self.selection.of(&chat.to_string())?.names())
+    }
+
+    /// Ends what a conversation has running in the background.
+    pub fn end_of(&self, chat: &ChatId) {
+        self.toolbox.end_of(&chat.to_string());
+    }
+
+    /// What the model can use; people may use some of it without the model.
+    pub fn toolbox(&self) -> &Toolbox {
+        &self.toolbox
     }
 
     /// Runs one turn: with a message, or on with the one that was interrupted.
@@ -111,11 +116,13 @@ impl Agent {
     pub fn run(
         &self,
         session: &mut Session,
-        message: Option<&str>,
+        message: Option<&Message>,
         listener: &mut dyn Listener,
         cancel: &Cancel,
     ) -> Result<Report> {
-        run::Run::new(self, session, listener, cancel).drive(message)
+        let models = self.selection.of(&session.chat().to_string())?;
+        let heard = run::Heard { listener, cancel };
+        run::Run::new(self, &models, session, heard).drive(message)
     }
 
     fn system_prompt(&self) -> String {

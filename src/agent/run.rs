@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use crate::cancel::Cancel;
-use crate::chat::{Effect, Entry, Reply, Request, Role, ToolCall, ToolResult, Usage};
+use crate::chat::{Effect, Entry, Letter, Reply, Request, Role, ToolCall, ToolResult, Usage};
 use crate::error::{Error, Fault, Result};
 use crate::limits::agent::{ACCOUNT_HINTS, MESSAGE_BYTES};
 use crate::limits::chat::CALLS_PER_REPLY;
-use crate::message::{Event, Listener};
-use crate::provider::{self, Answer, Progress};
+use crate::message::{Attachment, ChatId, Event, Listener, Media, Message, Parcel};
+use crate::provider::{self, Answer, Models, Progress};
 use crate::session::line::TurnEnd;
 use crate::session::{Session, history};
 
@@ -52,12 +52,18 @@ pub struct Report {
 /// Marks what the runtime tells the model in the person's place, so that nobody takes it for theirs.
 const NOTE: &str = "[Note from the runtime, not from the person] ";
 
-/// One turn, running.
-pub(super) struct Run<'a> {
-    pub agent: &'a Agent,
-    pub session: &'a mut Session,
+/// Who hears of a turn, and what stops it.
+pub(super) struct Heard<'a> {
     pub listener: &'a mut dyn Listener,
     pub cancel: &'a Cancel,
+}
+
+/// One turn, running.
+pub(super) struct Run<'a> {
+    agent: &'a Agent,
+    session: &'a mut Session,
+    listener: &'a mut dyn Listener,
+    cancel: &'a Cancel,
     turn: Turn,
     models: provider::Turn<'a>,
     report: Report,
@@ -76,10 +82,11 @@ pub(super) struct Run<'a> {
 impl<'a> Run<'a> {
     pub fn new(
         agent: &'a Agent,
+        models: &'a Models,
         session: &'a mut Session,
-        listener: &'a mut dyn Listener,
-        cancel: &'a Cancel,
+        heard: Heard<'a>,
     ) -> Self {
+        let Heard { listener, cancel } = heard;
         let system = agent.system_prompt();
         let facts = agent.runtime_facts(session.chat());
         let report = Report {
@@ -94,7 +101,7 @@ impl<'a> Run<'a> {
         Self {
             budget: agent.history_budget(system.len() + facts.len()),
             turn: Turn::new(agent.settings.max_tool_iterations),
-            models: agent.models.for_turn(cancel),
+            models: models.for_turn(cancel),
             spent: BTreeMap::new(),
             partial: String::new(),
             closing: None,
@@ -109,7 +116,7 @@ impl<'a> Run<'a> {
     }
 
     /// Runs the turn to its end. Fails only where nothing was begun, or the journal cannot be written.
-    pub fn drive(mut self, message: Option<&str>) -> Result<Report> {
+    pub fn drive(mut self, message: Option<&Message>) -> Result<Report> {
         self.accept(message)?;
         let result = self.steps();
         self.report.steps = self.turn.steps();
@@ -118,6 +125,8 @@ impl<'a> Run<'a> {
             Err(_) if self.cancel.is_cancelled() => self.stop()?,
             Err(Error::Stopped) => self.stop()?,
             Err(error) => {
+                // No journal keeps an error as if the model had said it, so no place is named for it.
+                self.listener.owe(&error.to_string(), None)?;
                 self.session.end_turn(None, TurnEnd::Failed)?;
                 Outcome::Failed(error)
             }
@@ -128,13 +137,13 @@ impl<'a> Run<'a> {
 
     /// Journals the message. A turn that was killed goes on with it, its open calls answered as
     /// unknown: they are not run again.
-    fn accept(&mut self, message: Option<&str>) -> Result<()> {
+    fn accept(&mut self, message: Option<&Message>) -> Result<()> {
         if message.is_none() && !self.session.is_unfinished() {
             return Err(Error::Usage(
                 "there is no interrupted turn to go on with; say something with -m".to_owned(),
             ));
         }
-        if message.is_some_and(|message| message.len() > MESSAGE_BYTES) {
+        if message.is_some_and(|message| message.text.len() > MESSAGE_BYTES) {
             return Err(Error::TooLarge {
                 what: "the message".to_owned(),
                 limit: MESSAGE_BYTES,
@@ -144,9 +153,29 @@ impl<'a> Run<'a> {
             self.append_result(&call, &failed(history::UNKNOWN_OUTCOME))?;
         }
         match message {
-            Some(message) => self.session.append(Entry::new(Role::User, message)),
+            Some(message) => self.journal(message),
             None => Ok(()),
         }
+    }
+
+    /// Journals what the person has said, once: a message that was accepted before a power cut may
+    /// come again although the session has it.
+    fn journal(&mut self, message: &Message) -> Result<()> {
+        if !self.session.holds(&message.id) {
+            let mut entry = Entry::new(Role::User, words_of(message));
+            entry.origin = Some(message.id.clone()).filter(|id| !id.is_empty());
+            let photos = message
+                .attachments
+                .iter()
+                .filter(|attachment| attachment.media == Media::Photo);
+            let toolbox = &self.agent.toolbox;
+            entry.images = photos
+                .filter_map(|photo| toolbox.image(&photo.path, self.cancel))
+                .collect();
+            self.session.append(entry)?;
+        }
+        self.listener.hear(Event::Journalled(&message.id));
+        Ok(())
     }
 
     fn steps(&mut self) -> Result<Ending> {
@@ -158,6 +187,9 @@ impl<'a> Run<'a> {
             }
             decision = match decision {
                 Decision::Ask { note } => {
+                    for message in self.listener.interjections() {
+                        self.journal(&message)?;
+                    }
                     if let Some(note) = note {
                         self.session
                             .append(Entry::new(Role::User, format!("{NOTE}{note}")))?;
@@ -334,16 +366,36 @@ impl<'a> Run<'a> {
         };
         let mut results = calls::run(&self.agent.toolbox, group, &caller);
         for (call, result) in group.iter().zip(&mut results) {
-            if let Some(Effect::Ask(question)) = result.effect.take() {
-                let answer = self.listener.ask(&question, self.cancel);
-                let caller = Caller {
-                    answer: Some((&question, answer)),
-                    ..caller
-                };
-                *result = self.agent.toolbox.run(call, &caller);
+            match result.effect.take() {
+                Some(Effect::Ask(question)) => {
+                    let answer = self.listener.ask(&question, self.cancel);
+                    let caller = Caller {
+                        answer: Some((&question, answer)),
+                        ..caller
+                    };
+                    *result = self.agent.toolbox.run(call, &caller);
+                }
+                Some(Effect::Send(letter)) => {
+                    if let Err(error) = self.send(*letter) {
+                        *result = failed(&format!("Error: {error}"));
+                    }
+                }
+                None => {}
             }
         }
         results
+    }
+
+    fn send(&mut self, letter: Letter) -> Result<()> {
+        let chat = match &letter.to {
+            Some(key) => ChatId::parse(key),
+            None => self.session.chat().clone(),
+        };
+        self.listener.send(Parcel {
+            files: letter.files,
+            buttons: letter.buttons,
+            ..Parcel::text(&chat, letter.text)
+        })
     }
 
     fn append_result(&mut self, call: &ToolCall, result: &ToolResult) -> Result<()> {
@@ -360,6 +412,7 @@ impl<'a> Run<'a> {
     fn end(&mut self, ending: Ending) -> Result<Outcome> {
         let closing = self.closing.take();
         if ending == Ending::Answered {
+            self.owe()?;
             self.session.end_turn(closing, TurnEnd::Answered)?;
             return Ok(Outcome::Answered);
         }
@@ -371,14 +424,21 @@ impl<'a> Run<'a> {
             }
             _ => closing,
         };
-        self.session.end_turn(closing, TurnEnd::Bounded)?;
         if !self.report.text.is_empty() {
             self.report.text.push_str("\n\n");
         }
         self.report.text.push_str(&account);
+        self.owe()?;
+        self.session.end_turn(closing, TurnEnd::Bounded)?;
         self.listener.hear(Event::Delta(&account));
         self.listener.hear(Event::Said(&account));
         Ok(Outcome::Bounded(ending))
+    }
+
+    /// Gives the answer to whoever owes it to the person, before the journal says that it was given.
+    fn owe(&mut self) -> Result<()> {
+        let turn = Some(self.session.length());
+        self.listener.owe(&self.report.text, turn)
     }
 
     /// What the person is told when a turn ends without an answer.
@@ -462,6 +522,26 @@ fn said(hints: &[String]) -> String {
         said.push(format!("and {left} more"));
     }
     said.join(", ")
+}
+
+/// A message as the model reads it: in a group it says who speaks, and files stand by their paths.
+fn words_of(message: &Message) -> String {
+    let mut words = match message.is_group {
+        true => format!("[{}] {}", message.sender.name, message.text),
+        false => message.text.clone(),
+    };
+    for Attachment { media, path } in &message.attachments {
+        let what = match media {
+            Media::Photo => "photo",
+            Media::Voice => "voice message",
+            Media::Audio => "audio",
+            Media::Video => "video",
+            Media::Document => "file",
+        };
+        let gap = if words.is_empty() { "" } else { "\n" };
+        words.push_str(&format!("{gap}[{what}: {path}]"));
+    }
+    words
 }
 
 fn failed(text: &str) -> ToolResult {

@@ -10,7 +10,7 @@ use super::Context;
 use super::terminal::print;
 use crate::chat::ToolSpec;
 use crate::error::{Error, Exit, Result};
-use crate::tools::specs;
+use crate::tools::{Equipment, specs};
 
 /// `peacrab tools …`
 #[derive(Debug, Args)]
@@ -34,7 +34,12 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     let loaded = context.start()?;
     let Action::List { json } = arguments.action;
     let mut text = String::new();
-    for spec in specs(loaded.config.tools.exec.enabled) {
+    let equipment = Equipment {
+        commands: loaded.config.tools.exec.enabled,
+        board: true,
+        chats: loaded.config.channels.telegram.enabled,
+    };
+    for spec in specs(equipment) {
         if json {
             let parameters: &RawValue = serde_json::from_str(spec.parameters).map_err(broken)?;
             let parameters = serde_json::to_value(parameters).map_err(broken)?;

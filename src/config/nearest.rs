@@ -134,8 +134,8 @@ mod tests {
             "in providers.openai there are apiKey, apiBase, apiType, extraHeaders, extraBody, proxy, timeoutSecs, streamIdleTimeoutSecs"
         );
         assert_eq!(
-            advice("channels.telegram.token"),
-            "there are agents, providers, tools, storage, limits, tls, log"
+            advice("radio.tuner.frequency"),
+            "there are agents, providers, channels, tools, storage, limits, tls, log"
         );
         assert!(advice(&"x".repeat(1_000_000)).starts_with("there are"));
     }

@@ -367,7 +367,7 @@ mod tests {
     fn another(key: &Key) -> Value {
         match key.kind {
             Flag => json!(key.default != "true"),
-            Whole(least, _) => json!(least + 1),
+            Whole(_, most) => json!(most),
             Real(_, most) => json!(most),
             Choice(words) => json!(words[usize::from(key.default_value() == words[0])]),
             Texts | Paths => json!(["/a"]),

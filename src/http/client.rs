@@ -3,10 +3,10 @@
 use std::io::Read;
 use std::sync::Arc;
 
-use ureq::Agent;
-use ureq::http::header::{CONTENT_ENCODING, LOCATION};
+use ureq::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, LOCATION};
 use ureq::http::{HeaderName, HeaderValue, Method, Request};
 use ureq::unversioned::transport::Connector;
+use ureq::{Agent, SendBody};
 
 use super::address;
 use super::body::{Body, error_of};
@@ -16,6 +16,7 @@ use super::connect::{
 use super::explain::{Context, Shared};
 use super::retry_after::retry_after;
 use super::settings::Settings;
+use super::upload::Upload;
 use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
@@ -70,7 +71,22 @@ impl Client {
     /// redirect, which is not followed. [`Error::Config`] is for an address or a header that
     /// cannot be sent.
     pub fn post(&self, url: &str, headers: &[(&str, &str)], body: &[u8]) -> Result<Response> {
-        self.call(Method::POST, url, headers, Some(body))
+        self.post_reader(url, headers, body.len() as u64, &mut &*body)
+    }
+
+    /// Sends a body of `length` bytes as it is read, so that it is never in memory as a whole. As
+    /// [`post`](Self::post) otherwise.
+    ///
+    /// What the reader has beyond `length` is not sent. One that fails or ends earlier is an
+    /// [`Error::Failed`], and the connection is closed.
+    pub fn post_reader(
+        &self,
+        url: &str,
+        headers: &[(&str, &str)],
+        length: u64,
+        body: &mut dyn Read,
+    ) -> Result<Response> {
+        self.call(Method::POST, url, headers, Some(Upload::new(body, length)))
     }
 
     /// Asks for a resource and waits until the answer begins. As [`post`](Self::post), without a body.
@@ -83,7 +99,7 @@ impl Client {
         method: Method,
         url: &str,
         headers: &[(&str, &str)],
-        body: Option<&[u8]>,
+        mut body: Option<Upload<'_>>,
     ) -> Result<Response> {
         if self.shared.cancel.is_cancelled() {
             return Err(Error::Stopped);
@@ -102,14 +118,26 @@ impl Client {
             request.headers_mut().append(name, value);
         }
         let watch = Stopwatch::start();
-        let outcome = match body {
-            Some(body) => self.agent.run(request.map(|()| body)),
-            None => self.agent.run(request),
+        let sent = body.as_ref().map_or(0, Upload::left);
+        let outcome = match &mut body {
+            Some(body) => {
+                // ureq sends a reader in chunks unless this says how long it is.
+                request.headers_mut().insert(CONTENT_LENGTH, sent.into());
+                self.agent
+                    .run(request.map(|()| SendBody::from_reader(body)))
+            }
+            None => self.agent.run(request.map(|()| SendBody::none())),
         };
-        let outcome = outcome.map_err(|error| context.explain(error));
+        let outcome = match body.and_then(Upload::into_failure) {
+            Some(failure) => Err(Error::Failed(format!(
+                "what was to be sent to {} cannot be read: {failure}",
+                context.host
+            ))),
+            None => outcome.map_err(|error| context.explain(error)),
+        };
         let status = outcome.as_ref().ok().map(|answer| answer.status().as_u16());
         let millis = watch.elapsed().as_millis() as u64;
-        tracing::debug!(%method, host = %context.host, status, millis, sent = body.map_or(0, <[u8]>::len), "http");
+        tracing::debug!(%method, host = %context.host, status, millis, sent, "http");
         Response::of(outcome?, context)
     }
 }

@@ -15,6 +15,7 @@ mod connect;
 mod explain;
 mod retry_after;
 mod settings;
+mod upload;
 
 pub use body::{Body, error_of};
 pub use client::{Client, Response};
@@ -23,3 +24,5 @@ pub use settings::Settings;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) use tests::server;

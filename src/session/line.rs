@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use chrono::{DateTime, FixedOffset};
 use serde::{Deserialize, Serialize};
 
+use crate::append_log::{shorten, to_line};
 use crate::chat::{Entry, Image, Role, ToolCall};
-use crate::limits::session::CONTENT_BYTES;
 
 /// How a turn ended, as a state line says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,6 +68,7 @@ pub fn encode_entry(entry: &Entry) -> Vec<u8> {
         tool_call_id: entry.tool_call_id.as_deref(),
         name: entry.name.as_deref(),
         timestamp: entry.timestamp.map(|time| time.to_rfc3339()),
+        origin: entry.origin.as_deref(),
     })
 }
 
@@ -110,6 +111,7 @@ pub fn decode(line: &[u8]) -> Option<Line> {
             timestamp: wire
                 .timestamp
                 .and_then(|time| DateTime::parse_from_rfc3339(&time).ok()),
+            origin: wire.origin,
             ..Entry::new(role, wire.content.map(text_of).unwrap_or_default())
         })),
         (None, None) => None,
@@ -128,6 +130,8 @@ struct WireEntry<'a> {
     name: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     timestamp: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<&'a str>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -197,6 +201,7 @@ struct Wire {
     tool_call_id: Option<String>,
     name: Option<String>,
     timestamp: Option<String>,
+    origin: Option<String>,
 }
 
 /// Content as a text, or as the parts in which nanobot keeps a message with images.
@@ -225,29 +230,11 @@ fn text_of(content: Content) -> String {
     }
 }
 
-/// Cuts a content that would make its line longer than a journal's line may be.
-fn shorten(content: Cow<'_, str>) -> Cow<'_, str> {
-    if content.len() <= CONTENT_BYTES {
-        return content;
-    }
-    let kept = &content[..content.floor_char_boundary(CONTENT_BYTES)];
-    Cow::Owned(format!(
-        "{kept}\n[cut here: {} bytes in all]",
-        content.len()
-    ))
-}
-
-fn to_line(value: &impl Serialize) -> Vec<u8> {
-    // Strings and numbers only: there is nothing in these structs that JSON cannot say.
-    let mut line = serde_json::to_vec(value).unwrap_or_default();
-    line.push(b'\n');
-    line
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::chat::Reasoning;
+    use crate::limits::append_log::CONTENT_BYTES;
     use proptest::prelude::*;
 
     fn entry_of(line: &[u8]) -> Entry {

@@ -7,26 +7,21 @@
 pub mod history;
 pub mod line;
 pub mod store;
-mod tail;
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
-use std::os::fd::AsFd;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 
+use crate::append_log::{AppendLog, Durability};
 use crate::chat::{Entry, Role, ToolCall};
 use crate::clock::Clock;
 use crate::config::schema::Fsync;
 use crate::error::{Error, Result};
 use crate::limits::session::HISTORY_BYTES;
 use crate::message::ChatId;
-use crate::sys;
 
 use line::{Line, State, TurnEnd};
-use tail::Tail;
 
 /// How a session is opened.
 #[derive(Clone, Debug)]
@@ -42,15 +37,12 @@ pub struct Settings {
 /// An open session: the only one that writes its journal.
 pub struct Session {
     chat: ChatId,
-    path: PathBuf,
-    file: File,
+    log: AppendLog,
     settings: Settings,
     /// The newest entries that may go to the model.
     entries: VecDeque<Entry>,
     /// Whether entries stand behind the last end of a turn.
     unfinished: bool,
-    /// Where the journal ends: after the last whole line.
-    length: u64,
     repairs: Vec<String>,
 }
 
@@ -59,35 +51,24 @@ impl Session {
     ///
     /// Fails when another process has it open. What had to be repaired is in [`Session::repairs`].
     pub fn open(folder: &Path, chat: &ChatId, settings: Settings) -> Result<Self> {
-        sys::file::private_folder(folder)?;
         let path = store::path_of(folder, chat);
-        let options = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create(true)
-            .mode(0o600)
-            .clone();
-        let file = options
-            .open(&path)
-            .map_err(Error::io("open the session", &path))?;
-        if !sys::file::try_lock(&file).map_err(Error::io("lock the session", &path))? {
-            return Err(Error::Failed(format!(
+        let opened = AppendLog::open(&path, |line| line::decode(line).is_some())?;
+        let log = opened.ok_or_else(|| {
+            Error::Failed(format!(
                 "the session {chat} is in use by another peacrab; wait for it, or choose another with --session"
-            )));
-        }
+            ))
+        })?;
         let mut session = Self {
             chat: chat.clone(),
-            path,
-            file,
+            log,
             settings,
             entries: VecDeque::new(),
             unfinished: false,
-            length: 0,
             repairs: Vec::new(),
         };
         session
             .load()
-            .map_err(Error::io("read the session", &session.path))?;
+            .map_err(Error::io("read the session", &path))?;
         Ok(session)
     }
 
@@ -111,6 +92,17 @@ impl Session {
         self.unfinished
     }
 
+    /// Bytes of the journal: they name the place where a turn stands.
+    pub fn length(&self) -> u64 {
+        self.log.length()
+    }
+
+    /// Whether a message of a channel has been journalled, among the entries that are held.
+    pub fn holds(&self, origin: &str) -> bool {
+        let mut entries = self.entries.iter();
+        !origin.is_empty() && entries.any(|entry| entry.origin.as_deref() == Some(origin))
+    }
+
     /// The calls of the unfinished turn that have no result.
     pub fn unanswered(&self) -> Vec<ToolCall> {
         if self.unfinished {
@@ -123,10 +115,11 @@ impl Session {
     /// Journals an entry, and forces it to the disk when the configuration says so, before it counts.
     pub fn append(&mut self, mut entry: Entry) -> Result<()> {
         entry.timestamp = Some(self.settings.clock.now());
-        self.write(
-            &line::encode_entry(&entry),
-            self.settings.fsync == Fsync::Always,
-        )?;
+        let durability = match self.settings.fsync {
+            Fsync::Always => Durability::Synced,
+            Fsync::Turn => Durability::Buffered,
+        };
+        self.write(&line::encode_entry(&entry), durability)?;
         self.unfinished = true;
         self.hold(entry);
         Ok(())
@@ -150,7 +143,7 @@ impl Session {
             },
             now,
         ));
-        self.write(&lines, true)?;
+        self.write(&lines, Durability::Synced)?;
         last.into_iter().for_each(|entry| self.hold(entry));
         self.unfinished = false;
         self.forget_thoughts();
@@ -174,11 +167,12 @@ impl Session {
     /// Journals that nothing said so far goes to the model any more. The journal keeps it.
     pub fn clear(&mut self) -> Result<()> {
         let state = State {
-            consolidated_to: Some(self.length),
+            consolidated_to: Some(self.log.length()),
             turn: Some(TurnEnd::Stopped),
             ..State::default()
         };
-        self.write(&line::encode_state(&state, self.settings.clock.now()), true)?;
+        let line = line::encode_state(&state, self.settings.clock.now());
+        self.write(&line, Durability::Synced)?;
         self.entries.clear();
         self.unfinished = false;
         Ok(())
@@ -198,24 +192,12 @@ impl Session {
 
     /// Writes lines at the journal's end. The first ones of all have the head before them: a session
     /// that was only looked at is none yet.
-    fn write(&mut self, lines: &[u8], sync: bool) -> Result<()> {
-        let is_new = self.length == 0;
-        let lines = match is_new {
-            true => Cow::Owned([&self.head(), lines].concat()),
-            false => Cow::Borrowed(lines),
+    fn write(&mut self, lines: &[u8], durability: Durability) -> Result<()> {
+        let lines = match self.log.length() {
+            0 => Cow::Owned([&self.head(), lines].concat()),
+            _ => Cow::Borrowed(lines),
         };
-        let written = self
-            .file
-            .write_all(&lines)
-            .and_then(|()| if sync { self.file.sync_data() } else { Ok(()) })
-            .and_then(|()| if is_new { self.sync_folder() } else { Ok(()) });
-        if let Err(error) = written {
-            // A full disk can leave half a line: the journal ends where it ended before.
-            let _ = self.file.set_len(self.length);
-            return Err(Error::io("write the session", &self.path)(error));
-        }
-        self.length += lines.len() as u64;
-        Ok(())
+        self.log.append(&lines, durability)
     }
 
     /// The first line: whose journal it is.
@@ -229,26 +211,9 @@ impl Session {
         line::encode_state(&state, now)
     }
 
-    /// Makes sure that the new file is found after a power cut.
-    fn sync_folder(&self) -> io::Result<()> {
-        match self.path.parent() {
-            Some(folder) => sys::file::sync_folder(File::open(folder)?.as_fd()),
-            None => Ok(()),
-        }
-    }
-
-    /// Cuts a torn end off and reads as much of the end as the window wants.
+    /// Reads as much of the journal's end as the window wants.
     fn load(&mut self) -> io::Result<()> {
-        let found = self.file.metadata()?.len();
-        self.length = whole_lines(&self.file, found)?;
-        if self.length < found {
-            self.file.set_len(self.length)?;
-            let cut = found - self.length;
-            self.repairs.push(format!(
-                "the last {cut} bytes of the session were torn by a crash and have been cut off"
-            ));
-        }
-        let mut reader = Tail::new(&self.file, self.length);
+        let mut reader = self.log.tail();
         let (mut barrier, mut bytes, mut garbled, mut turn_known) = (0, 0, 0, false);
         while let Some(line) = reader.previous()? {
             bytes += line.bytes.len();
@@ -273,27 +238,9 @@ impl Session {
                 None => garbled += 1,
             }
         }
-        if garbled > 0 {
-            self.repairs.push(format!(
-                "{garbled} unreadable lines of the session were skipped"
-            ));
-        }
+        self.repairs = self.log.repairs("session", garbled);
         Ok(())
     }
-}
-
-/// The length of the journal up to its last whole line: one that ends in a line end and can be read.
-fn whole_lines(file: &File, length: u64) -> io::Result<u64> {
-    let mut reader = Tail::new(file, length);
-    let Some(last) = reader.previous()? else {
-        return Ok(0);
-    };
-    let ended = last.offset + (last.bytes.len() as u64) < length;
-    Ok(if ended && line::decode(&last.bytes).is_some() {
-        length
-    } else {
-        last.offset
-    })
 }
 
 #[cfg(test)]

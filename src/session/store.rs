@@ -4,13 +4,15 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use crate::append_log::{Lines, Tail};
+use crate::chat::Role;
 use crate::error::{Error, Result};
-use crate::limits::session::{LINE_BYTES, NAME_BYTES};
+use crate::limits::append_log::LINE_BYTES;
+use crate::limits::session::NAME_BYTES;
 use crate::message::ChatId;
 use crate::sys;
 
 use super::line::{self, Line};
-use super::tail::Tail;
 
 /// A journal, as a list shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,18 +54,25 @@ pub fn path_of(folder: &Path, chat: &ChatId) -> PathBuf {
 
 /// All journals, the one written last first. Files that are none are left out.
 pub fn list(folder: &Path) -> Result<Vec<Summary>> {
-    let entries = match std::fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(Error::io("read the folder", folder)(error)),
-    };
-    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    let journals = paths.filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
-    let mut summaries: Vec<Summary> = journals
+    let mut summaries: Vec<Summary> = journals(folder)?
+        .into_iter()
         .filter_map(|path| summary(&path).ok().flatten())
         .collect();
     summaries.sort_by_key(|summary| std::cmp::Reverse(summary.changed));
     Ok(summaries)
+}
+
+/// The sessions whose last turn has not ended. Files that are no journals are left out.
+pub fn unfinished(folder: &Path) -> Result<Vec<ChatId>> {
+    let mut chats = Vec::new();
+    for path in journals(folder)? {
+        match is_unfinished(&path) {
+            Ok(Some(chat)) => chats.push(chat),
+            Ok(None) => {}
+            Err(error) => tracing::warn!("{} cannot be read: {error}", path.display()),
+        }
+    }
+    Ok(chats)
 }
 
 /// Reads a whole journal, line by line; unreadable ones are counted. Does not lock it.
@@ -76,21 +85,18 @@ pub fn read(
 ) -> Result<usize> {
     let path = existing(folder, chat)?;
     let file = File::open(&path).map_err(Error::io("read the session", &path))?;
-    let mut reader = BufReader::new(file);
+    let mut lines = Lines::new(BufReader::new(file));
     let mut garbled = 0;
-    let mut bytes = Vec::new();
-    loop {
-        bytes.clear();
-        let mut limited = (&mut reader).take(LINE_BYTES as u64);
-        let length = limited
-            .read_until(b'\n', &mut bytes)
-            .map_err(Error::io("read the session", &path))?;
-        match line::decode(&bytes) {
-            _ if length == 0 => return Ok(garbled),
+    while let Some(bytes) = lines
+        .following()
+        .map_err(Error::io("read the session", &path))?
+    {
+        match line::decode(bytes) {
             Some(line) => each(line)?,
             None => garbled += 1,
         }
     }
+    Ok(garbled)
 }
 
 /// Copies the journal's bytes, as they are, to `output`.
@@ -113,6 +119,17 @@ pub fn delete(folder: &Path, chat: &ChatId) -> Result<()> {
     std::fs::remove_file(&path).map_err(Error::io("delete", &path))
 }
 
+fn journals(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(Error::io("read the folder", folder)(error)),
+    };
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let is_journal = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "jsonl");
+    Ok(paths.filter(is_journal).collect())
+}
+
 fn existing(folder: &Path, chat: &ChatId) -> Result<PathBuf> {
     let path = path_of(folder, chat);
     if path.exists() {
@@ -123,12 +140,39 @@ fn existing(folder: &Path, chat: &ChatId) -> Result<PathBuf> {
     )))
 }
 
+/// Whose journal it is, as its first line says; none when it is none.
+fn key_of(file: &File) -> std::io::Result<Option<String>> {
+    let mut first = Vec::new();
+    BufReader::new(file.take(LINE_BYTES as u64)).read_until(b'\n', &mut first)?;
+    Ok(match line::decode(&first) {
+        Some(Line::State(line::State { key, .. })) => key,
+        _ => None,
+    })
+}
+
+/// The journal's chat when its last turn has not ended: entries stand behind the last end of one.
+fn is_unfinished(path: &Path) -> std::io::Result<Option<ChatId>> {
+    let file = File::open(path)?;
+    let mut tail = Tail::new(&file, file.metadata()?.len());
+    while let Some(line) = tail.previous()? {
+        let is_open = match line::decode(&line.bytes) {
+            // A journal of nanobot's has no ends of turns: there an answer is one.
+            Some(Line::Entry(entry)) => {
+                entry.role != Role::Assistant || !entry.tool_calls.is_empty()
+            }
+            Some(Line::State(state)) if state.turn.is_some() => false,
+            _ => continue,
+        };
+        let key = if is_open { key_of(&file)? } else { None };
+        return Ok(key.map(|key| ChatId::parse(&key)));
+    }
+    Ok(None)
+}
+
 fn summary(path: &Path) -> std::io::Result<Option<Summary>> {
     let file = File::open(path)?;
     let metadata = file.metadata()?;
-    let mut first = Vec::new();
-    BufReader::new((&file).take(LINE_BYTES as u64)).read_until(b'\n', &mut first)?;
-    let Some(Line::State(line::State { key: Some(key), .. })) = line::decode(&first) else {
+    let Some(key) = key_of(&file)? else {
         return Ok(None);
     };
     let mut tail = Tail::new(&file, metadata.len());

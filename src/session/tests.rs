@@ -1,5 +1,6 @@
 //! A journal's life: said, killed, torn, repaired, gone on.
 
+use std::fs::OpenOptions;
 use std::io::Write;
 
 use proptest::prelude::*;

@@ -1,6 +1,7 @@
 //! Standing approvals: commands that a person has allowed for good, `state/approvals.json`.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
@@ -20,10 +21,11 @@ struct Standing {
     since: String,
 }
 
-/// The file of one home.
+/// The file of one home. Clones wait for each other.
 #[derive(Clone, Debug)]
 pub struct Approvals {
     path: PathBuf,
+    writing: Arc<Mutex<()>>,
 }
 
 impl Approvals {
@@ -31,6 +33,7 @@ impl Approvals {
     pub fn new(state: &Path) -> Self {
         Self {
             path: state.join("approvals.json"),
+            writing: Arc::default(),
         }
     }
 
@@ -42,6 +45,7 @@ impl Approvals {
 
     /// Allows exactly this for good. `since` is the time, for the person.
     pub fn add(&self, question: &Question, since: String) -> Result<()> {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut list = self.read()?;
         if list.iter().any(|standing| standing.hash == question.hash) {
             return Ok(());
@@ -59,12 +63,7 @@ impl Approvals {
             lifted: question.lifted,
             since,
         });
-        // Strings and truth values only: nothing here that JSON cannot say.
-        let content = serde_json::to_vec_pretty(&list).unwrap_or_default();
-        if let Some(folder) = self.path.parent() {
-            sys::file::private_folder(folder)?;
-        }
-        sys::file::write_atomic(&self.path, &content, 0o600)
+        super::write(&self.path, &list)
     }
 
     fn read(&self) -> Result<Vec<Standing>> {
@@ -106,6 +105,22 @@ mod tests {
         assert!(Approvals::new(folder.path()).allow(&question("a")));
         assert!(!approvals.allow(&question("b")));
         assert_eq!(approvals.read().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn what_is_allowed_at_the_same_time_is_all_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let approvals = Approvals::new(folder.path());
+        std::thread::scope(|scope| {
+            for number in 0..8 {
+                let approvals = approvals.clone();
+                scope.spawn(move || {
+                    let hash = number.to_string();
+                    approvals.add(&question(&hash), String::new()).unwrap();
+                });
+            }
+        });
+        assert_eq!(approvals.read().unwrap().len(), 8);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
 
@@ -33,11 +34,12 @@ pub struct Record<'a> {
     pub result: &'a str,
 }
 
-/// The log of one home.
+/// The log of one home. Clones wait for each other, so that a full log is rotated once.
 #[derive(Clone, Debug)]
 pub struct Audit {
     path: PathBuf,
     clock: Clock,
+    writing: Arc<Mutex<()>>,
 }
 
 #[derive(Serialize)]
@@ -50,7 +52,11 @@ struct Line<'a> {
 impl Audit {
     /// The log at this path.
     pub fn new(path: PathBuf, clock: Clock) -> Self {
-        Self { path, clock }
+        Self {
+            path,
+            clock,
+            writing: Arc::default(),
+        }
     }
 
     /// Writes a record. What cannot be logged must not be run, so an error is the caller's to heed.
@@ -63,6 +69,7 @@ impl Audit {
         // Strings only: nothing here that JSON cannot say.
         let mut bytes = serde_json::to_vec(&line).unwrap_or_default();
         bytes.push(b'\n');
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let file = self.open()?;
         // Two processes of one home write whole lines one after the other (open(2), O_APPEND).
         (&file)
@@ -138,6 +145,26 @@ mod tests {
             (first["who"].as_str(), first["command"].as_str()),
             (Some("cli:x"), Some("echo \"a\nb\""))
         );
+    }
+
+    #[test]
+    fn a_full_log_is_rotated_once_however_many_write() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit.jsonl");
+        let audit = Audit::new(path.clone(), Clock::System);
+        for _ in 0..20 {
+            std::fs::write(&path, vec![b'x'; AUDIT_BYTES as usize]).unwrap();
+            std::thread::scope(|scope| {
+                for _ in 0..4 {
+                    let audit = audit.clone();
+                    scope.spawn(move || audit.write(record("x")).unwrap());
+                }
+            });
+            let lines = std::fs::read_to_string(&path).unwrap().lines().count();
+            assert_eq!(lines, 4);
+            let rotated = std::fs::metadata(folder.path().join("audit.jsonl.1")).unwrap();
+            assert_eq!(rotated.len(), AUDIT_BYTES);
+        }
     }
 
     #[test]

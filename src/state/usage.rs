@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
@@ -71,11 +72,13 @@ impl Counts {
     }
 }
 
-/// The file of one home. Two processes of the same home each read it before they add to it.
+/// The file of one home. Two processes of the same home each read it before they add to it; clones
+/// wait for each other.
 #[derive(Clone, Debug)]
 pub struct Ledger {
     path: PathBuf,
     clock: Clock,
+    writing: Arc<Mutex<()>>,
 }
 
 impl Ledger {
@@ -84,6 +87,7 @@ impl Ledger {
         Self {
             path: state.join("usage.json"),
             clock,
+            writing: Arc::default(),
         }
     }
 
@@ -101,6 +105,7 @@ impl Ledger {
         if used.is_empty() {
             return Ok(());
         }
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut counts = self.counts();
         used.iter()
             .for_each(|(model, usage)| counts.add(model, *usage));
@@ -109,14 +114,15 @@ impl Ledger {
         if let Some(folder) = self.path.parent() {
             sys::file::private_folder(folder)?;
         }
-        sys::file::write_atomic(&self.path, &content, 0o600)
+        // Every turn writes it. That a power cut may bring the counts of some seconds ago back, whole,
+        // is not worth a second sync.
+        sys::file::replace(&self.path, &content, 0o600).map(drop)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicI64, Ordering};
 
     const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
@@ -141,6 +147,27 @@ mod tests {
         ledger.add(&[("a".into(), usage)]).unwrap();
         assert_eq!(ledger.counts().today(), usage);
         assert_eq!(ledger.counts().past[0].usage.input, 30);
+    }
+
+    #[test]
+    fn turns_that_end_at_the_same_time_are_all_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = Ledger::new(folder.path(), Clock::System);
+        let usage = Usage {
+            input: 1,
+            ..Usage::default()
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                let ledger = ledger.clone();
+                scope.spawn(move || {
+                    (0..10).for_each(|_| ledger.add(&[("a".into(), usage)]).unwrap())
+                });
+            }
+        });
+        let counts = ledger.counts();
+        let past: u64 = counts.past.iter().map(|day| day.usage.input).sum();
+        assert_eq!(counts.today().input + past, 80);
     }
 
     #[test]

@@ -1,5 +1,10 @@
 //! What machine this is.
 
+use std::net::Ipv4Addr;
+use std::os::fd::AsRawFd;
+
+use rustix::net::{AddressFamily, SocketType};
+
 /// The kernel's name, release and machine, such as `Linux 6.12.20 aarch64` (uname(2)).
 pub fn kernel() -> String {
     let uname = rustix::system::uname();
@@ -24,4 +29,40 @@ pub fn name() -> String {
 pub fn board() -> Option<String> {
     let model = std::fs::read_to_string("/proc/device-tree/model").ok()?;
     Some(model.trim_end_matches('\0').trim().to_owned()).filter(|model| !model.is_empty())
+}
+
+/// The IPv4 address of a network interface such as `wlan0` (netdevice(7)); none where it has none.
+#[expect(unsafe_code, reason = "an interface's ioctl")]
+pub fn ipv4_address(interface: &str) -> Option<Ipv4Addr> {
+    /// `struct ifreq`, of which the name and an IPv4 address are used.
+    #[repr(C)]
+    #[derive(Default)]
+    struct Request {
+        name: [u8; 16],
+        family: u16,
+        port: u16,
+        address: [u8; 4],
+        rest: [u8; 16],
+    }
+    let mut request = Request::default();
+    // One byte stays zero: the name's end.
+    let name = request.name[..15].get_mut(..interface.len())?;
+    name.copy_from_slice(interface.as_bytes());
+    let socket = rustix::net::socket(AddressFamily::INET, SocketType::DGRAM, None).ok()?;
+    // SAFETY: the request is as large as the kernel's (40 bytes, 32 on 32-bit) and outlives the call.
+    let done = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFADDR as _, &raw mut request) };
+    (done == 0).then(|| Ipv4Addr::from(request.address))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interface_says_its_address() {
+        assert_eq!(ipv4_address("lo"), Some(Ipv4Addr::LOCALHOST));
+        for stranger in ["", "none-such", "a-name-that-is-much-too-long"] {
+            assert_eq!(ipv4_address(stranger), None, "{stranger}");
+        }
+    }
 }

@@ -9,6 +9,7 @@ pub mod file;
 pub mod host;
 pub mod notify;
 pub mod process;
+pub mod random;
 mod walls;
 
 pub use walls::{attempt, landlock, namespaces, seccomp};

@@ -92,6 +92,28 @@ impl Arguments {
         }
     }
 
+    /// Texts; none when it is missing. One text alone is a list of one.
+    pub fn texts(&self, name: &str, wants: &str) -> Result<Vec<String>> {
+        let Some(value) = self.get(name) else {
+            return Ok(Vec::new());
+        };
+        texts_of(value).ok_or_else(|| wrong(name, wants, value))
+    }
+
+    /// Rows of texts; none when it is missing. Texts alone are a row.
+    pub fn rows(&self, name: &str, wants: &str) -> Result<Vec<Vec<String>>> {
+        let Some(value) = self.get(name) else {
+            return Ok(Vec::new());
+        };
+        let rows = match value {
+            Value::Array(rows) if rows.iter().all(Value::is_array) => {
+                rows.iter().map(texts_of).collect()
+            }
+            other => texts_of(other).map(|row| vec![row]),
+        };
+        rows.ok_or_else(|| wrong(name, wants, value))
+    }
+
     /// The first argument that is a text, for people to see what a call is about.
     pub fn first_text(&self) -> Option<&str> {
         self.0.iter().find_map(|(_, value)| value.as_str())
@@ -114,6 +136,17 @@ impl Arguments {
         Error::Failed(format!(
             "the parameter {name} is missing ({wants}); the call has {given}"
         ))
+    }
+}
+
+fn texts_of(value: &Value) -> Option<Vec<String>> {
+    match value {
+        Value::String(text) => Some(vec![text.clone()]),
+        Value::Array(values) => {
+            let texts = values.iter().map(|value| value.as_str().map(str::to_owned));
+            texts.collect()
+        }
+        _ => None,
     }
 }
 

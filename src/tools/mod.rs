@@ -5,17 +5,21 @@
 
 pub mod arguments;
 pub mod commands;
+mod device;
 mod files;
+mod message;
 mod results;
 
 #[cfg(test)]
 mod tests;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::approval::{Answer, Question};
+use crate::board::Board;
 use crate::cancel::Cancel;
-use crate::chat::{ToolCall, ToolResult, ToolSpec};
+use crate::chat::{Image, ToolCall, ToolResult, ToolSpec};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::limits::tools::HINT_CHARS;
@@ -39,10 +43,12 @@ enum Tool {
     Grep,
     Exec,
     ExecSession,
+    Device,
+    Message,
 }
 
 /// The tools with what the model is told of them, in the order in which it is told.
-const TOOLS: [Tool; 9] = [
+const TOOLS: [Tool; 11] = [
     Tool::ReadFile,
     Tool::WriteFile,
     Tool::EditFile,
@@ -52,6 +58,8 @@ const TOOLS: [Tool; 9] = [
     Tool::Grep,
     Tool::Exec,
     Tool::ExecSession,
+    Tool::Device,
+    Tool::Message,
 ];
 
 impl Tool {
@@ -66,6 +74,18 @@ impl Tool {
             Self::Grep => grep::SPEC,
             Self::Exec => exec::SPEC,
             Self::ExecSession => exec_session::SPEC,
+            Self::Device => device::SPEC,
+            Self::Message => message::SPEC,
+        }
+    }
+
+    /// Whether it is there with this equipment.
+    const fn is_there(self, equipment: Equipment) -> bool {
+        match self {
+            Self::Exec | Self::ExecSession => equipment.commands,
+            Self::Device => equipment.board,
+            Self::Message => equipment.chats,
+            _ => true,
         }
     }
 
@@ -84,20 +104,36 @@ impl Tool {
             Self::Grep => grep::run(context, arguments),
             Self::Exec => exec::run(context, arguments),
             Self::ExecSession => exec_session::run(context, arguments),
+            Self::Device => device::run(context, arguments),
+            Self::Message => message::run(context, arguments),
         }
     }
 }
 
-/// The tools as the model is told of them, with or without those for commands.
-pub fn specs(commands: bool) -> impl Iterator<Item = ToolSpec> {
-    let known = move |tool: &Tool| commands || !matches!(tool, Tool::Exec | Tool::ExecSession);
-    TOOLS.into_iter().filter(known).map(Tool::spec)
+/// What there is beyond the workspace. It decides which tools there are.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Equipment {
+    /// Commands may be run.
+    pub commands: bool,
+    /// The board can be read.
+    pub board: bool,
+    /// People are in chats, and not at the terminal.
+    pub chats: bool,
+}
+
+/// The tools as the model is told of them.
+pub fn specs(equipment: Equipment) -> impl Iterator<Item = ToolSpec> {
+    let there = TOOLS
+        .into_iter()
+        .filter(move |tool| tool.is_there(equipment));
+    there.map(Tool::spec)
 }
 
 /// What a tool works with.
 struct Context<'a> {
     workspace: &'a Workspace,
     commands: Option<&'a Commands>,
+    board: Option<&'a Board>,
     results: &'a Results,
     caller: &'a Caller<'a>,
     cancel: &'a Cancel,
@@ -130,6 +166,8 @@ pub struct Caller<'a> {
 pub struct Toolbox {
     workspace: Workspace,
     commands: Option<Commands>,
+    board: Option<Arc<Board>>,
+    has_chats: bool,
     results: Results,
     eraser: Eraser,
     specs: Vec<ToolSpec>,
@@ -143,19 +181,44 @@ impl Toolbox {
         Self {
             workspace,
             commands: None,
+            board: None,
+            has_chats: false,
             results: Results::new(most_chars, clock),
             eraser,
-            specs: specs(false).collect(),
+            specs: specs(Equipment::default()).collect(),
         }
     }
 
     /// The same with commands.
     pub fn with_commands(self, commands: Commands) -> Self {
+        let commands = Some(commands);
+        Self { commands, ..self }.told_anew()
+    }
+
+    /// The same with the board.
+    pub fn with_board(self, board: Arc<Board>) -> Self {
+        let board = Some(board);
+        Self { board, ..self }.told_anew()
+    }
+
+    /// The same where people are in chats, to whom something can be sent.
+    pub fn with_chats(self) -> Self {
         Self {
-            commands: Some(commands),
-            specs: specs(true).collect(),
+            has_chats: true,
             ..self
         }
+        .told_anew()
+    }
+
+    /// The same with the specs of what it has.
+    fn told_anew(mut self) -> Self {
+        let equipment = Equipment {
+            commands: self.commands.is_some(),
+            board: self.board.is_some(),
+            chats: self.has_chats,
+        };
+        self.specs = specs(equipment).collect();
+        self
     }
 
     /// Ends what a conversation has running in the background.
@@ -217,6 +280,7 @@ impl Toolbox {
         let context = Context {
             workspace: &self.workspace,
             commands: self.commands.as_ref(),
+            board: self.board.as_deref(),
             results: &self.results,
             caller,
             cancel: caller.cancel,
@@ -224,6 +288,22 @@ impl Toolbox {
             most_chars: self.results.most_chars(),
         };
         tool.run(&context, &Arguments::parse(&call.arguments)?)
+    }
+
+    /// An image of the workspace, for a model that sees; none where it is none, or too large.
+    pub fn image(&self, path: &str, cancel: &Cancel) -> Option<Image> {
+        let call = ToolCall {
+            id: String::new(),
+            name: read_file::SPEC.name.to_owned(),
+            arguments: serde_json::json!({ "path": path }).to_string(),
+            signature: None,
+        };
+        let caller = Caller {
+            session: "",
+            cancel,
+            answer: None,
+        };
+        self.run(&call, &caller).images.pop()
     }
 
     /// A call in a few words for people: `read_file("src/main.py")`, its first text cut to fit.

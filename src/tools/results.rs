@@ -67,7 +67,7 @@ impl Results {
         Ok((path, file))
     }
 
-    fn store(
+    pub(super) fn store(
         &self,
         workspace: &Workspace,
         tool: &str,

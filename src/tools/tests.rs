@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::*;
+use crate::chat::Effect;
 use crate::config::schema::Tools;
 use crate::limits::chat::IMAGE_BYTES;
 use crate::limits::tools::RESULTS_AGE;
@@ -121,6 +122,39 @@ fn the_specs_are_valid_schemas_and_small() {
         .collect();
     assert_eq!(names, ["read_file", "list_dir", "find_files", "grep"]);
     assert!(!bench.toolbox.is_read_only("no_tool"));
+}
+
+#[test]
+fn the_board_is_read_where_there_is_one() {
+    let mut bench = Bench::new(16_000);
+    let status = json!({"action": "status"});
+    assert!(
+        bench
+            .fails("device", status.clone())
+            .starts_with("there is no tool \"device\"")
+    );
+    bench.put("tree/proc/loadavg", "0.50 0.40 0.30 1/88 2093");
+    let board = Board::new(&bench.path("tree"), bench.top.path());
+    bench.toolbox = bench.toolbox.with_board(Arc::new(board));
+    assert_eq!(bench.toolbox.specs().len(), 8);
+    assert!(bench.toolbox.is_read_only("device"));
+    let told = bench.succeeds("device", status);
+    assert!(
+        told.contains("\n- Load: 0.50, 0.40, 0.30 over 1, 5, 15 minutes\n"),
+        "{told}"
+    );
+    assert!(told.contains("\n- Memory: not known here\n"), "{told}");
+    let told = bench.succeeds("device", json!({"action": "history"}));
+    assert!(told.contains("begins when the gateway runs"), "{told}");
+    for (arguments, error) in [
+        (json!({}), "the parameter action is missing"),
+        (
+            json!({"action": "reboot"}),
+            "action wants status or history",
+        ),
+    ] {
+        assert!(bench.fails("device", arguments).starts_with(error));
+    }
 }
 
 #[test]
@@ -498,4 +532,42 @@ fn a_hint_is_the_first_text_of_a_call() {
     let long = "ä".repeat(41);
     let expected = format!("x(\"{}…\")", "ä".repeat(40));
     assert_eq!(hint(&json!({"text": long}).to_string()), expected);
+}
+
+#[test]
+fn message_is_there_where_people_are_in_chats_and_says_what_is_to_be_sent() {
+    let mut bench = Bench::new(1000);
+    assert!(bench.run("message", json!({"content": "hi"})).failed);
+    bench.toolbox = bench.toolbox.with_chats();
+    bench.put("plot.png", "x");
+    let result = bench.run(
+        "message",
+        json!({"content": "Look", "media": "plot.png", "buttons": ["Yes", "No"]}),
+    );
+    let Some(Effect::Send(letter)) = result.effect else {
+        panic!("{result:?}");
+    };
+    assert_eq!((letter.to, letter.text.as_str()), (None, "Look"));
+    assert_eq!(letter.files, ["plot.png"]);
+    assert_eq!(letter.buttons, [["Yes", "No"]]);
+}
+
+#[test]
+fn message_refuses_what_cannot_be_sent() {
+    let mut bench = Bench::new(1000);
+    bench.toolbox = bench.toolbox.with_chats();
+    for (arguments, complaint) in [
+        (json!({"content": " "}), "nothing to send"),
+        (json!({"content": "a", "media": ["../secret"]}), "secret"),
+        (
+            json!({"content": "a", "media": ["missing.txt"]}),
+            "missing.txt",
+        ),
+        (json!({"content": "a", "buttons": [["x".repeat(41)]]}), "40"),
+        (json!({"content": "a", "channel": "telegram"}), "chat_id"),
+    ] {
+        let result = bench.run("message", arguments.clone());
+        assert!(result.failed && result.effect.is_none(), "{arguments}");
+        assert!(result.text.contains(complaint), "{}", result.text);
+    }
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::harness::model::Model;
+use crate::harness::telegram::{TOKEN, Telegram};
 
 /// The model's name in every configuration here.
 pub const MODEL: &str = "fake-model";
@@ -40,6 +41,27 @@ impl Home {
     /// A home whose provider is the fake, which speaks as Anthropic does.
     pub fn with_anthropic_model(model: &Model) -> Self {
         Self::with_provider(model, "anthropic", &model.url())
+    }
+
+    /// A home with the fake model and the fake Telegram, where the person 1001 may speak.
+    pub fn with_telegram(model: &Model, telegram: &Telegram) -> Self {
+        let mut home = Self::with_model(model);
+        let section = json!({
+            "enabled": true, "token": TOKEN, "apiBase": telegram.url(), "allowFrom": ["1001"],
+        });
+        home.set("/channels", json!({"telegram": section}));
+        if let Some(file) = telegram.authority_file() {
+            // Each server has an authority of its own.
+            let files = [Some(file), model.authority_file()];
+            let certificates = files
+                .iter()
+                .flatten()
+                .map(|file| fs::read_to_string(file).unwrap());
+            let both = home.path().join("authorities.pem");
+            fs::write(&both, certificates.collect::<String>()).unwrap();
+            home.set("/tls/caFile", json!(both));
+        }
+        home
     }
 
     fn with_provider(model: &Model, api_type: &str, api_base: &str) -> Self {

@@ -1,9 +1,15 @@
-//! What the stories need: a home, a scripted model, and the real program, also on a terminal.
+//! What the stories need: a home, a scripted model, a Telegram of our own, and the real program, also
+//! on a terminal and in the background.
 
+pub mod gate;
+pub mod gateway;
 pub mod home;
 pub mod model;
 pub mod program;
+pub mod telegram;
 pub mod terminal;
+mod tls;
+mod wire;
 
 use std::time::Duration;
 

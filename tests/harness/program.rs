@@ -90,6 +90,11 @@ impl Program {
         }
     }
 
+    /// The command as it would be started.
+    pub(super) fn into_command(self) -> Command {
+        self.command
+    }
+
     /// Runs it to its end.
     pub fn run(self) -> Output {
         self.start().finish()

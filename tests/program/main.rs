@@ -11,11 +11,14 @@
 mod harness;
 
 mod agent;
+mod background;
 mod command_line;
 mod commands;
 mod config;
+mod device;
 mod disk;
 mod fake;
+mod fake_telegram;
 mod faults;
 mod kill;
 mod obeyed;

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::Arguments;
 use super::commands::commands_of;
-use crate::agent::commands::Command;
 use crate::agent::context::Surroundings;
 use crate::agent::{Agent, ModelsFor, Parts};
+use crate::board::Board;
 use crate::cancel::Cancel;
 use crate::cli::Context;
 use crate::cli::terminal::print;
@@ -38,13 +39,6 @@ pub struct Ready {
     pub session: Session,
 }
 
-impl Ready {
-    /// Answers a typed command.
-    pub fn command(&mut self, command: Command<'_>) -> Result<String> {
-        self.agent.command(&mut self.session, command)
-    }
-}
-
 /// Loads the configuration, makes what is missing of the home, and opens the session.
 pub fn prepare(context: &Context, arguments: &Arguments, stream: bool) -> Result<Ready> {
     let home = context.home()?;
@@ -56,14 +50,20 @@ pub fn prepare(context: &Context, arguments: &Arguments, stream: bool) -> Result
         clock: Clock::System,
     };
     let session = Session::open(&home.sessions(), &chat, settings)?;
-    let agent = build(context, &home, loaded, arguments.model.as_deref(), stream)?;
-    warn_of_stranger(&agent, arguments.model.as_deref());
+    let manner = Manner {
+        model: arguments.model.clone(),
+        stream,
+        chats: false,
+        board: Arc::new(Board::new(Path::new("/"), home.path())),
+    };
+    let agent = build(context, &home, loaded, manner)?;
+    warn_of_stranger(&agent, &chat, arguments.model.as_deref());
     Ok(Ready { agent, session })
 }
 
 /// Says that nobody is known for the model that was asked for, and who answers in its stead.
-fn warn_of_stranger(agent: &Agent, model: Option<&str>) {
-    if let Some(model) = model.filter(|model| *model != OFFLINE && agent.lacks_model()) {
+fn warn_of_stranger(agent: &Agent, chat: &ChatId, model: Option<&str>) {
+    if let Some(model) = model.filter(|model| *model != OFFLINE && agent.lacks_model(chat)) {
         print::complain(&format!(
             "no provider is connected for the model {model}, so the offline helper answers; \
              `peacrab onboard` connects one"
@@ -81,13 +81,20 @@ pub fn say_repairs<Output: Write, Errors: Write>(
     }
 }
 
-fn build(
-    context: &Context,
-    home: &Home,
-    loaded: Loaded,
-    model: Option<&str>,
-    stream: bool,
-) -> Result<Agent> {
+/// How an agent is to work where it is started.
+pub struct Manner {
+    /// The model that was named, if any.
+    pub model: Option<String>,
+    /// Whether answers should come in pieces.
+    pub stream: bool,
+    /// Whether people are in chats, and not at the terminal.
+    pub chats: bool,
+    /// The machine.
+    pub board: Arc<Board>,
+}
+
+/// Puts an agent together, and makes its workspace where it is missing.
+pub fn build(context: &Context, home: &Home, loaded: Loaded, manner: Manner) -> Result<Agent> {
     let eraser = context.eraser(&loaded);
     let workspace = open_workspace(context, home, &loaded)?;
     let commands = commands_of(context, home, &loaded)?;
@@ -101,12 +108,19 @@ fn build(
         reach: workspace.folders().to_owned(),
         commands: commands.as_ref().map_or_else(String::new, Commands::rules),
     };
-    let toolbox = Toolbox::new(
+    let mut toolbox = Toolbox::new(
         workspace,
         settings.max_tool_result_chars,
         eraser,
         Clock::System,
-    );
+    )
+    .with_board(manner.board);
+    if let Some(commands) = commands {
+        toolbox = toolbox.with_commands(commands);
+    }
+    if manner.chats {
+        toolbox = toolbox.with_chats();
+    }
     let tls = Tls::new(config.tls.ca_file.as_deref().map(Path::new))?;
     Agent::new(Parts {
         models: models_for(
@@ -115,22 +129,19 @@ fn build(
             context.environment().clone(),
             tls,
         ),
-        model: model.map(str::to_owned),
-        toolbox: match commands {
-            Some(commands) => toolbox.with_commands(commands),
-            None => toolbox,
-        },
+        model: manner.model,
+        toolbox,
         ledger: Ledger::new(&home.state(), Clock::System),
         clock: Clock::System,
         surroundings,
         settings,
         limits: config.limits,
-        stream,
+        stream: manner.stream,
     })
 }
 
 /// The workspace, made where it is missing.
-fn open_workspace(context: &Context, home: &Home, loaded: &Loaded) -> Result<Workspace> {
+pub fn open_workspace(context: &Context, home: &Home, loaded: &Loaded) -> Result<Workspace> {
     let config = &loaded.config;
     let path = home.workspace(&config.agents.defaults.workspace);
     sys::file::private_folder(&path)?;

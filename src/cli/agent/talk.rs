@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Arguments;
 use super::setup::{self, Ready};
-use crate::agent::commands::{self, Command};
+use crate::agent::commands::{self, Command, Listed};
 use crate::agent::{Outcome, Report};
 use crate::cancel::Cancel;
 use crate::cli::Context;
@@ -13,7 +13,7 @@ use crate::cli::terminal::print;
 use crate::cli::terminal::prompt::{Prompt, Typed};
 use crate::cli::terminal::view::{Mode, View};
 use crate::error::{Exit, Result};
-use crate::message::Event;
+use crate::message::{Event, Message};
 
 /// The agent with its session, which the prompt's thread and the turn's take in turns.
 type Shared = Arc<Mutex<Ready>>;
@@ -73,9 +73,10 @@ fn turn(
     let ran = foreground.run(move |cancel: &Cancel| {
         let ready = &mut *lock(&shared);
         let mut view = view(mode);
+        let message = message.map(|text| Message::typed(ready.session.chat(), &text));
         let report = ready
             .agent
-            .run(&mut ready.session, message.as_deref(), &mut view, cancel);
+            .run(&mut ready.session, message.as_ref(), &mut view, cancel);
         (report, view)
     });
     match ran {
@@ -100,13 +101,20 @@ fn show_end(report: Report, view: &mut TerminalView) {
     }
 }
 
-/// Answers a typed command. Leaving is a command of the terminal only.
+/// What can be typed at the terminal only.
+const OF_THE_TERMINAL: [Listed; 1] = [("exit", "leaves, and so does Ctrl-D; Ctrl-C stops a turn")];
+
+/// Answers a typed command.
 fn answer(shared: &Shared, command: Command<'_>) -> Result<String> {
-    let text = lock(shared).command(command)?;
-    Ok(match command.name {
-        "help" => format!("{text}\n- `/exit` leaves, and so does Ctrl-D; Ctrl-C stops a turn"),
-        _ => text,
-    })
+    if matches!(command.name, "help" | "start") {
+        return Ok(commands::help(&OF_THE_TERMINAL));
+    }
+    let ready = &mut *lock(shared);
+    let chat = ready.session.chat().clone();
+    let answer = ready
+        .agent
+        .command(&chat, command, || Ok(&mut ready.session))?;
+    Ok(answer.unwrap_or_else(|| commands::unknown(command.name, &OF_THE_TERMINAL)))
 }
 
 /// Shows what a typed command answers.
@@ -122,9 +130,9 @@ fn greeting(ready: &Ready) -> String {
     let mut text = format!(
         "peacrab {} · {} · /help",
         env!("CARGO_PKG_VERSION"),
-        ready.agent.model_line()
+        ready.agent.model_line(ready.session.chat())
     );
-    if ready.agent.lacks_model() {
+    if ready.agent.lacks_model(ready.session.chat()) {
         text.push_str(
             "\nTo connect a model: peacrab onboard, or set a key such as ANTHROPIC_API_KEY",
         );

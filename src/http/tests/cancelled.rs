@@ -123,6 +123,26 @@ fn while_the_request_is_sent() {
 }
 
 #[test]
+fn while_a_file_is_sent() {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let (sender, begun) = channel();
+    let (done, end) = channel::<()>();
+    thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.read_exact(&mut [0]).unwrap();
+        sender.send(()).unwrap();
+        let _ = end.recv();
+    });
+    stops(on(begun), |cancel| {
+        client(cancel)
+            .post_reader(&url, &[], u64::MAX, &mut std::io::repeat(0))
+            .map(drop)
+    });
+    drop(done);
+}
+
+#[test]
 fn while_the_model_thinks() {
     let server = Server::plain([silence()]);
     let url = server.http();

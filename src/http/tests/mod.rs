@@ -5,7 +5,8 @@ mod cancelled;
 mod proxied;
 mod reached;
 mod secured;
-mod server;
+pub mod server;
+mod uploaded;
 
 use std::time::Duration;
 

@@ -60,14 +60,14 @@ impl Answer {
 struct Play {
     answers: Mutex<VecDeque<Answer>>,
     connections: AtomicUsize,
-    requests: Sender<String>,
+    requests: Sender<(String, Vec<u8>)>,
     tls: Option<Arc<ServerConfig>>,
 }
 
 pub struct Server {
     pub address: SocketAddr,
     play: Arc<Play>,
-    requests: Receiver<String>,
+    requests: Receiver<(String, Vec<u8>)>,
 }
 
 impl Server {
@@ -119,6 +119,11 @@ impl Server {
 
     /// The next request's head, in lower case, as soon as it and its body are there.
     pub fn request(&self) -> String {
+        self.request_with_body().0
+    }
+
+    /// The same, and the body as it came.
+    pub fn request_with_body(&self) -> (String, Vec<u8>) {
         self.requests.recv_timeout(Duration::from_secs(60)).unwrap()
     }
 }
@@ -136,8 +141,8 @@ impl Play {
 
     fn talk(&self, stream: impl Read + Write) {
         let mut stream = BufReader::new(stream);
-        while let Some(head) = read_request(&mut stream) {
-            let _ = self.requests.send(head);
+        while let Some(request) = read_request(&mut stream) {
+            let _ = self.requests.send(request);
             let Some(answer) = self.answers.lock().unwrap().pop_front() else {
                 continue;
             };
@@ -150,7 +155,7 @@ impl Play {
     }
 }
 
-fn read_request(stream: &mut impl BufRead) -> Option<String> {
+fn read_request(stream: &mut impl BufRead) -> Option<(String, Vec<u8>)> {
     let mut head = String::new();
     while !head.ends_with("\r\n\r\n") {
         if stream.read_line(&mut head).ok()? == 0 {
@@ -164,7 +169,7 @@ fn read_request(stream: &mut impl BufRead) -> Option<String> {
     let length = length.map_or(0, |length| length.parse().unwrap());
     let mut body = Vec::new();
     stream.take(length).read_to_end(&mut body).ok()?;
-    Some(head)
+    Some((head, body))
 }
 
 /// An authority of our own, as a company or a home lab has one.

@@ -20,7 +20,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
 pub use offer::Offer;
-pub use output::Captured;
+pub use output::{Captured, Output, Piece};
 #[doc(hidden)]
 pub use policy::Step;
 pub use policy::{Namespaces, Walls};

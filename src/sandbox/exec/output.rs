@@ -1,11 +1,24 @@
 //! A command's output: as much as fits, from both ends, and the rest to wherever it is kept.
 
+/// What is told of an output while it comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Piece<'a> {
+    /// What came just now; empty when nothing has come for a while.
+    Fresh(&'a [u8]),
+    /// The output is longer than what is kept: this belongs to the whole of it, which is told from
+    /// its first byte on.
+    Whole(&'a [u8]),
+}
+
+/// Whoever is told of an output while it comes.
+pub type Output<'a> = &'a mut dyn FnMut(Piece<'_>);
+
 /// Takes output as it comes. What is kept is the beginning and the end; once there is more than that,
-/// all of it goes to `spill`, what was there before included.
+/// all of it is told, what was there before included.
 pub struct Collector<'a> {
     kept: Captured,
     limit: usize,
-    spill: &'a mut dyn FnMut(&[u8]),
+    output: Output<'a>,
     spilling: bool,
 }
 
@@ -19,11 +32,11 @@ pub struct Captured {
 
 impl<'a> Collector<'a> {
     /// Keeps `limit` bytes, half of them from the end.
-    pub fn new(limit: usize, spill: &'a mut dyn FnMut(&[u8])) -> Self {
+    pub fn new(limit: usize, output: Output<'a>) -> Self {
         Self {
             kept: Captured::default(),
             limit: limit.max(2),
-            spill,
+            output,
             spilling: false,
         }
     }
@@ -35,12 +48,13 @@ impl<'a> Collector<'a> {
         let half = self.limit / 2;
         if !self.spilling && kept.total > self.limit as u64 {
             self.spilling = true;
-            (self.spill)(&kept.head);
-            (self.spill)(&kept.tail);
+            (self.output)(Piece::Whole(&kept.head));
+            (self.output)(Piece::Whole(&kept.tail));
         }
         if self.spilling {
-            (self.spill)(piece);
+            (self.output)(Piece::Whole(piece));
         }
+        (self.output)(Piece::Fresh(piece));
         let (first, rest) = piece.split_at(piece.len().min(half.saturating_sub(kept.head.len())));
         kept.head.extend_from_slice(first);
         kept.tail.extend_from_slice(rest);
@@ -134,10 +148,16 @@ mod tests {
 
     fn collected(pieces: &[&[u8]], limit: usize) -> (Captured, Vec<u8>) {
         let mut spilled = Vec::new();
-        let mut spill = |piece: &[u8]| spilled.extend_from_slice(piece);
+        let mut fresh = Vec::new();
+        let mut spill = |piece: Piece<'_>| match piece {
+            Piece::Whole(bytes) => spilled.extend_from_slice(bytes),
+            Piece::Fresh(bytes) => fresh.extend_from_slice(bytes),
+        };
         let mut collector = Collector::new(limit, &mut spill);
         pieces.iter().for_each(|piece| collector.push(piece));
-        (collector.finish(), spilled)
+        let captured = collector.finish();
+        assert_eq!(fresh, pieces.concat(), "all of it is told as it comes");
+        (captured, spilled)
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
 
-use super::output::{Captured, Collector};
+use super::output::{Captured, Collector, Output};
 use super::policy::Policy;
 use super::{Exec, Job};
 use crate::cancel::Cancel;
@@ -91,8 +91,8 @@ pub struct Outcome {
 
 impl Exec {
     /// Runs a command and waits for it, at most `timeout`. When it ends, is cancelled or its time is
-    /// over, every process that it started is killed, those in the background too. Output over
-    /// `limits::sandbox::OUTPUT_BYTES` goes to `spill`, from the first byte on.
+    /// over, every process that it started is killed, those in the background too. `output` is told
+    /// what comes, and the whole of what is longer than `limits::sandbox::OUTPUT_BYTES`.
     ///
     /// An error means that the command did not run.
     pub fn run(
@@ -100,11 +100,11 @@ impl Exec {
         job: &Job<'_>,
         timeout: Duration,
         cancel: &Cancel,
-        spill: &mut dyn FnMut(&[u8]),
+        output: Output<'_>,
     ) -> Result<Outcome> {
         let policy = self.policy_for(job)?;
         let running = self.start(&policy)?;
-        let outcome = running.follow(timeout, cancel, spill);
+        let outcome = running.follow(timeout, cancel, output);
         if outcome.is_err() {
             self.forget_walls();
         }
@@ -248,11 +248,11 @@ impl Running {
         mut self,
         timeout: Duration,
         cancel: &Cancel,
-        spill: &mut dyn FnMut(&[u8]),
+        output: Output<'_>,
     ) -> Result<Outcome> {
         let supervisor = self.supervisor();
         let guard = cancel.on_cancel(move || process::signal(supervisor, Signal::TERM));
-        let mut collector = Collector::new(bounds::OUTPUT_BYTES, spill);
+        let mut collector = Collector::new(bounds::OUTPUT_BYTES, output);
         let mut buffer = vec![0; bounds::PIPE_BYTES];
         let mut ended = None;
         let (watch, mut grace) = (Stopwatch::start(), None);
@@ -262,7 +262,7 @@ impl Running {
                 Some(until) => Duration::saturating_sub(until, watch.elapsed()),
             };
             let heard = self
-                .hear(&mut buffer, left)
+                .hear(&mut buffer, left.min(bounds::OUTPUT_LOOK))
                 .map_err(Error::io("read from", "a command"))?;
             collector.push(&buffer[..heard.length]);
             if heard.over {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::chat::{Effect, ToolResult, ToolSpec};
 use crate::error::{Error, Result};
-use crate::sandbox::exec::{End, Job, Outcome};
+use crate::sandbox::exec::{End, Job, Outcome, Piece};
 use crate::tools::Context;
 use crate::tools::arguments::Arguments;
 
@@ -56,8 +56,10 @@ pub(in crate::tools) fn run(context: &Context<'_>, arguments: &Arguments) -> Res
     let time = timeout(commands, arguments)?;
     let outcome = commands
         .exec
-        .run(&job, time, context.caller.cancel, &mut |bytes| {
-            spill.write(bytes)
+        .run(&job, time, context.caller.cancel, &mut |piece| {
+            if let Piece::Whole(bytes) = piece {
+                spill.write(bytes);
+            }
         });
     let result = outcome
         .as_ref()

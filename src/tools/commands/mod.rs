@@ -2,6 +2,7 @@
 
 pub(super) mod exec;
 pub(super) mod exec_session;
+pub mod shell;
 mod verdict;
 
 use std::path::{Path, PathBuf};

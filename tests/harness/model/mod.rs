@@ -6,11 +6,9 @@ mod anthropic;
 mod openai;
 mod play;
 mod script;
-mod tls;
-mod wire;
 
 use std::collections::VecDeque;
-use std::io::{self, BufReader};
+use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,10 +18,12 @@ use std::thread;
 use serde_json::{Value, json};
 
 use crate::harness::PATIENCE;
+pub use crate::harness::gate::Gate;
+use crate::harness::tls::Authority;
+use crate::harness::wire::{self, Connection, RawRequest};
 
 use play::{json_type, play};
-pub use script::{Gate, Step, broken_json, call, error, hang, html, huge, overflow, say, silence};
-use wire::{Connection, RawRequest, Stream};
+pub use script::{Step, broken_json, call, error, hang, html, huge, overflow, say, silence};
 
 /// What each answer says that it read.
 pub const INPUT_TOKENS: u64 = 100;
@@ -75,7 +75,7 @@ impl Request {
 pub struct Model {
     address: SocketAddr,
     shared: Arc<Shared>,
-    authority: Option<(tempfile::TempDir, PathBuf)>,
+    authority: Option<Authority>,
 }
 
 type Script = dyn Fn(&Request) -> Option<Step> + Send + Sync;
@@ -114,15 +114,7 @@ impl Model {
     fn start(script: Box<Script>, with_tls: bool) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let (authority, tls) = if with_tls {
-            let (pem, server) = tls::authority_and_server();
-            let folder = tempfile::tempdir().unwrap();
-            let file = folder.path().join("authority.pem");
-            std::fs::write(&file, pem).unwrap();
-            (Some((folder, file)), Some(server))
-        } else {
-            (None, None)
-        };
+        let (authority, tls) = with_tls.then(Authority::with_server).unzip();
         let shared = Arc::new(Shared {
             script,
             tls,
@@ -150,8 +142,8 @@ impl Model {
     }
 
     /// Its authority's certificate, when it speaks TLS.
-    pub fn authority_file(&self) -> Option<&PathBuf> {
-        self.authority.as_ref().map(|(_, file)| file)
+    pub fn authority_file(&self) -> Option<PathBuf> {
+        self.authority.as_ref().map(Authority::file)
     }
 
     /// What it has been asked so far.
@@ -221,17 +213,7 @@ impl Shared {
     }
 
     fn serve(&self, socket: TcpStream) -> io::Result<()> {
-        let stream: Box<dyn Stream> = match &self.tls {
-            Some(config) => {
-                let server = rustls::ServerConnection::new(Arc::clone(config));
-                Box::new(rustls::StreamOwned::new(
-                    server.map_err(io::Error::other)?,
-                    socket.try_clone()?,
-                ))
-            }
-            None => Box::new(socket.try_clone()?),
-        };
-        let mut connection = BufReader::new(stream);
+        let mut connection = wire::open(socket.try_clone()?, self.tls.as_ref())?;
         while let Some(raw) = wire::read(&mut connection)? {
             if !self.answer(&mut connection, raw)? {
                 break;

@@ -4,8 +4,10 @@ use std::io;
 
 use serde_json::Value;
 
-use super::script::{Answer, Gate, Step, What};
-use super::wire::{self, Connection};
+use crate::harness::gate::Gate;
+use crate::harness::wire::{self, Connection};
+
+use super::script::{Answer, Step, What};
 use super::{Format, Request, anthropic, openai};
 
 /// Plays one step; says whether the connection goes on.

@@ -1,27 +1,8 @@
 //! What the fake model is to answer, in no format.
 
-use std::sync::{Arc, Condvar, Mutex};
-
 use serde_json::Value;
 
-use crate::harness::PATIENCE;
-
-/// A door in an answer that the test opens when it is time.
-#[derive(Clone, Debug, Default)]
-pub struct Gate(Arc<(Mutex<bool>, Condvar)>);
-
-impl Gate {
-    /// Lets everything through from now on.
-    pub fn open(&self) {
-        *self.0.0.lock().unwrap() = true;
-        self.0.1.notify_all();
-    }
-
-    pub(super) fn wait(&self) {
-        let open = self.0.0.lock().unwrap();
-        drop(self.0.1.wait_timeout_while(open, PATIENCE, |open| !*open));
-    }
-}
+use crate::harness::gate::Gate;
 
 /// One answer of the model, or one way of not answering.
 #[derive(Clone, Debug)]

@@ -1,6 +1,10 @@
-//! As much of HTTP/1.1 as a model server needs.
+//! As much of HTTP/1.1 as the servers here need.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 /// A connection, encrypted or not.
 pub(super) trait Stream: Read + Write + Send {}
@@ -8,6 +12,18 @@ impl<T: Read + Write + Send> Stream for T {}
 
 /// A connection that is read by lines.
 pub(super) type Connection = BufReader<Box<dyn Stream>>;
+
+/// Begins to listen to a client, with TLS where there is a configuration of it.
+pub(super) fn open(socket: TcpStream, tls: Option<&Arc<ServerConfig>>) -> io::Result<Connection> {
+    let stream: Box<dyn Stream> = match tls {
+        Some(config) => {
+            let server = ServerConnection::new(Arc::clone(config)).map_err(io::Error::other)?;
+            Box::new(StreamOwned::new(server, socket))
+        }
+        None => Box::new(socket),
+    };
+    Ok(BufReader::new(stream))
+}
 
 /// A request as it came.
 pub(super) struct RawRequest {
@@ -74,12 +90,22 @@ pub(super) fn respond(
     connection: &mut Connection,
     status: u16,
     headers: &[(&str, String)],
-    body: &str,
+    body: &(impl AsRef<[u8]> + ?Sized),
 ) -> io::Result<()> {
+    let body = body.as_ref();
     let length = ("content-length", body.len().to_string());
-    let mut text = head(status, headers.iter().chain([&length]));
-    text.push_str(body);
-    send(connection, text.as_bytes())
+    let mut answer = head(status, headers.iter().chain([&length])).into_bytes();
+    answer.extend_from_slice(body);
+    send(connection, &answer)
+}
+
+/// Sends the head of an answer.
+pub(super) fn begin(
+    connection: &mut Connection,
+    status: u16,
+    headers: &[(&str, String)],
+) -> io::Result<()> {
+    send(connection, head(status, headers.iter()).as_bytes())
 }
 
 /// Sends the head of an answer whose body comes in chunks.
@@ -88,7 +114,7 @@ pub(super) fn begin_chunks(connection: &mut Connection, content_type: &str) -> i
         ("content-type", content_type.to_owned()),
         ("transfer-encoding", "chunked".to_owned()),
     ];
-    send(connection, head(200, headers.iter()).as_bytes())
+    begin(connection, 200, &headers)
 }
 
 /// Sends one chunk; an empty one is the end.
@@ -113,7 +139,8 @@ fn head<'a>(status: u16, headers: impl Iterator<Item = &'a (&'a str, String)>) -
     text + "\r\n"
 }
 
-fn send(connection: &mut Connection, bytes: &[u8]) -> io::Result<()> {
+/// Sends bytes of an answer's body.
+pub(super) fn send(connection: &mut Connection, bytes: &[u8]) -> io::Result<()> {
     connection.get_mut().write_all(bytes)?;
     connection.get_mut().flush()
 }

@@ -1,13 +1,37 @@
 //! TLS with a certificate authority that lives as long as the test.
 
+use std::fs;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, KeyUsagePurpose};
 use rustls::ServerConfig;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use tempfile::TempDir;
+
+/// An authority whose certificate lies in a file.
+pub(super) struct Authority {
+    folder: TempDir,
+}
+
+impl Authority {
+    /// An authority, and the side of TLS of a server at 127.0.0.1 that it vouches for.
+    pub(super) fn with_server() -> (Self, Arc<ServerConfig>) {
+        let (pem, server) = authority_and_server();
+        let folder = tempfile::tempdir().unwrap();
+        let authority = Self { folder };
+        fs::write(authority.file(), pem).unwrap();
+        (authority, server)
+    }
+
+    /// Its certificate, in PEM.
+    pub(super) fn file(&self) -> PathBuf {
+        self.folder.path().join("authority.pem")
+    }
+}
 
 /// A server's side of TLS for 127.0.0.1, and its authority's certificate in PEM.
-pub(super) fn authority_and_server() -> (String, Arc<ServerConfig>) {
+fn authority_and_server() -> (String, Arc<ServerConfig>) {
     let mut authority = CertificateParams::default();
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     authority.key_usages = vec![KeyUsagePurpose::KeyCertSign];

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use crate::limits::session::{BLOCK_BYTES, LINE_BYTES};
+use crate::limits::append_log::{BLOCK_BYTES, LINE_BYTES};
 
 /// The lines of a file, the last one first.
 pub struct Tail<'a> {

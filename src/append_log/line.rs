@@ -1,0 +1,24 @@
+//! Making a line: JSON without line ends, short enough to be read again. Pure.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+
+use crate::limits::append_log::CONTENT_BYTES;
+
+/// A value as one line of JSON with its line end.
+pub fn to_line(value: &impl Serialize) -> Vec<u8> {
+    // Strings, numbers and truth values only: there is nothing in our lines that JSON cannot say.
+    let mut line = serde_json::to_vec(value).unwrap_or_default();
+    line.push(b'\n');
+    line
+}
+
+/// Cuts a text that would make its line longer than a line may be, and says so at its end.
+pub fn shorten(text: Cow<'_, str>) -> Cow<'_, str> {
+    if text.len() <= CONTENT_BYTES {
+        return text;
+    }
+    let kept = &text[..text.floor_char_boundary(CONTENT_BYTES)];
+    Cow::Owned(format!("{kept}\n[cut here: {} bytes in all]", text.len()))
+}

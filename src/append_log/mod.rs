@@ -1,0 +1,236 @@
+//! Floor 4: files of JSON lines that only grow, and lose nothing that was forced to the disk.
+//!
+//! A torn end is cut off when a log is opened. A write that fails leaves the log as it was. What is
+//! dead leaves with a new file that takes the old one's place.
+
+mod line;
+mod lines;
+mod tail;
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufReader, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+
+use crate::error::{Error, Result};
+use crate::limits::append_log::COMPACT_BYTES;
+use crate::sys;
+
+pub use line::{shorten, to_line};
+pub use lines::Lines;
+pub use tail::Tail;
+
+/// What an appended line survives once it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// A power cut: one write and one fdatasync(2).
+    Synced,
+    /// A kill. A power cut may take it, unless a synced line came after it.
+    Buffered,
+}
+
+/// An open log. It is locked: whoever has it is the only one that writes it.
+#[derive(Debug)]
+pub struct AppendLog {
+    path: PathBuf,
+    file: File,
+    /// Where the log ends: after the last whole line.
+    length: u64,
+    /// Bytes that were cut off when it was opened.
+    torn: u64,
+    /// Whether a power cut leaves the file under its name.
+    is_named: bool,
+    /// Whether something may stand behind `length` that a failed write left.
+    has_remains: bool,
+    /// Bytes above which it is worth a look whether the log should be written anew.
+    compact_above: u64,
+}
+
+impl AppendLog {
+    /// Opens the log, or begins it with mode 0600, and cuts a torn end off: a last line that has no
+    /// line end or that `is_line` does not know. None when another process has it open.
+    pub fn open(path: &Path, is_line: fn(&[u8]) -> bool) -> Result<Option<Self>> {
+        if let Some(folder) = path.parent() {
+            sys::file::private_folder(folder)?;
+        }
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).create(true).mode(0o600);
+        let file = options.open(path).map_err(Error::io("open", path))?;
+        if !sys::file::try_lock(&file).map_err(Error::io("lock", path))? {
+            return Ok(None);
+        }
+        let (length, torn) = cut_torn_end(&file, is_line).map_err(Error::io("read", path))?;
+        Ok(Some(Self {
+            path: path.to_owned(),
+            file,
+            length,
+            torn,
+            // The first line of all has synced the folder.
+            is_named: length > 0,
+            has_remains: false,
+            compact_above: COMPACT_BYTES,
+        }))
+    }
+
+    /// Opens a log and hands over each of its facts with the bytes of its line, oldest first.
+    ///
+    /// Returns what had to be repaired too, as sentences about the log called `what`. Fails when
+    /// another process has it open.
+    pub fn replay<Fact: DeserializeOwned>(
+        path: &Path,
+        what: &str,
+        mut apply: impl FnMut(Fact, usize),
+    ) -> Result<(Self, Vec<String>)> {
+        let opened = Self::open(path, |line| serde_json::from_slice::<Fact>(line).is_ok())?;
+        let mut log = opened.ok_or_else(|| {
+            Error::Failed(format!("{} is in use by another peacrab", path.display()))
+        })?;
+        let mut read_all = || {
+            let mut garbled = 0;
+            let mut lines = Lines::new(BufReader::new(&log.file));
+            while let Some(line) = lines.following()? {
+                match serde_json::from_slice(line) {
+                    Ok(fact) => apply(fact, line.len() + 1),
+                    Err(_) => garbled += 1,
+                }
+            }
+            Ok(garbled)
+        };
+        let garbled = read_all().map_err(Error::io("read", path))?;
+        // A kill may have come between the rename of a new file and the folder's sync.
+        log.is_named = false;
+        log.make_named().map_err(Error::io("write", path))?;
+        let repairs = log.repairs(what, garbled);
+        Ok((log, repairs))
+    }
+
+    /// Where the log ends, in bytes.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Its lines, the last one first.
+    pub fn tail(&self) -> Tail<'_> {
+        Tail::new(&self.file, self.length)
+    }
+
+    /// What was repaired, as sentences about the log called `what`: a torn end, and `garbled` lines
+    /// that whoever read it could not read.
+    pub fn repairs(&self, what: &str, garbled: usize) -> Vec<String> {
+        let mut repairs = Vec::new();
+        if self.torn > 0 {
+            repairs.push(format!(
+                "the last {} bytes of the {what} were torn by a crash and have been cut off",
+                self.torn
+            ));
+        }
+        if garbled > 0 {
+            repairs.push(format!(
+                "{garbled} unreadable lines of the {what} were skipped"
+            ));
+        }
+        repairs
+    }
+
+    /// Appends whole lines, all or none. The first ones of a new file sync its folder too.
+    pub fn append(&mut self, lines: &[u8], durability: Durability) -> Result<()> {
+        if let Err(error) = self.write(lines, durability) {
+            // A full disk can leave half a line. Should it not go now, it goes before the next one.
+            self.has_remains = true;
+            let _ = self.cut_remains();
+            return Err(Error::io("write", &self.path)(error));
+        }
+        self.length += lines.len() as u64;
+        Ok(())
+    }
+
+    /// Empties the log, of which nothing counts any more, and begins it anew with `lines`, in place.
+    pub fn restart(&mut self, lines: &[u8], durability: Durability) -> Result<()> {
+        self.file
+            .set_len(0)
+            .map_err(Error::io("empty", &self.path))?;
+        self.length = 0;
+        self.append(lines, durability)
+    }
+
+    /// Writes the log anew, as `content`, if it is long and at least half of it is dead: all but
+    /// `live` bytes. Returns whether it did.
+    ///
+    /// A failure is logged and nothing else: the log is as it was, and it is tried again when it has
+    /// grown some more.
+    pub fn compact(&mut self, live: usize, content: impl FnOnce() -> Vec<u8>) -> bool {
+        if self.length <= self.compact_above || 2 * live as u64 > self.length {
+            return false;
+        }
+        if let Err(error) = self.replace(&content()) {
+            self.compact_above = self.length + COMPACT_BYTES;
+            tracing::warn!("a log grows because it cannot be written anew: {error}");
+            return false;
+        }
+        self.compact_above = COMPACT_BYTES;
+        true
+    }
+
+    /// A new file takes the old one's place; from then on lines go there.
+    fn replace(&mut self, content: &[u8]) -> Result<()> {
+        self.file = sys::file::replace(&self.path, content, 0o600)?;
+        self.length = content.len() as u64;
+        (self.is_named, self.has_remains) = (false, false);
+        // Nobody else looks for it yet: a gateway has the home's lock besides.
+        let _ = sys::file::try_lock(&self.file);
+        self.make_named().map_err(Error::io("write", &self.path))
+    }
+
+    fn write(&mut self, lines: &[u8], durability: Durability) -> io::Result<()> {
+        self.cut_remains()?;
+        self.file.write_all(lines)?;
+        if durability == Durability::Synced {
+            self.file.sync_data()?;
+        }
+        self.make_named()
+    }
+
+    fn cut_remains(&mut self) -> io::Result<()> {
+        if self.has_remains {
+            self.file.set_len(self.length)?;
+            self.has_remains = false;
+        }
+        Ok(())
+    }
+
+    fn make_named(&mut self) -> io::Result<()> {
+        if !self.is_named {
+            self.sync_folder()?;
+            self.is_named = true;
+        }
+        Ok(())
+    }
+
+    /// Makes sure that a new file is found after a power cut.
+    fn sync_folder(&self) -> io::Result<()> {
+        match self.path.parent() {
+            Some(folder) => sys::file::sync_folder(File::open(folder)?.as_fd()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Cuts off what stands behind the last whole line. Returns the bytes that stay and those that went.
+fn cut_torn_end(file: &File, is_line: fn(&[u8]) -> bool) -> io::Result<(u64, u64)> {
+    let found = file.metadata()?.len();
+    let Some(last) = Tail::new(file, found).previous()? else {
+        return Ok((found, 0));
+    };
+    let is_ended = last.offset + (last.bytes.len() as u64) < found;
+    if is_ended && is_line(&last.bytes) {
+        return Ok((found, 0));
+    }
+    file.set_len(last.offset)?;
+    Ok((last.offset, found - last.offset))
+}
+
+#[cfg(test)]
+pub mod tests;

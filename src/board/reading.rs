@@ -1,0 +1,147 @@
+//! PURE: what the board says at one moment, as values. What this machine does not tell is none.
+
+use std::net::IpAddr;
+
+/// How the board is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// What its sensors say, hottest first.
+    pub temperatures: Vec<Temperature>,
+    /// Whether the processor is held back; only Raspberry Pis tell.
+    pub throttling: Option<Throttling>,
+    /// How busy it is.
+    pub load: Option<Load>,
+    /// Its memory.
+    pub memory: Option<Memory>,
+    /// The file system of the home folder.
+    pub disk: Option<Disk>,
+    /// Seconds since it was started, those asleep included.
+    pub uptime: Option<u64>,
+    /// Its network interfaces without the loopback, those with hardware first.
+    pub interfaces: Vec<Interface>,
+}
+
+/// What one sensor says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Temperature {
+    /// The sensor's name, such as `cpu-thermal`.
+    pub sensor: String,
+    /// Thousandths of a degree Celsius.
+    pub millidegrees: i32,
+}
+
+/// Why the processor is or was held back: the bits of the Raspberry Pi's firmware
+/// (<https://www.raspberrypi.com/documentation/computers/os.html#get_throttled>).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Throttling(pub u32);
+
+impl Throttling {
+    /// Too little voltage now. The bits of what has been since the start stand 16 higher.
+    pub const UNDER_VOLTAGE: u32 = 1;
+    const WORDS: [&str; 4] = [
+        "under-voltage",
+        "frequency capped",
+        "throttled",
+        "soft temperature limit",
+    ];
+
+    /// What holds it back now.
+    pub fn now(self) -> impl Iterator<Item = &'static str> {
+        Self::words(self.0)
+    }
+
+    /// What has held it back since the start and does no more.
+    pub fn earlier(self) -> impl Iterator<Item = &'static str> {
+        Self::words((self.0 >> 16) & !self.0)
+    }
+
+    fn words(bits: u32) -> impl Iterator<Item = &'static str> {
+        let named = Self::WORDS.into_iter().enumerate();
+        named.filter_map(move |(bit, word)| (bits >> bit & 1 == 1).then_some(word))
+    }
+}
+
+/// How busy the board is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// Processes that run or wait for it, on average over 1, 5 and 15 minutes, in hundredths.
+    pub averages: [u32; 3],
+    /// Processors that are switched on.
+    pub processors: Option<usize>,
+}
+
+/// Memory in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// All that the kernel has.
+    pub total: u64,
+    /// What programs could get without swapping.
+    pub available: u64,
+    /// All swap there is.
+    pub swap_total: u64,
+    /// Swap that is free.
+    pub swap_free: u64,
+}
+
+impl Memory {
+    /// The share that is in use.
+    pub fn used_percent(self) -> Option<u8> {
+        used_percent(self.total, self.available)
+    }
+}
+
+/// A file system, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Disk {
+    /// Its size.
+    pub total: u64,
+    /// What we could still write.
+    pub free: u64,
+    /// Whether nothing can be written: Linux mounts a broken card so.
+    pub is_read_only: bool,
+}
+
+impl Disk {
+    /// The share that is in use.
+    pub fn used_percent(self) -> Option<u8> {
+        used_percent(self.total, self.free)
+    }
+}
+
+fn used_percent(total: u64, free: u64) -> Option<u8> {
+    let used = total.saturating_sub(free).saturating_mul(100);
+    used.checked_div(total)
+        .map(|percent| percent.min(100) as u8)
+}
+
+/// A network interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// Its name, such as `wlan0`.
+    pub name: String,
+    /// The kernel's word for its state, such as `up` or `down`.
+    pub state: Option<String>,
+    /// Whether there is a device behind it, unlike a bridge or a tunnel.
+    pub is_hardware: bool,
+    /// Where it is reached.
+    pub address: Option<IpAddr>,
+    /// The strength of the Wi-Fi's signal, in dBm.
+    pub signal: Option<i32>,
+    /// Bytes that came in since it was made.
+    pub received: Option<u64>,
+    /// Bytes that went out since it was made.
+    pub sent: Option<u64>,
+}
+
+impl Reading {
+    /// Bytes that went through the interfaces in both directions. Those with hardware count, because
+    /// what goes through a bridge or a tunnel goes through them too; without any, all do.
+    pub fn traffic(&self) -> Option<u64> {
+        let has_hardware = self.interfaces.iter().any(|one| one.is_hardware);
+        let counted = self.interfaces.iter();
+        counted
+            .filter(|one| one.is_hardware || !has_hardware)
+            .filter_map(|one| one.received?.checked_add(one.sent?))
+            .reduce(u64::saturating_add)
+    }
+}

@@ -1,0 +1,261 @@
+//! The board as people meet it: files in, Markdown out, on made-up trees.
+
+use std::path::Path;
+
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use super::history::Quantity;
+use super::*;
+use crate::limits::board::{COLUMNS, FILE_BYTES, INTERFACES, SAMPLE_INTERVAL};
+
+/// A Raspberry Pi that is warm, on Wi-Fi, and short of current now and then.
+const RASPBERRY: &[(&str, &str)] = &[
+    ("sys/class/thermal/thermal_zone0/temp", "51234\n"),
+    ("sys/class/thermal/thermal_zone0/type", "cpu-thermal\n"),
+    ("sys/class/thermal/thermal_zone1/temp", "-274000\n"),
+    ("sys/class/thermal/cooling_device0/type", "fan\n"),
+    (
+        "sys/devices/platform/soc/soc:firmware/get_throttled",
+        "50000\n",
+    ),
+    ("sys/devices/system/cpu/online", "0-3\n"),
+    ("proc/loadavg", "0.42 0.31 0.28 1/140 2093\n"),
+    (
+        "proc/meminfo",
+        "MemTotal:  945364 kB\nMemFree: 1 kB\nMemAvailable:  472682 kB\nSwapTotal:  102396 kB\nSwapFree:  102396 kB\n",
+    ),
+    ("proc/uptime", "273600.47 1000000.90\n"),
+    (
+        "proc/net/wireless",
+        "head\nhead\n test-w: 0000 54. -56. -256 0\n",
+    ),
+    (
+        "proc/net/if_inet6",
+        "20010db8000000000000000000000002 03 40 00 00 test-w\n",
+    ),
+    ("sys/class/net/test-w/operstate", "up\n"),
+    ("sys/class/net/test-w/device/uevent", ""),
+    ("sys/class/net/test-w/statistics/rx_bytes", "1200000\n"),
+    ("sys/class/net/test-w/statistics/tx_bytes", "345678\n"),
+    ("sys/class/net/test-e/operstate", "down\n"),
+    ("sys/class/net/test-e/device/uevent", ""),
+    ("sys/class/net/test-bridge/operstate", "down\n"),
+    ("sys/class/net/lo/operstate", "unknown\n"),
+    ("sys/class/net/lo/statistics/rx_bytes", "99\n"),
+];
+
+fn tree(files: &[(&str, &str)]) -> TempDir {
+    let root = tempfile::tempdir().unwrap();
+    for (path, content) in files {
+        put(root.path(), path, content.as_bytes());
+    }
+    root
+}
+
+fn put(root: &Path, path: &str, content: &[u8]) {
+    let path = root.join(path);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, content).unwrap();
+}
+
+/// The lines of the status whose values do not depend on the machine that runs the tests.
+fn status(board: &Board) -> Vec<String> {
+    let text = board.status_text();
+    let lines = text.lines().filter(|line| !line.starts_with("- Disk"));
+    lines.map(str::to_owned).collect()
+}
+
+#[test]
+fn a_raspberry_says_how_it_is() {
+    let root = tree(RASPBERRY);
+    let board = Board::new(root.path(), root.path());
+    let lines = status(&board);
+    assert!(lines[0].ends_with("**, up 3 d 4 h"), "{}", lines[0]);
+    assert_eq!(
+        lines[1..],
+        [
+            "- Temperature: 51.2 °C (`cpu-thermal`)",
+            "- Throttling: none; earlier: under-voltage, throttled",
+            "- Load: 0.42, 0.31, 0.28 over 1, 5, 15 minutes, 4 processors",
+            "- Memory: 484.0 MB free of 968.0 MB (50 % used), swap 0 bytes of 104.8 MB used",
+            "- Network `test-e`: down",
+            "- Network `test-w`: up, 2001:db8::2, signal -56 dBm, 1.2 MB in, 345.6 kB out",
+        ]
+    );
+    let disk = board.reading().disk.unwrap();
+    assert!(disk.total > disk.free && !disk.is_read_only, "{disk:?}");
+}
+
+#[test]
+fn what_a_machine_does_not_tell_is_not_known_and_no_error() {
+    let nothing = tempfile::tempdir().unwrap();
+    let board = Board::new(nothing.path(), &nothing.path().join("none"));
+    assert_eq!(board.reading(), Reading::default());
+    let text = board.status_text();
+    assert!(text.lines().next().unwrap().ends_with("**, not known here"));
+    let unknown = text.lines().skip(1);
+    assert!(
+        unknown
+            .clone()
+            .all(|line| line.ends_with(": not known here"))
+    );
+    assert_eq!(unknown.count(), 5, "{text}");
+    board.sample();
+    board.sample();
+    assert_eq!(board.status_text(), text, "two samples of nothing");
+}
+
+#[test]
+fn throttling_is_found_where_other_kernels_have_it() {
+    let address = "sys/devices/platform/soc@107c000000/soc@107c000000:firmware/get_throttled";
+    let cases: [(&[(&str, &str)], u32); 3] = [
+        (&[(address, "0x2")], 2),
+        (
+            &[
+                ("sys/class/hwmon/hwmon0/name", "cpu_thermal\n"),
+                ("sys/class/hwmon/hwmon1/name", "rpi_volt\n"),
+                ("sys/class/hwmon/hwmon1/in0_lcrit_alarm", "1\n"),
+            ],
+            1,
+        ),
+        (
+            &[
+                ("sys/class/hwmon/hwmon1/name", "rpi_volt\n"),
+                ("sys/class/hwmon/hwmon1/in0_lcrit_alarm", "0\n"),
+            ],
+            0,
+        ),
+    ];
+    for (files, bits) in cases {
+        let root = tree(files);
+        let throttling = Board::new(root.path(), root.path()).reading().throttling;
+        assert_eq!(throttling.map(|found| found.0), Some(bits), "{files:?}");
+    }
+}
+
+#[test]
+fn the_hottest_sensor_is_shown() {
+    let root = tree(&[
+        ("sys/class/thermal/thermal_zone0/temp", "40000"),
+        ("sys/class/thermal/thermal_zone1/temp", "61900"),
+        ("sys/class/thermal/thermal_zone1/type", "gpu"),
+        ("sys/class/thermal/thermal_zone2/temp", "-5000"),
+    ]);
+    let board = Board::new(root.path(), root.path());
+    assert_eq!(
+        status(&board)[1],
+        "- Temperature: 61.9 °C (`gpu`, the hottest of 3)"
+    );
+}
+
+#[test]
+fn a_host_of_containers_shows_its_hardware_first_and_counts_only_that() {
+    let root = tree(&[
+        ("sys/class/net/test-z/device/uevent", ""),
+        ("sys/class/net/test-z/statistics/rx_bytes", "5"),
+        ("sys/class/net/test-z/statistics/tx_bytes", "7"),
+    ]);
+    for number in 0..40 {
+        let bytes = format!("sys/class/net/test-v{number}/statistics");
+        put(root.path(), &format!("{bytes}/rx_bytes"), b"1000");
+        put(root.path(), &format!("{bytes}/tx_bytes"), b"1000");
+    }
+    let reading = Board::new(root.path(), root.path()).reading();
+    assert_eq!(reading.interfaces.len(), INTERFACES);
+    assert_eq!(reading.interfaces[0].name, "test-z");
+    assert_eq!(reading.traffic(), Some(12));
+}
+
+#[test]
+fn a_history_grows_below_the_values() {
+    let root = tree(RASPBERRY);
+    let board = Board::new(root.path(), root.path());
+    assert!(
+        board
+            .history_text()
+            .starts_with("There is no history yet: it begins when the gateway")
+    );
+    let zone = "sys/class/thermal/thermal_zone0/temp";
+    for quarter in 0..40_u64 {
+        let uptime = 1000 + quarter * SAMPLE_INTERVAL.as_secs();
+        put(
+            root.path(),
+            "proc/uptime",
+            format!("{uptime}.5 1.0").as_bytes(),
+        );
+        put(
+            root.path(),
+            zone,
+            format!("{}", 40_000 + quarter * 500).as_bytes(),
+        );
+        board.sample();
+    }
+    let lines = status(&board);
+    assert_eq!(lines[1], "- Temperature: 59.5 °C (`cpu-thermal`)  ");
+    assert_eq!(lines[2], "  `▁▂▂▂▃▃▃▄▄▄▅▅▅▆▆▇▇▇██` 40.0 to 59.5 °C");
+    assert_eq!(lines.last().unwrap(), "The small lines show the last 10 h.");
+    let history = board.history_text();
+    let mut lines = history.lines();
+    assert_eq!(
+        lines.next().unwrap(),
+        "The last 10 h, oldest first. Each value is the highest of 30 minutes; - is a gap."
+    );
+    assert_eq!(lines.next().unwrap(), "- Temperature: mean 49.7 °C  ");
+    assert!(
+        lines.nth(1).unwrap().starts_with("  40.5 41.5 42.5 "),
+        "{history}"
+    );
+    assert!(history.contains("\n- Load: mean 0.28  \n"), "{history}");
+    assert!(
+        history.contains("\n- Network in and out, in 15 minutes: mean 0 kB  \n"),
+        "{history}"
+    );
+}
+
+#[test]
+fn the_small_lines_of_a_day_fit_a_telephone() {
+    let root = tree(RASPBERRY);
+    let board = Board::new(root.path(), root.path());
+    for quarter in 0..100_u64 {
+        let uptime = quarter * SAMPLE_INTERVAL.as_secs();
+        put(root.path(), "proc/uptime", format!("{uptime}.5").as_bytes());
+        board.sample();
+    }
+    let status = board.status_text();
+    let lines: Vec<&str> = status
+        .split('`')
+        .filter(|part| part.starts_with(|first| ('▁'..='█').contains(&first)))
+        .collect();
+    assert_eq!(lines.len(), Quantity::ALL.len(), "{status}");
+    assert!(lines.iter().all(|line| line.chars().count() == COLUMNS));
+}
+
+#[test]
+fn this_machine_tells_its_memory_load_and_uptime() {
+    let board = Board::new(Path::new("/"), Path::new("/"));
+    let reading = board.reading();
+    let memory = reading.memory.unwrap();
+    assert!(
+        memory.total > memory.available && memory.available > 0,
+        "{memory:?}"
+    );
+    assert!(reading.load.unwrap().processors.unwrap() > 0);
+    assert!(reading.uptime.is_some() && reading.disk.unwrap().total > 0);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Each file in turn holds anything, also what is no text and what is too long.
+    #[test]
+    fn no_content_of_any_file_panics(which in 0..RASPBERRY.len(), content in prop::collection::vec(any::<u8>(), 0..300), is_long: bool) {
+        let root = tree(RASPBERRY);
+        let content = if is_long { content.repeat(FILE_BYTES) } else { content };
+        put(root.path(), RASPBERRY[which].0, &content);
+        let board = Board::new(root.path(), root.path());
+        board.sample();
+        board.sample();
+        let _ = (board.status_text(), board.history_text());
+    }
+}

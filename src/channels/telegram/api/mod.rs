@@ -1,0 +1,251 @@
+//! The methods of the Bot API that are used, over one connection.
+
+mod answer;
+mod fault;
+mod multipart;
+mod place;
+mod transfer;
+pub mod types;
+
+pub use fault::ApiError;
+pub use place::{Button, CHANNEL, Place, Words};
+pub use transfer::{SendAs, Upload};
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use crate::cancel::Cancel;
+use crate::clock::Clock;
+use crate::config::schema::Telegram;
+use crate::error::{Error, Result};
+use crate::http::{Client, Settings, Tls};
+use crate::limits;
+use crate::secret::{Eraser, Secret};
+use types::{File, Message, Peer, Update};
+
+/// The kinds of updates that mean something to us.
+const UPDATES: [&str; 3] = ["message", "edited_message", "callback_query"];
+
+/// Who the bot is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Me {
+    /// Its id.
+    pub id: i64,
+    /// Its name without the `@`.
+    pub username: String,
+}
+
+/// A connection to the Bot API. Its calls come one after the other, so each thread has its own.
+pub struct Api {
+    client: Client,
+    base: String,
+    token: Secret,
+    /// For what the other side says: a proxy's page may show the address that it was asked for.
+    eraser: Eraser,
+}
+
+impl Api {
+    /// Prepares calls; nothing is connected yet. `patience` is how long an answer may take to begin,
+    /// for a long poll longer than its own time.
+    ///
+    /// Fails with [`Error::Config`] when the proxy's URL cannot be understood.
+    pub fn new(tls: &Tls, config: &Telegram, patience: Duration, cancel: &Cancel) -> Result<Self> {
+        let settings = Settings {
+            proxy: config.proxy.clone(),
+            first_byte: patience,
+            idle: limits::channels::IDLE,
+            clock: Clock::System,
+        };
+        let token = config.token.clone();
+        let secret_part = token.expose().rsplit(':').next().unwrap_or_default();
+        Ok(Self {
+            client: Client::new(tls, settings, cancel)?,
+            base: config.api_base.trim_end_matches('/').to_owned(),
+            eraser: Eraser::new([token.clone(), Secret::new(secret_part)]),
+            token,
+        })
+    }
+
+    /// Who the token belongs to.
+    pub fn get_me(&self) -> Result<Me, ApiError> {
+        let me: Peer = self.call("getMe", &[])?;
+        Ok(Me {
+            id: me.id,
+            username: me.username,
+        })
+    }
+
+    /// What has happened from the update with the number `offset` on, which says that all before it
+    /// are done with. Waits up to `time` for the first; at most `limit` come.
+    pub fn get_updates(
+        &self,
+        offset: Option<i64>,
+        limit: usize,
+        time: Duration,
+    ) -> Result<Vec<Update>, ApiError> {
+        let fields = [
+            ("offset", offset.into()),
+            ("limit", limit.into()),
+            ("timeout", time.as_secs().into()),
+            ("allowed_updates", json!(UPDATES)),
+        ];
+        let answer = self.ask("getUpdates", &fields)?;
+        types::updates(answer::result(&answer)?).map_err(|error| answer::not_understood(&error))
+    }
+
+    /// Sets the menu of commands: names without the slash, and what they do.
+    pub fn set_my_commands(&self, commands: &[(&str, &str)]) -> Result<(), ApiError> {
+        let entry = |(name, does): &(&str, &str)| json!({"command": name, "description": does});
+        let commands: Vec<Value> = commands.iter().map(entry).collect();
+        self.act("setMyCommands", &[("commands", commands.into())])
+    }
+
+    /// Sends words, as an answer to a message if that is still there. Gives the new message's number.
+    pub fn send_message(
+        &self,
+        place: Place,
+        words: &Words<'_>,
+        reply_to: Option<i64>,
+    ) -> Result<i64, ApiError> {
+        let sent: Message = self.call(
+            "sendMessage",
+            &[
+                place.chat(),
+                place.thread(),
+                ("text", words.text.into()),
+                words.mode(),
+                words.markup(),
+                place::reply(reply_to),
+            ],
+        )?;
+        Ok(sent.message_id)
+    }
+
+    /// Puts other words and buttons into a message of the bot's.
+    pub fn edit_message_text(
+        &self,
+        place: Place,
+        message: i64,
+        words: &Words<'_>,
+    ) -> Result<(), ApiError> {
+        let fields = [
+            place.chat(),
+            ("message_id", message.into()),
+            ("text", words.text.into()),
+            words.mode(),
+            words.markup(),
+        ];
+        self.act("editMessageText", &fields)
+    }
+
+    /// Takes the buttons from a message of the bot's, or puts others there.
+    pub fn edit_reply_markup(
+        &self,
+        place: Place,
+        message: i64,
+        buttons: &[Vec<Button>],
+    ) -> Result<(), ApiError> {
+        let fields = [
+            place.chat(),
+            ("message_id", message.into()),
+            ("reply_markup", place::keyboard(buttons)),
+        ];
+        self.act("editMessageReplyMarkup", &fields)
+    }
+
+    /// Deletes a message.
+    pub fn delete_message(&self, place: Place, message: i64) -> Result<(), ApiError> {
+        let fields = [place.chat(), ("message_id", message.into())];
+        self.act("deleteMessage", &fields)
+    }
+
+    /// Shows for 5 s that something is being done, such as `typing`.
+    pub fn send_chat_action(&self, place: Place, action: &str) -> Result<(), ApiError> {
+        let fields = [place.chat(), place.thread(), ("action", action.into())];
+        self.act("sendChatAction", &fields)
+    }
+
+    /// Puts a sign at a message, which has to be one of those that Telegram allows.
+    pub fn set_message_reaction(
+        &self,
+        place: Place,
+        message: i64,
+        emoji: &str,
+    ) -> Result<(), ApiError> {
+        let fields = [
+            place.chat(),
+            ("message_id", message.into()),
+            ("reaction", json!([{"type": "emoji", "emoji": emoji}])),
+        ];
+        self.act("setMessageReaction", &fields)
+    }
+
+    /// Says that a pressed button was noticed; `text` is shown to the person for a moment, unless it
+    /// is empty.
+    pub fn answer_callback_query(&self, id: &str, text: &str) -> Result<(), ApiError> {
+        let text = (!text.is_empty()).then_some(text);
+        let fields = [("callback_query_id", id.into()), ("text", text.into())];
+        self.act("answerCallbackQuery", &fields)
+    }
+
+    /// Where a file can be had.
+    pub fn get_file(&self, id: &str) -> Result<File, ApiError> {
+        self.call("getFile", &[("file_id", id.into())])
+    }
+
+    fn call<T: serde::de::DeserializeOwned>(
+        &self,
+        method: &str,
+        fields: &[(&str, Value)],
+    ) -> Result<T, ApiError> {
+        answer::read(answer::result(&self.ask(method, fields)?)?)
+    }
+
+    /// Calls a method whose result says nothing.
+    fn act(&self, method: &str, fields: &[(&str, Value)]) -> Result<(), ApiError> {
+        answer::result(&self.ask(method, fields)?).map(drop)
+    }
+
+    /// Calls a method. Fields that are null are left out.
+    fn ask(&self, method: &str, fields: &[(&str, Value)]) -> Result<Vec<u8>, ApiError> {
+        let given = fields.iter().filter(|(_, value)| !value.is_null());
+        let body: Map<String, Value> = given
+            .map(|(name, value)| ((*name).to_owned(), value.clone()))
+            .collect();
+        let body = Value::Object(body).to_string();
+        let headers = [("content-type", "application/json")];
+        let url = self.url("", method);
+        let answer = self.client.post(&url, &headers, body.as_bytes());
+        answer
+            .and_then(|answer| answer.read_to_end(limits::http::BODY_BYTES))
+            .map_err(|error| self.explain(error))
+    }
+
+    /// The one place where the token is written into an address.
+    fn url(&self, area: &str, rest: &str) -> String {
+        format!("{}{area}/bot{}/{rest}", self.base, self.token.expose())
+    }
+
+    /// The error without the token, which the other side may have repeated.
+    fn explain(&self, error: Error) -> ApiError {
+        match error {
+            Error::Status {
+                host,
+                status,
+                retry_after,
+                body,
+            } => Error::Status {
+                host,
+                status,
+                retry_after,
+                body: self.eraser.clean(&body).into_owned(),
+            },
+            error => error,
+        }
+        .into()
+    }
+}
+
+#[cfg(test)]
+mod tests;

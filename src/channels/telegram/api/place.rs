@@ -1,0 +1,121 @@
+//! Where something goes, and the words with their buttons.
+
+use serde_json::{Value, json};
+
+use crate::message::ChatId;
+
+/// The name of the channel in a [`ChatId`].
+pub const CHANNEL: &str = "telegram";
+
+/// A chat, or a topic of a forum, which is a conversation of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The chat's id; negative for groups.
+    pub chat: i64,
+    /// The topic.
+    pub thread: Option<i64>,
+}
+
+impl Place {
+    /// The place that a key means; none for another channel's.
+    pub fn of(chat: &ChatId) -> Option<Self> {
+        if chat.channel != CHANNEL {
+            return None;
+        }
+        let (chat, thread) = match chat.chat.split_once(':') {
+            Some((chat, thread)) => (chat, Some(thread.parse().ok()?)),
+            None => (chat.chat.as_str(), None),
+        };
+        Some(Self {
+            chat: chat.parse().ok()?,
+            thread,
+        })
+    }
+
+    /// The key: `telegram:-100123`, for a topic `telegram:-100123:7`.
+    pub fn key(self) -> ChatId {
+        let chat = match self.thread {
+            Some(thread) => format!("{}:{thread}", self.chat),
+            None => self.chat.to_string(),
+        };
+        ChatId::new(CHANNEL, &chat)
+    }
+
+    pub(super) fn chat(self) -> (&'static str, Value) {
+        ("chat_id", self.chat.into())
+    }
+
+    pub(super) fn thread(self) -> (&'static str, Value) {
+        ("message_thread_id", self.thread.into())
+    }
+}
+
+/// A button below a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Button {
+    /// What stands on it.
+    pub text: String,
+    /// What comes back when it is pressed; 1 to 64 bytes.
+    pub data: String,
+}
+
+/// Words as Telegram takes them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Words<'a> {
+    /// At most 4096 UTF-16 units after its marks are taken away; below a file 1024.
+    pub text: &'a str,
+    /// Whether it is in Telegram's HTML; otherwise it is shown as it is.
+    pub html: bool,
+    /// Rows of buttons.
+    pub buttons: &'a [Vec<Button>],
+}
+
+impl Words<'_> {
+    pub(super) fn mode(&self) -> (&'static str, Value) {
+        ("parse_mode", self.html.then_some("HTML").into())
+    }
+
+    pub(super) fn markup(&self) -> (&'static str, Value) {
+        let keyboard = (!self.buttons.is_empty()).then(|| keyboard(self.buttons));
+        ("reply_markup", keyboard.into())
+    }
+}
+
+/// Rows of buttons as Telegram takes them.
+pub fn keyboard(rows: &[Vec<Button>]) -> Value {
+    let button = |button: &Button| json!({"text": button.text, "callback_data": button.data});
+    let row = |row: &Vec<Button>| row.iter().map(button).collect();
+    let rows: Vec<Value> = rows.iter().map(row).collect();
+    json!({"inline_keyboard": rows})
+}
+
+/// Which message is answered. One that is gone meanwhile is no reason not to send.
+pub fn reply(to: Option<i64>) -> (&'static str, Value) {
+    let reply = to.map(|id| json!({"message_id": id, "allow_sending_without_reply": true}));
+    ("reply_parameters", reply.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_and_its_key_are_the_same() {
+        for key in ["telegram:812", "telegram:-1001557912345:7"] {
+            assert_eq!(
+                Place::of(&ChatId::parse(key)).unwrap().key(),
+                ChatId::parse(key)
+            );
+        }
+        for key in [
+            "cli:1",
+            "telegram:",
+            "telegram:x",
+            "telegram:1:",
+            "telegram:1:x",
+            "telegram:1:2:3",
+        ] {
+            assert_eq!(Place::of(&ChatId::parse(key)), None, "{key}");
+        }
+    }
+}

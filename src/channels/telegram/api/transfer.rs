@@ -1,0 +1,139 @@
+//! Files, which are never in memory as a whole.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::Path;
+
+use super::multipart::Form;
+use super::types::Message;
+use super::{Api, ApiError, Place, Words, answer, place};
+use crate::channels::names;
+use crate::clock::Stopwatch;
+use crate::error::{Error, Result};
+use crate::http::error_of;
+use crate::limits::channels::{COPY_BYTES, DOWNLOAD_TIME, UPLOAD_BYTES};
+use crate::limits::http::BODY_BYTES;
+
+/// Telegram's own servers, which know nothing of our disk.
+const OFFICIAL: &str = "://api.telegram.org";
+
+/// How a file is shown to the person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SendAs {
+    /// As a picture, which Telegram makes smaller; at most 10 MB.
+    Photo,
+    /// As a file, unchanged.
+    Document,
+}
+
+/// A file that goes out.
+pub struct Upload<'a> {
+    /// The file, at its beginning.
+    pub file: &'a File,
+    /// What the person sees as its name.
+    pub name: &'a str,
+    /// How it is shown.
+    pub send_as: SendAs,
+    /// The words below it.
+    pub caption: Words<'a>,
+}
+
+impl Api {
+    /// Sends a file, as an answer to a message if that is still there. Gives the new message's
+    /// number.
+    pub fn send_file(
+        &self,
+        place: Place,
+        upload: &Upload<'_>,
+        reply_to: Option<i64>,
+    ) -> Result<i64, ApiError> {
+        let status = upload.file.metadata();
+        let length = status.map_err(Error::io("read", upload.name))?.len();
+        if length > UPLOAD_BYTES {
+            return Err(ApiError::Local(Error::TooLarge {
+                what: upload.name.to_owned(),
+                limit: UPLOAD_BYTES as usize,
+            }));
+        }
+        let (method, field) = match upload.send_as {
+            SendAs::Photo => ("sendPhoto", "photo"),
+            SendAs::Document => ("sendDocument", "document"),
+        };
+        let caption = Some(upload.caption.text).filter(|text| !text.is_empty());
+        let fields = [
+            place.chat(),
+            place.thread(),
+            ("caption", caption.into()),
+            upload.caption.mode(),
+            upload.caption.markup(),
+            place::reply(reply_to),
+        ];
+        let form = Form::new(&fields, field, &names::clean(upload.name));
+        let headers = [("content-type", form.content_type.as_str())];
+        let mut body = form.reader(upload.file, length);
+        let url = self.url("", method);
+        let answer = self
+            .client
+            .post_reader(&url, &headers, form.length(length), &mut body)
+            .and_then(|answer| answer.read_to_end(BODY_BYTES))
+            .map_err(|error| self.explain(error))?;
+        let sent: Message = answer::read(answer::result(&answer)?)?;
+        Ok(sent.message_id)
+    }
+
+    /// Writes the file at a path that [`get_file`](Self::get_file) gave, of at most `limit` bytes.
+    ///
+    /// A Bot API server of one's own gives the absolute path of a file on its disk, which is then
+    /// copied; Telegram's servers are not believed that.
+    pub fn download(&self, path: &str, to: &mut File, limit: usize) -> Result<(), ApiError> {
+        if path.starts_with('/') && !self.base.to_lowercase().contains(OFFICIAL) {
+            return copy(&mut open_on_servers_disk(path)?, to, limit);
+        }
+        let response = self.client.get(&self.url("/file", path), &[]);
+        let response = response.map_err(|error| match error {
+            // Here it is the path that is not there; a wrong token is 401.
+            Error::Status { status: 404, .. } => {
+                ApiError::Refused("the file can no longer be had".to_owned())
+            }
+            error => self.explain(error),
+        })?;
+        copy(&mut response.into_reader(limit), to, limit)
+    }
+}
+
+/// Opens a file of a Bot API server of one's own. Its path holds the token, so no error shows it.
+fn open_on_servers_disk(path: &str) -> Result<File, ApiError> {
+    let is_file = std::fs::metadata(Path::new(path)).is_ok_and(|status| status.is_file());
+    let opened = is_file.then(|| File::open(path).ok()).flatten();
+    opened.ok_or_else(|| {
+        let why = "the Bot API server keeps its files on a disk where they cannot be read from \
+                   here: run it on this machine and give this user the right to read them, or run \
+                   it without --local";
+        ApiError::Local(Error::Failed(why.to_owned()))
+    })
+}
+
+/// Copies at most `limit` bytes within [`DOWNLOAD_TIME`].
+fn copy(from: &mut dyn Read, to: &mut File, limit: usize) -> Result<(), ApiError> {
+    let watch = Stopwatch::start();
+    let mut buffer = [0; COPY_BYTES];
+    let mut left = limit;
+    loop {
+        let count = from.read(&mut buffer).map_err(error_of)?;
+        if count == 0 {
+            return Ok(());
+        }
+        left = left.checked_sub(count).ok_or_else(|| Error::TooLarge {
+            what: "the file".to_owned(),
+            limit,
+        })?;
+        if watch.elapsed() > DOWNLOAD_TIME {
+            let minutes = DOWNLOAD_TIME.as_secs() / 60;
+            return Err(ApiError::Timeout(format!(
+                "a file did not come in within {minutes} minutes"
+            )));
+        }
+        to.write_all(&buffer[..count])
+            .map_err(Error::io("write", "a file of a message"))?;
+    }
+}

@@ -1,0 +1,229 @@
+//! What the Bot API hands over, as far as it is used. Unknown members are passed over, and missing
+//! ones are empty: versions and local servers differ.
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+
+/// Something that happened. One of the members is there.
+#[derive(Debug, Default, Deserialize)]
+pub struct Update {
+    /// Numbers updates; later ones have higher numbers.
+    pub update_id: i64,
+    /// A new message.
+    pub message: Option<Box<Message>>,
+    /// The new version of a message.
+    pub edited_message: Option<Box<Message>>,
+    /// A button was pressed.
+    pub callback_query: Option<Callback>,
+}
+
+/// A message, of any kind.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Message {
+    /// Its number within the chat.
+    pub message_id: i64,
+    /// The topic or thread that it belongs to.
+    pub message_thread_id: Option<i64>,
+    /// Whether the thread is a forum's topic.
+    pub is_topic_message: bool,
+    /// Who wrote it.
+    pub from: Option<Peer>,
+    /// Set when it was written in the name of a chat, which hides the person.
+    pub sender_chat: Option<IgnoredAny>,
+    /// Where it was written.
+    pub chat: Peer,
+    /// Where it comes from, when it was forwarded.
+    pub forward_origin: Option<Origin>,
+    /// What it answers.
+    pub reply_to_message: Option<Box<Message>>,
+    /// The part of that which the person marked.
+    pub quote: Option<Part>,
+    /// The same for all messages of an album.
+    pub media_group_id: Option<String>,
+    /// The words.
+    pub text: String,
+    /// What is special within the words.
+    pub entities: Vec<Entity>,
+    /// The words below a file.
+    pub caption: String,
+    /// What is special within those.
+    pub caption_entities: Vec<Entity>,
+    /// A picture, the smallest size first.
+    pub photo: Vec<File>,
+    /// Something spoken.
+    pub voice: Option<File>,
+    /// Music.
+    pub audio: Option<File>,
+    /// A film.
+    pub video: Option<File>,
+    /// A round film.
+    pub video_note: Option<File>,
+    /// A film without sound. It is there as a document, too.
+    pub animation: Option<File>,
+    /// Any other file.
+    pub document: Option<File>,
+    /// A sticker.
+    pub sticker: Option<Part>,
+    /// Somebody's telephone number.
+    pub contact: Option<Part>,
+    /// A point on the map.
+    pub location: Option<Part>,
+    /// A place with a name. It is there as a location, too.
+    pub venue: Option<Part>,
+    /// A poll.
+    pub poll: Option<Part>,
+}
+
+/// A person, a bot or a chat.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Peer {
+    /// It never changes, except when a group becomes a supergroup.
+    pub id: i64,
+    /// For a chat: `private`, `group`, `supergroup` or `channel`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// For a user: whether it is a bot.
+    pub is_bot: bool,
+    /// A person's or bot's name.
+    pub first_name: String,
+    /// A person's second name.
+    pub last_name: String,
+    /// The name without the `@`.
+    pub username: String,
+    /// A chat's name.
+    pub title: String,
+}
+
+/// Where a forwarded message comes from. One of the members is there.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Origin {
+    /// A person.
+    pub sender_user: Option<Peer>,
+    /// The name of a person who does not want to be linked to.
+    pub sender_user_name: String,
+    /// A group, which wrote by itself.
+    pub sender_chat: Option<Peer>,
+    /// A channel.
+    pub chat: Option<Peer>,
+}
+
+/// A part of a text that is more than text.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Entity {
+    /// Such as `mention`, `text_mention` or `bot_command`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Where it begins, in UTF-16 units.
+    pub offset: usize,
+    /// How long it is, in UTF-16 units.
+    pub length: usize,
+    /// Whom a `text_mention` means.
+    pub user: Option<Peer>,
+}
+
+/// A file of any kind, or one size of a picture.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct File {
+    /// What it is asked for by.
+    pub file_id: String,
+    /// Bytes.
+    pub file_size: Option<u64>,
+    /// What the sender calls it.
+    pub file_name: String,
+    /// In the answer of `getFile`: where it can be had, for an hour at least.
+    pub file_path: String,
+}
+
+/// A small thing in a message. Each kind has its own few members.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Part {
+    /// Of a quote.
+    pub text: String,
+    /// Of a sticker: what it shows.
+    pub emoji: String,
+    /// Of a contact.
+    pub first_name: String,
+    /// Of a contact.
+    pub last_name: String,
+    /// Of a contact.
+    pub phone_number: String,
+    /// Of a poll.
+    pub question: String,
+    /// Of a venue.
+    pub title: String,
+    /// Of a venue.
+    pub address: String,
+    /// Of a location, in degrees.
+    pub latitude: f64,
+    /// Of a location, in degrees.
+    pub longitude: f64,
+}
+
+/// A button was pressed.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Callback {
+    /// What the answer has to name.
+    pub id: String,
+    /// Who pressed it.
+    pub from: Peer,
+    /// The message with the button; only its chat and number when it is old.
+    pub message: Option<Box<Message>>,
+    /// What the button stands for.
+    pub data: String,
+}
+
+/// Reads the updates of an answer. One that cannot be understood is reduced to its number, so that
+/// it is passed over and does not come again and again.
+pub fn updates(result: &RawValue) -> serde_json::Result<Vec<Update>> {
+    let updates: Vec<&RawValue> = serde_json::from_str(result.get())?;
+    updates.into_iter().map(update).collect()
+}
+
+fn update(json: &RawValue) -> serde_json::Result<Update> {
+    #[derive(Deserialize)]
+    struct Number {
+        update_id: i64,
+    }
+    serde_json::from_str(json.get()).or_else(|error| {
+        let Number { update_id } = serde_json::from_str(json.get())?;
+        // The error's words may hold those of a person.
+        let byte = error.column();
+        tracing::warn!(
+            update_id,
+            byte,
+            "an update of Telegram's is not understood and passed over"
+        );
+        Ok(Update {
+            update_id,
+            ..Update::default()
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_update_that_nobody_understands_does_not_stop_the_others() {
+        let json = r#"[
+            {"update_id": 7, "message": {"message_id": "seven", "chat": {"id": 1}}},
+            {"update_id": 8, "message": {"message_id": 8, "chat": {"id": 1}, "new_thing": [{}]}},
+            {"update_id": 9, "something_new": 1}
+        ]"#;
+        let read = updates(serde_json::from_str(json).unwrap()).unwrap();
+        let numbers: Vec<i64> = read.iter().map(|update| update.update_id).collect();
+        assert_eq!(numbers, [7, 8, 9]);
+        assert!(read[0].message.is_none() && read[1].message.is_some());
+        let numberless = serde_json::from_str(r#"[{"message": {}}, 3]"#).unwrap();
+        assert!(updates(numberless).is_err());
+    }
+}

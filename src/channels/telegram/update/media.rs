@@ -1,0 +1,61 @@
+//! The files of a message.
+
+use crate::channels::telegram::api::types::{File, Message};
+use crate::message::Media;
+
+/// A file that came with a message and is still at Telegram.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// What it is.
+    pub media: Media,
+    /// What it is asked for by.
+    pub file_id: String,
+    /// Bytes, where that is known.
+    pub size: Option<u64>,
+    /// What the sender calls it, or a usual name for its kind. It may be anything.
+    pub name: String,
+}
+
+/// The files of a message. Telegram puts one into each.
+pub fn wanted(message: &Message) -> Vec<Wanted> {
+    found(message)
+        .map(|(media, file, usual)| Wanted {
+            media,
+            file_id: file.file_id.clone(),
+            size: file.file_size,
+            name: if file.file_name.is_empty() {
+                usual.to_owned()
+            } else {
+                file.file_name.clone()
+            },
+        })
+        .into_iter()
+        .collect()
+}
+
+/// The kind of file that a message has, in a word for people.
+pub fn kind(message: &Message) -> Option<&'static str> {
+    found(message).map(|(media, ..)| match media {
+        Media::Photo => "a photo",
+        Media::Voice => "a voice message",
+        Media::Audio => "music",
+        Media::Video => "a video",
+        Media::Document => "a file",
+    })
+}
+
+/// The file, with its kind and a usual name.
+fn found(message: &Message) -> Option<(Media, &File, &'static str)> {
+    // An animation is there as a document, too.
+    let kinds = [
+        (Media::Photo, message.photo.last(), "photo.jpg"),
+        (Media::Voice, message.voice.as_ref(), "voice.ogg"),
+        (Media::Audio, message.audio.as_ref(), "audio.mp3"),
+        (Media::Video, message.video.as_ref(), "video.mp4"),
+        (Media::Video, message.video_note.as_ref(), "video.mp4"),
+        (Media::Video, message.animation.as_ref(), "animation.mp4"),
+        (Media::Document, message.document.as_ref(), "document"),
+    ];
+    let mut kinds = kinds.into_iter();
+    kinds.find_map(|(media, file, usual)| Some((media, file?, usual)))
+}

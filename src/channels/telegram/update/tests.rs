@@ -1,0 +1,469 @@
+//! Updates as Telegram sends them, and as it would not.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::message::Media;
+
+fn me() -> Me {
+    Me {
+        id: 900,
+        username: "PeaBot".to_owned(),
+    }
+}
+
+fn read_as(update: Value, policy: GroupPolicy) -> Meaning {
+    read(serde_json::from_value(update).unwrap(), &me(), policy)
+}
+
+fn read_json(update: Value) -> Meaning {
+    read_as(update, GroupPolicy::Mention)
+}
+
+/// A message with some members changed or added.
+fn with(mut message: Value, members: Value) -> Value {
+    for (name, value) in members.as_object().unwrap() {
+        message[name] = value.clone();
+    }
+    json!({"update_id": 812, "message": message})
+}
+
+/// A message in a private chat.
+fn private(members: Value) -> Value {
+    let message = json!({
+        "message_id": 42,
+        "from": {"id": 11, "is_bot": false, "first_name": "Ann", "last_name": "Lee", "username": "annlee", "language_code": "en"},
+        "chat": {"id": 11, "first_name": "Ann", "last_name": "Lee", "username": "annlee", "type": "private"},
+        "date": 1_795_219_200
+    });
+    with(message, members)
+}
+
+/// A message in a group.
+fn group(members: Value) -> Value {
+    let message = json!({
+        "message_id": 43,
+        "from": {"id": 12, "is_bot": false, "first_name": "Bob"},
+        "chat": {"id": -1_001_557_912_345_i64, "title": "Garden", "type": "supergroup"},
+        "date": 1_795_219_200
+    });
+    with(message, members)
+}
+
+/// The part of a text as an entity, counted in UTF-16 units.
+fn entity(kind: &str, text: &str, part: &str) -> Value {
+    let offset = crate::channels::utf16::length(&text[..text.find(part).unwrap()]);
+    let length = crate::channels::utf16::length(part);
+    json!({"type": kind, "offset": offset, "length": length})
+}
+
+fn incoming(update: Value) -> Incoming {
+    match read_json(update) {
+        Meaning::Message(incoming) => *incoming,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn text(update: Value) -> String {
+    incoming(update).message.text
+}
+
+#[test]
+fn a_private_message_is_for_us() {
+    let said = incoming(private(json!({"text": "hello"})));
+    assert_eq!(
+        said.message,
+        message::Message {
+            id: "telegram:812".to_owned(),
+            chat: ChatId::new("telegram", "11"),
+            sender: Sender {
+                id: "11".to_owned(),
+                name: "Ann Lee".to_owned(),
+            },
+            is_group: false,
+            text: "hello".to_owned(),
+            attachments: Vec::new(),
+            reference: "42".to_owned(),
+        }
+    );
+    assert_eq!(said.username, "annlee");
+    assert!(said.addressed && said.wanted.is_empty() && said.album.is_none());
+}
+
+/// A text in a group, the entity within it, and what we make of it.
+fn in_group(text: &str, kind: &str, part: &str) -> Option<String> {
+    let entities = json!([entity(kind, text, part)]);
+    match read_json(group(json!({"text": text, "entities": entities}))) {
+        Meaning::Message(said) => Some(said.message.text),
+        _ => None,
+    }
+}
+
+#[test]
+fn in_a_group_our_name_makes_a_message_ours_and_is_taken_out() {
+    for (text, mention, expected) in [
+        ("@peabot what is the time?", "@peabot", "what is the time?"),
+        ("@PeaBot, what is the time?", "@PeaBot", "what is the time?"),
+        (
+            "👍🏽 hey @peabot water the 🌱",
+            "@peabot",
+            "👍🏽 hey water the 🌱",
+        ),
+        ("thanks @peabot", "@peabot", "thanks"),
+        ("thanks, @peabot!", "@peabot", "thanks, !"),
+        ("@peabot", "@peabot", "@peabot"),
+    ] {
+        let read = in_group(text, "mention", mention);
+        assert_eq!(read.as_deref(), Some(expected), "{text}");
+    }
+    assert_eq!(in_group("@peabot2 hello", "mention", "@peabot2"), None);
+    // Without an entity it is no mention: Telegram did not tell us of it.
+    assert_eq!(
+        in_group("see peabot@peabot.org", "email", "peabot@peabot.org"),
+        None
+    );
+}
+
+#[test]
+fn a_name_without_a_handle_is_a_mention_by_its_id() {
+    let named = |id: i64| {
+        let mut entity = entity("text_mention", "🙂 Pea, go", "Pea");
+        entity["user"] = json!({"id": id, "is_bot": true, "first_name": "Pea"});
+        read_json(group(json!({"text": "🙂 Pea, go", "entities": [entity]})))
+    };
+    assert!(matches!(named(900), Meaning::Message(said) if said.message.text == "🙂 , go"));
+    assert_eq!(named(901), Meaning::Nothing);
+}
+
+#[test]
+fn a_command_is_ours_unless_it_is_for_another_bot() {
+    for (text, command, expected) in [
+        ("/status", "/status", Some("/status")),
+        ("/status@peabot now", "/status@peabot", Some("/status now")),
+        ("/status@otherbot now", "/status@otherbot", None),
+        ("see /status", "/status", None),
+        ("see /status@peabot", "/status@peabot", Some("see /status")),
+    ] {
+        let read = in_group(text, "bot_command", command);
+        assert_eq!(read.as_deref(), expected, "{text}");
+    }
+    let other = "/status@otherbot";
+    let entities = json!([entity("bot_command", other, other)]);
+    let update = group(json!({"text": other, "entities": entities}));
+    assert_eq!(read_as(update, GroupPolicy::Open), Meaning::Nothing);
+}
+
+#[test]
+fn the_policy_decides_about_what_does_not_name_us() {
+    let update = || group(json!({"text": "good morning"}));
+    assert_eq!(read_as(update(), GroupPolicy::Mention), Meaning::Nothing);
+    assert_eq!(read_as(update(), GroupPolicy::Off), Meaning::Nothing);
+    match read_as(update(), GroupPolicy::Open) {
+        Meaning::Message(said) => {
+            assert_eq!(said.message.chat.to_string(), "telegram:-1001557912345");
+            assert!(said.message.is_group && said.addressed);
+        }
+        other => panic!("{other:?}"),
+    }
+    let call =
+        json!({"text": "@peabot hi", "entities": [entity("mention", "@peabot hi", "@peabot")]});
+    assert_eq!(read_as(group(call), GroupPolicy::Off), Meaning::Nothing);
+}
+
+#[test]
+fn an_answer_to_us_is_for_us_and_quotes_what_it_answers() {
+    let ours = json!({"message_id": 40, "from": {"id": 900, "is_bot": true, "first_name": "Pea"}, "chat": {"id": 1, "type": "group"}, "text": "Done.\nAnything else?"});
+    let update = group(json!({"text": "yes, water", "reply_to_message": ours}));
+    assert_eq!(text(update), "> you: Done.\n> Anything else?\n\nyes, water");
+    let theirs = json!({"message_id": 40, "from": {"id": 13, "first_name": "Eve\n> x"}, "chat": {"id": 1, "type": "group"}, "caption": "🌱".repeat(600), "photo": [{"file_id": "p"}]});
+    assert_eq!(
+        read_json(group(json!({"text": "nice", "reply_to_message": theirs}))),
+        Meaning::Nothing
+    );
+    let update = private(json!({"text": "what is it?", "reply_to_message": theirs}));
+    let expected = format!("> Eve > x: {}…\n\nwhat is it?", "🌱".repeat(500));
+    assert_eq!(text(update), expected);
+    let photo = json!({"message_id": 40, "from": {"id": 13, "first_name": "Eve"}, "photo": [{"file_id": "p"}]});
+    let update = private(json!({"text": "what is it?", "reply_to_message": photo}));
+    assert_eq!(text(update), "> Eve: [a photo]\n\nwhat is it?");
+}
+
+#[test]
+fn the_part_that_was_marked_is_quoted_alone() {
+    let quote = json!({"text": "the second line", "position": 6});
+    let theirs = json!({"message_id": 40, "from": {"id": 13, "first_name": "Eve"}, "text": "first\nthe second line"});
+    let update = private(json!({"text": "why?", "reply_to_message": theirs, "quote": quote}));
+    assert_eq!(text(update), "> Eve: the second line\n\nwhy?");
+    // From another chat the message itself is not shown to us.
+    let update = private(json!({"text": "why?", "external_reply": {"origin": {}}, "quote": quote}));
+    assert_eq!(text(update), "> the second line\n\nwhy?");
+}
+
+#[test]
+fn a_topic_is_a_conversation_of_its_own_and_its_opening_is_no_quote() {
+    let opening = json!({"message_id": 7, "from": {"id": 900, "is_bot": true}, "forum_topic_created": {"name": "Plants"}});
+    let members = json!({"text": "hi", "message_thread_id": 7, "is_topic_message": true, "reply_to_message": opening});
+    assert_eq!(read_json(group(members.clone())), Meaning::Nothing);
+    match read_as(group(members), GroupPolicy::Open) {
+        Meaning::Message(said) => {
+            assert_eq!(said.message.chat.to_string(), "telegram:-1001557912345:7");
+            assert_eq!(said.message.text, "hi");
+        }
+        other => panic!("{other:?}"),
+    }
+    // A thread of answers in an ordinary group has a number, too.
+    let thread = group(json!({"text": "hi", "message_thread_id": 7}));
+    assert!(matches!(
+        read_as(thread, GroupPolicy::Open),
+        Meaning::Message(said) if said.message.chat.chat == "-1001557912345"
+    ));
+}
+
+#[test]
+fn files_are_wanted_by_their_kind_and_captions_are_the_words() {
+    let file = |name: &str| json!({"file_id": name, "file_unique_id": "u", "file_size": 9, "mime_type": "x/y"});
+    for (member, value, media, name) in [
+        ("voice", file("f"), Media::Voice, "voice.ogg"),
+        ("audio", file("f"), Media::Audio, "audio.mp3"),
+        ("video", file("f"), Media::Video, "video.mp4"),
+        ("video_note", file("f"), Media::Video, "video.mp4"),
+        ("document", file("f"), Media::Document, "document"),
+        (
+            "photo",
+            json!([file("small"), file("f")]),
+            Media::Photo,
+            "photo.jpg",
+        ),
+    ] {
+        let said = incoming(private(json!({member: value, "caption": "look"})));
+        let wanted = Wanted {
+            media,
+            file_id: "f".to_owned(),
+            size: Some(9),
+            name: name.to_owned(),
+        };
+        assert_eq!(
+            (said.wanted, said.message.text.as_str()),
+            (vec![wanted], "look"),
+            "{member}"
+        );
+    }
+    let named = json!({"file_id": "f", "file_name": "../cat.mp4"});
+    let said = incoming(private(json!({"animation": named, "document": named})));
+    assert_eq!(said.wanted.len(), 1);
+    assert_eq!(
+        (said.wanted[0].media, said.wanted[0].name.as_str()),
+        (Media::Video, "../cat.mp4")
+    );
+    assert_eq!(said.message.text, "");
+}
+
+#[test]
+fn a_caption_can_name_us_and_the_rest_of_its_album_comes_along() {
+    let photo = json!([{"file_id": "f"}]);
+    let caption = "🌵 @peabot which?";
+    let entities = json!([entity("mention", caption, "@peabot")]);
+    let first = incoming(group(
+        json!({"photo": photo, "media_group_id": "a1", "caption": caption, "caption_entities": entities}),
+    ));
+    assert_eq!(
+        (first.message.text.as_str(), first.addressed),
+        ("🌵 which?", true)
+    );
+    let second = incoming(group(json!({"photo": photo, "media_group_id": "a1"})));
+    assert_eq!(
+        (second.album.as_deref(), second.addressed),
+        (Some("a1"), false)
+    );
+    assert_eq!(read_json(group(json!({"photo": photo}))), Meaning::Nothing);
+}
+
+#[test]
+fn what_has_no_words_is_told_in_a_few() {
+    for (members, expected) in [
+        (
+            json!({"sticker": {"file_id": "s", "emoji": "😀", "is_animated": false}}),
+            "[a sticker 😀]",
+        ),
+        (json!({"sticker": {"file_id": "s"}}), "[a sticker]"),
+        (
+            json!({"contact": {"phone_number": "+41 44", "first_name": "Eve"}}),
+            "[a contact: Eve +41 44]",
+        ),
+        (
+            json!({"poll": {"question": "Tea or\ncoffee?", "options": []}}),
+            "[a poll: Tea or coffee?]",
+        ),
+        (
+            json!({"location": {"latitude": 47.376, "longitude": -8.5}}),
+            "[a location: 47.376, -8.5]",
+        ),
+        (
+            json!({"location": {"latitude": 47, "longitude": 8}, "venue": {"title": "Zoo", "address": "Hill 2", "location": {}}}),
+            "[a place: Zoo, Hill 2 (47, 8)]",
+        ),
+    ] {
+        assert_eq!(text(private(members.clone())), expected, "{members}");
+    }
+    for members in [
+        json!({"dice": {"emoji": "🎲", "value": 3}}),
+        json!({"new_chat_title": "Plants"}),
+        json!({"pinned_message": {"message_id": 3}}),
+        json!({"text": " \n"}),
+        json!({}),
+    ] {
+        assert_eq!(
+            read_json(private(members.clone())),
+            Meaning::Nothing,
+            "{members}"
+        );
+    }
+}
+
+#[test]
+fn a_forwarded_message_says_where_it_comes_from() {
+    for (origin, expected) in [
+        (
+            json!({"type": "user", "sender_user": {"id": 5, "first_name": "Eve"}}),
+            "[forwarded from Eve]\nhi",
+        ),
+        (
+            json!({"type": "hidden_user", "sender_user_name": "Eve\nX"}),
+            "[forwarded from Eve X]\nhi",
+        ),
+        (
+            json!({"type": "channel", "chat": {"id": -5, "title": "News"}, "message_id": 1}),
+            "[forwarded from News]\nhi",
+        ),
+        (json!({"type": "new"}), "[forwarded]\nhi"),
+    ] {
+        let update = private(json!({"text": "hi", "forward_origin": origin}));
+        assert_eq!(text(update), expected);
+    }
+}
+
+#[test]
+fn an_edit_has_the_new_words_in_the_same_form() {
+    let edited = |members: Value| {
+        let mut update = group(members);
+        update["edited_message"] = update["message"].take();
+        update.as_object_mut().unwrap().remove("message");
+        read_json(update)
+    };
+    let words = "@peabot two";
+    let entities = json!([entity("mention", words, "@peabot")]);
+    assert_eq!(
+        edited(json!({"text": words, "entities": entities, "edit_date": 3})),
+        Meaning::Edited {
+            chat: ChatId::new("telegram", "-1001557912345"),
+            reference: "43".to_owned(),
+            text: "two".to_owned(),
+        }
+    );
+    assert_eq!(edited(json!({"text": "two"})), Meaning::Nothing);
+    assert_eq!(
+        edited(json!({"location": {"latitude": 1, "longitude": 2}})),
+        Meaning::Nothing
+    );
+}
+
+#[test]
+fn a_pressed_button_says_who_where_and_which() {
+    let pressed = |message: Value, data: &str| {
+        let from = json!({"id": 11, "first_name": "Ann", "username": "annlee"});
+        let callback = json!({"id": "77", "from": from, "message": message, "chat_instance": "1", "data": data});
+        read_json(json!({"update_id": 9, "callback_query": callback}))
+    };
+    let old = json!({"message_id": 42, "date": 0, "chat": {"id": 11, "type": "private"}});
+    let expected = Pressed {
+        callback: "77".to_owned(),
+        chat: ChatId::new("telegram", "11"),
+        is_group: false,
+        sender: Sender {
+            id: "11".to_owned(),
+            name: "Ann".to_owned(),
+        },
+        username: "annlee".to_owned(),
+        message: 42,
+        data: "3:once".to_owned(),
+    };
+    assert_eq!(
+        pressed(old.clone(), "3:once"),
+        Meaning::Pressed(Box::new(expected))
+    );
+    assert_eq!(pressed(old, ""), Meaning::Nothing);
+    let topic = json!({"message_id": 42, "chat": {"id": -5, "type": "supergroup"}, "message_thread_id": 7, "is_topic_message": true});
+    assert!(matches!(
+        pressed(topic, "x"),
+        Meaning::Pressed(pressed) if pressed.chat.chat == "-5:7" && pressed.is_group
+    ));
+}
+
+#[test]
+fn whoever_cannot_be_told_or_is_a_program_is_not_heard() {
+    let call =
+        || json!({"text": "/status", "entities": [entity("bot_command", "/status", "/status")]});
+    let mut by = call();
+    by["from"] = json!({"id": 1_087_968_824, "is_bot": true, "first_name": "Group"});
+    assert_eq!(read_json(group(by)), Meaning::Nothing);
+    let mut by = call();
+    by["sender_chat"] = json!({"id": -5, "title": "News", "type": "channel"});
+    assert_eq!(read_json(group(by)), Meaning::Nothing);
+    let mut in_channel = call();
+    in_channel["chat"] = json!({"id": -5, "title": "News", "type": "channel"});
+    assert_eq!(read_json(group(in_channel)), Meaning::Nothing);
+    let post = json!({"update_id": 9, "channel_post": group(call())["message"]});
+    assert_eq!(read_json(post), Meaning::Nothing);
+}
+
+/// Any JSON, with the names that we know so that it gets far.
+fn any_json() -> impl Strategy<Value = Value> {
+    let names = "message|edited_message|callback_query|message_id|chat|from|id|type|text|caption\
+                 |entities|caption_entities|offset|length|user|photo|document|location|venue\
+                 |reply_to_message|quote|forward_origin|sender_user|data|update_id|is_topic_message";
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        "private|supergroup|mention|bot_command|@peabot|.{0,8}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(5, 60, 8, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+            prop::collection::btree_map(names, inner, 0..8)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_json_is_an_update_or_none(message in any_json()) {
+        let json = json!({"update_id": 1, "message": message});
+        if let Ok(update) = serde_json::from_value(json) {
+            let _ = read(update, &me(), GroupPolicy::Open);
+        }
+    }
+
+    #[test]
+    fn an_entity_may_point_anywhere(
+        text in "[a🌱é漢 @]{0,6}(@peabot|/x@peabot|/x@other)?[a🌱é漢 @]{0,6}",
+        places in prop::collection::vec((0_usize..20, 0_usize..20, 0..3_usize), 0..5),
+    ) {
+        let kinds = ["mention", "text_mention", "bot_command"];
+        let entities: Vec<Value> = places
+            .into_iter()
+            .map(|(offset, length, kind)| json!({"type": kinds[kind], "offset": offset, "length": length, "user": {"id": 900}}))
+            .collect();
+        let update = private(json!({"text": text, "entities": entities}));
+        match read_json(update) {
+            Meaning::Message(said) => {
+                prop_assert!(said.message.text.len() <= text.len());
+                prop_assert!(!said.message.text.is_empty());
+            }
+            other => prop_assert!(text.trim().is_empty(), "{:?}", other),
+        }
+    }
+}

@@ -1,0 +1,376 @@
+//! An inbox's life: accepted, taken, killed, torn, full, written anew.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::append_log::tests::{is_alone, limit_files, run_alone};
+use crate::limits::append_log::{COMPACT_BYTES, CONTENT_BYTES};
+use crate::limits::inbox::SEEN;
+use crate::message::ChatId;
+
+struct Place {
+    folder: tempfile::TempDir,
+    millis: Arc<AtomicI64>,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+            millis: Arc::new(AtomicI64::new(1_800_000_000_000)),
+        }
+    }
+
+    fn file(&self) -> std::path::PathBuf {
+        self.folder.path().join("inbox.jsonl")
+    }
+
+    fn open(&self) -> Inbox {
+        Inbox::open(&self.file(), Clock::Hand(self.millis.clone())).unwrap()
+    }
+}
+
+fn message(id: &str) -> Message {
+    Message {
+        id: id.to_owned(),
+        ..Message::typed(&ChatId::new("telegram", "1"), &format!("the text of {id}"))
+    }
+}
+
+fn update(number: u32) -> Message {
+    message(&format!("telegram:{number}"))
+}
+
+fn ids(messages: &[Message]) -> Vec<&str> {
+    messages.iter().map(|message| message.id.as_str()).collect()
+}
+
+#[test]
+fn what_was_accepted_waits_until_a_session_has_it() {
+    let place = Place::new();
+    let inbox = place.open();
+    let accepted = inbox.accept(vec![update(1), update(2)]).unwrap();
+    assert_eq!(accepted, [update(1), update(2)]);
+    drop(inbox);
+    let inbox = place.open();
+    assert_eq!(inbox.waiting(), [update(1), update(2)]);
+    inbox.taken("telegram:1");
+    assert_eq!(inbox.waiting(), [update(2)]);
+    drop(inbox);
+    let inbox = place.open();
+    assert_eq!(inbox.waiting(), [update(2)]);
+    assert!(inbox.repairs().is_empty());
+}
+
+#[test]
+fn the_same_message_seen_twice_is_accepted_once() {
+    let place = Place::new();
+    let inbox = place.open();
+    inbox.accept(vec![update(1), update(2), update(1)]).unwrap();
+    inbox.taken("telegram:1");
+    drop(inbox);
+    let inbox = place.open();
+    let again = inbox.accept(vec![update(1), update(2), update(3)]).unwrap();
+    assert_eq!(again, [update(3)]);
+    let length = std::fs::metadata(place.file()).unwrap().len();
+    assert!(inbox.accept(vec![update(3)]).unwrap().is_empty());
+    assert_eq!(std::fs::metadata(place.file()).unwrap().len(), length);
+}
+
+#[test]
+fn a_message_without_an_id_is_always_new_and_can_be_taken() {
+    let place = Place::new();
+    let inbox = place.open();
+    let accepted = inbox.accept(vec![message(""), message("")]).unwrap();
+    assert_eq!(inbox.waiting(), accepted);
+    assert_ne!(accepted[0].id, accepted[1].id);
+    inbox.taken(&accepted[0].id);
+    assert_eq!(inbox.waiting(), accepted[1..]);
+    inbox.taken("");
+    inbox.taken("telegram:unknown");
+    assert_eq!(inbox.waiting().len(), 1);
+}
+
+#[test]
+fn what_was_begun_and_interrupted_is_told_apart_from_what_waits() {
+    let place = Place::new();
+    let inbox = place.open();
+    inbox.accept(vec![update(1), update(2), update(3)]).unwrap();
+    inbox.begin("telegram:2").unwrap();
+    inbox.begin("telegram:3").unwrap();
+    inbox.taken("telegram:3");
+    drop(inbox);
+    let inbox = place.open();
+    assert_eq!(ids(&inbox.waiting()), ["telegram:1"]);
+    assert_eq!(ids(&inbox.begun()), ["telegram:2"]);
+    let error = inbox.begin("telegram:3").unwrap_err().to_string();
+    assert!(error.contains("not in the inbox"), "{error}");
+}
+
+#[test]
+fn the_last_update_is_known_with_its_time() {
+    let place = Place::new();
+    let inbox = place.open();
+    assert_eq!(inbox.last_update("telegram"), None);
+    inbox
+        .accept(vec![update(7), message("other:900"), message("")])
+        .unwrap();
+    place.millis.fetch_add(5000, Ordering::Relaxed);
+    inbox.accept(vec![update(8)]).unwrap();
+    inbox.taken("telegram:8");
+    drop(inbox);
+    let (number, at) = place.open().last_update("telegram").unwrap();
+    assert_eq!((number, at.timestamp()), (8, 1_800_000_005));
+    assert_eq!(place.open().last_update("other").unwrap().0, 900);
+}
+
+#[test]
+fn a_full_inbox_says_so_and_takes_nothing_in() {
+    let place = Place::new();
+    let inbox = place.open();
+    let many = |from: usize, to: usize| (from..to).map(|n| update(n as u32)).collect::<Vec<_>>();
+    inbox.accept(many(0, MESSAGES - 1)).unwrap();
+    let error = inbox
+        .accept(many(MESSAGES - 1, MESSAGES + 1))
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("the inbox is full"), "{error}");
+    assert_eq!(inbox.waiting().len(), MESSAGES - 1);
+    inbox.taken("telegram:0");
+    // The same batch again: it was not accepted, so it is new.
+    let accepted = inbox.accept(many(MESSAGES - 1, MESSAGES + 1)).unwrap();
+    assert_eq!(accepted.len(), 2);
+}
+
+#[test]
+fn messages_are_bounded_by_their_bytes_too_and_a_text_is_cut() {
+    let place = Place::new();
+    let inbox = place.open();
+    let long = |number| Message {
+        text: "\u{1}".repeat(2 * CONTENT_BYTES),
+        ..update(number)
+    };
+    let mut accepted = 0;
+    while inbox.accept(vec![long(accepted)]).is_ok() {
+        accepted += 1;
+    }
+    let length = std::fs::metadata(place.file()).unwrap().len();
+    assert!(
+        length <= BYTES as u64 && accepted > 1,
+        "{length}, {accepted}"
+    );
+    drop(inbox);
+    let waiting = place.open().waiting();
+    assert_eq!(waiting.len(), accepted as usize);
+    assert!(waiting[0].text.ends_with("bytes in all]"));
+}
+
+#[test]
+fn after_ten_thousand_messages_the_file_is_short_and_nothing_is_forgotten() {
+    let place = Place::new();
+    let inbox = place.open();
+    inbox.accept(vec![update(1), update(2)]).unwrap();
+    inbox.begin("telegram:2").unwrap();
+    for batch in 0..200 {
+        let numbers = 50 * batch + 10..50 * batch + 60;
+        inbox.accept(numbers.clone().map(update).collect()).unwrap();
+        numbers.for_each(|number| inbox.taken(&format!("telegram:{number}")));
+        let length = std::fs::metadata(place.file()).unwrap().len();
+        assert!(length < COMPACT_BYTES + 16 * 1024, "{length}");
+    }
+    drop(inbox);
+    let inbox = place.open();
+    assert_eq!(ids(&inbox.waiting()), ["telegram:1"]);
+    assert_eq!(ids(&inbox.begun()), ["telegram:2"]);
+    assert_eq!(inbox.last_update("telegram").unwrap().0, 10_009);
+    let newest = 10_010 - SEEN as u32..10_010;
+    let again = newest.chain([1, 2]).map(update).collect();
+    assert_eq!(inbox.accept(again).unwrap(), []);
+    assert!(inbox.repairs().is_empty());
+}
+
+#[test]
+fn a_file_just_written_anew_says_the_same() {
+    let place = Place::new();
+    let inbox = place.open();
+    let long = |number| Message {
+        text: "x".repeat(4096),
+        ..update(number)
+    };
+    inbox.accept((0..40).map(long).collect()).unwrap();
+    (0..38).for_each(|number| inbox.taken(&format!("telegram:{number}")));
+    inbox.begin("telegram:38").unwrap();
+    inbox.accept(vec![update(40)]).unwrap();
+    let content = std::fs::read_to_string(place.file()).unwrap();
+    assert!(content.contains("\"seen\"") && content.len() < 16 * 1024);
+    drop(inbox);
+    let inbox = place.open();
+    assert_eq!(ids(&inbox.begun()), ["telegram:38"]);
+    assert_eq!(ids(&inbox.waiting()), ["telegram:39", "telegram:40"]);
+    assert_eq!(inbox.last_update("telegram").unwrap().0, 40);
+    assert_eq!(inbox.accept((0..41).map(update).collect()).unwrap(), []);
+}
+
+#[test]
+fn garbled_lines_are_skipped_and_reported() {
+    let place = Place::new();
+    let inbox = place.open();
+    inbox.accept(vec![update(1), update(2), update(3)]).unwrap();
+    drop(inbox);
+    let content = std::fs::read_to_string(place.file()).unwrap();
+    let content = content.replace("{\"accepted\":{\"id\":\"telegram:2", "\0\0");
+    std::fs::write(place.file(), content + "\0\0\0").unwrap();
+    let inbox = place.open();
+    assert_eq!(ids(&inbox.waiting()), ["telegram:1", "telegram:3"]);
+    assert_eq!(
+        inbox.repairs(),
+        [
+            "the last 3 bytes of the inbox were torn by a crash and have been cut off",
+            "1 unreadable lines of the inbox were skipped"
+        ]
+    );
+    // Its channel gives it again, because it was not told otherwise.
+    assert_eq!(inbox.accept(vec![update(2)]).unwrap().len(), 1);
+}
+
+#[test]
+fn on_a_full_disk_nothing_is_accepted_and_nothing_is_lost() {
+    run_alone("inbox::tests::on_a_full_disk");
+}
+
+#[test]
+#[ignore = "on_a_full_disk_nothing_is_accepted_and_nothing_is_lost runs it"]
+fn on_a_full_disk() {
+    if !is_alone() {
+        return;
+    }
+    let place = Place::new();
+    let inbox = place.open();
+    inbox.accept(vec![update(1)]).unwrap();
+    limit_files(Some(300));
+    let batch = || (2..9).map(update).collect::<Vec<_>>();
+    assert!(inbox.accept(batch()).is_err());
+    assert_eq!(inbox.waiting(), [update(1)]);
+    inbox.begin("telegram:1").unwrap();
+    limit_files(None);
+    assert_eq!(inbox.accept(batch()).unwrap().len(), 7);
+    drop(inbox);
+    let inbox = place.open();
+    assert_eq!(inbox.waiting(), batch());
+    assert!(inbox.repairs().is_empty());
+}
+
+/// What can happen to an inbox.
+#[derive(Clone, Debug)]
+enum Step {
+    Accept(Vec<u32>),
+    Begin(u32),
+    Take(u32),
+}
+
+/// What a line says, as far as the test is concerned.
+#[derive(Clone, Copy)]
+enum Told {
+    Accepted(u32),
+    Begun(u32),
+    Taken(u32),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        proptest::collection::vec(0u32..12, 0..4).prop_map(Step::Accept),
+        (0u32..12).prop_map(Step::Begin),
+        (0u32..12).prop_map(Step::Take),
+    ]
+}
+
+/// Does the steps; returns what each line of the file says.
+fn play(inbox: &Inbox, steps: &[Step]) -> Vec<Told> {
+    let mut told = Vec::new();
+    let holds = |number: u32| {
+        let waiting = [inbox.waiting(), inbox.begun()].concat();
+        waiting.contains(&update(number))
+    };
+    for step in steps {
+        match step {
+            Step::Accept(numbers) => {
+                let messages = numbers.iter().map(|number| update(*number)).collect();
+                for message in inbox.accept(messages).unwrap() {
+                    let number = message.id.trim_start_matches("telegram:").parse();
+                    told.push(Told::Accepted(number.unwrap()));
+                }
+            }
+            Step::Begin(number) => {
+                if inbox.begin(&format!("telegram:{number}")).is_ok() {
+                    told.push(Told::Begun(*number));
+                }
+            }
+            Step::Take(number) => {
+                if holds(*number) {
+                    told.push(Told::Taken(*number));
+                }
+                inbox.taken(&format!("telegram:{number}"));
+            }
+        }
+    }
+    told
+}
+
+/// What is left after some lines: the messages that wait, and those that were begun.
+fn outcome(told: &[Told]) -> (Vec<Message>, Vec<Message>) {
+    let mut left: Vec<(u32, bool)> = Vec::new();
+    for fact in told {
+        match fact {
+            Told::Accepted(number) => left.push((*number, false)),
+            Told::Begun(number) => left
+                .iter_mut()
+                .filter(|(other, _)| other == number)
+                .for_each(|(_, begun)| *begun = true),
+            Told::Taken(number) => left.retain(|(other, _)| other != number),
+        }
+    }
+    let (begun, waiting): (Vec<_>, Vec<_>) = left.into_iter().partition(|(_, begun)| *begun);
+    let messages =
+        |list: Vec<(u32, bool)>| list.iter().map(|(number, _)| update(*number)).collect();
+    (messages(waiting), messages(begun))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// A power cut can leave any beginning of what was written.
+    #[test]
+    fn cut_anywhere_it_says_what_its_whole_lines_say(
+        steps in proptest::collection::vec(step(), 0..16),
+        cut in any::<proptest::sample::Index>(),
+    ) {
+        let place = Place::new();
+        let inbox = place.open();
+        let told = play(&inbox, &steps);
+        prop_assert_eq!((inbox.waiting(), inbox.begun()), outcome(&told));
+        drop(inbox);
+        let content = std::fs::read(place.file()).unwrap();
+        let cut = cut.index(content.len() + 1);
+        let whole = content[..cut].iter().filter(|byte| **byte == b'\n').count();
+        std::fs::write(place.file(), &content[..cut]).unwrap();
+
+        let inbox = place.open();
+        let (mut waiting, begun) = outcome(&told[..whole]);
+        prop_assert_eq!((inbox.waiting(), inbox.begun()), (waiting.clone(), begun.clone()));
+        prop_assert_eq!(inbox.repairs().is_empty(), content[..cut].is_empty() || content[cut - 1] == b'\n');
+        // What its lines say is known again; and it goes on.
+        let accepted = told[..whole].iter().filter_map(|fact| match fact {
+            Told::Accepted(number) => Some(update(*number)),
+            _ => None,
+        });
+        prop_assert_eq!(inbox.accept(accepted.collect()).unwrap(), vec![]);
+        inbox.accept(vec![update(99)]).unwrap();
+        drop(inbox);
+        waiting.push(update(99));
+        let inbox = place.open();
+        prop_assert_eq!((inbox.waiting(), inbox.begun()), (waiting, begun));
+    }
+}

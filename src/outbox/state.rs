@@ -1,0 +1,192 @@
+//! What the lines of an outbox come to. Pure.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use crate::append_log::{shorten, to_line};
+use crate::limits::outbox::DRAFTS;
+use crate::message::{ChatId, Parcel};
+
+use super::Owed;
+
+/// One line. Which member is there says what happened.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Fact {
+    /// A parcel is owed.
+    Owed {
+        /// What is to be sent.
+        owed: Parcel,
+        /// Its number.
+        id: u64,
+        /// The length of its session's journal.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        turn: Option<u64>,
+        /// Pieces that were confirmed before the file was written anew.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        pieces: usize,
+    },
+    /// So many pieces of the parcel of this number were confirmed.
+    Sent {
+        /// The number.
+        sent: u64,
+        /// How many.
+        pieces: usize,
+    },
+    /// All of the parcel of this number was confirmed.
+    Done {
+        /// The number.
+        done: u64,
+    },
+    /// A message of a chat shows the running turn.
+    Draft {
+        /// The chat.
+        draft: ChatId,
+        /// The message; none when it shows it no more.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
+    },
+}
+
+impl Fact {
+    /// The fact that a parcel is owed. A text that is too long for a line is cut.
+    pub fn owed(id: u64, parcel: &Parcel, turn: Option<u64>) -> Self {
+        let text = shorten(Cow::Borrowed(&parcel.text)).into_owned();
+        Self::Owed {
+            owed: Parcel {
+                text,
+                ..parcel.clone()
+            },
+            id,
+            turn,
+            pieces: 0,
+        }
+    }
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde's skip_serializing_if hands over a reference"
+)]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+/// What is known after some lines.
+#[derive(Debug, Default)]
+pub struct State {
+    /// What is owed, with the bytes of its line, oldest first.
+    items: VecDeque<(Owed, usize)>,
+    /// Which message shows the running turn of a chat, the newest last.
+    drafts: Vec<(ChatId, String)>,
+    /// The largest number so far.
+    last_id: u64,
+}
+
+impl State {
+    /// Takes a line of so many bytes into account.
+    pub fn apply(&mut self, fact: Fact, bytes: usize) {
+        match fact {
+            Fact::Owed {
+                owed,
+                id,
+                turn,
+                pieces,
+            } => {
+                self.last_id = self.last_id.max(id);
+                let owed = Owed {
+                    id,
+                    parcel: owed,
+                    turn,
+                    pieces,
+                };
+                self.items.push_back((owed, bytes));
+            }
+            Fact::Sent { sent, pieces } => {
+                self.replace_draft(sent);
+                let mut owed = self.items.iter_mut().map(|(owed, _)| owed);
+                if let Some(owed) = owed.find(|owed| owed.id == sent) {
+                    owed.pieces = owed.pieces.max(pieces);
+                }
+            }
+            Fact::Done { done } => {
+                self.replace_draft(done);
+                self.items.retain(|(owed, _)| owed.id != done);
+            }
+            Fact::Draft { draft, message } => {
+                self.drafts.retain(|(chat, _)| *chat != draft);
+                self.drafts.extend(message.map(|message| (draft, message)));
+                let over = self.drafts.len().saturating_sub(DRAFTS);
+                self.drafts.drain(..over);
+            }
+        }
+    }
+
+    /// Whether a confirmation says more than what is known.
+    pub fn is_news(&self, fact: &Fact) -> bool {
+        let is_owed = |id: u64, pieces: usize| {
+            self.owed()
+                .any(|owed| owed.id == id && owed.pieces < pieces)
+        };
+        match fact {
+            Fact::Sent { sent, pieces } => is_owed(*sent, *pieces),
+            Fact::Done { done } => is_owed(*done, usize::MAX),
+            Fact::Owed { .. } | Fact::Draft { .. } => true,
+        }
+    }
+
+    /// What is owed, oldest first.
+    pub fn owed(&self) -> impl Iterator<Item = &Owed> {
+        self.items.iter().map(|(owed, _)| owed)
+    }
+
+    /// The number of the next parcel.
+    pub fn next_id(&self) -> u64 {
+        self.last_id + 1
+    }
+
+    /// The message that shows the running turn of a chat.
+    pub fn draft(&self, chat: &ChatId) -> Option<&str> {
+        let mut drafts = self.drafts.iter();
+        let (_, message) = drafts.find(|(other, _)| other == chat)?;
+        Some(message)
+    }
+
+    /// Bytes of the lines of what is owed.
+    pub fn live_bytes(&self) -> usize {
+        self.items.iter().map(|(_, bytes)| bytes).sum()
+    }
+
+    /// The lines of a file that says the same and nothing that is over.
+    pub fn compacted(&self) -> Vec<u8> {
+        let mut lines = Vec::new();
+        for owed in self.owed() {
+            lines.extend(to_line(&Fact::Owed {
+                owed: owed.parcel.clone(),
+                id: owed.id,
+                turn: owed.turn,
+                pieces: owed.pieces,
+            }));
+        }
+        for (chat, message) in &self.drafts {
+            lines.extend(to_line(&Fact::Draft {
+                draft: chat.clone(),
+                message: Some(message.clone()),
+            }));
+        }
+        lines
+    }
+
+    /// With the first piece of a parcel that replaces the draft, the draft has become the answer.
+    fn replace_draft(&mut self, id: u64) {
+        let mut owed = self.items.iter().map(|(owed, _)| owed);
+        let confirmed = owed.find(|owed| owed.id == id && owed.pieces == 0);
+        if let Some(parcel) = confirmed.map(|owed| &owed.parcel)
+            && parcel.replaces_draft
+        {
+            self.drafts.retain(|(chat, _)| *chat != parcel.chat);
+        }
+    }
+}

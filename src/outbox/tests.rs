@@ -1,0 +1,341 @@
+//! An outbox's life: owed, sent piece by piece, killed, torn, full, empty.
+
+use std::path::PathBuf;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::append_log::tests::{is_alone, limit_files, run_alone};
+use crate::limits::append_log::{COMPACT_BYTES, CONTENT_BYTES};
+use crate::limits::outbox::DRAFTS;
+
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn file(&self) -> PathBuf {
+        self.0.path().join("outbox.jsonl")
+    }
+
+    fn open(&self) -> Outbox {
+        Outbox::open(&self.file()).unwrap()
+    }
+
+    fn reopen(&self, outbox: Outbox) -> Outbox {
+        drop(outbox);
+        self.open()
+    }
+
+    fn length(&self) -> u64 {
+        std::fs::metadata(self.file()).unwrap().len()
+    }
+}
+
+fn chat(number: u32) -> ChatId {
+    ChatId::new("telegram", &number.to_string())
+}
+
+fn answer(number: u32, text: &str) -> Parcel {
+    Parcel {
+        replaces_draft: true,
+        ..Parcel::text(&chat(number), text)
+    }
+}
+
+fn ids(outbox: &Outbox) -> Vec<u64> {
+    outbox.pending().iter().map(|owed| owed.id).collect()
+}
+
+#[test]
+fn what_is_owed_stays_until_it_is_confirmed_and_then_the_file_is_empty() {
+    let place = Place::new();
+    let outbox = place.open();
+    let mut parcel = Parcel::text(&chat(1), "an answer");
+    parcel.files.push("/w/chart.png".into());
+    parcel.buttons.push(vec!["yes".into(), "no".into()]);
+    parcel.reply_to = "55".into();
+    let first = outbox.add(&parcel, Some(1234)).unwrap();
+    let second = outbox.add(&answer(1, "another"), None).unwrap();
+    outbox.sent(first, 2).unwrap();
+    let outbox = place.reopen(outbox);
+    let owed = Owed {
+        id: first,
+        parcel,
+        turn: Some(1234),
+        pieces: 2,
+    };
+    assert_eq!(outbox.pending()[0], owed);
+    outbox.done(first).unwrap();
+    assert_eq!(ids(&outbox), [second]);
+    outbox.done(second).unwrap();
+    assert_eq!(place.length(), 0);
+    let third = outbox.add(&answer(1, "later"), None).unwrap();
+    assert!(third > second);
+    drop(outbox);
+    assert_eq!(ids(&place.open()), [third]);
+}
+
+#[test]
+fn the_oldest_of_a_channel_comes_first_and_chats_do_not_wait_for_each_other() {
+    let place = Place::new();
+    let outbox = place.open();
+    let add = |parcel| outbox.add(&parcel, None).unwrap();
+    let other = add(Parcel::text(&ChatId::new("other", "1"), "elsewhere"));
+    let (one, _) = (add(answer(1, "a")), add(answer(1, "b")));
+    let two = add(answer(2, "c"));
+    let next = |channel: &str, not: &dyn Fn(&ChatId) -> bool| Some(outbox.next(channel, not)?.id);
+    assert_eq!(next("telegram", &|_| false), Some(one));
+    assert_eq!(next("telegram", &|busy| *busy == chat(1)), Some(two));
+    assert_eq!(next("telegram", &|_| true), None);
+    assert_eq!(next("other", &|_| false), Some(other));
+}
+
+#[test]
+fn a_confirmation_that_says_nothing_new_is_not_written() {
+    let place = Place::new();
+    let outbox = place.open();
+    let id = outbox.add(&answer(1, "a"), None).unwrap();
+    outbox.sent(id, 2).unwrap();
+    let length = place.length();
+    outbox.sent(id, 1).unwrap();
+    outbox.sent(id + 7, 1).unwrap();
+    outbox.done(id + 7).unwrap();
+    assert_eq!((place.length(), outbox.pending()[0].pieces), (length, 2));
+}
+
+#[test]
+fn a_draft_is_known_after_a_restart_until_its_answer_has_taken_its_place() {
+    let place = Place::new();
+    let outbox = place.open();
+    outbox.set_draft(&chat(1), Some("77"));
+    outbox.set_draft(&chat(2), Some("88"));
+    let id = outbox.add(&answer(1, "the answer"), None).unwrap();
+    let outbox = place.reopen(outbox);
+    assert_eq!(outbox.draft(&chat(1)).as_deref(), Some("77"));
+    outbox.sent(id, 1).unwrap();
+    assert_eq!(outbox.draft(&chat(1)), None);
+    // The next turn of the chat has begun while the rest of the answer is on its way.
+    outbox.set_draft(&chat(1), Some("99"));
+    outbox.done(id).unwrap();
+    let outbox = place.reopen(outbox);
+    assert_eq!(outbox.draft(&chat(1)).as_deref(), Some("99"));
+    assert_eq!(outbox.draft(&chat(2)).as_deref(), Some("88"));
+    outbox.set_draft(&chat(1), None);
+    outbox.set_draft(&chat(2), None);
+    assert_eq!(place.length(), 0);
+}
+
+#[test]
+fn an_answer_of_one_piece_takes_the_draft_with_it_and_other_parcels_do_not() {
+    let place = Place::new();
+    let outbox = place.open();
+    outbox.set_draft(&chat(1), Some("77"));
+    let note = outbox
+        .add(&Parcel::text(&chat(1), "by the way"), None)
+        .unwrap();
+    outbox.done(note).unwrap();
+    assert_eq!(outbox.draft(&chat(1)).as_deref(), Some("77"));
+    let id = outbox.add(&answer(1, "short"), None).unwrap();
+    outbox.done(id).unwrap();
+    assert_eq!((outbox.draft(&chat(1)), place.length()), (None, 0));
+}
+
+#[test]
+fn drafts_are_bounded_and_the_oldest_go() {
+    let place = Place::new();
+    let outbox = place.open();
+    for number in 0..100 {
+        outbox.set_draft(&chat(number), Some("1"));
+    }
+    let outbox = place.reopen(outbox);
+    assert_eq!(outbox.draft(&chat(99 - DRAFTS as u32)), None);
+    assert!(outbox.draft(&chat(100 - DRAFTS as u32)).is_some());
+}
+
+#[test]
+fn a_full_outbox_says_so_and_keeps_what_it_has() {
+    let place = Place::new();
+    let outbox = place.open();
+    for _ in 0..PARCELS {
+        outbox.add(&answer(1, "x"), None).unwrap();
+    }
+    let error = outbox.add(&answer(1, "x"), None).unwrap_err().to_string();
+    assert!(error.contains("the outbox is full: 500"), "{error}");
+    outbox.done(1).unwrap();
+    outbox.add(&answer(1, "y"), None).unwrap();
+    assert_eq!(ids(&outbox).len(), PARCELS);
+}
+
+#[test]
+fn what_is_owed_is_bounded_by_its_bytes_too_and_a_text_is_cut() {
+    let place = Place::new();
+    let outbox = place.open();
+    let long = answer(1, &"\u{1}".repeat(2 * CONTENT_BYTES));
+    while outbox.add(&long, None).is_ok() {}
+    assert!(place.length() <= BYTES as u64, "{}", place.length());
+    let owed = place.reopen(outbox).pending();
+    assert!(owed.len() > 1 && owed[0].parcel.text.ends_with("bytes in all]"));
+    let mut huge = answer(1, "");
+    huge.files = vec!["/x".repeat(LINE_BYTES)];
+    let error = Place::new().open().add(&huge, None).unwrap_err();
+    assert!(matches!(error, Error::TooLarge { .. }), "{error}");
+}
+
+#[test]
+fn while_one_chat_cannot_be_reached_the_file_stays_short() {
+    let place = Place::new();
+    let outbox = place.open();
+    outbox.set_draft(&chat(3), Some("77"));
+    let stuck = outbox.add(&answer(1, "stuck"), Some(9)).unwrap();
+    outbox.sent(stuck, 3).unwrap();
+    for _ in 0..400 {
+        let id = outbox.add(&answer(2, &"x".repeat(1000)), None).unwrap();
+        outbox.done(id).unwrap();
+        assert!(place.length() < COMPACT_BYTES + 2048, "{}", place.length());
+    }
+    let before = outbox.pending();
+    assert_eq!(before[0].pieces, 3);
+    let outbox = place.reopen(outbox);
+    assert_eq!(outbox.pending(), before);
+    assert_eq!(outbox.draft(&chat(3)).as_deref(), Some("77"));
+    let id = outbox.add(&answer(2, "x"), None).unwrap();
+    assert!(id > before[0].id);
+}
+
+#[test]
+fn garbled_lines_are_skipped_and_reported() {
+    let place = Place::new();
+    let outbox = place.open();
+    for text in ["one", "two", "three"] {
+        outbox.add(&answer(1, text), None).unwrap();
+    }
+    drop(outbox);
+    let content = std::fs::read_to_string(place.file()).unwrap();
+    let content = content.replace("two", "\0\0\0") + "{\"done\":1";
+    std::fs::write(place.file(), content).unwrap();
+    let outbox = place.open();
+    assert_eq!(ids(&outbox), [1, 3]);
+    assert_eq!(
+        outbox.repairs(),
+        [
+            "the last 9 bytes of the outbox were torn by a crash and have been cut off",
+            "1 unreadable lines of the outbox were skipped"
+        ]
+    );
+}
+
+#[test]
+fn on_a_full_disk_nothing_is_owed_that_is_not_kept() {
+    run_alone("outbox::tests::on_a_full_disk");
+}
+
+#[test]
+#[ignore = "on_a_full_disk_nothing_is_owed_that_is_not_kept runs it"]
+fn on_a_full_disk() {
+    if !is_alone() {
+        return;
+    }
+    let place = Place::new();
+    let outbox = place.open();
+    let (one, two) = (answer(1, "one"), answer(2, "two"));
+    let id = outbox.add(&one, None).unwrap();
+    outbox.add(&two, None).unwrap();
+    limit_files(Some(place.length() + 5));
+    assert!(outbox.add(&one, None).is_err());
+    // What the channel has confirmed is not sent again, whatever the disk says.
+    assert!(outbox.sent(id, 1).is_err());
+    assert!(outbox.done(id).is_err());
+    assert_eq!(outbox.pending()[0].parcel, two);
+    limit_files(None);
+    let third = outbox.add(&one, None).unwrap();
+    let outbox = place.reopen(outbox);
+    assert_eq!(ids(&outbox), [2, third]);
+    assert!(outbox.repairs().is_empty());
+    // The last one is confirmed even where no byte more can be written.
+    outbox.done(third).unwrap();
+    limit_files(Some(place.length()));
+    outbox.done(2).unwrap();
+    assert_eq!(place.length(), 0);
+}
+
+/// What can happen to an outbox; numbers of parcels count from the oldest that is owed.
+#[derive(Clone, Debug)]
+enum Step {
+    Add(u32),
+    Sent(usize, usize),
+    Done(usize),
+    Draft(u32, Option<u32>),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        3 => (0u32..3).prop_map(Step::Add),
+        2 => (0usize..3, 1usize..4).prop_map(|(nth, pieces)| Step::Sent(nth, pieces)),
+        1 => (0usize..3).prop_map(Step::Done),
+        1 => (0u32..3, proptest::option::of(0u32..9)).prop_map(|(chat, draft)| Step::Draft(chat, draft)),
+    ]
+}
+
+fn play(outbox: &Outbox, step: &Step) {
+    let nth = |nth: usize| outbox.pending().get(nth).map(|owed| owed.id);
+    match step {
+        Step::Add(number) => drop(outbox.add(&answer(*number, "words"), None).unwrap()),
+        Step::Sent(index, pieces) => nth(*index)
+            .into_iter()
+            .for_each(|id| outbox.sent(id, *pieces).unwrap()),
+        Step::Done(index) => nth(*index)
+            .into_iter()
+            .for_each(|id| outbox.done(id).unwrap()),
+        Step::Draft(number, draft) => {
+            let reference = draft.map(|draft| draft.to_string());
+            outbox.set_draft(&chat(*number), reference.as_deref());
+        }
+    }
+}
+
+/// All that can be seen of an outbox.
+fn seen(outbox: &Outbox) -> (Vec<Owed>, Vec<Option<String>>) {
+    let drafts = (0..3).map(|number| outbox.draft(&chat(number)));
+    (outbox.pending(), drafts.collect())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// A power cut can leave any beginning of what was written since the file was empty.
+    #[test]
+    fn cut_anywhere_it_is_as_it_was_after_the_last_whole_line(
+        steps in proptest::collection::vec(step(), 0..20),
+        cut in any::<proptest::sample::Index>(),
+    ) {
+        let place = Place::new();
+        let outbox = place.open();
+        let mut history = vec![(0, seen(&outbox))];
+        for step in &steps {
+            play(&outbox, step);
+            let length = place.length();
+            // While nothing is owed, the file is begun anew; what is as long was not written.
+            history.retain(|(before, _)| *before < length && !outbox.pending().is_empty());
+            history.push((length, seen(&outbox)));
+        }
+        drop(outbox);
+        let content = std::fs::read(place.file()).unwrap();
+        // Where it was begun anew with drafts, its beginning is one write without a state before it.
+        let first = history[0].0 as usize;
+        let cut = first + cut.index(content.len() - first + 1);
+        std::fs::write(place.file(), &content[..cut]).unwrap();
+        let (_, expected) = history.iter().rfind(|(length, _)| *length as usize <= cut).unwrap();
+
+        let outbox = place.open();
+        prop_assert_eq!(&seen(&outbox), expected);
+        let id = outbox.add(&answer(9, "goes on"), None).unwrap();
+        prop_assert!(expected.0.iter().all(|owed| owed.id < id));
+        drop(outbox);
+        let outbox = place.open();
+        prop_assert_eq!(outbox.pending().len(), expected.0.len() + 1);
+        prop_assert!(outbox.repairs().is_empty());
+    }
+}

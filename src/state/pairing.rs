@@ -1,0 +1,381 @@
+//! People who may speak on a channel because the owner has let them in: `state/pairing.json`.
+//!
+//! A stranger gets a code and tells it to the owner, who confirms it. The file is read for every
+//! decision: another process may have confirmed one.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Clock;
+use crate::error::{Error, Result};
+use crate::limits::state::{
+    PAIRED, PAIRING_CODE_LETTERS, PAIRING_FILE_BYTES, PAIRING_OFFERS, PAIRING_PAUSE_SECS,
+    PAIRING_VALID_SECS, SENDER_ID_BYTES, SENDER_NAME_CHARS,
+};
+use crate::message::Sender;
+use crate::sys;
+
+/// Letters and digits that nobody takes for each other: no `0`, `O`, `1` and `I`. There are 32, so
+/// that each is as likely as the others.
+const ALPHABET: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
+
+/// Somebody who was let in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Paired {
+    /// The channel, such as `telegram`.
+    pub channel: String,
+    /// Who it is, with the name of the day of the pairing.
+    pub sender: Sender,
+    /// When, RFC 3339.
+    pub since: String,
+}
+
+/// A code that a stranger has got.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Offer {
+    /// The code, in capitals.
+    pub code: String,
+    /// The channel.
+    pub channel: String,
+    /// The stranger.
+    pub sender: Sender,
+    /// When, in seconds since 1970.
+    pub at: i64,
+}
+
+impl Offer {
+    /// Whether it was made within the last `seconds`. The wall clock may have been set back since:
+    /// what was made in the future is too old.
+    fn is_within(&self, seconds: i64, now: i64) -> bool {
+        (0..seconds).contains(&now.saturating_sub(self.at))
+    }
+}
+
+/// Who is in, and who asks to be.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Pairings {
+    /// Who is in, oldest first.
+    pub paired: Vec<Paired>,
+    /// Codes that were given out, oldest first.
+    pub offers: Vec<Offer>,
+}
+
+/// The file of one home, for all threads.
+#[derive(Debug)]
+pub struct Pairing {
+    path: PathBuf,
+    clock: Clock,
+    writing: Mutex<()>,
+}
+
+impl Pairing {
+    /// The pairings below the folder `state`.
+    pub fn new(state: &Path, clock: Clock) -> Self {
+        Self {
+            path: state.join("pairing.json"),
+            clock,
+            writing: Mutex::default(),
+        }
+    }
+
+    /// Whether somebody was let in. A file that cannot be read lets nobody in.
+    pub fn is_paired(&self, channel: &str, sender_id: &str) -> bool {
+        self.read().is_ok_and(|known| known.has(channel, sender_id))
+    }
+
+    /// Makes a code for a stranger; none when none is due: the person is paired, has got one within
+    /// the hour, or too many others have.
+    pub fn offer(&self, channel: &str, sender: &Sender) -> Result<Option<String>> {
+        let _writing = self.lock();
+        let mut known = self.read()?;
+        let now = self.clock.now().timestamp();
+        let offers = &mut known.offers;
+        offers.retain(|offer| offer.is_within(PAIRING_PAUSE_SECS, now));
+        let has_one = offers.iter().any(|offer| is(offer, channel, &sender.id));
+        let is_crowded = offers.len() >= PAIRING_OFFERS || sender.id.len() > SENDER_ID_BYTES;
+        if has_one || is_crowded || known.has(channel, &sender.id) {
+            return Ok(None);
+        }
+        let code = new_code()?;
+        known.offers.push(Offer {
+            code: code.clone(),
+            channel: channel.to_owned(),
+            sender: Sender {
+                id: sender.id.clone(),
+                name: plain_name(&sender.name),
+            },
+            at: now,
+        });
+        super::write(&self.path, &known)?;
+        Ok(Some(code))
+    }
+
+    /// Lets in whoever has this code. Small letters are as good, and blanks and dashes are nothing.
+    ///
+    /// Fails with [`Error::Usage`] when nobody has it, and with [`Error::Failed`] when it is too old
+    /// or too many people are in.
+    pub fn confirm(&self, code: &str) -> Result<Paired> {
+        let _writing = self.lock();
+        let mut known = self.read()?;
+        let code: String = code.chars().filter(char::is_ascii_alphanumeric).collect();
+        let code = code.to_ascii_uppercase();
+        let Some(index) = known.offers.iter().position(|offer| offer.code == code) else {
+            return Err(Error::Usage(format!(
+                "nobody has the pairing code {code}; a stranger who writes to a channel gets one"
+            )));
+        };
+        let now = self.clock.now();
+        if !known.offers[index].is_within(PAIRING_VALID_SECS, now.timestamp()) {
+            return Err(Error::Failed(format!(
+                "the pairing code {code} has expired: it was valid for {} minutes; an hour after it was made, a new message gets a new one",
+                PAIRING_VALID_SECS / 60
+            )));
+        }
+        if known.paired.len() >= PAIRED {
+            return Err(Error::Failed(format!(
+                "{PAIRED} people are paired already; remove some, or name people in allowFrom"
+            )));
+        }
+        let Offer {
+            channel, sender, ..
+        } = known.offers.remove(index);
+        let paired = Paired {
+            channel,
+            sender,
+            since: now.to_rfc3339(),
+        };
+        known.paired.push(paired.clone());
+        super::write(&self.path, &known)?;
+        Ok(paired)
+    }
+
+    /// Who is in, and the codes that can be confirmed now.
+    pub fn list(&self) -> Result<Pairings> {
+        let mut known = self.read()?;
+        let now = self.clock.now().timestamp();
+        known
+            .offers
+            .retain(|offer| offer.is_within(PAIRING_VALID_SECS, now));
+        Ok(known)
+    }
+
+    /// Takes somebody out, with a code that they may have. Returns whether there was something.
+    pub fn remove(&self, channel: &str, sender_id: &str) -> Result<bool> {
+        let _writing = self.lock();
+        let mut known = self.read()?;
+        let before = known.paired.len() + known.offers.len();
+        known
+            .paired
+            .retain(|paired| paired.channel != channel || paired.sender.id != sender_id);
+        known.offers.retain(|offer| !is(offer, channel, sender_id));
+        if known.paired.len() + known.offers.len() == before {
+            return Ok(false);
+        }
+        super::write(&self.path, &known)?;
+        Ok(true)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, ()> {
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn read(&self) -> Result<Pairings> {
+        if !self.path.exists() {
+            return Ok(Pairings::default());
+        }
+        let content = sys::file::read_at_most(&self.path, PAIRING_FILE_BYTES)?;
+        serde_json::from_slice(&content).map_err(|error| {
+            Error::Failed(format!(
+                "{} cannot be understood, so nobody in it is let in; mend it or delete it: {error}",
+                self.path.display()
+            ))
+        })
+    }
+}
+
+impl Pairings {
+    fn has(&self, channel: &str, sender_id: &str) -> bool {
+        self.paired
+            .iter()
+            .any(|paired| paired.channel == channel && paired.sender.id == sender_id)
+    }
+}
+
+fn is(offer: &Offer, channel: &str, sender_id: &str) -> bool {
+    offer.channel == channel && offer.sender.id == sender_id
+}
+
+fn new_code() -> Result<String> {
+    let bytes: [u8; PAIRING_CODE_LETTERS] = sys::random::bytes()?;
+    let letters = bytes.map(|byte| char::from(ALPHABET[usize::from(byte) % ALPHABET.len()]));
+    Ok(letters.iter().collect())
+}
+
+/// A stranger's name, as much of it as is shown and nothing that moves a terminal's cursor.
+fn plain_name(name: &str) -> String {
+    let letters = name.chars().filter(|letter| !letter.is_control());
+    letters.take(SENDER_NAME_CHARS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::os::unix::fs::PermissionsExt;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicI64, Ordering};
+
+    struct Place {
+        folder: tempfile::TempDir,
+        millis: Arc<AtomicI64>,
+    }
+
+    impl Place {
+        fn new() -> Self {
+            Self {
+                folder: tempfile::tempdir().unwrap(),
+                millis: Arc::new(AtomicI64::new(1_800_000_000_000)),
+            }
+        }
+
+        fn pairing(&self) -> Pairing {
+            Pairing::new(self.folder.path(), Clock::Hand(self.millis.clone()))
+        }
+
+        fn pass(&self, seconds: i64) {
+            self.millis.fetch_add(1000 * seconds, Ordering::Relaxed);
+        }
+    }
+
+    fn sender(id: &str) -> Sender {
+        Sender {
+            id: id.into(),
+            name: format!("Name of {id}"),
+        }
+    }
+
+    #[test]
+    fn a_stranger_gets_a_code_and_with_it_is_let_in() {
+        let place = Place::new();
+        let gateway = place.pairing();
+        assert!(!gateway.is_paired("telegram", "7"));
+        let code = gateway.offer("telegram", &sender("7")).unwrap().unwrap();
+        assert!(code.len() == 8 && code.bytes().all(|letter| ALPHABET.contains(&letter)));
+        assert_eq!(gateway.list().unwrap().offers[0].code, code);
+
+        let command_line = place.pairing();
+        let typed = format!(" {}-{} ", &code[..4].to_lowercase(), &code[4..]);
+        let paired = command_line.confirm(&typed).unwrap();
+        assert_eq!(
+            (paired.channel.as_str(), paired.sender),
+            ("telegram", sender("7"))
+        );
+
+        assert!(gateway.is_paired("telegram", "7"));
+        assert!(!gateway.is_paired("other", "7") && !gateway.is_paired("telegram", "8"));
+        assert_eq!(gateway.offer("telegram", &sender("7")).unwrap(), None);
+        assert!(gateway.confirm(&code).is_err(), "a code works once");
+        assert_eq!(gateway.list().unwrap().offers, []);
+        assert!(gateway.remove("telegram", "7").unwrap());
+        assert!(!gateway.remove("telegram", "7").unwrap());
+        assert!(!command_line.is_paired("telegram", "7"));
+        let file = std::fs::metadata(place.folder.path().join("pairing.json")).unwrap();
+        assert_eq!(file.permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_code_is_valid_for_ten_minutes_and_an_hour_later_there_is_another() {
+        let place = Place::new();
+        let pairing = place.pairing();
+        let code = pairing.offer("telegram", &sender("7")).unwrap().unwrap();
+        place.pass(PAIRING_VALID_SECS);
+        let error = pairing.confirm(&code).unwrap_err();
+        assert!(error.to_string().contains("expired"), "{error}");
+        assert_eq!(pairing.list().unwrap().offers, []);
+        assert_eq!(pairing.offer("telegram", &sender("7")).unwrap(), None);
+        place.pass(PAIRING_PAUSE_SECS - PAIRING_VALID_SECS);
+        let later = pairing.offer("telegram", &sender("7")).unwrap().unwrap();
+        assert_ne!(later, code);
+        place.pass(PAIRING_VALID_SECS - 1);
+        assert!(pairing.confirm(&later).is_ok());
+        let error = pairing.confirm("ABCD EFGH").unwrap_err();
+        assert!(matches!(error, Error::Usage(_)), "{error}");
+        assert!(error.to_string().contains("ABCDEFGH"), "{error}");
+    }
+
+    #[test]
+    fn a_code_from_the_future_has_expired_and_does_not_stand_in_the_way() {
+        let place = Place::new();
+        let pairing = place.pairing();
+        let code = pairing.offer("telegram", &sender("7")).unwrap().unwrap();
+        place.pass(-1);
+        let error = pairing.confirm(&code).unwrap_err().to_string();
+        assert!(error.contains("expired"), "{error}");
+        let again = pairing.offer("telegram", &sender("7")).unwrap().unwrap();
+        assert!(pairing.confirm(&again).is_ok());
+    }
+
+    #[test]
+    fn a_crowd_gets_no_more_codes_than_there_are_and_the_file_stays_short() {
+        let place = Place::new();
+        let pairing = place.pairing();
+        let mut offered = 0;
+        for number in 0..2 * PAIRING_OFFERS {
+            let stranger = Sender {
+                id: number.to_string(),
+                name: "\u{1b}[2J".to_owned() + &"ä".repeat(5000),
+            };
+            offered += usize::from(pairing.offer("telegram", &stranger).unwrap().is_some());
+            place.pass(1);
+        }
+        assert_eq!(offered, PAIRING_OFFERS);
+        let length = std::fs::metadata(place.folder.path().join("pairing.json"))
+            .unwrap()
+            .len();
+        assert!(length < 32 * 1024, "{length}");
+        assert!(
+            pairing.list().unwrap().offers[0]
+                .sender
+                .name
+                .starts_with("[2Jä")
+        );
+        let endless = sender(&"9".repeat(SENDER_ID_BYTES + 1));
+        place.pass(PAIRING_PAUSE_SECS);
+        assert_eq!(pairing.offer("telegram", &endless).unwrap(), None);
+        assert!(pairing.offer("telegram", &sender("7")).unwrap().is_some());
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_lets_nobody_in_and_is_not_written_over() {
+        let place = Place::new();
+        let path = place.folder.path().join("pairing.json");
+        std::fs::write(&path, "{\"paired\":[").unwrap();
+        let pairing = place.pairing();
+        assert!(!pairing.is_paired("telegram", "7"));
+        let error = pairing
+            .offer("telegram", &sender("7"))
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("cannot be understood"), "{error}");
+        assert!(pairing.confirm("ABCDEFGH").is_err());
+        assert_eq!(std::fs::read(&path).unwrap(), b"{\"paired\":[");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn whatever_is_typed_only_the_code_lets_in(typed in "\\PC{0,12}") {
+            let place = Place::new();
+            let pairing = place.pairing();
+            let code = pairing.offer("telegram", &sender("7")).unwrap().unwrap();
+            let letters: String = typed.chars().filter(char::is_ascii_alphanumeric).collect();
+            let is_right = letters.to_ascii_uppercase() == code;
+            prop_assert_eq!(pairing.confirm(&typed).is_ok(), is_right);
+            prop_assert_eq!(pairing.is_paired("telegram", "7"), is_right);
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! A command that a person types: the same rules and the same walls, without the model.
+
+use crate::approval::Question;
+use crate::error::{Error, Result};
+use crate::limits::tools::SHELL_CHARS;
+use crate::sandbox::exec::{Job, Outcome, Piece};
+use crate::tools::{Caller, Toolbox};
+
+use super::{Permit, Wanted};
+
+/// What came of a typed command.
+#[derive(Debug)]
+pub enum Shell {
+    /// A person has to be asked first; then it is called again with the answer.
+    Ask(Box<Question>),
+    /// It was run.
+    Ran(Ran),
+}
+
+/// A typed command that was run.
+#[derive(Debug)]
+pub struct Ran {
+    /// How it ended, such as `exit status 0`.
+    pub end: String,
+    /// Whether it did what it was to do.
+    pub is_success: bool,
+    /// Its output; of a long one the end.
+    pub output: String,
+    /// The workspace's file with the whole of a long output, as far as that is kept.
+    pub file: Option<String>,
+}
+
+impl Toolbox {
+    /// Runs what a person has typed, in the workspace; `lifted`: outside the walls, if a person
+    /// allows it. `watch` gets the output as it comes.
+    pub fn shell(
+        &self,
+        command: &str,
+        lifted: bool,
+        caller: &Caller<'_>,
+        watch: &mut dyn FnMut(&[u8]),
+    ) -> Result<Shell> {
+        let commands = self.commands.as_ref().ok_or_else(|| {
+            Error::Failed("there are no commands here (tools.exec.enabled)".to_owned())
+        })?;
+        let wanted = Wanted {
+            command: command.to_owned(),
+            folder: self.workspace.path().to_owned(),
+            lifted,
+            reason: "typed with /sh".to_owned(),
+        };
+        let decision = match commands.permit(&wanted, caller)? {
+            Permit::Run(decision) => decision,
+            Permit::Ask(question) => return Ok(Shell::Ask(question)),
+        };
+        let job = Job {
+            command,
+            folder: &wanted.folder,
+            lifted,
+        };
+        let mut output = |piece: Piece<'_>| {
+            if let Piece::Fresh(bytes) = piece {
+                watch(bytes);
+            }
+        };
+        let outcome = commands
+            .exec
+            .run(&job, commands.max_timeout, caller.cancel, &mut output);
+        let result = outcome
+            .as_ref()
+            .map_or_else(ToString::to_string, |outcome| outcome.end.to_string());
+        commands.log(&wanted, caller, &decision, &result)?;
+        Ok(Shell::Ran(self.ran(&outcome?)))
+    }
+
+    fn ran(&self, outcome: &Outcome) -> Ran {
+        let mut end = outcome.end.to_string();
+        for note in &outcome.notes {
+            end.push_str(&format!(" ({note})"));
+        }
+        let text = outcome.output.text();
+        let text = self.cleaned(text.trim_end());
+        let over = text.chars().count().saturating_sub(SHELL_CHARS);
+        let file = (over > 0).then(|| self.results.store(&self.workspace, "sh", &text));
+        let from = text.char_indices().nth(over).map_or(0, |(index, _)| index);
+        Ran {
+            end,
+            is_success: outcome.end.is_success(),
+            output: text[from..].to_owned(),
+            // Without the file its end is still shown.
+            file: file
+                .and_then(Result::ok)
+                .map(|path| path.display().to_string()),
+        }
+    }
+}

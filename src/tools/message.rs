@@ -1,0 +1,82 @@
+//! message: says something to a person beside the answer, with files and buttons.
+
+use std::path::Path;
+
+use crate::chat::{Effect, Letter, ToolResult, ToolSpec};
+use crate::error::{Error, Result};
+use crate::limits::tools::{BUTTON_CHARS, BUTTON_ROWS, BUTTONS_IN_ROW, FILES_SENT};
+use crate::message::ChatId;
+
+use super::Context;
+use super::arguments::Arguments;
+
+pub(super) const SPEC: ToolSpec = ToolSpec {
+    name: "message",
+    description: "Send the person something beside your answer: files (media: paths), buttons (rows of words; a press \
+                  comes back as a message), or words while you go on. Without channel and chat_id it goes to this chat.",
+    parameters: r#"{"type":"object","properties":{"content":{"type":"string"},"channel":{"type":"string"},"chat_id":{"type":"string"},"media":{"type":"array","items":{"type":"string"}},"buttons":{"type":"array","items":{"type":"array","items":{"type":"string"}}}},"required":["content"]}"#,
+    read_only: false,
+};
+
+pub(super) fn run(context: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {
+    let content = arguments.text("content", "the words; may be empty when there are files")?;
+    let files = arguments.texts("media", "a list of paths")?;
+    let buttons = buttons(arguments)?;
+    if content.trim().is_empty() && files.is_empty() {
+        return Err(Error::Failed(
+            "there is nothing to send: content is empty and media names no file".to_owned(),
+        ));
+    }
+    if files.len() > FILES_SENT {
+        return Err(Error::Failed(format!(
+            "media names {} files; at most {FILES_SENT} go at a time",
+            files.len()
+        )));
+    }
+    for file in &files {
+        // What is sent later is opened through the same door; here the model hears what is wrong.
+        context.workspace.open_read(Path::new(file))?;
+    }
+    let letter = Letter {
+        to: address(context, arguments)?,
+        text: context.eraser.clean(&content).into_owned(),
+        files,
+        buttons,
+    };
+    Ok(ToolResult {
+        text: "It is on its way.".to_owned(),
+        effect: Some(Effect::Send(Box::new(letter))),
+        ..ToolResult::default()
+    })
+}
+
+/// The chat's key, when the call names one.
+fn address(context: &Context<'_>, arguments: &Arguments) -> Result<Option<String>> {
+    let channel = arguments.optional_text("channel", "a channel's name, such as telegram")?;
+    let chat = arguments.optional_text("chat_id", "a chat's id")?;
+    let here = ChatId::parse(context.caller.session);
+    let channel = channel.filter(|name| !name.is_empty());
+    let channel = channel.as_deref().unwrap_or(&here.channel);
+    match chat.filter(|id| !id.is_empty()) {
+        Some(chat) => Ok(Some(ChatId::new(channel, &chat).to_string())),
+        None if channel == here.channel => Ok(None),
+        None => Err(Error::Failed(format!(
+            "channel is {channel}, and this chat is on {}: chat_id has to say which chat there",
+            here.channel
+        ))),
+    }
+}
+
+fn buttons(arguments: &Arguments) -> Result<Vec<Vec<String>>> {
+    let rows = arguments.rows("buttons", "rows of words, such as [[\"Yes\",\"No\"]]")?;
+    let fits = |word: &String| !word.trim().is_empty() && word.chars().count() <= BUTTON_CHARS;
+    let is_fine =
+        |row: &Vec<String>| !row.is_empty() && row.len() <= BUTTONS_IN_ROW && row.iter().all(fits);
+    if rows.len() > BUTTON_ROWS || !rows.iter().all(is_fine) {
+        return Err(Error::Failed(format!(
+            "buttons wants at most {BUTTON_ROWS} rows of 1 to {BUTTONS_IN_ROW} buttons with words of at most \
+             {BUTTON_CHARS} characters"
+        )));
+    }
+    Ok(rows)
+}

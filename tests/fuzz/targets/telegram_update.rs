@@ -1,0 +1,36 @@
+//! Any bytes are an update or none, and what is made of one is a message that can be answered.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use peacrab::channels::names;
+use peacrab::channels::telegram::api::types::Update;
+use peacrab::channels::telegram::api::{Me, Place};
+use peacrab::channels::telegram::update::{Meaning, read};
+use peacrab::config::schema::GroupPolicy;
+
+fuzz_target!(|bytes: &[u8]| {
+    let me = Me {
+        id: 900,
+        username: "peabot".to_owned(),
+    };
+    for policy in [GroupPolicy::Mention, GroupPolicy::Open, GroupPolicy::Off] {
+        let Ok(update) = serde_json::from_slice::<Update>(bytes) else {
+            return;
+        };
+        match read(update, &me, policy) {
+            Meaning::Message(said) => {
+                assert!(!said.message.text.is_empty() || !said.wanted.is_empty());
+                assert!(said.addressed || said.album.is_some());
+                assert!(Place::of(&said.message.chat).is_some());
+                assert!(policy != GroupPolicy::Off || !said.message.is_group);
+                for wanted in said.wanted {
+                    assert!(!names::clean(&wanted.name).contains('/'));
+                }
+            }
+            Meaning::Edited { chat, .. } => assert!(Place::of(&chat).is_some()),
+            Meaning::Pressed(pressed) => assert!(!pressed.data.is_empty()),
+            Meaning::Nothing => {}
+        }
+    }
+});

@@ -1,0 +1,153 @@
+//! The program as a service, in the background of a story.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Stdio};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::harness::PATIENCE;
+use crate::harness::home::Home;
+use crate::harness::program::{Output, Program, wait};
+
+/// A gateway at work. It is killed when it is dropped.
+pub struct Gateway {
+    child: Child,
+    log: Arc<Log>,
+    /// Collect what it says; they end with it.
+    collectors: Vec<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Log {
+    written: Mutex<Written>,
+    grown: Condvar,
+}
+
+/// What it has said so far.
+#[derive(Default)]
+struct Written {
+    stdout: String,
+    stderr: String,
+    /// Whether stderr has come to its end.
+    ended: bool,
+}
+
+impl Gateway {
+    /// `peacrab gateway` with a home.
+    pub fn start(home: &Home) -> Self {
+        Self::of(Program::new(home).arg("gateway"))
+    }
+
+    /// Any command line that goes on running.
+    pub fn of(program: Program) -> Self {
+        let mut command = program.into_command();
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut stdout = child.stdout.take().unwrap();
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        let log = Arc::new(Log::default());
+        let (printed, said) = (Arc::clone(&log), Arc::clone(&log));
+        let collectors = vec![
+            thread::spawn(move || {
+                let mut text = String::new();
+                stdout.read_to_string(&mut text).unwrap();
+                printed.written().stdout = text;
+            }),
+            thread::spawn(move || said.collect(stderr)),
+        ];
+        Self {
+            child,
+            log,
+            collectors,
+        }
+    }
+
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What it has said on stderr so far.
+    pub fn log(&self) -> String {
+        self.log.written().stderr.clone()
+    }
+
+    /// Waits until it has said these words on stderr.
+    pub fn wait_for_log(&self, words: &str) {
+        let missing = |written: &mut Written| !written.stderr.contains(words) && !written.ended;
+        let waited = self
+            .log
+            .grown
+            .wait_timeout_while(self.log.written(), PATIENCE, missing);
+        let (written, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let said = written.stderr.contains(words);
+        // The lock is given back before a panic: the end of the gateway needs it.
+        drop(written);
+        assert!(said, "it never said {words:?}");
+    }
+
+    /// Whether it has not ended by itself.
+    pub fn is_running(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+
+    /// Ends it as a power cut would: SIGKILL. It is gone when this returns.
+    pub fn kill(mut self) -> Output {
+        self.child.kill().unwrap();
+        self.finish()
+    }
+
+    /// Asks it to stop, as systemd does: SIGTERM. Waits until it has.
+    pub fn stop(self) -> Output {
+        kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
+        self.finish()
+    }
+
+    /// Waits until it ends by itself.
+    pub fn finish(mut self) -> Output {
+        let status = wait(&mut self.child);
+        for collector in self.collectors.drain(..) {
+            collector.join().unwrap();
+        }
+        let written = self.log.written();
+        Output {
+            code: status.code(),
+            stdout: written.stdout.clone(),
+            stderr: written.stderr.clone(),
+        }
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if thread::panicking() {
+            eprintln!("the gateway said:\n{}", self.log());
+        }
+    }
+}
+
+impl Log {
+    fn written(&self) -> MutexGuard<'_, Written> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn collect(&self, stderr: impl BufRead) {
+        for line in stderr.split(b'\n') {
+            let line = line.unwrap();
+            let mut written = self.written();
+            written.stderr += &String::from_utf8_lossy(&line);
+            written.stderr.push('\n');
+            self.grown.notify_all();
+        }
+        self.written().ended = true;
+        self.grown.notify_all();
+    }
+}

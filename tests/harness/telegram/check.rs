@@ -1,0 +1,311 @@
+//! What Telegram refuses, with its words. <https://core.telegram.org/bots/api>
+
+use serde_json::{Value, json};
+
+use super::request::Call;
+use super::text::{html, utf16_length};
+
+/// Longest text of a message, in UTF-16 units, without tags.
+const TEXT: usize = 4096;
+/// The same for what stands beneath a file.
+const CAPTION: usize = 1024;
+/// Longest data of a button, in bytes.
+const BUTTON_DATA: usize = 64;
+/// Most buttons of a message.
+const BUTTONS: usize = 100;
+/// Most buttons of a row.
+const ROW: usize = 8;
+/// Most commands of the menu.
+const COMMANDS: usize = 100;
+
+/// Signs that may be put at a message.
+/// <https://core.telegram.org/bots/api#reactiontypeemoji>
+const REACTIONS: &str = "❤ 👍 👎 🔥 🥰 👏 😁 🤔 🤯 😱 🤬 😢 🎉 🤩 🤮 💩 🙏 👌 🕊 🤡 🥱 🥴 😍 🐳 ❤\u{200d}🔥 \
+    🌚 🌭 💯 🤣 ⚡ 🍌 🏆 💔 🤨 😐 🍓 🍾 💋 🖕 😈 😴 😭 🤓 👻 👨\u{200d}💻 👀 🎃 🙈 😇 😨 🤝 ✍ 🤗 🫡 🎅 🎄 ☃ 💅 \
+    🤪 🗿 🆒 💘 🙉 🦄 😘 💊 🙊 😎 👾 🤷\u{200d}♂ 🤷 🤷\u{200d}♀ 😡";
+
+/// What a bot may say that it does. <https://core.telegram.org/bots/api#sendchataction>
+const ACTIONS: [&str; 11] = [
+    "typing",
+    "upload_photo",
+    "record_video",
+    "upload_video",
+    "record_voice",
+    "upload_voice",
+    "upload_document",
+    "choose_sticker",
+    "find_location",
+    "record_video_note",
+    "upload_video_note",
+];
+
+/// An answer that is an error.
+#[derive(Clone, Debug)]
+pub(super) struct Refusal {
+    pub code: u16,
+    pub description: String,
+    pub retry_after: Option<u32>,
+    /// Whether a program that does everything right gets it too, by what people do meanwhile.
+    pub innocent: bool,
+}
+
+impl Refusal {
+    pub(super) fn new(code: u16, description: impl Into<String>) -> Self {
+        Self {
+            code,
+            description: description.into(),
+            retry_after: None,
+            innocent: false,
+        }
+    }
+
+    /// `Bad Request`, of the program's own making.
+    pub(super) fn bad(description: &str) -> Self {
+        Self::new(400, format!("Bad Request: {description}"))
+    }
+
+    /// What the real server would take, and no program should send.
+    pub(super) fn never(description: String) -> Self {
+        Self::bad(&description)
+    }
+
+    /// Another bot polls.
+    pub(super) fn conflict() -> Self {
+        Self::new(
+            409,
+            "Conflict: terminated by other getUpdates request; make sure that only one bot \
+             instance is running",
+        )
+        .innocent()
+    }
+
+    /// The person wants nothing of the bot.
+    pub(super) fn blocked() -> Self {
+        Self::new(403, "Forbidden: bot was blocked by the user").innocent()
+    }
+
+    /// Blames people for it.
+    pub(super) fn innocent(mut self) -> Self {
+        self.innocent = true;
+        self
+    }
+
+    /// The answer's body.
+    pub(super) fn body(&self) -> Value {
+        let mut body =
+            json!({"ok": false, "error_code": self.code, "description": self.description});
+        if let Some(seconds) = self.retry_after {
+            body["parameters"] = json!({"retry_after": seconds});
+        }
+        body
+    }
+}
+
+/// The names of a method's parameters, as far as they make sense here; none: no such method.
+fn parameters(method: &str) -> Option<&'static [&'static str]> {
+    Some(match method {
+        "getMe" => &[],
+        "getUpdates" => &["offset", "limit", "timeout", "allowed_updates"],
+        "deleteWebhook" => &["drop_pending_updates"],
+        "setMyCommands" => &["commands", "scope", "language_code"],
+        "sendMessage" => &[
+            "chat_id",
+            "message_thread_id",
+            "text",
+            "parse_mode",
+            "link_preview_options",
+            "disable_notification",
+            "reply_parameters",
+            "reply_markup",
+        ],
+        "sendPhoto" => &[
+            "chat_id",
+            "message_thread_id",
+            "photo",
+            "caption",
+            "parse_mode",
+            "disable_notification",
+            "reply_parameters",
+            "reply_markup",
+        ],
+        "sendDocument" => &[
+            "chat_id",
+            "message_thread_id",
+            "document",
+            "caption",
+            "parse_mode",
+            "disable_content_type_detection",
+            "disable_notification",
+            "reply_parameters",
+            "reply_markup",
+        ],
+        "editMessageText" => &[
+            "chat_id",
+            "message_id",
+            "text",
+            "parse_mode",
+            "link_preview_options",
+            "reply_markup",
+        ],
+        "editMessageReplyMarkup" => &["chat_id", "message_id", "reply_markup"],
+        "deleteMessage" => &["chat_id", "message_id"],
+        "sendChatAction" => &["chat_id", "message_thread_id", "action"],
+        "setMessageReaction" => &["chat_id", "message_id", "reaction", "is_big"],
+        "answerCallbackQuery" => &["callback_query_id", "text", "show_alert", "cache_time"],
+        "getFile" => &["file_id"],
+        _ => return None,
+    })
+}
+
+/// Checks that there is such a method, and that it has such parameters. The real server passes over
+/// a parameter that it does not know; here it is a slip of the pen.
+pub(super) fn call(call: &Call) -> Result<(), Refusal> {
+    let Some(known) = parameters(&call.method) else {
+        return Err(Refusal::new(404, "Not Found"));
+    };
+    let given = call.parameters.as_object().into_iter().flatten();
+    for (name, _) in given {
+        if !known.contains(&name.as_str()) {
+            let unknown = format!("{} has no parameter {name}", call.method);
+            return Err(Refusal::never(unknown));
+        }
+    }
+    Ok(())
+}
+
+/// What a text looks like: without tags, and without blanks around it.
+pub(super) struct Shown {
+    pub text: String,
+    /// What the server lets pass and its documentation forbids.
+    pub breaches: Vec<String>,
+}
+
+/// Reads the text of a message.
+pub(super) fn text(call: &Call) -> Result<Shown, Refusal> {
+    let shown = formatted(call, "text")?;
+    match utf16_length(&shown.text) {
+        0 => Err(Refusal::bad("message text is empty")),
+        1..=TEXT => Ok(shown),
+        _ => Err(Refusal::bad("message is too long")),
+    }
+}
+
+/// Reads what stands beneath a file.
+pub(super) fn caption(call: &Call) -> Result<Shown, Refusal> {
+    let shown = formatted(call, "caption")?;
+    if utf16_length(&shown.text) > CAPTION {
+        return Err(Refusal::bad("message caption is too long"));
+    }
+    Ok(shown)
+}
+
+fn formatted(call: &Call, name: &str) -> Result<Shown, Refusal> {
+    let raw = call.text(name);
+    let rendered = match call.text("parse_mode") {
+        "" => html::Rendered {
+            text: raw.to_owned(),
+            breaches: Vec::new(),
+        },
+        "HTML" => html::render(raw)
+            .map_err(|error| Refusal::bad(&format!("can't parse entities: {error}")))?,
+        _ => return Err(Refusal::bad("unsupported parse_mode")),
+    };
+    let text = rendered
+        .text
+        .trim_end()
+        .trim_start_matches(['\n', '\r'])
+        .to_owned();
+    Ok(Shown {
+        text,
+        breaches: rendered.breaches,
+    })
+}
+
+/// Reads the buttons; none when there are none.
+pub(super) fn markup(call: &Call) -> Result<Option<Value>, Refusal> {
+    let markup = &call.parameters["reply_markup"];
+    if markup.is_null() {
+        return Ok(None);
+    }
+    let rows = markup["inline_keyboard"]
+        .as_array()
+        .ok_or_else(|| Refusal::bad("object expected as reply markup"))?;
+    let mut count = 0;
+    for row in rows {
+        let row = row
+            .as_array()
+            .ok_or_else(|| Refusal::bad("field \"inline_keyboard\" must be an Array of Arrays"))?;
+        count += row.len();
+        if row.len() > ROW || count > BUTTONS {
+            return Err(Refusal::bad("reply markup is too long"));
+        }
+        row.iter().try_for_each(button)?;
+    }
+    Ok((count > 0).then(|| markup.clone()))
+}
+
+fn button(button: &Value) -> Result<(), Refusal> {
+    if button["text"].as_str().is_none_or(str::is_empty) {
+        return Err(Refusal::bad(
+            "inline keyboard button text must be non-empty",
+        ));
+    }
+    match (&button["callback_data"], &button["url"]) {
+        (Value::String(data), Value::Null) if (1..=BUTTON_DATA).contains(&data.len()) => Ok(()),
+        (Value::Null, Value::String(_)) => Ok(()),
+        (Value::Null, Value::Null) => Err(Refusal::bad(
+            "text buttons are unallowed in the inline keyboard",
+        )),
+        _ => Err(Refusal::bad("BUTTON_DATA_INVALID")),
+    }
+}
+
+/// Checks the menu of commands.
+pub(super) fn commands(call: &Call) -> Result<(), Refusal> {
+    let commands = call.parameters["commands"]
+        .as_array()
+        .ok_or_else(|| Refusal::bad("can't parse commands JSON object"))?;
+    if commands.len() > COMMANDS {
+        return Err(Refusal::bad("BOT_COMMANDS_TOO_MUCH"));
+    }
+    for command in commands {
+        let name = command["command"].as_str().unwrap_or_default();
+        let spelled = |letter: char| matches!(letter, 'a'..='z' | '0'..='9' | '_');
+        if !(1..=32).contains(&name.len()) || !name.chars().all(spelled) {
+            return Err(Refusal::bad("BOT_COMMAND_INVALID"));
+        }
+        let description = command["description"].as_str().unwrap_or_default();
+        if !(1..=256).contains(&utf16_length(description)) {
+            return Err(Refusal::bad("BOT_COMMAND_DESCRIPTION_INVALID"));
+        }
+    }
+    Ok(())
+}
+
+/// Reads the signs to be put at a message. A bot may put one.
+pub(super) fn reactions(call: &Call) -> Result<Vec<String>, Refusal> {
+    let given = call.parameters["reaction"]
+        .as_array()
+        .map_or(&[][..], Vec::as_slice);
+    let invalid = || Refusal::bad("REACTION_INVALID");
+    if given.len() > 1 {
+        return Err(Refusal::bad("REACTIONS_TOO_MANY"));
+    }
+    let read = |reaction: &Value| {
+        let emoji = reaction["emoji"]
+            .as_str()
+            .filter(|_| reaction["type"] == "emoji");
+        let known = emoji.filter(|emoji| REACTIONS.split(' ').any(|known| known == *emoji));
+        known.map(str::to_owned).ok_or_else(invalid)
+    };
+    given.iter().map(read).collect()
+}
+
+/// Checks what the bot says that it does.
+pub(super) fn action(call: &Call) -> Result<(), Refusal> {
+    if ACTIONS.contains(&call.text("action")) {
+        Ok(())
+    } else {
+        Err(Refusal::bad("wrong parameter action in request"))
+    }
+}

@@ -1,0 +1,297 @@
+//! What the API's methods do. <https://core.telegram.org/bots/api#available-methods>
+
+use serde_json::{Value, json};
+
+use super::check::{self, Refusal, Shown};
+use super::person::{Media, Place};
+use super::request::{Call, Part};
+use super::server::State;
+use super::store::{self, Gone, Message, Version};
+
+/// Largest file that a bot may fetch, in bytes.
+const FETCHED: usize = 20 << 20;
+/// Largest photo that a bot may send, in bytes.
+const PHOTO: usize = 10 << 20;
+/// Largest file that a bot may send, in bytes.
+const SENT: usize = 50 << 20;
+/// Longest words at a press of a button, in characters.
+const TOAST: usize = 200;
+
+impl State {
+    /// Does what a call asks.
+    pub(super) fn act(&mut self, call: &Call) -> Result<Value, Refusal> {
+        check::call(call)?;
+        match call.method.as_str() {
+            "getMe" => Ok(me()),
+            "deleteWebhook" => Ok(json!(true)),
+            "setMyCommands" => check::commands(call).map(|()| json!(true)),
+            "sendMessage" => {
+                let shown = check::text(call)?;
+                self.send(call, shown, None)
+            }
+            "sendPhoto" => self.send_file(call, Media::Photo),
+            "sendDocument" => self.send_file(call, Media::Document),
+            "editMessageText" => self.edit_text(call),
+            "editMessageReplyMarkup" => self.edit_markup(call),
+            "deleteMessage" => self.delete(call),
+            "sendChatAction" => {
+                self.place(call)?;
+                check::action(call).map(|()| json!(true))
+            }
+            "setMessageReaction" => self.react(call),
+            "answerCallbackQuery" => self.answer_query(call),
+            "getFile" => self.get_file(call),
+            other => unreachable!("{other} is done elsewhere"),
+        }
+    }
+
+    /// The bytes of a file that `getFile` has named.
+    pub(super) fn download(&self, call: &Call) -> Result<std::sync::Arc<[u8]>, Refusal> {
+        let path = call.text("file_path");
+        let file = self.store.files.iter().find(|file| file.path() == path);
+        file.map(|file| file.bytes.clone())
+            .ok_or_else(|| Refusal::new(404, "Not Found"))
+    }
+
+    fn send(
+        &mut self,
+        call: &Call,
+        shown: Shown,
+        file: Option<(Media, Part)>,
+    ) -> Result<Value, Refusal> {
+        let markup = check::markup(call)?;
+        let place = self.place(call)?;
+        let reply_to = self.replied(call, place)?;
+        let file = file.map(|(media, part)| {
+            let name = part.file_name.unwrap_or_default();
+            self.store.keep(media, &name, &part.mime, part.bytes)
+        });
+        self.note(call, &shown);
+        let chat = self.store.chat(place.chat);
+        let mut message = Message::new(chat.next_id(), place, None);
+        message.markup = markup;
+        message.reply_to = reply_to;
+        message.file = file;
+        message.show(call, shown);
+        chat.messages.insert(message.id, message.clone());
+        Ok(self.store.json(&message))
+    }
+
+    fn send_file(&mut self, call: &Call, media: Media) -> Result<Value, Refusal> {
+        let name = media.name();
+        let Some(part) = call.files.iter().find(|part| part.name == name) else {
+            return Err(Refusal::bad(&format!("there is no {name} in the request")));
+        };
+        let size = part.bytes.len();
+        if size == 0 {
+            return Err(Refusal::bad("file must be non-empty"));
+        }
+        if size > SENT {
+            return Err(Refusal::new(413, "Request Entity Too Large"));
+        }
+        if media == Media::Photo && size > PHOTO {
+            return Err(Refusal::bad(&format!(
+                "file of size {size} bytes is too big for a photo; the maximum size is {PHOTO} bytes"
+            )));
+        }
+        if media == Media::Photo && !is_picture(&part.bytes) {
+            return Err(Refusal::bad("IMAGE_PROCESS_FAILED"));
+        }
+        let shown = check::caption(call)?;
+        self.send(call, shown, Some((media, part.clone())))
+    }
+
+    fn edit_text(&mut self, call: &Call) -> Result<Value, Refusal> {
+        let shown = check::text(call)?;
+        let markup = check::markup(call)?;
+        self.note(call, &shown);
+        self.edit(call, |message| {
+            if message.file.is_some() {
+                return Err(Refusal::bad("there is no text in the message to edit"));
+            }
+            message.markup = markup;
+            message.show(call, shown);
+            Ok(())
+        })
+    }
+
+    fn edit_markup(&mut self, call: &Call) -> Result<Value, Refusal> {
+        let markup = check::markup(call)?;
+        self.edit(call, |message| {
+            message.markup = markup;
+            Ok(())
+        })
+    }
+
+    fn edit(
+        &mut self,
+        call: &Call,
+        change: impl FnOnce(&mut Message) -> Result<(), Refusal>,
+    ) -> Result<Value, Refusal> {
+        let message = self.named(call, "edit")?;
+        if message.from.is_some() {
+            return Err(Refusal::bad("message can't be edited"));
+        }
+        let mut changed = message.clone();
+        change(&mut changed)?;
+        if changed.looks_like(message) {
+            // A program whose answer got lost sends it again, and that is right.
+            return Err(Refusal::bad(
+                "message is not modified: specified new message content and reply markup are \
+                 exactly the same as a current content and reply markup of the message",
+            )
+            .innocent());
+        }
+        *message = changed.clone();
+        Ok(self.store.json(&changed))
+    }
+
+    fn delete(&mut self, call: &Call) -> Result<Value, Refusal> {
+        self.named(call, "delete")?.gone = Some(Gone::ByBot);
+        Ok(json!(true))
+    }
+
+    fn react(&mut self, call: &Call) -> Result<Value, Refusal> {
+        let reactions = check::reactions(call)?;
+        self.named(call, "react")?.reactions = reactions;
+        Ok(json!(true))
+    }
+
+    fn answer_query(&mut self, call: &Call) -> Result<Value, Refusal> {
+        if call.text("text").chars().count() > TOAST {
+            return Err(Refusal::bad("MESSAGE_TOO_LONG"));
+        }
+        let old = "query is too old and response timeout expired or query ID is invalid";
+        match self.queries.get_mut(call.text("callback_query_id")) {
+            None => Err(Refusal::bad(old)),
+            Some(true) => Err(Refusal::bad(old).innocent()),
+            Some(answered) => {
+                *answered = true;
+                Ok(json!(true))
+            }
+        }
+    }
+
+    fn get_file(&mut self, call: &Call) -> Result<Value, Refusal> {
+        let id = call.text("file_id");
+        let Some(file) = self.store.files.iter().find(|file| file.id == id) else {
+            let unknown = "wrong file_id or the file is temporarily unavailable";
+            return Err(Refusal::bad(unknown));
+        };
+        if file.bytes.len() > FETCHED {
+            return Err(Refusal::bad("file is too big").innocent());
+        }
+        Ok(json!({
+            "file_id": file.id, "file_unique_id": format!("unique-{}", file.id),
+            "file_size": file.bytes.len(), "file_path": file.path(),
+        }))
+    }
+
+    /// Where a call wants to write.
+    fn place(&mut self, call: &Call) -> Result<Place, Refusal> {
+        let id = call.integer("chat_id");
+        let Some((id, chat)) = id.and_then(|id| Some((id, self.store.chats.get(&id)?))) else {
+            return Err(Refusal::bad("chat not found"));
+        };
+        if chat.blocked {
+            return Err(Refusal::blocked());
+        }
+        let thread = call.integer("message_thread_id");
+        if thread.is_some_and(|thread| !chat.topics.contains_key(&thread)) {
+            return Err(Refusal::bad("message thread not found"));
+        }
+        Ok(Place { chat: id, thread })
+    }
+
+    /// The message that a new one answers.
+    fn replied(&mut self, call: &Call, place: Place) -> Result<Option<i64>, Refusal> {
+        let parameters = &call.parameters["reply_parameters"];
+        if parameters.is_null() {
+            return Ok(None);
+        }
+        let found = parameters["message_id"]
+            .as_i64()
+            .and_then(|id| self.store.chat(place.chat).messages.get(&id));
+        match found {
+            Some(message) if message.gone.is_none() => Ok(Some(message.id)),
+            _ if parameters["allow_sending_without_reply"] == true => Ok(None),
+            Some(_) => Err(Refusal::bad("message to be replied not found").innocent()),
+            None => Err(Refusal::bad("message to be replied not found")),
+        }
+    }
+
+    /// The message that a call names in order to do something to it.
+    fn named(&mut self, call: &Call, deed: &str) -> Result<&mut Message, Refusal> {
+        let place = self.place(call)?;
+        let refusal = Refusal::bad(&format!("message to {deed} not found"));
+        let id = call.integer("message_id").unwrap_or_default();
+        let message = self.store.chat(place.chat).messages.get_mut(&id);
+        match message.map(|message| (message.gone, message)) {
+            Some((None, message)) => Ok(message),
+            Some((Some(Gone::ByPerson), _)) => Err(refusal.innocent()),
+            // Its answer may have got lost.
+            Some((Some(Gone::ByBot), _)) if deed == "delete" => Err(refusal.innocent()),
+            _ => Err(refusal),
+        }
+    }
+
+    /// Notes what the documentation forbids in a text.
+    fn note(&mut self, call: &Call, shown: &Shown) {
+        for breach in &shown.breaches {
+            self.complain(format!(
+                "{}: {breach} in {:?}",
+                call.method, call.parameters
+            ));
+        }
+    }
+}
+
+impl Message {
+    fn show(&mut self, call: &Call, shown: Shown) {
+        let name = if self.file.is_some() {
+            "caption"
+        } else {
+            "text"
+        };
+        call.text(name).clone_into(&mut self.html);
+        let mode = call.text("parse_mode");
+        self.parse_mode = (!mode.is_empty()).then(|| mode.to_owned());
+        self.versions.push(Version {
+            call: call.number,
+            text: shown.text.clone(),
+        });
+        self.text = shown.text;
+    }
+
+    /// Whether a person would see no difference.
+    fn looks_like(&self, other: &Self) -> bool {
+        self.markup == other.markup && self.as_html() == other.as_html()
+    }
+
+    fn as_html(&self) -> String {
+        match self.parse_mode {
+            Some(_) => self.html.trim().to_owned(),
+            None => {
+                let text = self.html.trim().replace('&', "&amp;");
+                text.replace('<', "&lt;").replace('>', "&gt;")
+            }
+        }
+    }
+}
+
+/// The bot as it sees itself.
+fn me() -> Value {
+    let mut me = store::bot();
+    me["can_join_groups"] = json!(true);
+    me["can_read_all_group_messages"] = json!(true);
+    me["supports_inline_queries"] = json!(false);
+    me
+}
+
+/// Whether these bytes begin as a picture does.
+fn is_picture(bytes: &[u8]) -> bool {
+    let beginnings: [&[u8]; 4] = [b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF8", b"RIFF"];
+    beginnings
+        .iter()
+        .any(|beginning| bytes.starts_with(beginning))
+}

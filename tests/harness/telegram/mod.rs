@@ -1,0 +1,274 @@
+//! A Bot API server that remembers chats, messages and updates as Telegram does, is as strict as
+//! it, and goes wrong when the test says so. <https://core.telegram.org/bots/api>
+
+mod check;
+mod fault;
+mod methods;
+mod network;
+mod person;
+mod poll;
+mod request;
+mod server;
+mod store;
+mod text;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use crate::harness::tls::Authority;
+
+pub use fault::Fault;
+use network::Network;
+pub use person::{Media, Person, Place, Said, Upload};
+pub use request::Call;
+use server::Server;
+use store::Chat;
+pub use store::{BOT_NAME, Message};
+
+/// The bot's token in every story; it must never turn up in what the program says.
+pub const TOKEN: &str = "4812345678:AAcanary-0123456789abcdefghijklmnop";
+
+/// The running server. It stops when it is dropped, and fails the test then if it was asked what a
+/// real one would refuse, or if something that was to go wrong was never asked.
+pub struct Telegram {
+    server: Arc<Server>,
+    authority: Option<Authority>,
+}
+
+impl Telegram {
+    /// A server that nobody has spoken to.
+    pub fn start() -> Self {
+        Self::start_as(false)
+    }
+
+    /// The same, with TLS.
+    pub fn start_with_tls() -> Self {
+        Self::start_as(true)
+    }
+
+    fn start_as(with_tls: bool) -> Self {
+        let (authority, tls) = with_tls.then(Authority::with_server).unzip();
+        let server = Arc::new(Server {
+            network: Network::new(tls),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        });
+        server.listen();
+        Self { server, authority }
+    }
+
+    /// Where it listens: the API's base, without a path.
+    pub fn url(&self) -> String {
+        let scheme = if self.authority.is_some() {
+            "https"
+        } else {
+            "http"
+        };
+        format!("{scheme}://{}", self.server.network.address())
+    }
+
+    /// Its authority's certificate, when it speaks TLS.
+    pub fn authority_file(&self) -> Option<PathBuf> {
+        self.authority.as_ref().map(Authority::file)
+    }
+
+    /// Somebody who has pressed Start in a private chat with the bot; the chat's id is theirs.
+    pub fn person(&self, id: i64, first_name: &str, username: Option<&str>) -> Person {
+        let mut json = json!({"id": id, "first_name": first_name});
+        if let Some(username) = username {
+            json["username"] = json!(username);
+        }
+        let mut chat = json.clone();
+        chat["type"] = json!("private");
+        json["is_bot"] = json!(false);
+        self.server.change(|state| {
+            state.store.people.insert(id, json);
+            state.store.chats.insert(id, Chat::new(chat));
+        });
+        Person {
+            server: Arc::clone(&self.server),
+            id,
+        }
+    }
+
+    /// A group that the bot is in.
+    pub fn group(&self, id: i64, title: &str) -> Place {
+        let json = json!({"id": id, "title": title, "type": "supergroup"});
+        self.server
+            .change(|state| state.store.chats.insert(id, Chat::new(json)));
+        Place {
+            chat: id,
+            thread: None,
+        }
+    }
+
+    /// A topic of a group, which makes it a forum.
+    pub fn topic(&self, group: Place, name: &str) -> Place {
+        self.server.change(|state| {
+            let chat = state.store.chat(group.chat);
+            chat.json["is_forum"] = json!(true);
+            // A topic's number is the number of the message that opened it.
+            let thread = chat.next_id();
+            let place = Place {
+                thread: Some(thread),
+                ..group
+            };
+            let mut opening = store::Message::new(thread, place, None);
+            opening.opened_topic = Some(name.to_owned());
+            chat.messages.insert(thread, opening);
+            chat.topics.insert(thread, name.to_owned());
+            place
+        })
+    }
+
+    /// Lets the next call of a method go wrong.
+    pub fn fail_next(&self, method: &str, fault: Fault) {
+        self.fail_times(method, 1, fault);
+    }
+
+    /// Lets so many calls of a method go wrong. Downloads are calls of `file`.
+    pub fn fail_times(&self, method: &str, times: usize, fault: Fault) {
+        let method = method.to_owned();
+        self.fail_when(times, fault, move |call| call.method == method);
+    }
+
+    /// Lets so many calls of which something holds go wrong.
+    pub fn fail_when(
+        &self,
+        times: usize,
+        fault: Fault,
+        holds: impl Fn(&Call) -> bool + Send + 'static,
+    ) {
+        self.server
+            .change(|state| state.faults.add(holds, times, fault));
+    }
+
+    /// Nothing goes wrong any more.
+    pub fn heal(&self) {
+        self.server.change(|state| state.faults.heal());
+    }
+
+    /// A refusal with these words, made by the server itself, does not fail the test.
+    pub fn forgives(&self, words: &str) {
+        self.server
+            .change(|state| state.forgiven.push(words.to_owned()));
+    }
+
+    /// The network is gone: connections are cut, and new ones refused.
+    pub fn go_offline(&self) {
+        self.server.network.close();
+    }
+
+    /// The network is back.
+    pub fn go_online(&self) {
+        self.server.listen();
+    }
+
+    /// Sends an update once more, even when it was confirmed.
+    pub fn repeat(&self, update: i64) {
+        self.server.change(|state| state.queue.repeat(update));
+    }
+
+    /// Keeps new updates back until [`Telegram::release_reversed`].
+    pub fn hold_updates(&self) {
+        self.server.change(|state| state.queue.hold());
+    }
+
+    /// Lets the kept updates go, the newest first.
+    pub fn release_reversed(&self) {
+        self.server.change(|state| state.queue.release_reversed());
+    }
+
+    /// The number of the newest update that the bot has confirmed; 0 when there is none.
+    pub fn offset(&self) -> i64 {
+        self.server.state().queue.confirmed()
+    }
+
+    /// Waits until the bot has confirmed an update.
+    pub fn wait_for_offset(&self, update: i64) {
+        self.server
+            .wait_until(&format!("the confirmation of {update}"), |state| {
+                (state.queue.confirmed() >= update).then_some(())
+            });
+    }
+
+    /// Waits until the bot waits for updates.
+    pub fn wait_for_poll(&self) {
+        self.server
+            .wait_until("a poll", |state| state.queue.is_polled().then_some(()));
+    }
+
+    /// The bot's messages that stand in a place, oldest first.
+    pub fn messages(&self, place: Place) -> Vec<Message> {
+        self.server.state().store.messages(place).cloned().collect()
+    }
+
+    /// Any message, also a person's.
+    pub fn message(&self, place: Place, id: i64) -> Message {
+        self.server.state().store.message(place.chat, id).clone()
+    }
+
+    /// Waits for a message of the bot's of which something holds; returns the oldest. What it said
+    /// before stands in its versions.
+    pub fn wait_for_message(&self, place: Place, holds: impl Fn(&Message) -> bool) -> Message {
+        self.server.wait_until("a message", |state| {
+            state
+                .store
+                .messages(place)
+                .find(|message| holds(message))
+                .cloned()
+        })
+    }
+
+    /// The parameters of all calls of a method so far, also of those that went wrong.
+    pub fn calls(&self, method: &str) -> Vec<Value> {
+        self.server.state().calls_of(method)
+    }
+
+    /// Waits until a method was called so often; returns the calls' parameters.
+    pub fn wait_for_calls(&self, method: &str, count: usize) -> Vec<Value> {
+        self.server
+            .wait_until(&format!("call {count} of {method}"), |state| {
+                Some(state.calls_of(method)).filter(|calls| calls.len() >= count)
+            })
+    }
+
+    /// When the bot tried to send something to a chat, also when it went wrong.
+    pub fn times(&self, place: Place) -> Vec<Instant> {
+        let sends = ["sendMessage", "sendPhoto", "sendDocument"];
+        self.server.state().times(place, &sends)
+    }
+
+    /// When the bot tried to change a text in a chat.
+    pub fn edit_times(&self, place: Place) -> Vec<Instant> {
+        self.server.state().times(place, &["editMessageText"])
+    }
+
+    /// How many connections there have been.
+    pub fn connections(&self) -> usize {
+        self.server.network.connections()
+    }
+}
+
+impl Drop for Telegram {
+    fn drop(&mut self) {
+        self.server.network.close();
+        if thread::panicking() {
+            return;
+        }
+        let state = self.server.state();
+        let unmet: Vec<String> = state
+            .faults
+            .unmet()
+            .map(|fault| format!("nobody met {fault:?}"))
+            .collect();
+        let complaints = [state.complaints.clone(), unmet].concat();
+        // The lock is given back before a panic: threads may still need it.
+        drop(state);
+        assert!(complaints.is_empty(), "the Bot API server: {complaints:#?}");
+    }
+}

@@ -1,0 +1,144 @@
+//! The server's port, and a thread for each connection to it. The network can be gone for a while,
+//! and comes back at the same port.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread;
+
+use rustix::net::sockopt::set_socket_reuseport;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, listen, socket_with};
+use rustls::ServerConfig;
+
+use crate::harness::wire;
+
+use super::server::Server;
+/// Connections that may wait to be accepted.
+const BACKLOG: i32 = 128;
+
+/// Where the server is reached.
+pub(super) struct Network {
+    address: SocketAddr,
+    tls: Option<Arc<ServerConfig>>,
+    open: Mutex<Open>,
+    /// Holds the port while nobody listens: bound, and never listening.
+    _port: OwnedFd,
+}
+
+#[derive(Default)]
+struct Open {
+    listener: Option<Arc<TcpListener>>,
+    sockets: BTreeMap<usize, TcpStream>,
+    connections: usize,
+}
+
+impl Network {
+    /// Takes a port; nobody listens at it yet.
+    pub(super) fn new(tls: Option<Arc<ServerConfig>>) -> Self {
+        let port = bound(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
+        let address = SocketAddrV4::try_from(rustix::net::getsockname(&port).unwrap()).unwrap();
+        Self {
+            address: address.into(),
+            tls,
+            open: Mutex::default(),
+            _port: port,
+        }
+    }
+
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// How many connections there have been.
+    pub(super) fn connections(&self) -> usize {
+        self.open().connections
+    }
+
+    /// Refuses connections from now on, and cuts those that there are.
+    pub(super) fn close(&self) {
+        let mut open = self.open();
+        if let Some(listener) = open.listener.take() {
+            // This refuses clients at once, and ends the accepting thread.
+            rustix::net::shutdown(&*listener, rustix::net::Shutdown::Both).unwrap();
+        }
+        for socket in open.sockets.values() {
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+    }
+
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap()
+    }
+
+    /// Keeps an accepted connection so that it can be cut; none when the network is gone by now.
+    fn keep(&self, listener: &Arc<TcpListener>, socket: &TcpStream) -> Option<usize> {
+        let mut open = self.open();
+        let current = open.listener.as_ref();
+        if !current.is_some_and(|current| Arc::ptr_eq(current, listener)) {
+            return None;
+        }
+        open.connections += 1;
+        let number = open.connections;
+        open.sockets.insert(number, socket.try_clone().unwrap());
+        Some(number)
+    }
+}
+
+impl Server {
+    /// Accepts connections from now on.
+    pub(super) fn listen(self: &Arc<Self>) {
+        let mut open = self.network.open();
+        if open.listener.is_some() {
+            return;
+        }
+        let socket = bound(self.network.address);
+        listen(&socket, BACKLOG).unwrap();
+        let listener = Arc::new(TcpListener::from(socket));
+        open.listener = Some(Arc::clone(&listener));
+        let server = Arc::clone(self);
+        thread::spawn(move || server.accept(&listener));
+    }
+
+    fn accept(self: &Arc<Self>, listener: &Arc<TcpListener>) {
+        loop {
+            let socket = match listener.accept() {
+                Ok((socket, _)) => socket,
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
+                // Nobody listens any more.
+                Err(_) => return,
+            };
+            socket.set_nodelay(true).unwrap();
+            let Some(number) = self.network.keep(listener, &socket) else {
+                return;
+            };
+            let server = Arc::clone(self);
+            thread::spawn(move || {
+                // A client may hang up whenever it likes.
+                let _ = server.serve(&socket);
+                let _ = socket.shutdown(Shutdown::Both);
+                server.network.open().sockets.remove(&number);
+            });
+        }
+    }
+
+    fn serve(&self, socket: &TcpStream) -> io::Result<()> {
+        let mut connection = wire::open(socket.try_clone()?, self.network.tls.as_ref())?;
+        while let Some(raw) = wire::read(&mut connection)? {
+            if !self.handle(&mut connection, raw, socket)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A socket at an address, beside others of this process.
+fn bound(address: SocketAddr) -> OwnedFd {
+    let flags = SocketFlags::CLOEXEC;
+    let socket = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None).unwrap();
+    set_socket_reuseport(&socket, true).unwrap();
+    bind(&socket, &address).unwrap();
+    socket
+}

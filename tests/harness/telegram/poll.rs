@@ -1,0 +1,272 @@
+//! The queue of updates, and how a bot gets them. <https://core.telegram.org/bots/api#getupdates>
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::Write;
+use std::net::TcpStream;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::sync::MutexGuard;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use serde_json::{Value, json};
+
+use super::check::Refusal;
+use super::request::Call;
+use super::server::{Server, State};
+
+/// The number of the first update. The real ones are as large.
+const FIRST: i64 = 512_000_001;
+/// Most updates of one answer.
+const MOST: i64 = 100;
+/// Most seconds that the server waits for an update.
+const LONGEST: i64 = 50;
+/// What can be in an update, as far as it happens here.
+const KINDS: [&str; 3] = ["message", "edited_message", "callback_query"];
+
+/// The updates that the bot has not confirmed.
+pub(super) struct Queue {
+    waiting: VecDeque<Update>,
+    /// All there ever were, by their numbers.
+    all: BTreeMap<i64, Value>,
+    /// Updates that are kept back for now.
+    held: Option<Vec<Update>>,
+    next: i64,
+    delivered: i64,
+    confirmed: i64,
+    allowed: Option<Vec<String>>,
+    poller: Option<Poller>,
+    polls: usize,
+}
+
+#[derive(Clone)]
+struct Update {
+    id: i64,
+    json: Value,
+    /// It comes once more, even when it was confirmed.
+    again: bool,
+}
+
+/// Whoever waits for updates.
+struct Poller {
+    poll: usize,
+    /// One byte, or its end, wakes it.
+    bell: UnixStream,
+}
+
+impl Default for Queue {
+    fn default() -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            all: BTreeMap::new(),
+            held: None,
+            next: FIRST,
+            delivered: 0,
+            confirmed: 0,
+            allowed: None,
+            poller: None,
+            polls: 0,
+        }
+    }
+}
+
+impl Queue {
+    /// Queues what has happened; returns the update's number.
+    pub(super) fn push(&mut self, kind: &str, what: Value) -> i64 {
+        let id = self.next;
+        self.next += 1;
+        let json = json!({"update_id": id, kind: what});
+        self.all.insert(id, json.clone());
+        // What the bot does not want it never sees.
+        let wanted = |allowed: &Vec<String>| allowed.iter().any(|allowed| allowed == kind);
+        if self.allowed.as_ref().is_none_or(wanted) {
+            self.add(Update {
+                id,
+                json,
+                again: false,
+            });
+        }
+        id
+    }
+
+    /// Sends an update again, whether it was confirmed or not.
+    pub(super) fn repeat(&mut self, id: i64) {
+        let json = self.all[&id].clone();
+        self.add(Update {
+            id,
+            json,
+            again: true,
+        });
+    }
+
+    fn add(&mut self, update: Update) {
+        match &mut self.held {
+            Some(held) => held.push(update),
+            None => self.waiting.push_back(update),
+        }
+        self.ring();
+    }
+
+    /// Keeps updates back until [`Queue::release_reversed`].
+    pub(super) fn hold(&mut self) {
+        self.held.get_or_insert_default();
+    }
+
+    /// Lets the kept ones go, the newest first.
+    pub(super) fn release_reversed(&mut self) {
+        let held = self.held.take().unwrap_or_default();
+        self.waiting.extend(held.into_iter().rev());
+        self.ring();
+    }
+
+    /// The number of the next update.
+    pub(super) fn next(&self) -> i64 {
+        self.next
+    }
+
+    /// The number of the newest update that the bot has confirmed; 0 when there is none.
+    pub(super) fn confirmed(&self) -> i64 {
+        self.confirmed
+    }
+
+    /// Whether somebody waits for updates at this moment.
+    pub(super) fn is_polled(&self) -> bool {
+        self.poller.is_some()
+    }
+
+    fn ring(&mut self) {
+        if let Some(poller) = &mut self.poller {
+            // Whoever has gone needs no bell.
+            let _ = poller.bell.write_all(b"!");
+        }
+    }
+
+    /// Forgets what is confirmed; the error is what no bot should ask.
+    fn begin(&mut self, call: &Call) -> Result<usize, Refusal> {
+        if let Some(offset) = call.integer("offset") {
+            let newest = self.delivered.max(FIRST - 1);
+            if offset < 0 || offset > newest + 1 {
+                return Err(Refusal::never(format!(
+                    "offset {offset} confirms what never came"
+                )));
+            }
+            self.confirmed = self.confirmed.max(offset - 1);
+            self.waiting
+                .retain(|update| update.again || update.id >= offset);
+        }
+        let within = |name: &str, most: i64| call.integer(name).is_none_or(|n| n >= 0 && n <= most);
+        if !within("timeout", LONGEST) || !within("limit", MOST) {
+            return Err(Refusal::never(
+                "timeout or limit is beyond its range".to_owned(),
+            ));
+        }
+        self.allow(call)?;
+        self.polls += 1;
+        // The end of the bell's wire wakes whoever waits.
+        self.poller = None;
+        Ok(self.polls)
+    }
+
+    fn allow(&mut self, call: &Call) -> Result<(), Refusal> {
+        let Some(kinds) = call.parameters["allowed_updates"].as_array() else {
+            return match self.allowed {
+                Some(_) => Ok(()),
+                None => Err(Refusal::never("allowed_updates is missing".to_owned())),
+            };
+        };
+        let kinds: Option<Vec<String>> = kinds
+            .iter()
+            .map(|kind| Some(kind.as_str()?.to_owned()))
+            .collect();
+        match kinds {
+            Some(kinds) if kinds.iter().all(|kind| KINDS.contains(&kind.as_str())) => {
+                self.allowed = Some(kinds);
+                Ok(())
+            }
+            _ => Err(Refusal::never(
+                "allowed_updates has what nobody handles".to_owned(),
+            )),
+        }
+    }
+
+    /// The next answer; what stays unconfirmed comes again.
+    fn batch(&mut self, call: &Call) -> Vec<Value> {
+        let limit = call.integer("limit").map_or(MOST, |limit| limit.max(1)) as usize;
+        let batch: Vec<Update> = self.waiting.iter().take(limit).cloned().collect();
+        for update in &batch {
+            self.delivered = self.delivered.max(update.id);
+        }
+        self.waiting.retain(|update| {
+            !(update.again && batch.iter().any(|sent| sent.again && sent.id == update.id))
+        });
+        batch.into_iter().map(|update| update.json).collect()
+    }
+}
+
+impl Server {
+    /// Answers `getUpdates`; none when the bot hung up while it waited.
+    pub(super) fn get_updates(
+        &self,
+        call: &Call,
+        socket: &TcpStream,
+    ) -> Option<Result<Value, Refusal>> {
+        let patience = Duration::from_secs(call.integer("timeout").unwrap_or(0).max(0) as u64);
+        let end = Instant::now() + patience;
+        let mut state = self.state();
+        let mine = match state.queue.begin(call) {
+            Ok(poll) => poll,
+            Err(refusal) => return Some(Err(refusal)),
+        };
+        self.changed.notify_all();
+        loop {
+            if state.queue.polls != mine {
+                return Some(Err(Refusal::conflict()));
+            }
+            let batch = state.queue.batch(call);
+            let left = end.saturating_duration_since(Instant::now());
+            if !batch.is_empty() || left.is_zero() {
+                state.queue.poller = None;
+                return Some(Ok(json!(batch)));
+            }
+            state = self.wait_for_update(state, mine, left, socket)?;
+        }
+    }
+
+    /// Waits for an update, another poller or the end of the time; none when the bot hangs up.
+    fn wait_for_update<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        poll_number: usize,
+        longest: Duration,
+        socket: &TcpStream,
+    ) -> Option<MutexGuard<'a, State>> {
+        let (bell, wire) = UnixStream::pair().unwrap();
+        state.queue.poller = Some(Poller {
+            poll: poll_number,
+            bell,
+        });
+        drop(state);
+        self.changed.notify_all();
+        let longest = Timespec::try_from(longest).unwrap();
+        let mut watched = [
+            PollFd::from_borrowed_fd(wire.as_fd(), PollFlags::IN),
+            PollFd::from_borrowed_fd(socket.as_fd(), PollFlags::IN),
+        ];
+        poll(&mut watched, Some(&longest)).unwrap();
+        // A bot that waits for its answer says nothing: what can be read is its end.
+        let hung_up = !watched[1].revents().is_empty();
+        let mut state = self.state();
+        if hung_up {
+            if state
+                .queue
+                .poller
+                .as_ref()
+                .is_some_and(|poller| poller.poll == poll_number)
+            {
+                state.queue.poller = None;
+            }
+            return None;
+        }
+        Some(state)
+    }
+}

@@ -1,0 +1,221 @@
+//! What a client asks: a method with its parameters, in any of the forms that the API takes, or a
+//! file. <https://core.telegram.org/bots/api#making-requests>
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde_json::{Map, Value, json};
+
+use crate::harness::wire::{self, RawRequest};
+
+/// One call of a method.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// Such as `sendMessage`; of a download `file`.
+    pub method: String,
+    /// An object. What comes as JSON in a string stands here as what it says, and a file as its
+    /// name and size.
+    pub parameters: Value,
+    /// When it came.
+    pub at: Instant,
+    /// The files that came along, by the parameter's name.
+    pub(super) files: Vec<Part>,
+    /// Its number, from 1.
+    pub(super) number: usize,
+}
+
+/// A part of a form.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    pub name: String,
+    pub file_name: Option<String>,
+    pub mime: String,
+    pub bytes: Arc<[u8]>,
+}
+
+/// The method under which downloads are counted.
+pub(super) const DOWNLOAD: &str = "file";
+
+impl Call {
+    /// Reads a request; returns the token that it names, too. The error is why nobody understands it.
+    pub(super) fn read(raw: RawRequest) -> Result<(String, Self), String> {
+        let (path, query) = raw.path.split_once('?').unwrap_or((&raw.path, ""));
+        let mut call = Self {
+            method: String::new(),
+            parameters: json!({}),
+            at: Instant::now(),
+            files: Vec::new(),
+            number: 0,
+        };
+        let token = if let Some(file) = path.strip_prefix("/file/bot") {
+            let (token, path) = file.split_once('/').ok_or("a file has a path")?;
+            call.method = DOWNLOAD.to_owned();
+            call.parameters["file_path"] = json!(decode(path));
+            token
+        } else {
+            let method = path
+                .strip_prefix("/bot")
+                .and_then(|rest| rest.split_once('/'));
+            let (token, method) = method.ok_or_else(|| format!("no such path: {path}"))?;
+            call.method = method.to_owned();
+            token
+        };
+        let token = decode(token);
+        call.take_form(query);
+        call.take_body(&raw)?;
+        Ok((token, call))
+    }
+
+    /// A parameter that is a whole number, also in the form of a string.
+    pub(super) fn integer(&self, name: &str) -> Option<i64> {
+        let value = &self.parameters[name];
+        value.as_i64().or_else(|| value.as_str()?.parse().ok())
+    }
+
+    /// A parameter that is a text; empty when it is missing.
+    pub(super) fn text(&self, name: &str) -> &str {
+        self.parameters[name].as_str().unwrap_or_default()
+    }
+
+    /// The call in one line.
+    pub(super) fn line(&self) -> String {
+        format!("{} {} {}", self.number, self.method, self.parameters)
+    }
+
+    fn take_body(&mut self, raw: &RawRequest) -> Result<(), String> {
+        let kind = wire::header(&raw.headers, "content-type").unwrap_or_default();
+        if raw.body.is_empty() {
+            return Ok(());
+        }
+        if kind.starts_with("application/json") {
+            let body: Map<String, Value> =
+                serde_json::from_slice(&raw.body).map_err(|error| format!("the body: {error}"))?;
+            for (name, value) in body {
+                self.take(&name, value);
+            }
+        } else if kind.starts_with("application/x-www-form-urlencoded") {
+            self.take_form(&String::from_utf8_lossy(&raw.body));
+        } else if let Some((_, boundary)) = kind
+            .strip_prefix("multipart/form-data")
+            .and_then(|rest| rest.split_once("boundary="))
+        {
+            for part in parts(&raw.body, boundary.trim_matches('"'))? {
+                self.take_part(part);
+            }
+        } else {
+            return Err(format!("a body of the type {kind:?}"));
+        }
+        Ok(())
+    }
+
+    fn take_form(&mut self, form: &str) {
+        for pair in form.split('&').filter(|pair| !pair.is_empty()) {
+            let pair = pair.replace('+', " ");
+            let (name, value) = pair.split_once('=').unwrap_or((&pair, ""));
+            self.take(&decode(name), json!(decode(value)));
+        }
+    }
+
+    fn take_part(&mut self, part: Part) {
+        if let Some(file_name) = &part.file_name {
+            self.parameters[&part.name] = json!({"name": file_name, "size": part.bytes.len()});
+            self.files.push(part);
+        } else {
+            let text = String::from_utf8_lossy(&part.bytes).into_owned();
+            self.take(&part.name, json!(text));
+        }
+    }
+
+    /// Keeps a parameter; an object or a list may come as JSON in a string.
+    fn take(&mut self, name: &str, value: Value) {
+        const STRUCTURED: [&str; 5] = [
+            "allowed_updates",
+            "commands",
+            "reaction",
+            "reply_markup",
+            "reply_parameters",
+        ];
+        let inner = value.as_str().filter(|_| STRUCTURED.contains(&name));
+        let inner = inner.and_then(|text| serde_json::from_str(text).ok());
+        self.parameters[name] = inner.unwrap_or(value);
+    }
+}
+
+/// The parts of a form. <https://www.rfc-editor.org/rfc/rfc7578>
+fn parts(body: &[u8], boundary: &str) -> Result<Vec<Part>, String> {
+    let delimiter = format!("\r\n--{boundary}");
+    // The first delimiter has no line before it.
+    let mut rest = body
+        .strip_prefix(delimiter.trim_start().as_bytes())
+        .ok_or("the form does not begin with its boundary")?;
+    let mut parts = Vec::new();
+    while let Some(part) = rest.strip_prefix(b"\r\n") {
+        let end = find(part, delimiter.as_bytes()).ok_or("a part of the form has no end")?;
+        parts.push(Part::read(&part[..end])?);
+        rest = &part[end + delimiter.len()..];
+    }
+    if rest.starts_with(b"--") {
+        Ok(parts)
+    } else {
+        Err("the form does not end with its boundary".to_owned())
+    }
+}
+
+impl Part {
+    fn read(part: &[u8]) -> Result<Self, String> {
+        let blank = find(part, b"\r\n\r\n").ok_or("a part of the form has no head")?;
+        let head = std::str::from_utf8(&part[..blank]).map_err(|error| error.to_string())?;
+        let header = |wanted: &str| {
+            head.split("\r\n").find_map(|line| {
+                let (name, value) = line.split_once(':')?;
+                name.eq_ignore_ascii_case(wanted).then(|| value.trim())
+            })
+        };
+        let disposition = header("content-disposition").ok_or("a part without a disposition")?;
+        Ok(Self {
+            name: quoted(disposition, "name").ok_or("a part without a name")?,
+            file_name: quoted(disposition, "filename"),
+            mime: header("content-type").unwrap_or("text/plain").to_owned(),
+            bytes: part[blank + 4..].into(),
+        })
+    }
+}
+
+/// The value of `; name="value"` in a header.
+fn quoted(header: &str, name: &str) -> Option<String> {
+    let (_, rest) = header.split_once(&format!("; {name}=\""))?;
+    let (value, _) = rest.split_once('"')?;
+    Some(value.to_owned())
+}
+
+/// Where `needle`, which begins with a carriage return, stands first.
+fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
+    let mut from = 0;
+    loop {
+        // Byte by byte to the next candidate: a form of 20 MB must not take long.
+        from += haystack[from..].iter().position(|byte| *byte == b'\r')?;
+        if haystack[from..].starts_with(needle) {
+            return Some(from);
+        }
+        from += 1;
+    }
+}
+
+/// Undoes percent-encoding. <https://url.spec.whatwg.org/#percent-encoded-bytes>
+fn decode(text: &str) -> String {
+    let mut pieces = text.split('%');
+    let mut bytes = pieces.next().unwrap_or_default().as_bytes().to_vec();
+    for piece in pieces {
+        let code = piece
+            .get(..2)
+            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        match code {
+            Some(code) => {
+                bytes.push(code);
+                bytes.extend_from_slice(&piece.as_bytes()[2..]);
+            }
+            None => bytes.extend_from_slice(format!("%{piece}").as_bytes()),
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}

@@ -1,0 +1,154 @@
+//! The server's state, and the way of a request through it.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::TcpStream;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use serde_json::Value;
+
+use crate::harness::PATIENCE;
+use crate::harness::wire::{Connection, RawRequest};
+
+use super::TOKEN;
+use super::check::{self, Refusal};
+use super::fault::{Fault, Faults, Reply};
+use super::network::Network;
+use super::person::Place;
+use super::poll::Queue;
+use super::request::{Call, DOWNLOAD};
+use super::store::Store;
+
+/// What all connections share.
+pub(super) struct Server {
+    pub network: Network,
+    pub state: Mutex<State>,
+    /// Told whenever the state has changed.
+    pub changed: Condvar,
+}
+
+/// What the server knows.
+#[derive(Default)]
+pub(super) struct State {
+    pub store: Store,
+    pub queue: Queue,
+    /// The presses of buttons, and whether the bot has answered them.
+    pub queries: BTreeMap<String, bool>,
+    pub calls: Vec<Call>,
+    pub faults: Faults,
+    pub complaints: Vec<String>,
+    pub forgiven: Vec<String>,
+}
+
+impl Server {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the state, and tells those who wait.
+    pub(super) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let outcome = change(&mut self.state());
+        self.changed.notify_all();
+        outcome
+    }
+
+    /// Waits until something is found.
+    pub(super) fn wait_until<T>(&self, what: &str, mut look: impl FnMut(&State) -> Option<T>) -> T {
+        let mut found = None;
+        let waited = self
+            .changed
+            .wait_timeout_while(self.state(), PATIENCE, |state| {
+                found = look(state);
+                found.is_none()
+            });
+        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let last: Vec<String> = state.calls.iter().rev().take(5).map(Call::line).collect();
+        // The lock is given back before a panic: the end of the server needs it.
+        drop(state);
+        found.unwrap_or_else(|| {
+            panic!("{what} did not come; the last calls, newest first: {last:#?}")
+        })
+    }
+
+    /// Answers a request; says whether the connection goes on.
+    pub(super) fn handle(
+        &self,
+        connection: &mut Connection,
+        raw: RawRequest,
+        socket: &TcpStream,
+    ) -> io::Result<bool> {
+        let (token, call) = match Call::read(raw) {
+            Ok(read) => read,
+            Err(complaint) => {
+                let refusal = Refusal::new(404, "Not Found");
+                self.change(|state| state.complain(complaint));
+                Reply::of(Err(refusal)).send(connection)?;
+                return Ok(false);
+            }
+        };
+        let (call, fault) = self.change(|state| state.record(call));
+        let act = || self.answer(&token, &call, socket);
+        match fault {
+            Some(fault) => fault.play(connection, act),
+            None => match act() {
+                Some(reply) => reply.send(connection).map(|()| true),
+                None => Ok(false),
+            },
+        }
+    }
+
+    /// Does what a call asks; none when the bot hung up meanwhile.
+    fn answer(&self, token: &str, call: &Call, socket: &TcpStream) -> Option<Reply> {
+        let outcome = if token != TOKEN {
+            Err(Refusal::new(401, "Unauthorized"))
+        } else if call.method == DOWNLOAD {
+            match self.state().download(call) {
+                Ok(bytes) => return Some(Reply::file(&bytes)),
+                Err(refusal) => Err(refusal),
+            }
+        } else if call.method == "getUpdates" {
+            check::call(call).map_or_else(
+                |refusal| Some(Err(refusal)),
+                |()| self.get_updates(call, socket),
+            )?
+        } else {
+            self.change(|state| state.act(call))
+        };
+        if let Err(refusal) = &outcome
+            && !refusal.innocent
+        {
+            let complaint = format!("{}: {}", refusal.description, call.line());
+            self.change(|state| state.complain(complaint));
+        }
+        Some(Reply::of(outcome))
+    }
+}
+
+impl State {
+    /// Keeps a call; returns it with its number, and what goes wrong with it.
+    fn record(&mut self, mut call: Call) -> (Call, Option<Fault>) {
+        call.number = self.calls.len() + 1;
+        self.calls.push(call.clone());
+        let fault = self.faults.meet(&call);
+        (call, fault)
+    }
+
+    pub(super) fn complain(&mut self, complaint: String) {
+        if !self.forgiven.iter().any(|words| complaint.contains(words)) {
+            self.complaints.push(complaint);
+        }
+    }
+
+    pub(super) fn calls_of(&self, method: &str) -> Vec<Value> {
+        let calls = self.calls.iter().filter(|call| call.method == method);
+        calls.map(|call| call.parameters.clone()).collect()
+    }
+
+    pub(super) fn times(&self, place: Place, methods: &[&str]) -> Vec<Instant> {
+        let calls = self.calls.iter().filter(|call| {
+            methods.contains(&call.method.as_str()) && call.integer("chat_id") == Some(place.chat)
+        });
+        calls.map(|call| call.at).collect()
+    }
+}

@@ -1,0 +1,274 @@
+//! What Telegram remembers: people, chats, messages and files.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde_json::{Value, json};
+
+use super::person::{Media, Place};
+use super::text::entities;
+
+/// The bot's id, which its token begins with.
+pub(super) const BOT_ID: i64 = 4_812_345_678;
+/// The bot's name, for mentions.
+pub const BOT_NAME: &str = "peacrab_bot";
+
+/// A message as it stands in a chat.
+#[derive(Clone, Debug)]
+pub struct Message {
+    /// Its id within the chat.
+    pub id: i64,
+    /// The chat, and the topic where there is one.
+    pub place: Place,
+    /// What a person sees: the text, or a file's caption, without tags.
+    pub text: String,
+    /// The text as it was sent.
+    pub html: String,
+    /// How it was to be read; none: as it is.
+    pub parse_mode: Option<String>,
+    /// The buttons.
+    pub markup: Option<Value>,
+    /// The message that it answers.
+    pub reply_to: Option<i64>,
+    /// What it said before and says now, oldest first.
+    pub versions: Vec<Version>,
+    /// A photo, a document or the like.
+    pub file: Option<File>,
+    /// The bot's signs at it.
+    pub reactions: Vec<String>,
+    /// Who wrote it; none: the bot.
+    pub(super) from: Option<i64>,
+    pub(super) location: Option<(f64, f64)>,
+    pub(super) album: Option<String>,
+    /// A service message that opened a topic of this name.
+    pub(super) opened_topic: Option<String>,
+    pub(super) gone: Option<Gone>,
+}
+
+/// What a message said at one time.
+#[derive(Clone, Debug)]
+pub struct Version {
+    /// The number of the call that made it so, from 1; 0: a person.
+    pub call: usize,
+    /// The text without tags.
+    pub text: String,
+}
+
+/// A file that went through a chat.
+#[derive(Clone, Debug)]
+pub struct File {
+    /// What it was sent as.
+    pub media: Media,
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub mime: String,
+    /// All of it.
+    pub bytes: Arc<[u8]>,
+    pub(super) id: String,
+}
+
+/// Who took a message away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Gone {
+    ByBot,
+    ByPerson,
+}
+
+/// A private chat or a group.
+pub(super) struct Chat {
+    /// As updates show it.
+    pub json: Value,
+    /// The forum's topics by their threads.
+    pub topics: BTreeMap<i64, String>,
+    pub messages: BTreeMap<i64, Message>,
+    /// Whether its person has blocked the bot.
+    pub blocked: bool,
+}
+
+impl Chat {
+    pub(super) fn new(json: Value) -> Self {
+        Self {
+            json,
+            topics: BTreeMap::new(),
+            messages: BTreeMap::new(),
+            blocked: false,
+        }
+    }
+
+    /// Each chat counts for itself, so that the same number in two chats is the rule.
+    pub(super) fn next_id(&self) -> i64 {
+        self.messages.last_key_value().map_or(1, |(id, _)| id + 1)
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Store {
+    /// People as updates show them.
+    pub people: BTreeMap<i64, Value>,
+    pub chats: BTreeMap<i64, Chat>,
+    pub files: Vec<File>,
+}
+
+impl Store {
+    /// A chat that the test has made.
+    pub(super) fn chat(&mut self, id: i64) -> &mut Chat {
+        match self.chats.get_mut(&id) {
+            Some(chat) => chat,
+            None => panic!("there is no chat {id}"),
+        }
+    }
+
+    /// A message that is there.
+    pub(super) fn message(&mut self, chat: i64, id: i64) -> &mut Message {
+        match self.chat(chat).messages.get_mut(&id) {
+            Some(message) => message,
+            None => panic!("there is no message {id} in the chat {chat}"),
+        }
+    }
+
+    /// The bot's messages that stand in a place, oldest first.
+    pub(super) fn messages(&self, place: Place) -> impl DoubleEndedIterator<Item = &Message> {
+        let chat = self.chats.get(&place.chat);
+        let all = chat.into_iter().flat_map(|chat| chat.messages.values());
+        all.filter(move |message| {
+            message.from.is_none()
+                && message.opened_topic.is_none()
+                && message.gone.is_none()
+                && message.place == place
+        })
+    }
+
+    /// Keeps a file, under a new id.
+    pub(super) fn keep(&mut self, media: Media, name: &str, mime: &str, bytes: Arc<[u8]>) -> File {
+        let file = File {
+            media,
+            name: name.to_owned(),
+            mime: mime.to_owned(),
+            bytes,
+            id: format!("file-{}", self.files.len()),
+        };
+        self.files.push(file.clone());
+        file
+    }
+
+    /// A message as updates and answers show it.
+    /// <https://core.telegram.org/bots/api#message>
+    pub(super) fn json(&self, message: &Message) -> Value {
+        let chat = &self.chats[&message.place.chat];
+        let mut json = json!({
+            "message_id": message.id, "date": unix_time(), "chat": chat.json,
+            "from": message.from.map_or_else(bot, |person| self.people[&person].clone()),
+        });
+        if let Some(thread) = message.place.thread {
+            json["message_thread_id"] = json!(thread);
+            json["is_topic_message"] = json!(true);
+        }
+        if let Some(replied) = message.reply_to.and_then(|id| chat.messages.get(&id)) {
+            let mut replied = replied.clone();
+            replied.reply_to = None;
+            json["reply_to_message"] = self.json(&replied);
+        }
+        if let Some(file) = &message.file {
+            json[file.media.name()] = file.json();
+        }
+        if !message.text.is_empty() {
+            let (text, entities) = match message.file {
+                Some(_) => ("caption", "caption_entities"),
+                None => ("text", "entities"),
+            };
+            json[text] = json!(message.text);
+            let found = entities::of(&message.text);
+            if message.from.is_some() && !found.is_empty() {
+                json[entities] = json!(found);
+            }
+        }
+        if let Some((latitude, longitude)) = message.location {
+            json["location"] = json!({"latitude": latitude, "longitude": longitude});
+        }
+        if let Some(album) = &message.album {
+            json["media_group_id"] = json!(album);
+        }
+        if let Some(name) = &message.opened_topic {
+            json["forum_topic_created"] = json!({"name": name, "icon_color": 7_322_096});
+        }
+        if let Some(markup) = &message.markup {
+            json["reply_markup"] = markup.clone();
+        }
+        if message.versions.len() > 1 {
+            json["edit_date"] = json!(unix_time());
+        }
+        json
+    }
+}
+
+impl Message {
+    /// An empty message.
+    pub(super) fn new(id: i64, place: Place, from: Option<i64>) -> Self {
+        Self {
+            id,
+            place,
+            text: String::new(),
+            html: String::new(),
+            parse_mode: None,
+            markup: None,
+            reply_to: None,
+            versions: Vec::new(),
+            file: None,
+            reactions: Vec::new(),
+            from,
+            location: None,
+            album: None,
+            opened_topic: None,
+            gone: None,
+        }
+    }
+
+    /// What the button of that name gives back when it is pressed.
+    pub(super) fn button(&self, label: &str) -> Option<&str> {
+        let rows = self.markup.as_ref()?["inline_keyboard"].as_array()?;
+        let mut buttons = rows.iter().filter_map(Value::as_array).flatten();
+        buttons.find(|button| button["text"] == label)?["callback_data"].as_str()
+    }
+}
+
+impl File {
+    /// Where it is fetched.
+    pub(super) fn path(&self) -> String {
+        format!("{}s/{}", self.media.name(), self.id)
+    }
+
+    fn json(&self) -> Value {
+        let sized = |id: &str, size: usize| json!({"file_id": id, "file_unique_id": format!("unique-{}", self.id), "file_size": size});
+        let mut json = sized(&self.id, self.bytes.len());
+        match self.media {
+            Media::Photo => {
+                json["width"] = json!(1280);
+                json["height"] = json!(960);
+                // A photo comes in several sizes; the last is the whole.
+                let mut thumbnail = sized("thumbnail", 1000);
+                thumbnail["width"] = json!(90);
+                thumbnail["height"] = json!(67);
+                return json!([thumbnail, json]);
+            }
+            Media::Document => {}
+            Media::Voice | Media::Audio | Media::Video => json["duration"] = json!(3),
+        }
+        json["mime_type"] = json!(self.mime);
+        if self.media != Media::Voice {
+            json["file_name"] = json!(self.name);
+        }
+        json
+    }
+}
+
+/// The bot as others see it.
+pub(super) fn bot() -> Value {
+    json!({"id": BOT_ID, "is_bot": true, "first_name": "Peacrab", "username": BOT_NAME})
+}
+
+fn unix_time() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
+}
