@@ -182,6 +182,10 @@ pub mod service {
     pub const STATUS_BYTES: usize = 1024;
     /// How long a word to systemd may wait until it is taken.
     pub const NOTIFY_TIMEOUT: Duration = Duration::from_secs(1);
+    /// Bytes of /etc/passwd that are read: thousands of accounts.
+    pub const ACCOUNTS_BYTES: usize = 1024 * 1024;
+    /// Bytes of a unit that lies there; ours have 4 kB.
+    pub const UNIT_BYTES: usize = 64 * 1024;
 }
 
 /// Bounds of the words between us and the model.

@@ -5,6 +5,7 @@ pub mod completions;
 pub mod config;
 pub mod doctor;
 pub mod onboard;
+pub mod service;
 pub mod sessions;
 pub mod status;
 pub mod terminal;
@@ -78,8 +79,10 @@ enum Command {
     Status(status::Arguments),
     /// List, print, export and delete conversations
     Sessions(sessions::Arguments),
-    /// Try what the program stands on: the sandbox
+    /// Try what the program stands on, and say what to do
     Doctor(doctor::Arguments),
+    /// Keep the gateway running with systemd
+    Service(service::Arguments),
     /// Show what the model can use
     Tools(tools::Arguments),
     /// Print the completions for a shell
@@ -95,6 +98,7 @@ impl Command {
             Self::Status(arguments) => status::run(context, &arguments),
             Self::Sessions(arguments) => sessions::run(context, &arguments),
             Self::Doctor(arguments) => doctor::run(context, &arguments),
+            Self::Service(arguments) => service::run(context, &arguments),
             Self::Tools(arguments) => tools::run(context, &arguments),
             Self::Completions(arguments) => completions::run(&arguments),
         }

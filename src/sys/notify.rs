@@ -162,7 +162,11 @@ mod tests {
     #[test]
     fn nobody_hears_where_no_socket_is_named() {
         assert!(Notifier::connect(|_| None).unwrap().is_none());
-        assert!(Notifier::connect(|_| Some(String::new())).unwrap().is_none());
+        assert!(
+            Notifier::connect(|_| Some(String::new()))
+                .unwrap()
+                .is_none()
+        );
         let gone = |_: &str| Some("/no such folder/notify".to_owned());
         assert!(Notifier::connect(gone).is_err());
     }

@@ -23,4 +23,5 @@ mod faults;
 mod kill;
 mod obeyed;
 mod secrets;
+mod service;
 mod terminal;

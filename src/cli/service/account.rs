@@ -1,0 +1,53 @@
+//! The accounts of this machine, as /etc/passwd has them (passwd(5)).
+
+use std::path::PathBuf;
+
+use crate::limits::service as limits;
+use crate::sys;
+
+/// An account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// Its number.
+    pub user: u32,
+    /// The number of its group.
+    pub group: u32,
+    /// Its home folder.
+    pub home: PathBuf,
+}
+
+/// Looks an account up by its name; none where this machine's own list has none.
+pub fn find(name: &str) -> Option<Account> {
+    let list = sys::file::read_at_most("/etc/passwd".as_ref(), limits::ACCOUNTS_BYTES).ok()?;
+    in_list(&String::from_utf8_lossy(&list), name)
+}
+
+fn in_list(list: &str, name: &str) -> Option<Account> {
+    list.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split(':').collect();
+        let [found, _, user, group, _, home, _] = fields[..] else {
+            return None;
+        };
+        (found == name && home.starts_with('/')).then_some(Account {
+            user: user.parse().ok()?,
+            group: group.parse().ok()?,
+            home: home.into(),
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_account_is_found_by_its_whole_name() {
+        let list = "root:x:0:0:root:/root:/bin/bash\nbroken\npi:x:1000:1001:,,,:/home/pi:/bin/sh\n";
+        let account = in_list(list, "pi").unwrap();
+        assert_eq!((account.user, account.group), (1000, 1001));
+        assert_eq!(account.home, PathBuf::from("/home/pi"));
+        for missing in ["p", "", "broken", "pi:x"] {
+            assert_eq!(in_list(list, missing), None, "{missing}");
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The systemd service, with a `systemctl` that only writes down what it is asked.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use crate::harness::home::Home;
+use crate::harness::program::{PEACRAB, Program};
+
+/// A `systemctl` in a folder of its own: it notes its arguments in `asked`, says what `answer` says,
+/// and ends with its status.
+struct Systemctl(tempfile::TempDir);
+
+impl Systemctl {
+    fn that(answer: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("systemctl");
+        let asked = folder.path().join("asked");
+        let script = format!("#!/bin/sh\necho \"$*\" >>'{}'\n{answer}\n", asked.display());
+        fs::write(&file, script).unwrap();
+        fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
+        Self(folder)
+    }
+
+    fn asked(&self) -> Vec<String> {
+        let asked = fs::read_to_string(self.0.path().join("asked")).unwrap_or_default();
+        asked.lines().map(str::to_owned).collect()
+    }
+
+    fn peacrab(&self, home: &Home, arguments: &[&str]) -> Program {
+        let path = format!("{}:/usr/bin:/bin", self.0.path().display());
+        let program = Program::new(home).arg("service").args(arguments);
+        program.env("PATH", &path).env("USER", "nobody-here")
+    }
+}
+
+fn unit(home: &Home) -> PathBuf {
+    home.path().join(".config/systemd/user/peacrab.service")
+}
+
+#[test]
+fn a_service_is_installed_twice_and_removed_and_the_home_stays() {
+    let home = Home::new();
+    home.write_config("{}");
+    let systemctl = Systemctl::that("exit 0");
+    let install = systemctl.peacrab(&home, &["install", "--user"]).run();
+    let stdout = install.ends_with(0).stdout;
+    let text = fs::read_to_string(unit(&home)).unwrap();
+    // The home of this story is not the one that the program would find by itself.
+    let line = format!(
+        "ExecStart={PEACRAB} --home {} gateway\n",
+        home.path().display()
+    );
+    assert!(text.contains(&line), "{text}");
+    assert!(stdout.contains("enable-linger nobody-here"), "{stdout}");
+    let told = [
+        "daemon-reload",
+        "enable peacrab.service",
+        "restart peacrab.service",
+    ];
+    let told = told.map(|command| format!("--user {command}"));
+    assert_eq!(systemctl.asked(), told);
+
+    let again = systemctl
+        .peacrab(&home, &["install", "--user", "--profile", "terminal"])
+        .run();
+    let stdout = again.ends_with(0).stdout;
+    assert!(
+        stdout.contains("peacrab.service.old") && stdout.contains("sudo"),
+        "{stdout}"
+    );
+    let old = unit(&home).with_extension("service.old");
+    assert_eq!(fs::read_to_string(old).unwrap(), text);
+
+    let removed = systemctl.peacrab(&home, &["uninstall", "--user"]).run();
+    assert!(removed.ends_with(0).stdout.contains("kept    the home"));
+    assert!(!unit(&home).exists() && home.path().join("config.json").exists());
+    assert!(
+        systemctl
+            .asked()
+            .contains(&"--user disable --now peacrab.service".to_owned())
+    );
+}
+
+#[test]
+fn what_systemd_does_not_do_is_there_to_be_typed() {
+    let home = Home::new();
+    let systemctl = Systemctl::that("echo 'no bus' >&2; exit 1");
+    let output = systemctl
+        .peacrab(&home, &["install", "--user"])
+        .run()
+        .ends_with(1);
+    for words in [
+        "no bus",
+        "  systemctl --user daemon-reload\n  systemctl --user enable peacrab.service\n",
+        "there is no configuration",
+    ] {
+        assert!(
+            output.stdout.contains(words),
+            "{words:?} is missing in {output:#?}"
+        );
+    }
+    assert!(unit(&home).exists());
+}
+
+#[test]
+fn the_status_is_what_systemd_says() {
+    let home = Home::new();
+    let systemctl =
+        Systemctl::that("echo ActiveState=failed; echo SubState=failed; echo Result=watchdog");
+    let status = || {
+        systemctl
+            .peacrab(&home, &["status", "--user"])
+            .run()
+            .ends_with(1)
+            .stdout
+    };
+    assert!(status().contains("not installed: `peacrab service install`"));
+    fs::create_dir_all(unit(&home).parent().unwrap()).unwrap();
+    fs::write(unit(&home), "").unwrap();
+    let stdout = status();
+    assert!(
+        stdout.contains("state      failed (failed)\nended by   watchdog\n"),
+        "{stdout}"
+    );
+    let systemctl = Systemctl::that("echo ActiveState=active; echo SubState=running");
+    systemctl
+        .peacrab(&home, &["status", "--user"])
+        .run()
+        .ends_with(0);
+}
+
+#[test]
+fn a_unit_is_printed_and_nothing_is_touched() {
+    let home = Home::new();
+    let systemctl = Systemctl::that("exit 1");
+    let print = |arguments: &[&str]| {
+        let arguments = [&["print"], arguments].concat();
+        systemctl.peacrab(&home, &arguments).run()
+    };
+    let hardened = print(&["--system"]).ends_with(0).stdout;
+    assert!(hardened.contains("\nUser=peacrab\n") && hardened.contains("ProtectSystem=strict"));
+    let terminal = print(&["--user", "--profile", "terminal"])
+        .ends_with(0)
+        .stdout;
+    assert!(!terminal.contains("NoNewPrivileges=yes"));
+    print(&["--system", "--home", "/srv"])
+        .ends_with(2)
+        .complains_of(&["/var/lib/peacrab", "--user"]);
+    print(&["--user", "--system"]).ends_with(2);
+    assert!(systemctl.asked().is_empty() && !unit(&home).exists());
+}
