@@ -42,5 +42,8 @@ pub mod tools;
 pub mod agent;
 pub mod channels;
 
+// Floor 8: what wires them together.
+pub mod gateway;
+
 // Floor 9: the command line.
 pub mod cli;

@@ -136,6 +136,47 @@ pub mod channels {
     /// Quotes and list items that one line may open. The parser looks at all that are open for every
     /// following line.
     pub const MARKDOWN_DEPTH: usize = 32;
+    /// How long a long poll waits for something to happen; Telegram allows 50 s.
+    pub const LONG_POLL: Duration = Duration::from_secs(50);
+    /// How much later than it should an answer may begin, before the connection is given up.
+    pub const PATIENCE: Duration = Duration::from_secs(30);
+    /// Updates taken at once; Telegram gives no more.
+    pub const UPDATES_AT_ONCE: usize = 100;
+    /// How old the newest update may be for its number to be gone on with. After a week Telegram
+    /// begins at another one.
+    pub const OFFSET_AGE: Duration = Duration::from_hours(6 * 24);
+    /// How long the rest of an album is waited for, each time more of it has come.
+    pub const ALBUM_WAIT: Duration = Duration::from_millis(500);
+    /// How often that is done; an album has at most ten parts.
+    pub const ALBUM_LOOKS: u32 = 10;
+    /// The first wait after a failure; each further one is twice as long.
+    pub const FIRST_WAIT: Duration = Duration::from_millis(500);
+    /// The longest wait after failures.
+    pub const LONGEST_BACKOFF: Duration = Duration::from_mins(5);
+    /// Stack of a channel's thread. TLS with ring needs 64 kB, Markdown less.
+    pub const STACK_BYTES: usize = 512 * 1024;
+    /// Time between two messages to one chat.
+    pub const CHAT_INTERVAL: Duration = Duration::from_secs(1);
+    /// Messages to one group within [`GROUP_SPAN`].
+    pub const GROUP_MESSAGES: usize = 20;
+    /// See [`GROUP_MESSAGES`].
+    pub const GROUP_SPAN: Duration = Duration::from_secs(60);
+    /// Messages to all chats within [`TOTAL_SPAN`].
+    pub const TOTAL_MESSAGES: usize = 30;
+    /// See [`TOTAL_MESSAGES`].
+    pub const TOTAL_SPAN: Duration = Duration::from_secs(1);
+    /// How often "typing" is shown, which Telegram takes away after five seconds.
+    pub const TYPING_INTERVAL: Duration = Duration::from_secs(4);
+    /// Chats that show something at a time.
+    pub const DISPLAYS: usize = 64;
+    /// Messages of a chat that wait for a sign.
+    pub const REACTIONS_WAITING: usize = 20;
+    /// Bytes of what stands for a button.
+    pub const BUTTON_DATA_BYTES: usize = 64;
+    /// Bytes of a picture that is sent as one; a larger one goes as a file.
+    pub const PHOTO_BYTES: u64 = 10 * 1024 * 1024;
+    /// How often a sender without anything to do looks whether there is something.
+    pub const IDLE_LOOK: Duration = Duration::from_mins(5);
 }
 
 /// Bounds of the gateway.
@@ -153,8 +194,6 @@ pub mod gateway {
     pub const STOP_GRACE: Duration = Duration::from_secs(10);
     /// How long what is owed may take to be sent after that, before it is left for the next start.
     pub const SEND_GRACE: Duration = Duration::from_secs(2);
-    /// How often the board's history takes a sample.
-    pub const SAMPLE_INTERVAL: Duration = Duration::from_mins(15);
     /// Bytes of a growing answer that are shown while it comes: a message of Telegram's holds less.
     pub const DRAFT_BYTES: usize = 16 * 1024;
     /// Lines of what has happened that are shown above it.

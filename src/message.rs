@@ -219,7 +219,16 @@ pub struct Parcel {
     pub replaces_draft: bool,
 }
 
+/// What stands before a file's own name where the file was put aside to be sent.
+pub const NAME_MARK: char = '~';
+
 impl Parcel {
+    /// The name under which people get a file.
+    pub fn name_of(file: &str) -> &str {
+        let name = file.rsplit('/').next().unwrap_or(file);
+        name.split_once(NAME_MARK).map_or(name, |(_, own)| own)
+    }
+
     /// Words for a chat.
     pub fn text(chat: &ChatId, text: impl Into<String>) -> Self {
         Self {
@@ -282,6 +291,17 @@ pub trait Listener {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_is_sent_under_its_own_name() {
+        for (file, name) in [
+            ("plots/a.png", "a.png"),
+            (".results/send-7-0~a~b.png", "a~b.png"),
+            ("a.png", "a.png"),
+        ] {
+            assert_eq!(Parcel::name_of(file), name);
+        }
+    }
 
     #[test]
     fn a_key_without_a_channel_is_the_command_lines() {

@@ -4,7 +4,9 @@ pub mod agent;
 pub mod completions;
 pub mod config;
 pub mod doctor;
+pub mod gateway;
 pub mod onboard;
+pub mod send;
 pub mod service;
 pub mod sessions;
 pub mod status;
@@ -71,6 +73,10 @@ struct Global {
 enum Command {
     /// Talk to it: one question, or a conversation
     Agent(agent::Arguments),
+    /// Run the daemon: the agent on Telegram
+    Gateway(gateway::Arguments),
+    /// Tell somebody something from a script, through the gateway
+    Send(send::Arguments),
     /// Make a home, connect a model
     Onboard(onboard::Arguments),
     /// Show, explain, set and check the configuration
@@ -93,6 +99,8 @@ impl Command {
     fn run(self, context: &Context) -> Result<Exit> {
         match self {
             Self::Agent(arguments) => agent::run(context, &arguments),
+            Self::Gateway(arguments) => gateway::run(context, &arguments),
+            Self::Send(arguments) => send::run(context, &arguments),
             Self::Onboard(arguments) => onboard::run(context, &arguments),
             Self::Config(arguments) => config::run(context, arguments),
             Self::Status(arguments) => status::run(context, &arguments),

@@ -20,6 +20,7 @@ mod disk;
 mod fake;
 mod fake_telegram;
 mod faults;
+mod gateway;
 mod kill;
 mod obeyed;
 mod secrets;

@@ -10,7 +10,7 @@ use std::io::{IsTerminal, Read};
 use clap::Args;
 
 pub use commands::exec_of;
-pub use setup::{models_of, who_answers};
+pub use setup::{Manner, build, models_of, open_workspace, who_answers};
 
 use super::Context;
 use super::terminal::view::Mode;

@@ -50,6 +50,8 @@ pub struct Incoming {
 /// A button was pressed.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Pressed {
+    /// The update's number.
+    pub number: i64,
     /// What the answer to Telegram has to name.
     pub callback: String,
     /// Where.
@@ -71,7 +73,7 @@ pub fn read(update: Update, me: &Me, policy: GroupPolicy) -> Meaning {
     let reader = Reader { me, policy };
     let number = update.update_id;
     if let Some(pressed) = update.callback_query {
-        return reader.pressed(pressed);
+        return reader.pressed(pressed, number);
     }
     let is_edit = update.message.is_none();
     let Some(message) = update.message.or(update.edited_message) else {
@@ -157,10 +159,11 @@ impl Reader<'_> {
         }
     }
 
-    fn pressed(&self, pressed: Callback) -> Meaning {
+    fn pressed(&self, pressed: Callback, number: i64) -> Meaning {
         let message = pressed.message.unwrap_or_default();
         match is_group(&message.chat) {
             Some(is_group) if !pressed.data.is_empty() => Meaning::Pressed(Box::new(Pressed {
+                number,
                 callback: pressed.id,
                 chat: place(&message).key(),
                 is_group,

@@ -53,8 +53,8 @@ fn group(members: Value) -> Value {
 
 /// The part of a text as an entity, counted in UTF-16 units.
 fn entity(kind: &str, text: &str, part: &str) -> Value {
-    let offset = crate::channels::utf16::length(&text[..text.find(part).unwrap()]);
-    let length = crate::channels::utf16::length(part);
+    let offset = text[..text.find(part).unwrap()].encode_utf16().count();
+    let length = part.encode_utf16().count();
     json!({"type": kind, "offset": offset, "length": length})
 }
 
@@ -377,6 +377,7 @@ fn a_pressed_button_says_who_where_and_which() {
     };
     let old = json!({"message_id": 42, "date": 0, "chat": {"id": 11, "type": "private"}});
     let expected = Pressed {
+        number: 9,
         callback: "77".to_owned(),
         chat: ChatId::new("telegram", "11"),
         is_group: false,

@@ -1,0 +1,127 @@
+//! What a chat shows of work that goes on. Pure: whoever asks says what time it is.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::limits::channels::{REACTIONS_WAITING, TYPING_INTERVAL};
+
+/// The state of one chat's display.
+#[derive(Debug, Default)]
+pub(super) struct Display {
+    /// Whether work goes on.
+    pub is_working: bool,
+    /// When "typing" was shown last.
+    typed: Option<Duration>,
+    /// The newest draft that is not shown, and when the first one came.
+    draft: Option<String>,
+    since: Option<Duration>,
+    /// When the draft was edited last.
+    edited: Option<Duration>,
+    /// Messages that get a sign.
+    pub reactions: Vec<String>,
+    /// Questions that were asked: the message with the buttons, by the question's number.
+    pub asked: BTreeMap<u64, Asked>,
+}
+
+/// A question's message.
+#[derive(Debug)]
+pub(super) struct Asked {
+    /// Its number in the chat.
+    pub message: i64,
+    /// Its last piece, as HTML.
+    pub html: String,
+}
+
+impl Display {
+    /// A newer draft takes the place of one that was not shown yet.
+    pub fn draft(&mut self, text: String, now: Duration) {
+        self.draft = Some(text);
+        self.since.get_or_insert(now);
+    }
+
+    /// Whether there is a draft to be shown, and in how long.
+    pub fn draft_wait(&self, interval: Duration, now: Duration) -> Option<Duration> {
+        self.draft.as_ref()?;
+        // An answer that comes at once needs no draft.
+        let last = self.edited.or(self.since).unwrap_or_default();
+        Some((last + interval).saturating_sub(now))
+    }
+
+    /// Takes the draft, to show it now.
+    pub fn take_draft(&mut self, now: Duration) -> Option<String> {
+        self.edited = Some(now);
+        self.draft.take()
+    }
+
+    /// The work's result is there: what was to be shown of it on the way is not any more.
+    pub fn forget_draft(&mut self) {
+        (self.draft, self.since, self.edited) = (None, None, None);
+    }
+
+    /// In how long "typing" has to be shown again; none while nothing goes on.
+    pub fn typing_wait(&self, now: Duration) -> Option<Duration> {
+        let next = self
+            .typed
+            .map_or(Duration::ZERO, |typed| typed + TYPING_INTERVAL);
+        self.is_working.then(|| next.saturating_sub(now))
+    }
+
+    /// "typing" is shown.
+    pub fn typed(&mut self, now: Duration) {
+        self.typed = Some(now);
+    }
+
+    /// A message gets a sign, unless too many wait for theirs.
+    pub fn react(&mut self, reference: String) {
+        if self.reactions.len() < REACTIONS_WAITING {
+            self.reactions.push(reference);
+        }
+    }
+
+    /// Whether nothing is left to be shown.
+    pub fn is_idle(&self) -> bool {
+        !self.is_working
+            && self.draft.is_none()
+            && self.reactions.is_empty()
+            && self.asked.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn a_draft_waits_for_its_interval_and_the_newest_counts() {
+        let mut display = Display::default();
+        assert_eq!(display.draft_wait(SECOND, Duration::ZERO), None);
+        display.draft("a".to_owned(), 10 * SECOND);
+        display.draft("ab".to_owned(), 10 * SECOND + SECOND / 2);
+        assert_eq!(display.draft_wait(SECOND, 10 * SECOND), Some(SECOND));
+        assert_eq!(
+            display.draft_wait(SECOND, 11 * SECOND),
+            Some(Duration::ZERO)
+        );
+        assert_eq!(display.take_draft(11 * SECOND).as_deref(), Some("ab"));
+        assert_eq!(display.draft_wait(SECOND, 11 * SECOND), None);
+        display.draft("abc".to_owned(), 11 * SECOND);
+        assert_eq!(display.draft_wait(SECOND, 11 * SECOND), Some(SECOND));
+    }
+
+    #[test]
+    fn typing_is_shown_while_work_goes_on() {
+        let mut display = Display::default();
+        assert_eq!(display.typing_wait(SECOND), None);
+        display.is_working = true;
+        assert_eq!(display.typing_wait(SECOND), Some(Duration::ZERO));
+        display.typed(SECOND);
+        assert_eq!(
+            display.typing_wait(2 * SECOND),
+            Some(TYPING_INTERVAL - SECOND)
+        );
+        display.is_working = false;
+        assert!(display.typing_wait(SECOND).is_none() && display.is_idle());
+    }
+}

@@ -1,0 +1,153 @@
+//! `peacrab gateway`: the daemon.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use clap::Args;
+
+use super::Context;
+use super::agent::{Manner, build, open_workspace};
+use crate::board::Board;
+use crate::channels::{Channel, telegram};
+use crate::clock::Clock;
+use crate::config::{Home, Loaded};
+use crate::error::{Error, Exit, Result};
+use crate::gateway::{Ending, Parts, run as run_gateway, typed};
+use crate::http::Tls;
+use crate::inbox::Inbox;
+use crate::outbox::Outbox;
+use crate::session::Settings;
+use crate::state::{Pairing, Recent};
+use crate::sys;
+use crate::sys::notify::Notifier;
+
+/// `peacrab gateway`
+#[derive(Debug, Args)]
+pub struct Arguments {}
+
+/// Runs the gateway until it is stopped.
+pub fn run(context: &Context, _arguments: &Arguments) -> Result<Exit> {
+    let loaded = context.start()?;
+    check(&loaded)?;
+    let home = context.home()?;
+    sys::file::private_folder(home.path())?;
+    let lock = take_lock(&home)?;
+    let version = env!("CARGO_PKG_VERSION");
+    tracing::info!(home = %home.path().display(), "peacrab {version}: the gateway starts");
+    let ending = start(context, &home, loaded)?;
+    drop(lock);
+    match ending {
+        Ending::Stopped => Ok(Exit::Done),
+        Ending::Restart => Err(start_anew()),
+    }
+}
+
+fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
+    let config = loaded.config.clone();
+    let state = home.state();
+    let inbox = Arc::new(Inbox::open(&home.inbox(), Clock::System)?);
+    let outbox = Arc::new(Outbox::open(&home.outbox())?);
+    for repair in inbox.repairs().into_iter().chain(outbox.repairs()) {
+        tracing::warn!("{repair}");
+    }
+    let pairing = Arc::new(Pairing::new(&state, Clock::System));
+    let board = Arc::new(Board::new(Path::new("/"), home.path()));
+    let telegram = telegram::Parts {
+        channels: config.channels.clone(),
+        tls: Tls::new(config.tls.ca_file.as_deref().map(Path::new))?,
+        inbox: Arc::clone(&inbox),
+        outbox: Arc::clone(&outbox),
+        pairing: Arc::clone(&pairing),
+        workspace: open_workspace(context, home, &loaded)?,
+        menu: typed::menu().collect(),
+        clock: Clock::System,
+    };
+    let manner = Manner {
+        model: None,
+        stream: config.channels.telegram.streaming,
+        chats: true,
+        board: Arc::clone(&board),
+    };
+    let parts = Parts {
+        agent: build(context, home, loaded, manner)?,
+        sessions: home.sessions(),
+        journals: Settings {
+            window: config.agents.defaults.memory_window,
+            fsync: config.storage.fsync,
+            clock: Clock::System,
+        },
+        inbox,
+        outbox,
+        pairing,
+        recent: Recent::new(&state),
+        board,
+        most_turns: config.agents.defaults.max_parallel_turns,
+        channels: config.channels,
+    };
+    let variable = |name: &str| context.environment().get(name).cloned();
+    run_gateway(
+        parts,
+        vec![Channel::Telegram(Box::new(telegram))],
+        &home.control(),
+        Notifier::connect(variable).unwrap_or_else(|error| {
+            tracing::warn!("systemd will not be told how it goes: {error}");
+            None
+        }),
+    )
+}
+
+/// Whether there is a channel that can be used; says what is missing.
+fn check(loaded: &Loaded) -> Result<()> {
+    let telegram = &loaded.config.channels.telegram;
+    let missing = match (telegram.enabled, telegram.token.is_empty()) {
+        (false, _) => "no channel is enabled, so nobody could talk with the gateway",
+        (true, true) => "channels.telegram.token is empty",
+        (true, false) => return Ok(()),
+    };
+    Err(Error::Config(format!(
+        "{missing}. Ask @BotFather on Telegram for a bot's token, then:\n  \
+         peacrab config set channels.telegram.token TOKEN\n  \
+         peacrab config set channels.telegram.enabled true"
+    )))
+}
+
+/// Makes sure that this is the home's only gateway, and says who it is.
+pub fn take_lock(home: &Home) -> Result<File> {
+    let path = home.lock();
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).mode(0o600);
+    let mut file = options.open(&path).map_err(Error::io("open", &path))?;
+    if !sys::file::try_lock(&file).map_err(Error::io("lock", &path))? {
+        let mut pid = String::new();
+        let _ = file.take(20).read_to_string(&mut pid);
+        return Err(Error::Failed(format!(
+            "a gateway of this home runs already (process {}); stop it first, or give this one a home of its own \
+             with --home",
+            pid.trim()
+        )));
+    }
+    file.set_len(0)
+        .and_then(|()| writeln!(file, "{}", std::process::id()))
+        .map_err(Error::io("write", &path))?;
+    Ok(file)
+}
+
+/// Puts a new run of the program in this one's place: the same process, arguments and environment.
+fn start_anew() -> Error {
+    let program = match std::env::current_exe() {
+        Ok(program) => program,
+        Err(error) => return Error::io("find", "this program")(error),
+    };
+    // After an update the system says that the file was deleted, and the new one lies in its place.
+    let named = program.to_string_lossy();
+    let program = Path::new(named.trim_end_matches(" (deleted)"));
+    let failed = Command::new(program)
+        .args(std::env::args_os().skip(1))
+        .exec();
+    Error::io("start anew", program)(failed)
+}

@@ -1,0 +1,133 @@
+//! `peacrab send`: how a script tells the owner something.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::Context;
+use super::agent::open_workspace;
+use super::terminal::print;
+use crate::config::{Home, Loaded};
+use crate::error::{Error, Exit, Result};
+use crate::gateway::control::{self, Request};
+use crate::limits::agent::MESSAGE_BYTES;
+use crate::limits::channels::UPLOAD_BYTES;
+use crate::limits::tools::FILES_SENT;
+use crate::message::{ChatId, NAME_MARK, Parcel};
+use crate::outbox::Outbox;
+use crate::state::Recent;
+use crate::sys;
+
+const AFTER_HELP: &str = "\
+Examples:
+  peacrab send 'The backup is done'
+  df -h | peacrab send -
+  peacrab send --file plot.png 'Today'
+  peacrab send --chat -100123456 'Good morning, all'";
+
+/// `peacrab send …`
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Arguments {
+    /// What to say, as Markdown; - reads standard input
+    #[arg(value_name = "TEXT", required_unless_present = "files")]
+    text: Option<String>,
+    /// A file to go along; repeat for more
+    #[arg(short, long = "file", value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// The channel
+    #[arg(long, default_value = "telegram")]
+    channel: String,
+    /// The chat's id [default: the chat where somebody spoke last]
+    #[arg(long, allow_hyphen_values = true)]
+    chat: Option<String>,
+}
+
+/// Hands it to the gateway; without one it waits for the next.
+pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
+    let loaded = context.start()?;
+    let home = context.home()?;
+    let text = match arguments.text.as_deref() {
+        Some("-") => input()?,
+        text => text.unwrap_or_default().to_owned(),
+    };
+    if text.trim().is_empty() && arguments.files.is_empty() {
+        return Err(Error::Usage("there is nothing to send".to_owned()));
+    }
+    let chat = arguments.chat.as_deref();
+    let chat = chat.map(|chat| ChatId::new(&arguments.channel, chat));
+    let files = copy(context, &home, &loaded, &arguments.files)?;
+    let request = Request::Send { chat, text, files };
+    match control::ask(&home.control(), &request)? {
+        Some(_) => {}
+        None => leave(&home, request)?,
+    }
+    Ok(Exit::Done)
+}
+
+/// Puts it into the outbox of a gateway that is not running.
+fn leave(home: &Home, request: Request) -> Result<()> {
+    let Request::Send { chat, text, files } = request else {
+        return Ok(());
+    };
+    let chat = chat.or_else(|| Recent::new(&home.state()).get());
+    let chat = chat
+        .ok_or_else(|| Error::Usage("nobody has spoken yet: name a chat with --chat".to_owned()))?;
+    let _lock = super::gateway::take_lock(home)?;
+    let parcel = Parcel {
+        files,
+        ..Parcel::text(&chat, text)
+    };
+    Outbox::open(&home.outbox())?.add(&parcel, None)?;
+    print::complain("no gateway is running; it goes out when one does (peacrab gateway)");
+    Ok(())
+}
+
+fn input() -> Result<String> {
+    let mut bytes = Vec::new();
+    let stdin = std::io::stdin().lock();
+    let read = stdin.take(MESSAGE_BYTES as u64 + 1).read_to_end(&mut bytes);
+    read.map_err(Error::io("read", "standard input"))?;
+    if bytes.len() > MESSAGE_BYTES {
+        return Err(Error::TooLarge {
+            what: "the text on standard input".to_owned(),
+            limit: MESSAGE_BYTES,
+        });
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Copies the files to where the gateway may read them, and where they are removed after a while.
+fn copy(context: &Context, home: &Home, loaded: &Loaded, files: &[PathBuf]) -> Result<Vec<String>> {
+    if files.is_empty() {
+        return Ok(Vec::new());
+    }
+    if files.len() > FILES_SENT {
+        return Err(Error::Usage(format!(
+            "at most {FILES_SENT} files go at a time"
+        )));
+    }
+    sys::file::private_folder(home.path())?;
+    let workspace = open_workspace(context, home, loaded)?;
+    let mut copied = Vec::new();
+    for (number, file) in files.iter().enumerate() {
+        let mut from = std::fs::File::open(file).map_err(Error::io("open", file))?;
+        let length = from.metadata().map_err(Error::io("look at", file))?.len();
+        if length > UPLOAD_BYTES {
+            return Err(Error::TooLarge {
+                what: file.display().to_string(),
+                limit: UPLOAD_BYTES as usize,
+            });
+        }
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let path = format!(
+            ".results/send-{}-{number}{NAME_MARK}{name}",
+            std::process::id()
+        );
+        let mut to = workspace.create(Path::new(&path))?;
+        std::io::copy(&mut from, &mut to).map_err(Error::io("copy", file))?;
+        copied.push(path);
+    }
+    Ok(copied)
+}

@@ -1,0 +1,170 @@
+//! The control socket: how the command line talks with the running gateway.
+//!
+//! One request a connection, one line of JSON each way. Only this account and root may connect: the
+//! socket is 0600 in a folder of 0700, and the peer's user is checked besides (`SO_PEERCRED`, unix(7)).
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use tokio::net::UnixListener;
+
+use super::{Gateway, spawn};
+use crate::error::{Error, Result};
+use crate::limits::gateway::{CONTROL_AT_ONCE, CONTROL_BYTES, CONTROL_TIME};
+use crate::message::{ChatId, Parcel};
+
+/// What can be asked.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Request {
+    /// How it goes.
+    Status,
+    /// Something for a person.
+    Send {
+        /// The key of a chat; none: the one where somebody spoke last.
+        chat: Option<ChatId>,
+        /// The words.
+        text: String,
+        /// Files of the workspace.
+        files: Vec<String>,
+    },
+    /// A stranger's code.
+    Pair {
+        /// As it was told.
+        code: String,
+    },
+}
+
+/// What is answered: words for the person, or an error's.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Reply {
+    Done(String),
+    Failed(String),
+}
+
+/// Asks the gateway that listens at `path`; none when none does.
+pub fn ask(path: &Path, request: &Request) -> Result<Option<String>> {
+    let Ok(mut stream) = UnixStream::connect(path) else {
+        return Ok(None);
+    };
+    let failed = |source| Error::io("talk with the gateway at", path)(source);
+    let mut line = serde_json::to_vec(request).unwrap_or_default();
+    line.push(b'\n');
+    stream
+        .set_read_timeout(Some(CONTROL_TIME))
+        .and_then(|()| stream.set_write_timeout(Some(CONTROL_TIME)))
+        .and_then(|()| stream.write_all(&line))
+        .map_err(failed)?;
+    match read_line(&stream)? {
+        Reply::Done(text) => Ok(Some(text)),
+        Reply::Failed(text) => Err(Error::Failed(text)),
+    }
+}
+
+/// Listens at `path`. What stands in the way is told in the log: people are served without it.
+pub(super) fn listen(gateway: &Arc<Gateway>, path: &Path) {
+    let listener = match bind(path) {
+        Ok(listener) => listener,
+        Err(error) => {
+            tracing::warn!("`peacrab send` and its like will not reach this gateway: {error}");
+            return;
+        }
+    };
+    let gateway = Arc::clone(gateway);
+    tokio::spawn(async move {
+        let busy = Arc::new(());
+        while let Ok((stream, _)) = listener.accept().await {
+            let user = stream.peer_cred().map(|peer| peer.uid());
+            let ours = rustix::process::geteuid().as_raw();
+            let is_allowed = user.is_ok_and(|user| user == ours || user == 0);
+            if !is_allowed || Arc::strong_count(&busy) > CONTROL_AT_ONCE {
+                continue;
+            }
+            let (gateway, busy) = (Arc::clone(&gateway), Arc::clone(&busy));
+            let serve = move || {
+                let served = stream
+                    .into_std()
+                    .map_err(Error::io("take over", "a connection"));
+                if let Err(error) = served.and_then(|stream| serve(&gateway, &stream)) {
+                    tracing::debug!("control: {error}");
+                }
+                drop(busy);
+            };
+            if let Err(error) = spawn("control", serve) {
+                tracing::warn!("the command line cannot be answered: {error}");
+            }
+        }
+    });
+}
+
+fn bind(path: &Path) -> Result<UnixListener> {
+    // Left by a gateway that was killed: whoever holds the home's lock is the only one.
+    let _ = std::fs::remove_file(path);
+    let listener = UnixListener::bind(path).map_err(Error::io("listen at", path))?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))
+        .map_err(Error::io("set the mode of", path))?;
+    Ok(listener)
+}
+
+fn serve(gateway: &Arc<Gateway>, mut stream: &UnixStream) -> Result<()> {
+    let failed = |source| Error::io("talk with", "the command line")(source);
+    stream.set_nonblocking(false).map_err(failed)?;
+    stream
+        .set_read_timeout(Some(CONTROL_TIME))
+        .map_err(failed)?;
+    stream
+        .set_write_timeout(Some(CONTROL_TIME))
+        .map_err(failed)?;
+    let answer = read_line(stream).and_then(|request| gateway.control(request));
+    let reply = match answer {
+        Ok(text) => Reply::Done(text),
+        Err(error) => Reply::Failed(error.to_string()),
+    };
+    let mut line = serde_json::to_vec(&reply).unwrap_or_default();
+    line.push(b'\n');
+    stream.write_all(&line).map_err(failed)
+}
+
+fn read_line<T: for<'a> Deserialize<'a>>(stream: &UnixStream) -> Result<T> {
+    let mut line = Vec::new();
+    BufReader::new(stream.take(CONTROL_BYTES as u64))
+        .read_until(b'\n', &mut line)
+        .map_err(Error::io("read from", "the control socket"))?;
+    serde_json::from_slice(&line).map_err(|error| {
+        let what = match line.len() >= CONTROL_BYTES {
+            true => format!("it is longer than {CONTROL_BYTES} bytes"),
+            false => error.to_string(),
+        };
+        Error::Failed(format!(
+            "what came over the control socket is not understood: {what}"
+        ))
+    })
+}
+
+impl Gateway {
+    /// Does what the command line asks.
+    fn control(self: &Arc<Self>, request: Request) -> Result<String> {
+        match request {
+            Request::Status => Ok(self.figures()),
+            Request::Pair { code } => self.pair(&code),
+            Request::Send { chat, text, files } => {
+                let chat = chat.or_else(|| self.parts.recent.get()).ok_or_else(|| {
+                    Error::Usage(
+                        "nobody has spoken yet: name a chat with --channel and --chat".to_owned(),
+                    )
+                })?;
+                let parcel = Parcel {
+                    files,
+                    ..Parcel::text(&chat, text)
+                };
+                self.owe(parcel, None)?;
+                Ok(format!("on its way to {chat}"))
+            }
+        }
+    }
+}

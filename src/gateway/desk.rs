@@ -1,0 +1,146 @@
+//! Questions to people that wait for an answer.
+
+use std::collections::BTreeMap;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use ring::rand::{SecureRandom, SystemRandom};
+
+use crate::approval::Answer;
+use crate::cancel::Cancel;
+use crate::clock::Stopwatch;
+use crate::limits::agent::ANSWER_TIME;
+use crate::limits::cancel::POLL;
+use crate::limits::gateway::QUESTION_NUMBERS;
+use crate::message::ChatId;
+
+/// The open questions by their numbers.
+#[derive(Default)]
+pub struct Desk {
+    open: Mutex<BTreeMap<u64, Open>>,
+    answered: Condvar,
+}
+
+struct Open {
+    chat: ChatId,
+    answer: Option<Answer>,
+}
+
+impl Desk {
+    /// Opens a question in a chat. Its number cannot be guessed, and an old button of another run of
+    /// the program does not have it.
+    pub fn open(&self, chat: &ChatId) -> u64 {
+        let mut open = self.lock();
+        loop {
+            let mut bytes = [0; 8];
+            // Without randomness the numbers still differ from each other.
+            let _ = SystemRandom::new().fill(&mut bytes);
+            let (low, span) = (
+                QUESTION_NUMBERS.start,
+                QUESTION_NUMBERS.end - QUESTION_NUMBERS.start,
+            );
+            let number = low + (u64::from_ne_bytes(bytes) + open.len() as u64) % span;
+            if let std::collections::btree_map::Entry::Vacant(place) = open.entry(number) {
+                place.insert(Open {
+                    chat: chat.clone(),
+                    answer: None,
+                });
+                return number;
+            }
+        }
+    }
+
+    /// Waits for the answer, the token or the end of the time; closes the question.
+    pub fn wait(&self, number: u64, cancel: &Cancel) -> Answer {
+        let watch = Stopwatch::start();
+        let mut open = self.lock();
+        loop {
+            let answer = open.get(&number).and_then(|question| question.answer);
+            let left = ANSWER_TIME.saturating_sub(watch.elapsed());
+            let over = match answer {
+                Some(answer) => Some(answer),
+                None if cancel.is_cancelled() => Some(Answer::Deny),
+                None if left.is_zero() => Some(Answer::Late),
+                None => None,
+            };
+            if let Some(answer) = over {
+                open.remove(&number);
+                return answer;
+            }
+            let waited = self.answered.wait_timeout(open, left.min(POLL));
+            open = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Answers a question of a chat; without a number the only one there. False when there is none.
+    pub fn answer(&self, chat: &ChatId, number: Option<u64>, answer: Answer) -> bool {
+        let mut open = self.lock();
+        let mut of_chat = open
+            .iter_mut()
+            .filter(|(key, question)| {
+                question.chat == *chat && number.is_none_or(|number| number == **key)
+            })
+            .filter(|(_, question)| question.answer.is_none());
+        let (Some((_, question)), None) = (of_chat.next(), of_chat.next()) else {
+            return false;
+        };
+        question.answer = Some(answer);
+        self.answered.notify_all();
+        true
+    }
+
+    /// The numbers of a chat's open questions.
+    pub fn of(&self, chat: &ChatId) -> Vec<u64> {
+        let open = self.lock();
+        let mine = open.iter().filter(|(_, question)| question.chat == *chat);
+        mine.map(|(number, _)| *number).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Open>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_reaches_the_question_of_its_chat_once() {
+        let desk = Desk::default();
+        let (here, there) = (ChatId::new("telegram", "1"), ChatId::new("telegram", "2"));
+        let number = desk.open(&here);
+        assert!(
+            !desk.answer(&there, Some(number), Answer::Once),
+            "another chat"
+        );
+        assert!(
+            !desk.answer(&here, Some(number + 1), Answer::Once),
+            "another question"
+        );
+        assert!(desk.answer(&here, None, Answer::Once));
+        assert!(
+            !desk.answer(&here, Some(number), Answer::Deny),
+            "it is answered"
+        );
+        assert_eq!(desk.wait(number, &Cancel::new()), Answer::Once);
+        assert!(desk.of(&here).is_empty());
+    }
+
+    #[test]
+    fn without_a_number_two_open_questions_are_one_too_many() {
+        let desk = Desk::default();
+        let chat = ChatId::new("telegram", "1");
+        let (first, second) = (desk.open(&chat), desk.open(&chat));
+        assert_ne!(first, second);
+        assert!(!desk.answer(&chat, None, Answer::Once));
+        assert!(desk.answer(&chat, Some(second), Answer::Always));
+    }
+
+    #[test]
+    fn a_stopped_turn_is_a_denial() {
+        let (desk, cancel) = (Desk::default(), Cancel::new());
+        let number = desk.open(&ChatId::new("telegram", "1"));
+        cancel.cancel();
+        assert_eq!(desk.wait(number, &cancel), Answer::Deny);
+    }
+}

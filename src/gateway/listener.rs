@@ -1,0 +1,91 @@
+//! Hears a turn for a chat: shows it, asks the person, and owes the answer before it is given.
+
+use std::sync::Arc;
+
+use super::Gateway;
+use super::screen::Screen;
+use crate::approval::{Answer, Question};
+use crate::cancel::Cancel;
+use crate::error::{Error, Result};
+use crate::limits::gateway::SENT_TEXTS;
+use crate::message::{ChatId, Event, Listener, Message, Outbound, Parcel};
+
+/// The listener of one turn.
+pub struct ChatListener<'a> {
+    gateway: &'a Arc<Gateway>,
+    chat: ChatId,
+    /// The message that the answer answers.
+    reference: String,
+    screen: Screen,
+    /// What the model has sent to this chat itself.
+    sent: Vec<String>,
+}
+
+impl<'a> ChatListener<'a> {
+    /// A listener for a turn of a chat that begins with a message, or goes on.
+    pub fn new(gateway: &'a Arc<Gateway>, chat: &ChatId, message: Option<&Message>) -> Self {
+        Self {
+            gateway,
+            chat: chat.clone(),
+            reference: message.map_or_else(String::new, |message| message.reference.clone()),
+            screen: Screen::new(gateway.shows()),
+            sent: Vec::new(),
+        }
+    }
+}
+
+impl Listener for ChatListener<'_> {
+    fn hear(&mut self, event: Event<'_>) {
+        match event {
+            Event::Journalled(id) => self.gateway.inbox().taken(id),
+            Event::Notice(what) => tracing::warn!(chat = %self.chat, "{what}"),
+            _ => {}
+        }
+        self.screen.hear(&event);
+        if let Some(text) = self.screen.due() {
+            let chat = self.chat.clone();
+            self.gateway.show(Outbound::Draft { chat, text });
+        }
+    }
+
+    fn ask(&mut self, question: &Question, cancel: &Cancel) -> Answer {
+        self.gateway.ask(&self.chat, question, cancel)
+    }
+
+    fn interjections(&mut self) -> Vec<Message> {
+        let messages = self.gateway.lanes().interjections(&self.chat);
+        if let Some(last) = messages.last() {
+            self.reference.clone_from(&last.reference);
+        }
+        messages
+    }
+
+    fn owe(&mut self, text: &str, turn: Option<u64>) -> Result<()> {
+        let said = |sent: &String| sent.trim() == text.trim();
+        if text.trim().is_empty() || self.sent.iter().any(said) {
+            return Ok(());
+        }
+        let parcel = Parcel {
+            reply_to: self.reference.clone(),
+            replaces_draft: true,
+            ..Parcel::text(&self.chat, text)
+        };
+        self.gateway.owe(parcel, turn)
+    }
+
+    fn send(&mut self, parcel: Parcel) -> Result<()> {
+        let is_here = parcel.chat == self.chat;
+        if !is_here && !self.gateway.knows(&parcel.chat) {
+            return Err(Error::Failed(format!(
+                "{} is no chat in which somebody has spoken with me",
+                parcel.chat
+            )));
+        }
+        let text = parcel.text.clone();
+        self.gateway.owe(parcel, None)?;
+        if is_here && self.sent.len() < SENT_TEXTS {
+            self.sent.push(text);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,208 @@
+//! What a person sees of work that is not done: what has happened, and what is being said. Pure but
+//! for the stopwatch.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use crate::clock::Stopwatch;
+use crate::config::schema::Channels;
+use crate::limits::gateway::{DRAFT_BYTES, DRAFT_LINES};
+use crate::message::Event;
+
+/// What of a turn is shown while it goes on.
+#[derive(Clone, Copy, Debug)]
+pub struct Shows {
+    /// What the model says on its way.
+    pub progress: bool,
+    /// Which tools run.
+    pub hints: bool,
+    /// The answer while it comes.
+    pub streaming: bool,
+    /// The time between two looks.
+    pub interval: Duration,
+}
+
+impl Shows {
+    /// As the configuration says.
+    pub fn new(config: &Channels) -> Self {
+        Self {
+            progress: config.send_progress,
+            hints: config.send_tool_hints,
+            streaming: config.telegram.streaming,
+            interval: Duration::from_millis(config.telegram.stream_edit_interval_ms),
+        }
+    }
+}
+
+/// The draft of one turn.
+pub struct Screen {
+    shows: Shows,
+    /// What has happened, the newest last.
+    lines: VecDeque<String>,
+    /// What is being said.
+    partial: String,
+    shown: Option<Stopwatch>,
+    is_fresh: bool,
+    /// Whether something has happened that is shown at once: what follows may take long.
+    is_pressing: bool,
+}
+
+impl Screen {
+    /// Nothing has happened yet.
+    pub fn new(shows: Shows) -> Self {
+        Self {
+            shows,
+            lines: VecDeque::new(),
+            partial: String::new(),
+            shown: None,
+            is_fresh: false,
+            is_pressing: false,
+        }
+    }
+
+    /// Takes an event of the turn.
+    pub fn hear(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Journalled(_) => {}
+            Event::Delta(piece) if self.shows.streaming => {
+                if self.partial.len() + piece.len() <= DRAFT_BYTES {
+                    self.partial.push_str(piece);
+                    self.is_fresh = true;
+                }
+            }
+            Event::Delta(_) => {}
+            // What was said on the way is followed by a hint; the answer by the end.
+            Event::Said(text) => (*text).clone_into(&mut self.partial),
+            Event::ToolHint(hint) => {
+                let said = std::mem::take(&mut self.partial);
+                if self.shows.progress && !said.trim().is_empty() {
+                    self.line(said);
+                }
+                if self.shows.hints {
+                    self.line(format!("▸ {}", inline_code(hint)));
+                }
+            }
+            Event::ToolFailed(what) if self.shows.hints => {
+                self.line(format!("✗ {}", inline_code(what)));
+            }
+            Event::ToolFailed(_) => {}
+            Event::Notice(what) => self.line(format!("· {}", inline_code(what))),
+        }
+    }
+
+    /// The draft, when there is something new and the last look was long enough ago.
+    pub fn due(&mut self) -> Option<String> {
+        let is_early = |shown: &Stopwatch| shown.elapsed() < self.shows.interval;
+        let may_wait = !self.is_pressing && self.shown.as_ref().is_some_and(is_early);
+        if !self.is_fresh || may_wait {
+            return None;
+        }
+        (self.is_fresh, self.is_pressing) = (false, false);
+        self.shown = Some(Stopwatch::start());
+        let lines = self.lines.iter().map(String::as_str);
+        let partial = Some(self.partial.as_str()).filter(|text| !text.trim().is_empty());
+        Some(lines.chain(partial).collect::<Vec<_>>().join("\n\n"))
+    }
+
+    fn line(&mut self, mut text: String) {
+        text.truncate(text.floor_char_boundary(DRAFT_BYTES / DRAFT_LINES));
+        if self.lines.len() >= DRAFT_LINES {
+            self.lines.pop_front();
+        }
+        self.lines.push_back(text);
+        (self.is_fresh, self.is_pressing) = (true, true);
+    }
+}
+
+/// A text as code within a line of Markdown, whatever it holds.
+pub fn inline_code(text: &str) -> String {
+    let text = text.replace(char::is_control, " ");
+    let mut fence = "`".to_owned();
+    while text.contains(&fence) {
+        fence.push('`');
+    }
+    let gap = if fence.len() > 1 { " " } else { "" };
+    format!("{fence}{gap}{text}{gap}{fence}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shows() -> Shows {
+        Shows {
+            progress: true,
+            hints: true,
+            streaming: true,
+            interval: Duration::ZERO,
+        }
+    }
+
+    fn shown(shows: Shows, events: &[Event<'_>]) -> Option<String> {
+        let mut screen = Screen::new(shows);
+        events.iter().for_each(|event| screen.hear(event));
+        screen.due()
+    }
+
+    const TURN: [Event<'_>; 5] = [
+        Event::Delta("I look."),
+        Event::Said("I look."),
+        Event::ToolHint("read_file(\"a\")"),
+        Event::ToolFailed("read_file: no such file"),
+        Event::Delta("It is"),
+    ];
+
+    #[test]
+    fn a_draft_says_what_has_happened_and_then_what_is_being_said() {
+        assert_eq!(
+            shown(shows(), &TURN).unwrap(),
+            "I look.\n\n▸ `read_file(\"a\")`\n\n✗ `read_file: no such file`\n\nIt is"
+        );
+    }
+
+    #[test]
+    fn each_part_can_be_left_out() {
+        let hints = Shows {
+            hints: false,
+            ..shows()
+        };
+        assert_eq!(shown(hints, &TURN).unwrap(), "I look.\n\nIt is");
+        let progress = Shows {
+            progress: false,
+            ..shows()
+        };
+        assert!(!shown(progress, &TURN).unwrap().contains("I look."));
+        let streaming = Shows {
+            streaming: false,
+            ..shows()
+        };
+        assert!(!shown(streaming, &TURN).unwrap().contains("It is"));
+        let nothing = Shows {
+            progress: false,
+            hints: false,
+            ..streaming
+        };
+        assert_eq!(shown(nothing, &TURN), None);
+    }
+
+    #[test]
+    fn a_look_waits_for_the_interval_and_for_something_new() {
+        let mut screen = Screen::new(Shows {
+            interval: Duration::from_secs(600),
+            ..shows()
+        });
+        assert_eq!(screen.due(), None);
+        screen.hear(&Event::Delta("a"));
+        assert_eq!(screen.due().as_deref(), Some("a"));
+        screen.hear(&Event::Delta("b"));
+        assert_eq!(screen.due(), None);
+        screen.hear(&Event::ToolHint("exec(\"make\")"));
+        assert!(screen.due().is_some(), "what runs now may run for long");
+    }
+
+    #[test]
+    fn code_in_a_line_holds_whatever_it_holds() {
+        assert_eq!(inline_code("a*b"), "`a*b`");
+        assert_eq!(inline_code("a`b\nc"), "`` a`b c ``");
+    }
+}

@@ -1,0 +1,3 @@
+//! `peacrab gateway`: people on Telegram, and what they are promised.
+
+mod conversation;
