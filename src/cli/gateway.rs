@@ -110,9 +110,8 @@ fn check(loaded: &Loaded) -> Result<()> {
         (true, false) => return Ok(()),
     };
     Err(Error::Config(format!(
-        "{missing}. Ask @BotFather on Telegram for a bot's token, then:\n  \
-         peacrab config set channels.telegram.token TOKEN\n  \
-         peacrab config set channels.telegram.enabled true"
+        "{missing}. Write /newbot to @BotFather on Telegram; it gives you a token for:\n  \
+         peacrab onboard --telegram-token TOKEN"
     )))
 }
 

@@ -51,6 +51,7 @@ pub fn gather(
     }
     answers.model(flags.model.as_deref())?;
     answers.workspace(flags)?;
+    answers.telegram(flags)?;
     Ok(answers.wanted)
 }
 
@@ -200,6 +201,28 @@ impl Answers<'_, '_> {
         Ok(())
     }
 
+    /// Settles whether it is reached on Telegram: with a token it is.
+    fn telegram(&mut self, flags: &Arguments) -> Result<()> {
+        const TOKEN: &str = "channels.telegram.token";
+        const ENABLED: &str = "channels.telegram.enabled";
+        let instead = match self.current(TOKEN).is_empty() {
+            true => "none, so not on Telegram",
+            false => "the one that is there",
+        };
+        let question = "To be reached on Telegram it needs a bot of its own: write /newbot to @BotFather there.\n\
+                        The bot's token?";
+        let token = self.answer(flags.telegram_token.as_deref(), question, ("", instead))?;
+        if !token.is_empty() {
+            self.want(TOKEN.to_owned(), &token);
+            let is_enabled = table::find(ENABLED)
+                .is_some_and(|key| self.found.loaded.current(key, ENABLED).0 == true);
+            if !is_enabled {
+                self.wanted.push((ENABLED.to_owned(), true.into()));
+            }
+        }
+        Ok(())
+    }
+
     /// The flag, else what the person answers, else the first default; the second one is its words.
     fn answer(
         &mut self,
@@ -292,7 +315,7 @@ mod tests {
         assert_eq!(left.len(), 0, "not all was asked");
         let lines = pairs
             .iter()
-            .map(|(path, value)| format!("{path}={}", value.as_str().unwrap()));
+            .map(|(path, value)| format!("{path}={}", value.as_str().unwrap_or("true")));
         Ok(lines.collect::<Vec<_>>().join(" "))
     }
 
@@ -314,7 +337,7 @@ mod tests {
         let zhipu = "agents.defaults.provider=zhipu";
         let named = flags("zhipu", "", "");
         assert_eq!(wanted("{}", &environment, &named, None).unwrap(), zhipu);
-        let enter = Some(["", "", "", ""].as_slice());
+        let enter = Some(["", "", "", "", ""].as_slice());
         assert_eq!(wanted("{}", &environment, &none, enter).unwrap(), zhipu);
         let given = flags("zhipu", "k-1", "");
         assert_eq!(
@@ -338,7 +361,13 @@ mod tests {
             "providers.anthropic.apiKey=k-new"
         );
         assert_eq!(
-            wanted(file, &[], &Arguments::default(), Some(&["", "", "", ""])).unwrap(),
+            wanted(
+                file,
+                &[],
+                &Arguments::default(),
+                Some(&["", "", "", "", ""])
+            )
+            .unwrap(),
             ""
         );
     }
@@ -351,15 +380,15 @@ mod tests {
                 "{}",
                 &[],
                 &none,
-                Some(&["mine", "k", "http://h/v1", "m", "~/w"])
+                Some(&["mine", "k", "http://h/v1", "m", "~/w", ""])
             )
             .unwrap(),
             "agents.defaults.provider=mine providers.mine.apiKey=k providers.mine.apiBase=http://h/v1 \
              agents.defaults.model=m agents.defaults.workspace=~/w"
         );
         assert_eq!(
-            wanted("{}", &[], &none, Some(&["ollama", "", ""])).unwrap(),
-            "agents.defaults.provider=ollama"
+            wanted("{}", &[], &none, Some(&["ollama", "", "", "1:a"])).unwrap(),
+            "agents.defaults.provider=ollama channels.telegram.token=1:a channels.telegram.enabled=true"
         );
         assert!(matches!(
             wanted("{}", &[], &none, Some(&["ollama"])),

@@ -41,6 +41,9 @@ pub struct Arguments {
     /// The folder that the agent works in [default: workspace in the home folder]
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
+    /// The token of a Telegram bot, from @BotFather; file:PATH takes it from a file
+    #[arg(long, value_name = "TOKEN")]
+    telegram_token: Option<String>,
     /// Ask nothing: take the flags, what the environment has, and the defaults
     #[arg(long)]
     non_interactive: bool,
@@ -84,7 +87,8 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
         kept => print::line(&format!("kept    {kept} files and folders that were there"))?,
     }
     print::out(&changes)?;
-    print::out(&what_is_next(&models_of(context, &loaded)?))?;
+    let is_on_telegram = loaded.config.channels.telegram.enabled;
+    print::out(&what_is_next(&models_of(context, &loaded)?, is_on_telegram))?;
     Ok(Exit::Done)
 }
 
@@ -118,15 +122,23 @@ fn said(loaded: &Loaded, key: &Key, path: &str, value: &Value) -> String {
 }
 
 /// Who answers now, and what can be done next.
-fn what_is_next(models: &Models) -> String {
+fn what_is_next(models: &Models, is_on_telegram: bool) -> String {
     let model = match who_answers(models) {
         Some(model) => format!("Model: {model}"),
         None => "No model is connected yet: the offline helper answers. To connect one later:\n  \
                  peacrab onboard --provider anthropic --api-key KEY"
             .to_owned(),
     };
+    let telegram = match is_on_telegram {
+        true => {
+            "  peacrab gateway           be reached on Telegram; the bot tells you how to be let in\n  \
+             peacrab service install   the same for good, with systemd\n"
+        }
+        false => "",
+    };
     format!(
-        "\n{model}\n\nNext:\n  peacrab agent             talk to it\n  \
+        "\n{model}\n\nNext:\n  peacrab agent             talk to it\n{telegram}  \
+         peacrab doctor            see whether all is well\n  \
          peacrab config explain    all that can be set\n"
     )
 }
