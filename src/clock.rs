@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use chrono::{DateTime, FixedOffset, Local, TimeZone, Utc};
 
-/// The day this version was made, as seconds since 1970 (2026-11-21). A board has no clock of its
+/// The day this version was made, as seconds since 1970 (2026-11-22). A board has no clock of its
 /// own and starts in 1970 or at its last shutdown: an earlier time than this is surely not set yet.
-pub const BUILD_EPOCH: i64 = 1_795_219_200;
+pub const BUILD_EPOCH: i64 = 1_795_305_600;
 
 /// Where the time comes from.
 #[derive(Clone, Debug, Default)]
