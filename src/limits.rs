@@ -140,6 +140,8 @@ pub mod channels {
     pub const LONG_POLL: Duration = Duration::from_secs(50);
     /// How much later than it should an answer may begin, before the connection is given up.
     pub const PATIENCE: Duration = Duration::from_secs(30);
+    /// How long an answer may take while somebody waits at the terminal.
+    pub const TEST_PATIENCE: Duration = Duration::from_secs(10);
     /// Updates taken at once; Telegram gives no more.
     pub const UPDATES_AT_ONCE: usize = 100;
     /// How old the newest update may be for its number to be gone on with. After a week Telegram

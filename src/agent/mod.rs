@@ -18,7 +18,7 @@ use crate::limits::agent::{BOOTSTRAP_BYTES, BYTES_PER_TOKEN, HISTORY_FLOOR_BYTES
 use crate::message::{ChatId, Listener, Message};
 use crate::provider::table::OFFLINE;
 use crate::session::Session;
-use crate::state::Ledger;
+use crate::state::{Choices, Ledger};
 use crate::tools::Toolbox;
 
 use context::{BOOTSTRAP_FILES, Bootstrap, Surroundings};
@@ -32,6 +32,8 @@ pub struct Parts {
     pub models: ModelsFor,
     /// The model that was named, if any.
     pub model: Option<String>,
+    /// What each conversation has chosen.
+    pub choices: Choices,
     /// What the model may use.
     pub toolbox: Toolbox,
     /// Where tokens are counted.
@@ -64,7 +66,7 @@ impl Agent {
     /// Puts an agent together. Fails when the models of the configuration do not exist.
     pub fn new(parts: Parts) -> Result<Self> {
         Ok(Self {
-            selection: Selection::new(parts.models, parts.model)?,
+            selection: Selection::new(parts.models, parts.model, parts.choices)?,
             toolbox: parts.toolbox,
             ledger: parts.ledger,
             clock: parts.clock,

@@ -1,12 +1,12 @@
 //! Which models answer in which conversation.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::Result;
 use crate::limits::agent::MODELS_HELD;
 use crate::provider::Models;
 use crate::provider::table::OFFLINE;
+use crate::state::Choices;
 
 /// Chooses the models for the name of one, or as the configuration says.
 pub type ModelsFor = Box<dyn Fn(Option<&str>) -> Result<Models> + Send + Sync>;
@@ -14,9 +14,9 @@ pub type ModelsFor = Box<dyn Fn(Option<&str>) -> Result<Models> + Send + Sync>;
 /// The models of every conversation: those of the configuration, unless it chose another.
 pub struct Selection {
     models_for: ModelsFor,
-    /// Named on the command line: it holds for every conversation that has not chosen since.
-    named: Option<String>,
-    chosen: Mutex<BTreeMap<String, String>>,
+    /// Named on the command line: it holds, whatever was chosen before, until another is chosen.
+    named: Mutex<Option<String>>,
+    choices: Choices,
     /// Those that were asked last, the newest at the end: what a model has taught about itself
     /// (that it fails, that it refuses a parameter) is worth keeping.
     held: Mutex<Vec<(Option<String>, Arc<Models>)>>,
@@ -24,32 +24,28 @@ pub struct Selection {
 
 impl Selection {
     /// Makes the choice of the configuration. Fails when its models do not exist.
-    pub fn new(models_for: ModelsFor, named: Option<String>) -> Result<Self> {
+    pub fn new(models_for: ModelsFor, named: Option<String>, choices: Choices) -> Result<Self> {
         let selection = Self {
             models_for,
-            named,
-            chosen: Mutex::default(),
+            named: Mutex::new(named.clone()),
+            choices,
             held: Mutex::default(),
         };
-        selection.models(selection.named.clone())?;
+        selection.models(named)?;
         Ok(selection)
     }
 
     /// The models that answer in a session.
     pub fn of(&self, session: &str) -> Result<Arc<Models>> {
-        let chosen = lock(&self.chosen).get(session).cloned();
-        self.models(chosen.or_else(|| self.named.clone()))
+        let named = lock(&self.named).clone();
+        self.models(named.or_else(|| self.choices.get(session)))
     }
 
     /// Takes another model for a session from the next turn on; none: as the configuration says.
     pub fn choose(&self, session: &str, name: Option<&str>) -> Result<()> {
         self.models(name.map(str::to_owned))?;
-        let mut chosen = lock(&self.chosen);
-        match name {
-            Some(name) => drop(chosen.insert(session.to_owned(), name.to_owned())),
-            None => drop(chosen.remove(session)),
-        }
-        Ok(())
+        *lock(&self.named) = None;
+        self.choices.set(session, name)
     }
 
     fn models(&self, name: Option<String>) -> Result<Arc<Models>> {

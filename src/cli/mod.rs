@@ -1,6 +1,7 @@
 //! Floor 9: the command line. One file a command; only this room prints.
 
 pub mod agent;
+pub mod channels;
 pub mod completions;
 pub mod config;
 pub mod doctor;
@@ -77,6 +78,8 @@ enum Command {
     Gateway(gateway::Arguments),
     /// Tell somebody something from a script, through the gateway
     Send(send::Arguments),
+    /// List the channels, let people in, try the token
+    Channels(channels::Arguments),
     /// Make a home, connect a model
     Onboard(onboard::Arguments),
     /// Show, explain, set and check the configuration
@@ -100,6 +103,7 @@ impl Command {
         match self {
             Self::Agent(arguments) => agent::run(context, &arguments),
             Self::Gateway(arguments) => gateway::run(context, &arguments),
+            Self::Channels(arguments) => channels::run(context, &arguments),
             Self::Send(arguments) => send::run(context, &arguments),
             Self::Onboard(arguments) => onboard::run(context, &arguments),
             Self::Config(arguments) => config::run(context, arguments),

@@ -11,6 +11,7 @@ use super::sessions::size;
 use super::terminal::print;
 use crate::clock::Clock;
 use crate::error::{Exit, Result};
+use crate::gateway::control::{self, Request};
 use crate::session::store;
 use crate::state::{Counts, Ledger};
 use crate::sys;
@@ -42,6 +43,8 @@ struct Status {
     models: Vec<String>,
     /// The models in words; none where there is only the offline helper.
     answering: Option<String>,
+    /// What the running gateway says; none where none runs.
+    gateway: Option<String>,
     sessions: usize,
     session_bytes: u64,
     clock_is_set: bool,
@@ -60,6 +63,7 @@ impl Status {
             workspace: home.workspace(&loaded.config.agents.defaults.workspace),
             models: models.names(),
             answering: who_answers(&models),
+            gateway: control::ask(&home.control(), &Request::Status).unwrap_or(None),
             sessions: sessions.len(),
             session_bytes: sessions.iter().map(|session| session.bytes).sum(),
             clock_is_set: Clock::System.is_set(),
@@ -76,6 +80,7 @@ impl Status {
             "config": self.config.display().to_string(),
             "workspace": self.workspace.display().to_string(),
             "models": self.models,
+            "gateway": self.gateway,
             "sessions": self.sessions,
             "sessionBytes": self.session_bytes,
             "clockIsSet": self.clock_is_set,
@@ -90,6 +95,7 @@ impl Status {
             0 => "none yet".to_owned(),
             count => format!("{count}, {}", size(self.session_bytes)),
         };
+        let gateway = self.gateway.as_deref().unwrap_or("not running").to_owned();
         let mut rows = vec![
             ("version", env!("CARGO_PKG_VERSION").to_owned()),
             ("machine", self.machine.clone()),
@@ -97,6 +103,7 @@ impl Status {
             ("config", place(&self.config)),
             ("workspace", place(&self.workspace)),
             ("model", self.answering.clone().unwrap_or_else(offline)),
+            ("gateway", gateway),
             ("sessions", sessions),
             ("today", self.counts.today().to_string()),
         ];
@@ -138,6 +145,7 @@ mod tests {
             workspace: "/".into(),
             models: vec!["a/m".to_owned(), "b/n".to_owned()],
             answering: Some("a/m, then b/n".to_owned()),
+            gateway: Some("up 3 min".to_owned()),
             sessions: 2,
             session_bytes: 1500,
             clock_is_set: true,
@@ -157,6 +165,7 @@ mod tests {
         let words = status.in_words();
         for row in [
             "model      a/m, then b/n\n",
+            "gateway    up 3 min\n",
             "sessions   2, 1.5 kB\n",
             "today      6 tokens in (4 cached), 2 out\n           m: 3 tokens in (2 cached), 1 out\n",
             "config     /no such file (not there yet; `peacrab onboard` makes it)\n",
@@ -170,10 +179,12 @@ mod tests {
     fn what_is_missing_is_said() {
         let mut status = status();
         status.answering = None;
+        status.gateway = None;
         (status.sessions, status.clock_is_set) = (0, false);
         let words = status.in_words();
         for row in [
             "model      none is connected",
+            "gateway    not running\n",
             "sessions   none yet",
             "clock      not set",
         ] {

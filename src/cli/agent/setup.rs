@@ -24,7 +24,7 @@ use crate::provider::Models;
 use crate::provider::table::{OFFLINE, known};
 use crate::sandbox::{Places, Workspace};
 use crate::session::{Session, Settings};
-use crate::state::Ledger;
+use crate::state::{Choices, Ledger};
 use crate::sys;
 use crate::sys::beneath::Resolver;
 use crate::sys::environment::Environment;
@@ -130,6 +130,7 @@ pub fn build(context: &Context, home: &Home, loaded: Loaded, manner: Manner) -> 
             tls,
         ),
         model: manner.model,
+        choices: Choices::new(&home.state()),
         toolbox,
         ledger: Ledger::new(&home.state(), Clock::System),
         clock: Clock::System,

@@ -195,7 +195,7 @@ impl Gateway {
         let minutes = self.since.elapsed().as_secs() / 60;
         let owed = self.parts.outbox.pending().len();
         format!(
-            "Gateway: up {}, {} running, {waiting} waiting, {owed} to be sent",
+            "up {}, {} running, {waiting} waiting, {owed} to be sent",
             time_words(minutes),
             counted_words(running, "turn"),
         )
