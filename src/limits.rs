@@ -229,6 +229,22 @@ pub mod service {
     pub const UNIT_BYTES: usize = 64 * 1024;
 }
 
+/// Bounds of the examination of what the program stands on.
+pub mod doctor {
+    use std::time::Duration;
+
+    /// How long a name may take to be resolved. What takes longer is felt in every conversation.
+    pub const LOOKUP_TIME: Duration = Duration::from_secs(5);
+    /// How long a server may take, from the connection to the end of its answer.
+    pub const SERVER_TIME: Duration = Duration::from_secs(8);
+    /// Stack of the thread that waits for that time; it does nothing else.
+    pub const TIMER_STACK_BYTES: usize = 64 * 1024;
+    /// Free bytes of the disk below which a journal may soon not be written.
+    pub const FREE_BYTES: u64 = 16 * 1024 * 1024;
+    /// Free bytes below which it is time to tidy up: some weeks of conversations with files.
+    pub const FREE_BYTES_COMFORTABLE: u64 = 256 * 1024 * 1024;
+}
+
 /// Bounds of the words between us and the model.
 pub mod chat {
     /// Tool calls taken from one reply; what is beyond is answered with an error, not run.

@@ -238,6 +238,24 @@ mod tests {
     }
 
     #[test]
+    fn a_key_comes_out_of_the_folder_of_credentials() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("peacrab.model");
+        std::fs::write(&file, "k-12345678\n").unwrap();
+        let text = r#"{"providers": {"x": {"apiBase": "http://h",
+            "apiKey": "file:${CREDENTIALS_DIRECTORY}/peacrab.model"}}}"#;
+        let loaded = Board::new(text)
+            .with(
+                "CREDENTIALS_DIRECTORY",
+                &folder.path().display().to_string(),
+            )
+            .load()
+            .unwrap();
+        assert_eq!(loaded.config.providers["x"].api_key.expose(), "k-12345678");
+        assert_eq!(loaded.secret_files, [file]);
+    }
+
+    #[test]
     fn the_environment_wins_over_the_file_and_the_file_over_the_default() {
         let loaded = Board::new(
             "{\"agents\": {\"defaults\": {\n\"max_tokens\": 100, \"model\": \"${MODEL}\"}},\n\

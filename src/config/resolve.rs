@@ -47,9 +47,7 @@ impl Outside<'_> {
         let mut resolved = String::with_capacity(text.len());
         let mut rest = text;
         while let Some((before, name, after)) = next_reference(rest) {
-            let value = (self.variable)(name).ok_or_else(|| {
-                format!("wants ${{{name}}}, but the environment has no variable {name}: set it, or give the key another value")
-            })?;
+            let value = (self.variable)(name).ok_or_else(|| missing(name))?;
             resolved.push_str(before);
             resolved.push_str(&value);
             rest = after;
@@ -69,6 +67,18 @@ impl Outside<'_> {
             (self.variable)("HOME").ok_or("begins with ~, but the environment has no HOME")?;
         Ok(format!("{home}{rest}"))
     }
+}
+
+/// What to do about a variable that is not there.
+fn missing(name: &str) -> String {
+    let advice = match name {
+        // Set for the service alone (systemd.exec(5), LoadCredential=).
+        "CREDENTIALS_DIRECTORY" => {
+            "systemd sets it for the service; elsewhere set it to /run/credentials/peacrab.service"
+        }
+        _ => "set it, or give the key another value",
+    };
+    format!("wants ${{{name}}}, but the environment has no variable {name}: {advice}")
 }
 
 /// Whether the text takes something from elsewhere, so that it is no secret itself.
@@ -147,5 +157,8 @@ mod tests {
             error,
             "wants ${NONE}, but the environment has no variable NONE: set it, or give the key another value"
         );
+        let credential = json!("file:${CREDENTIALS_DIRECTORY}/key");
+        let error = resolved("providers.x.apiKey", credential).unwrap_err();
+        assert!(error.contains("systemd sets it for the service"), "{error}");
     }
 }

@@ -19,7 +19,7 @@ mod upload;
 
 pub use body::{Body, error_of};
 pub use client::{Client, Response};
-pub use connect::Tls;
+pub use connect::{Tls, look_up};
 pub use settings::Settings;
 
 #[cfg(test)]

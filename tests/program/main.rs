@@ -17,6 +17,7 @@ mod commands;
 mod config;
 mod device;
 mod disk;
+mod doctor;
 mod fake;
 mod fake_telegram;
 mod faults;

@@ -33,11 +33,7 @@ pub fn install(context: &Context, plan: &Plan) -> Result<Exit> {
         make_user()?;
     }
     write(&path, &plan.text)?;
-    let drop_ins = PathBuf::from({
-        let mut folder = OsString::from(&path);
-        folder.push(".d");
-        folder
-    });
+    let drop_ins = with_ending(&path, ".d");
     if drop_ins.is_dir() {
         print::line(&format!("kept    {}: your own changes", drop_ins.display()))?;
     }
@@ -153,15 +149,21 @@ fn write(path: &Path, text: &str) -> Result<()> {
         if old == text.as_bytes() {
             return print::line(&format!("kept    {shown}"));
         }
-        let mut kept = OsString::from(path);
-        kept.push(".old");
-        file::write_atomic(Path::new(&kept), &old, UNIT_MODE)?;
+        let kept = with_ending(path, ".old");
+        file::write_atomic(&kept, &old, UNIT_MODE)?;
         print::line(&format!("kept    what was there, as {}", kept.display()))?;
     } else if let Some(folder) = path.parent() {
         make_folder(folder)?;
     }
     file::write_atomic(path, text.as_bytes(), UNIT_MODE)?;
     print::line(&format!("wrote   {shown}"))
+}
+
+/// A neighbour of the path, whose name goes on.
+fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(ending);
+    name.into()
 }
 
 /// Folders that systemd reads are open to all, as the ones around them.

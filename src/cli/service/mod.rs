@@ -3,6 +3,7 @@
 mod account;
 mod install;
 pub mod manager;
+mod status;
 mod unit;
 
 use std::path::{Path, PathBuf};
@@ -15,7 +16,8 @@ use crate::config::Home;
 use crate::error::{Error, Exit, Result};
 use crate::sys;
 use account::Account;
-use manager::{NAME, Properties};
+use manager::NAME;
+pub use status::is_running;
 pub use unit::Scope;
 use unit::{Profile, Unit};
 
@@ -103,7 +105,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
             install::install(context, &Plan::new(context, whose.to_install(), *profile)?)
         }
         Action::Uninstall { whose } => install::uninstall(context, whose.installed(context)),
-        Action::Status { whose } => status(context, whose.installed(context)),
+        Action::Status { whose } => status::status(context, whose.installed(context)),
         Action::Print { whose, profile } => {
             let plan = Plan::new(context, whose.to_install(), *profile)?;
             print::out(&plan.text).map(|()| Exit::Done)
@@ -245,64 +247,6 @@ fn person(context: &Context) -> Result<(String, Account)> {
     })
 }
 
-fn status(context: &Context, scope: Scope) -> Result<Exit> {
-    let path = unit_path(context, scope)?;
-    if !path.exists() {
-        print::line("unit       not installed: `peacrab service install` writes it")?;
-        return Ok(Exit::Failed);
-    }
-    print::line(&format!("unit       {}", path.display()))?;
-    let known = manager::properties(scope).map_err(|not_done| {
-        Error::Failed(format!(
-            "systemd does not say how the service is: {}",
-            not_done.why
-        ))
-    })?;
-    print::out(&in_words(&known))?;
-    if scope == Scope::User && !manager::lingers(account_name(context)) {
-        print::line(&format!("login      {}", no_linger(context)))?;
-    }
-    Ok(match is_running(&known) {
-        true => Exit::Done,
-        false => Exit::Failed,
-    })
-}
-
-/// Whether systemd calls the service running, or on its way.
-pub fn is_running(known: &Properties) -> bool {
-    known
-        .get("ActiveState")
-        .is_some_and(|state| matches!(state.as_str(), "active" | "reloading"))
-}
-
-fn in_words(known: &Properties) -> String {
-    let value = |name: &str| known.get(name).map_or("", String::as_str);
-    let mut rows = vec![(
-        "state",
-        format!("{} ({})", value("ActiveState"), value("SubState")),
-    )];
-    let mut row = |name: &'static str, value: &str| {
-        if !matches!(value, "" | "0" | "success" | "no") {
-            rows.push((name, value.to_owned()));
-        }
-    };
-    row("since", value("ActiveEnterTimestamp"));
-    row("says", value("StatusText"));
-    row("process", value("MainPID"));
-    row("restarts", value("NRestarts"));
-    row("ended by", value("Result"));
-    row("at start", value("UnitFileState"));
-    if value("NeedDaemonReload") == "yes" {
-        rows.push((
-            "unit",
-            "changed since systemd read it: systemctl daemon-reload".to_owned(),
-        ));
-    }
-    rows.iter()
-        .map(|(name, value)| format!("{name:<11}{value}\n"))
-        .collect()
-}
-
 /// The name of the account that runs this.
 pub fn account_name(context: &Context) -> &str {
     variable(context, "USER")
@@ -334,29 +278,6 @@ fn is_roots(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_state_is_told_in_rows_and_what_is_as_it_should_be_is_not() {
-        let known = |state: &str| {
-            let pairs = [
-                ("ActiveState", state),
-                ("SubState", "running"),
-                ("MainPID", "7"),
-                ("NRestarts", "0"),
-                ("Result", "success"),
-                ("StatusText", "2 turns"),
-                ("NeedDaemonReload", "no"),
-            ];
-            Properties::from(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())))
-        };
-        assert_eq!(
-            in_words(&known("active")),
-            "state      active (running)\nsays       2 turns\nprocess    7\n"
-        );
-        assert!(is_running(&known("active")));
-        assert!(!is_running(&known("failed")));
-        assert!(!is_running(&Properties::new()));
-    }
 
     #[test]
     fn a_program_that_somebody_else_may_replace_is_seen() {

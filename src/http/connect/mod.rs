@@ -22,7 +22,7 @@ use ureq::unversioned::transport::time::Instant;
 use ureq::unversioned::transport::{ConnectionDetails, Connector, NextTimeout, Transport};
 
 pub use proxy::{AtProxy, ProxyConnector, check_proxy};
-pub use resolve::{Lookup, Resolver, system};
+pub use resolve::{Lookup, Resolver, look_up, system};
 pub use stream::Patience;
 pub use tls::{Tls, TlsConnector};
 

@@ -13,6 +13,7 @@ use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver as Resolve};
 use ureq::unversioned::transport::NextTimeout;
 
 use crate::cancel::Cancel;
+use crate::error::Error;
 use crate::http::address;
 use crate::limits;
 
@@ -82,6 +83,32 @@ impl Resolve for Resolver {
             resolved.push(address);
         }
         Ok(resolved)
+    }
+}
+
+/// Looks the host of a URL up as a call would, and gives how many addresses it has; none where
+/// nothing has to be looked up.
+pub fn look_up(url: &str, time: Duration, cancel: &Cancel) -> Result<Option<usize>, Error> {
+    let uri = address::parse(url)?;
+    let (host, port) = address::host_and_port(&uri).unwrap_or_default();
+    if known(host, port).is_some() {
+        return Ok(None);
+    }
+    let resolver = Resolver {
+        cancel: cancel.clone(),
+        lookup: system,
+    };
+    match resolver.in_thread(host, port, time) {
+        Ok(addresses) => Ok(Some(addresses.len())),
+        Err(_) if cancel.is_cancelled() => Err(Error::Stopped),
+        Err(ureq::Error::Timeout(_)) => Err(Error::Timeout {
+            host: host.to_owned(),
+            what: format!("its name was not resolved within {} s", time.as_secs()),
+        }),
+        Err(_) => Err(Error::Network {
+            host: host.to_owned(),
+            what: "the name cannot be resolved; is it right, and is there a network?".to_owned(),
+        }),
     }
 }
 

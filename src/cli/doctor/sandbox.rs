@@ -1,37 +1,18 @@
-//! `peacrab doctor`: tries what the program stands on and says what to do.
+//! `peacrab doctor sandbox`: what the kernel offers, what is in force, and a live escape test.
 
 use std::fmt::Write;
 
-use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::Context;
-use super::agent::exec_of;
-use super::terminal::print;
+use crate::cli::Context;
+use crate::cli::agent::exec_of;
+use crate::cli::terminal::print;
 use crate::error::{Exit, Result};
 use crate::sandbox::exec::{Exec, Namespaces, Row, Walls};
 use crate::sys;
 
-/// `peacrab doctor …`
-#[derive(Debug, Args)]
-pub struct Arguments {
-    #[command(subcommand)]
-    subject: Subject,
-}
-
-#[derive(Debug, Subcommand)]
-enum Subject {
-    /// What the kernel offers for the walls around commands, what is in force, and a live escape test
-    Sandbox {
-        /// As one JSON object
-        #[arg(long)]
-        json: bool,
-    },
-}
-
 /// Runs the examination; the exit status is 1 when something does not hold.
-pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
-    let Subject::Sandbox { json } = arguments.subject;
+pub fn run(context: &Context, json: bool) -> Result<Exit> {
     let loaded = context.start()?;
     let home = context.home()?;
     for folder in [
@@ -55,7 +36,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
 }
 
 /// The walls in words.
-fn described(walls: Walls) -> String {
+pub fn described(walls: Walls) -> String {
     let mut parts = Vec::new();
     match walls.namespaces {
         Namespaces::User => {

@@ -1,0 +1,272 @@
+//! What can be seen without a network: configuration, clock, disk, service, sandbox.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use rustix::fs::StatVfsMountFlags;
+
+use super::report::Row;
+use super::sandbox::described;
+use crate::cli::Context;
+use crate::cli::agent::exec_of;
+use crate::cli::service::manager::{self, NotDone, Properties};
+use crate::cli::service::{self, Scope, account_name, is_running, no_linger};
+use crate::cli::sessions::size;
+use crate::clock::Clock;
+use crate::config::schema::SandboxChoice;
+use crate::config::{Home, Loaded};
+use crate::error::Result;
+use crate::limits::doctor as limits;
+use crate::sys::file;
+
+/// The configuration, which could be loaded.
+pub fn config(context: &Context, loaded: &Loaded) -> Result<Row> {
+    let path = context.config_file()?;
+    let shown = path.display();
+    if !path.exists() {
+        return Ok(Row::warning(
+            "config",
+            format!("there is no {shown} yet, so the defaults hold: `peacrab onboard` makes it"),
+        ));
+    }
+    let open = loaded
+        .secret_files
+        .iter()
+        .filter_map(|file| can_be_read(file));
+    let warnings: Vec<String> = loaded.warnings.iter().cloned().chain(open).collect();
+    Ok(match warnings.is_empty() {
+        true => Row::ok("config", shown.to_string()),
+        false => Row::warning("config", warnings.join("; ")),
+    })
+}
+
+/// Why a file of a key is open to others, and what to do.
+fn can_be_read(path: &Path) -> Option<String> {
+    let mode = std::fs::metadata(path).ok()?.permissions().mode() & 0o777;
+    let path = path.display();
+    (mode & 0o077 != 0)
+        .then(|| format!("{path} holds a key and can be read by others: chmod 600 {path}"))
+}
+
+/// The wall clock.
+pub fn clock() -> Row {
+    let clock = Clock::System;
+    let now = clock.now().format("%Y-%m-%d %H:%M");
+    match clock.is_set() {
+        true => Row::ok("clock", format!("{now}, {}", clock.zone_name())),
+        false => Row::failed(
+            "clock",
+            format!(
+                "it says {now}, which is past: certificates and dates cannot be checked; \
+                 `timedatectl set-ntp true` sets it from the network, `date -s` by hand"
+            ),
+        ),
+    }
+}
+
+/// The disk that the home folder is on, or will be.
+pub fn disk(home: &Home) -> Row {
+    let home = home.path();
+    let Some(place) = home.ancestors().find(|place| place.exists()) else {
+        return Row::failed("disk", format!("{} cannot be looked at", home.display()));
+    };
+    let found = match rustix::fs::statvfs(place) {
+        Ok(found) => found,
+        Err(error) => return Row::failed("disk", format!("{}: {error}", place.display())),
+    };
+    if found.f_flag.contains(StatVfsMountFlags::RDONLY) {
+        return Row::failed(
+            "disk",
+            format!(
+                "{} cannot be written, because its disk is mounted read-only: a card often is after \
+                 an error; see `dmesg`, and have it checked with fsck",
+                place.display()
+            ),
+        );
+    }
+    if let Err(error) = try_to_write(place) {
+        return Row::failed("disk", error.to_string());
+    }
+    space(place, found.f_bavail.saturating_mul(found.f_frsize))
+}
+
+/// Writes a small file and takes it away again.
+fn try_to_write(folder: &Path) -> Result<()> {
+    let path = folder.join(format!(".doctor-{}", std::process::id()));
+    file::write_atomic(&path, b"written by peacrab doctor\n", 0o600)?;
+    // It was written, which is what was asked.
+    let _ = std::fs::remove_file(path);
+    Ok(())
+}
+
+fn space(place: &Path, free: u64) -> Row {
+    let text = format!("{} can be written, {} free", place.display(), size(free));
+    let tidy = "`du -h --max-depth=2` shows what takes the room";
+    if free < limits::FREE_BYTES {
+        Row::failed(
+            "disk",
+            format!("{text}: too little for a conversation; {tidy}"),
+        )
+    } else if free < limits::FREE_BYTES_COMFORTABLE {
+        Row::warning("disk", format!("{text}: {tidy}"))
+    } else {
+        Row::ok("disk", text)
+    }
+}
+
+/// The systemd service.
+pub fn service(context: &Context) -> Row {
+    let Some((scope, unit)) = service::installed(context) else {
+        return Row::warning(
+            "service",
+            "not installed, so the gateway runs only while you run it: `peacrab service install`",
+        );
+    };
+    let account = account_name(context);
+    let ends = scope == Scope::User && !manager::lingers(account);
+    let ends = ends.then(|| no_linger(context));
+    state(&unit, scope, manager::properties(scope), ends)
+}
+
+fn state(
+    unit: &Path,
+    scope: Scope,
+    known: Result<Properties, NotDone>,
+    ends: Option<String>,
+) -> Row {
+    let own = match scope {
+        Scope::System => "",
+        Scope::User => "--user ",
+    };
+    let unit = unit.display();
+    match (known, ends) {
+        (Err(not_done), _) => Row::warning(
+            "service",
+            format!(
+                "{unit} is there, but systemd does not say how it is: {}",
+                not_done.why
+            ),
+        ),
+        (Ok(known), _) if !is_running(&known) => Row::failed(
+            "service",
+            format!(
+                "{unit} is there, but does not run: `systemctl {own}restart peacrab`, and \
+                 `journalctl {own}-u peacrab` says why it ended"
+            ),
+        ),
+        (Ok(_), Some(ends)) => Row::warning("service", format!("it runs, but {ends}")),
+        (Ok(_), None) => Row::ok("service", format!("it runs, by {unit}")),
+    }
+}
+
+/// The walls around commands, with a live escape test.
+pub fn sandbox(context: &Context, loaded: &Loaded) -> Result<Row> {
+    let exec = &loaded.config.tools.exec;
+    let home = context.home()?;
+    if !exec.enabled {
+        return Ok(Row::ok("sandbox", "commands are off (tools.exec.enabled)"));
+    }
+    // Made here it could belong to root, who examines the home of a service.
+    if !home
+        .workspace(&loaded.config.agents.defaults.workspace)
+        .exists()
+    {
+        return Ok(Row::warning(
+            "sandbox",
+            "not tried before there is a workspace: `peacrab onboard` makes it",
+        ));
+    }
+    if exec.sandbox == SandboxChoice::Off {
+        return Ok(Row::warning(
+            "sandbox",
+            "off: commands do what this account can do; set tools.exec.sandbox to auto",
+        ));
+    }
+    Ok(walls(context, &home, loaded)
+        .unwrap_or_else(|error| Row::failed("sandbox", error.to_string())))
+}
+
+fn walls(context: &Context, home: &Home, loaded: &Loaded) -> Result<Row> {
+    let exec = exec_of(context, home, loaded)?;
+    let walls = exec.walls()?;
+    let rows = exec.self_test(home.path())?;
+    let out: Vec<&str> = rows
+        .iter()
+        .filter(|row| !row.held)
+        .map(|row| row.attempt.as_str())
+        .collect();
+    Ok(match out.is_empty() {
+        true => Row::ok(
+            "sandbox",
+            format!(
+                "{} ways out tried, all held: {}",
+                rows.len(),
+                described(walls)
+            ),
+        ),
+        false => Row::failed(
+            "sandbox",
+            format!(
+                "a command could {}: `peacrab doctor sandbox` says more; until then set \
+                 tools.exec.enabled to false",
+                out.join(", ")
+            ),
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::report::State;
+    use super::*;
+
+    #[test]
+    fn a_disk_is_judged_by_what_is_free() {
+        let place = Path::new("/home");
+        assert_eq!(space(place, 1 << 40).state, State::Ok);
+        assert_eq!(space(place, 100 << 20).state, State::Warning);
+        let full = space(place, 1 << 20);
+        assert_eq!(full.state, State::Failed);
+        assert!(
+            full.text.starts_with("/home can be written, 1.0 MB free"),
+            "{}",
+            full.text
+        );
+    }
+
+    #[test]
+    fn a_home_that_is_not_there_yet_is_looked_for_above() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::find(Some(&folder.path().join("a/b")), |_| None).unwrap();
+        let row = disk(&home);
+        assert_ne!(row.state, State::Failed, "{row:?}");
+        assert!(row.text.contains(&folder.path().display().to_string()));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_service_is_judged_by_what_systemd_says() {
+        let unit = Path::new("/u/peacrab.service");
+        let known = |state: &str| Ok([("ActiveState".to_owned(), state.to_owned())].into());
+        let unknown = Err(NotDone {
+            command: "systemctl show".to_owned(),
+            why: "no bus".to_owned(),
+        });
+        let ends = || Some("it ends".to_owned());
+        for (known, ends, expected, word) in [
+            (known("active"), None, State::Ok, "it runs"),
+            (known("active"), ends(), State::Warning, "it ends"),
+            (
+                known("failed"),
+                ends(),
+                State::Failed,
+                "journalctl --user -u peacrab",
+            ),
+            (unknown, None, State::Warning, "no bus"),
+        ] {
+            let row = state(unit, Scope::User, known, ends);
+            assert_eq!(row.state, expected, "{row:?}");
+            assert!(row.text.contains(word), "{row:?}");
+        }
+    }
+}

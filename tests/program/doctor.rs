@@ -1,0 +1,174 @@
+//! The examination of everything that the program stands on.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::thread;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::harness::home::{Home, KEY};
+use crate::harness::model::Model;
+use crate::harness::program::{Output, Program};
+use crate::harness::telegram::{BOT_NAME, TOKEN, Telegram};
+
+/// The examination, without the walls around commands, which have a story of their own.
+fn doctor(home: &mut Home) -> Program {
+    home.set("/tools", json!({"exec": {"enabled": false}}));
+    Program::new(home).arg("doctor")
+}
+
+/// A server that says one thing to one request.
+fn server_that_says(answer: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        let (socket, _) = listener.accept().unwrap();
+        let mut reader = BufReader::new(socket);
+        let mut line = String::new();
+        while reader.read_line(&mut line).is_ok_and(|length| length > 2) {
+            line.clear();
+        }
+        // The program may have hung up.
+        let _ = reader.get_mut().write_all(answer.as_bytes());
+    });
+    url
+}
+
+/// The row of that name.
+#[track_caller]
+fn row<'a>(output: &'a Output, name: &str) -> &'a str {
+    let is_it = |line: &&str| line.split_whitespace().nth(1) == Some(name);
+    let found = output.stdout.lines().find(is_it);
+    found.unwrap_or_else(|| panic!("no row {name} in {output:#?}"))
+}
+
+#[test]
+fn where_all_is_well_each_row_says_so() {
+    let model = Model::playing([]);
+    let mut home = Home::with_model(&model);
+    let telegram = Telegram::start();
+    home.set(
+        "/channels",
+        json!({"telegram": {"enabled": true, "token": TOKEN, "apiBase": telegram.url()}}),
+    );
+    let output = doctor(&mut home).run().ends_with(0);
+    for name in [
+        "config", "clock", "disk", "tls", "keys", "model", "telegram",
+    ] {
+        assert!(row(&output, name).starts_with("ok "), "{output:#?}");
+    }
+    assert!(row(&output, "telegram").contains(BOT_NAME));
+    assert!(
+        row(&output, "service").starts_with("warning "),
+        "{output:#?}"
+    );
+    assert!(output.stdout.ends_with("\nNothing failed; 1 to look at.\n"));
+    assert!(!output.stdout.contains(KEY) && !output.stdout.contains(TOKEN));
+}
+
+#[test]
+fn the_walls_around_commands_are_one_row_of_it() {
+    let home = Home::new();
+    home.write_config("{}");
+    let output = Program::new(&home).args(["doctor", "--json"]).run();
+    let found: Value = serde_json::from_str(&output.ends_with(0).stdout).unwrap();
+    let rows = found["rows"].as_array().unwrap();
+    let sandbox = rows.iter().find(|row| row["name"] == "sandbox").unwrap();
+    assert_eq!(sandbox["state"], "ok", "{sandbox}");
+    assert!(sandbox["text"].as_str().unwrap().contains("all held"));
+    assert_eq!(found["failed"], 0);
+}
+
+#[test]
+fn a_wrong_key_is_told_from_a_wrong_server_and_from_none() {
+    let refused = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 41\r\n\r\n\
+                   {\"error\": {\"message\": \"no such key here\"}}";
+    let garbage = "HTTP/1.1 200 OK\r\nContent-Length: 13\r\n\r\n<html></html>";
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap();
+    let nothing = format!("http://{}", closed.local_addr().unwrap());
+    drop(closed);
+    for (server, words) in [
+        (server_that_says(refused), "does not accept the key"),
+        (server_that_says(garbage), "apiBase right"),
+        (server_that_says("what?\r\n\r\n"), "apiBase"),
+        (nothing, "refuses connections"),
+    ] {
+        let mut home = Home::with_endpoint("openai", &format!("{server}/v1"));
+        let output = doctor(&mut home).run().ends_with(1);
+        let found = row(&output, "model");
+        assert!(
+            found.starts_with("failed ") && found.contains(words),
+            "{output:#?}"
+        );
+        assert!(output.stdout.ends_with("\n1 failed.\n"), "{output:#?}");
+        assert!(!output.stdout.contains(KEY));
+    }
+}
+
+#[test]
+fn telegram_without_or_with_a_wrong_token_fails_and_says_what_to_do() {
+    let refused = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 58\r\n\r\n\
+                   {\"ok\":false,\"error_code\":401,\"description\":\"Unauthorized\"}";
+    for (token, words) in [("", "@BotFather"), (TOKEN, "channels.telegram.token")] {
+        let mut home = Home::new();
+        let api = server_that_says(refused);
+        home.set(
+            "/channels",
+            json!({"telegram": {"enabled": true, "token": token, "apiBase": api}}),
+        );
+        let output = doctor(&mut home).run().ends_with(1);
+        let found = row(&output, "telegram");
+        assert!(
+            found.starts_with("failed ") && found.contains(words),
+            "{output:#?}"
+        );
+        assert!(!output.stdout.contains(TOKEN));
+    }
+}
+
+#[test]
+fn a_server_that_is_silent_is_left_at_once_with_ctrl_c() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let base = format!("http://{}/v1", silent.local_addr().unwrap());
+    let mut home = Home::with_endpoint("openai", &base);
+    let running = doctor(&mut home).start();
+    let _connection = silent.accept().unwrap();
+    let pid = Pid::from_raw(running.id().cast_signed()).unwrap();
+    kill_process(pid, Signal::INT).unwrap();
+    let output = running.finish().ends_with(130);
+    assert!(row(&output, "keys").starts_with("ok "), "{output:#?}");
+}
+
+#[test]
+fn a_name_that_nobody_knows_is_a_row_and_the_server_is_not_called() {
+    let mut home = Home::with_endpoint("openai", "http://no-such-host.invalid/v1");
+    let output = doctor(&mut home).run().ends_with(1);
+    assert!(row(&output, "dns").starts_with("failed "), "{output:#?}");
+    assert!(!output.stdout.contains(" model "), "{output:#?}");
+}
+
+#[test]
+fn with_a_broken_configuration_the_rest_is_looked_at_all_the_same() {
+    let home = Home::new();
+    home.write_config("{,}");
+    let output = Program::new(&home).arg("doctor").run().ends_with(1);
+    assert!(row(&output, "config").starts_with("failed "));
+    assert!(row(&output, "clock").starts_with("ok ") && row(&output, "disk").starts_with("ok "));
+}
+
+#[test]
+fn a_configuration_that_others_can_read_is_worth_a_look() {
+    use std::os::unix::fs::PermissionsExt;
+    let model = Model::playing([]);
+    let mut home = Home::with_model(&model);
+    let program = doctor(&mut home);
+    let file = home.path().join("config.json");
+    std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let output = program.run().ends_with(0);
+    let found = row(&output, "config");
+    assert!(
+        found.starts_with("warning ") && found.contains("chmod 600"),
+        "{output:#?}"
+    );
+}
