@@ -50,8 +50,17 @@ impl InboundSender {
 pub struct OutboundSender(Sender<Outbound>);
 
 impl OutboundSender {
-    /// Puts it in the queue, or drops it where that is full; false when it was dropped.
+    /// Puts it in the queue, or drops it where that is full; false when it was dropped. What is only
+    /// looked at leaves half of the queue to what begins and ends work: an end that was dropped would
+    /// be shown as work for ever.
     pub fn send(&self, outbound: Outbound) -> bool {
+        let is_seen_only = matches!(
+            outbound,
+            Outbound::Owed | Outbound::Taken { .. } | Outbound::Draft { .. }
+        );
+        if is_seen_only && self.0.capacity() <= ENTRIES / 2 {
+            return false;
+        }
         !matches!(self.0.try_send(outbound), Err(TrySendError::Full(_)))
     }
 }
@@ -170,6 +179,8 @@ mod tests {
         });
         let (heard, _receiver) = keeper.join().unwrap();
         assert_eq!(heard, Heard::Outbound(working));
-        assert!(sender.send(Outbound::Owed));
+        assert!(!sender.send(Outbound::Owed), "the rest is for ends of work");
+        let resting = Outbound::Resting(ChatId::new("telegram", "1"));
+        assert!(sender.send(resting));
     }
 }
