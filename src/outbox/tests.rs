@@ -91,7 +91,11 @@ fn what_closes_a_turn_is_held_until_the_turn_has_ended() {
     assert_eq!(next(&outbox), Some(elsewhere));
     drop(outbox);
     let outbox = Outbox::open(&path).unwrap();
-    assert_eq!(next(&outbox), Some(elsewhere), "it is not known to have ended");
+    assert_eq!(
+        next(&outbox),
+        Some(elsewhere),
+        "it is not known to have ended"
+    );
     outbox.release(&chat(1));
     assert_eq!(next(&outbox), Some(closing));
 }
