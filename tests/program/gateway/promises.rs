@@ -180,19 +180,20 @@ impl Story {
     /// Now and then Telegram has the answer, and the gateway does not hear of it.
     fn lose_confirmations(&self) {
         let (lost, count) = (Arc::clone(&self.lost), Mutex::new(0));
-        self.telegram.fail_when(usize::MAX, Fault::LostReply, move |call| {
-            let text = call.parameters["text"].as_str().unwrap_or_default();
-            if call.method != "sendMessage" || !text.starts_with(DONE) {
-                return false;
-            }
-            let mut count = count.lock().unwrap();
-            *count += 1;
-            let is_lost = *count % LOST == 0;
-            if is_lost {
-                lost.lock().unwrap().push(text.to_owned());
-            }
-            is_lost
-        });
+        self.telegram
+            .fail_when(usize::MAX, Fault::LostReply, move |call| {
+                let text = call.parameters["text"].as_str().unwrap_or_default();
+                if call.method != "sendMessage" || !text.starts_with(DONE) {
+                    return false;
+                }
+                let mut count = count.lock().unwrap();
+                *count += 1;
+                let is_lost = *count % LOST == 0;
+                if is_lost {
+                    lost.lock().unwrap().push(text.to_owned());
+                }
+                is_lost
+            });
     }
 
     /// Starts the gateway, and kills it at a random instant after a random request.
@@ -206,7 +207,8 @@ impl Story {
         if self.chance.next() < 0.5 {
             self.model.wait_for_requests(asked + count);
         } else {
-            self.telegram.wait_for_calls("sendMessage", sent + count.min(2));
+            self.telegram
+                .wait_for_calls("sendMessage", sent + count.min(2));
         }
         // Not a wait for something, but the instant at which the power goes.
         thread::sleep(SPAN.mul_f64(self.chance.next()));
@@ -240,7 +242,8 @@ impl Story {
         }
         self.people[0].says("/id");
         let is_answer = |message: &Message| message.text.starts_with(ID_ANSWER);
-        self.telegram.wait_for_message(self.people[0].chat(), is_answer);
+        self.telegram
+            .wait_for_message(self.people[0].chat(), is_answer);
         gateway.stop().ends_with(0);
         assert_eq!(self.model.requests().len(), asked);
     }
@@ -288,7 +291,10 @@ impl Story {
             let shown = Program::new(&self.home).args(["sessions", "show", &session]);
             let shown = shown.run().ends_with(0);
             let said = format!("{}{}", shown.stdout, shown.stderr);
-            assert!(!said.contains("torn") && !said.contains("unreadable"), "{said}");
+            assert!(
+                !said.contains("torn") && !said.contains("unreadable"),
+                "{said}"
+            );
         }
     }
 
