@@ -16,7 +16,7 @@ pub mod typed;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -87,6 +87,9 @@ pub struct Gateway {
     work: Mutex<BTreeMap<u64, Work>>,
     next_work: AtomicU64,
     rests: Condvar,
+    /// Threads of typed commands, and whether somebody was told that there are too many.
+    commands: AtomicUsize,
+    is_busy_told: AtomicBool,
     /// Whether no new turn begins.
     is_stopping: AtomicBool,
     outbound: BTreeMap<&'static str, OutboundSender>,
@@ -121,6 +124,23 @@ impl Drop for Working<'_> {
     }
 }
 
+/// The place of one typed command among those that may run, until this is dropped.
+struct CommandPlace(Arc<Gateway>);
+
+impl CommandPlace {
+    fn take(gateway: &Arc<Gateway>) -> Option<Self> {
+        let place = Self(Arc::clone(gateway));
+        let before = gateway.commands.fetch_add(1, Ordering::SeqCst);
+        (before < COMMANDS_AT_ONCE).then_some(place)
+    }
+}
+
+impl Drop for CommandPlace {
+    fn drop(&mut self) {
+        self.0.commands.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 impl Gateway {
     fn new(
         parts: Parts,
@@ -133,6 +153,8 @@ impl Gateway {
             work: Mutex::default(),
             next_work: AtomicU64::new(0),
             rests: Condvar::new(),
+            commands: AtomicUsize::new(0),
+            is_busy_told: AtomicBool::new(false),
             is_stopping: AtomicBool::new(false),
             since: Stopwatch::start(),
             outbound,
@@ -374,19 +396,26 @@ impl Gateway {
         Ok(session)
     }
 
-    /// Runs a typed command on a thread, if not too many run.
+    /// Runs a typed command on a thread of its own, if not too many run; says that they do, once.
     fn spawn_command(self: &Arc<Self>, message: Message, run: fn(&Arc<Self>, &Message)) {
-        let running = self.work().values().filter(|work| work.is_command).count();
+        let place = CommandPlace::take(self);
         let (gateway, id, chat) = (Arc::clone(self), message.id.clone(), message.chat.clone());
-        let started = match running < COMMANDS_AT_ONCE {
-            true => {
-                spawn("command", move || run(&gateway, &message)).map_err(|error| error.to_string())
-            }
-            false => Err(format!("{COMMANDS_AT_ONCE} commands run already")),
+        let started = match place {
+            Some(place) => spawn("command", move || {
+                run(&gateway, &message);
+                drop(place);
+            })
+            .map_err(|error| error.to_string()),
+            None => Err(format!("{COMMANDS_AT_ONCE} commands run already")),
         };
-        if let Err(why) = started {
-            self.say(&chat, &format!("Not now: {why}. Try again later."));
-            self.inbox().taken(&id);
+        match started {
+            Ok(()) => self.is_busy_told.store(false, Ordering::Relaxed),
+            Err(why) => {
+                if !self.is_busy_told.swap(true, Ordering::Relaxed) {
+                    self.say(&chat, &format!("Not now: {why}. Try again later."));
+                }
+                self.inbox().taken(&id);
+            }
         }
     }
 

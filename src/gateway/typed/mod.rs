@@ -58,10 +58,10 @@ impl Gateway {
             reply_to: message.reference.clone(),
             ..Parcel::text(&message.chat, answer)
         };
-        match self.owe(parcel, None) {
-            Ok(()) => self.inbox().taken(&message.id),
-            Err(error) => tracing::error!(chat = %message.chat, "a command has no answer: {error}"),
+        if let Err(error) = self.owe(parcel, None) {
+            tracing::error!(chat = %message.chat, "a command has no answer: {error}");
         }
+        self.inbox().taken(&message.id);
         if command.name == "restart" {
             let _ = self.orders.try_send(Order::Restart);
         }
