@@ -50,8 +50,13 @@ impl InboundSender {
 pub struct OutboundSender(Sender<Outbound>);
 
 impl OutboundSender {
-    /// Puts it in the queue, or drops it where that is full; false when it was dropped.
+    /// Puts it in the queue, or drops it where that is full; false when it was dropped. What the next
+    /// one replaces anyway leaves half of the queue to what comes only once, such as the end of work.
     pub fn send(&self, outbound: Outbound) -> bool {
+        let is_fleeting = matches!(outbound, Outbound::Draft { .. } | Outbound::Taken { .. });
+        if is_fleeting && self.0.capacity() <= ENTRIES / 2 {
+            return false;
+        }
         !matches!(self.0.try_send(outbound), Err(TrySendError::Full(_)))
     }
 }
@@ -147,6 +152,21 @@ mod tests {
             std::thread::yield_now();
         }
         assert!(!pulse.is_alive());
+    }
+
+    #[test]
+    fn drafts_leave_room_for_the_end_of_the_work_that_they_show() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        let (sender, _receiver) = outbound(runtime.unwrap().handle().clone());
+        let chat = ChatId::new("telegram", "1");
+        let draft = |number: usize| Outbound::Draft {
+            chat: chat.clone(),
+            text: number.to_string(),
+            reply_to: String::new(),
+        };
+        let kept = (0..ENTRIES).filter(|number| sender.send(draft(*number)));
+        assert_eq!(kept.count(), ENTRIES / 2);
+        assert!(sender.send(Outbound::Resting(chat)));
     }
 
     #[test]

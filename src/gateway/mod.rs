@@ -21,6 +21,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
 use crate::agent::commands;
@@ -94,6 +95,8 @@ pub struct Gateway {
     is_stopping: AtomicBool,
     outbound: BTreeMap<&'static str, OutboundSender>,
     orders: mpsc::Sender<Order>,
+    /// Where something is done later.
+    timers: Handle,
     since: Stopwatch,
 }
 
@@ -146,6 +149,7 @@ impl Gateway {
         parts: Parts,
         outbound: BTreeMap<&'static str, OutboundSender>,
         orders: mpsc::Sender<Order>,
+        timers: Handle,
     ) -> Arc<Self> {
         Arc::new(Self {
             lanes: Mutex::new(Lanes::new(parts.most_turns)),
@@ -159,6 +163,7 @@ impl Gateway {
             since: Stopwatch::start(),
             outbound,
             orders,
+            timers,
             parts,
         })
     }
@@ -224,8 +229,11 @@ impl Gateway {
     fn say(&self, chat: &ChatId, text: &str) {
         if let Err(error) = self.owe(Parcel::text(chat, text), None) {
             tracing::error!(%chat, "this cannot be owed and is only shown: {error}");
-            let (chat, text) = (chat.clone(), text.to_owned());
-            self.show(Outbound::Draft { chat, text });
+            self.show(Outbound::Draft {
+                chat: chat.clone(),
+                text: text.to_owned(),
+                reply_to: String::new(),
+            });
         }
     }
 
@@ -289,6 +297,12 @@ impl Gateway {
             } => {
                 let is_taken = self.desk.answer(&chat, Some(question), answer);
                 tracing::info!(%chat, sender = %sender.id, is_taken, "{answer}");
+                if !is_taken && !self.desk.knows(question) {
+                    self.say(
+                        &chat,
+                        "That question is no longer open, so nothing was done. If it is still needed, ask me again.",
+                    );
+                }
             }
         }
     }
