@@ -1,3 +1,11 @@
 //! `peacrab gateway`: people on Telegram, and what they are promised.
 
+mod approvals;
 mod conversation;
+mod faults;
+mod groups;
+mod media;
+mod scene;
+mod sending;
+mod typed;
+mod who;
