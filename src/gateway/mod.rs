@@ -107,14 +107,14 @@ struct Work {
 }
 
 /// Work that is going on until this is dropped.
-struct Working<'a> {
-    gateway: &'a Gateway,
+struct Working {
+    gateway: Arc<Gateway>,
     number: u64,
     chat: ChatId,
     cancel: Cancel,
 }
 
-impl Drop for Working<'_> {
+impl Drop for Working {
     fn drop(&mut self) {
         let mut work = self.gateway.work();
         work.remove(&self.number);
@@ -225,6 +225,14 @@ impl Gateway {
         Ok(())
     }
 
+    /// Lets the words go that close a turn: its journal says by now that it has ended.
+    fn release(&self, chat: &ChatId) {
+        self.parts.outbox.release(chat);
+        if let Some(sender) = self.outbound.get(chat.channel.as_str()) {
+            sender.send(Outbound::Owed);
+        }
+    }
+
     /// Says something to a chat, as surely as it can be said.
     fn say(&self, chat: &ChatId, text: &str) {
         if let Err(error) = self.owe(Parcel::text(chat, text), None) {
@@ -260,7 +268,7 @@ impl Gateway {
     }
 
     /// Begins work in a chat that can be stopped.
-    fn begin(&self, chat: &ChatId, is_command: bool) -> Working<'_> {
+    fn begin(self: &Arc<Self>, chat: &ChatId, is_command: bool) -> Working {
         let number = self.next_work.fetch_add(1, Ordering::Relaxed);
         let cancel = Cancel::new();
         let work = Work {
@@ -271,7 +279,7 @@ impl Gateway {
         self.work().insert(number, work);
         self.show(Outbound::Working(chat.clone()));
         Working {
-            gateway: self,
+            gateway: Arc::clone(self),
             number,
             chat: chat.clone(),
             cancel,
@@ -383,7 +391,9 @@ impl Gateway {
         let report = self
             .parts
             .agent
-            .run(&mut session, message, &mut listener, cancel)?;
+            .run(&mut session, message, &mut listener, cancel);
+        self.release(chat);
+        let report = report?;
         let outcome = match report.outcome {
             Outcome::Answered => "answered",
             Outcome::Bounded(_) => "ended at a bound",

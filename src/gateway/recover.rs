@@ -19,6 +19,7 @@ impl Gateway {
             if let Err(error) = self.close(&owed) {
                 tracing::error!(chat = %owed.parcel.chat, "a turn cannot be closed: {error}");
             }
+            self.release(&owed.parcel.chat);
         }
         for chat in self.interrupted() {
             tracing::info!(%chat, "an interrupted turn goes on");

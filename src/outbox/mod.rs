@@ -68,7 +68,9 @@ impl Outbox {
     /// Takes a parcel in: once this returns, it is on the disk. Returns its number. A text that is
     /// too long is cut, with a note. Fails when too much is owed already.
     ///
-    /// `turn` is the length of the session's journal, of the words that close a turn.
+    /// `turn` is the length of the session's journal, of the words that close a turn. They are held
+    /// back, also after a restart, until [`Outbox::release`] says that the turn has ended: words that
+    /// were sent of a turn that goes on would be said twice.
     pub fn add(&self, parcel: &Parcel, turn: Option<u64>) -> Result<u64> {
         let mut inner = self.lock();
         let id = inner.state.next_id();
@@ -87,18 +89,22 @@ impl Outbox {
         Ok(id)
     }
 
+    /// Lets a chat's closing words go: the journal says by now that the turn has ended.
+    pub fn release(&self, chat: &ChatId) {
+        self.lock().state.release(chat);
+    }
+
     /// All that is owed, oldest first.
     pub fn pending(&self) -> Vec<Owed> {
         self.lock().state.owed().cloned().collect()
     }
 
-    /// The oldest parcel of a channel whose chat is none that `not` excludes. It is the first of its
-    /// chat. `not` must not call the outbox.
+    /// The oldest parcel of a channel that may be sent and whose chat is none that `not` excludes. It is
+    /// the first of its chat. `not` must not call the outbox.
     pub fn next(&self, channel: &str, not: &dyn Fn(&ChatId) -> bool) -> Option<Owed> {
         let inner = self.lock();
-        let mut owed = inner.state.owed();
         let is_wanted = |chat: &ChatId| chat.channel == channel && !not(chat);
-        owed.find(|owed| is_wanted(&owed.parcel.chat)).cloned()
+        inner.state.next(is_wanted).cloned()
     }
 
     /// Notes, on the disk, that the channel has confirmed so many pieces of a parcel.

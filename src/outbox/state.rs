@@ -74,11 +74,21 @@ fn is_zero(number: &usize) -> bool {
     *number == 0
 }
 
+/// A parcel that is owed.
+#[derive(Debug)]
+struct Item {
+    owed: Owed,
+    /// Bytes of its line.
+    bytes: usize,
+    /// Whether the turn that it closes may not have ended: then it is not sent yet.
+    is_held: bool,
+}
+
 /// What is known after some lines.
 #[derive(Debug, Default)]
 pub struct State {
-    /// What is owed, with the bytes of its line, oldest first.
-    items: VecDeque<(Owed, usize)>,
+    /// What is owed, oldest first.
+    items: VecDeque<Item>,
     /// Which message shows the running turn of a chat, the newest last.
     drafts: Vec<(ChatId, String)>,
     /// The largest number so far.
@@ -102,18 +112,22 @@ impl State {
                     turn,
                     pieces,
                 };
-                self.items.push_back((owed, bytes));
+                self.items.push_back(Item {
+                    is_held: turn.is_some(),
+                    owed,
+                    bytes,
+                });
             }
             Fact::Sent { sent, pieces } => {
                 self.replace_draft(sent);
-                let mut owed = self.items.iter_mut().map(|(owed, _)| owed);
+                let mut owed = self.items.iter_mut().map(|item| &mut item.owed);
                 if let Some(owed) = owed.find(|owed| owed.id == sent) {
                     owed.pieces = owed.pieces.max(pieces);
                 }
             }
             Fact::Done { done } => {
                 self.replace_draft(done);
-                self.items.retain(|(owed, _)| owed.id != done);
+                self.items.retain(|item| item.owed.id != done);
             }
             Fact::Draft { draft, message } => {
                 self.drafts.retain(|(chat, _)| *chat != draft);
@@ -139,7 +153,28 @@ impl State {
 
     /// What is owed, oldest first.
     pub fn owed(&self) -> impl Iterator<Item = &Owed> {
-        self.items.iter().map(|(owed, _)| owed)
+        self.items.iter().map(|item| &item.owed)
+    }
+
+    /// The oldest parcel that may be sent to a chat that is wanted, where none of the same chat is
+    /// before it.
+    pub fn next(&self, is_wanted: impl Fn(&ChatId) -> bool) -> Option<&Owed> {
+        let mut held = Vec::new();
+        let found = self.items.iter().find(|item| {
+            let chat = &item.owed.parcel.chat;
+            if item.is_held {
+                held.push(chat);
+            }
+            is_wanted(chat) && !held.contains(&chat)
+        });
+        found.map(|item| &item.owed)
+    }
+
+    /// The turns of a chat have ended, or never will: what closes them may be sent.
+    pub fn release(&mut self, chat: &ChatId) {
+        let of_chat = |item: &&mut Item| item.owed.parcel.chat == *chat;
+        let items = self.items.iter_mut().filter(of_chat);
+        items.for_each(|item| item.is_held = false);
     }
 
     /// The number of the next parcel.
@@ -156,7 +191,7 @@ impl State {
 
     /// Bytes of the lines of what is owed.
     pub fn live_bytes(&self) -> usize {
-        self.items.iter().map(|(_, bytes)| bytes).sum()
+        self.items.iter().map(|item| item.bytes).sum()
     }
 
     /// The lines of a file that says the same and nothing that is over.
@@ -181,7 +216,7 @@ impl State {
 
     /// With the first piece of a parcel that replaces the draft, the draft has become the answer.
     fn replace_draft(&mut self, id: u64) {
-        let mut owed = self.items.iter().map(|(owed, _)| owed);
+        let mut owed = self.items.iter().map(|item| &item.owed);
         let confirmed = owed.find(|owed| owed.id == id && owed.pieces == 0);
         if let Some(parcel) = confirmed.map(|owed| &owed.parcel)
             && parcel.replaces_draft

@@ -79,6 +79,28 @@ fn what_is_owed_stays_until_it_is_confirmed_and_then_the_file_is_empty() {
 }
 
 #[test]
+fn what_closes_a_turn_is_held_until_the_turn_has_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("outbox.jsonl");
+    let outbox = Outbox::open(&path).unwrap();
+    let next = |outbox: &Outbox| outbox.next("telegram", &|_| false).map(|owed| owed.id);
+    let closing = outbox.add(&answer(1, "closes a turn"), Some(100)).unwrap();
+    outbox.add(&answer(1, "behind it"), None).unwrap();
+    assert_eq!(next(&outbox), None);
+    let elsewhere = outbox.add(&answer(2, "elsewhere"), None).unwrap();
+    assert_eq!(next(&outbox), Some(elsewhere));
+    drop(outbox);
+    let outbox = Outbox::open(&path).unwrap();
+    assert_eq!(
+        next(&outbox),
+        Some(elsewhere),
+        "it is not known to have ended"
+    );
+    outbox.release(&chat(1));
+    assert_eq!(next(&outbox), Some(closing));
+}
+
+#[test]
 fn the_oldest_of_a_channel_comes_first_and_chats_do_not_wait_for_each_other() {
     let place = Place::new();
     let outbox = place.open();

@@ -5,6 +5,7 @@ mod conversation;
 mod faults;
 mod groups;
 mod media;
+mod promises;
 mod scene;
 mod sending;
 mod typed;
