@@ -50,15 +50,11 @@ impl InboundSender {
 pub struct OutboundSender(Sender<Outbound>);
 
 impl OutboundSender {
-    /// Puts it in the queue, or drops it where that is full; false when it was dropped. What is only
-    /// looked at leaves half of the queue to what begins and ends work: an end that was dropped would
-    /// be shown as work for ever.
+    /// Puts it in the queue, or drops it where that is full; false when it was dropped. What the next
+    /// one replaces anyway leaves half of the queue to what comes only once, such as the end of work.
     pub fn send(&self, outbound: Outbound) -> bool {
-        let is_seen_only = matches!(
-            outbound,
-            Outbound::Owed | Outbound::Taken { .. } | Outbound::Draft { .. }
-        );
-        if is_seen_only && self.0.capacity() <= ENTRIES / 2 {
+        let is_fleeting = matches!(outbound, Outbound::Draft { .. } | Outbound::Taken { .. });
+        if is_fleeting && self.0.capacity() <= ENTRIES / 2 {
             return false;
         }
         !matches!(self.0.try_send(outbound), Err(TrySendError::Full(_)))
@@ -159,6 +155,21 @@ mod tests {
     }
 
     #[test]
+    fn drafts_leave_room_for_the_end_of_the_work_that_they_show() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        let (sender, _receiver) = outbound(runtime.unwrap().handle().clone());
+        let chat = ChatId::new("telegram", "1");
+        let draft = |number: usize| Outbound::Draft {
+            chat: chat.clone(),
+            text: number.to_string(),
+            reply_to: String::new(),
+        };
+        let kept = (0..ENTRIES).filter(|number| sender.send(draft(*number)));
+        assert_eq!(kept.count(), ENTRIES / 2);
+        assert!(sender.send(Outbound::Resting(chat)));
+    }
+
+    #[test]
     fn a_full_outbound_queue_drops_what_comes_and_keeps_what_is_there() {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
@@ -179,8 +190,6 @@ mod tests {
         });
         let (heard, _receiver) = keeper.join().unwrap();
         assert_eq!(heard, Heard::Outbound(working));
-        assert!(!sender.send(Outbound::Owed), "the rest is for ends of work");
-        let resting = Outbound::Resting(ChatId::new("telegram", "1"));
-        assert!(sender.send(resting));
+        assert!(sender.send(Outbound::Owed));
     }
 }

@@ -92,8 +92,7 @@ pub mod channels {
     pub const COPY_BYTES: usize = 8 * 1024;
     /// Longest silence within an answer of a channel's server.
     pub const IDLE: Duration = Duration::from_secs(60);
-    /// Longest wait that a server may ask for because of too many requests. Telegram asks for
-    /// minutes when a group is flooded; more than an hour is no wait but a mistake.
+    /// Longest wait that a server may ask for; Telegram asks a flooded group for minutes.
     pub const LONGEST_WAIT: Duration = Duration::from_mins(60);
     /// Wait after too many requests when the server does not say how long.
     pub const USUAL_WAIT: Duration = Duration::from_secs(5);
@@ -103,19 +102,16 @@ pub mod channels {
     pub const NAME_CHARS: usize = 64;
     /// Characters of a message that are quoted before its answer; two or three paragraphs.
     pub const QUOTE_CHARS: usize = 500;
-    /// Bytes of a file's name in the workspace's inbox, with its date and number below the 255 of
-    /// file systems, and short enough to be read.
+    /// Bytes of a file's name in the workspace's inbox, with date and number below 255 bytes.
     pub const FILE_NAME_BYTES: usize = 100;
-    /// Bytes of the end of a name in which an ending such as `.tar.gz` is looked for, to be kept when
-    /// the name is cut.
+    /// Bytes of the end of a name in which an ending such as `.tar.gz` is looked for.
     pub const FILE_ENDING_BYTES: usize = 16;
     /// Files of the same name and second; an album has ten.
     pub const FILE_NUMBERS: u32 = 100;
 
     /// UTF-16 units of one message's text after its markup is read: Telegram's bound.
     pub const PIECE_UNITS: usize = 4096;
-    /// Bytes of one message as HTML. 4096 units that are all escaped make 20 KiB; the rest is for
-    /// tags and addresses, so that a request stays small.
+    /// Bytes of one message as HTML: 4096 escaped units make 20 KiB; the rest is for tags.
     pub const PIECE_HTML_BYTES: usize = 32 * 1024;
     /// Marked stretches of one message: Telegram shows those beyond it unmarked.
     pub const PIECE_ENTITIES: usize = 100;
@@ -127,14 +123,12 @@ pub mod channels {
     pub const LANGUAGE_BYTES: usize = 32;
     /// Levels of lists that are indented; deeper ones stand below the last.
     pub const LIST_INDENTS: usize = 8;
-    /// Bytes of a table with its padding. One that would be larger has no columns: a single wide
-    /// cell would widen every row.
+    /// Bytes of a table with its padding; a single wide cell would widen every row.
     pub const TABLE_BYTES: usize = 64 * 1024;
     /// Bytes of a text that may be syntax of Markdown. The parser needs about 100 bytes for each; an
     /// answer of 160 KiB in which every eighth byte is one has 20,000.
     pub const MARKDOWN_MARKS: usize = 32 * 1024;
-    /// Quotes and list items that one line may open. The parser looks at all that are open for every
-    /// following line.
+    /// Quotes and list items that one line may open: each costs the parser for every further line.
     pub const MARKDOWN_DEPTH: usize = 32;
     /// How long a long poll waits for something to happen; Telegram allows 50 s.
     pub const LONG_POLL: Duration = Duration::from_secs(50);
@@ -144,8 +138,7 @@ pub mod channels {
     pub const TEST_PATIENCE: Duration = Duration::from_secs(10);
     /// Updates taken at once; Telegram gives no more.
     pub const UPDATES_AT_ONCE: usize = 100;
-    /// How old the newest update may be for its number to be gone on with. After a week Telegram
-    /// begins at another one.
+    /// Age of the newest update whose number still counts; after a week Telegram takes another one.
     pub const OFFSET_AGE: Duration = Duration::from_hours(6 * 24);
     /// How long the rest of an album is waited for, each time more of it has come.
     pub const ALBUM_WAIT: Duration = Duration::from_millis(500);
@@ -153,6 +146,10 @@ pub mod channels {
     pub const ALBUM_LOOKS: u32 = 10;
     /// The first wait after a failure; each further one is twice as long.
     pub const FIRST_WAIT: Duration = Duration::from_millis(500);
+    /// Tries for the files of a message, with growing waits, before it goes on without them.
+    pub const FILE_TRIES: u32 = 6;
+    /// How often a sender that rests after a failure looks whether Telegram is reached again.
+    pub const OUTAGE_LOOK: Duration = Duration::from_secs(2);
     /// The longest wait after failures.
     pub const LONGEST_BACKOFF: Duration = Duration::from_mins(5);
     /// Stack of a channel's thread. TLS with ring needs 64 kB, Markdown less.
@@ -192,6 +189,8 @@ pub mod gateway {
     pub const QUESTION_NUMBERS: Range<u64> = 100_000..1_000_000;
     /// Time between two tries of a turn that a full disk does not let begin.
     pub const FULL_DISK_WAIT: Duration = Duration::from_secs(5);
+    /// Questions remembered after they were closed; their buttons are pressed twice at once or never.
+    pub const CLOSED_QUESTIONS: usize = 16;
     /// Typed commands that run at a time, over all chats: each has a thread.
     pub const COMMANDS_AT_ONCE: usize = 8;
     /// How long running turns and commands may take to end by themselves when the gateway stops.
@@ -212,8 +211,7 @@ pub mod gateway {
     pub const CONTROL_TIME: Duration = Duration::from_secs(10);
     /// Connections of the control socket at a time; more are turned away.
     pub const CONTROL_AT_ONCE: usize = 8;
-    /// Texts that the message tool has sent in a turn and that are remembered, so that the answer
-    /// does not repeat them.
+    /// Texts of the message tool that are remembered in a turn, so that the answer repeats none.
     pub const SENT_TEXTS: usize = 8;
 }
 
@@ -539,6 +537,8 @@ pub mod tools {
     pub const BUTTONS_IN_ROW: usize = 4;
     /// Characters of a button. What comes back with a press has 64 bytes on Telegram.
     pub const BUTTON_CHARS: usize = 40;
+    /// Bytes of a long output that wait until a whole line of it can be written to its file.
+    pub const SPILL_BYTES: usize = 16 * 1024;
     /// Characters of a typed command's output that are shown in a chat, about a message of Telegram's;
     /// of more, the end, with the whole in a file.
     pub const SHELL_CHARS: usize = 3500;

@@ -177,6 +177,8 @@ pub enum Outbound {
         chat: ChatId,
         /// The whole of it.
         text: String,
+        /// The message that it is about, by its name within the chat; may be empty.
+        reply_to: String,
     },
     /// A question to the person, with buttons.
     Asked {

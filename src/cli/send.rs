@@ -1,17 +1,15 @@
 //! `peacrab send`: how a script tells the owner something.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use super::Context;
 use super::agent::open_workspace;
-use super::terminal::print;
+use super::terminal::{input, print};
 use crate::config::{Home, Loaded};
 use crate::error::{Error, Exit, Result};
 use crate::gateway::control::{self, Request};
-use crate::limits::agent::MESSAGE_BYTES;
 use crate::limits::channels::UPLOAD_BYTES;
 use crate::limits::tools::FILES_SENT;
 use crate::message::{ChatId, NAME_MARK, Parcel};
@@ -49,7 +47,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     let loaded = context.start()?;
     let home = context.home()?;
     let text = match arguments.text.as_deref() {
-        Some("-") => input()?,
+        Some("-") => input::whole()?,
         text => text.unwrap_or_default().to_owned(),
     };
     if text.trim().is_empty() && arguments.files.is_empty() {
@@ -82,20 +80,6 @@ fn leave(home: &Home, request: Request) -> Result<()> {
     Outbox::open(&home.outbox())?.add(&parcel, None)?;
     print::complain("no gateway is running; it goes out when one does (peacrab gateway)");
     Ok(())
-}
-
-fn input() -> Result<String> {
-    let mut bytes = Vec::new();
-    let stdin = std::io::stdin().lock();
-    let read = stdin.take(MESSAGE_BYTES as u64 + 1).read_to_end(&mut bytes);
-    read.map_err(Error::io("read", "standard input"))?;
-    if bytes.len() > MESSAGE_BYTES {
-        return Err(Error::TooLarge {
-            what: "the text on standard input".to_owned(),
-            limit: MESSAGE_BYTES,
-        });
-    }
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Copies the files to where the gateway may read them, and where they are removed after a while.

@@ -1,6 +1,7 @@
 //! Questions to people that wait for an answer.
 
-use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use ring::rand::{SecureRandom, SystemRandom};
@@ -10,14 +11,22 @@ use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::limits::agent::ANSWER_TIME;
 use crate::limits::cancel::POLL;
-use crate::limits::gateway::QUESTION_NUMBERS;
+use crate::limits::gateway::{CLOSED_QUESTIONS, QUESTION_NUMBERS};
 use crate::message::ChatId;
 
-/// The open questions by their numbers.
+/// The questions of this run of the program.
 #[derive(Default)]
 pub struct Desk {
-    open: Mutex<BTreeMap<u64, Open>>,
+    questions: Mutex<Questions>,
     answered: Condvar,
+}
+
+#[derive(Default)]
+struct Questions {
+    /// By their numbers.
+    open: BTreeMap<u64, Open>,
+    /// The numbers of those that were closed last: whoever presses a button twice means it once.
+    closed: VecDeque<u64>,
 }
 
 struct Open {
@@ -29,7 +38,7 @@ impl Desk {
     /// Opens a question in a chat. Its number cannot be guessed, and an old button of another run of
     /// the program does not have it.
     pub fn open(&self, chat: &ChatId) -> u64 {
-        let mut open = self.lock();
+        let open = &mut self.lock().open;
         loop {
             let mut bytes = [0; 8];
             // Without randomness the numbers still differ from each other.
@@ -39,7 +48,7 @@ impl Desk {
                 QUESTION_NUMBERS.end - QUESTION_NUMBERS.start,
             );
             let number = low + (u64::from_ne_bytes(bytes) + open.len() as u64) % span;
-            if let std::collections::btree_map::Entry::Vacant(place) = open.entry(number) {
+            if let Entry::Vacant(place) = open.entry(number) {
                 place.insert(Open {
                     chat: chat.clone(),
                     answer: None,
@@ -52,9 +61,12 @@ impl Desk {
     /// Waits for the answer, the token or the end of the time; closes the question.
     pub fn wait(&self, number: u64, cancel: &Cancel) -> Answer {
         let watch = Stopwatch::start();
-        let mut open = self.lock();
+        let mut questions = self.lock();
         loop {
-            let answer = open.get(&number).and_then(|question| question.answer);
+            let answer = questions
+                .open
+                .get(&number)
+                .and_then(|question| question.answer);
             let left = ANSWER_TIME.saturating_sub(watch.elapsed());
             let over = match answer {
                 Some(answer) => Some(answer),
@@ -63,18 +75,19 @@ impl Desk {
                 None => None,
             };
             if let Some(answer) = over {
-                open.remove(&number);
+                questions.close(number);
                 return answer;
             }
-            let waited = self.answered.wait_timeout(open, left.min(POLL));
-            open = waited.unwrap_or_else(PoisonError::into_inner).0;
+            let waited = self.answered.wait_timeout(questions, left.min(POLL));
+            questions = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
     /// Answers a question of a chat; without a number the only one there. False when there is none.
     pub fn answer(&self, chat: &ChatId, number: Option<u64>, answer: Answer) -> bool {
-        let mut open = self.lock();
-        let mut of_chat = open
+        let mut questions = self.lock();
+        let mut of_chat = questions
+            .open
             .iter_mut()
             .filter(|(key, question)| {
                 question.chat == *chat && number.is_none_or(|number| number == **key)
@@ -90,13 +103,33 @@ impl Desk {
 
     /// The numbers of a chat's open questions.
     pub fn of(&self, chat: &ChatId) -> Vec<u64> {
-        let open = self.lock();
-        let mine = open.iter().filter(|(_, question)| question.chat == *chat);
+        let questions = self.lock();
+        let mine = questions
+            .open
+            .iter()
+            .filter(|(_, question)| question.chat == *chat);
         mine.map(|(number, _)| *number).collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Open>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Whether a question is of this run: open, or closed not long ago.
+    pub fn knows(&self, number: u64) -> bool {
+        let questions = self.lock();
+        questions.open.contains_key(&number) || questions.closed.contains(&number)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Questions> {
+        let questions = self.questions.lock();
+        questions.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Questions {
+    fn close(&mut self, number: u64) {
+        self.open.remove(&number);
+        if self.closed.len() >= CLOSED_QUESTIONS {
+            self.closed.pop_front();
+        }
+        self.closed.push_back(number);
     }
 }
 
@@ -124,6 +157,11 @@ mod tests {
         );
         assert_eq!(desk.wait(number, &Cancel::new()), Answer::Once);
         assert!(desk.of(&here).is_empty());
+        assert!(
+            !desk.answer(&here, Some(number), Answer::Deny) && desk.knows(number),
+            "it is over"
+        );
+        assert!(!desk.knows(number + 1), "of another run");
     }
 
     #[test]

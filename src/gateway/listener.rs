@@ -1,6 +1,6 @@
 //! Hears a turn for a chat: shows it, asks the person, and owes the answer before it is given.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Gateway;
 use super::screen::Screen;
@@ -16,7 +16,7 @@ pub struct ChatListener<'a> {
     chat: ChatId,
     /// The message that the answer answers.
     reference: String,
-    screen: Screen,
+    screen: Arc<Mutex<Screen>>,
     /// What the model has sent to this chat itself.
     sent: Vec<String>,
     /// What was handed to the turn and does not stand in its journal yet.
@@ -30,16 +30,55 @@ impl<'a> ChatListener<'a> {
             gateway,
             chat: chat.clone(),
             reference: message.map_or_else(String::new, |message| message.reference.clone()),
-            screen: Screen::new(gateway.shows()),
+            screen: Arc::new(Mutex::new(Screen::new(gateway.shows()))),
             sent: Vec::new(),
             handed: Vec::new(),
         }
     }
 
     /// What was handed to the turn and is not in its journal.
-    pub fn unread(self) -> Vec<Message> {
-        self.handed
+    pub fn unread(&mut self) -> Vec<Message> {
+        std::mem::take(&mut self.handed)
     }
+}
+
+impl ChatListener<'_> {
+    /// Shows the draft when it is due, and sees to it that it is shown when it is due later.
+    fn show(&self) {
+        let (gateway, screen) = (Arc::clone(self.gateway), Arc::clone(&self.screen));
+        let (chat, reply_to) = (self.chat.clone(), self.reference.clone());
+        let show = move |screen: &mut Screen| {
+            if let Some(text) = screen.due() {
+                let (chat, reply_to) = (chat.clone(), reply_to.clone());
+                gateway.show(Outbound::Draft {
+                    chat,
+                    text,
+                    reply_to,
+                });
+            }
+        };
+        show(&mut lock(&self.screen));
+        let Some(wait) = lock(&self.screen).watch() else {
+            return;
+        };
+        self.gateway.timers.spawn(async move {
+            tokio::time::sleep(wait).await;
+            let mut screen = lock(&screen);
+            screen.watched();
+            show(&mut screen);
+        });
+    }
+}
+
+impl Drop for ChatListener<'_> {
+    fn drop(&mut self) {
+        // A look that comes later finds nothing to show.
+        lock(&self.screen).close();
+    }
+}
+
+fn lock(screen: &Mutex<Screen>) -> MutexGuard<'_, Screen> {
+    screen.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Listener for ChatListener<'_> {
@@ -52,11 +91,8 @@ impl Listener for ChatListener<'_> {
             Event::Notice(what) => tracing::warn!(chat = %self.chat, "{what}"),
             _ => {}
         }
-        self.screen.hear(&event);
-        if let Some(text) = self.screen.due() {
-            let chat = self.chat.clone();
-            self.gateway.show(Outbound::Draft { chat, text });
-        }
+        lock(&self.screen).hear(&event);
+        self.show();
     }
 
     fn ask(&mut self, question: &Question, cancel: &Cancel) -> Answer {
@@ -82,7 +118,9 @@ impl Listener for ChatListener<'_> {
             replaces_draft: true,
             ..Parcel::text(&self.chat, text)
         };
-        self.gateway.owe(parcel, turn)
+        self.gateway.owe(parcel, turn)?;
+        lock(&self.screen).close();
+        Ok(())
     }
 
     fn send(&mut self, parcel: Parcel) -> Result<()> {

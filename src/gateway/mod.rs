@@ -21,6 +21,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
 use crate::agent::commands;
@@ -87,10 +88,14 @@ pub struct Gateway {
     work: Mutex<BTreeMap<u64, Work>>,
     next_work: AtomicU64,
     rests: Condvar,
+    /// Whether somebody was told that too many typed commands run.
+    is_busy_told: AtomicBool,
     /// Whether no new turn begins.
     is_stopping: AtomicBool,
     outbound: BTreeMap<&'static str, OutboundSender>,
     orders: mpsc::Sender<Order>,
+    /// Where something is done later.
+    timers: Handle,
     since: Stopwatch,
 }
 
@@ -126,6 +131,7 @@ impl Gateway {
         parts: Parts,
         outbound: BTreeMap<&'static str, OutboundSender>,
         orders: mpsc::Sender<Order>,
+        timers: Handle,
     ) -> Arc<Self> {
         Arc::new(Self {
             lanes: Mutex::new(Lanes::new(parts.most_turns)),
@@ -133,10 +139,12 @@ impl Gateway {
             work: Mutex::default(),
             next_work: AtomicU64::new(0),
             rests: Condvar::new(),
+            is_busy_told: AtomicBool::new(false),
             is_stopping: AtomicBool::new(false),
             since: Stopwatch::start(),
             outbound,
             orders,
+            timers,
             parts,
         })
     }
@@ -210,8 +218,11 @@ impl Gateway {
     fn say(&self, chat: &ChatId, text: &str) {
         if let Err(error) = self.owe(Parcel::text(chat, text), None) {
             tracing::error!(%chat, "this cannot be owed and is only shown: {error}");
-            let (chat, text) = (chat.clone(), text.to_owned());
-            self.show(Outbound::Draft { chat, text });
+            self.show(Outbound::Draft {
+                chat: chat.clone(),
+                text: text.to_owned(),
+                reply_to: String::new(),
+            });
         }
     }
 
@@ -275,6 +286,12 @@ impl Gateway {
             } => {
                 let is_taken = self.desk.answer(&chat, Some(question), answer);
                 tracing::info!(%chat, sender = %sender.id, is_taken, "{answer}");
+                if !is_taken && !self.desk.knows(question) {
+                    self.say(
+                        &chat,
+                        "That question is no longer open, so nothing was done. If it is still needed, ask me again.",
+                    );
+                }
             }
         }
     }
@@ -385,6 +402,7 @@ impl Gateway {
             .run(&mut session, message, &mut listener, cancel);
         let unread = listener.unread();
         self.lanes().put_back(chat, unread);
+        drop(listener);
         self.release(chat);
         let report = report?;
         let outcome = match report.outcome {
@@ -413,7 +431,7 @@ impl Gateway {
         Ok(session)
     }
 
-    /// Runs a typed command on a thread, if not too many run.
+    /// Runs a typed command on a thread of its own, if not too many run; says that they do, once.
     fn spawn_command(self: &Arc<Self>, message: Message, run: fn(&Arc<Self>, &Message, &Cancel)) {
         let running = self.work().values().filter(|work| work.is_command).count();
         let (id, chat) = (message.id.clone(), message.chat.clone());
@@ -425,9 +443,14 @@ impl Gateway {
             }
             false => Err(format!("{COMMANDS_AT_ONCE} commands run already")),
         };
-        if let Err(why) = started {
-            self.say(&chat, &format!("Not now: {why}. Try again later."));
-            self.inbox().taken(&id);
+        match started {
+            Ok(()) => self.is_busy_told.store(false, Ordering::Relaxed),
+            Err(why) => {
+                if !self.is_busy_told.swap(true, Ordering::Relaxed) {
+                    self.say(&chat, &format!("Not now: {why}. Try again later."));
+                }
+                self.inbox().taken(&id);
+            }
         }
     }
 

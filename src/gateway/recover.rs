@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Gateway;
-use super::screen::inline_code;
+use crate::channels::markup::inline_code;
 use crate::chat::{Entry, Role};
 use crate::error::Result;
 use crate::message::{ChatId, Inbound};

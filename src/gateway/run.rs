@@ -66,7 +66,7 @@ pub fn run(
             sending: workers.sending.clone(),
         })?);
     }
-    let gateway = Gateway::new(parts, outbound, orders);
+    let gateway = Gateway::new(parts, outbound, orders, runtime.handle().clone());
     let order = runtime.block_on(async {
         control::listen(&gateway, socket);
         gateway.recover();

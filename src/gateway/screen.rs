@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use crate::channels::markup::inline_code;
 use crate::clock::Stopwatch;
 use crate::config::schema::Channels;
 use crate::limits::gateway::{DRAFT_BYTES, DRAFT_LINES};
@@ -45,6 +46,10 @@ pub struct Screen {
     is_fresh: bool,
     /// Whether something has happened that is shown at once: what follows may take long.
     is_pressing: bool,
+    /// Whether somebody has promised to look again.
+    is_watched: bool,
+    /// Whether the answer has taken its place.
+    is_over: bool,
 }
 
 impl Screen {
@@ -57,6 +62,8 @@ impl Screen {
             shown: None,
             is_fresh: false,
             is_pressing: false,
+            is_watched: false,
+            is_over: false,
         }
     }
 
@@ -92,9 +99,7 @@ impl Screen {
 
     /// The draft, when there is something new and the last look was long enough ago.
     pub fn due(&mut self) -> Option<String> {
-        let is_early = |shown: &Stopwatch| shown.elapsed() < self.shows.interval;
-        let may_wait = !self.is_pressing && self.shown.as_ref().is_some_and(is_early);
-        if !self.is_fresh || may_wait {
+        if self.wait() != Some(Duration::ZERO) {
             return None;
         }
         (self.is_fresh, self.is_pressing) = (false, false);
@@ -102,6 +107,35 @@ impl Screen {
         let lines = self.lines.iter().map(String::as_str);
         let partial = Some(self.partial.as_str()).filter(|text| !text.trim().is_empty());
         Some(lines.chain(partial).collect::<Vec<_>>().join("\n\n"))
+    }
+
+    /// In how long there is something to be shown; none while nothing is new.
+    fn wait(&self) -> Option<Duration> {
+        if !self.is_fresh || self.is_over {
+            return None;
+        }
+        Some(match &self.shown {
+            Some(shown) if !self.is_pressing => self.shows.interval.saturating_sub(shown.elapsed()),
+            _ => Duration::ZERO,
+        })
+    }
+
+    /// In how long somebody has to look again, because what is new came too early; none where that
+    /// is promised already. A model that pauses leaves nothing half shown.
+    pub fn watch(&mut self) -> Option<Duration> {
+        let wait = self.wait().filter(|_| !self.is_watched)?;
+        self.is_watched = true;
+        Some(wait)
+    }
+
+    /// The promise of [`watch`](Self::watch) is kept.
+    pub fn watched(&mut self) {
+        self.is_watched = false;
+    }
+
+    /// The answer takes its place: from now on nothing is due.
+    pub fn close(&mut self) {
+        self.is_over = true;
     }
 
     fn line(&mut self, mut text: String) {
@@ -112,17 +146,6 @@ impl Screen {
         self.lines.push_back(text);
         (self.is_fresh, self.is_pressing) = (true, true);
     }
-}
-
-/// A text as code within a line of Markdown, whatever it holds.
-pub fn inline_code(text: &str) -> String {
-    let text = text.replace(char::is_control, " ");
-    let mut fence = "`".to_owned();
-    while text.contains(&fence) {
-        fence.push('`');
-    }
-    let gap = if fence.len() > 1 { " " } else { "" };
-    format!("{fence}{gap}{text}{gap}{fence}")
 }
 
 #[cfg(test)]
@@ -196,13 +219,13 @@ mod tests {
         assert_eq!(screen.due().as_deref(), Some("a"));
         screen.hear(&Event::Delta("b"));
         assert_eq!(screen.due(), None);
+        assert!(screen.watch().is_some_and(|wait| wait > Duration::ZERO));
+        assert_eq!(screen.watch(), None, "one look is enough");
+        screen.watched();
         screen.hear(&Event::ToolHint("exec(\"make\")"));
         assert!(screen.due().is_some(), "what runs now may run for long");
-    }
-
-    #[test]
-    fn code_in_a_line_holds_whatever_it_holds() {
-        assert_eq!(inline_code("a*b"), "`a*b`");
-        assert_eq!(inline_code("a`b\nc"), "`` a`b c ``");
+        screen.hear(&Event::ToolHint("exec(\"make\")"));
+        screen.close();
+        assert_eq!((screen.due(), screen.watch()), (None, None));
     }
 }

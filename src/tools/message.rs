@@ -27,6 +27,11 @@ pub(super) fn run(context: &Context<'_>, arguments: &Arguments) -> Result<ToolRe
             "there is nothing to send: content is empty and media names no file".to_owned(),
         ));
     }
+    if content.trim().is_empty() && !buttons.is_empty() {
+        return Err(Error::Failed(
+            "buttons stand below words: say in content what is to be chosen".to_owned(),
+        ));
+    }
     if files.len() > FILES_SENT {
         return Err(Error::Failed(format!(
             "media names {} files; at most {FILES_SENT} go at a time",

@@ -2,14 +2,16 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, chown, symlink};
 use std::path::Path;
 
 use serde_json::json;
 
+use crate::harness::gateway::Gateway;
 use crate::harness::home::{Home, KEY};
 use crate::harness::model::{Gate, Model, call, error, say};
-use crate::harness::program::{Output, Program};
+use crate::harness::program::{Output, PEACRAB, Program};
+use crate::harness::telegram::Telegram;
 
 /// In an added header, behind its scheme.
 const HEADER: &str = "canary-header-24680";
@@ -193,4 +195,29 @@ fn a_broken_configuration_is_shown_without_its_keys() {
         let output = program(&home).args(["config", "check"]).run().ends_with(78);
         assert_silent(&output, &broken);
     }
+}
+
+/// Who owns a process's files in /proc: root, when the process is not dumpable (proc(5)).
+#[test]
+fn a_running_gateway_cannot_be_read_by_other_processes_of_its_account() {
+    const NOBODY: u32 = 65534;
+    let model = Model::playing([]);
+    let telegram = Telegram::start();
+    let home = Home::with_telegram(&model, &telegram);
+    // For root there is nothing to see: then it runs as an ordinary account.
+    let gateway = if rustix::process::geteuid().is_root() {
+        for path in [".", "workspace", "config.json"] {
+            chown(home.path().join(path), Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+        let user = format!("--reuid={NOBODY}");
+        let group = format!("--regid={NOBODY}");
+        let program = Program::of("setpriv", &home);
+        Gateway::of(program.args([&user, &group, "--clear-groups", "--", PEACRAB, "gateway"]))
+    } else {
+        Gateway::start(&home)
+    };
+    telegram.wait_for_poll();
+    let environment = fs::metadata(format!("/proc/{}/environ", gateway.id())).unwrap();
+    assert_eq!(environment.uid(), 0, "its environment can be read");
+    gateway.stop().ends_with(0);
 }

@@ -65,6 +65,17 @@ pub fn draft(markdown: &str) -> Option<Piece> {
     Some(piece)
 }
 
+/// The Markdown of a text as code within a line, whatever the text contains.
+pub fn inline_code(text: &str) -> String {
+    let text = text.replace(char::is_control, " ");
+    let mut fence = "`".to_owned();
+    while text.contains(&fence) {
+        fence.push('`');
+    }
+    let gap = if fence.len() > 1 { " " } else { "" };
+    format!("{fence}{gap}{text}{gap}{fence}")
+}
+
 /// The Markdown of a code block with this text, whatever the text contains. The language may be empty.
 pub fn code_block(text: &str, language: &str) -> String {
     let longest = text

@@ -211,3 +211,11 @@ fn a_text_for_html_is_copied_only_if_it_has_to_be() {
     assert!(matches!(escape("plain \"text\""), Cow::Borrowed(_)));
     assert_eq!(escape("<a & b>"), "&lt;a &amp; b&gt;");
 }
+
+#[test]
+fn code_in_a_line_holds_whatever_it_holds() {
+    assert_eq!(inline_code("a*b"), "`a*b`");
+    assert_eq!(inline_code("a`b\nc"), "`` a`b c ``");
+    let shown = &render(&format!("x {}", inline_code("a`<b>``*c*")))[0];
+    assert_eq!(shown.html, "x <code>a`&lt;b&gt;``*c*</code>");
+}

@@ -27,13 +27,15 @@ impl Backoff {
         }
     }
 
-    /// It has worked. Says so when it had failed before.
-    pub fn worked(&mut self) {
-        if self.failures > 0 {
+    /// It has worked. Says so when it had failed before, and returns whether it had.
+    pub fn worked(&mut self) -> bool {
+        let had_failed = self.failures > 0;
+        if had_failed {
             tracing::info!("Telegram is reached again: {} goes on", self.what);
             self.failures = 0;
             self.said.clear();
         }
+        had_failed
     }
 
     /// It has failed: says why, once, and how long to wait. After `quick` tries it waits longest, unless

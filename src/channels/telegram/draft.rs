@@ -13,7 +13,7 @@ pub(super) struct Display {
     /// When "typing" was shown last.
     typed: Option<Duration>,
     /// The newest draft that is not shown, and when the first one came.
-    draft: Option<String>,
+    draft: Option<Draft>,
     since: Option<Duration>,
     /// When the draft was edited last.
     edited: Option<Duration>,
@@ -21,6 +21,15 @@ pub(super) struct Display {
     pub reactions: Vec<String>,
     /// Questions that were asked: the message with the buttons, by the question's number.
     pub asked: BTreeMap<u64, Asked>,
+}
+
+/// What is to be shown of work that goes on.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Draft {
+    /// Markdown.
+    pub text: String,
+    /// The message that it is about, by its name within the chat; may be empty.
+    pub reply_to: String,
 }
 
 /// A question's message.
@@ -34,8 +43,8 @@ pub(super) struct Asked {
 
 impl Display {
     /// A newer draft takes the place of one that was not shown yet.
-    pub fn draft(&mut self, text: String, now: Duration) {
-        self.draft = Some(text);
+    pub fn draft(&mut self, draft: Draft, now: Duration) {
+        self.draft = Some(draft);
         self.since.get_or_insert(now);
     }
 
@@ -48,7 +57,7 @@ impl Display {
     }
 
     /// Takes the draft, to show it now.
-    pub fn take_draft(&mut self, now: Duration) -> Option<String> {
+    pub fn take_draft(&mut self, now: Duration) -> Option<Draft> {
         self.edited = Some(now);
         self.draft.take()
     }
@@ -96,17 +105,21 @@ mod tests {
     #[test]
     fn a_draft_waits_for_its_interval_and_the_newest_counts() {
         let mut display = Display::default();
+        let draft = |text: &str| Draft {
+            text: text.to_owned(),
+            reply_to: String::new(),
+        };
         assert_eq!(display.draft_wait(SECOND, Duration::ZERO), None);
-        display.draft("a".to_owned(), 10 * SECOND);
-        display.draft("ab".to_owned(), 10 * SECOND + SECOND / 2);
+        display.draft(draft("a"), 10 * SECOND);
+        display.draft(draft("ab"), 10 * SECOND + SECOND / 2);
         assert_eq!(display.draft_wait(SECOND, 10 * SECOND), Some(SECOND));
         assert_eq!(
             display.draft_wait(SECOND, 11 * SECOND),
             Some(Duration::ZERO)
         );
-        assert_eq!(display.take_draft(11 * SECOND).as_deref(), Some("ab"));
+        assert_eq!(display.take_draft(11 * SECOND), Some(draft("ab")));
         assert_eq!(display.draft_wait(SECOND, 11 * SECOND), None);
-        display.draft("abc".to_owned(), 11 * SECOND);
+        display.draft(draft("abc"), 11 * SECOND);
         assert_eq!(display.draft_wait(SECOND, 11 * SECOND), Some(SECOND));
     }
 

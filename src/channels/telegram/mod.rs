@@ -11,13 +11,16 @@ mod pace;
 mod poll;
 mod question;
 mod send;
+mod show;
 mod update;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::thread;
 
 use super::{Started, Wiring};
 use crate::bus::Pulse;
+use crate::cancel::Cancel;
 use crate::clock::Clock;
 use crate::config::schema::Channels;
 use crate::error::{Error, Result};
@@ -55,6 +58,14 @@ pub struct Parts {
     pub clock: Clock,
 }
 
+/// What ends a thread, what shows that it is alive, and what the two tell each other.
+struct Watched {
+    cancel: Cancel,
+    pulse: Pulse,
+    /// The poller has reached Telegram again: the sender need not wait any longer.
+    reached: Arc<AtomicBool>,
+}
+
 /// Starts both threads. Fails when the system has none left, or the proxy's URL is none.
 pub fn start(parts: Parts, wiring: Wiring) -> Result<Started> {
     let config = &parts.channels.telegram;
@@ -68,14 +79,19 @@ pub fn start(parts: Parts, wiring: Wiring) -> Result<Started> {
     let sends = Api::new(&parts.tls, config, PATIENCE, &sending)?;
     let parts = Arc::new(parts);
     let (poll_pulse, send_pulse) = (Pulse::new("telegram-poll"), Pulse::new("telegram-send"));
+    let reached = Arc::new(AtomicBool::new(false));
+    let watched = |cancel, pulse: &Pulse| Watched {
+        cancel,
+        pulse: pulse.clone(),
+        reached: Arc::clone(&reached),
+    };
     let poller = Poller::new(
         Arc::clone(&parts),
         polls,
         inbound,
-        polling,
-        poll_pulse.clone(),
+        watched(polling, &poll_pulse),
     );
-    let sender = Sender::new(parts, sends, outbound, sending, send_pulse.clone());
+    let sender = Sender::new(parts, sends, outbound, watched(sending, &send_pulse));
     Ok(Started {
         threads: vec![
             spawn(&poll_pulse, move || poller.run())?,

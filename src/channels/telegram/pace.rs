@@ -52,6 +52,12 @@ impl Pace {
         );
     }
 
+    /// How long Telegram wants nothing at all for a chat.
+    pub fn held(&self, chat: i64, now: Duration) -> Duration {
+        let held = self.chats.get(&chat).map_or(Duration::ZERO, |of| of.held);
+        held.saturating_sub(now)
+    }
+
     /// Telegram wants a chat to wait.
     pub fn hold(&mut self, chat: i64, time: Duration, now: Duration) {
         self.chats.entry(chat).or_default().held = now + time;
@@ -99,6 +105,7 @@ mod tests {
         let mut pace = Pace::default();
         pace.hold(1, Duration::from_secs(7), Duration::from_secs(100));
         assert_eq!(pace.wait(1, Duration::from_secs(101)).as_secs(), 6);
+        assert_eq!(pace.held(1, Duration::from_secs(101)).as_secs(), 6);
         assert_eq!(pace.wait(2, Duration::from_secs(101)), Duration::ZERO);
     }
 

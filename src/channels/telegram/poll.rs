@@ -1,20 +1,22 @@
 //! What comes in: the long poll, the door, and the inbox.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::Parts;
 use super::api::{Api, ApiError, Me, Words};
 use super::backoff::Backoff;
 use super::files;
 use super::question::{self, Press};
 use super::update::{self, Incoming, Meaning, Pressed};
+use super::{Parts, Watched};
 use crate::bus::{InboundSender, Pulse};
 use crate::cancel::Cancel;
 use crate::channels::door;
 use crate::error::Result;
 use crate::limits::channels::{
-    ALBUM_LOOKS, ALBUM_WAIT, LONG_POLL, LONGEST_BACKOFF, OFFSET_AGE, PATIENCE, UPDATES_AT_ONCE,
+    ALBUM_LOOKS, ALBUM_WAIT, FILE_TRIES, LONG_POLL, LONGEST_BACKOFF, OFFSET_AGE, PATIENCE,
+    UPDATES_AT_ONCE,
 };
 use crate::message::{Inbound, Message, Sender};
 
@@ -31,16 +33,16 @@ pub(super) struct Poller {
     /// The first update that has not been dealt with.
     offset: Option<i64>,
     backoff: Backoff,
+    /// Raised when Telegram is reached again after a failure.
+    reached: Arc<AtomicBool>,
+    /// Whether the next poll only looks if Telegram is reached: one that waits tells that much later.
+    looks: bool,
+    /// The message whose files could not be fetched, and how often.
+    troubled: (String, u32),
 }
 
 impl Poller {
-    pub fn new(
-        parts: Arc<Parts>,
-        api: Api,
-        inbound: InboundSender,
-        cancel: Cancel,
-        pulse: Pulse,
-    ) -> Self {
+    pub fn new(parts: Arc<Parts>, api: Api, inbound: InboundSender, watched: Watched) -> Self {
         let now = parts.clock.now();
         // After a week without updates Telegram begins at another number (the API's `Update`).
         let newest = parts.inbox.last_update(super::NAME);
@@ -53,10 +55,13 @@ impl Poller {
             parts,
             api,
             inbound,
-            cancel,
-            pulse,
+            cancel: watched.cancel,
+            pulse: watched.pulse,
+            reached: watched.reached,
             me: None,
             offset,
+            looks: false,
+            troubled: (String::new(), 0),
         }
     }
 
@@ -65,8 +70,10 @@ impl Poller {
         while !self.cancel.is_cancelled() {
             self.pulse.beat(LONG_POLL + 2 * PATIENCE);
             match self.poll() {
-                Ok(()) | Err(ApiError::Stopped) => {}
+                Ok(()) => self.worked(),
+                Err(ApiError::Stopped) => {}
                 Err(error) => {
+                    self.looks = matches!(error, ApiError::Network(_) | ApiError::Timeout(_));
                     let wait = self.backoff.failed(&error, u32::MAX);
                     self.pulse.beat(wait + PATIENCE);
                     self.cancel.wait(wait);
@@ -75,11 +82,21 @@ impl Poller {
         }
     }
 
+    /// What the sender wants to know: that Telegram can be reached again.
+    fn worked(&mut self) {
+        self.looks = false;
+        if self.backoff.worked() {
+            self.reached.store(true, Ordering::Relaxed);
+        }
+    }
+
     fn poll(&mut self) -> Result<(), ApiError> {
-        let updates = self
-            .api
-            .get_updates(self.offset, UPDATES_AT_ONCE, LONG_POLL)?;
-        self.backoff.worked();
+        let time = if self.looks {
+            Duration::ZERO
+        } else {
+            LONG_POLL
+        };
+        let updates = self.api.get_updates(self.offset, UPDATES_AT_ONCE, time)?;
         if updates.is_empty() {
             return Ok(());
         }
@@ -95,7 +112,7 @@ impl Poller {
     fn whole_albums(&self, mut updates: Vec<Update>) -> Result<Vec<Update>, ApiError> {
         for _ in 0..ALBUM_LOOKS {
             let ends_in_album = updates.last().and_then(album_of).is_some();
-            let first = updates.first().map(|update| update.update_id);
+            let first = updates.iter().map(|update| update.update_id).min();
             if !ends_in_album || updates.len() >= UPDATES_AT_ONCE || self.cancel.wait(ALBUM_WAIT) {
                 break;
             }
@@ -184,7 +201,7 @@ impl Poller {
     }
 
     /// A message with its files, when its sender may speak.
-    fn message(&self, incoming: Incoming) -> Result<Option<Inbound>, ApiError> {
+    fn message(&mut self, incoming: Incoming) -> Result<Option<Inbound>, ApiError> {
         let Incoming {
             mut message,
             username,
@@ -200,14 +217,8 @@ impl Poller {
             let now = self.parts.clock.now();
             match files::fetch(&self.api, &self.parts.workspace, wanted, now) {
                 Ok(attachment) => message.attachments.push(attachment),
-                // These come right when they are tried again, with the whole update.
-                Err(
-                    error @ (ApiError::Stopped
-                    | ApiError::Network(_)
-                    | ApiError::Timeout(_)
-                    | ApiError::TooManyRequests { .. }
-                    | ApiError::Server(_)),
-                ) => return Err(error),
+                // It is tried again with the whole update.
+                Err(error) if self.may_come_right(&message.id, &error) => return Err(error),
                 Err(error) => {
                     tracing::warn!(chat = %message.chat, "a file is not fetched: {error}");
                     let gap = if message.text.is_empty() { "" } else { "\n" };
@@ -217,6 +228,23 @@ impl Poller {
             }
         }
         Ok(Some(Inbound::Message(message)))
+    }
+
+    /// Whether a file is worth another try. One that always fails must not hold up everything that
+    /// was said after it.
+    fn may_come_right(&mut self, message: &str, error: &ApiError) -> bool {
+        match error {
+            ApiError::Stopped | ApiError::TooManyRequests { .. } => true,
+            ApiError::Network(_) | ApiError::Timeout(_) | ApiError::Server(_) => {
+                let (known, tries) = &mut self.troubled;
+                if known != message {
+                    (*known, *tries) = (message.to_owned(), 0);
+                }
+                *tries += 1;
+                *tries < FILE_TRIES
+            }
+            _ => false,
+        }
     }
 
     fn may_speak(&self, sender: &Sender, username: &str) -> bool {
@@ -255,7 +283,13 @@ impl Poller {
         };
         match self.api.send_message(place, &words, None) {
             Err(ApiError::Gone { .. } | ApiError::Refused(_)) | Ok(_) => Ok(()),
-            Err(error) => Err(error),
+            Err(error) => {
+                // The code may not have arrived: with the next try there is another.
+                if let Err(error) = self.parts.pairing.remove(super::NAME, &sender.id) {
+                    tracing::warn!("a code is not taken back: {error}");
+                }
+                Err(error)
+            }
         }
     }
 

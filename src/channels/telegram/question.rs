@@ -73,24 +73,19 @@ pub(super) fn text(number: u64, question: &Question) -> String {
         ..
     } = question;
     let walls = match lifted {
-        true => "outside the sandbox, with all rights of this account",
+        true => "**outside the sandbox**, with all rights of this account",
         false => "in the sandbox",
     };
-    // What the model says stands as it is: none of it may look like ours.
+    let reason = match reason.trim() {
+        "" => String::new(),
+        reason => format!("\nReason: {}", markup::inline_code(reason)),
+    };
+    // What the model says stands as code: none of it may look like ours.
     format!(
-        "**May I run this** {walls}?\n{}\nin the folder\n{}\nMy reason:\n{}\nAsked because {}. \
-         It is question {number}: the buttons answer it, and so do /approve {number} and /deny {number}. \
-         Without an answer within 10 minutes it is not run.",
+        "May I run this {walls}?\n{}\nFolder: {}{reason}\nAsked because {}.\n\n\
+         No answer within 10 minutes means no. In words: /approve {number} or /deny {number}",
         markup::code_block(command, "sh"),
-        markup::code_block(folder, ""),
-        markup::code_block(
-            if reason.is_empty() {
-                "(none given)"
-            } else {
-                reason
-            },
-            ""
-        ),
+        markup::inline_code(folder),
         rule.trim_end_matches('.'),
     )
 }

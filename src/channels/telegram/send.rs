@@ -2,68 +2,65 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::Parts;
 use super::api::{Api, ApiError, Place, SendAs, Upload, Words};
 use super::backoff::Backoff;
-use super::draft::{Asked, Display};
+use super::draft::{Display, Draft};
 use super::pace::Pace;
 use super::question;
+use super::{Parts, Watched};
 use crate::approval::Question;
 use crate::bus::{Heard, OutboundReceiver, Pulse};
 use crate::cancel::Cancel;
 use crate::channels::markup::{self, Piece};
 use crate::clock::Stopwatch;
-use crate::limits::channels::{DISPLAYS, IDLE_LOOK, PATIENCE, PHOTO_BYTES};
+use crate::limits::channels::{DISPLAYS, LONGEST_BACKOFF, OUTAGE_LOOK, PATIENCE, PHOTO_BYTES};
 use crate::message::{ChatId, Outbound, Parcel};
 use crate::outbox::Owed;
 
-type Sent<T = ()> = Result<T, ApiError>;
+pub(super) type Sent<T = ()> = Result<T, ApiError>;
 
 /// The thread that sends.
 pub(super) struct Sender {
-    parts: Arc<Parts>,
-    api: Api,
+    pub(super) parts: Arc<Parts>,
+    pub(super) api: Api,
     outbound: OutboundReceiver,
     cancel: Cancel,
     pulse: Pulse,
-    displays: BTreeMap<ChatId, Display>,
+    pub(super) displays: BTreeMap<ChatId, Display>,
     /// Questions that are to be asked, and those whose buttons are to go.
-    questions: Vec<(ChatId, u64, Box<Question>)>,
-    settled: Vec<(ChatId, u64, String)>,
-    pace: Pace,
+    pub(super) questions: Vec<(ChatId, u64, Box<Question>)>,
+    pub(super) settled: Vec<(ChatId, u64, String)>,
+    pub(super) pace: Pace,
     watch: Stopwatch,
     backoff: Backoff,
-    /// Until when nothing is tried after a failure.
+    /// Until when nothing is tried after a failure, unless Telegram is reached again before.
     resting_until: Duration,
-    /// Whether the menu of commands is set.
-    has_menu: bool,
+    reached: Arc<AtomicBool>,
+    /// When the menu of commands is to be set; none: it is.
+    menu_at: Option<Duration>,
     is_over: bool,
 }
 
 impl Sender {
-    pub fn new(
-        parts: Arc<Parts>,
-        api: Api,
-        outbound: OutboundReceiver,
-        cancel: Cancel,
-        pulse: Pulse,
-    ) -> Self {
+    pub fn new(parts: Arc<Parts>, api: Api, outbound: OutboundReceiver, watched: Watched) -> Self {
         Self {
             backoff: Backoff::new("sending to Telegram", parts.clock.clone()),
             parts,
             api,
             outbound,
-            cancel,
-            pulse,
+            cancel: watched.cancel,
+            pulse: watched.pulse,
+            reached: watched.reached,
             displays: BTreeMap::new(),
             questions: Vec::new(),
             settled: Vec::new(),
             pace: Pace::default(),
             watch: Stopwatch::start(),
             resting_until: Duration::ZERO,
-            has_menu: false,
+            menu_at: Some(Duration::ZERO),
             is_over: false,
         }
     }
@@ -79,7 +76,8 @@ impl Sender {
                         .backoff
                         .failed(&error, self.parts.channels.send_max_retries);
                     self.resting_until = self.now() + wait;
-                    wait
+                    self.reached.store(false, Ordering::Relaxed);
+                    wait.min(OUTAGE_LOOK)
                 }
             };
             self.pulse.beat(wait + 4 * PATIENCE);
@@ -87,7 +85,7 @@ impl Sender {
         }
     }
 
-    fn now(&self) -> Duration {
+    pub(super) fn now(&self) -> Duration {
         self.watch.elapsed()
     }
 
@@ -121,8 +119,13 @@ impl Sender {
                 display.is_working = false;
                 display.forget_draft();
             }),
-            Outbound::Draft { chat, text } => {
-                self.display(chat, |display| display.draft(text, now));
+            Outbound::Draft {
+                chat,
+                text,
+                reply_to,
+            } => {
+                let draft = Draft { text, reply_to };
+                self.display(chat, |display| display.draft(draft, now));
             }
             Outbound::Asked {
                 chat,
@@ -141,7 +144,7 @@ impl Sender {
     }
 
     /// Changes what a chat shows. Of too many chats those that show nothing are forgotten.
-    fn display(&mut self, chat: ChatId, change: impl FnOnce(&mut Display)) {
+    pub(super) fn display(&mut self, chat: ChatId, change: impl FnOnce(&mut Display)) {
         if self.displays.len() >= DISPLAYS {
             self.displays.retain(|_, display| !display.is_idle());
         }
@@ -152,29 +155,44 @@ impl Sender {
 
     /// Does what can be done now; says how long nothing else can.
     fn work(&mut self) -> Sent<Duration> {
+        if self.reached.swap(false, Ordering::Relaxed) {
+            self.resting_until = Duration::ZERO;
+        }
         let resting = self.resting_until.saturating_sub(self.now());
         if !resting.is_zero() {
-            return Ok(resting);
+            return Ok(resting.min(OUTAGE_LOOK));
         }
         while self.deliver_next()? {}
         self.settle()?;
         self.ask()?;
         let wait = self.show()?;
-        if !self.has_menu {
-            self.set_menu()?;
+        match self.menu_at {
+            Some(at) if at <= self.now() => self.set_menu(),
+            _ => Ok(wait),
         }
-        Ok(wait)
     }
 
-    /// Telegram's menu shows the commands. Descriptions may have 256 characters.
-    fn set_menu(&mut self) -> Sent {
-        match self.api.set_my_commands(&self.parts.menu) {
-            Err(ApiError::Refused(said)) => tracing::warn!("the menu is not set: {said}"),
-            other => other?,
-        }
-        self.has_menu = true;
-        self.backoff.worked();
-        Ok(())
+    /// Telegram's menu shows the commands. It is no reason to keep anybody waiting, so what stands in
+    /// its way is tried again much later.
+    fn set_menu(&mut self) -> Sent<Duration> {
+        let again = match self.api.set_my_commands(&self.parts.menu) {
+            Ok(()) => {
+                self.backoff.worked();
+                None
+            }
+            Err(ApiError::Stopped) => return Err(ApiError::Stopped),
+            Err(error) => {
+                tracing::warn!("the menu of commands is not set: {error}");
+                let wait = match &error {
+                    ApiError::TooManyRequests { retry_after } => *retry_after,
+                    _ => LONGEST_BACKOFF,
+                };
+                (!error.is_final()).then(|| self.now() + wait)
+            }
+        };
+        self.menu_at = again;
+        // Something may have come meanwhile.
+        Ok(Duration::ZERO)
     }
 
     /// Sends the next part of what is owed; false when none can be sent now.
@@ -204,10 +222,7 @@ impl Sender {
     fn undelivered(&mut self, owed: &Owed, error: ApiError, chat: &ChatId) -> Sent {
         match error {
             ApiError::TooManyRequests { retry_after } => {
-                tracing::warn!(%chat, seconds = retry_after.as_secs(), "Telegram wants us to wait");
-                let place = Place::of(chat).map_or(0, |place| place.chat);
-                let now = self.now();
-                self.pace.hold(place, retry_after, now);
+                self.hold(chat, retry_after);
                 Ok(())
             }
             ApiError::Gone {
@@ -226,12 +241,20 @@ impl Sender {
                 self.parts.outbox.add(&parcel, None)?;
                 Ok(self.parts.outbox.done(owed.id)?)
             }
-            ApiError::Gone { .. } | ApiError::Refused(_) | ApiError::TooLong => {
+            error if error.is_final() => {
                 tracing::error!(%chat, "what is owed cannot be delivered and is given up: {error}");
                 Ok(self.parts.outbox.done(owed.id)?)
             }
             error => Err(error),
         }
+    }
+
+    /// Telegram wants a chat to wait. The others need not.
+    pub(super) fn hold(&mut self, chat: &ChatId, time: Duration) {
+        tracing::warn!(%chat, seconds = time.as_secs(), "Telegram wants us to wait");
+        let place = Place::of(chat).map_or(0, |place| place.chat);
+        let now = self.now();
+        self.pace.hold(place, time, now);
     }
 
     /// Sends the first part of a parcel that is not confirmed: a piece of its text, or a file.
@@ -364,206 +387,6 @@ impl Sender {
                 .map(drop);
         }
         self.api.send_file(place, &upload, None).map(drop)
-    }
-
-    /// Takes the buttons from questions that are over.
-    fn settle(&mut self) -> Sent {
-        while let Some((chat, number, outcome)) = self.settled.first() {
-            let display = self.displays.get_mut(chat);
-            let asked = display.and_then(|display| display.asked.remove(number));
-            if let (Some(asked), Some(place)) = (asked, Place::of(chat)) {
-                let text = format!("{}\n\n<b>{}</b>", asked.html, markup::escape(outcome));
-                let words = Words {
-                    text: &text,
-                    html: true,
-                    buttons: &[],
-                };
-                let edited = self.api.edit_message_text(place, asked.message, &words);
-                shown(chat, edited)?;
-            }
-            self.settled.remove(0);
-        }
-        Ok(())
-    }
-
-    /// Asks what is to be asked. A question that could not be sent is tried again until it is over.
-    fn ask(&mut self) -> Sent {
-        let mut index = 0;
-        while let Some((chat, number, question)) = self.questions.get(index) {
-            let now = self.now();
-            let Some(place) = Place::of(chat) else {
-                self.questions.remove(index);
-                continue;
-            };
-            if !self.pace.wait(place.chat, now).is_zero() {
-                index += 1;
-                continue;
-            }
-            let (chat, number) = (chat.clone(), *number);
-            let pieces = markup::render(&question::text(number, question));
-            let asked = self.ask_in(place, number, &pieces)?;
-            self.pace.sent(place.chat, now);
-            self.questions.remove(index);
-            self.display(chat, |display| drop(display.asked.insert(number, asked)));
-        }
-        Ok(())
-    }
-
-    fn ask_in(&self, place: Place, number: u64, pieces: &[Piece]) -> Sent<Asked> {
-        let mut asked = Asked {
-            message: 0,
-            html: String::new(),
-        };
-        let buttons = question::answers(number);
-        for (index, piece) in pieces.iter().enumerate() {
-            let is_last = index + 1 == pieces.len();
-            let words = Words {
-                text: &piece.html,
-                html: true,
-                buttons: if is_last { &buttons } else { &[] },
-            };
-            asked.message = self.api.send_message(place, &words, None)?;
-            asked.html.clone_from(&piece.html);
-        }
-        Ok(asked)
-    }
-
-    /// Shows drafts, typing and signs; says how long there is nothing to be shown.
-    fn show(&mut self) -> Sent<Duration> {
-        let chats: Vec<ChatId> = self.displays.keys().cloned().collect();
-        let mut wait = self.next_delivery();
-        for chat in chats {
-            wait = wait.min(self.show_in(&chat)?);
-        }
-        self.displays.retain(|_, display| !display.is_idle());
-        Ok(wait)
-    }
-
-    /// In how long something that is owed or asked can go out, and waits only for its pace.
-    fn next_delivery(&self) -> Duration {
-        let now = self.now();
-        let owed = self.parts.outbox.pending();
-        let chats = owed
-            .iter()
-            .map(|owed| &owed.parcel.chat)
-            .chain(self.questions.iter().map(|(chat, ..)| chat));
-        let waits = chats
-            .filter_map(Place::of)
-            .map(|place| self.pace.wait(place.chat, now));
-        waits.min().unwrap_or(IDLE_LOOK).min(IDLE_LOOK)
-    }
-
-    fn show_in(&mut self, chat: &ChatId) -> Sent<Duration> {
-        let Some(place) = Place::of(chat) else {
-            self.displays.remove(chat);
-            return Ok(IDLE_LOOK);
-        };
-        let now = self.now();
-        let config = &self.parts.channels.telegram;
-        let interval = Duration::from_millis(config.stream_edit_interval_ms);
-        let Some(display) = self.displays.get_mut(chat) else {
-            return Ok(IDLE_LOOK);
-        };
-        if let Some(reference) = display.reactions.pop()
-            && let Ok(message) = reference.parse()
-        {
-            let reacted = self
-                .api
-                .set_message_reaction(place, message, &config.react_emoji);
-            shown(chat, reacted)?;
-        }
-        if display.typing_wait(now) == Some(Duration::ZERO) {
-            display.typed(now);
-            shown(chat, self.api.send_chat_action(place, "typing"))?;
-        }
-        let paced = self.pace.wait(place.chat, now);
-        if display.draft_wait(interval, now) == Some(Duration::ZERO)
-            && paced.is_zero()
-            && let Some(text) = display.take_draft(now)
-        {
-            self.show_draft(chat, place, &text)?;
-        }
-        if !self
-            .displays
-            .get(chat)
-            .is_some_and(|display| display.is_working)
-        {
-            self.clear_draft(chat, place)?;
-        }
-        let now = self.now();
-        let Some(display) = self.displays.get(chat) else {
-            return Ok(IDLE_LOOK);
-        };
-        let draft = display.draft_wait(interval, now);
-        let draft = draft.map(|wait| wait.max(self.pace.wait(place.chat, now)));
-        let typing = display.typing_wait(now);
-        let signs = (!display.reactions.is_empty()).then_some(Duration::ZERO);
-        let waits = [draft, typing, signs].into_iter().flatten();
-        Ok(waits.min().unwrap_or(IDLE_LOOK))
-    }
-
-    fn show_draft(&mut self, chat: &ChatId, place: Place, text: &str) -> Sent {
-        let Some(piece) = markup::draft(text) else {
-            return Ok(());
-        };
-        let words = Words {
-            text: &piece.html,
-            html: true,
-            buttons: &[],
-        };
-        let outbox = &self.parts.outbox;
-        let known = outbox.draft(chat).and_then(|message| message.parse().ok());
-        let now = self.watch.elapsed();
-        self.pace.sent(place.chat, now);
-        let edited = match known {
-            Some(message) => self.api.edit_message_text(place, message, &words),
-            None => Err(ApiError::MessageGone),
-        };
-        match edited {
-            Err(ApiError::MessageGone) => match self.api.send_message(place, &words, None) {
-                Ok(message) => {
-                    outbox.set_draft(chat, Some(&message.to_string()));
-                    Ok(())
-                }
-                Err(error) => shown(chat, Err(error)),
-            },
-            done => shown(chat, done),
-        }
-    }
-
-    /// A draft whose work has ended, and that no answer will replace, goes away.
-    fn clear_draft(&self, chat: &ChatId, place: Place) -> Sent {
-        let outbox = &self.parts.outbox;
-        let Some(message) = outbox.draft(chat) else {
-            return Ok(());
-        };
-        let replaces = |owed: &Owed| owed.parcel.chat == *chat && owed.parcel.replaces_draft;
-        if outbox.pending().iter().any(replaces) {
-            return Ok(());
-        }
-        if let Ok(message) = message.parse() {
-            shown(chat, self.api.delete_message(place, message))?;
-        }
-        outbox.set_draft(chat, None);
-        Ok(())
-    }
-}
-
-/// What is only shown may fail: what comes right by waiting is no reason to give up on the rest.
-fn shown(chat: &ChatId, result: Sent) -> Sent {
-    match result {
-        Err(
-            error @ (ApiError::Stopped
-            | ApiError::Network(_)
-            | ApiError::Timeout(_)
-            | ApiError::Token
-            | ApiError::TooManyRequests { .. }),
-        ) => Err(error),
-        Err(error) => {
-            tracing::debug!(%chat, "not shown: {error}");
-            Ok(())
-        }
-        Ok(()) => Ok(()),
     }
 }
 

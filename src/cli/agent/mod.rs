@@ -5,7 +5,7 @@ mod one_shot;
 mod setup;
 mod talk;
 
-use std::io::{IsTerminal, Read};
+use std::io::IsTerminal;
 
 use clap::Args;
 
@@ -13,9 +13,9 @@ pub use commands::exec_of;
 pub use setup::{Manner, build, models_of, open_workspace, who_answers};
 
 use super::Context;
+use super::terminal::input;
 use super::terminal::view::Mode;
 use crate::error::{Error, Exit, Result};
-use crate::limits::agent::MESSAGE_BYTES;
 
 /// `peacrab agent …`
 #[derive(Debug, Default, Args)]
@@ -70,20 +70,9 @@ fn nothing_to_say() -> Error {
 
 /// The message from standard input.
 fn input() -> Result<String> {
-    let mut bytes = Vec::new();
-    let stdin = std::io::stdin().lock();
-    let read = stdin.take(MESSAGE_BYTES as u64 + 1).read_to_end(&mut bytes);
-    read.map_err(Error::io("read", "standard input"))?;
-    if bytes.len() > MESSAGE_BYTES {
-        return Err(Error::TooLarge {
-            what: "the text on standard input".to_owned(),
-            limit: MESSAGE_BYTES,
-        });
-    }
-    let text = String::from_utf8_lossy(&bytes).trim().to_owned();
-    if text.is_empty() {
-        Err(nothing_to_say())
-    } else {
-        Ok(text)
+    let text = input::whole()?;
+    match text.trim() {
+        "" => Err(nothing_to_say()),
+        text => Ok(text.to_owned()),
     }
 }

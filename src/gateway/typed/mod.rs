@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::{Gateway, Order};
 use crate::agent::commands::{self, Command, Listed};
 use crate::approval::Answer;
+use crate::channels::markup::inline_code;
 use crate::error::{Error, Result};
 use crate::message::{ChatId, Message, Parcel};
 
@@ -58,10 +59,11 @@ impl Gateway {
             reply_to: message.reference.clone(),
             ..Parcel::text(&message.chat, answer)
         };
-        match self.owe(parcel, None) {
-            Ok(()) => self.inbox().taken(&message.id),
-            Err(error) => tracing::error!(chat = %message.chat, "a command has no answer: {error}"),
+        if let Err(error) = self.owe(parcel, None) {
+            tracing::error!(chat = %message.chat, "a command has no answer: {error}");
         }
+        // Also without an answer: else every start would do it again, and /restart for ever.
+        self.inbox().taken(&message.id);
         if command.name == "restart" {
             let _ = self.orders.try_send(Order::Restart);
         }
@@ -79,8 +81,9 @@ impl Gateway {
             "approve" => self.approve(chat, command.argument)?,
             "deny" => self.settle(chat, command.argument, Answer::Deny)?,
             "id" => format!(
-                "This chat: `{chat}`\nYou: `{}` ({})",
-                message.sender.id, message.sender.name
+                "This chat: `{chat}`\nYou: `{}` {}",
+                message.sender.id,
+                inline_code(&message.sender.name)
             ),
             "pair" => self.pair(command.argument)?,
             "restart" => "Restarting. What runs here goes on afterwards.".to_owned(),
@@ -176,10 +179,13 @@ impl Gateway {
 
     /// The agent's status with the gateway's and the machine's.
     fn status(&self, of_the_agent: &str) -> String {
-        let mut text = of_the_agent.to_owned();
+        let mut text = String::from("**Agent**\n");
+        for line in of_the_agent.lines() {
+            let _ = writeln!(text, "- {line}");
+        }
         let _ = write!(
             text,
-            "\n{}\n\n{}",
+            "\n**Gateway**: {}\n\n{}",
             self.figures(),
             self.parts.board.status_text()
         );

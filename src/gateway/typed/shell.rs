@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use crate::agent::commands;
 use crate::cancel::Cancel;
-use crate::channels::markup;
+use crate::channels::markup::{self, inline_code};
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
 use crate::gateway::Gateway;
-use crate::gateway::screen::inline_code;
+
 use crate::limits::gateway::SHOWN_OUTPUT_BYTES;
 use crate::message::{ChatId, Message, Outbound, Parcel};
 use crate::tools::Caller;
@@ -27,8 +27,11 @@ impl Gateway {
         let text = parcel.text.clone();
         if let Err(error) = self.owe(parcel, None) {
             tracing::error!(chat = %message.chat, "a command's output cannot be kept: {error}");
-            let chat = message.chat.clone();
-            self.show(Outbound::Draft { chat, text });
+            self.show(Outbound::Draft {
+                chat: message.chat.clone(),
+                text,
+                reply_to: message.reference.clone(),
+            });
         }
         self.inbox().taken(&message.id);
     }
@@ -49,7 +52,7 @@ impl Gateway {
         let chat = &message.chat;
         // Where a turn shows its draft already, the output comes as a message of its own.
         let has_screen = !self.lanes().is_running(chat);
-        let mut tail = Tail::new(self, chat, has_screen);
+        let mut tail = Tail::new(self, message, has_screen);
         let session = chat.to_string();
         let toolbox = self.parts.agent.toolbox();
         let caller = Caller {
@@ -98,7 +101,7 @@ fn parcel_of(chat: &ChatId, ran: Ran, replaces_draft: bool) -> Parcel {
 /// The end of a running command's output, shown as it comes.
 struct Tail<'a> {
     gateway: &'a Gateway,
-    chat: &'a ChatId,
+    message: &'a Message,
     is_shown: bool,
     bytes: Vec<u8>,
     is_fresh: bool,
@@ -106,10 +109,10 @@ struct Tail<'a> {
 }
 
 impl<'a> Tail<'a> {
-    fn new(gateway: &'a Gateway, chat: &'a ChatId, is_shown: bool) -> Self {
+    fn new(gateway: &'a Gateway, message: &'a Message, is_shown: bool) -> Self {
         Self {
             gateway,
-            chat,
+            message,
             is_shown,
             bytes: Vec::new(),
             is_fresh: false,
@@ -129,8 +132,9 @@ impl<'a> Tail<'a> {
             let output = String::from_utf8_lossy(&self.bytes);
             let output = self.gateway.parts.agent.toolbox().cleaned(&output);
             self.gateway.show(Outbound::Draft {
-                chat: self.chat.clone(),
+                chat: self.message.chat.clone(),
                 text: markup::code_block(&output, ""),
+                reply_to: self.message.reference.clone(),
             });
         }
     }

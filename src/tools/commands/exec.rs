@@ -1,7 +1,5 @@
 //! exec: a command within the walls, or outside when a person allows it.
 
-use std::fs::File;
-use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,6 +9,7 @@ use crate::sandbox::exec::{End, Job, Outcome, Piece};
 use crate::tools::Context;
 use crate::tools::arguments::Arguments;
 
+use super::spill::Spill;
 use super::{Commands, Permit, Wanted};
 
 pub(in crate::tools) const SPEC: ToolSpec = ToolSpec {
@@ -52,7 +51,7 @@ pub(in crate::tools) fn run(context: &Context<'_>, arguments: &Arguments) -> Res
             "Started as session {id}; exec_session reads, writes and kills it."
         )));
     }
-    let mut spill = Spill::new(context);
+    let mut spill = Spill::new(context.results, context.workspace, context.eraser, "exec");
     let time = timeout(commands, arguments)?;
     let outcome = commands
         .exec
@@ -65,7 +64,7 @@ pub(in crate::tools) fn run(context: &Context<'_>, arguments: &Arguments) -> Res
         .as_ref()
         .map_or_else(ToString::to_string, |outcome| outcome.end.to_string());
     commands.log(&wanted, context.caller, &decision, &result)?;
-    Ok(told(context, &outcome?, &spill))
+    Ok(told(context, &outcome?, spill.finish()))
 }
 
 fn wanted(context: &Context<'_>, arguments: &Arguments) -> Result<Wanted> {
@@ -104,6 +103,7 @@ fn wanted(context: &Context<'_>, arguments: &Arguments) -> Result<Wanted> {
         folder,
         lifted,
         reason: reason.into_owned(),
+        is_typed: false,
     })
 }
 
@@ -117,7 +117,7 @@ fn timeout(commands: &Commands, arguments: &Arguments) -> Result<Duration> {
 }
 
 /// The result as the model reads it: how it ended, then the output.
-fn told(context: &Context<'_>, outcome: &Outcome, spill: &Spill<'_>) -> ToolResult {
+fn told(context: &Context<'_>, outcome: &Outcome, spilled: Option<Result<PathBuf>>) -> ToolResult {
     let failed = !matches!(outcome.end, End::Exit(_));
     let mut text = if failed {
         format!("Error: {}", outcome.end)
@@ -130,8 +130,13 @@ fn told(context: &Context<'_>, outcome: &Outcome, spill: &Spill<'_>) -> ToolResu
     let output = outcome.output.text();
     // Before it is cut: half a key is still half a key.
     let output = context.eraser.clean(&output);
-    let output = match spill.note() {
-        Some(note) => context.results.cut(&output, &note),
+    let output = match spilled {
+        Some(Ok(path)) => context
+            .results
+            .cut(&output, &format!("the whole is in {}", path.display())),
+        Some(Err(error)) => context
+            .results
+            .cut(&output, &format!("the whole could not be kept: {error}")),
         None => output.into_owned(),
     };
     text.push('\n');
@@ -151,40 +156,5 @@ pub(super) fn said(text: String) -> ToolResult {
     ToolResult {
         text,
         ..ToolResult::default()
-    }
-}
-
-/// Where output goes that is too long for the conversation.
-struct Spill<'a> {
-    context: &'a Context<'a>,
-    file: Option<Result<(PathBuf, File)>>,
-}
-
-impl<'a> Spill<'a> {
-    fn new(context: &'a Context<'a>) -> Self {
-        Self {
-            context,
-            file: None,
-        }
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        let context = self.context;
-        let file = self
-            .file
-            .get_or_insert_with(|| context.results.begin(context.workspace, "exec"));
-        if let Ok((path, open)) = file
-            && let Err(error) = open.write_all(bytes)
-        {
-            *file = Err(Error::io("write", path)(error));
-        }
-    }
-
-    /// What became of it; none when everything fits.
-    fn note(&self) -> Option<String> {
-        Some(match self.file.as_ref()? {
-            Ok((path, _)) => format!("the whole is in {}", path.display()),
-            Err(error) => format!("the whole could not be kept: {error}"),
-        })
     }
 }

@@ -3,6 +3,7 @@
 pub(super) mod exec;
 pub(super) mod exec_session;
 pub mod shell;
+mod spill;
 mod verdict;
 
 use std::path::{Path, PathBuf};
@@ -104,9 +105,22 @@ impl Commands {
         let objection = self.patterns.objection(&wanted.command);
         let rule = match verdict::decide(objection.as_ref(), self.mode, wanted.lifted) {
             Verdict::Run => return Ok(Permit::Run("allowed: no rule against it".to_owned())),
-            Verdict::Refuse { why, rule } => {
+            Verdict::Refuse {
+                why,
+                rule,
+                can_be_asked,
+            } => {
                 self.log(wanted, caller, &format!("refused: {rule}"), "")?;
-                return Err(Error::Failed(format!("the command was not run: {why}")));
+                let way = match (can_be_asked, wanted.is_typed) {
+                    (false, _) => "",
+                    (true, false) => {
+                        ". With escalate and a reason the person can be asked to allow it"
+                    }
+                    (true, true) => ". With a ! before the command you are asked, and can allow it",
+                };
+                return Err(Error::Failed(format!(
+                    "the command was not run: {why}{way}"
+                )));
             }
             Verdict::Ask { rule } => rule,
         };
@@ -120,8 +134,12 @@ impl Commands {
         };
         if !answer.allows() {
             self.log(wanted, caller, &answer.to_string(), "")?;
+            let way = match wanted.is_typed {
+                true => "",
+                false => ". Do it within the sandbox, or tell the person what you would need",
+            };
             return Err(Error::Failed(format!(
-                "the command was not run: {answer}. Do it within the sandbox, or tell the person what you would need"
+                "the command was not run: {answer}{way}"
             )));
         }
         if answer == Answer::Always {
@@ -158,13 +176,15 @@ enum Permit {
     Ask(Box<Question>),
 }
 
-/// A command that the model wants to run.
+/// A command that the model or a person wants to run.
 struct Wanted {
     command: String,
     folder: PathBuf,
     /// Whether it should run outside the sandbox.
     lifted: bool,
     reason: String,
+    /// Whether a person has typed it, and not the model.
+    is_typed: bool,
 }
 
 impl Wanted {

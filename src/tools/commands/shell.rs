@@ -1,11 +1,14 @@
 //! A command that a person types: the same rules and the same walls, without the model.
 
+use std::path::PathBuf;
+
 use crate::approval::Question;
 use crate::error::{Error, Result};
 use crate::limits::tools::SHELL_CHARS;
 use crate::sandbox::exec::{Job, Outcome, Piece};
 use crate::tools::{Caller, Toolbox};
 
+use super::spill::Spill;
 use super::{Permit, Wanted};
 
 /// What came of a typed command.
@@ -48,6 +51,7 @@ impl Toolbox {
             folder: self.workspace.path().to_owned(),
             lifted,
             reason: "typed with /sh".to_owned(),
+            is_typed: true,
         };
         let decision = match commands.permit(&wanted, caller)? {
             Permit::Run(decision) => decision,
@@ -58,10 +62,10 @@ impl Toolbox {
             folder: &wanted.folder,
             lifted,
         };
-        let mut output = |piece: Piece<'_>| {
-            if let Piece::Fresh(bytes) = piece {
-                watch(bytes);
-            }
+        let mut spill = Spill::new(&self.results, &self.workspace, &self.eraser, "sh");
+        let mut output = |piece: Piece<'_>| match piece {
+            Piece::Fresh(bytes) => watch(bytes),
+            Piece::Whole(bytes) => spill.write(bytes),
         };
         let outcome = commands
             .exec
@@ -70,10 +74,10 @@ impl Toolbox {
             .as_ref()
             .map_or_else(ToString::to_string, |outcome| outcome.end.to_string());
         commands.log(&wanted, caller, &decision, &result)?;
-        Ok(Shell::Ran(self.ran(&outcome?)))
+        Ok(Shell::Ran(self.ran(&outcome?, spill.finish())))
     }
 
-    fn ran(&self, outcome: &Outcome) -> Ran {
+    fn ran(&self, outcome: &Outcome, spilled: Option<Result<PathBuf>>) -> Ran {
         let mut end = outcome.end.to_string();
         for note in &outcome.notes {
             end.push_str(&format!(" ({note})"));
@@ -81,7 +85,8 @@ impl Toolbox {
         let text = outcome.output.text();
         let text = self.cleaned(text.trim_end());
         let over = text.chars().count().saturating_sub(SHELL_CHARS);
-        let file = (over > 0).then(|| self.results.store(&self.workspace, "sh", &text));
+        let file = spilled
+            .or_else(|| (over > 0).then(|| self.results.store(&self.workspace, "sh", &text)));
         let from = text.char_indices().nth(over).map_or(0, |(index, _)| index);
         Ran {
             end,

@@ -17,8 +17,10 @@ pub enum Verdict {
     Refuse {
         /// The rule.
         rule: String,
-        /// What was refused, which rule did it, what would allow it.
+        /// What was refused, and which rule did it.
         why: String,
+        /// Whether a person can be asked to allow it all the same.
+        can_be_asked: bool,
     },
 }
 
@@ -27,6 +29,7 @@ pub fn decide(objection: Option<&Objection>, mode: ApprovalMode, lifted: bool) -
     let refuse = |rule: &str, why: String| Verdict::Refuse {
         rule: rule.to_owned(),
         why,
+        can_be_asked: false,
     };
     match objection {
         // The owner has said no in writing: nobody is asked.
@@ -40,11 +43,11 @@ pub fn decide(objection: Option<&Objection>, mode: ApprovalMode, lifted: bool) -
         Some(objection)
             if !lifted && !matches!(mode, ApprovalMode::Risky | ApprovalMode::Always) =>
         {
-            let why = format!(
-                "{} (built-in pattern {}). With escalate and a reason the person can be asked to allow it",
-                objection.reason, objection.rule
-            );
-            return refuse(&objection.rule, why);
+            return Verdict::Refuse {
+                rule: objection.rule.clone(),
+                why: format!("{} (built-in pattern {})", objection.reason, objection.rule),
+                can_be_asked: mode != ApprovalMode::Never,
+            };
         }
         _ => {}
     }

@@ -68,6 +68,21 @@ impl From<Error> for ApiError {
     }
 }
 
+impl ApiError {
+    /// Whether asking again changes nothing.
+    pub fn is_final(&self) -> bool {
+        matches!(
+            self,
+            Self::CannotParse(_)
+                | Self::NotModified
+                | Self::MessageGone
+                | Self::TooLong
+                | Self::Gone { .. }
+                | Self::Refused(_)
+        )
+    }
+}
+
 /// What an answer with an HTTP status and a body means that is no result. `wait` is what the head of
 /// the answer asks for.
 pub fn classify(status: u16, wait: Option<Duration>, body: &str) -> ApiError {

@@ -1,0 +1,205 @@
+//! Commands that need a person's word: the question, the answers, and what is on record.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::scene::Scene;
+use crate::harness::model::{Gate, call, say};
+use crate::harness::telegram::{BOT_NAME, Fault, Message};
+
+/// A model that wants to write a line outside the workspace so many times, and the file it writes.
+fn wanting_out(times: usize) -> (Scene, tempfile::TempDir, PathBuf) {
+    let outside = tempfile::tempdir().unwrap();
+    let file = outside.path().join("log");
+    let arguments = escalated(&format!("echo x >> {}", file.display()), "to keep *a log*");
+    let script = (0..times).flat_map(|_| [call("exec", arguments.clone()), say("done")]);
+    (Scene::playing(script.collect::<Vec<_>>()), outside, file)
+}
+
+fn escalated(command: &str, reason: &str) -> Value {
+    json!({"command": command, "escalate": true, "reason": reason})
+}
+
+fn lines(file: &Path) -> usize {
+    fs::read_to_string(file).unwrap_or_default().lines().count()
+}
+
+/// Waits for an open question.
+fn question(scene: &Scene) -> Message {
+    scene
+        .telegram
+        .wait_for_message(scene.ana.chat(), |message| {
+            message.text.contains("May I run this") && message.markup.is_some()
+        })
+}
+
+/// The number that a question is answered by.
+fn number(question: &Message) -> String {
+    let rest = question.text.split_once("/approve ").unwrap().1;
+    rest.chars().take_while(char::is_ascii_digit).collect()
+}
+
+#[test]
+fn a_question_has_the_command_the_folder_and_the_reason_and_its_buttons_answer_it() {
+    for (button, outcome, written) in [
+        ("Run once", "allowed once", 1),
+        ("Always this command", "allowed always", 1),
+        ("Deny", "denied", 0),
+    ] {
+        let (scene, _outside, file) = wanting_out(1);
+        let gateway = scene.start();
+        scene.ana.says("log it");
+        let question = question(&scene);
+        let folder = scene.home.workspace("").canonicalize().unwrap();
+        let folder = folder.to_str().unwrap().trim_end_matches('/');
+        let command = format!("echo x >> {}", file.display());
+        for part in [&command, folder, "to keep *a log*", "outside the sandbox"] {
+            assert!(
+                question.text.contains(part),
+                "{part:?} in {}",
+                question.text
+            );
+        }
+        scene.ana.presses(button);
+        scene.wait_for("done");
+        let settled = scene.wait_for(&format!("\n{outcome}"));
+        assert_eq!(settled.id, question.id);
+        assert!(settled.markup.is_none(), "the buttons are still there");
+        assert_eq!(lines(&file), written, "{button}");
+        let record = &scene.audit()[0];
+        assert_eq!(record["decision"], outcome);
+        assert_eq!(record["who"], "telegram:1001");
+        gateway.stop().ends_with(0);
+    }
+}
+
+#[test]
+fn always_stands_and_is_not_asked_again_even_after_a_restart() {
+    let (scene, _outside, file) = wanting_out(2);
+    let gateway = scene.start();
+    scene.ana.says("log it");
+    scene.ana.presses("Always this command");
+    scene.wait_for("done");
+    gateway.stop().ends_with(0);
+    let gateway = scene.start();
+    scene.ana.says("and again");
+    scene.model.wait_for_requests(4);
+    gateway.stop().ends_with(0);
+    assert_eq!(lines(&file), 2);
+    let decision = &scene.audit()[1]["decision"];
+    assert_eq!(decision, "allowed by a standing approval");
+    let texts = scene.texts();
+    let questions = texts.iter().filter(|text| text.contains("May I"));
+    assert_eq!(questions.count(), 1);
+}
+
+#[test]
+fn a_question_can_be_answered_in_words() {
+    let (scene, _outside, file) = wanting_out(3);
+    let gateway = scene.start();
+    scene.ana.says("/approve");
+    scene.wait_for("No question is open here.");
+
+    scene.ana.says("log it");
+    let open = question(&scene);
+    scene.ana.says("/approve 1");
+    scene.wait_for(&format!("Open questions: {}", number(&open)));
+    scene.ana.says("/approve one");
+    scene.wait_for("is no question's number");
+    scene.ana.says(&format!("/approve {}", number(&open)));
+    scene.wait_for("\nallowed once");
+    scene.model.wait_for_requests(2);
+
+    scene.ana.says("log it again");
+    question(&scene);
+    scene.ana.says("/deny");
+    scene.wait_for("\ndenied");
+    scene.model.wait_for_requests(4);
+    assert_eq!(lines(&file), 1);
+
+    scene.ana.says("and again");
+    question(&scene);
+    scene.ana.says("/approve always");
+    scene.wait_for("\nallowed always");
+    scene.model.wait_for_requests(6);
+    assert_eq!(lines(&file), 2);
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn the_word_of_another_chat_does_not_count() {
+    let (scene, _outside, file) = wanting_out(1);
+    let home = scene.telegram.group(-1_005, "Home");
+    let gateway = scene.start();
+    scene.ana.says("log it");
+    let number = number(&question(&scene));
+    let words = format!("/approve@{BOT_NAME} {number}");
+    scene.ana.says_in(home, &words);
+    scene.wait_in(home, "No question is open here.");
+    assert_eq!(lines(&file), 0);
+    scene.ana.presses("Deny");
+    scene.wait_for("done");
+    gateway.stop().ends_with(0);
+    assert_eq!(lines(&file), 0);
+}
+
+#[test]
+fn a_button_of_an_earlier_run_does_nothing_and_says_so() {
+    let (scene, _outside, file) = wanting_out(1);
+    let gateway = scene.start();
+    scene.ana.says("log it");
+    question(&scene);
+    gateway.kill();
+    let gateway = scene.start();
+    // The turn goes on; the model hears that the outcome of its call is unknown.
+    scene.wait_for("done");
+    scene.ana.presses("Run once");
+    scene.wait_for("no longer open");
+    gateway.stop().ends_with(0);
+    assert_eq!(lines(&file), 0);
+}
+
+#[test]
+fn a_question_that_telegram_did_not_hear_is_asked_when_it_is_back() {
+    let gate = Gate::default();
+    let outside = tempfile::tempdir().unwrap();
+    let file = outside.path().join("log");
+    let arguments = escalated(&format!("touch {}", file.display()), "a test");
+    let scene = Scene::playing([call("exec", arguments).after(&gate), say("done")]);
+    let gateway = scene.start();
+    scene.ana.says("log it");
+    scene.model.wait_for_requests(1);
+    scene.telegram.go_offline();
+    gate.open();
+    gateway.wait_for_log("sending to Telegram does not work");
+    scene.telegram.go_online();
+    scene.ana.presses("Run once");
+    scene.wait_for("done");
+    gateway.stop().ends_with(0);
+    assert!(file.exists());
+}
+
+#[test]
+fn a_question_that_telegram_refuses_holds_up_nobody_else() {
+    let (scene, _outside, _file) = wanting_out(1);
+    let scene = scene.set("allowFrom", json!(["*"]));
+    let bob = scene.telegram.person(2002, "Bob", None);
+    let gateway = scene.start();
+    let refused = Fault::BadRequest("BUTTON_DATA_INVALID");
+    let is_question = |call: &Value| call.to_string().contains("May I run");
+    scene
+        .telegram
+        .fail_when(1, refused, move |call| is_question(&call.parameters));
+    scene.ana.says("log it");
+    gateway.wait_for_log("BUTTON_DATA_INVALID");
+    bob.says("/id");
+    scene.wait_in(bob.chat(), "2002");
+    scene.ana.says("/stop");
+    scene.wait_for("Stopped: 1 turn");
+    gateway.stop().ends_with(0);
+    let sent = scene.telegram.calls("sendMessage");
+    let asked = sent.iter().filter(|call| is_question(call));
+    assert_eq!(asked.count(), 1, "a refusal is final");
+}

@@ -1,0 +1,373 @@
+//! What goes out: split, paced, in order, shown while it comes, and honest about what fails.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::scene::Scene;
+use crate::harness::model::{Gate, call, say};
+use crate::harness::telegram::{Call, Fault, Message};
+
+/// Telegram's bound for one message, in UTF-16 units.
+const LONGEST: usize = 4096;
+
+fn is_to(chat: i64) -> impl Fn(&Call) -> bool {
+    move |call| call.parameters["chat_id"] == chat
+}
+
+/// The shortest time between two of them.
+fn shortest_gap(times: &[Instant]) -> Duration {
+    times
+        .windows(2)
+        .map(|pair| pair[1] - pair[0])
+        .min()
+        .unwrap()
+}
+
+#[test]
+fn a_long_answer_comes_in_order_in_messages_that_fit_one_a_second() {
+    let code: Vec<String> = (0..400)
+        .map(|line| format!("let line_{line} = \"🦀\";"))
+        .collect();
+    let words: Vec<String> = (0..600).map(|word| format!("word-{word}")).collect();
+    let answer = format!(
+        "{}\n\n```rust\n{}\n```\n\nThat is all.",
+        words.join(" "),
+        code.join("\n")
+    );
+    let scene = Scene::playing([say(&answer)]).set("streaming", json!(false));
+    let gateway = scene.start();
+    scene.ana.says("write it down");
+    scene.wait_for("That is all.");
+    gateway.stop().ends_with(0);
+    let messages = scene.telegram.messages(scene.ana.chat());
+    assert!(messages.len() > 2, "{}", messages.len());
+    for message in &messages {
+        assert!(message.text.encode_utf16().count() <= LONGEST);
+    }
+    let all = scene.texts().join("\n");
+    let mut rest = all.as_str();
+    for part in words.iter().chain(&code) {
+        let found = rest.find(part.as_str());
+        rest = &rest[found.unwrap_or_else(|| panic!("{part} is missing or out of order"))..];
+    }
+    let in_code = |message: &&Message| message.text.contains("let line_");
+    for message in messages.iter().filter(in_code) {
+        assert!(
+            message.html.contains("<pre><code class=\"language-rust\">"),
+            "{}",
+            message.html
+        );
+    }
+    let gap = shortest_gap(&scene.telegram.times(scene.ana.chat()));
+    assert!(gap >= Duration::from_millis(990), "{gap:?}");
+}
+
+#[test]
+fn what_telegram_cannot_parse_is_sent_as_plain_text_and_only_that() {
+    let answer = format!("*one* {}\n\n*two* {}", "a".repeat(3000), "b".repeat(3000));
+    let scene = Scene::playing([say(&answer)]).set("streaming", json!(false));
+    scene.telegram.fail_next("sendMessage", Fault::ParseError);
+    let gateway = scene.start();
+    scene.ana.says("say it");
+    scene.wait_for("two");
+    gateway.stop().ends_with(0);
+    let messages = scene.telegram.messages(scene.ana.chat());
+    let modes: Vec<Option<&str>> = messages
+        .iter()
+        .map(|message| message.parse_mode.as_deref())
+        .collect();
+    assert_eq!(modes, [None, Some("HTML")]);
+    assert!(
+        messages[0].text.starts_with("one aaa"),
+        "{}",
+        messages[0].text
+    );
+}
+
+#[test]
+fn a_chat_that_has_to_wait_does_not_hold_up_the_others() {
+    let scene = Scene::answering(|_| say("Here I am.")).set("allowFrom", json!(["*"]));
+    let scene = scene.set("streaming", json!(false));
+    let bob = scene.telegram.person(2002, "Bob", None);
+    let wait = Fault::TooManyRequests { retry_after: 2 };
+    let is_ana = is_to(1001);
+    scene.telegram.fail_when(1, wait, move |call| {
+        call.method == "sendMessage" && is_ana(call)
+    });
+    let gateway = scene.start();
+    scene.ana.says("hello?");
+    gateway.wait_for_log("Telegram wants us to wait");
+    let asked = Instant::now();
+    bob.says("hello?");
+    scene.wait_in(bob.chat(), "Here I am.");
+    assert!(scene.texts().is_empty(), "{:?}", scene.texts());
+    scene.wait_for("Here I am.");
+    assert!(
+        asked.elapsed() >= Duration::from_millis(1500),
+        "{:?}",
+        asked.elapsed()
+    );
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn signs_and_drafts_that_have_to_wait_do_not_hold_up_the_others_either() {
+    for method in ["setMessageReaction", "sendChatAction", "setMyCommands"] {
+        let scene = Scene::answering(|_| say("Here I am.")).set("allowFrom", json!(["*"]));
+        let bob = scene.telegram.person(2002, "Bob", None);
+        scene
+            .telegram
+            .fail_next(method, Fault::TooManyRequests { retry_after: 3600 });
+        let gateway = scene.start();
+        scene.ana.says("hello?");
+        let words = if method == "setMyCommands" {
+            "menu"
+        } else {
+            "wants us to wait"
+        };
+        gateway.wait_for_log(words);
+        bob.says("hello?");
+        scene.wait_in(bob.chat(), "Here I am.");
+        gateway.stop().ends_with(0);
+    }
+}
+
+#[test]
+fn a_draft_grows_at_most_once_an_interval_and_becomes_the_answer() {
+    let gate = Gate::default();
+    let words: Vec<String> = (0..100).map(|word| format!("word-{word}")).collect();
+    let scene = Scene::playing([say(&words.join(" ")).in_pieces(50).pausing_at(&gate)]);
+    let scene = scene.set("streamEditIntervalMs", json!(300));
+    let gateway = scene.start();
+    scene.ana.says("count");
+    let draft = scene.wait_for("word-4");
+    assert!(!draft.text.contains("word-99"));
+    gate.open();
+    let answer = scene.wait_for("word-99");
+    gateway.stop().ends_with(0);
+    assert_eq!(answer.id, draft.id);
+    let messages = scene.telegram.messages(scene.ana.chat());
+    assert_eq!(messages.len(), 1, "{:?}", scene.texts());
+    assert!(messages[0].text.ends_with("word-99"));
+}
+
+#[test]
+fn drafts_are_edited_at_most_once_an_interval() {
+    let gates: Vec<Gate> = (0..4).map(|_| Gate::default()).collect();
+    let steps = gates
+        .iter()
+        .map(|gate| call("list_dir", json!({"path": "."})).after(gate));
+    let scene = Scene::playing(steps.chain([say("done")]));
+    let scene = scene.set("streamEditIntervalMs", json!(1500));
+    let gateway = scene.start();
+    scene.ana.says("look around");
+    for (index, gate) in gates.iter().enumerate() {
+        scene.model.wait_for_requests(index + 1);
+        gate.open();
+    }
+    scene.wait_for("done");
+    gateway.stop().ends_with(0);
+    let times = scene.telegram.edit_times(scene.ana.chat());
+    if times.len() > 1 {
+        assert!(
+            shortest_gap(&times) >= Duration::from_millis(990),
+            "{times:?}"
+        );
+    }
+    assert_eq!(scene.texts(), ["done"]);
+}
+
+#[test]
+fn the_configuration_says_what_is_shown_on_the_way() {
+    for (streaming, progress, hints, expected) in [
+        (
+            true,
+            true,
+            true,
+            "I look around.\n\n▸ list_dir(\".\")\n\nThere",
+        ),
+        (true, false, true, "▸ list_dir(\".\")\n\nThere"),
+        (true, true, false, "I look around.\n\nThere"),
+        (false, true, true, "I look around.\n\n▸ list_dir(\".\")"),
+    ] {
+        let gate = Gate::default();
+        let first = say("I look around.").and_call("list_dir", json!({"path": "."}));
+        let last = match streaming {
+            true => say("There is nothing.").pausing_at(&gate),
+            false => say("There is nothing.").after(&gate),
+        };
+        let scene = Scene::playing([first, last]).set("streaming", json!(streaming));
+        let mut scene = scene.set("streamEditIntervalMs", json!(300));
+        scene.home.set("/channels/sendProgress", json!(progress));
+        scene.home.set("/channels/sendToolHints", json!(hints));
+        let gateway = scene.start();
+        scene.ana.says("look");
+        let draft = scene
+            .telegram
+            .wait_for_message(scene.ana.chat(), |message| {
+                message.text.starts_with(expected)
+            });
+        gate.open();
+        scene.wait_for("There is nothing.");
+        gateway.stop().ends_with(0);
+        let end = scene.telegram.message(scene.ana.chat(), draft.id);
+        assert_eq!(end.text, "There is nothing.");
+        assert_eq!(scene.texts().len(), 1);
+    }
+}
+
+#[test]
+fn nothing_is_shown_on_the_way_where_nothing_is_wanted() {
+    let gate = Gate::default();
+    let first = say("I look around.").and_call("list_dir", json!({"path": "."}));
+    let scene = Scene::playing([first, say("Nothing.").after(&gate)]);
+    let mut scene = scene
+        .set("streaming", json!(false))
+        .set("reactEmoji", json!(""));
+    scene.home.set("/channels/sendProgress", json!(false));
+    scene.home.set("/channels/sendToolHints", json!(false));
+    let gateway = scene.start();
+    scene.ana.says("look");
+    scene.model.wait_for_requests(2);
+    // That the bot is at work is shown all the same.
+    let typing = scene.telegram.wait_for_calls("sendChatAction", 1);
+    assert_eq!(typing[0]["action"], "typing");
+    gate.open();
+    scene.wait_for("Nothing.");
+    gateway.stop().ends_with(0);
+    assert_eq!(scene.telegram.calls("editMessageText").len(), 0);
+    assert_eq!(scene.telegram.calls("setMessageReaction").len(), 0);
+}
+
+#[test]
+fn a_message_that_was_taken_gets_a_sign() {
+    let scene = Scene::playing([say("Hello.")]);
+    let gateway = scene.start();
+    let said = scene.ana.says("hello");
+    scene.wait_for("Hello.");
+    scene.telegram.wait_for_calls("setMessageReaction", 1);
+    gateway.stop().ends_with(0);
+    let message = scene.telegram.message(said.place, said.message);
+    assert_eq!(message.reactions, ["👀"]);
+}
+
+#[test]
+fn an_answer_quotes_what_it_answers_where_that_is_wanted() {
+    for (streaming, quotes) in [(false, true), (true, true), (true, false)] {
+        let gate = Gate::default();
+        let scene = Scene::playing([say("Well, hello.").pausing_at(&gate)]);
+        let scene = scene
+            .set("replyToMessage", json!(quotes))
+            .set("streaming", json!(streaming));
+        let gateway = scene.start();
+        let said = scene.ana.says("hello");
+        if streaming {
+            scene.wait_for("Well");
+        }
+        gate.open();
+        let answer = scene.wait_for("Well, hello.");
+        gateway.stop().ends_with(0);
+        assert_eq!(
+            answer.reply_to,
+            quotes.then_some(said.message),
+            "streaming: {streaming}"
+        );
+    }
+}
+
+#[test]
+fn what_the_message_tool_has_said_is_not_said_again() {
+    let scene = Scene::playing([
+        call("message", json!({"content": "The door is open."})),
+        say("The door is open."),
+    ]);
+    let gateway = scene.start();
+    scene.ana.says("is the door open?");
+    scene.wait_for("The door is open.");
+    scene.model.wait_for_requests(2);
+    gateway.stop().ends_with(0);
+    assert_eq!(scene.texts(), ["The door is open."]);
+}
+
+#[test]
+fn an_edit_whose_reply_is_lost_and_an_answer_whose_draft_was_deleted_arrive_once() {
+    let gate = Gate::default();
+    let scene = Scene::playing([
+        say("One two.").pausing_at(&gate),
+        say("Three four.").pausing_at(&gate),
+    ]);
+    let gateway = scene.start();
+    scene
+        .telegram
+        .fail_next("editMessageText", Fault::LostReply);
+    scene.ana.says("count");
+    scene.wait_for("One");
+    gate.open();
+    scene.wait_for("One two.");
+    scene.ana.says("go on");
+    scene.wait_for("Three four.");
+    gateway.stop().ends_with(0);
+    assert_eq!(scene.texts(), ["One two.", "Three four."]);
+}
+
+#[test]
+fn a_deleted_draft_is_replaced_by_a_new_message() {
+    let gate = Gate::default();
+    let scene = Scene::playing([say("One two.").pausing_at(&gate)]);
+    let gateway = scene.start();
+    scene.ana.says("count");
+    let draft = scene.wait_for("One");
+    scene.ana.deletes(scene.ana.chat(), draft.id);
+    gate.open();
+    scene.wait_for("One two.");
+    gateway.stop().ends_with(0);
+    assert_eq!(scene.texts(), ["One two."]);
+}
+
+#[test]
+fn whoever_has_blocked_the_bot_ends_their_delivery_and_nobody_elses() {
+    let scene = Scene::answering(|_| say("Here I am.")).set("allowFrom", json!(["*"]));
+    let bob = scene.telegram.person(2002, "Bob", None);
+    let gateway = scene.start();
+    bob.says("hello");
+    bob.blocks();
+    gateway.wait_for_log("bot was blocked by the user");
+    scene.ana.says("hello");
+    scene.wait_for("Here I am.");
+    let output = gateway.stop().ends_with(0);
+    assert!(
+        output.stderr.contains("cannot be delivered"),
+        "{}",
+        output.stderr
+    );
+    let owed = std::fs::read_to_string(scene.home.path().join("outbox.jsonl")).unwrap();
+    assert_eq!(owed, "");
+}
+
+#[test]
+fn the_menu_has_exactly_the_commands_of_help() {
+    let scene = Scene::playing([]);
+    let gateway = scene.start();
+    let menu = scene.telegram.wait_for_calls("setMyCommands", 1)[0]["commands"].clone();
+    scene.ana.says("/help");
+    let help = scene.wait_for("/help").text;
+    gateway.stop().ends_with(0);
+    let listed: Vec<&str> = help
+        .split_whitespace()
+        .filter_map(|word| word.strip_prefix('/'))
+        .collect();
+    let names = menu
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| entry["command"].as_str().unwrap());
+    for name in names.clone() {
+        assert!(listed.contains(&name), "{name} is not in {help}");
+    }
+    let count = help
+        .lines()
+        .filter(|line| line.contains("• /") || line.starts_with('/'))
+        .count();
+    assert_eq!(count, names.count(), "{help}");
+}

@@ -1,0 +1,349 @@
+//! What a person types with a slash: answered without the model, and beside its turns.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::json;
+
+use super::scene::Scene;
+use crate::harness::home::MODEL;
+use crate::harness::model::{Gate, error, say};
+use crate::harness::program::{Output, Program};
+use crate::harness::telegram::BOT_NAME;
+
+#[test]
+fn each_command_answers_and_none_of_them_asks_the_model() {
+    let scene = Scene::playing([]);
+    let gateway = scene.start();
+    let mut last = 0;
+    for (typed, expected) in [
+        ("/start", "/sh"),
+        ("/help", "/status"),
+        ("/tools", "read_file"),
+        ("/usage", "none yet"),
+        ("/id", "telegram:1001"),
+        ("/id@peacrab_bot", "telegram:1001"),
+        ("/new", "A new conversation"),
+        ("/stop", "Nothing is running here."),
+        ("/approve", "No question is open here."),
+        ("/deny 123456", "No question is open here."),
+        ("/pair", "/pair wants the code"),
+        ("/pair ABCDEFGH", "ABCDEFGH"),
+        ("/sh", "/sh wants a command"),
+        ("/sh !", "/sh wants a command"),
+        ("/sudo make me a sandwich", "There is no command /sudo"),
+    ] {
+        scene.ana.says(typed);
+        let answer = scene
+            .telegram
+            .wait_for_message(scene.ana.chat(), |message| {
+                message.id > last && message.text.contains(expected)
+            });
+        last = answer.id;
+    }
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn status_shows_the_model_the_gateway_and_the_board() {
+    let scene = Scene::playing([]);
+    let gateway = scene.start();
+    scene.ana.says("/status");
+    let status = scene.wait_for("Disk");
+    for part in [
+        MODEL,
+        "Workspace",
+        "turns running",
+        "Temperature",
+        "Load",
+        "Memory",
+        "Disk",
+    ] {
+        assert!(
+            status.text.contains(part),
+            "{part} is missing in {}",
+            status.text
+        );
+    }
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn what_only_looks_like_a_command_goes_to_the_model() {
+    let scene = Scene::playing([say("A table of hosts.")]);
+    let gateway = scene.start();
+    scene.ana.says("/etc/hosts is what?");
+    scene.wait_for("A table of hosts.");
+    gateway.stop().ends_with(0);
+    assert!(scene.asked(0).contains("/etc/hosts is what?"));
+}
+
+#[test]
+fn a_chats_choice_of_a_model_outlives_the_gateway() {
+    let scene = Scene::answering(|request| say(request.body["model"].as_str().unwrap()));
+    let home = scene.telegram.group(-1_005, "Home");
+    let gateway = scene.start();
+    scene.ana.says("/model other-model");
+    scene.wait_for("fake/other-model");
+    gateway.kill();
+    let gateway = scene.start();
+    scene.ana.says("who are you?");
+    scene
+        .telegram
+        .wait_for_message(scene.ana.chat(), |message| message.text == "other-model");
+    scene.ana.says_in(home, &format!("@{BOT_NAME} and here?"));
+    scene.wait_in(home, MODEL);
+    scene.ana.says("/model default");
+    scene.wait_for(&format!("fake/{MODEL}"));
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_new_conversation_does_not_know_the_old_one() {
+    let scene = Scene::playing([say("Noted."), say("I do not know.")]);
+    let gateway = scene.start();
+    scene.ana.says("my cat is called Tom");
+    scene.wait_for("Noted.");
+    scene.ana.says("/new");
+    scene.wait_for("A new conversation");
+    scene.ana.says("what is my cat called?");
+    scene.wait_for("I do not know.");
+    gateway.stop().ends_with(0);
+    let asked = scene.model.requests()[1].body.to_string();
+    assert!(!asked.contains("Tom"), "{asked}");
+}
+
+#[test]
+fn stop_ends_the_turn_and_forgets_what_waits() {
+    let gate = Gate::default();
+    let scene = Scene::playing([
+        say("Once upon a time.").pausing_at(&gate),
+        say("Hello again."),
+    ]);
+    let gateway = scene.start();
+    scene.ana.says("tell me a story");
+    scene.wait_for("Once");
+    scene.ana.says("/new");
+    scene.wait_for("A turn is running here. /stop ends it");
+    scene.ana.says("/stop");
+    scene.wait_for("Stopped: 1 turn.");
+    gateway.wait_for_log("turn stopped");
+    scene.ana.says("hello");
+    scene.wait_for("Hello again.");
+    gateway.stop().ends_with(0);
+    let texts = scene.texts();
+    assert!(!texts.iter().any(|text| text.contains("Once")), "{texts:?}");
+}
+
+#[test]
+fn restart_begins_anew_in_the_same_process_and_answers_once() {
+    let scene = Scene::playing([say("Back.")]);
+    let mut gateway = scene.start();
+    scene.ana.says("/restart");
+    scene.wait_for("Restarting");
+    gateway.wait_for_log("stopped; nothing is owed");
+    scene.ana.says("are you there?");
+    scene.wait_for("Back.");
+    assert!(gateway.is_running());
+    let log = gateway.stop().ends_with(0).stderr;
+    assert_eq!(log.matches("the gateway starts").count(), 2, "{log}");
+    let restarting = scene
+        .texts()
+        .iter()
+        .filter(|text| text.contains("Restarting"))
+        .count();
+    assert_eq!(restarting, 1);
+}
+
+#[test]
+fn a_command_without_a_model_says_how_it_ended() {
+    for (line, expected) in [
+        ("echo $((6 * 7))", "42"),
+        ("true", "Done, without output."),
+        ("echo oh; exit 3", "exit status 3"),
+        ("false", "exit status 1"),
+        ("echo '<b>&```' ", "<b>&```"),
+        ("no-such-program", "exit status 127"),
+        ("cat ../config.json", "No such file"),
+    ] {
+        let scene = Scene::playing([error(500, "down")]);
+        let gateway = scene.start();
+        scene.ana.says(&format!("/sh {line}"));
+        scene.wait_for(expected);
+        gateway.stop().ends_with(0);
+        assert!(scene.model.requests().is_empty());
+        assert_eq!(scene.texts().len(), 1);
+    }
+}
+
+#[test]
+fn a_command_runs_where_no_model_is_configured() {
+    let scene = Scene::playing([]);
+    let mut scene = scene;
+    scene.home.set("/providers", json!({}));
+    scene.home.set("/agents/defaults/provider", json!("auto"));
+    scene.home.set("/agents/defaults/model", json!(""));
+    let gateway = scene.start();
+    scene.ana.says("/sh echo hi");
+    scene.wait_for("hi");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_long_output_shows_its_end_and_comes_whole_as_a_file() {
+    for lines in [2_000, 200_000] {
+        let scene = Scene::playing([]);
+        let gateway = scene.start();
+        scene.ana.says(&format!("/sh seq 1 {lines}"));
+        let file = scene
+            .telegram
+            .wait_for_message(scene.ana.chat(), |message| message.file.is_some());
+        gateway.stop().ends_with(0);
+        let file = file.file.unwrap();
+        let whole = String::from_utf8_lossy(&file.bytes).into_owned();
+        let first = scene.texts()[0].clone();
+        assert!(first.contains(&format!("\n{lines}\n")), "{first}");
+        assert!(!first.contains("\n1\n"), "{first}");
+        assert_eq!(whole.lines().count(), lines, "{}", &whole[..200]);
+        assert!(whole.starts_with("1\n2\n"));
+    }
+}
+
+#[test]
+fn output_is_shown_while_it_comes_and_stop_ends_the_command() {
+    let scene = Scene::playing([]).set("streamEditIntervalMs", json!(300));
+    let gateway = scene.start();
+    scene.ana.says("/sh echo one; echo $$ > pid; sleep 600");
+    let draft = scene.wait_for("one");
+    scene.ana.says("/stop");
+    scene.wait_for("Stopped: 1 command.");
+    scene.wait_for("stopped");
+    gateway.stop().ends_with(0);
+    let end = scene.telegram.message(scene.ana.chat(), draft.id);
+    assert!(end.text.starts_with("one\n"), "{}", end.text);
+}
+
+#[test]
+fn a_command_outside_the_sandbox_asks_first_and_patterns_refuse() {
+    let outside = tempfile::tempdir().unwrap();
+    let file = outside.path().join("made");
+    let mut scene = Scene::playing([]);
+    scene
+        .home
+        .set("/tools/exec", json!({"denyPatterns": ["fortune"]}));
+    let gateway = scene.start();
+    scene.ana.says(&format!("/sh !touch {}", file.display()));
+    scene.wait_for("outside the sandbox");
+    assert!(!file.exists());
+    scene.ana.presses("Run once");
+    scene.wait_for("Done, without output.");
+    assert!(file.exists());
+    scene.ana.says("/sh !touch another");
+    scene
+        .telegram
+        .wait_for_message(scene.ana.chat(), |message| {
+            message.text.contains("touch another")
+        });
+    scene.ana.presses("Deny");
+    scene.wait_for("was not run");
+    scene.ana.says("/sh fortune");
+    scene.wait_for("Only a change of the configuration");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_command_runs_beside_a_turn() {
+    let gate = Gate::default();
+    let scene = Scene::playing([say("Once upon a time.").pausing_at(&gate)]);
+    let gateway = scene.start();
+    scene.ana.says("tell me a story");
+    let draft = scene.wait_for("Once");
+    scene.ana.says("/sh echo beside");
+    scene.wait_for("beside");
+    gate.open();
+    scene.wait_for("Once upon a time.");
+    gateway.stop().ends_with(0);
+    assert_eq!(
+        scene.telegram.message(scene.ana.chat(), draft.id).text,
+        "Once upon a time."
+    );
+    assert_eq!(scene.texts(), ["Once upon a time.", "beside"]);
+}
+
+fn send(scene: &Scene, arguments: &[&str], stdin: &str) -> Output {
+    Program::new(&scene.home)
+        .arg("send")
+        .args(arguments)
+        .stdin(stdin)
+        .run()
+}
+
+#[test]
+fn scripts_tell_the_owner_something_through_the_running_gateway() {
+    let scene = Scene::playing([]);
+    let bob = scene.telegram.person(2002, "Bob", None);
+    let gateway = scene.start();
+    let mode = |name: &str| {
+        fs::metadata(scene.home.path().join(name))
+            .unwrap()
+            .permissions()
+            .mode()
+            & 0o777
+    };
+    gateway.wait_for_log("ready");
+    let socket = fs::read_dir(scene.home.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .find(|name| name.contains("sock"))
+        .unwrap();
+    assert_eq!((mode(&socket), mode("")), (0o600, 0o700));
+    send(&scene, &["too early"], "")
+        .ends_with(1)
+        .complains_of(&["nobody has spoken yet"]);
+    scene.ana.says("/id");
+    scene.wait_for("1001");
+    send(&scene, &["The **backup** is done"], "").ends_with(0);
+    let sent = scene.wait_for("backup");
+    assert_eq!(sent.html, "The <b>backup</b> is done");
+    send(&scene, &["-"], "from a pipe").ends_with(0);
+    scene.wait_for("from a pipe");
+    send(&scene, &["--chat", "2002", "for Bob"], "").ends_with(0);
+    scene.wait_in(bob.chat(), "for Bob");
+    let report = scene.home.path().join("report.txt");
+    fs::write(&report, "all well").unwrap();
+    send(&scene, &["--file", report.to_str().unwrap(), "Today"], "").ends_with(0);
+    let message = scene
+        .telegram
+        .wait_for_message(scene.ana.chat(), |message| message.file.is_some());
+    let file = message.file.unwrap();
+    assert_eq!(
+        (file.name.as_str(), &file.bytes[..]),
+        ("report.txt", &b"all well"[..])
+    );
+    for (arguments, words) in [
+        (vec![""], "nothing to send"),
+        (vec!["--file", "/nowhere/x", "x"], "/nowhere/x"),
+        (vec!["--channel", "signal", "--chat", "1", "x"], "signal"),
+    ] {
+        let output = send(&scene, &arguments, "");
+        assert_ne!(output.code, Some(0));
+        output.complains_of(&[words]);
+    }
+    gateway.stop().ends_with(0);
+    assert!(!scene.home.path().join(&socket).exists());
+}
+
+#[test]
+fn without_a_gateway_it_waits_for_the_next_one() {
+    let scene = Scene::playing([]);
+    let gateway = scene.start();
+    scene.ana.says("/id");
+    scene.wait_for("1001");
+    gateway.kill();
+    send(&scene, &["while you were away"], "")
+        .ends_with(0)
+        .complains_of(&["no gateway is running"]);
+    let gateway = scene.start();
+    scene.wait_for("while you were away");
+    gateway.stop().ends_with(0);
+}

@@ -1,0 +1,96 @@
+//! Who may speak: the allow-list, and strangers who are let in with a code.
+
+use serde_json::json;
+
+use super::scene::Scene;
+use crate::harness::model::{call, say};
+use crate::harness::telegram::{BOT_NAME, Call, Fault};
+
+/// The code in what a stranger was told.
+fn code(told: &str) -> String {
+    let rest = told.split_once("/pair ").unwrap().1;
+    rest.chars()
+        .take_while(char::is_ascii_alphanumeric)
+        .collect()
+}
+
+#[test]
+fn a_stranger_gets_one_code_and_with_it_is_let_in() {
+    let scene = Scene::playing([say("Hello, Bob.")]);
+    let bob = scene.telegram.person(2002, "Bob", None);
+    let gateway = scene.start();
+    bob.says("hello?");
+    let told = scene.wait_in(bob.chat(), "/pair");
+    assert!(told.text.contains("2002"), "{}", told.text);
+    let second = bob.says("hello??");
+    scene.telegram.wait_for_offset(second.update);
+    assert_eq!(scene.texts_in(bob.chat()).len(), 1);
+
+    scene.ana.says("/pair ABCDEFGH");
+    scene.wait_for("nobody has the pairing code ABCDEFGH");
+    scene
+        .ana
+        .says(&format!("/pair {}", code(&told.text).to_lowercase()));
+    scene.wait_for("Bob (2002)");
+    scene.wait_in(bob.chat(), "You are paired");
+    bob.says("hello");
+    scene.wait_in(bob.chat(), "Hello, Bob.");
+    gateway.stop().ends_with(0);
+    assert_eq!(scene.model.requests().len(), 1);
+}
+
+#[test]
+fn a_code_that_did_not_reach_the_stranger_is_sent_again() {
+    let scene = Scene::playing([]);
+    let bob = scene.telegram.person(2002, "Bob", None);
+    let to_bob = |call: &Call| call.parameters["chat_id"] == 2002;
+    scene.telegram.fail_when(1, Fault::Cut, to_bob);
+    let gateway = scene.start();
+    bob.says("hello?");
+    scene.wait_in(bob.chat(), "/pair");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn strangers_in_groups_and_presses_of_strangers_come_to_nothing() {
+    let arguments = json!({"content": "Which one?", "buttons": [["Red", "Blue"]]});
+    let scene = Scene::playing([
+        call("message", arguments),
+        say("I have asked."),
+        say("Blue it is."),
+    ]);
+    let bob = scene.telegram.person(2002, "Bob", None);
+    let home = scene.telegram.group(-1_005, "Home");
+    let gateway = scene.start();
+    let said = bob.says_in(home, &format!("@{BOT_NAME} who are you?"));
+    scene.telegram.wait_for_offset(said.update);
+    scene.ana.says_in(home, &format!("@{BOT_NAME} ask us"));
+    scene.wait_in(home, "I have asked.");
+    bob.presses_in(home, "Red");
+    let toasts = scene.telegram.wait_for_calls("answerCallbackQuery", 1);
+    assert_eq!(toasts[0]["text"], "This is not for you.");
+    scene.ana.presses_in(home, "Blue");
+    scene.wait_in(home, "Blue it is.");
+    gateway.stop().ends_with(0);
+    let texts = scene.texts_in(home);
+    assert_eq!(texts, ["Which one?", "I have asked.", "Blue it is."]);
+    assert!(scene.asked(2).contains("[Ana] Blue"), "{}", scene.asked(2));
+}
+
+#[test]
+fn names_and_everyone_can_be_allowed() {
+    for (allowed, is_let_in) in [
+        ("@Bob_B", true),
+        ("*", true),
+        ("@bob", false),
+        ("bob_b", false),
+    ] {
+        let scene = Scene::answering(|_| say("Hello.")).set("allowFrom", json!([allowed]));
+        let bob = scene.telegram.person(2002, "Bob", Some("bob_b"));
+        let gateway = scene.start();
+        bob.says("hello");
+        let words = if is_let_in { "Hello." } else { "/pair" };
+        scene.wait_in(bob.chat(), words);
+        gateway.stop().ends_with(0);
+    }
+}
