@@ -58,14 +58,19 @@ impl ChatListener<'_> {
             }
         };
         show(&mut lock(&self.screen));
-        let Some(wait) = lock(&self.screen).watch() else {
+        let Some(first) = lock(&self.screen).watch() else {
             return;
         };
         self.gateway.timers.spawn(async move {
-            tokio::time::sleep(wait).await;
-            let mut screen = lock(&screen);
-            screen.watched();
-            show(&mut screen);
+            let mut wait = Some(first);
+            while let Some(time) = wait {
+                tokio::time::sleep(time).await;
+                let mut screen = lock(&screen);
+                screen.watched();
+                show(&mut screen);
+                // Something else may have been shown meanwhile: then it is too early again.
+                wait = screen.watch();
+            }
         });
     }
 }
