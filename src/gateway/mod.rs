@@ -357,12 +357,12 @@ impl Gateway {
         let Start { chat, message } = start;
         let mut is_told = false;
         while let Err(error) = self.try_turn(&chat, message.as_ref(), &working.cancel) {
-            if !std::mem::replace(&mut is_told, true) {
-                tracing::error!(%chat, "the turn failed: {error}");
-            }
             let is_owed = self
                 .owe(Parcel::text(&chat, error.to_string()), None)
                 .is_ok();
+            if !std::mem::replace(&mut is_told, true) {
+                tracing::error!(%chat, "the turn failed: {error}");
+            }
             // Where not even that can be kept the disk is full: it is tried again when it has room.
             if is_owed || working.cancel.wait(FULL_DISK_WAIT) {
                 message
