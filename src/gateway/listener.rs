@@ -50,14 +50,19 @@ impl ChatListener<'_> {
             }
         };
         show(&mut lock(&self.screen));
-        let Some(wait) = lock(&self.screen).watch() else {
+        let mut wait = lock(&self.screen).watch();
+        if wait.is_none() {
             return;
-        };
+        }
         self.gateway.timers.spawn(async move {
-            tokio::time::sleep(wait).await;
-            let mut screen = lock(&screen);
-            screen.watched();
-            show(&mut screen);
+            while let Some(time) = wait {
+                tokio::time::sleep(time).await;
+                let mut screen = lock(&screen);
+                show(&mut screen);
+                screen.watched();
+                // Something else may have been shown meanwhile, and the interval begun anew.
+                wait = screen.watch();
+            }
         });
     }
 }
