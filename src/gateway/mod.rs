@@ -368,7 +368,7 @@ impl Gateway {
         let working = self.begin(&chat, false);
         if let Err(error) = self.try_turn(&chat, message.as_ref(), &working.cancel) {
             tracing::error!(%chat, "the turn failed: {error}");
-            self.say(&chat, &error.to_string());
+            self.say(&chat, &typed::sentence(&error));
         }
         // The next turn of this chat must not find this one's draft.
         drop(working);
