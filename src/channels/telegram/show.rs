@@ -42,9 +42,8 @@ impl Sender {
 
     /// Writes below a question how it came out; without room for that it only loses its buttons.
     fn close_question(&self, place: Place, asked: &Asked, outcome: &str) -> Sent {
-        let text = format!("{}\n\n<b>{}</b>", asked.html, markup::escape(outcome));
         let words = Words {
-            text: &text,
+            text: &question::settled(&asked.html, outcome),
             html: true,
             buttons: &[],
         };
