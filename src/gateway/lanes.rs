@@ -110,6 +110,14 @@ impl Lanes {
         }
     }
 
+    /// Takes back what a running turn could not keep. It waits before what has come since.
+    pub fn put_back(&mut self, chat: &ChatId, messages: Vec<Message>) {
+        if let Some(lane) = self.lanes.get_mut(chat) {
+            let since = std::mem::replace(&mut lane.waiting, messages.into());
+            lane.waiting.extend(since);
+        }
+    }
+
     /// A session's turn has ended.
     pub fn ended(&mut self, chat: &ChatId) {
         let Some(lane) = self.lanes.get_mut(chat) else {

@@ -19,6 +19,8 @@ pub struct ChatListener<'a> {
     screen: Arc<Mutex<Screen>>,
     /// What the model has sent to this chat itself.
     sent: Vec<String>,
+    /// What was handed to the turn and does not stand in its journal yet.
+    handed: Vec<Message>,
 }
 
 impl<'a> ChatListener<'a> {
@@ -30,7 +32,13 @@ impl<'a> ChatListener<'a> {
             reference: message.map_or_else(String::new, |message| message.reference.clone()),
             screen: Arc::new(Mutex::new(Screen::new(gateway.shows()))),
             sent: Vec::new(),
+            handed: Vec::new(),
         }
+    }
+
+    /// What was handed to the turn and is not in its journal.
+    pub fn unread(&mut self) -> Vec<Message> {
+        std::mem::take(&mut self.handed)
     }
 }
 
@@ -81,7 +89,10 @@ fn lock(screen: &Mutex<Screen>) -> MutexGuard<'_, Screen> {
 impl Listener for ChatListener<'_> {
     fn hear(&mut self, event: Event<'_>) {
         match event {
-            Event::Journalled(id) => self.gateway.inbox().taken(id),
+            Event::Journalled(id) => {
+                self.handed.retain(|message| message.id != id);
+                self.gateway.inbox().taken(id);
+            }
             Event::Notice(what) => tracing::warn!(chat = %self.chat, "{what}"),
             _ => {}
         }
@@ -98,6 +109,7 @@ impl Listener for ChatListener<'_> {
         if let Some(last) = messages.last() {
             self.reference.clone_from(&last.reference);
         }
+        self.handed.clone_from(&messages);
         messages
     }
 

@@ -16,7 +16,7 @@ pub mod typed;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -36,7 +36,7 @@ use crate::error::{Error, Result};
 use crate::inbox::Inbox;
 use crate::limits::agent::TURN_STACK_BYTES;
 use crate::limits::cancel::POLL;
-use crate::limits::gateway::{COMMANDS_AT_ONCE, WAITING};
+use crate::limits::gateway::{COMMANDS_AT_ONCE, FULL_DISK_WAIT, WAITING};
 use crate::message::{ChatId, Inbound, Message, Outbound, Parcel};
 use crate::outbox::Outbox;
 use crate::session::{Session, Settings, store};
@@ -88,8 +88,7 @@ pub struct Gateway {
     work: Mutex<BTreeMap<u64, Work>>,
     next_work: AtomicU64,
     rests: Condvar,
-    /// Threads of typed commands, and whether somebody was told that there are too many.
-    commands: AtomicUsize,
+    /// Whether somebody was told that too many typed commands run.
     is_busy_told: AtomicBool,
     /// Whether no new turn begins.
     is_stopping: AtomicBool,
@@ -127,23 +126,6 @@ impl Drop for Working {
     }
 }
 
-/// The place of one typed command among those that may run, until this is dropped.
-struct CommandPlace(Arc<Gateway>);
-
-impl CommandPlace {
-    fn take(gateway: &Arc<Gateway>) -> Option<Self> {
-        let place = Self(Arc::clone(gateway));
-        let before = gateway.commands.fetch_add(1, Ordering::SeqCst);
-        (before < COMMANDS_AT_ONCE).then_some(place)
-    }
-}
-
-impl Drop for CommandPlace {
-    fn drop(&mut self) {
-        self.0.commands.fetch_sub(1, Ordering::SeqCst);
-    }
-}
-
 impl Gateway {
     fn new(
         parts: Parts,
@@ -157,7 +139,6 @@ impl Gateway {
             work: Mutex::default(),
             next_work: AtomicU64::new(0),
             rests: Condvar::new(),
-            commands: AtomicUsize::new(0),
             is_busy_told: AtomicBool::new(false),
             is_stopping: AtomicBool::new(false),
             since: Stopwatch::start(),
@@ -347,11 +328,11 @@ impl Gateway {
     /// Starts as many turns as may run.
     fn start_turns(self: &Arc<Self>) {
         while !self.is_stopping() {
-            let Some(start) = self.lanes().next() else {
+            let Some((start, working)) = self.next_turn() else {
                 return;
             };
             let (gateway, chat) = (Arc::clone(self), start.chat.clone());
-            let started = spawn("turn", move || gateway.turn(start));
+            let started = spawn("turn", move || gateway.turn(start, working));
             if let Err(error) = started {
                 self.say(
                     &chat,
@@ -362,13 +343,36 @@ impl Gateway {
         }
     }
 
+    /// Whoever stops a chat's work finds a message among those that wait or its turn at work, whenever
+    /// it looks.
+    fn next_turn(self: &Arc<Self>) -> Option<(Start, Working)> {
+        let mut lanes = self.lanes();
+        let start = lanes.next()?;
+        let working = self.begin(&start.chat, false);
+        Some((start, working))
+    }
+
     /// Runs a turn to its end, and starts the next ones.
-    fn turn(self: &Arc<Self>, start: Start) {
+    fn turn(self: &Arc<Self>, start: Start, working: Working) {
         let Start { chat, message } = start;
-        let working = self.begin(&chat, false);
-        if let Err(error) = self.try_turn(&chat, message.as_ref(), &working.cancel) {
-            tracing::error!(%chat, "the turn failed: {error}");
-            self.say(&chat, &typed::sentence(&error));
+        let mut is_told = false;
+        while let Err(error) = self.try_turn(&chat, message.as_ref(), &working.cancel) {
+            if !std::mem::replace(&mut is_told, true) {
+                tracing::error!(%chat, "the turn failed: {error}");
+            }
+            let is_owed = self
+                .owe(Parcel::text(&chat, typed::sentence(&error)), None)
+                .is_ok();
+            // Where not even that can be kept the disk is full: it is tried again when it has room.
+            if is_owed || working.cancel.wait(FULL_DISK_WAIT) {
+                message
+                    .iter()
+                    .for_each(|message| self.inbox().taken(&message.id));
+                break;
+            }
+            if self.is_stopping() {
+                break;
+            }
         }
         // The next turn of this chat must not find this one's draft.
         drop(working);
@@ -383,7 +387,11 @@ impl Gateway {
         cancel: &Cancel,
     ) -> Result<()> {
         let mut session = self.open(chat)?;
-        if message.is_none() && !session.is_unfinished() {
+        if !session.is_unfinished() && message.is_none_or(|message| session.holds(&message.id)) {
+            // A power cut has taken the note that the session has the message.
+            message
+                .iter()
+                .for_each(|message| self.inbox().taken(&message.id));
             return Ok(());
         }
         let mut listener = ChatListener::new(self, chat, message);
@@ -392,6 +400,9 @@ impl Gateway {
             .parts
             .agent
             .run(&mut session, message, &mut listener, cancel);
+        let unread = listener.unread();
+        self.lanes().put_back(chat, unread);
+        drop(listener);
         self.release(chat);
         let report = report?;
         let outcome = match report.outcome {
@@ -421,16 +432,16 @@ impl Gateway {
     }
 
     /// Runs a typed command on a thread of its own, if not too many run; says that they do, once.
-    fn spawn_command(self: &Arc<Self>, message: Message, run: fn(&Arc<Self>, &Message)) {
-        let place = CommandPlace::take(self);
-        let (gateway, id, chat) = (Arc::clone(self), message.id.clone(), message.chat.clone());
-        let started = match place {
-            Some(place) => spawn("command", move || {
-                run(&gateway, &message);
-                drop(place);
-            })
-            .map_err(|error| error.to_string()),
-            None => Err(format!("{COMMANDS_AT_ONCE} commands run already")),
+    fn spawn_command(self: &Arc<Self>, message: Message, run: fn(&Arc<Self>, &Message, &Cancel)) {
+        let running = self.work().values().filter(|work| work.is_command).count();
+        let (id, chat) = (message.id.clone(), message.chat.clone());
+        let started = match running < COMMANDS_AT_ONCE {
+            true => {
+                let (gateway, working) = (Arc::clone(self), self.begin(&chat, true));
+                let run = move || run(&gateway, &message, &working.cancel);
+                spawn("command", run).map_err(|error| error.to_string())
+            }
+            false => Err(format!("{COMMANDS_AT_ONCE} commands run already")),
         };
         match started {
             Ok(()) => self.is_busy_told.store(false, Ordering::Relaxed),

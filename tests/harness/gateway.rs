@@ -104,8 +104,13 @@ impl Gateway {
 
     /// Asks it to stop, as systemd does: SIGTERM. Waits until it has.
     pub fn stop(self) -> Output {
-        kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
+        self.terminate();
         self.finish()
+    }
+
+    /// Asks it to stop, and goes on at once.
+    pub fn terminate(&self) {
+        kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
     }
 
     /// Waits until it ends by itself.

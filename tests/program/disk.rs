@@ -11,7 +11,7 @@ use crate::harness::model::{Model, call, say};
 use crate::harness::program::{Output, PEACRAB, Program};
 
 /// Whether this system lets a test have mounts of its own; says so where not.
-fn has_mounts_of_its_own() -> bool {
+pub fn has_mounts_of_its_own() -> bool {
     let tried = Command::new("unshare")
         .args(IN_OWN_MOUNTS)
         .args(["mount", "-t", "tmpfs", "none", "/mnt"])
@@ -23,7 +23,7 @@ fn has_mounts_of_its_own() -> bool {
     works
 }
 
-const IN_OWN_MOUNTS: [&str; 3] = ["--user", "--map-root-user", "--mount"];
+pub const IN_OWN_MOUNTS: [&str; 3] = ["--user", "--map-root-user", "--mount"];
 
 /// Runs a shell script in a mount namespace of its own; `$P` is the program.
 fn in_own_mounts(home: &Home, script: &str) -> Output {

@@ -38,7 +38,9 @@ impl Backoff {
         had_failed
     }
 
-    /// It has failed: says why, once, and how long to wait. After `quick` tries it waits longest.
+    /// It has failed: says why, once, and how long to wait. After `quick` tries it waits longest, unless
+    /// there is no connection: then it waits about as long as it has waited, to be there soon after
+    /// the network.
     pub fn failed(&mut self, error: &ApiError, quick: u32) -> Duration {
         let mut words = error.to_string();
         if !self.clock.is_set() {
@@ -53,6 +55,7 @@ impl Backoff {
         }
         let wait = match error {
             ApiError::TooManyRequests { retry_after } => *retry_after,
+            ApiError::Network(_) | ApiError::Timeout(_) => doubled(self.failures),
             _ if self.failures >= quick => LONGEST_BACKOFF,
             _ => doubled(self.failures),
         };
@@ -102,6 +105,8 @@ mod tests {
         let mut backoff = Backoff::new("the test", Clock::System);
         let error = ApiError::Server("502".to_owned());
         assert!(backoff.failed(&error, 0) >= LONGEST_BACKOFF);
+        let offline = ApiError::Network("no route".to_owned());
+        assert!(backoff.failed(&offline, 0).as_secs() < 2);
         let asked = ApiError::TooManyRequests {
             retry_after: Duration::from_secs(7),
         };

@@ -207,6 +207,7 @@ impl Sender {
         if self.cancel.is_cancelled() {
             return Err(ApiError::Stopped);
         }
+        self.pulse.beat(4 * PATIENCE);
         let chat = owed.parcel.chat.clone();
         match self.deliver(&owed) {
             Ok(()) => {

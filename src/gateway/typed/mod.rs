@@ -43,7 +43,7 @@ impl Gateway {
         match command.name {
             "sh" => self.spawn_command(message, Self::shell),
             "stop" | "approve" | "deny" | "id" | "help" | "start" => self.answer(&message),
-            _ => self.spawn_command(message, Self::answer),
+            _ => self.spawn_command(message, |gateway, message, _| gateway.answer(message)),
         }
     }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::agent::commands;
+use crate::cancel::Cancel;
 use crate::channels::markup::{self, inline_code};
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
@@ -16,9 +17,9 @@ use crate::tools::commands::shell::{Ran, Shell};
 
 impl Gateway {
     /// Runs a typed command, shows its output as it comes, and owes it when it has ended.
-    pub(in crate::gateway) fn shell(self: &Arc<Self>, message: &Message) {
+    pub(in crate::gateway) fn shell(self: &Arc<Self>, message: &Message, cancel: &Cancel) {
         let parcel = self
-            .try_shell(message)
+            .try_shell(message, cancel)
             .unwrap_or_else(|error| Parcel::text(&message.chat, sentence(&error)));
         let parcel = Parcel {
             reply_to: message.reference.clone(),
@@ -36,7 +37,7 @@ impl Gateway {
         self.inbox().taken(&message.id);
     }
 
-    fn try_shell(self: &Arc<Self>, message: &Message) -> Result<Parcel> {
+    fn try_shell(self: &Arc<Self>, message: &Message, cancel: &Cancel) -> Result<Parcel> {
         let argument = commands::parse(&message.text).map_or("", |command| command.argument);
         let (lifted, line) = match argument.strip_prefix('!') {
             Some(line) => (true, line.trim()),
@@ -52,18 +53,17 @@ impl Gateway {
         let chat = &message.chat;
         // Where a turn shows its draft already, the output comes as a message of its own.
         let has_screen = !self.lanes().is_running(chat);
-        let working = self.begin(chat, true);
         let mut tail = Tail::new(self, message, has_screen);
         let session = chat.to_string();
         let toolbox = self.parts.agent.toolbox();
         let caller = Caller {
             session: &session,
-            cancel: &working.cancel,
+            cancel,
             answer: None,
         };
         let mut shell = toolbox.shell(line, lifted, &caller, &mut |bytes| tail.push(bytes))?;
         if let Shell::Ask(question) = shell {
-            let answer = self.ask(chat, &question, &working.cancel);
+            let answer = self.ask(chat, &question, cancel);
             let caller = Caller {
                 answer: Some((&question, answer)),
                 ..caller

@@ -3,10 +3,16 @@
 mod approvals;
 mod conversation;
 mod faults;
+mod flood;
 mod groups;
 mod media;
+mod network;
+mod parallel;
+mod power;
 mod promises;
 mod scene;
 mod sending;
+mod stop;
 mod typed;
+mod wear;
 mod who;

@@ -1,0 +1,216 @@
+//! Ends: signals, `/stop`, `/restart`, a second gateway, and a disk that is full for a while.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+use crate::disk::{IN_OWN_MOUNTS, has_mounts_of_its_own};
+use crate::harness::gateway::Gateway;
+use crate::harness::home::Home;
+use crate::harness::model::{Gate, Model, hang, say};
+use crate::harness::program::{PEACRAB, Program};
+use crate::harness::telegram::{Message, Telegram};
+
+/// What a stop may take: the grace of turns and of sending, and a busy machine.
+const LONG_STOP: Duration = Duration::from_secs(14);
+/// What a stop takes when there is nothing to wait for, on a busy machine.
+const QUICK_STOP: Duration = Duration::from_secs(2);
+
+fn is(text: &str) -> impl Fn(&Message) -> bool {
+    move |message| message.text == text
+}
+
+#[test]
+fn a_turn_that_is_not_done_when_the_program_is_to_end_goes_on_after_the_next_start() {
+    let model = Model::playing([hang(), say("It is done.")]);
+    let telegram = Telegram::start();
+    let home = Home::with_telegram(&model, &telegram);
+    let ana = telegram.person(1001, "Ana", None);
+    let gateway = Gateway::start(&home);
+    ana.says("work");
+    model.wait_for_requests(1);
+    let start = Instant::now();
+    gateway.terminate();
+    gateway.wait_for_log("stopping");
+    let output = gateway.finish().ends_with(0);
+    assert!(start.elapsed() < LONG_STOP, "{:?}", start.elapsed());
+    output.complains_of(&["1 turns go on after the next start"]);
+    let gateway = Gateway::start(&home);
+    telegram.wait_for_message(ana.chat(), is("It is done."));
+    gateway.stop().ends_with(0);
+    let answers = telegram.messages(ana.chat());
+    let done = answers.iter().filter(|message| is("It is done.")(message));
+    assert_eq!(done.count(), 1);
+}
+
+#[test]
+fn an_idle_gateway_ends_at_once() {
+    let model = Model::playing([]);
+    let telegram = Telegram::start();
+    let home = Home::with_telegram(&model, &telegram);
+    let gateway = Gateway::start(&home);
+    gateway.wait_for_log("ready");
+    telegram.wait_for_poll();
+    let start = Instant::now();
+    gateway.stop().ends_with(0);
+    assert!(start.elapsed() < QUICK_STOP, "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_second_signal_ends_it_without_any_grace() {
+    let model = Model::playing([hang()]);
+    let telegram = Telegram::start();
+    let home = Home::with_telegram(&model, &telegram);
+    let ana = telegram.person(1001, "Ana", None);
+    let gateway = Gateway::start(&home);
+    ana.says("work");
+    model.wait_for_requests(1);
+    gateway.terminate();
+    gateway.wait_for_log("stopping");
+    let start = Instant::now();
+    gateway.stop().ends_with(130);
+    assert!(start.elapsed() < QUICK_STOP, "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_person_stops_what_runs_and_what_waits() {
+    let model = Model::playing([hang(), say("Hello.")]);
+    let telegram = Telegram::start();
+    let home = Home::with_telegram(&model, &telegram);
+    let ana = telegram.person(1001, "Ana", None);
+    let gateway = Gateway::start(&home);
+    ana.says("work");
+    model.wait_for_requests(1);
+    ana.says("more work");
+    let start = Instant::now();
+    ana.says("/stop");
+    telegram.wait_for_message(ana.chat(), is("Stopped: 1 turn, 1 waiting message."));
+    gateway.wait_for_log("turn stopped");
+    assert!(start.elapsed() < QUICK_STOP, "{:?}", start.elapsed());
+    ana.says("/stop");
+    telegram.wait_for_message(ana.chat(), is("Nothing is running here."));
+    ana.says("hello");
+    telegram.wait_for_message(ana.chat(), is("Hello."));
+    gateway.stop().ends_with(0);
+    let asked = model.requests()[1].body["messages"].to_string();
+    assert!(!asked.contains("more work"), "{asked}");
+}
+
+#[test]
+fn a_stop_that_comes_together_with_the_work_stops_it() {
+    // The turn may be stopped before it has asked anything.
+    let model = Model::answering(|_| hang());
+    let telegram = Telegram::start();
+    let home = Home::with_telegram(&model, &telegram);
+    let ana = telegram.person(1001, "Ana", None);
+    ana.says("work");
+    ana.says("/stop");
+    let gateway = Gateway::start(&home);
+    telegram.wait_for_message(ana.chat(), is("Stopped: 1 turn."));
+    let start = Instant::now();
+    gateway.stop().ends_with(0);
+    assert!(start.elapsed() < QUICK_STOP, "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_restart_is_the_same_process_and_happens_once() {
+    let model = Model::playing([say("Hello.")]);
+    let telegram = Telegram::start();
+    let home = Home::with_telegram(&model, &telegram);
+    let ana = telegram.person(1001, "Ana", None);
+    let mut gateway = Gateway::start(&home);
+    ana.says("/restart");
+    let is_told = |message: &Message| message.text.starts_with("Restarting.");
+    telegram.wait_for_message(ana.chat(), is_told);
+    gateway.wait_for_log("stopped; nothing is owed");
+    ana.says("hello");
+    telegram.wait_for_message(ana.chat(), is("Hello."));
+    assert!(gateway.is_running());
+    let output = gateway.stop().ends_with(0);
+    assert_eq!(output.stderr.matches("the gateway starts").count(), 2);
+}
+
+#[test]
+fn a_home_has_one_gateway() {
+    let model = Model::playing([]);
+    let telegram = Telegram::start();
+    let home = Home::with_telegram(&model, &telegram);
+    let gateway = Gateway::start(&home);
+    gateway.wait_for_log("ready");
+    let second = Program::new(&home).arg("gateway").run().ends_with(1);
+    second.complains_of(&[&format!("process {}", gateway.id())]);
+    gateway.stop().ends_with(0);
+}
+
+/// Fills and empties a small disk at the test's word.
+const FULL_DISK: &str = r#"
+    exec 3<"$HOME/orders"
+    mkdir "$HOME.small"
+    mount -t tmpfs -o size=1m none "$HOME.small"
+    cp "$HOME/config.json" "$HOME.small"
+    mkdir "$HOME.small/workspace"
+    export PEACRAB_HOME="$HOME.small"
+    cd "$PEACRAB_HOME"
+    "$P" gateway 3<&- &
+    while read word <&3; do
+        case $word in
+        fill*) cat /dev/zero >fill 2>/dev/null || true ;;
+        free*) rm fill ;;
+        end) break ;;
+        esac
+        echo "done: $word" >&2
+    done
+    kill $!
+    wait $!
+"#;
+
+/// Gives an order to the script, and waits until it is done.
+fn order(gateway: &Gateway, mut orders: &File, word: &str) {
+    writeln!(orders, "{word}").unwrap();
+    gateway.wait_for_log(&format!("done: {word}"));
+}
+
+#[test]
+fn a_disk_that_is_full_for_a_while_loses_nothing_and_repeats_nothing() {
+    if !has_mounts_of_its_own() {
+        return;
+    }
+    let gate = Gate::default();
+    // Longer than what is left of a file's last block.
+    let (long, answer) = ("ä".repeat(4000), "ö".repeat(3900));
+    let model = Model::playing([say("one"), say(&answer).after(&gate)]);
+    let telegram = Telegram::start();
+    let home = Home::with_telegram(&model, &telegram);
+    let ana = telegram.person(1001, "Ana", None);
+    let path = home.path().join("orders");
+    mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    // Open for both, it waits for nobody; dropped, it ends the script.
+    let mut orders = File::options().read(true).write(true).open(path).unwrap();
+    let unshare = Program::of("unshare", &home).args(IN_OWN_MOUNTS);
+    let script = unshare
+        .args(["sh", "-eu", "-c", FULL_DISK])
+        .env("P", PEACRAB);
+    let gateway = Gateway::of(script);
+    gateway.wait_for_log("ready");
+
+    order(&gateway, &orders, "fill 1");
+    ana.says(&long);
+    gateway.wait_for_log("inbox.jsonl: no space left on device");
+    assert!(model.requests().is_empty());
+    order(&gateway, &orders, "free 1");
+    telegram.wait_for_message(ana.chat(), is("one"));
+
+    ana.says("two");
+    model.wait_for_requests(2);
+    order(&gateway, &orders, "fill 2");
+    gate.open();
+    gateway.wait_for_log("the turn failed");
+    order(&gateway, &orders, "free 2");
+    telegram.wait_for_message(ana.chat(), |message| message.text.starts_with('ö'));
+    writeln!(orders, "end").unwrap();
+    gateway.finish().ends_with(0);
+    let _ = fs::remove_dir(format!("{}.small", home.path().display()));
+    assert_eq!(telegram.messages(ana.chat()).len(), 2);
+}

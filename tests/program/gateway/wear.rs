@@ -1,0 +1,93 @@
+//! What the card has to bear: how often a turn is forced to it, and that nothing is written while
+//! nothing happens. Both are seen from outside only, by strace.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::harness::gateway::Gateway;
+use crate::harness::home::Home;
+use crate::harness::model::{Model, call, say};
+use crate::harness::program::{PEACRAB, Program};
+use crate::harness::telegram::{Fault, Telegram};
+
+/// Synced writes that a turn with a tool call may cost.
+const SYNCS: usize = 8;
+/// Polls that come to nothing.
+const POLLS: usize = 3;
+
+/// Whether there is strace; says so where not.
+fn has_strace() -> bool {
+    let found = Command::new("strace").arg("-V").output().is_ok();
+    if !found {
+        eprintln!("not tried: there is no strace");
+    }
+    found
+}
+
+/// A gateway under strace, which is not its parent, so that signals reach it.
+fn traced(home: &Home) -> Gateway {
+    let calls =
+        "trace=fsync,fdatasync,write,pwrite64,writev,ftruncate,rename,renameat,renameat2,unlink";
+    let strace = Program::of("strace", home).args(["-D", "-f", "-y", "-e", calls, "-o"]);
+    Gateway::of(
+        strace
+            .arg(home.path().join("trace"))
+            .args([PEACRAB, "gateway"]),
+    )
+}
+
+/// The calls so far that touch the home's files.
+fn calls(home: &Home) -> Vec<String> {
+    let trace = fs::read_to_string(home.path().join("trace")).unwrap();
+    let home = home.path().to_str().unwrap();
+    let lines = trace.lines().filter(|line| line.contains(home));
+    lines.map(str::to_owned).collect()
+}
+
+#[test]
+fn a_turn_with_a_tool_call_is_forced_to_the_card_eight_times_at_most() {
+    if !has_strace() {
+        return;
+    }
+    let script = || [call("list_dir", json!({"path": "."})), say("Nothing here.")];
+    let model = Model::playing(script().into_iter().chain(script()));
+    let telegram = Telegram::start();
+    let home = Home::with_telegram(&model, &telegram);
+    let ana = telegram.person(1001, "Ana", None);
+    // The first turn makes the session.
+    let gateway = Gateway::start(&home);
+    ana.says("what is here?");
+    telegram.wait_for_calls("sendMessage", 1);
+    gateway.stop().ends_with(0);
+    let gateway = traced(&home);
+    ana.says("and now?");
+    telegram.wait_for_calls("sendMessage", 2);
+    gateway.stop().ends_with(0);
+    let calls = calls(&home);
+    let accepts = |call: &String| call.contains("inbox.jsonl>, \"{\\\"accepted");
+    let last = calls.iter().rposition(accepts).unwrap();
+    let is_sync = |call: &&String| call.contains("fsync(") || call.contains("fdatasync(");
+    let syncs: Vec<&String> = calls[last..].iter().filter(is_sync).collect();
+    assert!(syncs.len() > 4, "it is not measured: {calls:#?}");
+    assert!(syncs.len() <= SYNCS, "{syncs:#?}");
+}
+
+#[test]
+fn an_idle_gateway_writes_nothing_however_often_it_polls() {
+    if !has_strace() {
+        return;
+    }
+    let model = Model::playing([]);
+    let telegram = Telegram::start();
+    let home = Home::with_telegram(&model, &telegram);
+    telegram.fail_times("getUpdates", POLLS, Fault::ServerError);
+    let gateway = traced(&home);
+    telegram.wait_for_calls("getUpdates", 1);
+    let before = calls(&home);
+    telegram.wait_for_calls("getUpdates", POLLS + 1);
+    telegram.wait_for_poll();
+    assert_eq!(calls(&home), before);
+    gateway.stop().ends_with(0);
+}
