@@ -58,17 +58,17 @@ impl ChatListener<'_> {
             }
         };
         show(&mut lock(&self.screen));
-        let Some(first) = lock(&self.screen).watch() else {
+        let mut wait = lock(&self.screen).watch();
+        if wait.is_none() {
             return;
-        };
+        }
         self.gateway.timers.spawn(async move {
-            let mut wait = Some(first);
             while let Some(time) = wait {
                 tokio::time::sleep(time).await;
                 let mut screen = lock(&screen);
-                screen.watched();
                 show(&mut screen);
-                // Something else may have been shown meanwhile: then it is too early again.
+                screen.watched();
+                // Something else may have been shown meanwhile, and the interval begun anew.
                 wait = screen.watch();
             }
         });

@@ -358,7 +358,7 @@ impl Gateway {
         let mut is_told = false;
         while let Err(error) = self.try_turn(&chat, message.as_ref(), &working.cancel) {
             let is_owed = self
-                .owe(Parcel::text(&chat, error.to_string()), None)
+                .owe(Parcel::text(&chat, typed::sentence(&error)), None)
                 .is_ok();
             if !std::mem::replace(&mut is_told, true) {
                 tracing::error!(%chat, "the turn failed: {error}");

@@ -15,8 +15,9 @@ pub(super) struct Display {
     /// The newest draft that is not shown, and when the first one came.
     draft: Option<Draft>,
     since: Option<Duration>,
-    /// When the draft was edited last.
+    /// When the draft was edited last, and what it shows.
     edited: Option<Duration>,
+    shown: Option<Draft>,
     /// Messages that get a sign.
     pub reactions: Vec<String>,
     /// Questions that were asked: the message with the buttons, by the question's number.
@@ -24,7 +25,7 @@ pub(super) struct Display {
 }
 
 /// What is to be shown of work that goes on.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Draft {
     /// Markdown.
     pub text: String,
@@ -59,12 +60,21 @@ impl Display {
     /// Takes the draft, to show it now.
     pub fn take_draft(&mut self, now: Duration) -> Option<Draft> {
         self.edited = Some(now);
-        self.draft.take()
+        self.shown = self.draft.take();
+        self.shown.clone()
+    }
+
+    /// The draft was taken away, to stand below what is sent now: it is to be shown anew.
+    pub fn show_again(&mut self) {
+        if self.is_working && self.draft.is_none() {
+            self.draft = self.shown.take();
+        }
     }
 
     /// The work's result is there: what was to be shown of it on the way is not any more.
     pub fn forget_draft(&mut self) {
-        (self.draft, self.since, self.edited) = (None, None, None);
+        (self.draft, self.shown) = (None, None);
+        (self.since, self.edited) = (None, None);
     }
 
     /// In how long "typing" has to be shown again; none while nothing goes on.
@@ -119,6 +129,11 @@ mod tests {
         );
         assert_eq!(display.take_draft(11 * SECOND), Some(draft("ab")));
         assert_eq!(display.draft_wait(SECOND, 11 * SECOND), None);
+        display.show_again();
+        assert_eq!(display.draft_wait(SECOND, 11 * SECOND), None, "no work");
+        display.is_working = true;
+        display.show_again();
+        assert_eq!(display.take_draft(11 * SECOND), Some(draft("ab")));
         display.draft(draft("abc"), 11 * SECOND);
         assert_eq!(display.draft_wait(SECOND, 11 * SECOND), Some(SECOND));
     }

@@ -37,6 +37,19 @@ impl Pace {
         until.saturating_sub(now)
     }
 
+    /// How long something that is only shown has to wait: in groups it leaves half of the messages to
+    /// those that are owed.
+    pub fn draft_wait(&self, chat: i64, now: Duration) -> Duration {
+        let wait = self.wait(chat, now);
+        match self.chats.get(&chat) {
+            Some(of_chat) if chat < 0 => {
+                let until = over(&of_chat.sent, GROUP_MESSAGES / 2, GROUP_SPAN);
+                wait.max(until.saturating_sub(now))
+            }
+            _ => wait,
+        }
+    }
+
     /// A message has gone out.
     pub fn sent(&mut self, chat: i64, now: Duration) {
         push(&mut self.all, TOTAL_MESSAGES, now);
@@ -98,6 +111,12 @@ mod tests {
             pace.sent(-5, at(second));
         }
         assert_eq!(pace.wait(-5, at(120)), at(40));
+        for second in 200..210 {
+            assert_eq!(pace.draft_wait(-5, at(second)), Duration::ZERO);
+            pace.sent(-5, at(second));
+        }
+        assert_eq!(pace.draft_wait(-5, at(210)), at(50));
+        assert_eq!(pace.wait(-5, at(210)), Duration::ZERO);
     }
 
     #[test]

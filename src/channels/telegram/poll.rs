@@ -12,7 +12,7 @@ use super::update::{self, Incoming, Meaning, Pressed};
 use super::{Parts, Watched};
 use crate::bus::{InboundSender, Pulse};
 use crate::cancel::Cancel;
-use crate::channels::door;
+use crate::channels::{door, markup};
 use crate::error::Result;
 use crate::limits::channels::{
     ALBUM_LOOKS, ALBUM_WAIT, FILE_TRIES, LONG_POLL, LONGEST_BACKOFF, OFFSET_AGE, PATIENCE,
@@ -259,10 +259,11 @@ impl Poller {
     /// Offers a stranger who writes to us alone a code to be let in with.
     fn stranger(&self, message: &Message) -> Result<(), ApiError> {
         let sender = &message.sender;
-        tracing::info!(sender = %sender.id, chat = %message.chat, "a stranger is not let in");
         if message.is_group {
+            tracing::debug!(sender = %sender.id, chat = %message.chat, "a stranger is not heard");
             return Ok(());
         }
+        tracing::info!(sender = %sender.id, chat = %message.chat, "a stranger is not let in");
         let offered = self.parts.pairing.offer(super::NAME, sender);
         let code = offered.unwrap_or_else(|error| {
             tracing::warn!("no code can be offered: {error}");
@@ -272,13 +273,15 @@ impl Poller {
             return Ok(());
         };
         let text = format!(
-            "I do not know you yet. If this is your agent, run this on the board:\n\npeacrab channels pair {code}\n\n\
-             Or somebody who may already talk with me sends me: /pair {code}\n\nThe code holds for 10 minutes. \
-             Your id is {}.",
-            sender.id
+            "I do not know you yet.\n\nIf I am yours, run this on the board:\n\
+             <code>peacrab channels pair {code}</code>\n\n\
+             If not, ask somebody who may talk with me to send me this:\n<code>/pair {code}</code>\n\n\
+             The code is valid for 10 minutes. Your id is <code>{}</code>.",
+            markup::escape(&sender.id)
         );
         let words = Words {
             text: &text,
+            html: true,
             ..Words::default()
         };
         match self.api.send_message(place, &words, None) {

@@ -26,6 +26,15 @@ const ANSWERS: [(&str, &str, Answer); 3] = [
     ("Deny", "deny", Answer::Deny),
 ];
 
+/// The beginning of a question's last line, which means nothing any more once it is answered.
+const HOW_TO_ANSWER: &str = "No answer within 10 minutes means no. In words:";
+
+/// A question's HTML when it is over: how it came out stands where it said how to answer.
+pub(super) fn settled(html: &str, outcome: &str) -> String {
+    let asked = html.rfind(HOW_TO_ANSWER).map_or(html, |end| &html[..end]);
+    format!("{}\n\n<b>{}</b>", asked.trim_end(), markup::escape(outcome))
+}
+
 /// What a button's data means; none when it is not one of ours.
 pub(super) fn press(data: &str) -> Option<Press> {
     if let Some(words) = data.strip_prefix("w:") {
@@ -83,7 +92,7 @@ pub(super) fn text(number: u64, question: &Question) -> String {
     // What the model says stands as code: none of it may look like ours.
     format!(
         "May I run this {walls}?\n{}\nFolder: {}{reason}\nAsked because {}.\n\n\
-         No answer within 10 minutes means no. In words: /approve {number} or /deny {number}",
+         {HOW_TO_ANSWER} /approve {number} or /deny {number}",
         markup::code_block(command, "sh"),
         markup::inline_code(folder),
         rule.trim_end_matches('.'),
@@ -109,6 +118,25 @@ mod tests {
             })
         });
         assert_eq!(pressed, wanted);
+    }
+
+    #[test]
+    fn a_question_that_is_over_no_longer_says_how_to_answer() {
+        let question = Question {
+            command: "reboot".to_owned(),
+            folder: "/w".to_owned(),
+            reason: HOW_TO_ANSWER.to_owned(),
+            rule: "a rule".to_owned(),
+            lifted: true,
+            hash: String::new(),
+        };
+        let asked = &markup::render(&text(7, &question))[0].html;
+        assert!(asked.ends_with("/approve 7 or /deny 7"), "{asked}");
+        let over = settled(asked, "denied");
+        assert!(
+            over.ends_with("Asked because a rule.\n\n<b>denied</b>"),
+            "{over}"
+        );
     }
 
     #[test]

@@ -268,6 +268,12 @@ impl Sender {
             tracing::error!(chat = %parcel.chat, "this is no chat of Telegram's; what is owed to it is given up");
             return Ok(self.parts.outbox.done(*id)?);
         };
+        if !parcel.replaces_draft {
+            self.remove_draft(&parcel.chat, place)?;
+            if let Some(display) = self.displays.get_mut(&parcel.chat) {
+                display.show_again();
+            }
+        }
         if let Some(piece) = texts.get(*pieces) {
             let is_last = *pieces + 1 == texts.len();
             self.deliver_text(place, parcel, piece, (*pieces == 0, is_last))?;

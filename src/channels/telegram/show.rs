@@ -42,9 +42,8 @@ impl Sender {
 
     /// Writes below a question how it came out; without room for that it only loses its buttons.
     fn close_question(&self, place: Place, asked: &Asked, outcome: &str) -> Sent {
-        let text = format!("{}\n\n<b>{}</b>", asked.html, markup::escape(outcome));
         let words = Words {
-            text: &text,
+            text: &question::settled(&asked.html, outcome),
             html: true,
             buttons: &[],
         };
@@ -71,7 +70,10 @@ impl Sender {
             }
             let (chat, number) = (chat.clone(), *number);
             let pieces = markup::render(&question::text(number, question));
-            match self.ask_in(place, number, &pieces) {
+            let asked = self
+                .remove_draft(&chat, place)
+                .and_then(|()| self.ask_in(place, number, &pieces));
+            match asked {
                 Ok(asked) => {
                     self.pace.sent(place.chat, now);
                     self.display(chat, |display| drop(display.asked.insert(number, asked)));
@@ -170,7 +172,7 @@ impl Sender {
             display.typed(now);
             shown(chat, self.api.send_chat_action(place, "typing"))?;
         }
-        let paced = self.pace.wait(place.chat, now);
+        let paced = self.pace.draft_wait(place.chat, now);
         if display.draft_wait(interval, now) == Some(Duration::ZERO)
             && paced.is_zero()
             && let Some(draft) = display.take_draft(now)
@@ -189,7 +191,7 @@ impl Sender {
             return Ok(IDLE_LOOK);
         };
         let draft = display.draft_wait(interval, now);
-        let draft = draft.map(|wait| wait.max(self.pace.wait(place.chat, now)));
+        let draft = draft.map(|wait| wait.max(self.pace.draft_wait(place.chat, now)));
         let typing = display.typing_wait(now);
         let signs = (!display.reactions.is_empty()).then_some(Duration::ZERO);
         let waits = [draft, typing, signs].into_iter().flatten();
@@ -230,13 +232,22 @@ impl Sender {
     /// A draft whose work has ended, and that no answer will replace, goes away.
     fn clear_draft(&self, chat: &ChatId, place: Place) -> Sent {
         let outbox = &self.parts.outbox;
-        let Some(message) = outbox.draft(chat) else {
+        if outbox.draft(chat).is_none() {
             return Ok(());
-        };
+        }
         let replaces = |owed: &Owed| owed.parcel.chat == *chat && owed.parcel.replaces_draft;
         if outbox.pending().iter().any(replaces) {
             return Ok(());
         }
+        self.remove_draft(chat, place)
+    }
+
+    /// Takes a draft away, so that what is sent now stands above what comes of the work.
+    pub(super) fn remove_draft(&self, chat: &ChatId, place: Place) -> Sent {
+        let outbox = &self.parts.outbox;
+        let Some(message) = outbox.draft(chat) else {
+            return Ok(());
+        };
         if let Ok(message) = message.parse() {
             shown(chat, self.api.delete_message(place, message))?;
         }

@@ -54,7 +54,7 @@ impl Gateway {
         };
         let answer = self
             .answer_to(message, command)
-            .unwrap_or_else(|error| error.to_string());
+            .unwrap_or_else(|error| sentence(&error));
         let parcel = Parcel {
             reply_to: message.reference.clone(),
             ..Parcel::text(&message.chat, answer)
@@ -97,7 +97,10 @@ impl Gateway {
             {
                 Some(text) if command.name == "status" => self.status(&text),
                 Some(text) => text,
-                None => commands::unknown(command.name, &OF_THE_CHAT),
+                None => format!(
+                    "There is no command /{}. /help lists those that there are.",
+                    command.name
+                ),
             },
         })
     }
@@ -208,6 +211,21 @@ impl Gateway {
     }
 }
 
+/// An error as a sentence, for a chat.
+pub(super) fn sentence(error: &Error) -> String {
+    let text = error.to_string();
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase());
+    let end = if text.ends_with(['.', '!', '?']) {
+        ""
+    } else {
+        "."
+    };
+    let mut sentence: String = first.into_iter().flatten().chain(letters).collect();
+    sentence.push_str(end);
+    sentence
+}
+
 fn counted_words(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
@@ -223,6 +241,13 @@ fn time_words(minutes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_is_told_as_a_sentence() {
+        let told = |text: &str| sentence(&Error::Failed(text.to_owned()));
+        assert_eq!(told("éa is gone"), "Éa is gone.");
+        assert_eq!(told("Why?"), "Why?");
+    }
 
     #[test]
     fn a_time_is_told_in_two_words() {

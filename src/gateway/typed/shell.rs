@@ -8,6 +8,7 @@ use crate::channels::markup::{self, inline_code};
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
 use crate::gateway::Gateway;
+use crate::gateway::typed::sentence;
 
 use crate::limits::gateway::SHOWN_OUTPUT_BYTES;
 use crate::message::{ChatId, Message, Outbound, Parcel};
@@ -19,7 +20,7 @@ impl Gateway {
     pub(in crate::gateway) fn shell(self: &Arc<Self>, message: &Message, cancel: &Cancel) {
         let parcel = self
             .try_shell(message, cancel)
-            .unwrap_or_else(|error| Parcel::text(&message.chat, error.to_string()));
+            .unwrap_or_else(|error| Parcel::text(&message.chat, sentence(&error)));
         let parcel = Parcel {
             reply_to: message.reference.clone(),
             ..parcel

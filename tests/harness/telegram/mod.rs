@@ -168,6 +168,11 @@ impl Telegram {
         self.server.listen();
     }
 
+    /// Sends an update of a kind with whatever content; returns its number.
+    pub fn pushes(&self, kind: &str, content: Value) -> i64 {
+        self.server.change(|state| state.queue.push(kind, content))
+    }
+
     /// Sends an update once more, even when it was confirmed.
     pub fn repeat(&self, update: i64) {
         self.server.change(|state| state.queue.repeat(update));

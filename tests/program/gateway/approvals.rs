@@ -76,6 +76,27 @@ fn a_question_has_the_command_the_folder_and_the_reason_and_its_buttons_answer_i
 }
 
 #[test]
+fn the_answer_stands_below_the_question() {
+    let gate = Gate::default();
+    let arguments = escalated("true", "a test");
+    let scene = Scene::playing([
+        call("list_dir", json!({"path": "."})),
+        call("exec", arguments).after(&gate),
+        say("done"),
+    ]);
+    let gateway = scene.start();
+    scene.ana.says("try it");
+    scene.wait_for("▸ list_dir");
+    gate.open();
+    scene.ana.presses("Run once");
+    scene.wait_for("done");
+    gateway.stop().ends_with(0);
+    let texts = scene.texts();
+    assert!(texts[0].contains("May I run this"), "{texts:?}");
+    assert_eq!(texts[1..], ["done"]);
+}
+
+#[test]
 fn always_stands_and_is_not_asked_again_even_after_a_restart() {
     let (scene, _outside, file) = wanting_out(2);
     let gateway = scene.start();

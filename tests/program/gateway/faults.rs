@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::scene::Scene;
 use crate::harness::gateway::Gateway;
-use crate::harness::model::say;
+use crate::harness::model::{Gate, say};
 use crate::harness::program::Program;
 use crate::harness::telegram::Fault;
 
@@ -73,7 +73,91 @@ fn updates_that_come_again_or_out_of_order_are_handled_once() {
 }
 
 #[test]
-fn an_edit_of_what_nobody_has_read_counts_and_a_later_one_does_not() {
+fn an_update_that_nobody_understands_is_passed_over() {
+    let scene = Scene::playing([say("Here I am.")]);
+    let gateway = scene.start();
+    let chat = json!({"id": 1001, "type": "private"});
+    let from = json!({"id": 1001, "is_bot": false, "first_name": "Ana"});
+    for (kind, content) in [
+        ("message", json!(5)),
+        ("message", json!({})),
+        ("message", json!({"message_id": "x", "chat": chat})),
+        (
+            "message",
+            json!({"message_id": 90, "chat": chat, "from": from, "dice": {"value": 3}}),
+        ),
+        ("edited_message", json!(null)),
+        (
+            "callback_query",
+            json!({"id": "q", "from": from, "game_short_name": "chess"}),
+        ),
+        (
+            "callback_query",
+            json!({"id": "q", "from": from, "data": "q:1:once"}),
+        ),
+    ] {
+        scene.telegram.pushes(kind, content);
+    }
+    scene.ana.says("are you there?");
+    scene.wait_for("Here I am.");
+    gateway.stop().ends_with(0);
+    assert_eq!(scene.texts().len(), 1);
+}
+
+#[test]
+fn whatever_becomes_of_a_call_an_answer_arrives() {
+    for (fault, most) in [
+        (Fault::Cut, 1),
+        (Fault::ServerError, 1),
+        (Fault::GarbageJson, 1),
+        (Fault::HugeBody(9 << 20), 1),
+        (Fault::Unauthorized, 1),
+        // It was done, and nobody can know.
+        (Fault::LostReply, 2),
+        (Fault::CutOff, 2),
+        (Fault::TruncatedJson, 2),
+    ] {
+        let scene = Scene::playing([say("Here I am.")]).set("streaming", json!(false));
+        scene.telegram.fail_next("sendMessage", fault.clone());
+        let gateway = scene.start();
+        scene.ana.says("are you there?");
+        scene.telegram.wait_for_calls("sendMessage", 2);
+        scene.wait_for("Here I am.");
+        gateway.stop().ends_with(0);
+        assert_eq!(scene.texts().len(), most, "{fault:?}");
+    }
+}
+
+#[test]
+fn a_message_that_waits_is_read_as_it_was_edited() {
+    let gate = Gate::default();
+    let bobs = say("Yes, Bob.").after(&gate);
+    let mut scene = Scene::playing([bobs, say("Yes, Ana.")]).set("allowFrom", json!(["*"]));
+    scene
+        .home
+        .set("/agents/defaults/maxParallelTurns", json!(1));
+    let bob = scene.telegram.person(2002, "Bob", None);
+    let gateway = scene.start();
+    bob.says("are you there?");
+    scene.model.wait_for_requests(1);
+    let said = scene.ana.says("are you thre?");
+    let edit = scene.ana.edits(&said, "are you there at last?");
+    scene.telegram.wait_for_offset(edit);
+    // The answer to this comes behind the edit.
+    scene.ana.says("/id");
+    scene.wait_for("telegram:1001");
+    gate.open();
+    scene.wait_for("Yes, Ana.");
+    gateway.stop().ends_with(0);
+    let asked = scene.asked(1);
+    assert!(
+        asked.contains("at last?") && !asked.contains("thre?"),
+        "{asked}"
+    );
+}
+
+#[test]
+fn an_edit_of_what_was_answered_comes_too_late() {
     let scene = Scene::playing([say("Hello.")]);
     let gateway = scene.start();
     let said = scene.ana.says("hello");

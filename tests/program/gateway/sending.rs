@@ -1,11 +1,13 @@
 //! What goes out: split, paced, in order, shown while it comes, and honest about what fails.
 
+use std::fs;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
 use super::scene::Scene;
 use crate::harness::model::{Gate, call, say};
+use crate::harness::program::Program;
 use crate::harness::telegram::{Call, Fault, Message};
 
 /// Telegram's bound for one message, in UTF-16 units.
@@ -13,6 +15,11 @@ const LONGEST: usize = 4096;
 
 fn is_to(chat: i64) -> impl Fn(&Call) -> bool {
     move |call| call.parameters["chat_id"] == chat
+}
+
+/// What still lies in the outbox.
+fn owed(scene: &Scene) -> String {
+    fs::read_to_string(scene.home.path().join("outbox.jsonl")).unwrap()
 }
 
 /// The shortest time between two of them.
@@ -158,23 +165,26 @@ fn drafts_are_edited_at_most_once_an_interval() {
     let steps = gates
         .iter()
         .map(|gate| call("list_dir", json!({"path": "."})).after(gate));
-    let scene = Scene::playing(steps.chain([say("done")]));
+    let last = Gate::default();
+    let scene = Scene::playing(steps.chain([say("done").after(&last)]).collect::<Vec<_>>());
     let scene = scene.set("streamEditIntervalMs", json!(1500));
     let gateway = scene.start();
     scene.ana.says("look around");
     for (index, gate) in gates.iter().enumerate() {
-        scene.model.wait_for_requests(index + 1);
         gate.open();
+        scene
+            .telegram
+            .wait_for_message(scene.ana.chat(), |message| {
+                message.text.matches('▸').count() == index + 1
+            });
     }
+    let times = scene.telegram.edit_times(scene.ana.chat());
+    assert_eq!(times.len(), gates.len() - 1);
+    let gap = shortest_gap(&times);
+    assert!(gap >= Duration::from_millis(1490), "{gap:?}");
+    last.open();
     scene.wait_for("done");
     gateway.stop().ends_with(0);
-    let times = scene.telegram.edit_times(scene.ana.chat());
-    if times.len() > 1 {
-        assert!(
-            shortest_gap(&times) >= Duration::from_millis(990),
-            "{times:?}"
-        );
-    }
     assert_eq!(scene.texts(), ["done"]);
 }
 
@@ -341,8 +351,22 @@ fn whoever_has_blocked_the_bot_ends_their_delivery_and_nobody_elses() {
         "{}",
         output.stderr
     );
-    let owed = std::fs::read_to_string(scene.home.path().join("outbox.jsonl")).unwrap();
-    assert_eq!(owed, "");
+    assert_eq!(owed(&scene), "");
+}
+
+#[test]
+fn a_chat_that_does_not_exist_ends_its_delivery() {
+    let scene = Scene::playing([]);
+    scene.telegram.forgives("chat not found");
+    let gateway = scene.start();
+    let arguments = ["send", "--chat", "424242", "anybody there?"];
+    gateway.wait_for_log("ready");
+    Program::new(&scene.home).args(arguments).run().ends_with(0);
+    gateway.wait_for_log("chat not found");
+    scene.ana.says("/id");
+    scene.wait_for("telegram:1001");
+    gateway.stop().ends_with(0);
+    assert_eq!(owed(&scene), "");
 }
 
 #[test]
