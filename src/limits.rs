@@ -187,8 +187,6 @@ pub mod gateway {
     pub const WAITING: usize = 20;
     /// The numbers that questions get: short enough to be typed.
     pub const QUESTION_NUMBERS: Range<u64> = 100_000..1_000_000;
-    /// Time between two tries of a turn that a full disk does not let begin.
-    pub const FULL_DISK_WAIT: Duration = Duration::from_secs(5);
     /// Questions remembered after they were closed; their buttons are pressed twice at once or never.
     pub const CLOSED_QUESTIONS: usize = 16;
     /// Typed commands that run at a time, over all chats: each has a thread.

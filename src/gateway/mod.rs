@@ -36,7 +36,7 @@ use crate::error::{Error, Result};
 use crate::inbox::Inbox;
 use crate::limits::agent::TURN_STACK_BYTES;
 use crate::limits::cancel::POLL;
-use crate::limits::gateway::{COMMANDS_AT_ONCE, FULL_DISK_WAIT, WAITING};
+use crate::limits::gateway::{COMMANDS_AT_ONCE, STOP_GRACE, WAITING};
 use crate::message::{ChatId, Inbound, Message, Outbound, Parcel};
 use crate::outbox::Outbox;
 use crate::session::{Session, Settings, store};
@@ -363,8 +363,9 @@ impl Gateway {
             if !std::mem::replace(&mut is_told, true) {
                 tracing::error!(%chat, "the turn failed: {error}");
             }
-            // Where not even that can be kept the disk is full: it is tried again when it has room.
-            if is_owed || working.cancel.wait(FULL_DISK_WAIT) {
+            // Where not even that can be kept the disk is full: it is tried again when it has room, and
+            // often enough for the end of the gateway not to wait for it.
+            if is_owed || working.cancel.wait(STOP_GRACE / 2) {
                 message
                     .iter()
                     .for_each(|message| self.inbox().taken(&message.id));
