@@ -61,13 +61,11 @@ pub mod board {
     pub const SAMPLE_INTERVAL: Duration = Duration::from_mins(15);
     /// Samples that are kept: a day of them, in 4 kB.
     pub const SAMPLES: usize = 96;
-    /// Columns of a history's small line, so that it fits a telephone. A whole day has an hour in
-    /// each.
+    /// Columns of a history's small line, so that it fits a telephone: one an hour of a day.
     pub const COLUMNS: usize = 24;
     /// Bytes of a file of /proc or /sys that are read; the longest that is wanted has 2 kB.
     pub const FILE_BYTES: usize = 16 * 1024;
-    /// Names of one folder of /sys that are looked at. A host of containers has hundreds of
-    /// interfaces.
+    /// Names of one folder of /sys that are looked at; a host of containers has hundreds.
     pub const NAMES: usize = 256;
     /// Network interfaces that are shown, those with hardware first.
     pub const INTERFACES: usize = 8;
@@ -201,6 +199,8 @@ pub mod gateway {
     pub const DRAFT_LINES: usize = 8;
     /// Bytes of a running command's output that are shown while it comes.
     pub const SHOWN_OUTPUT_BYTES: usize = 3 * 1024;
+    /// How often it is looked whether there is nothing to do: five times a long poll.
+    pub const REST_LOOK: Duration = Duration::from_secs(10);
     /// How often it is looked whether the channels' threads have begun.
     pub const READY_LOOK: Duration = Duration::from_millis(50);
     /// Bytes of a request over the control socket, and of its answer.
@@ -257,8 +257,7 @@ pub mod config {
     pub const FILE_BYTES: usize = 1024 * 1024;
     /// Bytes of a file that holds one secret (`file:PATH`).
     pub const SECRET_FILE_BYTES: usize = 64 * 1024;
-    /// Problems of a file that are told at once; a screen holds no more, and mending them shows the
-    /// next.
+    /// Problems of a file that are told at once; a screen holds no more, and the next show then.
     pub const PROBLEMS: usize = 10;
     /// Characters of an offending line that are shown, and of a wrong value.
     pub const EXCERPT_CHARS: usize = 72;
@@ -381,8 +380,7 @@ pub mod sandbox {
     pub const KILL_GRACE: Duration = Duration::from_secs(2);
     /// How long a trial of the walls may take. On the slowest board it needs 50 ms.
     pub const TRY_TIME: Duration = Duration::from_secs(10);
-    /// How long the escape test waits for a process that may have outlived its command, which shows
-    /// itself after 0.2 s.
+    /// How long the escape test waits for a process that outlives its command; it shows after 0.2 s.
     pub const OUTLIVE_TIME: Duration = Duration::from_millis(500);
     /// Levels of substitutions that are looked into when a line is split into commands.
     pub const SPLIT_DEPTH: usize = 16;
@@ -562,6 +560,8 @@ pub mod agent {
     pub const CALL_STACK_BYTES: usize = 256 * 1024;
     /// Stack of the thread that drives a turn. TLS with ring needs 64 kB, a regular expression more.
     pub const TURN_STACK_BYTES: usize = 512 * 1024;
+    /// Bytes below the frame in use that a stack keeps when it gives back: room for giving back.
+    pub const STACK_KEPT: usize = 16 * 1024;
     /// Bytes of one bootstrap file that go into the system prompt.
     pub const BOOTSTRAP_BYTES: usize = 16 * 1024;
     /// Bytes of one message of a person.

@@ -57,9 +57,10 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
     }
     let pairing = Arc::new(Pairing::new(&state, Clock::System));
     let board = Arc::new(Board::new(Path::new("/"), home.path()));
+    let tls = Tls::new(config.tls.ca_file.as_deref().map(Path::new))?;
     let telegram = telegram::Parts {
         channels: config.channels.clone(),
-        tls: Tls::new(config.tls.ca_file.as_deref().map(Path::new))?,
+        tls: tls.clone(),
         inbox: Arc::clone(&inbox),
         outbox: Arc::clone(&outbox),
         pairing: Arc::clone(&pairing),
@@ -72,6 +73,7 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
         stream: config.channels.telegram.streaming,
         chats: true,
         board: Arc::clone(&board),
+        tls,
     };
     let parts = Parts {
         agent: build(context, home, loaded, manner)?,

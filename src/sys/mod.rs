@@ -12,4 +12,5 @@ pub mod process;
 pub mod random;
 mod walls;
 
+pub use process::memory;
 pub use walls::{attempt, landlock, namespaces, seccomp};

@@ -19,6 +19,7 @@ use crate::limits::channels::{
     UPDATES_AT_ONCE,
 };
 use crate::message::{Inbound, Message, Sender};
+use crate::sys::memory;
 
 use super::api::types::Update;
 
@@ -69,6 +70,7 @@ impl Poller {
     pub fn run(mut self) {
         while !self.cancel.is_cancelled() {
             self.pulse.beat(LONG_POLL + 2 * PATIENCE);
+            memory::give_back_stack();
             match self.poll() {
                 Ok(()) => self.worked(),
                 Err(ApiError::Stopped) => {}

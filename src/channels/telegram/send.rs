@@ -16,9 +16,12 @@ use crate::bus::{Heard, OutboundReceiver, Pulse};
 use crate::cancel::Cancel;
 use crate::channels::markup::{self, Piece};
 use crate::clock::Stopwatch;
-use crate::limits::channels::{DISPLAYS, LONGEST_BACKOFF, OUTAGE_LOOK, PATIENCE, PHOTO_BYTES};
+use crate::limits::channels::{
+    DISPLAYS, IDLE_LOOK, LONGEST_BACKOFF, OUTAGE_LOOK, PATIENCE, PHOTO_BYTES,
+};
 use crate::message::{ChatId, Outbound, Parcel};
 use crate::outbox::Owed;
+use crate::sys::memory;
 
 pub(super) type Sent<T = ()> = Result<T, ApiError>;
 
@@ -92,6 +95,9 @@ impl Sender {
     /// Takes everything that has come, waiting for the first of it.
     fn hear(&mut self, wait: Duration) {
         let mut wait = wait;
+        if wait >= IDLE_LOOK {
+            memory::give_back_stack();
+        }
         loop {
             match self.outbound.receive(wait) {
                 Heard::Outbound(outbound) => self.note(outbound),

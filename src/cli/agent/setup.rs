@@ -28,6 +28,7 @@ use crate::state::{Choices, Ledger};
 use crate::sys;
 use crate::sys::beneath::Resolver;
 use crate::sys::environment::Environment;
+use crate::sys::memory;
 use crate::tools::Toolbox;
 use crate::tools::commands::Commands;
 
@@ -50,14 +51,18 @@ pub fn prepare(context: &Context, arguments: &Arguments, stream: bool) -> Result
         clock: Clock::System,
     };
     let session = Session::open(&home.sessions(), &chat, settings)?;
+    let ca_file = loaded.config.tls.ca_file.as_deref();
     let manner = Manner {
         model: arguments.model.clone(),
         stream,
         chats: false,
         board: Arc::new(Board::new(Path::new("/"), home.path())),
+        tls: Tls::new(ca_file.map(Path::new))?,
     };
     let agent = build(context, &home, loaded, manner)?;
     warn_of_stranger(&agent, &chat, arguments.model.as_deref());
+    // What only the start has needed.
+    memory::give_back_program();
     Ok(Ready { agent, session })
 }
 
@@ -91,6 +96,8 @@ pub struct Manner {
     pub chats: bool,
     /// The machine.
     pub board: Arc<Board>,
+    /// Whom to trust.
+    pub tls: Tls,
 }
 
 /// Puts an agent together, and makes its workspace where it is missing.
@@ -121,13 +128,12 @@ pub fn build(context: &Context, home: &Home, loaded: Loaded, manner: Manner) -> 
     if manner.chats {
         toolbox = toolbox.with_chats();
     }
-    let tls = Tls::new(config.tls.ca_file.as_deref().map(Path::new))?;
     Agent::new(Parts {
         models: models_for(
             settings.clone(),
             config.providers,
             context.environment().clone(),
-            tls,
+            manner.tls,
         ),
         model: manner.model,
         choices: Choices::new(&home.state()),

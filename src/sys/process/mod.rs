@@ -5,6 +5,8 @@
     reason = "fork(2), signalfd(2) and close_range(2) have no safe wrapper"
 )]
 
+pub mod memory;
+
 use std::io;
 use std::marker::PhantomData;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};

@@ -1,0 +1,109 @@
+//! Memory that is given back while nothing is done. What was in it comes back by itself, or is dead.
+
+#![expect(
+    unsafe_code,
+    reason = "madvise(2) and the bounds of stacks and program have no safe wrapper"
+)]
+
+use std::ffi::c_void;
+use std::mem::MaybeUninit;
+use std::ptr;
+
+use crate::limits::agent::STACK_KEPT;
+
+unsafe extern "C" {
+    /// The linker's names for the first byte of the program and the end of its instructions
+    /// (end(3)). What lies between is never written.
+    static __executable_start: u8;
+    static etext: u8;
+}
+
+/// Takes the program's instructions and constants out of this process's memory. Those that are
+/// needed again come back from the system's cache, or from the file if the system wanted the room.
+pub fn give_back_program() {
+    let (start, end) = (&raw const __executable_start, &raw const etext);
+    give_back(start.addr(), end.addr());
+}
+
+/// Gives back what this thread's stack holds below what is in use: what a deep call has left there.
+pub fn give_back_stack() {
+    let mut here = 0_u8;
+    let here = (&raw mut here).addr();
+    if let Some(lowest) = lowest_of_stack() {
+        give_back(lowest, here.saturating_sub(STACK_KEPT));
+    }
+}
+
+fn lowest_of_stack() -> Option<usize> {
+    let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
+    let (mut lowest, mut size) = (ptr::null_mut(), 0);
+    // SAFETY: the attributes are read only when the first call says that it has filled them in, and
+    // destroyed after that; both results live here.
+    unsafe {
+        if libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) != 0 {
+            return None;
+        }
+        let got = libc::pthread_attr_getstack(attributes.as_ptr(), &mut lowest, &mut size);
+        libc::pthread_attr_destroy(attributes.as_mut_ptr());
+        (got == 0).then(|| lowest.addr())
+    }
+}
+
+/// Gives back the whole pages between two addresses. A failure is no harm: they are kept then.
+fn give_back(start: usize, end: usize) {
+    // SAFETY: sysconf(3) only reads.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    let Ok(page) = usize::try_from(page) else {
+        return;
+    };
+    let start = start.next_multiple_of(page);
+    let end = end - end % page;
+    if start < end {
+        let address = ptr::with_exposed_provenance_mut::<c_void>(start);
+        // SAFETY: the callers give pages of a file that are never written, whose content comes from
+        // the file again, and pages of a stack below every frame that is in use.
+        unsafe { libc::madvise(address, end - start, libc::MADV_DONTNEED) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Kilobytes that a line of /proc/self/smaps_rollup or its like tells.
+    fn resident() -> usize {
+        let text = std::fs::read_to_string("/proc/self/statm").unwrap();
+        text.split(' ').nth(1).unwrap().parse().unwrap()
+    }
+
+    /// Uses some of the stack.
+    #[inline(never)]
+    fn dive(depth: usize) -> usize {
+        let room = std::hint::black_box([depth as u8; 4096]);
+        if depth == 0 {
+            return 0;
+        }
+        dive(depth - 1) + usize::from(room[depth] > 0)
+    }
+
+    #[test]
+    fn the_program_goes_on_when_its_memory_is_given_back() {
+        let thread = std::thread::Builder::new().stack_size(1024 * 1024);
+        let dived = thread.spawn(|| {
+            let first = dive(100);
+            give_back_stack();
+            give_back_program();
+            (first, dive(100))
+        });
+        assert_eq!(dived.unwrap().join().unwrap(), (100, 100));
+    }
+
+    #[test]
+    fn what_is_given_back_is_resident_no_more() {
+        dive(100);
+        let before = resident();
+        give_back_program();
+        let after = resident();
+        assert!(after < before, "{before} pages, then {after}");
+    }
+}
