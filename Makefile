@@ -1,9 +1,10 @@
 # Each command installs what it misses and says so; `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help run test units fuzz footprint deny clean
+.PHONY: help run test units fuzz footprint soak deny clean
 
 CARGO ?= cargo
 FUZZ_SECONDS ?= 20
+SOAK_MINUTES ?= 30
 FUZZ_TARGETS := $(patsubst tests/fuzz/targets/%.rs,%,$(wildcard tests/fuzz/targets/*.rs))
 CROSS_TARGET := x86_64-unknown-linux-musl
 
@@ -44,7 +45,12 @@ fuzz: ## Feed garbage to what reads bytes from outside (needs nightly Rust and c
 
 footprint: ## Build the static binary and measure it: bytes, memory, instructions, writes
 	@scripts/setup footprint
-	binary=$$(cross/build $(CROSS_TARGET)) && scripts/footprint.py "$$binary"
+	binary=$$(cross/build $(CROSS_TARGET)) && python3 scripts/footprint "$$binary"
+
+soak: ## Load the static binary's gateway for SOAK_MINUTES, and see that it neither grows nor loses
+	@scripts/setup footprint
+	binary=$$(cross/build $(CROSS_TARGET)) && \
+		python3 scripts/footprint --soak $(SOAK_MINUTES) "$$binary"
 
 deny: ## Check licences, advisories and duplicates of the dependencies (needs cargo-deny)
 	@$(CARGO) deny --version >/dev/null 2>&1 || { \

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""Measures the static binary, and fails when it costs a board more than it may.
+
+    python3 scripts/footprint [--markdown] [--soak MINUTES] BINARY
+
+Each figure is taken from the real program, which talks over TLS to a model server and a Bot API in
+here. What depends on the machine (times) is printed; what does not is gated: bytes, memory,
+instructions under valgrind, writes and syncs under strace, and processor time where its limit is
+far. With --soak the gateway alone is under load for so long. Only Python's own library, openssl,
+valgrind and strace are needed; `scripts/setup footprint` installs them.
+"""
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+
+import certificates
+import gateway
+import soak
+import turns
+from model import Model
+from program import Program
+from table import Table
+from telegram import Telegram
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="scripts/footprint", description=__doc__.split("\n")[0])
+    parser.add_argument("binary", type=Path)
+    parser.add_argument("--markdown", action="store_true", help="print the table for the README")
+    parser.add_argument("--soak", type=float, metavar="MINUTES", help="only load the gateway")
+    parser.add_argument("--only", choices=("turns", "gateway"), help="only one half of the table")
+    arguments = parser.parse_args()
+    for tool in ("openssl", "valgrind", "strace"):
+        if not shutil.which(tool):
+            sys.exit(f"{tool} is missing: run scripts/setup footprint")
+
+    forget_cache(arguments.binary)
+    table = Table()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        certificates.make(folder)
+        with Model(folder) as model:
+            measure(arguments, folder, model, table)
+    table.show(arguments.markdown)
+    return 1 if table.is_over else 0
+
+
+def forget_cache(binary):
+    """Has the system read the file from the disk again, as after a start of the board. It maps a
+    file in the pieces that it has in its cache, and of one just written these are larger."""
+    with binary.open("rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def measure(arguments, folder, model, table):
+    def program(name):
+        (folder / name).mkdir()
+        return Program(arguments.binary.resolve(), folder / name, model, folder / "authority.pem")
+
+    if arguments.soak:
+        return soak.run(program("soak"), model, Telegram(folder), arguments.soak, table)
+    if arguments.only != "gateway":
+        turns.measure(program("turns"), model, table)
+    if arguments.only != "turns":
+        gateway.measure(program("gateway"), Telegram(folder), table)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,97 @@
+"""What the gateway costs: doing nothing, and working."""
+
+import tempfile
+import time
+from pathlib import Path
+
+from daemon import REST_TIME, SETTLE_TIME, Crowd, Gateway
+from model import TURN_SAYS
+from program import strace, written_and_synced
+from table import KB, MB, count, kilobytes, megabytes, milliseconds, percent
+from turns import SYNCS_PER_TURN, WRITTEN_BESIDE, WRITTEN_TIMES
+
+IDLE_RESIDENT_BYTES = 2.6 * MB
+IDLE_ANONYMOUS_BYTES = 0.7 * MB
+IDLE_CPU_PERCENT = 0.05
+BUSY_PEAK_BYTES = 4 * MB
+GROWTH_BYTES = 128 * KB
+MESSAGE_CPU_MS = 3.0
+FIRST_POLL_MS = 15.0
+
+# Seconds without a message. A long poll has 50, so that one ends in between.
+IDLE_TIME = 60
+PEOPLE = 50
+# The messages after which memory is looked at. `make soak` goes on to ten thousand.
+WARM_MESSAGES, MESSAGES = 1_000, 2_500
+# Processor time is that of the cheapest so many: others take the caches while they work.
+SAMPLE_MESSAGES = 250
+
+
+def measure(program, telegram, table):
+    measure_start(program, telegram, table)
+    with Gateway(program, telegram) as gateway:
+        measure_idle(gateway, telegram, table)
+        measure_work(gateway, telegram, table)
+    measure_writes(program, telegram, table)
+
+
+def measure_start(program, telegram, table, runs=10):
+    """From the start of the process until Telegram has the request, with the handshake of TLS."""
+    times = []
+    for _ in range(runs):
+        polls = telegram.polls
+        with Gateway(program, telegram) as gateway:
+            times.append((telegram.wait_for_poll(polls + 1) - gateway.started) * 1000)
+    table.note("gateway, start to first poll", milliseconds(min(times)), milliseconds(FIRST_POLL_MS))
+
+
+def measure_idle(gateway, telegram, table):
+    telegram.wait_for_poll(telegram.polls + 1)
+    telegram.has_menu.wait(30)
+    time.sleep(SETTLE_TIME)
+    before = gateway.cpu()
+    time.sleep(IDLE_TIME)
+    used = 100 * (gateway.cpu() - before) / IDLE_TIME
+    memory = gateway.memory()
+    name = f"gateway polling over TLS for {IDLE_TIME} s, resident"
+    table.gate(name, memory.resident, IDLE_RESIDENT_BYTES, megabytes)
+    table.gate("  anonymous", memory.anonymous, IDLE_ANONYMOUS_BYTES, megabytes)
+    table.note("  its alone (not shared with others)", megabytes(memory.private))
+    table.gate("  processor time", used, IDLE_CPU_PERCENT, percent)
+
+
+def measure_work(gateway, telegram, table):
+    """Messages from many people; each takes a tool, and some answers are shown while they come."""
+    crowd = Crowd(telegram, PEOPLE)
+    crowd.ask(WARM_MESSAGES)
+    name = f"{count(WARM_MESSAGES)} messages with a tool and streaming, peak resident"
+    table.gate(name, gateway.peak(), BUSY_PEAK_BYTES, megabytes)
+    time.sleep(REST_TIME)
+    warm = gateway.memory()
+    table.note("  resident afterwards", megabytes(warm.resident))
+    costs = []
+    for _ in range((MESSAGES - WARM_MESSAGES) // SAMPLE_MESSAGES):
+        before = gateway.cpu()
+        crowd.ask(SAMPLE_MESSAGES)
+        costs.append((gateway.cpu() - before) * 1000 / SAMPLE_MESSAGES)
+    cost = milliseconds(min(costs))
+    table.note("  processor time of a message", cost, milliseconds(MESSAGE_CPU_MS))
+    time.sleep(REST_TIME)
+    growth = gateway.memory().resident - warm.resident
+    table.gate(f"  growth until {count(MESSAGES)}", max(growth, 0), GROWTH_BYTES, kilobytes)
+
+
+def measure_writes(program, telegram, table):
+    """A turn with one tool call in a session that exists."""
+    with tempfile.TemporaryDirectory() as name:
+        logs = Path(name)
+        # -D: the gateway is the child, which is to be stopped, and strace is a child of it.
+        with Gateway(program, telegram, strace(logs, "-D")):
+            crowd = Crowd(telegram, 1)
+            crowd.ask(1)
+            written, syncs = written_and_synced(logs, program.home)
+            crowd.ask(1)
+            more_written, more_syncs = written_and_synced(logs, program.home)
+    limit = WRITTEN_TIMES * TURN_SAYS + WRITTEN_BESIDE
+    table.gate("bytes written for a message", more_written - written, limit, count)
+    table.gate("  syncs", more_syncs - syncs, SYNCS_PER_TURN, count)

@@ -1,0 +1,89 @@
+"""A long time of everything at once: questions, typed commands, a network that goes and comes,
+and servers that want less."""
+
+import random
+import threading
+import time
+
+from daemon import REST_TIME, SETTLE_TIME, Crowd, Gateway
+from gateway import BUSY_PEAK_BYTES, GROWTH_BYTES, MESSAGE_CPU_MS, PEOPLE, WARM_MESSAGES
+from table import count, kilobytes, megabytes, milliseconds
+
+# One message in so many is a typed command.
+COMMANDS = 10
+# Seconds between two troubles, and how long the network is gone.
+TROUBLE_EVERY, CUT_TIME = 45, 5
+# Requests that are refused with 429 at a time.
+REFUSALS = 3
+
+
+def run(program, model, telegram, minutes, table):
+    crowd = Crowd(telegram, PEOPLE)
+    with Gateway(program, telegram) as gateway:
+        telegram.wait_for_poll(1)
+        telegram.has_menu.wait(30)
+        time.sleep(SETTLE_TIME)
+        files, threads, cpu = gateway.files(), gateway.threads(), gateway.cpu()
+        end = time.monotonic() + 60 * minutes
+        crowd.ask(WARM_MESSAGES)
+        time.sleep(REST_TIME)
+        warm = gateway.memory()
+        say(gateway, crowd, "warm")
+        stopped = threading.Event()
+        helpers = [
+            threading.Thread(target=trouble, args=(telegram, model, stopped)),
+            threading.Thread(target=watch, args=(gateway, crowd, stopped)),
+        ]
+        for helper in helpers:
+            helper.start()
+        crowd.each(lambda chat: something(crowd, chat), lambda: time.monotonic() < end)
+        stopped.set()
+        for helper in helpers:
+            helper.join()
+        time.sleep(REST_TIME)
+        say(gateway, crowd, "end")
+        cpu = (gateway.cpu() - cpu) * 1000 / max(crowd.answered, 1)
+        growth = gateway.memory().resident - warm.resident
+        table.gate("messages without an answer", len(crowd.lost), 0, count)
+        table.note("messages answered", count(crowd.answered))
+        table.gate("peak resident", gateway.peak(), BUSY_PEAK_BYTES, megabytes)
+        name = f"growth from message {count(WARM_MESSAGES)} to the last"
+        table.gate(name, max(growth, 0), GROWTH_BYTES, kilobytes)
+        table.note("processor time of a message", milliseconds(cpu), milliseconds(MESSAGE_CPU_MS))
+        table.gate("more open files than at the start", gateway.files() - files, 0, count)
+        table.gate("more threads than at the start", gateway.threads() - threads, 0, count)
+
+
+def something(crowd, chat):
+    if random.randrange(COMMANDS) == 0:
+        crowd.command(chat)
+    else:
+        crowd.question(chat)
+
+
+def trouble(telegram, model, stopped):
+    while not stopped.wait(TROUBLE_EVERY):
+        match random.randrange(3):
+            case 0:
+                telegram.cut()
+                stopped.wait(CUT_TIME)
+                telegram.mend()
+            case 1:
+                telegram.refusals = REFUSALS
+            case _:
+                model.refusals.value = REFUSALS
+
+
+def watch(gateway, crowd, stopped):
+    while not stopped.wait(60):
+        say(gateway, crowd, "")
+
+
+def say(gateway, crowd, what):
+    memory = gateway.memory()
+    print(
+        f"{time.strftime('%H:%M:%S')} {crowd.answered:7,} messages"
+        f"  {kilobytes(memory.resident)} resident, {kilobytes(memory.anonymous)} anonymous"
+        f"  {gateway.cpu():7.2f} s  {gateway.files()} files  {gateway.threads()} threads  {what}",
+        flush=True,
+    )

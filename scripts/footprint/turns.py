@@ -1,0 +1,98 @@
+"""What a command line costs: one-shot turns, and what the program needs to start."""
+
+import os
+
+from model import COMMAND_QUESTION, TURN_SAYS
+from program import LONG_SESSION_ENTRIES
+from table import MB, count, megabytes, milliseconds
+
+# Instructions as they were when the table was last recorded. More than TOLERANCE above is a
+# failure; after a change that is worth its price, write the new figure here. They hold for the
+# compiler of cross/build and a CPU with AVX2, by which ring chooses its code.
+RECORDED_INSTRUCTIONS = {
+    "version": 1_208_500,
+    "turn": 6_947_000,
+    "long turn": 10_557_000,
+}
+TOLERANCE = 1.03
+
+# 3 % above what it was with the gateway, which brought 0.8 MB: Telegram and its markup 160 kB of
+# instructions, gateway, inbox and outbox 85, tokio 45, more commands for people 150, and the constants,
+# relocations and instances of generic code of them all. The linker gave 0.25 MB back (cross/zig).
+BINARY_BYTES = 3_357_000
+VERSION_MS = 2.0
+PEAK_BYTES = 3.2 * MB
+ANONYMOUS_BYTES = 0.6 * MB
+TURN_CPU_MS = 20.0
+LONG_SESSION_EXTRA_BYTES = 0.5 * MB
+LONG_SESSION_OPEN_MS = 30.0
+CONFINED_START_MS = 10.0
+REQUEST_BYTES = 12_000
+SYNCS_PER_TURN = 8
+# Bytes that a turn may write: so many times what it says, and so much beside.
+WRITTEN_TIMES, WRITTEN_BESIDE = 3, 4096
+# By how much the length of the session may change what a turn writes: the digits of an offset.
+WRITTEN_BY_LENGTH = 64
+
+
+def allowed_instructions(name):
+    recorded = RECORDED_INSTRUCTIONS[name]
+    return recorded and recorded * TOLERANCE
+
+
+def measure(program, model, table):
+    table.gate("binary", os.path.getsize(program.binary), BINARY_BYTES, count)
+    version = ["--version"]
+    least, median = program.wall_ms(version)
+    times = f"{least:.1f} ms, median {median:.1f}"
+    table.note("--version, time", times, milliseconds(VERSION_MS))
+    measured = program.instructions(lambda: version)
+    table.gate("--version, instructions", measured, allowed_instructions("version"), count)
+    measure_turns(program, table)
+    measure_command(program, table)
+    measure_writes(program, table)
+
+    program.run(program.turn("hello", "hi"))
+    table.gate('request for "hi", bytes', model.last_size.value, REQUEST_BYTES, count)
+
+
+def measure_turns(program, table):
+    """A turn with one tool call, in a short session and in a long one."""
+    peak, anonymous = program.memory(program.short_turn)
+    table.gate("turn with a tool over TLS, peak resident", peak, PEAK_BYTES, megabytes)
+    table.gate("  anonymous memory at its end", anonymous, ANONYMOUS_BYTES, megabytes)
+    cpu = program.cpu_ms(program.short_turn)
+    table.note("  processor time", milliseconds(cpu), milliseconds(TURN_CPU_MS))
+    turn = program.instructions(program.short_turn)
+    table.gate("  instructions", turn, allowed_instructions("turn"), count)
+
+    more, _ = program.memory(program.long_turn)
+    figure = f"the same in a session of {LONG_SESSION_ENTRIES:,} entries, more"
+    table.gate(figure, max(more - peak, 0), LONG_SESSION_EXTRA_BYTES, megabytes)
+    opening = milliseconds(max(program.cpu_ms(program.long_turn) - cpu, 0))
+    table.note("  processor time, more", opening, milliseconds(LONG_SESSION_OPEN_MS))
+    long_turn = program.instructions(program.long_turn)
+    table.gate("  instructions", long_turn, allowed_instructions("long turn"), count)
+
+
+def measure_command(program, table):
+    """What a confined command costs beside a tool that only reads, the shell and the trial of the
+    walls included: a one-shot turn tries them anew."""
+    plain, _ = program.wall_ms(program.short_turn())
+    confined, _ = program.wall_ms(program.turn("commands", COMMAND_QUESTION))
+    cost = milliseconds(max(confined - plain, 0))
+    table.note("a confined command, more than a read file", cost, milliseconds(CONFINED_START_MS))
+
+
+def measure_writes(program, table):
+    arguments = program.short_turn()
+    first = program.writes(arguments)
+    short = program.writes(arguments)
+    long = program.writes(program.long_turn())
+    limit = WRITTEN_TIMES * TURN_SAYS + WRITTEN_BESIDE
+    written = max(written for written, _ in (first, short, long))
+    syncs = max(syncs for _, syncs in (first, short, long))
+    table.gate("bytes written in the turn", written, limit, count)
+    difference = abs(long[0] - short[0])
+    table.gate("  difference by the session's length", difference, WRITTEN_BY_LENGTH, count)
+    table.gate("  syncs", syncs, SYNCS_PER_TURN, count)
