@@ -219,6 +219,27 @@ pub struct Request<'a> {
     pub stream: bool,
 }
 
+impl Request<'_> {
+    /// About how many bytes it is as JSON, so that it is written without being moved as it grows.
+    pub fn about_bytes(&self) -> usize {
+        /// Names, roles, ids and punctuation.
+        const FRAME: usize = 100;
+        let entry = |entry: &Entry| {
+            let calls = entry.tool_calls.iter();
+            let calls: usize = calls.map(|call| call.arguments.len() + FRAME).sum();
+            let images = entry.images.iter();
+            let images: usize = images.map(|image| image.base64.len() + FRAME).sum();
+            entry.content.len() + calls + images + FRAME
+        };
+        let tool = |tool: &ToolSpec| tool.description.len() + tool.parameters.len() + FRAME;
+        let entries: usize = self.entries.iter().map(entry).sum();
+        let tools: usize = self.tools.iter().map(tool).sum();
+        // Line ends and quotes become two bytes each.
+        let plain = self.system.len() + entries + tools;
+        plain + plain / 16
+    }
+}
+
 /// Why the model stopped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StopReason {

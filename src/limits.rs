@@ -372,8 +372,8 @@ pub mod sandbox {
     pub const FLOOD_BYTES: u64 = 64 * 1024 * 1024;
     /// How often whoever watches an output is told that nothing new has come.
     pub const OUTPUT_LOOK: Duration = Duration::from_secs(1);
-    /// Bytes read from a pipe at once; Linux's pipes hold as many.
-    pub const PIPE_BYTES: usize = 64 * 1024;
+    /// Bytes read from a pipe at once: a screen of output. Each command at work holds them.
+    pub const PIPE_BYTES: usize = 8 * 1024;
     /// Bytes read at once of what a supervisor says, which is a few lines.
     pub const STATUS_BYTES: usize = 512;
     /// How long a supervisor may take to kill everything before it is killed itself.

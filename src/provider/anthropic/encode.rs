@@ -20,7 +20,7 @@ pub fn encode(request: &Request<'_>, target: &Target<'_>) -> serde_json::Result<
         .reasoning_effort
         .filter(|_| may_think(request, quirks));
     let budget = effort.filter(|_| !quirks.adaptive).map(budget);
-    let mut body = Body::new(target.extra_body);
+    let mut body = Body::new(target.extra_body, request.about_bytes());
     body.put("model", &target.model)?;
     // The budget is part of the bound, and the answer should not be shorter for it.
     body.put(

@@ -26,7 +26,7 @@ pub fn encode(request: &Request<'_>, target: &Target<'_>) -> serde_json::Result<
     } else {
         "max_tokens"
     };
-    let mut body = Body::new(target.extra_body);
+    let mut body = Body::new(target.extra_body, request.about_bytes());
     body.put("model", &target.model)?;
     body.put("messages", &messages(request, quirks))?;
     body.put_some("tools", Some(&tools).filter(|tools| !tools.is_empty()))?;

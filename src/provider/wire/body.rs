@@ -24,10 +24,10 @@ pub struct Body<'a> {
 }
 
 impl<'a> Body<'a> {
-    /// An empty object to which `extra` will be added.
-    pub fn new(extra: &'a Map<String, Value>) -> Self {
+    /// An empty object with room for so many bytes, to which `extra` will be added.
+    pub fn new(extra: &'a Map<String, Value>, room: usize) -> Self {
         Self {
-            bytes: Vec::new(),
+            bytes: Vec::with_capacity(room),
             extra,
         }
     }
@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn extra_members_are_added_and_win() {
         let extra = serde_json::from_str(r#"{"top_k":5,"stream":false}"#).unwrap();
-        let mut body = Body::new(&extra);
+        let mut body = Body::new(&extra, 0);
         body.put("model", &"m").unwrap();
         body.put("stream", &true).unwrap();
         body.put_some("temperature", None::<&f64>).unwrap();
