@@ -1,0 +1,33 @@
+//! Bounds of a turn.
+
+use std::time::Duration;
+
+/// Failures of one call with the same arguments, in a row, until the model is told.
+pub const FAILURES_IN_A_ROW: u32 = 3;
+/// Times one call with the same arguments is made until the model is told.
+pub const REPEATS: u32 = 5;
+/// Different calls remembered within a turn to see repetitions; a circle is shorter.
+pub const CALLS_REMEMBERED: usize = 32;
+/// Calls that only read and run side by side, each on a thread.
+pub const CALLS_AT_ONCE: usize = 4;
+/// Stack of such a thread; a file tool needs about 20 kB.
+pub const CALL_STACK_BYTES: usize = 256 * 1024;
+/// Stack of the thread that drives a turn. TLS with ring needs 64 kB, a regular expression more.
+pub const TURN_STACK_BYTES: usize = 512 * 1024;
+/// Bytes below the frame in use that a stack keeps when it gives back: room for giving back.
+pub const STACK_KEPT: usize = 16 * 1024;
+/// Bytes of one bootstrap file that go into the system prompt.
+pub const BOOTSTRAP_BYTES: usize = 16 * 1024;
+/// Bytes of one message of a person.
+pub const MESSAGE_BYTES: usize = 128 * 1024;
+/// Bytes that a token is counted as when the history is fitted to the window. English has four,
+/// code and Chinese about three; less errs on the side of a history that fits.
+pub const BYTES_PER_TOKEN: usize = 3;
+/// How long a question to a person waits; then it counts as denied.
+pub const ANSWER_TIME: Duration = Duration::from_mins(10);
+/// Bytes that the history always gets, however small the window is said to be.
+pub const HISTORY_FLOOR_BYTES: usize = 4 * 1024;
+/// Models that are kept ready over all conversations; a household has no more.
+pub const MODELS_HELD: usize = 4;
+/// Hints that the account of a turn at its bound names.
+pub const ACCOUNT_HINTS: usize = 12;

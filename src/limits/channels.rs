@@ -1,0 +1,98 @@
+//! Bounds of the channels.
+
+use std::time::Duration;
+
+/// Bytes of a file that comes in; Telegram's servers hand over no larger ones.
+pub const DOWNLOAD_BYTES: usize = 20 * 1024 * 1024;
+/// Bytes of a file that goes out; Telegram's servers take no larger ones.
+pub const UPLOAD_BYTES: u64 = 50 * 1024 * 1024;
+/// Time for a file to come in: 20 MB on a line of half a megabit a second take half of it.
+pub const DOWNLOAD_TIME: Duration = Duration::from_mins(10);
+/// Bytes read and written at once while a file comes in.
+pub const COPY_BYTES: usize = 8 * 1024;
+/// Longest silence within an answer of a channel's server.
+pub const IDLE: Duration = Duration::from_secs(60);
+/// Longest wait that a server may ask for; Telegram asks a flooded group for minutes.
+pub const LONGEST_WAIT: Duration = Duration::from_mins(60);
+/// Wait after too many requests when the server does not say how long.
+pub const USUAL_WAIT: Duration = Duration::from_secs(5);
+/// Characters kept of what a channel's server said about an error.
+pub const SAID_CHARS: usize = 300;
+/// Characters of a name that stand in a text: who is quoted, who was forwarded.
+pub const NAME_CHARS: usize = 64;
+/// Characters of a message that are quoted before its answer; two or three paragraphs.
+pub const QUOTE_CHARS: usize = 500;
+/// Bytes of a file's name in the workspace's inbox, with date and number below 255 bytes.
+pub const FILE_NAME_BYTES: usize = 100;
+/// Bytes of the end of a name in which an ending such as `.tar.gz` is looked for.
+pub const FILE_ENDING_BYTES: usize = 16;
+/// Files of the same name and second; an album has ten.
+pub const FILE_NUMBERS: u32 = 100;
+
+/// UTF-16 units of one message's text after its markup is read: Telegram's bound.
+pub const PIECE_UNITS: usize = 4096;
+/// Bytes of one message as HTML: 4096 escaped units make 20 KiB; the rest is for tags.
+pub const PIECE_HTML_BYTES: usize = 32 * 1024;
+/// Marked stretches of one message: Telegram shows those beyond it unmarked.
+pub const PIECE_ENTITIES: usize = 100;
+/// Bytes of a link's tag with its address; a longer one is shown as text.
+pub const LINK_BYTES: usize = 2048;
+/// Bytes of all other tags that can be open at once; the longest is a code block with a language.
+pub const TAGS_BYTES: usize = 256;
+/// Bytes of a code block's language; `javascript` has ten.
+pub const LANGUAGE_BYTES: usize = 32;
+/// Levels of lists that are indented; deeper ones stand below the last.
+pub const LIST_INDENTS: usize = 8;
+/// Bytes of a table with its padding; a single wide cell would widen every row.
+pub const TABLE_BYTES: usize = 64 * 1024;
+/// Bytes of a text that may be syntax of Markdown. The parser needs about 100 bytes for each; an
+/// answer of 160 KiB in which every eighth byte is one has 20,000.
+pub const MARKDOWN_MARKS: usize = 32 * 1024;
+/// Quotes and list items that one line may open: each costs the parser for every further line.
+pub const MARKDOWN_DEPTH: usize = 32;
+/// How long a long poll waits for something to happen; Telegram allows 50 s.
+pub const LONG_POLL: Duration = Duration::from_secs(50);
+/// How much later than it should an answer may begin, before the connection is given up.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+/// How long an answer may take while somebody waits at the terminal.
+pub const TEST_PATIENCE: Duration = Duration::from_secs(10);
+/// Updates taken at once; Telegram gives no more.
+pub const UPDATES_AT_ONCE: usize = 100;
+/// Age of the newest update whose number still counts; after a week Telegram takes another one.
+pub const OFFSET_AGE: Duration = Duration::from_hours(6 * 24);
+/// How long the rest of an album is waited for, each time more of it has come.
+pub const ALBUM_WAIT: Duration = Duration::from_millis(500);
+/// How often that is done; an album has at most ten parts.
+pub const ALBUM_LOOKS: u32 = 10;
+/// The first wait after a failure; each further one is twice as long.
+pub const FIRST_WAIT: Duration = Duration::from_millis(500);
+/// Tries for the files of a message, with growing waits, before it goes on without them.
+pub const FILE_TRIES: u32 = 6;
+/// How often a sender that rests after a failure looks whether Telegram is reached again.
+pub const OUTAGE_LOOK: Duration = Duration::from_secs(2);
+/// The longest wait after failures.
+pub const LONGEST_BACKOFF: Duration = Duration::from_mins(5);
+/// Stack of a channel's thread. TLS with ring needs 64 kB, Markdown less.
+pub const STACK_BYTES: usize = 512 * 1024;
+/// Time between two messages to one chat.
+pub const CHAT_INTERVAL: Duration = Duration::from_secs(1);
+/// Messages to one group within [`GROUP_SPAN`].
+pub const GROUP_MESSAGES: usize = 20;
+/// See [`GROUP_MESSAGES`].
+pub const GROUP_SPAN: Duration = Duration::from_secs(60);
+/// Messages to all chats within [`TOTAL_SPAN`].
+pub const TOTAL_MESSAGES: usize = 30;
+/// See [`TOTAL_MESSAGES`].
+pub const TOTAL_SPAN: Duration = Duration::from_secs(1);
+/// How often "typing" is shown, which Telegram takes away after five seconds.
+pub const TYPING_INTERVAL: Duration = Duration::from_secs(4);
+/// Chats that show something at a time.
+pub const DISPLAYS: usize = 64;
+/// Messages of a chat that wait for a sign.
+pub const REACTIONS_WAITING: usize = 20;
+/// Bytes of what stands for a button.
+pub const BUTTON_DATA_BYTES: usize = 64;
+/// Bytes of a picture that is sent as one; a larger one goes as a file.
+pub const PHOTO_BYTES: u64 = 10 * 1024 * 1024;
+/// How often a sender without anything to do looks whether there is something.
+pub const IDLE_LOOK: Duration = Duration::from_mins(5);

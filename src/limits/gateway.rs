@@ -1,0 +1,35 @@
+//! Bounds of the gateway.
+
+use std::ops::Range;
+use std::time::Duration;
+
+/// Messages that wait in one session; a person who has sent more has lost sight of them.
+pub const WAITING: usize = 20;
+/// The numbers that questions get: short enough to be typed.
+pub const QUESTION_NUMBERS: Range<u64> = 100_000..1_000_000;
+/// Questions remembered after they were closed; their buttons are pressed twice at once or never.
+pub const CLOSED_QUESTIONS: usize = 16;
+/// Typed commands that run at a time, over all chats: each has a thread.
+pub const COMMANDS_AT_ONCE: usize = 8;
+/// How long running turns and commands may take to end by themselves when the gateway stops.
+pub const STOP_GRACE: Duration = Duration::from_secs(10);
+/// How long what is owed may take to be sent after that, before it is left for the next start.
+pub const SEND_GRACE: Duration = Duration::from_secs(2);
+/// Bytes of a growing answer that are shown while it comes: a message of Telegram's holds less.
+pub const DRAFT_BYTES: usize = 16 * 1024;
+/// Lines of what has happened that are shown above it.
+pub const DRAFT_LINES: usize = 8;
+/// Bytes of a running command's output that are shown while it comes.
+pub const SHOWN_OUTPUT_BYTES: usize = 3 * 1024;
+/// How often it is looked whether there is nothing to do: five times a long poll.
+pub const REST_LOOK: Duration = Duration::from_secs(10);
+/// How often it is looked whether the channels' threads have begun.
+pub const READY_LOOK: Duration = Duration::from_millis(50);
+/// Bytes of a request over the control socket, and of its answer.
+pub const CONTROL_BYTES: usize = 256 * 1024;
+/// How long either side of the control socket may keep the other waiting.
+pub const CONTROL_TIME: Duration = Duration::from_secs(10);
+/// Connections of the control socket at a time; more are turned away.
+pub const CONTROL_AT_ONCE: usize = 8;
+/// Texts of the message tool that are remembered in a turn, so that the answer repeats none.
+pub const SENT_TEXTS: usize = 8;

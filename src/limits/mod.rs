@@ -1,0 +1,208 @@
+//! Floor 0: every bound of the program, with its unit and its reason.
+//!
+//! A number that decides something stands here and nowhere else, grouped by the room that obeys it.
+
+/// Bounds of the cancellation token.
+pub mod cancel {
+    use std::time::Duration;
+
+    /// How often a wait that cannot be woken looks at the token. Half of the 200 ms within which a
+    /// blocked call has to break.
+    pub const POLL: Duration = Duration::from_millis(100);
+}
+
+/// Bounds of the queues between channels and gateway.
+pub mod bus {
+    /// Entries of each queue: some seconds of a very busy group.
+    pub const ENTRIES: usize = 100;
+}
+
+/// Bounds of the files of lines: journals, inbox, outbox.
+pub mod append_log {
+    /// Bytes read at a time when a log is read from its end.
+    pub const BLOCK_BYTES: usize = 16 * 1024;
+    /// Bytes of one line. A longer one is not ours: what goes into lines is cut below it.
+    pub const LINE_BYTES: usize = 1024 * 1024;
+    /// Bytes of one text in a line; what is over is cut off with a note. JSON can make six of one.
+    pub const CONTENT_BYTES: usize = 160 * 1024;
+    /// Bytes above which a log that is mostly dead is written anew: a thousand short messages, so
+    /// that the three syncs for it are spread thin.
+    pub const COMPACT_BYTES: u64 = 128 * 1024;
+}
+
+/// Bounds of the inbox.
+pub mod inbox {
+    /// Ids of messages that are known again. A channel repeats at most the batch that we have not
+    /// confirmed; Telegram's is 100.
+    pub const SEEN: usize = 512;
+    /// Messages that wait: a weekend of a busy group. Nothing more is accepted then.
+    pub const MESSAGES: usize = 2000;
+    /// Bytes of the lines of messages that wait, which are held in memory too. Three batches of 100
+    /// messages, each as long as Telegram lets them be, fit.
+    pub const BYTES: usize = 4 * 1024 * 1024;
+}
+
+/// Bounds of the outbox.
+pub mod outbox {
+    /// Parcels that are owed at a time: what jobs and people make in a day without the network.
+    pub const PARCELS: usize = 500;
+    /// Bytes of their lines, which are held in memory too: 4 KiB each.
+    pub const BYTES: usize = 2 * 1024 * 1024;
+    /// Chats whose running turn shows a draft; more than turns run at a time, because a draft stays
+    /// noted when its turn was killed.
+    pub const DRAFTS: usize = 32;
+}
+
+/// Bounds of the board's readings.
+pub mod board {
+    use std::time::Duration;
+
+    /// Time between two samples of the history. A hot afternoon or a full disk shows well enough.
+    pub const SAMPLE_INTERVAL: Duration = Duration::from_mins(15);
+    /// Samples that are kept: a day of them, in 4 kB.
+    pub const SAMPLES: usize = 96;
+    /// Columns of a history's small line, so that it fits a telephone: one an hour of a day.
+    pub const COLUMNS: usize = 24;
+    /// Bytes of a file of /proc or /sys that are read; the longest that is wanted has 2 kB.
+    pub const FILE_BYTES: usize = 16 * 1024;
+    /// Names of one folder of /sys that are looked at; a host of containers has hundreds.
+    pub const NAMES: usize = 256;
+    /// Network interfaces that are shown, those with hardware first.
+    pub const INTERFACES: usize = 8;
+    /// Processors that a list may name; Linux is built for 8192 at most.
+    pub const PROCESSORS: usize = 8192;
+    /// The coldest and the hottest that a working sensor says, in thousandths of a degree Celsius;
+    /// broken ones say -274000 or the largest number that there is.
+    pub const MILLIDEGREES: std::ops::RangeInclusive<i32> = -60_000..=200_000;
+}
+
+pub mod channels;
+pub mod gateway;
+
+/// Bounds of the life as a service.
+pub mod service {
+    use std::time::Duration;
+
+    /// Bytes of the status that systemd shows; it takes 4096 in all and shows one line.
+    pub const STATUS_BYTES: usize = 1024;
+    /// How long a word to systemd may wait until it is taken.
+    pub const NOTIFY_TIMEOUT: Duration = Duration::from_secs(1);
+    /// Bytes of /etc/passwd that are read: thousands of accounts.
+    pub const ACCOUNTS_BYTES: usize = 1024 * 1024;
+    /// Bytes of a unit that lies there; ours have 4 kB.
+    pub const UNIT_BYTES: usize = 64 * 1024;
+}
+
+/// Bounds of the examination of what the program stands on.
+pub mod doctor {
+    use std::time::Duration;
+
+    /// How long a name may take to be resolved. What takes longer is felt in every conversation.
+    pub const LOOKUP_TIME: Duration = Duration::from_secs(5);
+    /// How long a server may take, from the connection to the end of its answer.
+    pub const SERVER_TIME: Duration = Duration::from_secs(8);
+    /// Stack of the thread that waits for that time; it does nothing else.
+    pub const TIMER_STACK_BYTES: usize = 64 * 1024;
+    /// Free bytes of the disk below which a journal may soon not be written.
+    pub const FREE_BYTES: u64 = 16 * 1024 * 1024;
+    /// Free bytes below which it is time to tidy up: some weeks of conversations with files.
+    pub const FREE_BYTES_COMFORTABLE: u64 = 256 * 1024 * 1024;
+}
+
+/// Bounds of the words between us and the model.
+pub mod chat {
+    /// Tool calls taken from one reply; what is beyond is answered with an error, not run.
+    pub const CALLS_PER_REPLY: usize = 32;
+    /// Bytes of one image's file. Base64 and the request double it twice, and it has to fit a board.
+    pub const IMAGE_BYTES: usize = 1_500_000;
+}
+
+/// Bounds of the configuration file.
+pub mod config {
+    /// Bytes of a configuration file; the largest honest one is a few kilobytes.
+    pub const FILE_BYTES: usize = 1024 * 1024;
+    /// Bytes of a file that holds one secret (`file:PATH`).
+    pub const SECRET_FILE_BYTES: usize = 64 * 1024;
+    /// Problems of a file that are told at once; a screen holds no more, and the next show then.
+    pub const PROBLEMS: usize = 10;
+    /// Characters of an offending line that are shown, and of a wrong value.
+    pub const EXCERPT_CHARS: usize = 72;
+}
+
+pub mod http;
+pub mod provider;
+pub mod sandbox;
+
+/// Bounds of the journal.
+pub mod session {
+    /// Bytes of journal lines that are held in memory for the history. A window of 128,000 tokens
+    /// is about as long; a board with less memory has models with smaller windows.
+    pub const HISTORY_BYTES: usize = 512 * 1024;
+    /// Bytes of a journal's file name before its ending; 255 is the file systems' own limit.
+    pub const NAME_BYTES: usize = 120;
+}
+
+/// Bounds of the small facts.
+pub mod state {
+    /// Models counted apart within a day; a turn writes this file, so it stays small.
+    pub const USAGE_MODELS: usize = 6;
+    /// Days whose sums are kept: two weeks show a habit.
+    pub const USAGE_DAYS: usize = 14;
+    /// Standing approvals that are kept; who has more has lost sight of them.
+    pub const APPROVALS: usize = 100;
+    /// Bytes of the file of standing approvals that are read.
+    pub const APPROVALS_FILE_BYTES: usize = 1024 * 1024;
+    /// Bytes of the audit log after which a new one is begun.
+    pub const AUDIT_BYTES: u64 = 1_000_000;
+    /// Older audit logs that are kept.
+    pub const AUDIT_FILES: u32 = 3;
+    /// Bytes of a command in the audit log; its hash stands for the rest.
+    pub const AUDIT_COMMAND_BYTES: usize = 4 * 1024;
+    /// Bytes of the file of counts that are read; what we write is a tenth of it.
+    pub const USAGE_FILE_BYTES: usize = 32 * 1024;
+    /// Conversations whose choice of a model is kept; the one that chose first goes.
+    pub const CHOICES: usize = 256;
+    /// Bytes of the file of choices that are read; what we write is a quarter of it.
+    pub const CHOICES_FILE_BYTES: usize = 256 * 1024;
+    /// Bytes of the file that names the last active chat.
+    pub const RECENT_FILE_BYTES: usize = 4 * 1024;
+    /// Letters of a pairing code, of 32 each: one of 10^12 is right.
+    pub const PAIRING_CODE_LETTERS: usize = 8;
+    /// Seconds for which a pairing code is valid: time to find the other telephone.
+    pub const PAIRING_VALID_SECS: i64 = 10 * 60;
+    /// Seconds after which the same person may get another code.
+    pub const PAIRING_PAUSE_SECS: i64 = 60 * 60;
+    /// Codes given out within that time, over all strangers: a crowd fills no disk.
+    pub const PAIRING_OFFERS: usize = 64;
+    /// People that are paired; who needs more names them in the configuration.
+    pub const PAIRED: usize = 256;
+    /// Bytes of a stranger's id that is worth a code; those of the channels are a tenth of it.
+    pub const SENDER_ID_BYTES: usize = 256;
+    /// Characters kept of a stranger's name, which may be anything.
+    pub const SENDER_NAME_CHARS: usize = 64;
+    /// Bytes of the file of pairings that are read; what we write is a quarter of it.
+    pub const PAIRING_FILE_BYTES: usize = 1024 * 1024;
+}
+
+pub mod agent;
+pub mod tools;
+
+/// Bounds of the terminal.
+pub mod cli {
+    /// Bytes of a value in a log line; the number of values is that in the source.
+    pub const LOG_VALUE_BYTES: usize = 1024;
+    /// Bytes of an answer at a prompt; keys have a few hundred.
+    pub const ANSWER_BYTES: u64 = 16 * 1024;
+    /// Lines of a tool's result that `sessions show` prints: enough to recognise it.
+    pub const SHOWN_RESULT_LINES: usize = 10;
+    /// Characters of the same; ten lines of a terminal.
+    pub const SHOWN_RESULT_CHARS: usize = 800;
+    /// Columns for the names in a list of sessions; a longer one pushes its own row aside.
+    pub const NAME_COLUMNS: usize = 24;
+    /// Columns for what was said last in a session: the rest of a line of 80.
+    pub const LAST_COLUMNS: usize = 40;
+    /// Lines of the prompt's history that are kept.
+    pub const HISTORY_LINES: usize = 500;
+    /// Bytes of the prompt's history that are read.
+    pub const HISTORY_BYTES: usize = 1024 * 1024;
+}

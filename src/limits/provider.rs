@@ -1,0 +1,36 @@
+//! Bounds of the providers.
+
+use std::time::Duration;
+
+/// Bytes of one line of a stream. A line holds one delta; the largest honest one is a whole
+/// file in the arguments of a call that a server sends in one piece.
+pub const LINE_BYTES: usize = 1024 * 1024;
+/// Bytes of one answer: text, reasoning and arguments together. 128 k tokens are about 512 kB.
+pub const REPLY_BYTES: usize = 2 * 1024 * 1024;
+/// Bytes read from a stream at once.
+pub const READ_BYTES: usize = 4 * 1024;
+/// Characters kept of what the other side said about an error.
+pub const SAID_CHARS: usize = 300;
+/// New tries after the first failure, each after twice the wait of the one before.
+pub const RETRIES: u32 = 3;
+/// Wait before the first new try. The following ones are 2 and 4 s.
+pub const FIRST_WAIT: Duration = Duration::from_secs(1);
+/// Longest wait that a server may ask for. Beyond it the person is better served by an answer
+/// that says so, or by a fallback model.
+pub const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// Failures in a row after which a model is left alone for a while.
+pub const BREAKER_FAILURES: u32 = 3;
+/// How long a failing model is left alone.
+pub const BREAKER_REST: Duration = Duration::from_secs(60);
+/// Parameters that may be given up one after the other because a server refuses them.
+pub const LEARNINGS: u32 = 3;
+/// Time in which a server on this machine has to list its models to be taken for one.
+pub const PROBE: Duration = Duration::from_millis(300);
+/// Tokens that older Anthropic models may think, by effort. 1024 is the API's least.
+pub const THINKING_LOW: u32 = 1024;
+/// See [`THINKING_LOW`].
+pub const THINKING_MEDIUM: u32 = 4096;
+/// See [`THINKING_LOW`].
+pub const THINKING_HIGH: u32 = 16_384;
+/// Characters of one tool's result in an answer of the offline helper.
+pub const OFFLINE_RESULT_CHARS: usize = 4000;

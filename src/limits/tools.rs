@@ -1,0 +1,57 @@
+//! Bounds of the tools.
+
+use std::time::Duration;
+
+/// Characters of a hint's argument, as nanobot shows them: what fits a line on a telephone.
+pub const HINT_CHARS: usize = 40;
+/// Characters that one read_file gives, however large a result may be.
+pub const READ_CHARS: usize = 128 * 1024;
+/// Characters kept free in a result for the note that says how to go on.
+pub const NOTE_CHARS: usize = 240;
+/// Bytes at a file's beginning by which it is told what it is.
+pub const SNIFF_BYTES: usize = 8 * 1024;
+/// Bytes of a line that are held; the rest of a longer one is passed over.
+pub const LINE_BYTES: usize = 128 * 1024;
+/// Bytes of a file that is edited: it is held whole, twice.
+pub const EDIT_BYTES: usize = 2 * 1024 * 1024;
+/// Places shown when the text to be replaced is not found.
+pub const EDIT_CANDIDATES: usize = 3;
+/// Lines shown of each such place.
+pub const EDIT_CANDIDATE_LINES: usize = 12;
+/// Line numbers named when the text to be replaced stands in several places.
+pub const EDIT_PLACES: usize = 10;
+/// Names in a listing, unless the call says otherwise.
+pub const LIST_NAMES: usize = 200;
+/// Names in a listing, whatever the call says.
+pub const LIST_NAMES_MOST: usize = 5000;
+/// Matching lines of a search, unless the call says otherwise.
+pub const GREP_MATCHES: usize = 100;
+/// Matching lines of a search, whatever the call says.
+pub const GREP_MATCHES_MOST: usize = 1000;
+/// Lines around a match, whatever the call says.
+pub const GREP_CONTEXT_MOST: usize = 20;
+/// Characters shown of a line that a search finds; minified files have one line.
+pub const GREP_LINE_CHARS: usize = 300;
+/// Bytes that one search reads: some ten seconds on a board.
+pub const GREP_BYTES: u64 = 256 * 1024 * 1024;
+/// Bytes of a regular expression as it is written.
+pub const PATTERN_BYTES: usize = 1000;
+/// Bytes of a regular expression as it is held.
+pub const PATTERN_HELD_BYTES: usize = 512 * 1024;
+/// Files that one call of message sends.
+pub const FILES_SENT: usize = 10;
+/// Rows of buttons, as many as a telephone shows at once.
+pub const BUTTON_ROWS: usize = 8;
+/// Buttons side by side; more cannot be read.
+pub const BUTTONS_IN_ROW: usize = 4;
+/// Characters of a button. What comes back with a press has 64 bytes on Telegram.
+pub const BUTTON_CHARS: usize = 40;
+/// Bytes of a long output that wait until a whole line of it can be written to its file.
+pub const SPILL_BYTES: usize = 16 * 1024;
+/// Characters of a typed command's output that are shown in a chat, about a message of Telegram's;
+/// of more, the end, with the whole in a file.
+pub const SHELL_CHARS: usize = 3500;
+/// How long results that were too long are kept.
+pub const RESULTS_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// Bytes of all results that are kept.
+pub const RESULTS_BYTES: u64 = 64 * 1024 * 1024;
