@@ -6,6 +6,7 @@ pub mod context;
 pub mod run;
 mod selection;
 pub mod turn;
+mod words;
 
 use std::io::Read;
 use std::path::Path;

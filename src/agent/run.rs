@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use crate::cancel::Cancel;
 use crate::chat::{Effect, Entry, Letter, Reply, Request, Role, ToolCall, ToolResult, Usage};
 use crate::error::{Error, Fault, Result};
-use crate::limits::agent::{ACCOUNT_HINTS, MESSAGE_BYTES};
+use crate::limits::agent::MESSAGE_BYTES;
 use crate::limits::chat::CALLS_PER_REPLY;
-use crate::message::{Attachment, ChatId, Event, Listener, Media, Message, Parcel};
+use crate::message::{ChatId, Event, Listener, Media, Message, Parcel};
 use crate::provider::{self, Answer, Models, Progress};
 use crate::session::line::TurnEnd;
 use crate::session::{Session, history};
 
 use super::turn::{Decision, Done, Ending, Turn};
-use super::{Agent, calls};
+use super::{Agent, calls, words};
 use crate::provider::table::OFFLINE;
 use crate::tools::Caller;
 
@@ -150,7 +150,7 @@ impl<'a> Run<'a> {
             });
         }
         for call in self.session.unanswered() {
-            self.append_result(&call, &failed(history::UNKNOWN_OUTCOME))?;
+            self.append_result(&call, &words::failed(history::UNKNOWN_OUTCOME))?;
         }
         match message {
             Some(message) => self.journal(message),
@@ -162,7 +162,7 @@ impl<'a> Run<'a> {
     /// come again although the session has it.
     fn journal(&mut self, message: &Message) -> Result<()> {
         if !self.session.holds(&message.id) {
-            let mut entry = Entry::new(Role::User, words_of(message));
+            let mut entry = Entry::new(Role::User, words::of_message(message));
             entry.origin = Some(message.id.clone()).filter(|id| !id.is_empty());
             let photos = message
                 .attachments
@@ -336,7 +336,7 @@ impl<'a> Run<'a> {
             let text = format!(
                 "Error: at most {CALLS_PER_REPLY} calls are taken from one reply; this one was not run."
             );
-            self.append_result(call, &failed(&text))?;
+            self.append_result(call, &words::failed(&text))?;
         }
         let done: Vec<Done<'_>> = wanted
             .iter()
@@ -355,7 +355,7 @@ impl<'a> Run<'a> {
         if self.cancel.is_cancelled() {
             return group
                 .iter()
-                .map(|_| failed(history::STOPPED_OUTCOME))
+                .map(|_| words::failed(history::STOPPED_OUTCOME))
                 .collect();
         }
         let session = self.session.chat().to_string();
@@ -377,7 +377,7 @@ impl<'a> Run<'a> {
                 }
                 Some(Effect::Send(letter)) => {
                     if let Err(error) = self.send(*letter) {
-                        *result = failed(&format!("Error: {error}"));
+                        *result = words::failed(&format!("Error: {error}"));
                     }
                 }
                 None => {}
@@ -416,7 +416,7 @@ impl<'a> Run<'a> {
             self.session.end_turn(closing, TurnEnd::Answered)?;
             return Ok(Outcome::Answered);
         }
-        let account = self.account(&ending);
+        let account = words::account(&ending, self.turn.steps(), &self.report.tools);
         let closing = match ending {
             // The model should know next time why it did not come to an end.
             Ending::StepLimit | Ending::Circles(_) => {
@@ -441,34 +441,13 @@ impl<'a> Run<'a> {
         self.listener.owe(&self.report.text, turn)
     }
 
-    /// What the person is told when a turn ends without an answer.
-    fn account(&self, ending: &Ending) -> String {
-        let done = match said(&self.report.tools) {
-            tools if tools.is_empty() => String::new(),
-            tools => format!(" Done so far: {tools}."),
-        };
-        match ending {
-            Ending::StepLimit => format!(
-                "I stopped at the limit of {} steps (agents.defaults.maxToolIterations).{done} Tell me to go on, or cut \
-                 the task into smaller parts.",
-                self.turn.steps()
-            ),
-            Ending::Circles(tool) => format!(
-                "I stopped because I was going in circles: the same call of {tool} again and again, without anything \
-                 new.{done} Tell me what to do differently."
-            ),
-            Ending::Empty => "The model gave no answer, twice. Ask again, or in other words.".to_owned(),
-            Ending::Filtered => "The provider's content filter refused the answer. Ask in other words, or another model.".to_owned(),
-            Ending::Cut => "[The answer was cut off twice at the longest length, agents.defaults.maxTokens.]".to_owned(),
-            Ending::Answered => String::new(),
-        }
-    }
-
     /// Journals that the person stopped it, with what the model had said by then.
     fn stop(&mut self) -> Result<Outcome> {
         for call in self.session.unanswered() {
-            self.session
-                .append(Entry::of_result(&call, &failed(history::STOPPED_OUTCOME)))?;
+            self.session.append(Entry::of_result(
+                &call,
+                &words::failed(history::STOPPED_OUTCOME),
+            ))?;
         }
         let mut said = std::mem::take(&mut self.partial);
         if !said.trim().is_empty() {
@@ -503,67 +482,5 @@ impl<'a> Run<'a> {
         if let Err(error) = self.agent.ledger.add(&spent) {
             tracing::warn!("the tokens of this turn are not counted: {error}");
         }
-    }
-}
-
-/// The hints for the account: repeated ones counted, not too many.
-fn said(hints: &[String]) -> String {
-    let mut runs = hints.chunk_by(|first, second| first == second);
-    let mut said: Vec<String> = runs
-        .by_ref()
-        .take(ACCOUNT_HINTS)
-        .map(|run| match run.len() {
-            1 => run[0].clone(),
-            times => format!("{} {times} times", run[0]),
-        })
-        .collect();
-    let left: usize = runs.map(<[String]>::len).sum();
-    if left > 0 {
-        said.push(format!("and {left} more"));
-    }
-    said.join(", ")
-}
-
-/// A message as the model reads it: in a group it says who speaks, and files stand by their paths.
-fn words_of(message: &Message) -> String {
-    let mut words = match message.is_group {
-        true => format!("[{}] {}", message.sender.name, message.text),
-        false => message.text.clone(),
-    };
-    for Attachment { media, path } in &message.attachments {
-        let what = match media {
-            Media::Photo => "photo",
-            Media::Voice => "voice message",
-            Media::Audio => "audio",
-            Media::Video => "video",
-            Media::Document => "file",
-        };
-        let gap = if words.is_empty() { "" } else { "\n" };
-        words.push_str(&format!("{gap}[{what}: {path}]"));
-    }
-    words
-}
-
-fn failed(text: &str) -> ToolResult {
-    ToolResult {
-        text: text.to_owned(),
-        failed: true,
-        ..ToolResult::default()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_account_counts_what_was_done_again_and_again() {
-        let hints = ["a()", "a()", "b()"].map(str::to_owned);
-        assert_eq!(said(&hints), "a() 2 times, b()");
-        let many: Vec<String> = (0..ACCOUNT_HINTS + 3)
-            .map(|each| each.to_string())
-            .collect();
-        assert!(said(&many).ends_with("11, and 3 more"), "{}", said(&many));
-        assert_eq!(said(&[]), "");
     }
 }
