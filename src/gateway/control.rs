@@ -78,7 +78,16 @@ pub(super) fn listen(gateway: &Arc<Gateway>, path: &Path) {
     let gateway = Arc::clone(gateway);
     tokio::spawn(async move {
         let busy = Arc::new(());
-        while let Ok((stream, _)) = listener.accept().await {
+        loop {
+            let stream = match listener.accept().await {
+                Ok((stream, _)) => stream,
+                Err(error) => {
+                    // Such as too many open files, which passes.
+                    tracing::warn!("the command line is not heard: {error}");
+                    tokio::time::sleep(CONTROL_TIME).await;
+                    continue;
+                }
+            };
             let user = stream.peer_cred().map(|peer| peer.uid());
             let ours = rustix::process::geteuid().as_raw();
             let is_allowed = user.is_ok_and(|user| user == ours || user == 0);

@@ -12,6 +12,7 @@ mod notify;
 mod recover;
 mod run;
 mod screen;
+mod turns;
 pub mod typed;
 
 use std::collections::BTreeMap;
@@ -24,8 +25,8 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
+use crate::agent::Agent;
 use crate::agent::commands;
-use crate::agent::{Agent, Outcome};
 use crate::approval::{Answer, Question};
 use crate::board::Board;
 use crate::bus::OutboundSender;
@@ -36,16 +37,14 @@ use crate::error::{Error, Result};
 use crate::inbox::Inbox;
 use crate::limits::agent::TURN_STACK_BYTES;
 use crate::limits::cancel::POLL;
-use crate::limits::gateway::{COMMANDS_AT_ONCE, STOP_GRACE, WAITING};
+use crate::limits::gateway::{COMMANDS_AT_ONCE, WAITING};
 use crate::message::{ChatId, Inbound, Message, Outbound, Parcel};
 use crate::outbox::Outbox;
-use crate::session::{Session, Settings, store};
+use crate::session::Settings;
 use crate::state::{Pairing, Recent};
-use crate::sys::memory;
 
 use desk::Desk;
-use lanes::{Lanes, Pushed, Start};
-use listener::ChatListener;
+use lanes::{Lanes, Pushed};
 pub use run::{Ending, run};
 use screen::Shows;
 
@@ -324,116 +323,6 @@ impl Gateway {
             self.inbox().taken(&id);
         }
         self.start_turns();
-    }
-
-    /// Starts as many turns as may run.
-    fn start_turns(self: &Arc<Self>) {
-        while !self.is_stopping() {
-            let Some((start, working)) = self.next_turn() else {
-                return;
-            };
-            let (gateway, chat) = (Arc::clone(self), start.chat.clone());
-            let started = spawn("turn", move || gateway.turn(start, working));
-            if let Err(error) = started {
-                self.say(
-                    &chat,
-                    &format!("The turn cannot begin: {error}. Say it again later."),
-                );
-                self.lanes().ended(&chat);
-            }
-        }
-    }
-
-    /// Whoever stops a chat's work finds a message among those that wait or its turn at work, whenever
-    /// it looks.
-    fn next_turn(self: &Arc<Self>) -> Option<(Start, Working)> {
-        let mut lanes = self.lanes();
-        let start = lanes.next()?;
-        let working = self.begin(&start.chat, false);
-        Some((start, working))
-    }
-
-    /// Runs a turn to its end, and starts the next ones.
-    fn turn(self: &Arc<Self>, start: Start, working: Working) {
-        let Start { chat, message } = start;
-        let mut is_told = false;
-        while let Err(error) = self.try_turn(&chat, message.as_ref(), &working.cancel) {
-            let is_owed = self
-                .owe(Parcel::text(&chat, typed::sentence(&error)), None)
-                .is_ok();
-            if !std::mem::replace(&mut is_told, true) {
-                tracing::error!(%chat, "the turn failed: {error}");
-            }
-            // Where not even that can be kept the disk is full: it is tried again when it has room, and
-            // often enough for the end of the gateway not to wait for it.
-            if is_owed || working.cancel.wait(STOP_GRACE / 2) {
-                message
-                    .iter()
-                    .for_each(|message| self.inbox().taken(&message.id));
-                break;
-            }
-            if self.is_stopping() {
-                break;
-            }
-        }
-        // The next turn of this chat must not find this one's draft.
-        drop(working);
-        self.lanes().ended(&chat);
-        self.start_turns();
-        // Mostly that was the last one for long; if not, the next takes a tenth of a millisecond to
-        // have what it needs again.
-        memory::give_back_program();
-    }
-
-    fn try_turn(
-        self: &Arc<Self>,
-        chat: &ChatId,
-        message: Option<&Message>,
-        cancel: &Cancel,
-    ) -> Result<()> {
-        let mut session = self.open(chat)?;
-        if !session.is_unfinished() && message.is_none_or(|message| session.holds(&message.id)) {
-            // A power cut has taken the note that the session has the message.
-            message
-                .iter()
-                .for_each(|message| self.inbox().taken(&message.id));
-            return Ok(());
-        }
-        let mut listener = ChatListener::new(self, chat, message);
-        let watch = Stopwatch::start();
-        let report = self
-            .parts
-            .agent
-            .run(&mut session, message, &mut listener, cancel);
-        let unread = listener.unread();
-        self.lanes().put_back(chat, unread);
-        drop(listener);
-        self.release(chat);
-        let report = report?;
-        let outcome = match report.outcome {
-            Outcome::Answered => "answered",
-            Outcome::Bounded(_) => "ended at a bound",
-            Outcome::Stopped => "stopped",
-            Outcome::Failed(_) => "failed",
-        };
-        let (seconds, steps) = (watch.elapsed().as_secs(), report.steps);
-        tracing::info!(%chat, steps, seconds, "turn {outcome}");
-        Ok(())
-    }
-
-    /// Whether somebody who may has spoken in a chat: only there the model may send something.
-    fn knows(&self, chat: &ChatId) -> bool {
-        store::path_of(&self.parts.sessions, chat).exists()
-    }
-
-    /// Opens a chat's session, and tells what had to be repaired.
-    fn open(&self, chat: &ChatId) -> Result<Session> {
-        let session = Session::open(&self.parts.sessions, chat, self.parts.journals.clone())?;
-        for repair in session.repairs() {
-            tracing::warn!(%chat, "{repair}");
-            self.say(chat, &format!("A note: {repair}."));
-        }
-        Ok(session)
     }
 
     /// Runs a typed command on a thread of its own, if not too many run; says that they do, once.
