@@ -121,7 +121,7 @@ fn stop(gateway: &Gateway, workers: Workers) {
     workers.polling.cancel();
     gateway.wind_down(STOP_GRACE);
     let watch = Stopwatch::start();
-    while !gateway.parts.outbox.pending().is_empty() && watch.elapsed() < SEND_GRACE {
+    while gateway.parts.outbox.count() > 0 && watch.elapsed() < SEND_GRACE {
         workers.sending.wait(POLL);
     }
     workers.sending.cancel();
@@ -134,7 +134,7 @@ fn stop(gateway: &Gateway, workers: Workers) {
             let _ = thread.join();
         }
     }
-    match gateway.parts.outbox.pending().len() {
+    match gateway.parts.outbox.count() {
         0 => tracing::info!("stopped; nothing is owed"),
         owed => tracing::info!("stopped; {owed} to be sent after the next start"),
     }

@@ -5,6 +5,7 @@
 
 mod state;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -97,6 +98,28 @@ impl Outbox {
     /// All that is owed, oldest first.
     pub fn pending(&self) -> Vec<Owed> {
         self.lock().state.owed().cloned().collect()
+    }
+
+    /// How many parcels are owed.
+    pub fn count(&self) -> usize {
+        self.lock().state.owed().count()
+    }
+
+    /// Whether a chat is owed what takes the place of its draft.
+    pub fn replaces_draft(&self, chat: &ChatId) -> bool {
+        let inner = self.lock();
+        let mut owed = inner.state.owed();
+        owed.any(|owed| owed.parcel.chat == *chat && owed.parcel.replaces_draft)
+    }
+
+    /// The chats of a channel to which something may be sent.
+    pub fn chats(&self, channel: &str) -> BTreeSet<ChatId> {
+        let inner = self.lock();
+        let chats = inner.state.sendable().map(|owed| &owed.parcel.chat);
+        chats
+            .filter(|chat| chat.channel == channel)
+            .cloned()
+            .collect()
     }
 
     /// The oldest parcel of a channel that may be sent and whose chat is none that `not` excludes. It is

@@ -156,18 +156,22 @@ impl State {
         self.items.iter().map(|item| &item.owed)
     }
 
-    /// The oldest parcel that may be sent to a chat that is wanted, where none of the same chat is
-    /// before it.
-    pub fn next(&self, is_wanted: impl Fn(&ChatId) -> bool) -> Option<&Owed> {
+    /// What may be sent, oldest first: nothing that is held, and nothing of its chat behind it.
+    pub fn sendable(&self) -> impl Iterator<Item = &Owed> {
         let mut held = Vec::new();
-        let found = self.items.iter().find(|item| {
+        let sendable = self.items.iter().filter(move |item| {
             let chat = &item.owed.parcel.chat;
             if item.is_held {
                 held.push(chat);
             }
-            is_wanted(chat) && !held.contains(&chat)
+            !held.contains(&chat)
         });
-        found.map(|item| &item.owed)
+        sendable.map(|item| &item.owed)
+    }
+
+    /// The oldest parcel that may be sent to a chat that is wanted.
+    pub fn next(&self, is_wanted: impl Fn(&ChatId) -> bool) -> Option<&Owed> {
+        self.sendable().find(|owed| is_wanted(&owed.parcel.chat))
     }
 
     /// The turns of a chat have ended, or never will: what closes them may be sent.

@@ -100,6 +100,25 @@ fn what_closes_a_turn_is_held_until_the_turn_has_ended() {
     assert_eq!(next(&outbox), Some(closing));
 }
 
+/// Who waits for a chat that cannot be served would look again and again without a pause.
+#[test]
+fn a_chat_whose_next_words_are_held_has_nothing_to_be_sent() {
+    let place = Place::new();
+    let outbox = place.open();
+    outbox.add(&answer(1, "held"), Some(700)).unwrap();
+    outbox
+        .add(&Parcel::text(&chat(1), "behind it"), None)
+        .unwrap();
+    outbox.add(&Parcel::text(&chat(2), "free"), None).unwrap();
+    let chats = |outbox: &Outbox| outbox.chats("telegram").into_iter().collect::<Vec<_>>();
+    assert_eq!(chats(&outbox), [chat(2)]);
+    assert_eq!(outbox.count(), 3);
+    assert!(outbox.replaces_draft(&chat(1)) && !outbox.replaces_draft(&chat(2)));
+    outbox.release(&chat(1));
+    assert_eq!(chats(&outbox), [chat(1), chat(2)]);
+    assert!(outbox.chats("other").is_empty());
+}
+
 #[test]
 fn the_oldest_of_a_channel_comes_first_and_chats_do_not_wait_for_each_other() {
     let place = Place::new();

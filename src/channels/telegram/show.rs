@@ -9,7 +9,6 @@ use super::send::{Sender, Sent};
 use crate::channels::markup::{self, Piece};
 use crate::limits::channels::IDLE_LOOK;
 use crate::message::ChatId;
-use crate::outbox::Owed;
 
 impl Sender {
     /// Takes the buttons from questions that are over.
@@ -133,10 +132,9 @@ impl Sender {
     /// In how long something that is owed or asked can go out, and waits only for its pace.
     fn next_delivery(&self) -> Duration {
         let now = self.now();
-        let owed = self.parts.outbox.pending();
+        let owed = self.parts.outbox.chats(super::NAME);
         let chats = owed
             .iter()
-            .map(|owed| &owed.parcel.chat)
             .chain(self.questions.iter().map(|(chat, ..)| chat))
             .chain(self.settled.iter().map(|(chat, ..)| chat));
         let waits = chats
@@ -232,14 +230,10 @@ impl Sender {
     /// A draft whose work has ended, and that no answer will replace, goes away.
     fn clear_draft(&self, chat: &ChatId, place: Place) -> Sent {
         let outbox = &self.parts.outbox;
-        if outbox.draft(chat).is_none() {
-            return Ok(());
+        match outbox.draft(chat).is_some() && !outbox.replaces_draft(chat) {
+            true => self.remove_draft(chat, place),
+            false => Ok(()),
         }
-        let replaces = |owed: &Owed| owed.parcel.chat == *chat && owed.parcel.replaces_draft;
-        if outbox.pending().iter().any(replaces) {
-            return Ok(());
-        }
-        self.remove_draft(chat, place)
     }
 
     /// Takes a draft away, so that what is sent now stands above what comes of the work.

@@ -202,7 +202,7 @@ impl Gateway {
             (lanes.running(), lanes.waiting())
         };
         let minutes = self.since.elapsed().as_secs() / 60;
-        let owed = self.parts.outbox.pending().len();
+        let owed = self.parts.outbox.count();
         format!(
             "up {}, {} running, {waiting} waiting, {owed} to be sent",
             time_words(minutes),
