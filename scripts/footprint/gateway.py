@@ -20,7 +20,8 @@ FIRST_POLL_MS = 15.0
 
 # Seconds without a message. A long poll has 50, so that one ends in between.
 IDLE_TIME = 60
-PEOPLE = 50
+# So many that each one's conversation has filled the model's window by the time memory is looked at.
+PEOPLE = 40
 # The messages after which memory is looked at. `make soak` goes on to ten thousand.
 WARM_MESSAGES, MESSAGES = 1_000, 2_500
 # Processor time is that of the cheapest so many: others take the caches while they work.
