@@ -21,7 +21,8 @@ TOLERANCE = 1.03
 # relocations and instances of generic code of them all. The linker gave 0.25 MB back (cross/zig).
 BINARY_BYTES = 3_357_000
 VERSION_MS = 2.0
-PEAK_BYTES = 3.2 * MB
+# 3.15 to 3.19 are measured, by how many pages at a time the system maps; 3 % above.
+PEAK_BYTES = 3.28 * MB
 ANONYMOUS_BYTES = 0.6 * MB
 TURN_CPU_MS = 20.0
 LONG_SESSION_EXTRA_BYTES = 0.5 * MB

@@ -10,7 +10,6 @@ use crate::approval::{Answer, Question};
 use crate::cancel::Cancel;
 use crate::error::{Error, Result};
 use crate::message::{Event, Listener};
-use crate::sys::memory;
 
 /// What is shown of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,10 +179,6 @@ impl<Output: Write, Errors: Write> View<Output, Errors> {
 
 impl<Output: Write, Errors: Write> Listener for View<Output, Errors> {
     fn hear(&mut self, event: Event<'_>) {
-        if matches!(event, Event::ToolHint(_)) {
-            // The connection stands, and what it took to make it is not needed again in this turn.
-            memory::give_back_program();
-        }
         self.show(event);
     }
 
