@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use attacks::{ATTACKS, ATTRIBUTE_ATTACKS, MULTIPLY, NETWORK_ATTACKS, WORK};
 use peacrab::cancel::Cancel;
-use peacrab::sandbox::exec::{Choice, End, Exec, Job, Piece, Sessions, Step};
+use peacrab::confine::{Choice, End, Exec, Job, Piece, Sessions, Step};
 use world::{CANARY, GOT_OUT, World};
 
 /// Each way of putting up walls, and the newest version of Landlock that is used. Its older versions

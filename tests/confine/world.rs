@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use peacrab::cancel::Cancel;
-use peacrab::sandbox::exec::{Choice, Exec, Job, Outcome, Settings};
+use peacrab::confine::{Choice, Exec, Job, Outcome, Settings};
 
 /// What stands in every file that must not be read.
 pub const CANARY: &str = "canary-5b1f0d7a";

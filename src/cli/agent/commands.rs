@@ -7,8 +7,8 @@ use crate::cli::Context;
 use crate::clock::Clock;
 use crate::config::schema::SandboxChoice;
 use crate::config::{Home, Loaded};
+use crate::confine::{Choice, Exec, Settings};
 use crate::error::Result;
-use crate::sandbox::exec::{Choice, Exec, Settings};
 use crate::state::{Approvals, Audit};
 use crate::tools::commands::{Commands, Records};
 

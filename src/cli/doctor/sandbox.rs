@@ -7,8 +7,8 @@ use serde_json::json;
 use crate::cli::Context;
 use crate::cli::agent::exec_of;
 use crate::cli::terminal::print;
+use crate::confine::{Exec, Namespaces, Row, Walls};
 use crate::error::{Exit, Result};
-use crate::sandbox::exec::{Exec, Namespaces, Row, Walls};
 use crate::sys;
 
 /// Runs the examination; the exit status is 1 when something does not hold.

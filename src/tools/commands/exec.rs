@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::chat::{Effect, ToolResult, ToolSpec};
+use crate::confine::{End, Job, Outcome, Piece};
 use crate::error::{Error, Result};
-use crate::sandbox::exec::{End, Job, Outcome, Piece};
 use crate::tools::Context;
 use crate::tools::arguments::Arguments;
 

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use crate::chat::{ToolResult, ToolSpec};
+use crate::confine::Since;
 use crate::error::{Error, Result};
-use crate::sandbox::exec::Since;
 use crate::tools::Context;
 use crate::tools::arguments::Arguments;
 

@@ -2,6 +2,7 @@
 
 pub(super) mod exec;
 pub(super) mod exec_session;
+pub mod risk;
 pub mod shell;
 mod spill;
 mod verdict;
@@ -14,13 +15,13 @@ use ring::digest::{SHA256, digest};
 use crate::approval::{Answer, Question};
 use crate::clock::Clock;
 use crate::config::schema::{ApprovalMode, ExecTool, SandboxChoice};
+use crate::confine::{Exec, Sessions};
 use crate::error::{Error, Result};
-use crate::sandbox::courtesy::Patterns;
-use crate::sandbox::exec::{Exec, Sessions};
 use crate::state::audit::Record;
 use crate::state::{Approvals, Audit};
 
 use super::Caller;
+use risk::Patterns;
 use verdict::Verdict;
 
 /// Everything that the two tools for commands need.

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use crate::approval::Question;
+use crate::confine::{Job, Outcome, Piece};
 use crate::error::{Error, Result};
 use crate::limits::tools::SHELL_CHARS;
-use crate::sandbox::exec::{Job, Outcome, Piece};
 use crate::tools::{Caller, Toolbox};
 
 use super::spill::Spill;

@@ -5,8 +5,8 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use crate::error::{Error, Result};
+use crate::files::Workspace;
 use crate::limits::tools::SPILL_BYTES;
-use crate::sandbox::Workspace;
 use crate::secret::Eraser;
 use crate::tools::results::Results;
 

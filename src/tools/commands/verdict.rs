@@ -1,7 +1,7 @@
 //! Whether a command may run, has to be asked about, or is refused. Pure.
 
+use super::risk::Objection;
 use crate::config::schema::ApprovalMode;
-use crate::sandbox::courtesy::Objection;
 
 /// What is to be done about a command.
 #[derive(Debug, PartialEq, Eq)]

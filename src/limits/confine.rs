@@ -1,21 +1,7 @@
-//! Bounds of the workspace and the file tools' way into it, and of commands.
+//! Bounds of commands within kernel isolation.
 
 use std::time::Duration;
 
-/// Bytes of a path; Linux's PATH_MAX less the closing zero.
-pub const PATH_BYTES: usize = 4095;
-/// Links followed in one path, as many as Linux follows (path_resolution(7)).
-pub const LINKS: usize = 40;
-/// How often openat2 is asked again when a rename somewhere in the system disturbs it (EAGAIN).
-pub const RESOLVE_TRIES: usize = 16;
-/// Folders held open while a path is resolved without openat2; a process may have 1024 files.
-pub const RESOLVE_HANDLES: usize = 128;
-/// Folders below each other that a listing or search goes down, each held open meanwhile.
-pub const WALK_DEPTH: usize = 32;
-/// Names that one listing or search looks at: some seconds on a slow card.
-pub const WALK_NAMES: usize = 50_000;
-/// Names of one folder that are held and sorted: about a megabyte.
-pub const FOLDER_NAMES: usize = 10_000;
 /// Bytes of a confined child's policy; a command line of Linux is at most 128 KiB.
 pub const POLICY_BYTES: usize = 512 * 1024;
 /// Entries of each of the policy's lists; the longest honest one has a dozen.
@@ -70,8 +56,6 @@ pub const KILL_GRACE: Duration = Duration::from_secs(2);
 pub const TRY_TIME: Duration = Duration::from_secs(10);
 /// How long the escape test waits for a process that outlives its command; it shows after 0.2 s.
 pub const OUTLIVE_TIME: Duration = Duration::from_millis(500);
-/// Levels of substitutions that are looked into when a line is split into commands.
-pub const SPLIT_DEPTH: usize = 16;
 /// Commands in the background at a time.
 pub const SESSIONS: usize = 8;
 /// Bytes of unread output that a command in the background may have; older ones are dropped.

@@ -7,7 +7,7 @@ use super::policy::{Namespaces, Task, Walls};
 use super::run::Said;
 use super::settings::Choice;
 use crate::error::{Error, Result};
-use crate::limits::sandbox as bounds;
+use crate::limits::confine as bounds;
 use crate::sys::{landlock, seccomp};
 
 /// What the kernel offers.

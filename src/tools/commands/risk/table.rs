@@ -2,7 +2,7 @@
 //! early, and for commands that a person lets out of the sandbox it is a second look.
 
 use super::split::{Simple, commands};
-use crate::limits::sandbox as bounds;
+use crate::limits::tools as bounds;
 
 /// A kind of mistake.
 pub struct Mistake {

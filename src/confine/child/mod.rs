@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use rustix::process::Resource;
 
 use super::policy::{Bounds, Policy, Step, Task};
-use crate::limits::sandbox as bounds;
+use crate::limits::confine as bounds;
 use crate::sys::process::{self, Alone, Fork, Signals};
 use crate::sys::seccomp::notify::Listener;
 use crate::sys::{descriptor, namespaces, seccomp};

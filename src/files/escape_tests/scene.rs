@@ -9,8 +9,8 @@ use rustix::fs::{CWD, FileType, Mode};
 use tempfile::TempDir;
 
 use crate::config::schema::Tools;
-use crate::limits::sandbox::LINKS;
-use crate::sandbox::{Places, Workspace};
+use crate::files::{Places, Workspace};
+use crate::limits::files::LINKS;
 use crate::sys::beneath::Resolver;
 
 /// Stands in every file that no attempt may show.

@@ -14,7 +14,7 @@ use super::{Exec, Job};
 use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
-use crate::limits::sandbox as bounds;
+use crate::limits::confine as bounds;
 use crate::sys::process;
 
 /// The commands in the background. All are killed when this is dropped.

@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 
 use super::status::{Failure, Status, While};
-use crate::limits::sandbox as bounds;
+use crate::limits::confine as bounds;
 use crate::sys::process::{self, Signals, Woken};
 use crate::sys::seccomp::notify::{Listener, Question};
 

@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
-use crate::limits::sandbox as bounds;
+use crate::limits::confine as bounds;
 
 /// Raised whenever the form changes: a daemon may run while its file is replaced by an update.
 const VERSION: u8 = 1;

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::limits::sandbox as bounds;
-use crate::sandbox::exec::policy::{Policy, Step};
-use crate::sandbox::exec::view;
+use crate::confine::policy::{Policy, Step};
+use crate::confine::view;
+use crate::limits::confine as bounds;
 use crate::sys::landlock::{self, Ruleset, rights};
 use crate::sys::seccomp;
 

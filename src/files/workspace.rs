@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config::schema::Tools;
 use crate::error::{Error, Result};
-use crate::limits::sandbox::{LINKS, PATH_BYTES};
+use crate::limits::files::{LINKS, PATH_BYTES};
 use crate::sys::at::{self, Kind, Status, Use};
 use crate::sys::beneath::Resolver;
 use crate::sys::file;

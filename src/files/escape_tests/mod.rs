@@ -18,7 +18,7 @@ use rustix::fs::{CWD, FileType, Mode};
 use super::{Next, Places, Workspace};
 use crate::config::schema::Tools;
 use crate::error::{Error, Result};
-use crate::limits::sandbox::WALK_DEPTH;
+use crate::limits::files::WALK_DEPTH;
 use crate::sys::beneath::Resolver;
 
 use scene::{CANARY, Scene};

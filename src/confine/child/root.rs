@@ -11,9 +11,9 @@ use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::mount::MountFlags;
 
 use super::status::{Failure, Status, While};
-use crate::limits::sandbox as bounds;
-use crate::sandbox::exec::policy::Policy;
-use crate::sandbox::exec::view;
+use crate::confine::policy::Policy;
+use crate::confine::view;
+use crate::limits::confine as bounds;
 use crate::sys::namespaces::{self as sys, Without};
 
 /// Folders of which every system has one; the new root is put together on top of it.

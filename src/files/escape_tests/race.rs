@@ -10,7 +10,7 @@ use rustix::fs::{CWD, RenameFlags};
 
 use crate::clock::Stopwatch;
 use crate::config::schema::Tools;
-use crate::sandbox::{Next, Places, Workspace};
+use crate::files::{Next, Places, Workspace};
 use crate::sys::beneath::Resolver;
 
 const TIME: Duration = Duration::from_millis(2500);

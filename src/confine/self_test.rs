@@ -7,12 +7,12 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
 use super::Exec;
-use super::confine::bait;
+use super::child::bait;
 use super::policy::{Task, Walls};
 use super::run::End;
 use crate::cancel::Cancel;
 use crate::error::{Error, Result};
-use crate::limits::sandbox as bounds;
+use crate::limits::confine as bounds;
 use crate::sys::file::private_folder;
 
 /// An attempt and what came of it.

@@ -4,7 +4,7 @@
 //! command starts (lists, pipes, groups, substitutions, bodies of here-documents) and each one's
 //! words without their quotes. Where the line is broken it errs on the side of more commands.
 
-use crate::limits::sandbox as bounds;
+use crate::limits::tools as bounds;
 
 /// A command with its words and where it redirects to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use super::{Exec, Job};
 use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
-use crate::limits::sandbox as bounds;
+use crate::limits::confine as bounds;
 use crate::sys::process;
 
 /// How a command ended.
@@ -92,7 +92,7 @@ pub struct Outcome {
 impl Exec {
     /// Runs a command and waits for it, at most `timeout`. When it ends, is cancelled or its time is
     /// over, every process that it started is killed, those in the background too. `output` is told
-    /// what comes, and the whole of what is longer than `limits::sandbox::OUTPUT_BYTES`.
+    /// what comes, and the whole of what is longer than `limits::confine::OUTPUT_BYTES`.
     ///
     /// An error means that the command did not run.
     pub fn run(

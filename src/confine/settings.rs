@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::policy::Bounds;
 use crate::error::{Error, Result};
-use crate::limits::sandbox as bounds;
+use crate::limits::confine as bounds;
 
 /// Which walls are wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use crate::error::Result;
-use crate::limits::sandbox::{FOLDER_NAMES, WALK_DEPTH, WALK_NAMES};
+use crate::limits::files::{FOLDER_NAMES, WALK_DEPTH, WALK_NAMES};
 use crate::sys::at::{self, Kind, Status, Use};
 
 use super::guard::Mark;

@@ -1,25 +1,24 @@
-//! Commands that the kernel confines.
+//! Floor 4: commands that the kernel confines.
 //!
 //! [`Exec`] starts a fresh process of this program for each command. It gets its `policy` over a
-//! pipe, confines itself and becomes the command (see `confine`), so nothing delicate happens between
+//! pipe, confines itself and becomes the command (see `child`), so nothing delicate happens between
 //! fork and exec, and a daemon with threads can do it. What the kernel offers is found out once, by
 //! trying; where neither namespaces nor Landlock work nothing is run.
 
-mod confine;
-pub mod offer;
+mod child;
 mod output;
 mod policy;
 mod run;
 mod self_test;
 mod session;
 mod settings;
+mod support;
 mod view;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
-pub use offer::Offer;
 pub use output::{Captured, Output, Piece};
 #[doc(hidden)]
 pub use policy::Step;
@@ -28,6 +27,7 @@ pub use run::{End, Outcome};
 pub use self_test::Row;
 pub use session::{Listed, Sessions, Since};
 pub use settings::{Choice, Settings};
+pub use support::Offer;
 
 use crate::error::{Error, Result};
 use policy::{Policy, Task};
@@ -39,7 +39,7 @@ pub const CONFINE: &str = "__confine";
 /// Confines this process as the policy on its standard input says and becomes the command. It must
 /// be called before anything else has been set up, by a process that was started for this.
 pub fn confine_main() -> ! {
-    confine::main()
+    child::main()
 }
 
 /// A command to run.
