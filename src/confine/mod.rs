@@ -6,32 +6,27 @@
 //! trying; where neither namespaces nor Landlock work nothing is run.
 
 mod child;
-mod output;
 mod policy;
 mod run;
 mod self_test;
 mod session;
-mod settings;
-mod support;
-mod view;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
-pub use output::{Captured, Output, Piece};
 #[doc(hidden)]
 pub use policy::Step;
-pub use policy::{Namespaces, Walls};
-pub use run::{End, Outcome};
-pub use self_test::Row;
-pub use session::{Listed, Sessions, Since};
-pub use settings::{Choice, Settings};
-pub use support::Offer;
+pub use policy::{Isolation, Namespaces, SandboxMode, Settings};
+pub use run::{Captured, End, Outcome, Output, OutputChunk};
+pub use self_test::EscapeAttempt;
+pub use session::{SessionInfo, Sessions, UnreadOutput};
 
 use crate::error::{Error, Result};
-use policy::{Policy, Task};
-use run::Running;
+use crate::limits::confine as bounds;
+use crate::sys::{landlock, seccomp};
+use policy::{ChildTask, Policy};
+use run::{Running, SupervisorReport};
 
 /// The hidden subcommand. `main` has to look for it before anything else.
 pub const CONFINE: &str = "__confine";
@@ -44,7 +39,7 @@ pub fn confine_main() -> ! {
 
 /// A command to run.
 #[derive(Clone, Debug)]
-pub struct Job<'a> {
+pub struct ShellCommand<'a> {
     /// What `sh -c` gets.
     pub command: &'a str,
     /// Where it runs.
@@ -53,11 +48,11 @@ pub struct Job<'a> {
     pub lifted: bool,
 }
 
-/// Runs commands within the walls.
+/// Runs commands within the isolation.
 pub struct Exec {
     settings: Settings,
     /// The walls that hold, once tried.
-    walls: Mutex<Option<Walls>>,
+    isolation: Mutex<Option<Isolation>>,
     skip: u8,
     /// The newest version of Landlock that is used.
     landlock: u32,
@@ -68,7 +63,7 @@ impl Exec {
     pub fn new(settings: Settings) -> Result<Self> {
         Ok(Self {
             settings: settings.resolved()?,
-            walls: Mutex::new(None),
+            isolation: Mutex::new(None),
             skip: 0,
             landlock: u32::MAX,
         })
@@ -90,33 +85,36 @@ impl Exec {
 
     /// The walls that stand around a command here; an error that says what to change where there
     /// are not enough.
-    pub fn walls(&self) -> Result<Walls> {
-        let mut known = self.walls.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(walls) = *known {
-            return Ok(walls);
+    pub fn isolation(&self) -> Result<Isolation> {
+        let mut known = self
+            .isolation
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(isolation) = *known {
+            return Ok(isolation);
         }
-        let walls = self.offer().walls(self.settings.choice)?;
-        *known = Some(walls);
-        Ok(walls)
+        let isolation = self.kernel_support().isolation(self.settings.mode)?;
+        *known = Some(isolation);
+        Ok(isolation)
     }
 
-    /// What a command would be told, within these walls.
-    fn policy(&self, walls: Walls, task: Task, folder: &Path) -> Policy {
+    /// What a command would be told, within these isolation.
+    fn policy(&self, isolation: Isolation, task: ChildTask, folder: &Path) -> Policy {
         let settings = &self.settings;
         let skips = |step: Step| self.skip & step as u8 != 0;
-        let walls = Walls {
+        let isolation = Isolation {
             namespaces: match skips(Step::Namespaces) {
                 true => Namespaces::None,
-                false => walls.namespaces,
+                false => isolation.namespaces,
             },
             landlock: match skips(Step::FileRights) {
                 true => 0,
-                false => walls.landlock.min(self.landlock),
+                false => isolation.landlock.min(self.landlock),
             },
-            ..walls
+            ..isolation
         };
         Policy {
-            walls,
+            isolation,
             network: settings.network,
             whole: settings.whole,
             keep_input: false,
@@ -133,12 +131,12 @@ impl Exec {
     }
 
     /// What a job is told.
-    fn policy_for(&self, job: &Job<'_>) -> Result<Policy> {
-        let walls = match job.lifted {
-            true => Walls::default(),
-            false => self.walls()?,
+    fn policy_for(&self, job: &ShellCommand<'_>) -> Result<Policy> {
+        let isolation = match job.lifted {
+            true => Isolation::default(),
+            false => self.isolation()?,
         };
-        Ok(self.policy(walls, Task::Shell(job.command.into()), job.folder))
+        Ok(self.policy(isolation, ChildTask::Shell(job.command.into()), job.folder))
     }
 
     /// Starts a child with its policy.
@@ -156,7 +154,196 @@ impl Exec {
     }
 
     /// After a failure the walls are tried again: a setting of the system may have changed.
-    fn forget_walls(&self) {
-        *self.walls.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    fn forget_isolation(&self) {
+        *self
+            .isolation
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+/// What the kernel offers.
+#[derive(Clone, Debug)]
+pub struct KernelSupport {
+    /// Whether it filters system calls.
+    pub system_calls: bool,
+    /// The version of Landlock; 0: none.
+    pub landlock: u32,
+    /// The namespaces that work, or why none do.
+    pub namespaces: Result<Namespaces, String>,
+    /// What is missing in a command's view that is no wall, such as /proc.
+    pub notes: Vec<String>,
+}
+
+impl KernelSupport {
+    /// The walls that a mode takes. An error says what is missing and what to change.
+    pub fn isolation(&self, mode: SandboxMode) -> Result<Isolation> {
+        let namespaces = match mode {
+            SandboxMode::Auto | SandboxMode::Namespaces => {
+                self.namespaces.clone().unwrap_or_default()
+            }
+            SandboxMode::Landlock | SandboxMode::Off => Namespaces::None,
+        };
+        let landlock = match mode {
+            SandboxMode::Auto | SandboxMode::Landlock => self.landlock,
+            SandboxMode::Namespaces | SandboxMode::Off => 0,
+        };
+        let off = mode == SandboxMode::Off;
+        let isolation = Isolation {
+            namespaces,
+            landlock,
+            system_calls: !off,
+        };
+        let enough = isolation.own_view() || landlock > 0;
+        match off || (enough && self.system_calls) {
+            true => Ok(isolation),
+            false => Err(self.refusal(mode)),
+        }
+    }
+
+    fn refusal(&self, mode: SandboxMode) -> Error {
+        let namespaces = match (mode, &self.namespaces) {
+            (SandboxMode::Landlock, _) => "namespaces are not wanted".to_owned(),
+            (_, Err(why)) => format!("namespaces do not work ({why})"),
+            (_, Ok(_)) => "namespaces work".to_owned(),
+        };
+        let landlock = match (mode, self.landlock) {
+            (SandboxMode::Namespaces, _) => "Landlock is not wanted",
+            (_, 0) => "the kernel has no Landlock",
+            _ => "Landlock works",
+        };
+        let filter = if self.system_calls {
+            ""
+        } else {
+            ", and it does not filter system calls"
+        };
+        Error::Failed(format!(
+            "commands are not run here: {namespaces}, {landlock}{filter}. Allow user namespaces \
+             (sysctl kernel.unprivileged_userns_clone=1, user.max_user_namespaces, \
+             kernel.apparmor_restrict_unprivileged_userns=0), or start the kernel with \
+             lsm=landlock, or set \"tools.exec.sandbox\" to \"auto\"; \"off\" runs commands without \
+             any wall"
+        ))
+    }
+}
+
+impl Exec {
+    /// Finds out what the kernel offers. It takes a few milliseconds.
+    pub fn kernel_support(&self) -> KernelSupport {
+        let mut notes = Vec::new();
+        KernelSupport {
+            system_calls: seccomp::available(),
+            landlock: landlock::version(),
+            namespaces: self.namespaces(&mut notes),
+            notes,
+        }
+    }
+
+    /// Tries the namespaces with a command that does nothing: on some systems they can be made and
+    /// are then of no use (AppArmor on Ubuntu), on others they cannot be made at all.
+    fn namespaces(&self, notes: &mut Vec<String>) -> Result<Namespaces, String> {
+        let mut first = None;
+        for namespaces in [Namespaces::User, Namespaces::Plain] {
+            if namespaces == Namespaces::Plain && !crate::sys::process::is_administrator() {
+                continue;
+            }
+            let said = self
+                .try_namespaces(namespaces)
+                .map_err(|error| error.to_string())?;
+            match (said.failed, said.confined) {
+                (None, true) => {
+                    *notes = said.notes;
+                    return Ok(namespaces);
+                }
+                (failed, _) => {
+                    let why = failed.unwrap_or_else(|| "the first process was killed".to_owned());
+                    first.get_or_insert(why);
+                }
+            }
+        }
+        Err(first.unwrap_or_default())
+    }
+
+    fn try_namespaces(&self, namespaces: Namespaces) -> Result<SupervisorReport> {
+        let isolation = Isolation {
+            namespaces,
+            landlock: 0,
+            system_calls: seccomp::available(),
+        };
+        let policy = self.policy(isolation, ChildTask::Shell(":".into()), Path::new("/"));
+        let mut running = self.start(&policy)?;
+        let mut buffer = [0; bounds::STATUS_BYTES];
+        let watch = crate::clock::Stopwatch::start();
+        while watch.elapsed() < bounds::TRY_TIME {
+            let left = bounds::TRY_TIME.saturating_sub(watch.elapsed());
+            match running.read_pipes(&mut buffer, left) {
+                Ok(heard) if !heard.over => {}
+                _ => break,
+            }
+        }
+        Ok(std::mem::take(&mut running.said))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offer(landlock: u32, namespaces: Result<Namespaces, String>) -> KernelSupport {
+        KernelSupport {
+            system_calls: true,
+            landlock,
+            namespaces,
+            notes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn auto_takes_all_that_works_and_needs_one_of_the_two() {
+        let forbidden = || Err("not permitted".to_owned());
+        let both = offer(7, Ok(Namespaces::User))
+            .isolation(SandboxMode::Auto)
+            .unwrap();
+        assert_eq!((both.own_view(), both.landlock), (true, 7));
+        let one = offer(2, forbidden()).isolation(SandboxMode::Auto).unwrap();
+        assert_eq!((one.own_view(), one.landlock), (false, 2));
+        let other = offer(0, Ok(Namespaces::Plain))
+            .isolation(SandboxMode::Auto)
+            .unwrap();
+        assert_eq!((other.own_view(), other.landlock), (true, 0));
+        let none = offer(0, forbidden())
+            .isolation(SandboxMode::Auto)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            none.contains("not permitted") && none.contains("sysctl"),
+            "{none}"
+        );
+    }
+
+    #[test]
+    fn a_choice_is_not_replaced_by_another_one() {
+        let forbidden = offer(7, Err("not permitted".to_owned()));
+        assert!(forbidden.isolation(SandboxMode::Namespaces).is_err());
+        assert!(
+            offer(0, Ok(Namespaces::User))
+                .isolation(SandboxMode::Landlock)
+                .is_err()
+        );
+        let alone = offer(7, Ok(Namespaces::User))
+            .isolation(SandboxMode::Namespaces)
+            .unwrap();
+        assert_eq!(alone.landlock, 0);
+    }
+
+    #[test]
+    fn nothing_runs_without_the_filter_unless_all_is_off() {
+        let mut offer = offer(7, Ok(Namespaces::User));
+        offer.system_calls = false;
+        assert!(offer.isolation(SandboxMode::Auto).is_err());
+        assert_eq!(
+            offer.isolation(SandboxMode::Off).unwrap(),
+            Isolation::default()
+        );
     }
 }

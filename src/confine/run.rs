@@ -1,21 +1,18 @@
 //! A command in the foreground: its output as it comes, its end, and the end of all that it started.
 
-use std::fmt;
-use std::io::{Read, Write};
-use std::os::fd::AsFd;
-use std::process::{Child, ChildStderr, ChildStdin, ChildStdout};
-use std::time::Duration;
-
-use rustix::process::{Pid, Signal};
-
-use super::output::{Captured, Collector, Output};
 use super::policy::Policy;
-use super::{Exec, Job};
+use super::{Exec, ShellCommand};
 use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
 use crate::limits::confine as bounds;
 use crate::sys::process;
+use rustix::process::{Pid, Signal};
+use std::fmt;
+use std::io::{Read, Write};
+use std::os::fd::AsFd;
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout};
+use std::time::Duration;
 
 /// How a command ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,7 +94,7 @@ impl Exec {
     /// An error means that the command did not run.
     pub fn run(
         &self,
-        job: &Job<'_>,
+        job: &ShellCommand<'_>,
         timeout: Duration,
         cancel: &Cancel,
         output: Output<'_>,
@@ -106,7 +103,7 @@ impl Exec {
         let running = self.start(&policy)?;
         let outcome = running.follow(timeout, cancel, output);
         if outcome.is_err() {
-            self.forget_walls();
+            self.forget_isolation();
         }
         outcome
     }
@@ -114,7 +111,7 @@ impl Exec {
 
 /// What the supervisor has said.
 #[derive(Debug, Default)]
-pub struct Said {
+pub struct SupervisorReport {
     rest: Vec<u8>,
     /// Whether the walls stand.
     pub confined: bool,
@@ -126,7 +123,7 @@ pub struct Said {
     pub notes: Vec<String>,
 }
 
-impl Said {
+impl SupervisorReport {
     /// Takes the next bytes of the supervisor's lines.
     pub fn take(&mut self, bytes: &[u8]) {
         self.rest.extend_from_slice(bytes);
@@ -175,13 +172,13 @@ pub struct Running {
     pub output: ChildStdout,
     status: ChildStderr,
     /// What the supervisor has said.
-    pub said: Said,
+    pub said: SupervisorReport,
     output_open: bool,
     status_open: bool,
 }
 
 /// Which of a child's pipes had something to say.
-pub struct Heard {
+pub struct PipeEvent {
     /// Bytes of output that are in the buffer.
     pub length: usize,
     /// Whether both pipes are at their end: nothing lives any more.
@@ -202,7 +199,7 @@ impl Running {
             input: policy.keep_input.then_some(input),
             output,
             status,
-            said: Said::default(),
+            said: SupervisorReport::default(),
             output_open: true,
             status_open: true,
         })
@@ -214,7 +211,7 @@ impl Running {
     }
 
     /// Waits for output or words of the supervisor, at most so long.
-    pub fn hear(&mut self, buffer: &mut [u8], time: Duration) -> std::io::Result<Heard> {
+    pub fn read_pipes(&mut self, buffer: &mut [u8], time: Duration) -> std::io::Result<PipeEvent> {
         let status = self.status.as_fd();
         let output = if self.output_open {
             self.output.as_fd()
@@ -235,7 +232,7 @@ impl Running {
             self.said.take(&words[..length]);
         }
         let over = !self.output_open && !self.status_open;
-        Ok(Heard { length, over })
+        Ok(PipeEvent { length, over })
     }
 
     /// Asks the supervisor to kill everything. It takes a moment; `hear` says when it is over.
@@ -262,7 +259,7 @@ impl Running {
                 Some(until) => Duration::saturating_sub(until, watch.elapsed()),
             };
             let heard = self
-                .hear(&mut buffer, left.min(bounds::OUTPUT_LOOK))
+                .read_pipes(&mut buffer, left.min(bounds::OUTPUT_LOOK))
                 .map_err(Error::io("read from", "a command"))?;
             collector.push(&buffer[..heard.length]);
             if heard.over {
@@ -325,7 +322,7 @@ impl Drop for Running {
         let mut buffer = [0; bounds::STATUS_BYTES];
         while watch.elapsed() < bounds::KILL_GRACE {
             let left = bounds::KILL_GRACE.saturating_sub(watch.elapsed());
-            match self.hear(&mut buffer, left) {
+            match self.read_pipes(&mut buffer, left) {
                 Ok(heard) if !heard.over => {}
                 _ => break,
             }
@@ -336,13 +333,155 @@ impl Drop for Running {
     }
 }
 
+/// What is told of an output while it comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutputChunk<'a> {
+    /// What came just now; empty when nothing has come for a while.
+    Fresh(&'a [u8]),
+    /// The output is longer than what is kept: this belongs to the whole of it, which is told from
+    /// its first byte on.
+    Whole(&'a [u8]),
+}
+
+/// Whoever is told of an output while it comes.
+pub type Output<'a> = &'a mut dyn FnMut(OutputChunk<'_>);
+
+/// Takes output as it comes. What is kept is the beginning and the end; once there is more than that,
+/// all of it is told, what was there before included.
+pub struct Collector<'a> {
+    kept: Captured,
+    limit: usize,
+    output: Output<'a>,
+    spilling: bool,
+}
+
+/// What is kept of an output.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Captured {
+    head: Vec<u8>,
+    tail: Vec<u8>,
+    total: u64,
+}
+
+impl<'a> Collector<'a> {
+    /// Keeps `limit` bytes, half of them from the end.
+    pub fn new(limit: usize, output: Output<'a>) -> Self {
+        Self {
+            kept: Captured::default(),
+            limit: limit.max(2),
+            output,
+            spilling: false,
+        }
+    }
+
+    /// Takes the next piece.
+    pub fn push(&mut self, piece: &[u8]) {
+        let kept = &mut self.kept;
+        kept.total += piece.len() as u64;
+        let half = self.limit / 2;
+        if !self.spilling && kept.total > self.limit as u64 {
+            self.spilling = true;
+            (self.output)(OutputChunk::Whole(&kept.head));
+            (self.output)(OutputChunk::Whole(&kept.tail));
+        }
+        if self.spilling {
+            (self.output)(OutputChunk::Whole(piece));
+        }
+        (self.output)(OutputChunk::Fresh(piece));
+        let (first, rest) = piece.split_at(piece.len().min(half.saturating_sub(kept.head.len())));
+        kept.head.extend_from_slice(first);
+        kept.tail.extend_from_slice(rest);
+        // Not at every piece, for each time moves what stays.
+        if kept.tail.len() > 2 * self.limit {
+            kept.shorten(self.limit - half);
+        }
+    }
+
+    /// How many bytes there were.
+    pub fn total(&self) -> u64 {
+        self.kept.total
+    }
+
+    /// What is kept.
+    pub fn finish(mut self) -> Captured {
+        if self.spilling {
+            self.kept.shorten(self.limit - self.limit / 2);
+        }
+        self.kept
+    }
+}
+
+impl Captured {
+    fn shorten(&mut self, tail: usize) {
+        let over = self.tail.len().saturating_sub(tail);
+        self.tail.drain(..over);
+    }
+
+    /// How many bytes there were.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// How many bytes between the beginning and the end are not here.
+    pub fn omitted(&self) -> u64 {
+        self.total - (self.head.len() + self.tail.len()) as u64
+    }
+
+    /// Whether it is no text: it has a NUL byte, or more broken characters than an odd one.
+    pub fn is_binary(&self) -> bool {
+        let broken = |bytes: &[u8]| {
+            let letters = String::from_utf8_lossy(bytes);
+            letters.matches('\u{fffd}').count()
+        };
+        let seen = self.head.len() + self.tail.len();
+        self.head.contains(&0)
+            || self.tail.contains(&0)
+            || (broken(&self.head) + broken(&self.tail)) * 10 > seen
+    }
+
+    /// The text, with a line in place of what is left out; binary output is named as such.
+    pub fn text(&self) -> String {
+        if self.is_binary() {
+            return format!("(binary output, {} bytes)", self.total);
+        }
+        if self.omitted() == 0 {
+            return String::from_utf8_lossy(&[&self.head[..], &self.tail].concat()).into_owned();
+        }
+        format!(
+            "{}\n… {} bytes left out …\n{}",
+            String::from_utf8_lossy(whole_letters_before(&self.head)),
+            self.omitted(),
+            String::from_utf8_lossy(whole_letters_after(&self.tail)),
+        )
+    }
+}
+
+/// Without a letter that is cut at the end.
+fn whole_letters_before(bytes: &[u8]) -> &[u8] {
+    match std::str::from_utf8(bytes) {
+        Err(error) if error.error_len().is_none() => &bytes[..error.valid_up_to()],
+        _ => bytes,
+    }
+}
+
+/// Without the rest of a letter at the beginning.
+fn whole_letters_after(bytes: &[u8]) -> &[u8] {
+    let cut = bytes
+        .iter()
+        .take(3)
+        .take_while(|byte| **byte & 0xc0 == 0x80)
+        .count();
+    &bytes[cut..]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn what_the_supervisor_says_is_read_whatever_the_pieces() {
-        let mut said = Said::default();
+        let mut said = SupervisorReport::default();
         for piece in ["not", "e no /proc\nconf", "ined\nsig", "nal 9\n"] {
             said.take(piece.as_bytes());
         }
@@ -353,7 +492,7 @@ mod tests {
 
     #[test]
     fn a_child_that_says_nothing_has_not_run() {
-        let mut said = Said::default();
+        let mut said = SupervisorReport::default();
         assert!(said.failure().is_some());
         said.take(b"confined\nfailed cannot run /bin/sh: not found\n");
         let failure = said.failure().unwrap().to_string();
@@ -369,5 +508,69 @@ mod tests {
                 .starts_with("killed by signal 9 (SIGKILL")
         );
         assert_eq!(End::Signal(60).to_string(), "killed by signal 60");
+    }
+
+    fn collected(pieces: &[&[u8]], limit: usize) -> (Captured, Vec<u8>) {
+        let mut spilled = Vec::new();
+        let mut fresh = Vec::new();
+        let mut spool = |piece: OutputChunk<'_>| match piece {
+            OutputChunk::Whole(bytes) => spilled.extend_from_slice(bytes),
+            OutputChunk::Fresh(bytes) => fresh.extend_from_slice(bytes),
+        };
+        let mut collector = Collector::new(limit, &mut spool);
+        pieces.iter().for_each(|piece| collector.push(piece));
+        let captured = collector.finish();
+        assert_eq!(fresh, pieces.concat(), "all of it is told as it comes");
+        (captured, spilled)
+    }
+
+    #[test]
+    fn what_fits_is_kept_whole_and_not_spilled() {
+        let (captured, spilled) = collected(&[b"abc", b"defgh"], 8);
+        assert_eq!(captured.text(), "abcdefgh");
+        assert!(spilled.is_empty());
+    }
+
+    #[test]
+    fn what_does_not_fit_keeps_its_ends_and_is_spilled_whole() {
+        let (captured, spilled) = collected(&[b"abcdef", b"ghijklm", b"nopq"], 8);
+        assert_eq!(captured.text(), "abcd\n… 9 bytes left out …\nnopq");
+        assert_eq!(spilled, b"abcdefghijklmnopq");
+    }
+
+    #[test]
+    fn binary_output_is_named() {
+        assert_eq!(
+            collected(&[b"\x7fELF\0\x01"], 100).0.text(),
+            "(binary output, 6 bytes)"
+        );
+        assert!(!collected(&["grüß\n".as_bytes()], 100).0.is_binary());
+        assert!(
+            !collected(&[b"latin: gr\xfc\xdf and much more text behind it"], 100)
+                .0
+                .is_binary()
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_whatever_the_pieces(
+            pieces in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..40), 0..20),
+            limit in 2_usize..64,
+        ) {
+            let whole = pieces.concat();
+            let slices: Vec<&[u8]> = pieces.iter().map(Vec::as_slice).collect();
+            let (captured, spilled) = collected(&slices, limit);
+            prop_assert_eq!(captured.total(), whole.len() as u64);
+            if whole.len() > limit {
+                prop_assert_eq!(&spilled, &whole);
+                prop_assert!(whole.starts_with(&captured.head) && whole.ends_with(&captured.tail));
+                prop_assert_eq!(captured.head.len() + captured.tail.len(), limit);
+            } else {
+                prop_assert!(spilled.is_empty());
+                prop_assert_eq!(captured.omitted(), 0);
+            }
+            let _ = captured.text();
+        }
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use super::run::{End, Running};
-use super::{Exec, Job};
+use super::{Exec, ShellCommand};
 use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
@@ -49,7 +49,7 @@ struct Shared {
 
 /// Output since the last reading.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Since {
+pub struct UnreadOutput {
     /// The output, broken characters replaced.
     pub text: String,
     /// Bytes that came before it and were dropped because nobody read them.
@@ -60,7 +60,7 @@ pub struct Since {
 
 /// A command in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct SessionInfo {
     /// Its number.
     pub id: u32,
     /// The command.
@@ -87,7 +87,7 @@ impl Sessions {
     }
 
     /// Starts a command for `owner` and says its number.
-    pub fn start(&self, exec: &Exec, job: &Job<'_>, owner: &str) -> Result<u32> {
+    pub fn start(&self, exec: &Exec, job: &ShellCommand<'_>, owner: &str) -> Result<u32> {
         let mut inner = self.lock();
         // Those that have ended make room, the oldest first.
         if inner.sessions.len() >= bounds::SESSIONS {
@@ -129,7 +129,7 @@ impl Sessions {
     }
 
     /// The output since the last reading. A session that has ended and is read is forgotten.
-    pub fn read(&self, owner: &str, id: u32) -> Result<Since> {
+    pub fn read(&self, owner: &str, id: u32) -> Result<UnreadOutput> {
         let mut inner = self.lock();
         let at = find(&inner.sessions, owner, id)?;
         let since = inner.sessions[at].shared().take();
@@ -153,7 +153,7 @@ impl Sessions {
     }
 
     /// Kills a command and all that it started, and says what it had still written.
-    pub fn kill(&self, owner: &str, id: u32) -> Result<Since> {
+    pub fn kill(&self, owner: &str, id: u32) -> Result<UnreadOutput> {
         let mut session = {
             let mut inner = self.lock();
             let at = find(&inner.sessions, owner, id)?;
@@ -165,7 +165,7 @@ impl Sessions {
     }
 
     /// The commands of an owner.
-    pub fn list(&self, owner: &str) -> Vec<Listed> {
+    pub fn list(&self, owner: &str) -> Vec<SessionInfo> {
         let inner = self.lock();
         let of_owner = inner
             .sessions
@@ -173,7 +173,7 @@ impl Sessions {
             .filter(|session| session.owner == owner);
         let listed = of_owner.map(|session| {
             let shared = session.shared();
-            Listed {
+            SessionInfo {
                 id: session.id,
                 command: session.command.clone(),
                 unread: shared.unread.len(),
@@ -221,10 +221,10 @@ impl Drop for Session {
 }
 
 impl Shared {
-    fn take(&mut self) -> Since {
+    fn take(&mut self) -> UnreadOutput {
         self.asked = Stopwatch::start();
         let unread: Vec<u8> = self.unread.drain(..).collect();
-        Since {
+        UnreadOutput {
             text: String::from_utf8_lossy(&unread).into_owned(),
             dropped: std::mem::take(&mut self.dropped),
             end: self.end.clone(),
@@ -286,7 +286,7 @@ fn follow(mut running: Running, shared: &Mutex<Shared>, cancel: &Cancel, idle: D
     let mut why = None;
     loop {
         let left = idle.saturating_sub(lock().asked.elapsed());
-        let heard = running.hear(&mut buffer, left.max(bounds::SWEEP_PAUSE));
+        let heard = running.read_pipes(&mut buffer, left.max(bounds::SWEEP_PAUSE));
         match heard {
             Ok(heard) => {
                 lock().push(&buffer[..heard.length]);
@@ -316,7 +316,7 @@ fn follow(mut running: Running, shared: &Mutex<Shared>, cancel: &Cancel, idle: D
 
 impl Exec {
     /// Starts a command whose input stays open, and waits until its walls stand.
-    fn start_in_background(&self, job: &Job<'_>) -> Result<(Running, Vec<u8>)> {
+    fn start_in_background(&self, job: &ShellCommand<'_>) -> Result<(Running, Vec<u8>)> {
         let mut policy = self.policy_for(job)?;
         policy.keep_input = true;
         let mut running = self.start(&policy)?;
@@ -325,7 +325,7 @@ impl Exec {
         let watch = Stopwatch::start();
         while !running.said.confined && watch.elapsed() < bounds::TRY_TIME {
             let left = bounds::TRY_TIME.saturating_sub(watch.elapsed());
-            let heard = running.hear(&mut buffer, left);
+            let heard = running.read_pipes(&mut buffer, left);
             let heard = heard.map_err(Error::io("read from", "a command"))?;
             output.extend_from_slice(&buffer[..heard.length]);
             if heard.over {
@@ -333,7 +333,7 @@ impl Exec {
             }
         }
         if let Some(failure) = running.said.failure() {
-            self.forget_walls();
+            self.forget_isolation();
             return Err(failure);
         }
         Ok((running, output))

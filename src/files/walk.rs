@@ -9,8 +9,8 @@ use crate::error::Result;
 use crate::limits::files::{FOLDER_NAMES, WALK_DEPTH, WALK_NAMES};
 use crate::sys::at::{self, Kind, Status, Use};
 
-use super::guard::Mark;
-use super::workspace::{Spot, Workspace};
+use super::roots::Mark;
+use super::{Spot, Workspace};
 
 /// What a walk finds.
 pub struct Found<'a> {

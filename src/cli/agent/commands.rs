@@ -7,7 +7,7 @@ use crate::cli::Context;
 use crate::clock::Clock;
 use crate::config::schema::SandboxChoice;
 use crate::config::{Home, Loaded};
-use crate::confine::{Choice, Exec, Settings};
+use crate::confine::{Exec, SandboxMode, Settings};
 use crate::error::Result;
 use crate::state::{Approvals, Audit};
 use crate::tools::commands::{Commands, Records};
@@ -36,11 +36,11 @@ pub fn exec_of(context: &Context, home: &Home, loaded: &Loaded) -> Result<Exec> 
     let paths = |list: &[String]| list.iter().map(|path| expanded(path, user_home)).collect();
     let variable = |name: &str| context.environment().get(name).map(OsString::from);
     let settings = Settings {
-        choice: match tools.exec.sandbox {
-            SandboxChoice::Auto => Choice::Auto,
-            SandboxChoice::Namespaces => Choice::Namespaces,
-            SandboxChoice::Landlock => Choice::Landlock,
-            SandboxChoice::Off => Choice::Off,
+        mode: match tools.exec.sandbox {
+            SandboxChoice::Auto => SandboxMode::Auto,
+            SandboxChoice::Namespaces => SandboxMode::Namespaces,
+            SandboxChoice::Landlock => SandboxMode::Landlock,
+            SandboxChoice::Off => SandboxMode::Off,
         },
         network: tools.exec.network,
         whole: !tools.restrict_to_workspace,

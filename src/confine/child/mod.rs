@@ -4,10 +4,8 @@
 //! ask to end; the first process of the new process namespace, with which everything in it dies; and
 //! the command. Without, there are two, and the supervisor finds every descendant and kills it.
 
-mod escape;
 mod root;
 mod rules;
-mod status;
 mod supervise;
 
 use std::convert::Infallible;
@@ -19,14 +17,12 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::Resource;
 
-use super::policy::{Bounds, Policy, Step, Task};
+use super::policy::{Bounds, ChildTask, Policy, Step};
 use crate::limits::confine as bounds;
 use crate::sys::process::{self, Alone, Fork, Signals};
 use crate::sys::seccomp::notify::Listener;
 use crate::sys::{descriptor, namespaces, seccomp};
-pub use escape::bait;
-use status::{Failure, Status, While};
-use supervise::{Ceiling, Watch};
+use supervise::{Ceiling, Failure, Status, Watch, While};
 
 /// The entry of the hidden subcommand. Nothing may have been set up before it, no thread above all.
 pub fn main() -> ! {
@@ -53,11 +49,11 @@ fn confine(status: &Status) -> Result<(), Failure> {
     }
     // It fails for the leader of a group only, and then there is a session already.
     let _ = rustix::process::setsid();
-    if policy.walls.system_calls {
+    if policy.isolation.system_calls {
         rustix::thread::set_no_new_privs(true).doing("renounce new privileges")?;
     }
     let signals = Signals::new().doing("wait for signals")?;
-    if policy.walls.own_view() {
+    if policy.isolation.own_view() {
         in_namespaces(&policy, status, alone, &signals)
     } else {
         in_group(&policy, status, alone, &signals)
@@ -71,7 +67,7 @@ fn in_namespaces(
     alone: Alone,
     signals: &Signals,
 ) -> Result<(), Failure> {
-    let user = policy.walls.namespaces == super::policy::Namespaces::User;
+    let user = policy.isolation.namespaces == super::policy::Namespaces::User;
     // Only root may, and only root has groups that could open what its name does not.
     let _ = rustix::thread::set_thread_groups(&[]);
     namespaces::leave(alone, user, !policy.network).doing("make namespaces")?;
@@ -170,13 +166,13 @@ fn command(
     if !policy.skips(Step::Limits) {
         set_limits(&policy.bounds).doing("set limits")?;
     }
-    if policy.walls.system_calls && !policy.skips(Step::Capabilities) {
+    if policy.isolation.system_calls && !policy.skips(Step::Capabilities) {
         process::drop_capabilities().doing("drop its rights")?;
     }
-    if policy.walls.landlock > 0 {
+    if policy.isolation.landlock > 0 {
         rules::restrict(policy, temporary).doing("set file rights")?;
     }
-    if policy.walls.system_calls && !policy.skips(Step::SystemCalls) {
+    if policy.isolation.system_calls && !policy.skips(Step::SystemCalls) {
         let listener = seccomp::install(&rules::filter(policy)).doing("filter system calls")?;
         if let (Some(listener), Some(supervisor)) = (listener, supervisor) {
             descriptor::send(&supervisor, listener).doing("hand its signals over")?;
@@ -184,8 +180,8 @@ fn command(
     }
     status.confined();
     match &policy.task {
-        Task::Escape => escape::try_everything(&policy.environment),
-        Task::Shell(line) => {
+        ChildTask::Escape => super::self_test::try_everything(&policy.environment),
+        ChildTask::Shell(line) => {
             let mut shell = std::process::Command::new("/bin/sh");
             shell.arg("-c").arg(line).env_clear();
             shell.envs(policy.environment.iter().map(|(name, value)| (name, value)));

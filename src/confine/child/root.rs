@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::mount::MountFlags;
 
-use super::status::{Failure, Status, While};
+use super::rules as view;
+use super::supervise::{Failure, Status, While};
 use crate::confine::policy::Policy;
-use crate::confine::view;
 use crate::limits::confine as bounds;
 use crate::sys::namespaces::{self as sys, Without};
 
@@ -30,7 +30,7 @@ const WRITE: Without = Without {
 };
 
 /// A file or folder of the old root that is shown in the new one.
-struct Shown {
+struct Mounted {
     path: PathBuf,
     source: OwnedFd,
     without: Without,
@@ -86,13 +86,13 @@ fn path_handle(path: &Path) -> io::Result<OwnedFd> {
 
 /// A folder of the policy. Its path was without links when the policy was made; a link that is
 /// there now was put there since.
-fn grant(path: &Path, without: Without) -> io::Result<Shown> {
+fn grant(path: &Path, without: Without) -> io::Result<Mounted> {
     let root = path_handle(Path::new("/"))?;
     let source = sys::handle(root.as_fd(), path, None)
         .map_err(|error| io::Error::other(format!("{}: {error}", path.display())))?;
     let kind = FileType::from_raw_mode(rustix::fs::fstat(&source)?.st_mode);
     let device = matches!(kind, FileType::CharacterDevice | FileType::BlockDevice);
-    Ok(Shown {
+    Ok(Mounted {
         path: path.to_owned(),
         source,
         without: Without {
@@ -103,7 +103,7 @@ fn grant(path: &Path, without: Without) -> io::Result<Shown> {
 }
 
 /// The programs and settings that there are.
-fn system() -> io::Result<Vec<Shown>> {
+fn system() -> io::Result<Vec<Mounted>> {
     let programs = view::PROGRAMS.iter().map(PathBuf::from);
     let settings = view::SETTINGS
         .iter()
@@ -123,7 +123,7 @@ fn system() -> io::Result<Vec<Shown>> {
             continue;
         }
         match path_handle(&path) {
-            Ok(source) => shown.push(Shown {
+            Ok(source) => shown.push(Mounted {
                 path,
                 source,
                 without: READ,
@@ -137,8 +137,8 @@ fn system() -> io::Result<Vec<Shown>> {
 }
 
 /// Where all is seen that is there: what the kernel would let root's number change.
-fn settings_of_kernel() -> io::Result<Vec<Shown>> {
-    Ok(vec![Shown {
+fn settings_of_kernel() -> io::Result<Vec<Mounted>> {
+    Ok(vec![Mounted {
         path: "/sys".into(),
         source: path_handle(Path::new("/sys"))?,
         without: READ,
@@ -173,7 +173,7 @@ impl Stage {
         sys::handle(path_handle(&self.path)?.as_fd(), path, None)
     }
 
-    fn show(&self, one: &Shown) -> io::Result<()> {
+    fn show(&self, one: &Mounted) -> io::Result<()> {
         let kind = FileType::from_raw_mode(rustix::fs::fstat(&one.source)?.st_mode);
         let make = match kind {
             FileType::Directory => FileType::Directory,

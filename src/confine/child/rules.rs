@@ -1,22 +1,19 @@
 //! The policy as Landlock's file rights and as the filter's questions.
 
+use crate::confine::policy::{Policy, Step};
+use crate::limits::confine as bounds;
+use crate::sys::landlock::{self, Ruleset, rights};
+use crate::sys::seccomp;
+use rustix::fs::{CWD, FileType, Mode, OFlags};
+use rustix::io::Errno;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, FileType, Mode, OFlags};
-use rustix::io::Errno;
-
-use crate::confine::policy::{Policy, Step};
-use crate::confine::view;
-use crate::limits::confine as bounds;
-use crate::sys::landlock::{self, Ruleset, rights};
-use crate::sys::seccomp;
-
 /// Takes all file rights but those of the policy from this process.
 pub fn restrict(policy: &Policy, temporary: &Path) -> io::Result<()> {
-    let own_view = policy.walls.own_view();
-    let rules = Ruleset::new(policy.walls.landlock, policy.network || own_view)?;
+    let own_view = policy.isolation.own_view();
+    let rules = Ruleset::new(policy.isolation.landlock, policy.network || own_view)?;
     let except = Exceptions::of(policy);
     if policy.whole {
         let all = rights::WRITE | rights::IOCTL_DEVICE;
@@ -27,7 +24,7 @@ pub fn restrict(policy: &Policy, temporary: &Path) -> io::Result<()> {
     for path in system_paths() {
         grant(&rules, &path, rights::READ, &except)?;
     }
-    for name in view::DEVICES {
+    for name in DEVICES {
         let device = Path::new("/dev").join(name);
         allow(
             &rules,
@@ -62,7 +59,7 @@ struct Exceptions {
 
 impl Exceptions {
     fn of(policy: &Policy) -> Self {
-        if policy.walls.own_view() {
+        if policy.isolation.own_view() {
             // They are mounted over.
             return Self::default();
         }
@@ -135,26 +132,22 @@ fn allow(rules: &Ruleset, path: &Path, wanted: u64) -> io::Result<()> {
 }
 
 fn system_paths() -> impl Iterator<Item = PathBuf> {
-    let etc = view::SETTINGS
-        .iter()
-        .map(|name| Path::new("/etc").join(name));
-    let others = [&view::PROGRAMS[..], &view::HARDWARE, &view::PACKAGES]
-        .into_iter()
-        .flatten();
+    let etc = SETTINGS.iter().map(|name| Path::new("/etc").join(name));
+    let others = [&PROGRAMS[..], &HARDWARE, &PACKAGES].into_iter().flatten();
     etc.chain(others.map(PathBuf::from))
 }
 
 /// The questions of the filter, which close what the other walls leave open.
 pub fn filter(policy: &Policy) -> seccomp::Filter {
-    let walls = policy.walls;
-    let own_view = walls.own_view();
+    let isolation = policy.isolation;
+    let own_view = isolation.own_view();
     let mut families = Vec::new();
     if policy.network || own_view {
         families.extend([libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK]);
     }
     // Over a Unix socket one can have others do what one may not: the session's bus starts any
     // program. They are out of reach where no foreign path is seen and no abstract name either.
-    let abstract_names_apart = !policy.network || walls.landlock >= landlock::SCOPES_FROM;
+    let abstract_names_apart = !policy.network || isolation.landlock >= landlock::SCOPES_FROM;
     if own_view && abstract_names_apart && !policy.whole {
         families.push(libc::AF_UNIX);
     }
@@ -162,13 +155,112 @@ pub fn filter(policy: &Policy) -> seccomp::Filter {
         families: families.into_iter().map(|family| family as u32).collect(),
         asks_before_signals: asks_before_signals(policy),
         steers_itself_only: !own_view,
-        no_truncation: !own_view && walls.landlock < landlock::TRUNCATE_FROM,
+        no_truncation: !own_view && isolation.landlock < landlock::TRUNCATE_FROM,
     }
 }
 
 /// Whether the supervisor has to decide about signals, because neither a process namespace nor
 /// Landlock keeps them inside.
 pub fn asks_before_signals(policy: &Policy) -> bool {
-    let apart = policy.walls.own_view() || policy.walls.landlock >= landlock::SCOPES_FROM;
-    policy.walls.system_calls && !policy.skips(Step::SystemCalls) && !apart
+    let apart = policy.isolation.own_view() || policy.isolation.landlock >= landlock::SCOPES_FROM;
+    policy.isolation.system_calls && !policy.skips(Step::SystemCalls) && !apart
 }
+
+/// Folders of programs. A link among them (`/bin` to `usr/bin`) stays a link.
+pub const PROGRAMS: [&str; 9] = [
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/opt",
+    "/nix/store",
+];
+
+/// What of /etc is seen: names of users and hosts, certificates, zones, the loader's and the
+/// languages' settings. Not there: shadow, keys, passwords of services.
+pub const SETTINGS: [&str; 56] = [
+    "adduser.conf",
+    "alternatives",
+    "apk",
+    "apt/sources.list",
+    "apt/sources.list.d",
+    "bash.bashrc",
+    "bash_completion",
+    "ca-certificates",
+    "ca-certificates.conf",
+    "crypto-policies",
+    "debian_version",
+    "default/locale",
+    "dpkg",
+    "ethertypes",
+    "fonts",
+    "gai.conf",
+    "group",
+    "host.conf",
+    "hostname",
+    "hosts",
+    "inputrc",
+    "issue",
+    "java-17-openjdk",
+    "java-21-openjdk",
+    "ld-musl-aarch64.path",
+    "ld-musl-armhf.path",
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "locale.alias",
+    "locale.conf",
+    "localtime",
+    "lsb-release",
+    "magic",
+    "mime.types",
+    "netconfig",
+    "networks",
+    "nsswitch.conf",
+    "os-release",
+    "passwd",
+    "perl",
+    "pki/ca-trust",
+    "pki/tls/certs",
+    "profile",
+    "profile.d",
+    "protocols",
+    "python3",
+    "python3.11",
+    "python3.13",
+    "resolv.conf",
+    "rpc",
+    "services",
+    "shells",
+    "ssl/certs",
+    "ssl/openssl.cnf",
+    "terminfo",
+];
+
+/// What is known of the hardware; where settings of the kernel could be written stays away.
+pub const HARDWARE: [&str; 6] = [
+    "/sys/block",
+    "/sys/bus",
+    "/sys/class",
+    "/sys/dev",
+    "/sys/devices",
+    "/sys/firmware/devicetree",
+];
+
+/// What package managers know, so that `dpkg -l` and its like answer.
+pub const PACKAGES: [&str; 3] = ["/var/lib/dpkg", "/lib/apk/db", "/var/lib/apt/lists"];
+
+/// The devices that every program may use.
+pub const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
+
+/// The links of /dev that lead to a process's own descriptors.
+pub const DEVICE_LINKS: [(&str, &str); 5] = [
+    ("fd", "/proc/self/fd"),
+    ("stdin", "/proc/self/fd/0"),
+    ("stdout", "/proc/self/fd/1"),
+    ("stderr", "/proc/self/fd/2"),
+    ("ptmx", "pts/ptmx"),
+];

@@ -11,7 +11,7 @@ use crate::secret::Eraser;
 use crate::tools::results::Results;
 
 /// A file that is made when the first of the output comes. No secret gets into it.
-pub(super) struct Spill<'a> {
+pub(super) struct Spool<'a> {
     results: &'a Results,
     workspace: &'a Workspace,
     eraser: &'a Eraser,
@@ -21,7 +21,7 @@ pub(super) struct Spill<'a> {
     waiting: Vec<u8>,
 }
 
-impl<'a> Spill<'a> {
+impl<'a> Spool<'a> {
     /// Nothing has come.
     pub fn new(
         results: &'a Results,

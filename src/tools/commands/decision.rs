@@ -5,8 +5,8 @@ use crate::config::schema::ApprovalMode;
 
 /// What is to be done about a command.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Run it within the walls.
+pub enum Decision {
+    /// Run it within the isolation.
     Run,
     /// Ask a person, because of this rule.
     Ask {
@@ -25,8 +25,8 @@ pub enum Verdict {
 }
 
 /// Decides. `lifted` is whether the command wants to run outside the sandbox.
-pub fn decide(objection: Option<&Objection>, mode: ApprovalMode, lifted: bool) -> Verdict {
-    let refuse = |rule: &str, why: String| Verdict::Refuse {
+pub fn decide(objection: Option<&Objection>, mode: ApprovalMode, lifted: bool) -> Decision {
+    let refuse = |rule: &str, why: String| Decision::Refuse {
         rule: rule.to_owned(),
         why,
         can_be_asked: false,
@@ -43,7 +43,7 @@ pub fn decide(objection: Option<&Objection>, mode: ApprovalMode, lifted: bool) -
         Some(objection)
             if !lifted && !matches!(mode, ApprovalMode::Risky | ApprovalMode::Always) =>
         {
-            return Verdict::Refuse {
+            return Decision::Refuse {
                 rule: objection.rule.clone(),
                 why: format!("{} (built-in pattern {})", objection.reason, objection.rule),
                 can_be_asked: mode != ApprovalMode::Never,
@@ -59,17 +59,17 @@ pub fn decide(objection: Option<&Objection>, mode: ApprovalMode, lifted: bool) -
         return refuse("tools.exec.approval", why);
     }
     match (lifted, risk, mode) {
-        (true, Some(risk), _) => Verdict::Ask {
+        (true, Some(risk), _) => Decision::Ask {
             rule: format!("it wants to run outside the sandbox, and it is {risk}"),
         },
-        (true, None, _) => Verdict::Ask {
+        (true, None, _) => Decision::Ask {
             rule: "it wants to run outside the sandbox".to_owned(),
         },
-        (false, Some(risk), _) => Verdict::Ask { rule: risk },
-        (false, None, ApprovalMode::Always) => Verdict::Ask {
+        (false, Some(risk), _) => Decision::Ask { rule: risk },
+        (false, None, ApprovalMode::Always) => Decision::Ask {
             rule: "tools.exec.approval is \"always\"".to_owned(),
         },
-        (false, None, _) => Verdict::Run,
+        (false, None, _) => Decision::Run,
     }
 }
 
@@ -116,9 +116,9 @@ mod tests {
             ];
             let decided = cases.map(
                 |(objection, lifted)| match decide(objection, mode, lifted) {
-                    Verdict::Run => "run",
-                    Verdict::Ask { .. } => "ask",
-                    Verdict::Refuse { .. } => "refuse",
+                    Decision::Run => "run",
+                    Decision::Ask { .. } => "ask",
+                    Decision::Refuse { .. } => "refuse",
                 },
             );
             assert_eq!(decided, expected, "{mode:?}");
