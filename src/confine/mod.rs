@@ -2,7 +2,7 @@
 //!
 //! [`Exec`] starts a fresh process of this program for each command. It gets its `policy` over a
 //! pipe, confines itself and becomes the command (see `child`), so nothing delicate happens between
-//! fork and exec, and a daemon with threads can do it. What the kernel offers is found out once, by
+//! fork and exec, and a daemon with threads can do it. What the kernel supports is found out once, by
 //! trying; where neither namespaces nor Landlock work nothing is run.
 
 mod child;
@@ -41,17 +41,17 @@ pub fn confine_main() -> ! {
 #[derive(Clone, Debug)]
 pub struct ShellCommand<'a> {
     /// What `sh -c` gets.
-    pub command: &'a str,
+    pub line: &'a str,
     /// Where it runs.
     pub folder: &'a Path,
-    /// Whether a person has lifted the sandbox for this one command.
-    pub lifted: bool,
+    /// Whether it runs without isolation, because a person has allowed that for this one command.
+    pub unsandboxed: bool,
 }
 
-/// Runs commands within the isolation.
+/// Runs commands, isolated as the settings say.
 pub struct Exec {
     settings: Settings,
-    /// The walls that hold, once tried.
+    /// The isolation that works here, once tried.
     isolation: Mutex<Option<Isolation>>,
     skip: u8,
     /// The newest version of Landlock that is used.
@@ -83,8 +83,8 @@ impl Exec {
         self
     }
 
-    /// The walls that stand around a command here; an error that says what to change where there
-    /// are not enough.
+    /// The isolation that commands get here. Where the kernel supports too little, the error says what
+    /// to change.
     pub fn isolation(&self) -> Result<Isolation> {
         let mut known = self
             .isolation
@@ -98,7 +98,7 @@ impl Exec {
         Ok(isolation)
     }
 
-    /// What a command would be told, within these isolation.
+    /// The policy of a child with this isolation.
     fn policy(&self, isolation: Isolation, task: ChildTask, folder: &Path) -> Policy {
         let settings = &self.settings;
         let skips = |step: Step| self.skip & step as u8 != 0;
@@ -130,13 +130,17 @@ impl Exec {
         }
     }
 
-    /// What a job is told.
-    fn policy_for(&self, job: &ShellCommand<'_>) -> Result<Policy> {
-        let isolation = match job.lifted {
+    /// The policy of a command.
+    fn policy_for(&self, command: &ShellCommand<'_>) -> Result<Policy> {
+        let isolation = match command.unsandboxed {
             true => Isolation::default(),
             false => self.isolation()?,
         };
-        Ok(self.policy(isolation, ChildTask::Shell(job.command.into()), job.folder))
+        Ok(self.policy(
+            isolation,
+            ChildTask::Shell(command.line.into()),
+            command.folder,
+        ))
     }
 
     /// Starts a child with its policy.
@@ -153,7 +157,7 @@ impl Exec {
         Running::new(child, policy)
     }
 
-    /// After a failure the walls are tried again: a setting of the system may have changed.
+    /// After a failure the kernel is tried again: a setting of the system may have changed.
     fn forget_isolation(&self) {
         *self
             .isolation
@@ -162,7 +166,7 @@ impl Exec {
     }
 }
 
-/// What the kernel offers.
+/// What the kernel supports.
 #[derive(Clone, Debug)]
 pub struct KernelSupport {
     /// Whether it filters system calls.
@@ -171,12 +175,12 @@ pub struct KernelSupport {
     pub landlock: u32,
     /// The namespaces that work, or why none do.
     pub namespaces: Result<Namespaces, String>,
-    /// What is missing in a command's view that is no wall, such as /proc.
+    /// What commands lack without being less isolated, such as /proc.
     pub notes: Vec<String>,
 }
 
 impl KernelSupport {
-    /// The walls that a mode takes. An error says what is missing and what to change.
+    /// The isolation that a mode uses. An error says what is missing and what to change.
     pub fn isolation(&self, mode: SandboxMode) -> Result<Isolation> {
         let namespaces = match mode {
             SandboxMode::Auto | SandboxMode::Namespaces => {
@@ -203,12 +207,12 @@ impl KernelSupport {
 
     fn refusal(&self, mode: SandboxMode) -> Error {
         let namespaces = match (mode, &self.namespaces) {
-            (SandboxMode::Landlock, _) => "namespaces are not wanted".to_owned(),
+            (SandboxMode::Landlock, _) => "namespaces are turned off".to_owned(),
             (_, Err(why)) => format!("namespaces do not work ({why})"),
             (_, Ok(_)) => "namespaces work".to_owned(),
         };
         let landlock = match (mode, self.landlock) {
-            (SandboxMode::Namespaces, _) => "Landlock is not wanted",
+            (SandboxMode::Namespaces, _) => "Landlock is turned off",
             (_, 0) => "the kernel has no Landlock",
             _ => "Landlock works",
         };
@@ -222,13 +226,13 @@ impl KernelSupport {
              (sysctl kernel.unprivileged_userns_clone=1, user.max_user_namespaces, \
              kernel.apparmor_restrict_unprivileged_userns=0), or start the kernel with \
              lsm=landlock, or set \"tools.exec.sandbox\" to \"auto\"; \"off\" runs commands without \
-             any wall"
+             isolation"
         ))
     }
 }
 
 impl Exec {
-    /// Finds out what the kernel offers. It takes a few milliseconds.
+    /// Finds out what the kernel supports. It takes a few milliseconds.
     pub fn kernel_support(&self) -> KernelSupport {
         let mut notes = Vec::new();
         KernelSupport {
@@ -247,12 +251,12 @@ impl Exec {
             if namespaces == Namespaces::Plain && !crate::sys::process::is_administrator() {
                 continue;
             }
-            let said = self
+            let report = self
                 .try_namespaces(namespaces)
                 .map_err(|error| error.to_string())?;
-            match (said.failed, said.confined) {
+            match (report.failed, report.confined) {
                 (None, true) => {
-                    *notes = said.notes;
+                    *notes = report.notes;
                     return Ok(namespaces);
                 }
                 (failed, _) => {
@@ -277,11 +281,11 @@ impl Exec {
         while watch.elapsed() < bounds::TRY_TIME {
             let left = bounds::TRY_TIME.saturating_sub(watch.elapsed());
             match running.read_pipes(&mut buffer, left) {
-                Ok(heard) if !heard.over => {}
+                Ok(event) if !event.closed => {}
                 _ => break,
             }
         }
-        Ok(std::mem::take(&mut running.said))
+        Ok(std::mem::take(&mut running.report))
     }
 }
 

@@ -25,7 +25,7 @@ pub enum Namespaces {
     Plain,
 }
 
-/// Which of the kernel's walls stand around a child.
+/// How the kernel isolates a child.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Isolation {
     /// A view of its own.
@@ -87,7 +87,7 @@ pub enum ChildTask {
 /// Everything that a child is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// The isolation.
+    /// How it is isolated.
     pub isolation: Isolation,
     /// Whether it may reach the network.
     pub network: bool,
@@ -276,10 +276,10 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Which walls are wanted.
+/// Which isolation commands get.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SandboxMode {
-    /// All that work, and at least namespaces or Landlock.
+    /// All that works, and at least namespaces or Landlock.
     #[default]
     Auto,
     /// Namespaces, and not Landlock.

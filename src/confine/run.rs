@@ -42,20 +42,20 @@ impl fmt::Display for End {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exit(code) => write!(f, "exit status {code}"),
-            Self::Signal(number) => match signal_words(*number) {
+            Self::Signal(number) => match signal_name(*number) {
                 Some(words) => write!(f, "killed by signal {number} ({words})"),
                 None => write!(f, "killed by signal {number}"),
             },
             Self::TimedOut(time) => write!(f, "stopped: not done after {} s", time.as_secs()),
             Self::Cancelled => f.write_str("stopped on request"),
             Self::Stopped(why) => write!(f, "stopped: {why}"),
-            Self::Lost => f.write_str("ended, and nobody saw how (out of memory?)"),
+            Self::Lost => f.write_str("ended for an unknown reason (out of memory?)"),
         }
     }
 }
 
 /// The signals that commands die of, in words.
-fn signal_words(number: i32) -> Option<&'static str> {
+fn signal_name(number: i32) -> Option<&'static str> {
     Some(match number {
         libc::SIGHUP => "SIGHUP, the terminal went away",
         libc::SIGINT => "SIGINT, interrupted",
@@ -82,7 +82,7 @@ pub struct Outcome {
     pub end: End,
     /// What it wrote to its output and its errors, in the order in which it came.
     pub output: Captured,
-    /// What was missing that is no wall, such as /proc.
+    /// What it lacked without being less isolated, such as /proc.
     pub notes: Vec<String>,
 }
 
@@ -94,12 +94,12 @@ impl Exec {
     /// An error means that the command did not run.
     pub fn run(
         &self,
-        job: &ShellCommand<'_>,
+        command: &ShellCommand<'_>,
         timeout: Duration,
         cancel: &Cancel,
         output: Output<'_>,
     ) -> Result<Outcome> {
-        let policy = self.policy_for(job)?;
+        let policy = self.policy_for(command)?;
         let running = self.start(&policy)?;
         let outcome = running.follow(timeout, cancel, output);
         if outcome.is_err() {
@@ -109,17 +109,17 @@ impl Exec {
     }
 }
 
-/// What the supervisor has said.
+/// What the supervisor has reported.
 #[derive(Debug, Default)]
 pub struct SupervisorReport {
     rest: Vec<u8>,
-    /// Whether the walls stand.
+    /// Whether the command is confined.
     pub confined: bool,
     /// How the command ended.
     pub end: Option<End>,
     /// Why it did not run.
     pub failed: Option<String>,
-    /// What is missing that is no wall.
+    /// What it lacks without being less isolated.
     pub notes: Vec<String>,
 }
 
@@ -171,8 +171,8 @@ pub struct Running {
     /// The command's output and errors.
     pub output: ChildStdout,
     status: ChildStderr,
-    /// What the supervisor has said.
-    pub said: SupervisorReport,
+    /// What the supervisor has reported.
+    pub report: SupervisorReport,
     output_open: bool,
     status_open: bool,
 }
@@ -182,7 +182,7 @@ pub struct PipeEvent {
     /// Bytes of output that are in the buffer.
     pub length: usize,
     /// Whether both pipes are at their end: nothing lives any more.
-    pub over: bool,
+    pub closed: bool,
 }
 
 impl Running {
@@ -199,7 +199,7 @@ impl Running {
             input: policy.keep_input.then_some(input),
             output,
             status,
-            said: SupervisorReport::default(),
+            report: SupervisorReport::default(),
             output_open: true,
             status_open: true,
         })
@@ -229,10 +229,10 @@ impl Running {
             let mut words = [0; bounds::STATUS_BYTES];
             let length = self.status.read(&mut words)?;
             self.status_open = length > 0;
-            self.said.take(&words[..length]);
+            self.report.take(&words[..length]);
         }
-        let over = !self.output_open && !self.status_open;
-        Ok(PipeEvent { length, over })
+        let closed = !self.output_open && !self.status_open;
+        Ok(PipeEvent { length, closed })
     }
 
     /// Asks the supervisor to kill everything. It takes a moment; `hear` says when it is over.
@@ -258,11 +258,11 @@ impl Running {
                 None => timeout.saturating_sub(watch.elapsed()),
                 Some(until) => Duration::saturating_sub(until, watch.elapsed()),
             };
-            let heard = self
+            let event = self
                 .read_pipes(&mut buffer, left.min(bounds::OUTPUT_LOOK))
                 .map_err(Error::io("read from", "a command"))?;
-            collector.push(&buffer[..heard.length]);
-            if heard.over {
+            collector.push(&buffer[..event.length]);
+            if event.closed {
                 break;
             }
             let why = if collector.total() > bounds::FLOOD_BYTES {
@@ -286,7 +286,7 @@ impl Running {
             }
         }
         drop(guard);
-        // The end of a cancelled command can be heard before the flag is looked at.
+        // The end of a cancelled command can be read before the flag is looked at.
         let cancelled = || cancel.is_cancelled().then_some(End::Cancelled);
         let ended = ended.or_else(cancelled);
         let output = collector.finish();
@@ -295,18 +295,18 @@ impl Running {
 
     /// What came of it, once all is over.
     fn outcome(mut self, ended: Option<End>, output: Captured) -> Result<Outcome> {
-        let said = std::mem::take(&mut self.said);
+        let report = std::mem::take(&mut self.report);
         drop(self);
         let interrupted = matches!(ended, Some(End::Cancelled | End::TimedOut(_)));
-        match said.failure() {
+        match report.failure() {
             Some(failure) if !interrupted => return Err(failure),
             _ => {}
         }
         Ok(Outcome {
             // What ended by itself at the last moment has ended by itself.
-            end: said.end.or(ended).unwrap_or(End::Lost),
+            end: report.end.or(ended).unwrap_or(End::Lost),
             output,
-            notes: said.notes,
+            notes: report.notes,
         })
     }
 }
@@ -323,7 +323,7 @@ impl Drop for Running {
         while watch.elapsed() < bounds::KILL_GRACE {
             let left = bounds::KILL_GRACE.saturating_sub(watch.elapsed());
             match self.read_pipes(&mut buffer, left) {
-                Ok(heard) if !heard.over => {}
+                Ok(event) if !event.closed => {}
                 _ => break,
             }
         }
@@ -481,21 +481,21 @@ mod tests {
 
     #[test]
     fn what_the_supervisor_says_is_read_whatever_the_pieces() {
-        let mut said = SupervisorReport::default();
+        let mut report = SupervisorReport::default();
         for piece in ["not", "e no /proc\nconf", "ined\nsig", "nal 9\n"] {
-            said.take(piece.as_bytes());
+            report.take(piece.as_bytes());
         }
-        assert!(said.confined && said.failure().is_none());
-        assert_eq!(said.notes, ["no /proc"]);
-        assert_eq!(said.end, Some(End::Signal(9)));
+        assert!(report.confined && report.failure().is_none());
+        assert_eq!(report.notes, ["no /proc"]);
+        assert_eq!(report.end, Some(End::Signal(9)));
     }
 
     #[test]
     fn a_child_that_says_nothing_has_not_run() {
-        let mut said = SupervisorReport::default();
-        assert!(said.failure().is_some());
-        said.take(b"confined\nfailed cannot run /bin/sh: not found\n");
-        let failure = said.failure().unwrap().to_string();
+        let mut report = SupervisorReport::default();
+        assert!(report.failure().is_some());
+        report.take(b"confined\nfailed cannot run /bin/sh: not found\n");
+        let failure = report.failure().unwrap().to_string();
         assert!(failure.contains("cannot run /bin/sh"), "{failure}");
     }
 

@@ -23,7 +23,7 @@ use crate::sys::file::private_folder;
 pub struct EscapeAttempt {
     /// What was tried.
     pub attempt: String,
-    /// Whether the walls held.
+    /// Whether it was blocked.
     pub held: bool,
 }
 
@@ -93,8 +93,8 @@ impl Drop for Bait {
 }
 
 impl Exec {
-    /// Starts a confined process that tries to get out, and says of each attempt whether the walls
-    /// held. Bait is laid out in `home`, which is a folder that commands must not see. An error
+    /// Starts a confined process that tries to get out, and says of each attempt whether it was
+    /// blocked. Bait is laid out in `home`, which is a folder that commands must not see. An error
     /// means that nothing could be tried.
     pub fn self_test(&self, home: &Path) -> Result<Vec<EscapeAttempt>> {
         let isolation = self.isolation()?;

@@ -87,7 +87,7 @@ impl Sessions {
     }
 
     /// Starts a command for `owner` and says its number.
-    pub fn start(&self, exec: &Exec, job: &ShellCommand<'_>, owner: &str) -> Result<u32> {
+    pub fn start(&self, exec: &Exec, command: &ShellCommand<'_>, owner: &str) -> Result<u32> {
         let mut inner = self.lock();
         // Those that have ended make room, the oldest first.
         if inner.sessions.len() >= bounds::SESSIONS {
@@ -100,7 +100,7 @@ impl Sessions {
                 None => return Err(too_many()),
             }
         }
-        let (mut running, first) = exec.start_in_background(job)?;
+        let (mut running, first) = exec.start_in_background(command)?;
         inner.next += 1;
         let shared = Arc::new(Mutex::new(Shared {
             unread: first.into(),
@@ -111,7 +111,7 @@ impl Sessions {
         let mut session = Session {
             id: inner.next,
             owner: owner.to_owned(),
-            command: job.command.to_owned(),
+            command: command.line.to_owned(),
             input: Arc::new(Mutex::new(running.input.take())),
             shared: shared.clone(),
             cancel: Cancel::new(),
@@ -286,11 +286,11 @@ fn follow(mut running: Running, shared: &Mutex<Shared>, cancel: &Cancel, idle: D
     let mut why = None;
     loop {
         let left = idle.saturating_sub(lock().asked.elapsed());
-        let heard = running.read_pipes(&mut buffer, left.max(bounds::SWEEP_PAUSE));
-        match heard {
-            Ok(heard) => {
-                lock().push(&buffer[..heard.length]);
-                if heard.over {
+        let event = running.read_pipes(&mut buffer, left.max(bounds::SWEEP_PAUSE));
+        match event {
+            Ok(event) => {
+                lock().push(&buffer[..event.length]);
+                if event.closed {
                     break;
                 }
             }
@@ -309,30 +309,30 @@ fn follow(mut running: Running, shared: &Mutex<Shared>, cancel: &Cancel, idle: D
     if cancel.is_cancelled() {
         why = Some(End::Cancelled);
     }
-    let end = std::mem::take(&mut running.said).end;
+    let end = std::mem::take(&mut running.report).end;
     drop(running);
     lock().end = Some(end.or(why).unwrap_or(End::Lost));
 }
 
 impl Exec {
-    /// Starts a command whose input stays open, and waits until its walls stand.
-    fn start_in_background(&self, job: &ShellCommand<'_>) -> Result<(Running, Vec<u8>)> {
-        let mut policy = self.policy_for(job)?;
+    /// Starts a command whose input stays open, and waits until it is confined.
+    fn start_in_background(&self, command: &ShellCommand<'_>) -> Result<(Running, Vec<u8>)> {
+        let mut policy = self.policy_for(command)?;
         policy.keep_input = true;
         let mut running = self.start(&policy)?;
         let mut output = Vec::new();
         let mut buffer = vec![0; bounds::PIPE_BYTES];
         let watch = Stopwatch::start();
-        while !running.said.confined && watch.elapsed() < bounds::TRY_TIME {
+        while !running.report.confined && watch.elapsed() < bounds::TRY_TIME {
             let left = bounds::TRY_TIME.saturating_sub(watch.elapsed());
-            let heard = running.read_pipes(&mut buffer, left);
-            let heard = heard.map_err(Error::io("read from", "a command"))?;
-            output.extend_from_slice(&buffer[..heard.length]);
-            if heard.over {
+            let event = running.read_pipes(&mut buffer, left);
+            let event = event.map_err(Error::io("read from", "a command"))?;
+            output.extend_from_slice(&buffer[..event.length]);
+            if event.closed {
                 break;
             }
         }
-        if let Some(failure) = running.said.failure() {
+        if let Some(failure) = running.report.failure() {
             self.forget_isolation();
             return Err(failure);
         }

@@ -18,7 +18,7 @@ use peacrab::cancel::Cancel;
 use peacrab::confine::{End, Exec, OutputChunk, SandboxMode, Sessions, ShellCommand, Step};
 use world::{CANARY, GOT_OUT, World};
 
-/// Each way of putting up isolation, and the newest version of Landlock that is used. Its older versions
+/// Each kind of isolation, and the newest version of Landlock that is used. Its older versions
 /// leave gaps that the filter has to close.
 const MODES: [(&str, SandboxMode, u32); 5] = [
     ("all that works", SandboxMode::Auto, u32::MAX),
@@ -158,7 +158,7 @@ fn plain_work_goes_through() {
     }
 }
 
-/// A wall that nothing notices when it is gone may not be there at all.
+/// A step that nothing notices when it is left out may not work at all.
 #[test]
 fn each_step_is_needed() {
     let mut world = World::new();
@@ -241,9 +241,9 @@ fn the_self_test_holds_and_notices_a_missing_wall() {
 
 fn job<'a>(command: &'a str, folder: &'a std::path::Path) -> ShellCommand<'a> {
     ShellCommand {
-        command,
+        line: command,
         folder,
-        lifted: false,
+        unsandboxed: false,
     }
 }
 

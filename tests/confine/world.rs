@@ -139,15 +139,15 @@ impl World {
         let command = self.fill(command);
         let folder = self.workspace();
         let job = ShellCommand {
-            command: &command,
+            line: &command,
             folder: &folder,
-            lifted: false,
+            unsandboxed: false,
         };
         let outcome = exec.run(&job, TIMEOUT, &Cancel::new(), &mut |_| ());
         outcome.unwrap_or_else(|error| panic!("{command}: {error}"))
     }
 
-    /// Runs an attack and says what it has done to the world; nothing when the walls held.
+    /// Runs an attack and says what it has done to the world; nothing when it was blocked.
     pub fn attack(&mut self, exec: &Exec, command: &str) -> Vec<String> {
         let started = Instant::now();
         let outcome = self.run(exec, command);

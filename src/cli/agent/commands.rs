@@ -1,4 +1,4 @@
-//! Puts the walls around commands together from the configuration.
+//! Sets commands and their sandbox up from the configuration.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ pub fn commands_of(context: &Context, home: &Home, loaded: &Loaded) -> Result<Op
     Commands::new(exec, &config.tools.exec, records).map(Some)
 }
 
-/// What runs commands, with the walls of the configuration. Nothing is tried yet.
+/// What runs commands, isolated as the configuration says. Nothing is tried yet.
 pub fn exec_of(context: &Context, home: &Home, loaded: &Loaded) -> Result<Exec> {
     let config = &loaded.config;
     let tools = &config.tools;

@@ -159,7 +159,7 @@ fn state(
     }
 }
 
-/// The walls around commands, with a live escape test.
+/// The sandbox for commands, with a live escape test.
 pub fn sandbox(context: &Context, loaded: &Loaded) -> Result<Row> {
     let exec = &loaded.config.tools.exec;
     let home = context.home()?;

@@ -35,7 +35,7 @@ pub fn run(context: &Context, json: bool) -> Result<Exit> {
     })
 }
 
-/// The walls in words.
+/// The isolation in words.
 pub fn described(isolation: Isolation) -> String {
     let mut parts = Vec::new();
     match isolation.namespaces {
@@ -63,7 +63,7 @@ struct Findings {
     offers: Vec<(&'static str, String)>,
     /// What stands around a command, or why nothing does.
     in_force: std::result::Result<String, String>,
-    /// What is missing that is no wall.
+    /// What commands lack without being less isolated.
     notes: Vec<String>,
     rows: Vec<EscapeAttempt>,
 }

@@ -137,7 +137,7 @@ fn system_paths() -> impl Iterator<Item = PathBuf> {
     etc.chain(others.map(PathBuf::from))
 }
 
-/// The questions of the filter, which close what the other walls leave open.
+/// The filter, which closes what the other kinds of isolation leave open.
 pub fn filter(policy: &Policy) -> seccomp::Filter {
     let isolation = policy.isolation;
     let own_view = isolation.own_view();
@@ -165,6 +165,9 @@ pub fn asks_before_signals(policy: &Policy) -> bool {
     let apart = policy.isolation.own_view() || policy.isolation.landlock >= landlock::SCOPES_FROM;
     policy.isolation.system_calls && !policy.skips(Step::SystemCalls) && !apart
 }
+
+// What a confined command sees of the system beside its own folders: programs, and what programs need
+// to know to run. Nothing of it can be written, and no key and no personal file is in it.
 
 /// Folders of programs. A link among them (`/bin` to `usr/bin`) stays a link.
 pub const PROGRAMS: [&str; 9] = [

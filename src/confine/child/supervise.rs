@@ -180,12 +180,12 @@ impl Status {
         Ok(Self(copy))
     }
 
-    /// All walls stand.
+    /// The process is confined.
     pub fn confined(&self) {
         self.line("confined");
     }
 
-    /// Something is missing that is no wall.
+    /// Something is missing, and the isolation is complete without it.
     pub fn note(&self, text: &str) {
         self.line(&format!("note {text}"));
     }
@@ -195,7 +195,7 @@ impl Status {
         self.line(&format!("stopped {why}"));
     }
 
-    /// The walls could not be put up, or the command could not be started.
+    /// The process could not be confined, or the command could not be started.
     pub fn failed(&self, failure: &Failure) {
         self.line(&format!(
             "failed cannot {}: {}",

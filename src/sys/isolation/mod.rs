@@ -1,4 +1,4 @@
-//! The kernel's walls around a process, and the system calls that try them.
+//! How the kernel isolates a process, and the system calls that test it.
 
 pub mod attempt;
 pub mod landlock;

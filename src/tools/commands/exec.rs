@@ -34,9 +34,9 @@ pub(in crate::tools) fn run(context: &Context<'_>, arguments: &Arguments) -> Res
         }
     };
     let job = ShellCommand {
-        command: &wanted.command,
+        line: &wanted.command,
         folder: &wanted.folder,
-        lifted: wanted.lifted,
+        unsandboxed: wanted.lifted,
     };
     if arguments.flag("background")? {
         let started = commands

@@ -58,9 +58,9 @@ impl Toolbox {
             Permit::Ask(question) => return Ok(Shell::Ask(question)),
         };
         let job = ShellCommand {
-            command,
+            line: command,
             folder: &wanted.folder,
-            lifted,
+            unsandboxed: lifted,
         };
         let mut spool = Spool::new(&self.results, &self.workspace, &self.eraser, "sh");
         let mut output = |piece: OutputChunk<'_>| match piece {

@@ -1,6 +1,6 @@
 //! A system call filter, written as BPF by ourselves because no crate has it for 32-bit ARM.
 //!
-//! It refuses what no tool needs (see `table`) and lets everything else through. It is not the wall
+//! It refuses what no tool needs (see `table`) and lets everything else through. It is not the boundary
 //! but the ditch before it: less of the kernel can be reached, and a few things that neither
 //! namespaces nor Landlock cover are closed. Layout of what it reads: `struct seccomp_data` in
 //! seccomp(2); all our architectures are little-endian.
