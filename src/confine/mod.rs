@@ -20,7 +20,7 @@ pub use policy::Step;
 pub use policy::{Isolation, Namespaces, SandboxMode, Settings};
 pub use run::{Captured, End, Outcome, Output, OutputChunk};
 pub use self_test::EscapeAttempt;
-pub use session::{SessionInfo, Sessions, UnreadOutput};
+pub use session::{Observer, SessionEvent, SessionInfo, Sessions, UnreadOutput};
 
 use crate::error::{Error, Result};
 use crate::limits::confine as bounds;

@@ -17,6 +17,18 @@ use crate::error::{Error, Result};
 use crate::limits::confine as bounds;
 use crate::sys::process;
 
+/// What happens to a command in the background.
+#[derive(Clone, Copy, Debug)]
+pub enum SessionEvent<'a> {
+    /// This is about to be written to it. After an error it is not.
+    Input(&'a str),
+    /// It has ended.
+    Ended(&'a End),
+}
+
+/// Is told of each event of one command, before the event takes effect.
+pub type Observer = Arc<dyn Fn(SessionEvent<'_>) -> Result<()> + Send + Sync>;
+
 /// The commands in the background. All are killed when this is dropped.
 pub struct Sessions {
     idle: Duration,
@@ -34,6 +46,7 @@ struct Session {
     owner: String,
     command: String,
     input: Arc<Mutex<Option<ChildStdin>>>,
+    observer: Observer,
     shared: Arc<Mutex<Shared>>,
     cancel: Cancel,
     follower: Option<JoinHandle<()>>,
@@ -87,7 +100,13 @@ impl Sessions {
     }
 
     /// Starts a command for `owner` and says its number.
-    pub fn start(&self, exec: &Exec, command: &ShellCommand<'_>, owner: &str) -> Result<u32> {
+    pub fn start(
+        &self,
+        exec: &Exec,
+        command: &ShellCommand<'_>,
+        owner: &str,
+        observer: Observer,
+    ) -> Result<u32> {
         let mut inner = self.lock();
         // Those that have ended make room, the oldest first.
         if inner.sessions.len() >= bounds::SESSIONS {
@@ -113,6 +132,7 @@ impl Sessions {
             owner: owner.to_owned(),
             command: command.line.to_owned(),
             input: Arc::new(Mutex::new(running.input.take())),
+            observer: observer.clone(),
             shared: shared.clone(),
             cancel: Cancel::new(),
             follower: None,
@@ -121,7 +141,12 @@ impl Sessions {
         let follower = std::thread::Builder::new()
             .name("exec-session".to_owned())
             .stack_size(bounds::SESSION_STACK_BYTES)
-            .spawn(move || follow(running, &shared, &cancel, idle))
+            .spawn(move || {
+                let end = follow(running, &shared, &cancel, idle);
+                // Nothing is left that an error could stop.
+                let _ = observer(SessionEvent::Ended(&end));
+                lock(&shared).end = Some(end);
+            })
             .map_err(|error| Error::Failed(format!("cannot follow a command: {error}")))?;
         session.follower = Some(follower);
         inner.sessions.push(session);
@@ -140,16 +165,18 @@ impl Sessions {
     }
 
     /// Gives the command input. It waits a little if the command does not read.
-    pub fn write(&self, owner: &str, id: u32, input: &[u8]) -> Result<()> {
-        let pipe = {
+    pub fn write(&self, owner: &str, id: u32, input: &str) -> Result<()> {
+        let (pipe, observer) = {
             let inner = self.lock();
             let session = &inner.sessions[find(&inner.sessions, owner, id)?];
             session.shared().asked = Stopwatch::start();
-            session.input.clone()
+            (session.input.clone(), session.observer.clone())
         };
         let mut pipe = pipe.lock().unwrap_or_else(PoisonError::into_inner);
         let closed = || Error::Failed(format!("session {id} reads no input any more"));
-        feed(pipe.as_mut().ok_or_else(closed)?, input).ok_or_else(closed)?
+        let pipe = pipe.as_mut().ok_or_else(closed)?;
+        observer(SessionEvent::Input(input))?;
+        feed(pipe, input.as_bytes()).ok_or_else(closed)?
     }
 
     /// Kills a command and all that it started, and says what it had still written.
@@ -201,7 +228,7 @@ impl Sessions {
 
 impl Session {
     fn shared(&self) -> MutexGuard<'_, Shared> {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.shared)
     }
 
     /// Kills the command and waits until it is gone.
@@ -277,9 +304,13 @@ fn feed(pipe: &mut ChildStdin, mut input: &[u8]) -> Option<Result<()>> {
     Some(Ok(()))
 }
 
+fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Takes a command's output until it ends, is cancelled or nobody has asked for too long.
-fn follow(mut running: Running, shared: &Mutex<Shared>, cancel: &Cancel, idle: Duration) {
-    let lock = || shared.lock().unwrap_or_else(PoisonError::into_inner);
+fn follow(mut running: Running, shared: &Mutex<Shared>, cancel: &Cancel, idle: Duration) -> End {
+    let lock = || lock(shared);
     let supervisor = running.supervisor();
     let guard = cancel.on_cancel(move || process::signal(supervisor, Signal::TERM));
     let mut buffer = vec![0; bounds::PIPE_BYTES];
@@ -311,7 +342,7 @@ fn follow(mut running: Running, shared: &Mutex<Shared>, cancel: &Cancel, idle: D
     }
     let end = std::mem::take(&mut running.report).end;
     drop(running);
-    lock().end = Some(end.or(why).unwrap_or(End::Lost));
+    end.or(why).unwrap_or(End::Lost)
 }
 
 impl Exec {

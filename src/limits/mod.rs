@@ -157,8 +157,8 @@ pub mod state {
     pub const AUDIT_BYTES: u64 = 1_000_000;
     /// Older audit logs that are kept.
     pub const AUDIT_FILES: u32 = 3;
-    /// Bytes of a command in the audit log; its hash stands for the rest.
-    pub const AUDIT_COMMAND_BYTES: usize = 4 * 1024;
+    /// Bytes of a command or of its input in the audit log; a command's hash stands for the rest.
+    pub const AUDIT_TEXT_BYTES: usize = 4 * 1024;
     /// Bytes of the file of counts that are read; what we write is a tenth of it.
     pub const USAGE_FILE_BYTES: usize = 32 * 1024;
     /// Conversations whose choice of a model is kept; the one that chose first goes.

@@ -11,11 +11,14 @@ mod attacks;
 mod world;
 
 use std::process::Command;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use attacks::{ATTACKS, ATTRIBUTE_ATTACKS, MULTIPLY, NETWORK_ATTACKS, WORK};
 use peacrab::cancel::Cancel;
-use peacrab::confine::{End, Exec, OutputChunk, SandboxMode, Sessions, ShellCommand, Step};
+use peacrab::confine::{
+    End, Exec, OutputChunk, SandboxMode, SessionEvent, Sessions, ShellCommand, Step,
+};
 use world::{CANARY, GOT_OUT, World};
 
 /// Each kind of isolation, and the newest version of Landlock that is used. Its older versions
@@ -332,9 +335,10 @@ fn a_session_is_written_to_read_and_killed() {
                 &exec,
                 &job("while read -r x; do echo got $x; done; echo bye", &folder),
                 "a",
+                Arc::new(|_| Ok(())),
             )
             .unwrap();
-        sessions.write("a", id, b"one\n").unwrap();
+        sessions.write("a", id, "one\n").unwrap();
         assert_eq!(until(&sessions, id, "got one\n"), "got one\n");
         assert!(
             sessions.read("b", id).is_err(),
@@ -344,7 +348,9 @@ fn a_session_is_written_to_read_and_killed() {
         let killed = sessions.kill("a", id).unwrap();
         assert_eq!(killed.end, Some(End::Cancelled));
         assert!(sessions.list("a").is_empty());
-        let flood = sessions.start(&exec, &job("yes", &folder), "a").unwrap();
+        let flood = sessions
+            .start(&exec, &job("yes", &folder), "a", Arc::new(|_| Ok(())))
+            .unwrap();
         let since = loop {
             let since = sessions.read("a", flood).unwrap();
             if since.dropped > 0 || !since.text.is_empty() {
@@ -365,8 +371,16 @@ fn a_session_that_nobody_asks_for_ends() {
     let folder = world.workspace();
     let exec = Exec::new(world.settings(SandboxMode::Auto, true)).unwrap();
     let sessions = Sessions::new(Duration::from_millis(100));
+    let told = Arc::new(Mutex::new(None));
+    let ended = told.clone();
+    let observer = Arc::new(move |event: SessionEvent<'_>| {
+        if let SessionEvent::Ended(end) = event {
+            *ended.lock().unwrap() = Some(end.clone());
+        }
+        Ok(())
+    });
     sessions
-        .start(&exec, &job("sleep 600", &folder), "a")
+        .start(&exec, &job("sleep 600", &folder), "a", observer)
         .unwrap();
     let started = Instant::now();
     while sessions.list("a")[0].end.is_none() {
@@ -375,6 +389,7 @@ fn a_session_that_nobody_asks_for_ends() {
     }
     let end = sessions.list("a")[0].end.clone();
     assert!(matches!(end, Some(End::Stopped(_))), "{end:?}");
+    assert_eq!(*told.lock().unwrap(), end);
 }
 
 fn until(sessions: &Sessions, id: u32, wanted: &str) -> String {
