@@ -1,6 +1,7 @@
 //! What the stories need: a home, a scripted model, a Telegram of our own, and the real program, also
 //! on a terminal and in the background.
 
+pub mod feature;
 pub mod gate;
 pub mod gateway;
 pub mod home;

@@ -2,10 +2,10 @@
 //! nothing happens. Both are seen from outside only, by strace.
 
 use std::fs;
-use std::process::Command;
 
 use serde_json::json;
 
+use crate::disk::has_strace;
 use crate::harness::gateway::Gateway;
 use crate::harness::home::Home;
 use crate::harness::model::{Model, call, say};
@@ -16,15 +16,6 @@ use crate::harness::telegram::{Fault, Telegram};
 const SYNCS: usize = 8;
 /// Polls that come to nothing.
 const POLLS: usize = 3;
-
-/// Whether there is strace; says so where not.
-fn has_strace() -> bool {
-    let found = Command::new("strace").arg("-V").output().is_ok();
-    if !found {
-        eprintln!("not tried: there is no strace");
-    }
-    found
-}
 
 /// A gateway under strace, which is not its parent, so that signals reach it.
 fn traced(home: &Home) -> Gateway {
