@@ -1,12 +1,13 @@
 //! Which models answer in which conversation.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use crate::error::Result;
 use crate::limits::agent::MODELS_HELD;
 use crate::provider::Models;
 use crate::provider::table::OFFLINE;
 use crate::state::Choices;
+use crate::sync::Mutex;
 
 /// Chooses the models for the name of one, or as the configuration says.
 pub type ModelsFor = Box<dyn Fn(Option<&str>) -> Result<Models> + Send + Sync>;
@@ -37,19 +38,19 @@ impl Selection {
 
     /// The models that answer in a session.
     pub fn of(&self, session: &str) -> Result<Arc<Models>> {
-        let named = lock(&self.named).clone();
+        let named = self.named.lock().clone();
         self.models(named.or_else(|| self.choices.get(session)))
     }
 
     /// Takes another model for a session from the next turn on; none: as the configuration says.
     pub fn choose(&self, session: &str, name: Option<&str>) -> Result<()> {
         self.models(name.map(str::to_owned))?;
-        *lock(&self.named) = None;
+        *self.named.lock() = None;
         self.choices.set(session, name)
     }
 
     fn models(&self, name: Option<String>) -> Result<Arc<Models>> {
-        let mut held = lock(&self.held);
+        let mut held = self.held.lock();
         let known = held.iter().position(|(held, _)| *held == name);
         let models = match known {
             Some(index) => held.remove(index).1,
@@ -63,8 +64,4 @@ impl Selection {
         held.drain(..over);
         Ok(models)
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

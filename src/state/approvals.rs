@@ -1,13 +1,14 @@
 //! Standing approvals: commands that a person has allowed for good, `state/approvals.json`.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::approval::Question;
 use crate::error::{Error, Result};
 use crate::limits::state::{APPROVALS, APPROVALS_FILE_BYTES};
+use crate::sync::Mutex;
 use crate::sys;
 
 /// One of them. The hash decides; the rest is for the person who reads the file.
@@ -45,7 +46,7 @@ impl Approvals {
 
     /// Allows exactly this for good. `since` is the time, for the person.
     pub fn add(&self, question: &Question, since: String) -> Result<()> {
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _writing = self.writing.lock();
         let mut list = self.read()?;
         if list.iter().any(|standing| standing.hash == question.hash) {
             return Ok(());

@@ -1,12 +1,12 @@
 //! Which model each conversation has chosen: `state/models.json`.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::limits::state::{CHOICES, CHOICES_FILE_BYTES};
+use crate::sync::Mutex;
 use crate::sys;
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -39,7 +39,7 @@ impl Choices {
 
     /// Keeps a session's choice, or forgets it. The oldest choice makes room for a new one.
     pub fn set(&self, session: &str, model: Option<&str>) -> Result<()> {
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _writing = self.writing.lock();
         let mut list = self.read();
         let before = list.len();
         list.retain(|choice| choice.session != session);

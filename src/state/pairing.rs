@@ -4,7 +4,6 @@
 //! decision: another process may have confirmed one.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +14,7 @@ use crate::limits::state::{
     PAIRING_VALID_SECS, SENDER_ID_BYTES, SENDER_NAME_CHARS,
 };
 use crate::message::Sender;
+use crate::sync::{Mutex, MutexGuard};
 use crate::sys;
 
 /// Letters and digits that nobody takes for each other: no `0`, `O`, `1` and `I`. There are 32, so
@@ -179,7 +179,7 @@ impl Pairing {
     }
 
     fn lock(&self) -> MutexGuard<'_, ()> {
-        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+        self.writing.lock()
     }
 
     fn read(&self) -> Result<Pairings> {

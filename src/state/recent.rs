@@ -1,11 +1,11 @@
 //! The chat that was active last, `state/recent.json`: where words go that belong to no chat.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::Result;
 use crate::limits::state::RECENT_FILE_BYTES;
 use crate::message::ChatId;
+use crate::sync::{Mutex, MutexGuard};
 use crate::sys;
 
 /// The file of one home, for all threads. It is read once.
@@ -43,7 +43,7 @@ impl Recent {
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<ChatId>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock()
     }
 }
 

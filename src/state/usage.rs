@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +13,7 @@ use crate::chat::Usage;
 use crate::clock::Clock;
 use crate::error::Result;
 use crate::limits::state::{USAGE_DAYS, USAGE_FILE_BYTES, USAGE_MODELS};
+use crate::sync::Mutex;
 use crate::sys;
 
 /// Where the tokens of models beyond [`USAGE_MODELS`] are counted.
@@ -105,7 +106,7 @@ impl Ledger {
         if used.is_empty() {
             return Ok(());
         }
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _writing = self.writing.lock();
         let mut counts = self.counts();
         used.iter()
             .for_each(|(model, usage)| counts.add(model, *usage));
