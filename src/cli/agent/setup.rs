@@ -28,7 +28,6 @@ use crate::state::{Choices, Ledger};
 use crate::sys;
 use crate::sys::beneath::Resolver;
 use crate::sys::environment::Environment;
-use crate::sys::memory;
 use crate::tools::Toolbox;
 use crate::tools::commands::Commands;
 
@@ -61,8 +60,6 @@ pub fn prepare(context: &Context, arguments: &Arguments, stream: bool) -> Result
     };
     let agent = build(context, &home, loaded, manner)?;
     warn_of_stranger(&agent, &chat, arguments.model.as_deref());
-    // What only the start has needed.
-    memory::give_back_program();
     Ok(Ready { agent, session })
 }
 
