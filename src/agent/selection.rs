@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::limits::agent::MODELS_HELD;
 use crate::provider::Models;
 use crate::provider::table::OFFLINE;
-use crate::state::Choices;
+use crate::state::ModelChoices;
 use crate::sync::Mutex;
 
 /// Chooses the models for the name of one, or as the configuration says.
@@ -17,7 +17,7 @@ pub struct Selection {
     models_for: ModelsFor,
     /// Named on the command line: it holds, whatever was chosen before, until another is chosen.
     named: Mutex<Option<String>>,
-    choices: Choices,
+    choices: ModelChoices,
     /// Those that were asked last, the newest at the end: what a model has taught about itself
     /// (that it fails, that it refuses a parameter) is worth keeping.
     held: Mutex<Vec<(Option<String>, Arc<Models>)>>,
@@ -25,7 +25,11 @@ pub struct Selection {
 
 impl Selection {
     /// Makes the choice of the configuration. Fails when its models do not exist.
-    pub fn new(models_for: ModelsFor, named: Option<String>, choices: Choices) -> Result<Self> {
+    pub fn new(
+        models_for: ModelsFor,
+        named: Option<String>,
+        choices: ModelChoices,
+    ) -> Result<Self> {
         let selection = Self {
             models_for,
             named: Mutex::new(named.clone()),

@@ -4,8 +4,7 @@
 //! does not grow with the age of the installation.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -13,8 +12,8 @@ use crate::chat::Usage;
 use crate::clock::Clock;
 use crate::error::Result;
 use crate::limits::state::{USAGE_DAYS, USAGE_FILE_BYTES, USAGE_MODELS};
-use crate::sync::Mutex;
-use crate::sys;
+
+use super::file::{Damaged, Policy, StateFile};
 
 /// Where the tokens of models beyond [`USAGE_MODELS`] are counted.
 const OTHER_MODELS: &str = "others";
@@ -73,31 +72,33 @@ impl Counts {
     }
 }
 
-/// The file of one home. Two processes of the same home each read it before they add to it; clones
-/// wait for each other.
+/// Tokens are no reason not to answer: a damaged file counts as empty.
+const POLICY: Policy = Policy {
+    bytes_max: USAGE_FILE_BYTES,
+    damaged: Damaged::StartFresh,
+    synced: false,
+};
+
+/// The file of one home.
 #[derive(Clone, Debug)]
-pub struct Ledger {
-    path: PathBuf,
+pub struct TokenUsage {
+    file: StateFile<Counts>,
     clock: Clock,
-    writing: Arc<Mutex<()>>,
 }
 
-impl Ledger {
-    /// The ledger below the folder `state`.
+impl TokenUsage {
+    /// The counts below the folder `state`.
     pub fn new(state: &Path, clock: Clock) -> Self {
         Self {
-            path: state.join("usage.json"),
+            file: StateFile::new(state.join("usage.json"), POLICY),
             clock,
-            writing: Arc::default(),
         }
     }
 
-    /// The counts as of today. A file that cannot be read counts as empty: tokens are no reason not
-    /// to answer.
+    /// The counts as of today.
     pub fn counts(&self) -> Counts {
-        let content = sys::file::read_at_most(&self.path, USAGE_FILE_BYTES).unwrap_or_default();
-        let mut counts: Counts = serde_json::from_slice(&content).unwrap_or_default();
-        counts.turn_to(&self.clock.now().format("%Y-%m-%d").to_string());
+        let mut counts = self.file.read().unwrap_or_default();
+        counts.turn_to(&self.today());
         counts
     }
 
@@ -106,24 +107,24 @@ impl Ledger {
         if used.is_empty() {
             return Ok(());
         }
-        let _writing = self.writing.lock();
-        let mut counts = self.counts();
-        used.iter()
-            .for_each(|(model, usage)| counts.add(model, *usage));
-        // Strings and numbers only: nothing here that JSON cannot say.
-        let content = serde_json::to_vec(&counts).unwrap_or_default();
-        if let Some(folder) = self.path.parent() {
-            sys::file::private_folder(folder)?;
-        }
-        // Every turn writes it. That a power cut may bring the counts of some seconds ago back, whole,
-        // is not worth a second sync.
-        sys::file::replace(&self.path, &content, 0o600).map(drop)
+        self.file.update(|counts| {
+            counts.turn_to(&self.today());
+            used.iter()
+                .for_each(|(model, usage)| counts.add(model, *usage));
+            Ok(())
+        })?;
+        self.file.sync()
+    }
+
+    fn today(&self) -> String {
+        self.clock.now().format("%Y-%m-%d").to_string()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
     use std::sync::atomic::{AtomicI64, Ordering};
 
     const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
@@ -132,7 +133,7 @@ mod tests {
     fn a_day_is_counted_by_model_and_later_as_a_sum() {
         let folder = tempfile::tempdir().unwrap();
         let millis = Arc::new(AtomicI64::new(1_800_000_000_000));
-        let ledger = Ledger::new(folder.path(), Clock::Hand(millis.clone()));
+        let ledger = TokenUsage::new(folder.path(), Clock::Hand(millis.clone()));
         let usage = Usage {
             input: 10,
             output: 2,
@@ -153,7 +154,7 @@ mod tests {
     #[test]
     fn turns_that_end_at_the_same_time_are_all_counted() {
         let folder = tempfile::tempdir().unwrap();
-        let ledger = Ledger::new(folder.path(), Clock::System);
+        let ledger = TokenUsage::new(folder.path(), Clock::System);
         let usage = Usage {
             input: 1,
             ..Usage::default()
@@ -175,7 +176,7 @@ mod tests {
     fn the_file_stays_small_and_a_broken_one_counts_as_empty() {
         let folder = tempfile::tempdir().unwrap();
         let millis = Arc::new(AtomicI64::new(1_800_000_000_000));
-        let ledger = Ledger::new(folder.path(), Clock::Hand(millis.clone()));
+        let ledger = TokenUsage::new(folder.path(), Clock::Hand(millis.clone()));
         let usage = Usage {
             input: 123_456_789,
             output: 123_456_789,

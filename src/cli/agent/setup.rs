@@ -24,7 +24,7 @@ use crate::provider::Models;
 use crate::provider::table::{OFFLINE, known};
 use crate::sandbox::{Places, Workspace};
 use crate::session::{Session, Settings};
-use crate::state::{Choices, Ledger};
+use crate::state::{ModelChoices, TokenUsage};
 use crate::sys;
 use crate::sys::beneath::Resolver;
 use crate::sys::environment::Environment;
@@ -133,9 +133,9 @@ pub fn build(context: &Context, home: &Home, loaded: Loaded, manner: Manner) -> 
             manner.tls,
         ),
         model: manner.model,
-        choices: Choices::new(&home.state()),
+        choices: ModelChoices::new(&home.state()),
         toolbox,
-        ledger: Ledger::new(&home.state(), Clock::System),
+        ledger: TokenUsage::new(&home.state(), Clock::System),
         clock: Clock::System,
         surroundings,
         settings,
