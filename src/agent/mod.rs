@@ -125,7 +125,9 @@ impl Agent {
     ) -> Result<Report> {
         let models = self.selection.of(&session.chat().to_string())?;
         let heard = run::Heard { listener, cancel };
-        run::Run::new(self, &models, session, heard).drive(message)
+        let report = run::Run::new(self, &models, session, heard).drive(message);
+        self.ledger.sync();
+        report
     }
 
     fn system_prompt(&self) -> String {
