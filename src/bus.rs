@@ -138,7 +138,7 @@ impl Pulse {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::ChatId;
+    use crate::message::Address;
 
     #[test]
     fn a_pulse_is_dead_when_its_promise_is_broken() {
@@ -158,7 +158,7 @@ mod tests {
     fn drafts_leave_room_for_the_end_of_the_work_that_they_show() {
         let runtime = tokio::runtime::Builder::new_current_thread().build();
         let (sender, _receiver) = outbound(runtime.unwrap().handle().clone());
-        let chat = ChatId::new("telegram", "1");
+        let chat = Address::new("telegram", "1");
         let draft = |number: usize| Outbound::Draft {
             chat: chat.clone(),
             text: number.to_string(),
@@ -176,7 +176,7 @@ mod tests {
             .build()
             .unwrap();
         let (sender, mut receiver) = outbound(runtime.handle().clone());
-        let working = Outbound::Working(ChatId::new("telegram", "1"));
+        let working = Outbound::Working(Address::new("telegram", "1"));
         assert!((0..ENTRIES).all(|_| sender.send(working.clone())));
         assert!(!sender.send(Outbound::Owed));
         let keeper = std::thread::spawn(move || {

@@ -5,14 +5,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::Result;
 use crate::limits::state::RECENT_FILE_BYTES;
-use crate::message::ChatId;
+use crate::message::Address;
 use crate::sys;
 
 /// The file of one home, for all threads. It is read once.
 #[derive(Debug)]
 pub struct Recent {
     path: PathBuf,
-    known: Mutex<Option<ChatId>>,
+    known: Mutex<Option<Address>>,
 }
 
 impl Recent {
@@ -28,12 +28,12 @@ impl Recent {
     }
 
     /// The chat that was active last.
-    pub fn get(&self) -> Option<ChatId> {
+    pub fn get(&self) -> Option<Address> {
         self.lock().clone()
     }
 
     /// Notes that a chat is active. Writes only when it is another one than before.
-    pub fn note(&self, chat: &ChatId) -> Result<()> {
+    pub fn note(&self, chat: &Address) -> Result<()> {
         let mut known = self.lock();
         if known.as_ref() != Some(chat) {
             *known = Some(chat.clone());
@@ -42,7 +42,7 @@ impl Recent {
         Ok(())
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<ChatId>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Address>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -56,7 +56,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let recent = Recent::new(folder.path());
         assert_eq!(recent.get(), None);
-        let (one, two) = (ChatId::parse("telegram:1"), ChatId::parse("telegram:2"));
+        let (one, two) = (Address::parse("telegram:1"), Address::parse("telegram:2"));
         recent.note(&one).unwrap();
         assert_eq!(Recent::new(folder.path()).get(), Some(one.clone()));
         let path = folder.path().join("recent.json");
