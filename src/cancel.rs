@@ -3,9 +3,11 @@
 //! Blocking code cannot be dropped like a future, so it is broken from outside: whoever blocks
 //! registers a breaker (shut the socket down, kill the child) and looks at the flag afterwards.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use crate::sync::{Condvar, Mutex};
 
 type Breaker = Box<dyn Fn() + Send>;
 
@@ -29,7 +31,7 @@ impl Cancel {
 
     /// Raises the flag and breaks every blocked call that registered. Raising twice does nothing more.
     pub fn cancel(&self) {
-        let breakers = self.lock();
+        let breakers = self.0.breakers.lock();
         if !self.0.cancelled.swap(true, Ordering::SeqCst) {
             for (_, breaker) in breakers.iter() {
                 breaker();
@@ -48,7 +50,7 @@ impl Cancel {
     #[must_use = "the breaker is forgotten when the guard is dropped"]
     pub fn on_cancel(&self, breaker: impl Fn() + Send + 'static) -> Guard {
         let id = self.0.next_id.fetch_add(1, Ordering::Relaxed);
-        let mut breakers = self.lock();
+        let mut breakers = self.0.breakers.lock();
         if self.is_cancelled() {
             breaker();
         } else {
@@ -62,20 +64,13 @@ impl Cancel {
 
     /// Waits for the time to pass; true when the flag was raised before that.
     pub fn wait(&self, time: Duration) -> bool {
-        let guard = self.lock();
+        let guard = self.0.breakers.lock();
         let waited = self
             .0
             .woken
             .wait_timeout_while(guard, time, |_| !self.is_cancelled());
         drop(waited);
         self.is_cancelled()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<(u64, Breaker)>> {
-        self.0
-            .breakers
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -87,7 +82,11 @@ pub struct Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        self.cancel.lock().retain(|(id, _)| *id != self.id);
+        self.cancel
+            .0
+            .breakers
+            .lock()
+            .retain(|(id, _)| *id != self.id);
     }
 }
 

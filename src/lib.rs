@@ -3,8 +3,9 @@
 //! The rooms in reading order, lowest floor first. A room imports only rooms on lower floors;
 //! `tests/floors.rs` fails on one that climbs. ARCHITECTURE.md has the map.
 
-// Floor 0: every bound of the program.
+// Floor 0: every bound of the program, and locks.
 pub mod limits;
+pub mod sync;
 
 // Floor 1: what everything may use.
 pub mod approval;

@@ -144,6 +144,13 @@ pub mod session {
 
 /// Bounds of the small facts.
 pub mod state {
+    use std::time::Duration;
+
+    /// How often it is looked whether another process has finished changing the state folder; a
+    /// change takes a few milliseconds, and a sync on a slow card a second.
+    pub const LOCK_PAUSE: Duration = Duration::from_millis(5);
+    /// How often before giving up: after ten seconds the other process hangs.
+    pub const LOCK_TRIES: u32 = 2000;
     /// Models counted apart within a day; a turn writes this file, so it stays small.
     pub const USAGE_MODELS: usize = 6;
     /// Days whose sums are kept: two weeks show a habit.

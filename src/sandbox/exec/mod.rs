@@ -17,7 +17,6 @@ mod view;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, PoisonError};
 
 pub use offer::Offer;
 pub use output::{Captured, Output, Piece};
@@ -30,6 +29,7 @@ pub use session::{Listed, Sessions, Since};
 pub use settings::{Choice, Settings};
 
 use crate::error::{Error, Result};
+use crate::sync::Mutex;
 use policy::{Policy, Task};
 use run::Running;
 
@@ -91,7 +91,7 @@ impl Exec {
     /// The walls that stand around a command here; an error that says what to change where there
     /// are not enough.
     pub fn walls(&self) -> Result<Walls> {
-        let mut known = self.walls.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.walls.lock();
         if let Some(walls) = *known {
             return Ok(walls);
         }
@@ -157,6 +157,6 @@ impl Exec {
 
     /// After a failure the walls are tried again: a setting of the system may have changed.
     fn forget_walls(&self) {
-        *self.walls.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.walls.lock() = None;
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io::Write;
 use std::process::ChildStdin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
 use crate::limits::sandbox as bounds;
+use crate::sync::{Mutex, MutexGuard};
 use crate::sys::process;
 
 /// The commands in the background. All are killed when this is dropped.
@@ -147,7 +148,7 @@ impl Sessions {
             session.shared().asked = Stopwatch::start();
             session.input.clone()
         };
-        let mut pipe = pipe.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pipe = pipe.lock();
         let closed = || Error::Failed(format!("session {id} reads no input any more"));
         feed(pipe.as_mut().ok_or_else(closed)?, input).ok_or_else(closed)?
     }
@@ -195,13 +196,13 @@ impl Sessions {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock()
     }
 }
 
 impl Session {
     fn shared(&self) -> MutexGuard<'_, Shared> {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.lock()
     }
 
     /// Kills the command and waits until it is gone.
@@ -279,7 +280,7 @@ fn feed(pipe: &mut ChildStdin, mut input: &[u8]) -> Option<Result<()>> {
 
 /// Takes a command's output until it ends, is cancelled or nobody has asked for too long.
 fn follow(mut running: Running, shared: &Mutex<Shared>, cancel: &Cancel, idle: Duration) {
-    let lock = || shared.lock().unwrap_or_else(PoisonError::into_inner);
+    let lock = || shared.lock();
     let supervisor = running.supervisor();
     let guard = cancel.on_cancel(move || process::signal(supervisor, Signal::TERM));
     let mut buffer = vec![0; bounds::PIPE_BYTES];
