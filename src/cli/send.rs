@@ -12,7 +12,7 @@ use crate::error::{Error, Exit, Result};
 use crate::gateway::control::{self, Request};
 use crate::limits::channels::UPLOAD_BYTES;
 use crate::limits::tools::FILES_SENT;
-use crate::message::{ChatId, NAME_MARK, Parcel};
+use crate::message::{Address, NAME_MARK, OutgoingMessage};
 use crate::outbox::Outbox;
 use crate::state::LastChat;
 use crate::sys;
@@ -54,7 +54,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
         return Err(Error::Usage("there is nothing to send".to_owned()));
     }
     let chat = arguments.chat.as_deref();
-    let chat = chat.map(|chat| ChatId::new(&arguments.channel, chat));
+    let chat = chat.map(|chat| Address::new(&arguments.channel, chat));
     let files = copy(context, &home, &loaded, &arguments.files)?;
     let request = Request::Send { chat, text, files };
     match control::ask(&home.control(), &request)? {
@@ -73,9 +73,9 @@ fn leave(home: &Home, request: Request) -> Result<()> {
     let chat = chat
         .ok_or_else(|| Error::Usage("nobody has spoken yet: name a chat with --chat".to_owned()))?;
     let _lock = super::gateway::take_lock(home)?;
-    let parcel = Parcel {
+    let parcel = OutgoingMessage {
         files,
-        ..Parcel::text(&chat, text)
+        ..OutgoingMessage::text(&chat, text)
     };
     Outbox::open(&home.outbox())?.add(&parcel, None)?;
     print::complain("no gateway is running; it goes out when one does (peacrab gateway)");

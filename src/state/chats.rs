@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::limits::state::{CHOICES, CHOICES_FILE_BYTES, RECENT_FILE_BYTES};
-use crate::message::ChatId;
+use crate::message::Address;
 use crate::sync::Mutex;
 
 use super::file::{Damaged, Policy, StateFile};
@@ -57,8 +57,8 @@ impl ModelChoices {
 /// The chat that was active last: where messages go that name no chat. The file is read once.
 #[derive(Debug)]
 pub struct LastChat {
-    file: StateFile<Option<ChatId>>,
-    known: Mutex<Option<ChatId>>,
+    file: StateFile<Option<Address>>,
+    known: Mutex<Option<Address>>,
 }
 
 impl LastChat {
@@ -75,12 +75,12 @@ impl LastChat {
     }
 
     /// The chat that was active last.
-    pub fn get(&self) -> Option<ChatId> {
+    pub fn get(&self) -> Option<Address> {
         self.known.lock().clone()
     }
 
     /// Notes that a chat is active. Writes only when it is another one than before.
-    pub fn note(&self, chat: &ChatId) -> Result<()> {
+    pub fn note(&self, chat: &Address) -> Result<()> {
         let mut known = self.known.lock();
         if known.as_ref() == Some(chat) {
             return Ok(());
@@ -134,7 +134,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let recent = LastChat::new(folder.path());
         assert_eq!(recent.get(), None);
-        let (one, two) = (ChatId::parse("telegram:1"), ChatId::parse("telegram:2"));
+        let (one, two) = (Address::parse("telegram:1"), Address::parse("telegram:2"));
         recent.note(&one).unwrap();
         assert_eq!(LastChat::new(folder.path()).get(), Some(one.clone()));
         let path = folder.path().join("recent.json");

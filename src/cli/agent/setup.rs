@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::Arguments;
 use super::commands::commands_of;
 use crate::agent::context::Surroundings;
+use crate::agent::host::TurnEvent;
 use crate::agent::{Agent, ModelsFor, Parts};
 use crate::board::Board;
 use crate::cancel::Cancel;
@@ -19,7 +20,7 @@ use crate::config::schema::{AgentDefaults, Provider};
 use crate::config::{Home, Loaded};
 use crate::error::Result;
 use crate::http::Tls;
-use crate::message::{ChatId, Event};
+use crate::message::SessionKey;
 use crate::provider::Models;
 use crate::provider::table::{OFFLINE, known};
 use crate::sandbox::{Places, Workspace};
@@ -43,7 +44,7 @@ pub struct Ready {
 pub fn prepare(context: &Context, arguments: &Arguments, stream: bool) -> Result<Ready> {
     let home = context.home()?;
     let loaded = context.start()?;
-    let chat = ChatId::parse(&arguments.session);
+    let chat = SessionKey::parse(&arguments.session);
     let settings = Settings {
         window: loaded.config.agents.defaults.memory_window,
         fsync: loaded.config.storage.fsync,
@@ -64,7 +65,7 @@ pub fn prepare(context: &Context, arguments: &Arguments, stream: bool) -> Result
 }
 
 /// Says that nobody is known for the model that was asked for, and who answers in its stead.
-fn warn_of_stranger(agent: &Agent, chat: &ChatId, model: Option<&str>) {
+fn warn_of_stranger(agent: &Agent, chat: &SessionKey, model: Option<&str>) {
     if let Some(model) = model.filter(|model| *model != OFFLINE && agent.lacks_model(chat)) {
         print::complain(&format!(
             "no provider is connected for the model {model}, so the offline helper answers; \
@@ -79,7 +80,7 @@ pub fn say_repairs<Output: Write, Errors: Write>(
     view: &mut View<Output, Errors>,
 ) {
     for repair in session.repairs() {
-        view.show(Event::Notice(repair));
+        view.show(TurnEvent::Notice(repair));
     }
 }
 

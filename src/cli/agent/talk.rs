@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::Arguments;
 use super::setup::{self, Ready};
 use crate::agent::commands::{self, Command, Listed};
+use crate::agent::host::TurnEvent;
 use crate::agent::{Outcome, Report};
 use crate::cancel::Cancel;
 use crate::cli::Context;
@@ -13,7 +14,7 @@ use crate::cli::terminal::print;
 use crate::cli::terminal::prompt::{Prompt, Typed};
 use crate::cli::terminal::view::{Mode, View};
 use crate::error::{Exit, Result};
-use crate::message::{Event, Message};
+use crate::message::Envelope;
 use crate::sync::Mutex;
 
 /// The agent with its session, which the prompt's thread and the turn's take in turns.
@@ -74,7 +75,7 @@ fn turn(
     let ran = foreground.run(move |cancel: &Cancel| {
         let ready = &mut *shared.lock();
         let mut view = view(mode);
-        let message = message.map(|text| Message::typed(ready.session.chat(), &text));
+        let message = message.map(|text| Envelope::typed(ready.session.chat(), &text));
         let report = ready
             .agent
             .run(&mut ready.session, message.as_ref(), &mut view, cancel);
@@ -92,7 +93,7 @@ fn show_end(report: Report, view: &mut TerminalView) {
     match report.outcome {
         Outcome::Stopped => {
             view.stopped();
-            view.show(Event::Notice("stopped"));
+            view.show(TurnEvent::Notice("stopped"));
         }
         Outcome::Failed(error) => {
             view.close();
