@@ -129,9 +129,10 @@ pub mod config {
     pub const EXCERPT_CHARS: usize = 72;
 }
 
+pub mod confine;
+pub mod files;
 pub mod http;
 pub mod provider;
-pub mod sandbox;
 
 /// Bounds of the journal.
 pub mod session {
