@@ -2,7 +2,6 @@
 //! in whom it may, and meets the agent in `message` and the bus alone.
 
 mod door;
-pub mod markup;
 mod names;
 pub mod telegram;
 mod utf16;

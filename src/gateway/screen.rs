@@ -4,10 +4,10 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::channels::markup::inline_code;
 use crate::clock::Stopwatch;
 use crate::config::schema::Channels;
 use crate::limits::gateway::{DRAFT_BYTES, DRAFT_LINES};
+use crate::markup::inline_code;
 use crate::message::Event;
 
 /// What of a turn is shown while it goes on.
