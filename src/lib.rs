@@ -22,12 +22,13 @@ pub mod sys;
 // Floor 3: the configuration.
 pub mod config;
 
-// Floor 4: the network, the workspace's files, confined commands, the queues and the logs.
+// Floor 4: the network, Markdown, the workspace's files, confined commands, the queues and the logs.
 pub mod append_log;
 pub mod bus;
 pub mod confine;
 pub mod files;
 pub mod http;
+pub mod markup;
 
 // Floor 5: what is kept, and how the board is.
 pub mod board;
