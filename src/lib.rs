@@ -18,8 +18,9 @@ pub mod chat;
 pub mod message;
 pub mod sys;
 
-// Floor 3: the configuration.
+// Floor 3: the configuration, and connections.
 pub mod config;
+pub mod net;
 
 // Floor 4: the network, the folders, the queues and the logs, each with one door.
 pub mod append_log;

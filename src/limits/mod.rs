@@ -130,6 +130,7 @@ pub mod config {
 }
 
 pub mod http;
+pub mod net;
 pub mod provider;
 pub mod sandbox;
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 
 use super::server::{Server, keep, silence};
-use super::settings;
+use super::{dialer, settings};
 use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
@@ -55,7 +55,8 @@ fn while_a_name_is_resolved() {
         }
     }
     stops(soon, |cancel| {
-        let client = Client::with_lookup(&Tls::new(None).unwrap(), settings(), cancel, never)?;
+        let client =
+            Client::with_dialer(&Tls::new(None).unwrap(), settings(), dialer(cancel, never))?;
         client.get("http://model.test/", &[]).map(drop)
     });
 }
