@@ -202,7 +202,6 @@ fn tunnel_request(proxy: &Proxy, target: &str) -> String {
 pub const USER_AGENT: &str = concat!("peacrab/", env!("CARGO_PKG_VERSION"));
 
 /// The head of a response that is not left to ureq.
-#[cfg_attr(not(test), expect(dead_code, reason = "only the status is used yet"))]
 pub struct Head {
     /// The status.
     pub status: u16,
@@ -212,7 +211,6 @@ pub struct Head {
 
 impl Head {
     /// The value of a header; its name is in lower case.
-    #[cfg_attr(not(test), expect(dead_code, reason = "only the status is used yet"))]
     pub fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(other, _)| other == name);
         found.map(|(_, value)| value.as_str())

@@ -13,6 +13,7 @@ mod client;
 mod connect;
 mod explain;
 mod retry_after;
+pub mod sse;
 mod transfer;
 
 pub use crate::net::Tls;

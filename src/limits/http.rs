@@ -20,6 +20,9 @@ pub const BODY_BYTES: usize = 8 * 1024 * 1024;
 /// Bytes of a response that is read in pieces and not kept: an event for each of 128,000
 /// tokens, at 400 bytes an event.
 pub const STREAM_BYTES: usize = 64 * 1024 * 1024;
+/// Bytes of one server-sent event, and of one of its lines. It holds one delta of a model's reply;
+/// the largest honest one is a whole file in a tool call that is sent in one piece.
+pub const EVENT_BYTES: usize = 1024 * 1024;
 /// Bytes kept of an error's body: enough for every API's JSON error and the top of a proxy's page.
 pub const ERROR_BODY_BYTES: usize = 4 * 1024;
 /// Bytes read behind the part of a body that mattered, to reach its end and keep the connection.
