@@ -19,8 +19,9 @@ pub mod chat;
 pub mod message;
 pub mod sys;
 
-// Floor 3: the configuration.
+// Floor 3: the configuration, and connections.
 pub mod config;
+pub mod net;
 
 // Floor 4: the network, Markdown, the workspace's files, confined commands, the queues and the logs.
 pub mod append_log;

@@ -148,6 +148,7 @@ pub mod markup {
     pub const MARKDOWN_DEPTH: usize = 32;
 }
 
+pub mod net;
 pub mod provider;
 
 /// Bounds of the journal.

@@ -11,7 +11,7 @@ const FLOORS: [&[&str]; 10] = [
     &["limits", "sync"],
     &["error", "secret", "clock", "approval", "cancel"],
     &["message", "chat", "sys"],
-    &["config"],
+    &["config", "net"],
     &["http", "files", "confine", "markup", "bus", "append_log"],
     &["session", "state", "inbox", "outbox", "board"],
     &["provider", "tools"],
