@@ -20,14 +20,17 @@ pub mod chat;
 pub mod message;
 pub mod sys;
 
-// Floor 3: the configuration.
+// Floor 3: the configuration, and connections.
 pub mod config;
+pub mod net;
 
-// Floor 4: the network, the folders, the queues and the logs, each with one door.
+// Floor 4: the network, Markdown, the workspace's files, confined commands, the queues and the logs.
 pub mod append_log;
 pub mod bus;
+pub mod confine;
+pub mod files;
 pub mod http;
-pub mod sandbox;
+pub mod markup;
 
 // Floor 5: what is kept, and how the board is.
 pub mod board;

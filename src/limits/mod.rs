@@ -129,9 +129,27 @@ pub mod config {
     pub const EXCERPT_CHARS: usize = 72;
 }
 
+pub mod confine;
+pub mod files;
 pub mod http;
+
+/// Bounds of Markdown.
+pub mod markup {
+    /// Bytes of a code block's language; `javascript` has ten.
+    pub const LANGUAGE_BYTES: usize = 32;
+    /// Levels of lists that are indented; deeper ones stand below the last.
+    pub const LIST_INDENTS: usize = 8;
+    /// Bytes of a table with its padding; a single wide cell would widen every row.
+    pub const TABLE_BYTES: usize = 64 * 1024;
+    /// Bytes of a text that may be syntax of Markdown. The parser needs about 100 bytes for each; an
+    /// answer of 160 KiB in which every eighth byte is one has 20,000.
+    pub const MARKDOWN_MARKS: usize = 32 * 1024;
+    /// Quotes and list items that one line may open: each costs the parser for every further line.
+    pub const MARKDOWN_DEPTH: usize = 32;
+}
+
+pub mod net;
 pub mod provider;
-pub mod sandbox;
 
 /// Bounds of the journal.
 pub mod session {

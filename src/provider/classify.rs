@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::route::Route;
-use super::wire::sse::TooLong;
 use crate::chat::{Fault, ModelError};
+use crate::http::sse::TooLong;
 use crate::limits::provider::SAID_CHARS;
 use crate::secret::Eraser;
 use crate::text::ellipsize_chars;

@@ -10,7 +10,7 @@ use super::route::{Route, Sources};
 use super::table::known;
 use super::turn::Turn;
 use crate::cancel::Cancel;
-use crate::clock::{Clock, Stopwatch};
+use crate::clock::Stopwatch;
 use crate::config::schema::{AgentDefaults, Provider};
 use crate::error::Result;
 use crate::http::{Client, Settings, Tls};
@@ -183,9 +183,7 @@ pub(super) fn first_answering(
 fn client(tls: &Tls, route: &Route, cancel: &Cancel) -> Result<Client> {
     let settings = Settings {
         proxy: route.proxy.clone(),
-        first_byte: route.first_byte,
-        idle: route.idle,
-        clock: Clock::System,
+        ..Settings::new(route.first_byte, route.idle)
     };
     Client::new(tls, settings, cancel)
 }
