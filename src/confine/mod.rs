@@ -11,9 +11,9 @@ mod run;
 mod self_test;
 mod session;
 
+use crate::sync::Mutex;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, PoisonError};
 
 #[cfg(feature = "test-hooks")]
 #[doc(hidden)]
@@ -91,10 +91,7 @@ impl Exec {
     /// The isolation that commands get here. Where the kernel supports too little, the error says what
     /// to change.
     pub fn isolation(&self) -> Result<Isolation> {
-        let mut known = self
-            .isolation
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.isolation.lock();
         if let Some(isolation) = *known {
             return Ok(isolation);
         }
@@ -166,10 +163,7 @@ impl Exec {
 
     /// After a failure the kernel is tried again: a setting of the system may have changed.
     fn forget_isolation(&self) {
-        *self
-            .isolation
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = None;
+        *self.isolation.lock() = None;
     }
 }
 

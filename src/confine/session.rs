@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io::Write;
 use std::process::ChildStdin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
 use crate::limits::confine as bounds;
+use crate::sync::{Mutex, MutexGuard};
 use crate::sys::process;
 
 /// What happens to a command in the background.
@@ -145,7 +146,7 @@ impl Sessions {
                 let end = follow(running, &shared, &cancel, idle);
                 // Nothing is left that an error could stop.
                 let _ = observer(SessionEvent::Ended(&end));
-                lock(&shared).end = Some(end);
+                shared.lock().end = Some(end);
             })
             .map_err(|error| Error::Failed(format!("cannot follow a command: {error}")))?;
         session.follower = Some(follower);
@@ -172,7 +173,7 @@ impl Sessions {
             session.shared().asked = Stopwatch::start();
             (session.input.clone(), session.observer.clone())
         };
-        let mut pipe = pipe.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pipe = pipe.lock();
         let closed = || Error::Failed(format!("session {id} reads no input any more"));
         let pipe = pipe.as_mut().ok_or_else(closed)?;
         observer(SessionEvent::Input(input))?;
@@ -222,13 +223,13 @@ impl Sessions {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock()
     }
 }
 
 impl Session {
     fn shared(&self) -> MutexGuard<'_, Shared> {
-        lock(&self.shared)
+        self.shared.lock()
     }
 
     /// Kills the command and waits until it is gone.
@@ -304,13 +305,9 @@ fn feed(pipe: &mut ChildStdin, mut input: &[u8]) -> Option<Result<()>> {
     Some(Ok(()))
 }
 
-fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Takes a command's output until it ends, is cancelled or nobody has asked for too long.
 fn follow(mut running: Running, shared: &Mutex<Shared>, cancel: &Cancel, idle: Duration) -> End {
-    let lock = || lock(shared);
+    let lock = || shared.lock();
     let supervisor = running.supervisor();
     let guard = cancel.on_cancel(move || process::signal(supervisor, Signal::TERM));
     let mut buffer = vec![0; bounds::PIPE_BYTES];

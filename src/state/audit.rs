@@ -11,14 +11,16 @@ use std::io::Write;
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use serde::Serialize;
 
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::limits::state::{AUDIT_BYTES, AUDIT_FILES, AUDIT_TEXT_BYTES};
+use crate::sync::Mutex;
 use crate::sys;
+use crate::text::truncate_bytes;
 
 /// A command that is about to run, or that was refused.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -118,7 +120,7 @@ impl Audit {
         // Strings only: nothing here that JSON cannot say.
         let mut bytes = serde_json::to_vec(&line).unwrap_or_default();
         bytes.push(b'\n');
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _writing = self.writing.lock();
         let file = self.open()?;
         let length = file.metadata().map_or(0, |found| found.len());
         let mut last = [b'\n'];
@@ -206,7 +208,7 @@ impl Entry {
 }
 
 fn cut(text: &str) -> &str {
-    &text[..text.floor_char_boundary(AUDIT_TEXT_BYTES)]
+    truncate_bytes(text, AUDIT_TEXT_BYTES)
 }
 
 #[cfg(test)]

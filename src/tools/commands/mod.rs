@@ -6,7 +6,7 @@ pub(super) mod exec_session;
 pub mod risk;
 pub mod shell;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::approval::{Answer, Question};
@@ -17,6 +17,7 @@ use crate::error::{Error, Result};
 use crate::limits::tools::INPUT_LINE_BYTES;
 use crate::state::audit::{Entry, Record};
 use crate::state::{Approvals, Audit};
+use crate::sync::Mutex;
 
 use super::Caller;
 use decision::{Decision, Request};
@@ -180,7 +181,7 @@ impl Commands {
                     return Ok(());
                 }
             };
-            let mut unfinished = unfinished.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut unfinished = unfinished.lock();
             let lines = format!("{unfinished}{input}");
             if let Some(objection) = patterns.objection_to_input(&lines) {
                 entry.input(input, &format!("refused: {}", objection.rule))?;

@@ -1,22 +1,22 @@
-//! Server-sent events, taken apart as the bytes come in
+//! Server-sent events, parsed as their bytes arrive
 //! (<https://html.spec.whatwg.org/multipage/server-sent-events.html>).
 
-use crate::limits::provider::LINE_BYTES;
+use crate::limits::http::EVENT_BYTES;
 
 /// One event of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event<'a> {
     /// What the server calls it; empty where it gives no name.
     pub name: &'a str,
-    /// Its data lines, joined by line ends.
+    /// Its data lines, joined by newlines.
     pub data: &'a str,
 }
 
-/// A line or an event is longer than [`LINE_BYTES`].
+/// A line or an event is longer than [`EVENT_BYTES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLong;
 
-/// Takes a stream apart, whatever the cuts between its pieces.
+/// Parses a stream that arrives in pieces of any size.
 #[derive(Debug, Default)]
 pub struct Parser {
     /// The line that is not complete yet.
@@ -31,8 +31,8 @@ pub struct Parser {
 }
 
 impl Parser {
-    /// Takes a piece of the stream and hands over each event that it completes. An error of the
-    /// handler ends it.
+    /// Takes the next piece of the stream and calls `handle` with each event that it completes,
+    /// until that fails.
     pub fn push<E: From<TooLong>>(
         &mut self,
         mut bytes: &[u8],
@@ -45,7 +45,7 @@ impl Parser {
             }
             let end = bytes.iter().position(|byte| matches!(byte, b'\r' | b'\n'));
             let piece = &bytes[..end.unwrap_or(bytes.len())];
-            if self.line.len() + piece.len() > LINE_BYTES {
+            if self.line.len() + piece.len() > EVENT_BYTES {
                 return Err(TooLong.into());
             }
             self.line.extend_from_slice(piece);
@@ -57,8 +57,8 @@ impl Parser {
         Ok(())
     }
 
-    /// The stream is over. Unlike the standard this hands over an event that lacks its empty line:
-    /// some servers do not send the last one, and whoever reads it sees whether it is whole.
+    /// Ends the stream. Unlike the standard, this also gives `handle` an event that lacks its final
+    /// empty line: some servers leave that out, and the handler can tell whether the event is whole.
     pub fn finish<E: From<TooLong>>(
         mut self,
         handle: &mut dyn FnMut(Event<'_>) -> Result<(), E>,
@@ -94,7 +94,7 @@ impl Parser {
         match field {
             "event" => value.clone_into(&mut self.name),
             "data" => {
-                if self.data.len() + value.len() >= LINE_BYTES {
+                if self.data.len() + value.len() >= EVENT_BYTES {
                     return Err(TooLong);
                 }
                 if self.has_data {
@@ -164,9 +164,9 @@ mod tests {
 
     #[test]
     fn an_endless_line_or_event_is_refused() {
-        let line = vec![b'x'; LINE_BYTES + 1];
+        let line = vec![b'x'; EVENT_BYTES + 1];
         assert_eq!(events(&[b"data: ", &line]), Err(TooLong));
-        let half = [b"data: ".as_slice(), &vec![b'x'; LINE_BYTES / 2], b"\n"].concat();
+        let half = [b"data: ".as_slice(), &vec![b'x'; EVENT_BYTES / 2], b"\n"].concat();
         assert_eq!(events(&[&half, &half, &half]), Err(TooLong));
     }
 

@@ -1,4 +1,4 @@
-//! The story of an answer: what becomes of its marks, where it is cut, and what never happens.
+//! What becomes of an answer's Markdown, where it is cut, and what never happens.
 
 mod cases;
 mod checker;
@@ -8,6 +8,7 @@ use self::cases::CHAPTERS;
 use self::checker::text_of;
 use super::*;
 use crate::limits::channels::{LINK_BYTES, PIECE_UNITS};
+use crate::markup::{code_block, inline_code};
 use std::borrow::Cow;
 
 /// The pieces' HTML, after each was read as Telegram reads it.
