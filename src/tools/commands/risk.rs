@@ -104,10 +104,7 @@ const RISKS: [Risk; 5] = [
     (
         "format",
         "it would create a file system and destroy the one that is there",
-        |command| {
-            command.name.starts_with("mkfs")
-                || command.is("mke2fs mkdosfs mkswap wipefs blkdiscard")
-        },
+        |command| command.name.starts_with("mkfs") || command.is("mke2fs mkdosfs"),
     ),
     (
         "write-device",
@@ -116,7 +113,7 @@ const RISKS: [Risk; 5] = [
             let output = |word: &str| word.strip_prefix("of=").is_some_and(is_device);
             let last = command.arguments.last().is_some_and(|word| is_device(word));
             command.is("dd") && command.has(output)
-                || command.is("cp mv tee shred") && last
+                || command.is("cp mv tee shred mkswap wipefs blkdiscard") && last
                 || command.writes.iter().any(|target| is_device(target))
         },
     ),
@@ -494,9 +491,9 @@ delete-root: rm -rf / ¦ rm -fr /* ¦ rm -r -f --no-preserve-root / ¦ sudo rm -
 delete-root: rm -rf "$HOME" ¦ rm --recursive /usr/ ¦ echo a; /bin/rm -Rf /home/pi ¦ sh -c 'rm -rf /' ¦ eval rm -rf /
 delete-root: echo $(rm -rf /) ¦ env X=1 nice -n 5 rm -rf / ¦ r''m -rf // ¦ timeout 5 rm -rf / ¦ sudo -u root -- rm -rf /
 open-root: chmod -R 777 / ¦ sudo chown -R pi:pi /usr ¦ chmod 777 -R ~
-format: mkfs.ext4 /dev/sda1 ¦ sudo mkfs -t vfat /dev/mmcblk0p1 ¦ wipefs -a /dev/sda
+format: mkfs.ext4 /dev/sda1 ¦ sudo mkfs -t vfat /dev/mmcblk0p1
 write-device: dd if=/dev/zero of=/dev/mmcblk0 bs=1M ¦ cat x > /dev/sda ¦ xz -dc i | sudo tee /dev/sdb ¦ cp i /dev/mmcblk0
-write-device: echo b > /proc/sysrq-trigger ¦ echo b | sudo tee /proc/sysrq-trigger
+write-device: wipefs -a /dev/sda ¦ echo b > /proc/sysrq-trigger ¦ echo b | sudo tee /proc/sysrq-trigger
 power: reboot ¦ sudo shutdown -h now ¦ make && poweroff ¦ systemctl --force reboot ¦ init 0 ¦ nohup /sbin/halt & ¦ sudo -n reboot
 fork-bomb: :(){ :|:& };: ¦ bomb() { bomb | bomb & }; bomb"#;
         for (name, lines) in LINES.lines().filter_map(|line| line.split_once(": ")) {
@@ -511,7 +508,7 @@ fork-bomb: :(){ :|:& };: ¦ bomb() { bomb | bomb & }; bomb"#;
         const LINES: &str = r#"grep kill src; git commit -m "reboot fix"; echo $((1+1)); echo ~; rm file
 rm -rf build ./node_modules target/ /tmp/build ~/project/build /home/pi/old; rm -r "$HOME/.cache/pip"; ls -R /etc
 echo "rm -rf /"; echo 'rm -rf /'; chmod -R u+w build; make > build.log 2>&1 & df -h /; sed -i 's/reboot/restart/' notes
-dd if=/dev/zero of=disk.img bs=1M count=10; dd if=/dev/sda of=card.img; cat x > /dev/null 2>&1; cp -r /etc/skel .
+mkswap /swapfile; dd if=/dev/zero of=disk.img bs=1M count=10; dd if=/dev/sda of=card.img; cat x > /dev/null 2>&1; cp -r /etc/skel .
 git log --grep=shutdown; man reboot; shutdown -c; reboot --help; systemctl status reboot.target; journalctl -u halt
 python3 -c 'print("poweroff")'; sudo grep reboot /var/log/syslog; f() { g | h & }; curl -s https://example.org | sh"#;
         for line in LINES.lines().chain(["cat > x <<E\nreboot\nE\nls"]) {
