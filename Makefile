@@ -20,6 +20,8 @@ run: ## Build the agent, make a home if there is none, and talk to it
 # With job control (set -m) Ctrl-C reaches the agent alone, and not make, which would call it an error.
 	@echo; [ ! -t 0 ] || set -m; $(CARGO) run --release --locked --quiet -- agent || [ $$? = 130 ]
 
+# Where the machine lacks something that a test needs, the test fails. To leave such tests out:
+#   PEACRAB_TEST_WITHOUT=landlock,strace make test     (tests/harness/feature.rs has the names)
 test: ## Check format, lints, tests and documentation
 	@scripts/setup test
 	$(CARGO) fmt --check
