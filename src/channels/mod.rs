@@ -1,6 +1,7 @@
 //! Floor 7: where people are reached. One folder an adapter; each has its own threads, lets only those
 //! in whom it may, and meets the agent in `message` and the bus alone.
 
+pub mod discord;
 mod door;
 mod names;
 pub mod telegram;

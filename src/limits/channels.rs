@@ -39,6 +39,10 @@ pub const PIECE_ENTITIES: usize = 100;
 pub const LINK_BYTES: usize = 2048;
 /// Bytes of all other tags that can be open at once; the longest is a code block with a language.
 pub const TAGS_BYTES: usize = 256;
+/// Characters of one Discord message, with its Markdown; bots get no more.
+pub const DISCORD_MESSAGE_CHARS: usize = 2000;
+/// Characters of a link's address in a Discord message, so that one message holds it with its words.
+pub const DISCORD_LINK_CHARS: usize = 1000;
 /// How long a long poll waits for something to happen; Telegram allows 50 s.
 pub const LONG_POLL: Duration = Duration::from_secs(50);
 /// How much later than it should an answer may begin, before the connection is given up.
