@@ -217,6 +217,9 @@ pub mod cli {
     pub const NAME_COLUMNS: usize = 24;
     /// Columns for what was said last in a session: the rest of a line of 80.
     pub const LAST_COLUMNS: usize = 40;
+    /// How often each byte of a streamed block may be parsed, so that the time for a block grows with
+    /// its length only. Blocks of up to 1 kB are still shown by the token.
+    pub const PARSES_PER_BYTE: usize = 256;
     /// Lines of the prompt's history that are kept.
     pub const HISTORY_LINES: usize = 500;
     /// Bytes of the prompt's history that are read.

@@ -121,7 +121,13 @@ impl Writer<'_> {
             .iter()
             .take_while(|(level, value, _)| wanted(*level) && style.get(*level) == *value);
         self.close(kept.count());
+        let is_within = self.style.get(Level::Quote) == style.get(Level::Quote);
         self.write_space(style);
+        // A quote begins a line of its own, also within a list item.
+        if style.has(Level::Quote) && !is_within && !self.is_line_start {
+            self.style = Style::default();
+            self.put('\n');
+        }
         self.style = style;
         for level in levels {
             let is_open = self.open.iter().any(|(open, _, _)| *open == level);
@@ -156,7 +162,9 @@ impl Writer<'_> {
                 '\n' if !is_within => Style::default(),
                 _ => within,
             };
-            self.put(c);
+            // Nothing but spaces may come before the mark of a heading.
+            let is_odd = next.has(Level::Heading) && c != '\n';
+            self.put(if is_odd { ' ' } else { c });
         }
     }
 
@@ -265,6 +273,7 @@ impl Writer<'_> {
             }
             let is_mark = match c {
                 '*' | '_' | '~' | '|' | '\\' | '`' | '[' => true,
+                ']' => next.starts_with('(') || self.style.has(Level::Link),
                 '>' | '#' | '-' | '+' => self.is_line_blank,
                 '.' | ')' => number_end == Some(rest.len()),
                 _ => false,

@@ -29,7 +29,7 @@ const CASES: &[(&str, &str)] = &[
     ("a # b > c - d", "a # b > c - d"),
     ("1\\. a, 2. b", "1\\. a, 2. b"),
     ("3.14 is pi", "3\\.14 is pi"),
-    ("\\[a](http://x.y)", "\\[a](<http://x.y>)"),
+    ("\\[a](http://x.y)", "\\[a\\](<http://x.y>)"),
     ("שלום **עולם** 👋🏽", "שלום **עולם** 👋🏽"),
     // Mentions.
     ("@everyone and @here", "@\u{200b}everyone and @\u{200b}here"),
@@ -267,7 +267,7 @@ fn text_of(message: &str) -> Result<String, String> {
                 }
                 after
             }
-            '<' if after.starts_with("http") => {
+            '<' if super::address(after) > 0 => {
                 let (address, after) = after.split_once('>').ok_or("an open address")?;
                 text += address;
                 after
