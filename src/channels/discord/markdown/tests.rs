@@ -202,17 +202,7 @@ fn text_of(message: &str) -> Result<String, String> {
         }
         if let Some(block) = rest.strip_prefix("```") {
             let is_quoted = message[..message.len() - rest.len()].ends_with("> ");
-            let (block, after) = block.split_once("```").ok_or("an open code block")?;
-            let (language, code) = block.split_once('\n').ok_or("a code block in a line")?;
-            if language.contains(char::is_whitespace) {
-                return Err(format!("the language {language:?}"));
-            }
-            for line in code.lines() {
-                let prefix = if is_quoted { "> " } else { "" };
-                text += line.strip_prefix(prefix).ok_or("code outside its quote")?;
-                text.push('\n');
-            }
-            rest = after;
+            rest = code_lines(block, is_quoted, &mut text)?;
             continue;
         }
         let after = &rest[c.len_utf8()..];
@@ -236,23 +226,8 @@ fn text_of(message: &str) -> Result<String, String> {
                 after
             }
             '*' | '~' => {
-                let innermost = open.last().copied().unwrap_or("");
-                let opens_bold = rest.starts_with("**") && !open.contains(&"**");
-                let is_closing =
-                    !innermost.is_empty() && rest.starts_with(innermost) && !opens_bold;
-                let mark = match c {
-                    _ if is_closing => innermost,
-                    '~' => "~~",
-                    _ if rest.starts_with("**") => "**",
-                    _ => "*",
-                };
-                rest = rest.strip_prefix(mark).ok_or("half a mark")?;
-                if is_closing {
-                    open.pop();
-                } else {
-                    open.push(mark);
-                }
-                rest
+                let mark = next_mark(rest, &mut open);
+                rest.strip_prefix(mark).ok_or("half a mark")?
             }
             '_' | '|' => return Err(format!("a bare {c}")),
             '[' => {
@@ -285,6 +260,38 @@ fn text_of(message: &str) -> Result<String, String> {
         [] => Ok(text),
         _ => Err(format!("{open:?} stay open")),
     }
+}
+
+/// Reads a code block behind its first fence; returns what comes after it.
+fn code_lines<'a>(block: &'a str, is_quoted: bool, text: &mut String) -> Result<&'a str, String> {
+    let (block, after) = block.split_once("```").ok_or("an open code block")?;
+    let (language, code) = block.split_once('\n').ok_or("a code block in a line")?;
+    if language.contains(char::is_whitespace) {
+        return Err(format!("the language {language:?}"));
+    }
+    let prefix = if is_quoted { "> " } else { "" };
+    for line in code.lines() {
+        *text += line.strip_prefix(prefix).ok_or("code outside its quote")?;
+        text.push('\n');
+    }
+    Ok(after)
+}
+
+/// The mark of emphasis that a text begins with, which opens or closes.
+fn next_mark(rest: &str, open: &mut Vec<&str>) -> &'static str {
+    let has_two = rest.starts_with("**");
+    let opens_bold = has_two && !open.contains(&"**");
+    let mark = match open.last() {
+        _ if rest.starts_with('~') => "~~",
+        Some(&"*") if !opens_bold => "*",
+        _ if has_two => "**",
+        _ => "*",
+    };
+    match open.last() == Some(&mark) {
+        true => drop(open.pop()),
+        false => open.push(mark),
+    }
+    mark
 }
 
 /// Takes the marks of its quote and its heading off a line.
