@@ -1,8 +1,10 @@
 //! Floor 7: where people are reached. One folder an adapter; each has its own threads, lets only those
 //! in whom it may, and meets the agent in `message` and the bus alone.
 
+pub mod adapter;
 pub mod discord;
 mod door;
+pub mod intake;
 mod names;
 pub mod telegram;
 mod utf16;

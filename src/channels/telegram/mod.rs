@@ -25,11 +25,11 @@ use crate::cancel::Cancel;
 use crate::clock::Clock;
 use crate::config::schema::Channels;
 use crate::error::{Error, Result};
+use crate::files::Workspace;
 use crate::http::Tls;
 use crate::inbox::Inbox;
 use crate::limits::channels::{LONG_POLL, PATIENCE, STACK_BYTES};
 use crate::outbox::Outbox;
-use crate::sandbox::Workspace;
 use crate::state::Pairing;
 
 use api::Api;
