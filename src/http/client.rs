@@ -264,9 +264,7 @@ impl Response {
             return Err(Error::Stopped);
         }
         body.finish();
-        let text = String::from_utf8_lossy(&content);
-        let shown = |letter: &char| !letter.is_control() || *letter == '\n';
-        Ok(text.trim().chars().filter(shown).collect())
+        Ok(printable(&content))
     }
 }
 
@@ -279,7 +277,15 @@ fn redirect(target: Option<&str>) -> String {
     format!("a redirect{to}, which is not followed; correct the address")
 }
 
-fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue)> {
+/// Text from the other side without control characters, so that it can be shown.
+pub(super) fn printable(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let is_shown = |char: &char| !char.is_control() || *char == '\n';
+    text.trim().chars().filter(is_shown).collect()
+}
+
+/// A header that can be sent. Its value counts as a secret.
+pub(super) fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue)> {
     let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| {
         Error::Config(format!(
             "`{}` cannot be the name of a header",

@@ -11,7 +11,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use ureq::config::Config;
-use ureq::http::Uri;
+use ureq::http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{
     Buffers, ConnectionDetails, Connector, LazyBuffers, NextTimeout, Transport,
@@ -205,16 +205,8 @@ pub const USER_AGENT: &str = concat!("peacrab/", env!("CARGO_PKG_VERSION"));
 pub struct Head {
     /// The status.
     pub status: u16,
-    /// Names in lower case, and values.
-    pub headers: Vec<(String, String)>,
-}
-
-impl Head {
-    /// The value of a header; its name is in lower case.
-    pub fn header(&self, name: &str) -> Option<&str> {
-        let found = self.headers.iter().find(|(other, _)| other == name);
-        found.map(|(_, value)| value.as_str())
-    }
+    /// The headers.
+    pub headers: HeaderMap,
 }
 
 /// Reads a head up to its empty line and nothing beyond it, because what follows is no HTTP.
@@ -243,7 +235,8 @@ fn parse_head(head: &str) -> Option<Head> {
     }
     let headers = lines.take_while(|line| !line.is_empty()).map(|line| {
         let (name, value) = line.split_once(':')?;
-        Some((name.to_ascii_lowercase(), value.trim().to_owned()))
+        let name: HeaderName = name.parse().ok()?;
+        Some((name, HeaderValue::from_str(value.trim()).ok()?))
     });
     Some(Head {
         status: status.parse().ok()?,
@@ -378,8 +371,7 @@ mod tests {
             &b"HTTP/1.1 101 Switching Protocols\r\nUpgrade:  websocket \r\n\r\nrest"[..];
         let head = read_head(&mut stream).unwrap();
         assert_eq!(head.status, 101);
-        assert_eq!(head.header("upgrade"), Some("websocket"));
-        assert_eq!(head.header("connection"), None);
+        assert_eq!(head.headers["upgrade"], "websocket");
         assert_eq!(stream, b"rest");
     }
 

@@ -51,6 +51,17 @@ impl Context {
         }
     }
 
+    /// The same for a stream that is read and written without ureq.
+    pub fn explain_io(&self, error: &io::Error) -> Error {
+        if self.shared.cancel.is_cancelled() {
+            return Error::Stopped;
+        }
+        match error.kind() {
+            io::ErrorKind::TimedOut => self.timeout("it did not answer in time".to_owned()),
+            _ => self.network(self.io(error)),
+        }
+    }
+
     /// The host was too slow.
     pub fn timeout(&self, what: String) -> Error {
         Error::Timeout {
@@ -86,7 +97,7 @@ impl Context {
         format!("{what} {} s", time.as_secs_f32())
     }
 
-    pub fn io(&self, error: &io::Error) -> String {
+    fn io(&self, error: &io::Error) -> String {
         let inner = error.get_ref();
         if let Some(error) = inner.and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
             return self.tls(error);

@@ -15,6 +15,7 @@ mod explain;
 mod retry_after;
 pub mod sse;
 mod transfer;
+pub mod websocket;
 
 pub use crate::net::Tls;
 pub use client::{Client, Response, Settings, look_up};

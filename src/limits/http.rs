@@ -34,3 +34,10 @@ pub const IDLE_CONNECTIONS: usize = 1;
 /// How long an open connection is believed in while tools run. Servers close theirs after 60 s
 /// or more; what they close earlier is noticed.
 pub const IDLE_AGE: Duration = Duration::from_secs(50);
+/// Bytes of one message of a websocket. The largest honest ones describe a whole Discord server, with
+/// its roles, channels and emoji, in one or two megabytes.
+pub const WEBSOCKET_MESSAGE_BYTES: usize = 4 * 1024 * 1024;
+/// Bytes read from a websocket at once. It is held as long as the connection is.
+pub const WEBSOCKET_BUFFER_BYTES: usize = 4 * 1024;
+/// Time for the other side to confirm that a websocket is closed.
+pub const WEBSOCKET_CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
