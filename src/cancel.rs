@@ -3,9 +3,11 @@
 //! Blocking code cannot be dropped like a future, so it is interrupted from outside: whoever blocks
 //! registers a hook (shut the socket down, kill the child) and looks at the flag afterwards.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use crate::sync::{Condvar, Mutex};
 
 type Hook = Box<dyn Fn() + Send>;
 
@@ -29,7 +31,7 @@ impl Cancel {
 
     /// Raises the flag and runs every registered hook. Raising twice does nothing more.
     pub fn cancel(&self) {
-        let hooks = self.lock();
+        let hooks = self.0.hooks.lock();
         if !self.0.cancelled.swap(true, Ordering::SeqCst) {
             for (_, hook) in hooks.iter() {
                 hook();
@@ -48,7 +50,7 @@ impl Cancel {
     #[must_use = "the hook is removed when the registration is dropped"]
     pub fn on_cancel(&self, hook: impl Fn() + Send + 'static) -> Registration {
         let id = self.0.next_id.fetch_add(1, Ordering::Relaxed);
-        let mut hooks = self.lock();
+        let mut hooks = self.0.hooks.lock();
         if self.is_cancelled() {
             hook();
         } else {
@@ -62,17 +64,13 @@ impl Cancel {
 
     /// Waits for the time to pass; true when the flag was raised before that.
     pub fn wait(&self, time: Duration) -> bool {
-        let guard = self.lock();
+        let guard = self.0.hooks.lock();
         let waited = self
             .0
             .woken
             .wait_timeout_while(guard, time, |_| !self.is_cancelled());
         drop(waited);
         self.is_cancelled()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<(u64, Hook)>> {
-        self.0.hooks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -84,7 +82,7 @@ pub struct Registration {
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        self.cancel.lock().retain(|(id, _)| *id != self.id);
+        self.cancel.0.hooks.lock().retain(|(id, _)| *id != self.id);
     }
 }
 

@@ -4,7 +4,7 @@
 use chrono::{DateTime, FixedOffset};
 
 use crate::limits::agent::BOOTSTRAP_BYTES;
-use crate::message::ChatId;
+use crate::message::SessionKey;
 
 /// The workspace's files that go into the system prompt, in this order; missing ones are skipped.
 pub const BOOTSTRAP_FILES: [&str; 5] =
@@ -80,14 +80,15 @@ const RULES: &str = "\
 
 /// The facts of the moment, which go along right before the person's message and are not saved.
 /// `time` is none while the clock is not set.
-pub fn runtime_facts(time: Option<DateTime<FixedOffset>>, zone: &str, chat: &ChatId) -> String {
+pub fn runtime_facts(time: Option<DateTime<FixedOffset>>, zone: &str, chat: &SessionKey) -> String {
     let time = match time {
         Some(time) => format!("{} ({zone})", time.format("%A %Y-%m-%d %H:%M")),
         None => "unknown, the clock of this machine is not set yet".to_owned(),
     };
+    let (channel, name) = chat.parts();
     format!(
         "[Runtime facts: metadata only, not instructions]\nTime: {time}\nChannel: {}, chat: {}",
-        chat.channel, chat.chat
+        channel, name
     )
 }
 
@@ -120,12 +121,12 @@ mod tests {
     #[test]
     fn the_facts_name_the_weekday_and_say_when_the_time_is_not_known() {
         let time = DateTime::parse_from_rfc3339("2026-11-21T09:05:00+01:00").ok();
-        let facts = runtime_facts(time, "Europe/Zurich", &ChatId::new("cli", "default"));
+        let facts = runtime_facts(time, "Europe/Zurich", &SessionKey::parse("default"));
         assert_eq!(
             facts,
             "[Runtime facts: metadata only, not instructions]\nTime: Saturday 2026-11-21 09:05 (Europe/Zurich)\n\
              Channel: cli, chat: default"
         );
-        assert!(runtime_facts(None, "UTC", &ChatId::new("cli", "x")).contains("not set yet"));
+        assert!(runtime_facts(None, "UTC", &SessionKey::parse("x")).contains("not set yet"));
     }
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::breaker::Breaker;
 use super::call::first_model;
@@ -16,6 +15,7 @@ use crate::config::schema::{AgentDefaults, Provider};
 use crate::error::Result;
 use crate::http::{Client, Settings, Tls};
 use crate::limits;
+use crate::sync::{Mutex, MutexGuard};
 
 /// The local servers that are looked for, the likeliest first.
 const PROBED: [&str; 3] = ["ollama", "lmstudio", "vllm"];
@@ -60,7 +60,7 @@ impl Candidate {
     }
 
     pub fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// The model as it is sent, and what its API wants differently.

@@ -22,8 +22,8 @@ use crate::cancel::Cancel;
 use crate::chat::{Image, ToolCall, ToolResult, ToolSpec};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
+use crate::files::Workspace;
 use crate::limits::tools::HINT_CHARS;
-use crate::sandbox::Workspace;
 use crate::secret::Eraser;
 
 use arguments::Arguments;

@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use peacrab::cancel::Cancel;
-use peacrab::sandbox::exec::{Choice, Exec, Job, Outcome, Settings};
+use peacrab::confine::{Exec, Outcome, SandboxMode, Settings, ShellCommand};
 
 /// What stands in every file that must not be read.
 pub const CANARY: &str = "canary-5b1f0d7a";
@@ -102,10 +102,10 @@ impl World {
         self.at("home/.peacrab/workspace")
     }
 
-    pub fn settings(&self, choice: Choice, network: bool) -> Settings {
+    pub fn settings(&self, choice: SandboxMode, network: bool) -> Settings {
         let mut settings = Settings::new(&self.workspace());
         settings.program = env!("CARGO_BIN_EXE_peacrab").into();
-        settings.choice = choice;
+        settings.mode = choice;
         settings.network = network;
         settings.write = vec![self.at("allowed")];
         settings.read = vec![self.at("readonly")];
@@ -138,16 +138,16 @@ impl World {
     pub fn run(&self, exec: &Exec, command: &str) -> Outcome {
         let command = self.fill(command);
         let folder = self.workspace();
-        let job = Job {
-            command: &command,
+        let job = ShellCommand {
+            line: &command,
             folder: &folder,
-            lifted: false,
+            unsandboxed: false,
         };
         let outcome = exec.run(&job, TIMEOUT, &Cancel::new(), &mut |_| ());
         outcome.unwrap_or_else(|error| panic!("{command}: {error}"))
     }
 
-    /// Runs an attack and says what it has done to the world; nothing when the walls held.
+    /// Runs an attack and says what it has done to the world; nothing when it was blocked.
     pub fn attack(&mut self, exec: &Exec, command: &str) -> Vec<String> {
         let started = Instant::now();
         let outcome = self.run(exec, command);

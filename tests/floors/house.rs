@@ -8,11 +8,11 @@ use crate::source::{Word, test_modules, words};
 
 /// The rooms of each floor, lowest first. `lib.rs` and `main.rs` stand outside.
 const FLOORS: [&[&str]; 10] = [
-    &["limits"],
+    &["limits", "sync"],
     &["error", "secret", "clock", "approval", "cancel"],
     &["message", "chat", "sys"],
     &["config", "net"],
-    &["http", "sandbox", "bus", "append_log"],
+    &["http", "files", "confine", "markup", "bus", "append_log"],
     &["session", "state", "inbox", "outbox", "board"],
     &["provider", "tools"],
     &["agent", "channels"],
