@@ -11,11 +11,13 @@ mod words;
 
 use std::io::Read;
 use std::path::Path;
+use std::time::Duration;
 
 use crate::cancel::Cancel;
 use crate::clock::Clock;
 use crate::config::schema::{AgentDefaults, Limits};
 use crate::error::Result;
+use crate::http::Pool;
 use crate::limits::agent::{BOOTSTRAP_BYTES, BYTES_PER_TOKEN, HISTORY_FLOOR_BYTES};
 use crate::message::{Envelope, SessionKey};
 use crate::provider::table::OFFLINE;
@@ -33,6 +35,8 @@ use selection::Selection;
 pub struct Parts {
     /// Who is asked, where no model is named or another one is.
     pub models: ModelsFor,
+    /// The connections to them, which stay open for a while between turns.
+    pub connections: Pool,
     /// The model that was named, if any.
     pub model: Option<String>,
     /// What each conversation has chosen.
@@ -56,6 +60,7 @@ pub struct Parts {
 /// An agent: runs turns in sessions, several at a time where they are of different sessions.
 pub struct Agent {
     selection: Selection,
+    connections: Pool,
     toolbox: Toolbox,
     ledger: TokenUsage,
     clock: Clock,
@@ -70,6 +75,7 @@ impl Agent {
     pub fn new(parts: Parts) -> Result<Self> {
         Ok(Self {
             selection: Selection::new(parts.models, parts.model, parts.choices)?,
+            connections: parts.connections,
             toolbox: parts.toolbox,
             ledger: parts.ledger,
             clock: parts.clock,
@@ -102,6 +108,12 @@ impl Agent {
 
     fn model_names(&self, chat: &SessionKey) -> Result<Vec<String>> {
         Ok(self.selection.of(&chat.to_string())?.names())
+    }
+
+    /// Closes connections to models that have been idle for too long, and gives the time after which
+    /// this should be called again; none when nothing is left. Call it when a turn has ended.
+    pub fn close_idle_connections(&self) -> Option<Duration> {
+        self.connections.close_idle()
     }
 
     /// Ends what a conversation has running in the background.

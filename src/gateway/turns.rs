@@ -70,6 +70,18 @@ impl Gateway {
         drop(working);
         self.lanes().ended(&chat);
         self.start_turns();
+        self.close_connections_later();
+    }
+
+    /// Closes the connections to the models once they have been idle for their time, so that they
+    /// cost no memory while nothing is to be done.
+    fn close_connections_later(self: &Arc<Self>) {
+        let gateway = Arc::clone(self);
+        self.timers.spawn(async move {
+            while let Some(left) = gateway.parts.agent.close_idle_connections() {
+                tokio::time::sleep(left).await;
+            }
+        });
     }
 
     fn try_turn(

@@ -34,6 +34,9 @@ pub struct Settings {
     pub clock: Clock,
     /// Is asked about every address before it is dialled.
     pub guard: Guard,
+    /// Whether a POST may be sent again when the connection, which was kept from an earlier call,
+    /// broke before any of the reply came. Only where it does no harm if the server acts on both.
+    pub may_repeat: bool,
 }
 
 impl Settings {
@@ -45,6 +48,7 @@ impl Settings {
             idle,
             clock: Clock::System,
             guard: Guard::default(),
+            may_repeat: false,
         }
     }
 
@@ -115,8 +119,12 @@ impl Client {
     /// redirect, which is not followed. [`Error::Config`] is for an address or a header that
     /// cannot be sent.
     pub fn post(&self, url: &str, headers: &[(&str, &str)], body: &[u8]) -> Result<Response> {
-        let length = body.len() as u64;
-        self.post_reader(url, headers, Upload::new(&mut &*body, length))
+        let may_repeat = self.shared.settings.may_repeat;
+        self.repeating(may_repeat, || {
+            let mut reader = body;
+            let upload = Upload::new(&mut reader, body.len() as u64);
+            self.call(Method::POST, url, headers, Some(upload))
+        })
     }
 
     /// Sends a body as it is read, so that it is never in memory as a whole. As
@@ -137,7 +145,25 @@ impl Client {
 
     /// Asks for a resource and waits until the answer begins. As [`post`](Self::post), without a body.
     pub fn get(&self, url: &str, headers: &[(&str, &str)]) -> Result<Response> {
-        self.call(Method::GET, url, headers, None)
+        self.repeating(true, || self.call(Method::GET, url, headers, None))
+    }
+
+    /// Makes a call, and once more when it met a connection that the server was just closing.
+    fn repeating(&self, may_repeat: bool, call: impl Fn() -> Result<Response>) -> Result<Response> {
+        match call() {
+            Err(Error::Network { .. }) if may_repeat && self.shared.line.was_stale() => call(),
+            outcome => outcome,
+        }
+    }
+
+    /// The token that breaks its calls.
+    pub(super) fn cancel(&self) -> &Cancel {
+        &self.shared.cancel
+    }
+
+    /// Whether it has been used and can be used again.
+    pub(super) fn is_worth_keeping(&self) -> bool {
+        self.shared.line.is_used() && !self.shared.cancel.is_cancelled()
     }
 
     fn call(
@@ -163,6 +189,7 @@ impl Client {
             let (name, value) = header(name, value)?;
             request.headers_mut().append(name, value);
         }
+        self.shared.line.begin_call();
         let watch = Stopwatch::start();
         let sent = body.as_ref().map_or(0, Upload::left);
         let outcome = match &mut body {

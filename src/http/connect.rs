@@ -31,9 +31,11 @@ use crate::net::{Dialer, Failure, Guard, Stream, Tls, is_loopback, known_address
 pub struct Line {
     /// Milliseconds that a connection may be silent within a body.
     idle_timeout: AtomicU64,
-    /// Connections that were opened.
-    opened: AtomicU64,
-    /// Whether anything came since the request began.
+    /// Whether a connection was ever dialled.
+    is_used: AtomicBool,
+    /// Whether one was dialled in this call, so that it is not one that was kept.
+    dialled: AtomicBool,
+    /// Whether any of the reply has come in this call.
     received: AtomicBool,
 }
 
@@ -42,6 +44,24 @@ impl Line {
     pub fn set_idle_timeout(&self, time: Duration) {
         let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         self.idle_timeout.store(millis, Ordering::Relaxed);
+    }
+
+    /// Notes that a call begins.
+    pub fn begin_call(&self) {
+        self.dialled.store(false, Ordering::Relaxed);
+        self.received.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether the call went over a kept connection and none of its reply came.
+    pub fn was_stale(&self) -> bool {
+        self.is_used()
+            && !self.dialled.load(Ordering::Relaxed)
+            && !self.received.load(Ordering::Relaxed)
+    }
+
+    /// Whether there was a connection at all.
+    pub fn is_used(&self) -> bool {
+        self.is_used.load(Ordering::Relaxed)
     }
 
     fn idle_timeout(&self) -> Duration {
@@ -258,11 +278,12 @@ impl Connector for ReachConnector {
         details: &ConnectionDetails,
         _chained: Option<()>,
     ) -> Result<Option<Connection>, ureq::Error> {
+        self.line.dialled.store(true, Ordering::Relaxed);
         let stream = self
             .reach
             .open(details.uri)
             .map_err(|error| ureq::Error::Other(Box::new(error)))?;
-        self.line.opened.fetch_add(1, Ordering::Relaxed);
+        self.line.is_used.store(true, Ordering::Relaxed);
         Ok(Some(Connection {
             stream,
             buffers: LazyBuffers::new(BUFFER_BYTES, BUFFER_BYTES),

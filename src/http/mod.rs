@@ -12,6 +12,7 @@ mod address;
 mod client;
 mod connect;
 mod explain;
+mod pool;
 mod retry_after;
 pub mod sse;
 mod transfer;
@@ -19,6 +20,7 @@ pub mod websocket;
 
 pub use crate::net::Tls;
 pub use client::{Client, Response, Settings, look_up};
+pub use pool::{Pool, PooledClient};
 pub use transfer::{Body, Upload, error_of};
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use crate::config::schema::{AgentDefaults, Provider};
 use crate::config::{Home, Loaded};
 use crate::error::Result;
 use crate::files::{Places, Workspace};
-use crate::http::Tls;
+use crate::http::{Pool, Tls};
 use crate::message::SessionKey;
 use crate::provider::Models;
 use crate::provider::table::{OFFLINE, known};
@@ -126,13 +126,15 @@ pub fn build(context: &Context, home: &Home, loaded: Loaded, manner: Manner) -> 
     if manner.chats {
         toolbox = toolbox.with_chats();
     }
+    let connections = Pool::new(manner.tls);
     Agent::new(Parts {
         models: models_for(
             settings.clone(),
             config.providers,
             context.environment().clone(),
-            manner.tls,
+            connections.clone(),
         ),
+        connections,
         model: manner.model,
         choices: ModelChoices::new(&home.state()),
         toolbox,
@@ -170,7 +172,7 @@ pub fn models_of(context: &Context, loaded: &Loaded) -> Result<Models> {
         config.agents.defaults,
         config.providers,
         context.environment().clone(),
-        tls,
+        Pool::new(tls),
     )(None)
 }
 
@@ -194,7 +196,7 @@ fn models_for(
     settings: AgentDefaults,
     providers: BTreeMap<String, Provider>,
     environment: Environment,
-    tls: Tls,
+    connections: Pool,
 ) -> ModelsFor {
     Box::new(move |name| {
         let mut settings = settings.clone();
@@ -202,7 +204,7 @@ fn models_for(
             name.clone_into(&mut settings.model);
         }
         let variable = |name: &str| environment.get(name).cloned();
-        let mut models = Models::new(&settings, &providers, &variable, tls.clone())?;
+        let mut models = Models::new(&settings, &providers, &variable, connections.clone())?;
         models.discover(&Cancel::new())?;
         Ok(models)
     })
