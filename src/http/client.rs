@@ -1,4 +1,4 @@
-//! The client: what goes out, and what is made of the answer.
+//! The client: sends requests and judges the replies.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -26,9 +26,9 @@ use crate::secret::Secret;
 pub struct Settings {
     /// An HTTP proxy's URL; none: from `ALL_PROXY`, `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`.
     pub proxy: Option<Secret>,
-    /// Time from the end of our request until the answer's head is there.
+    /// Time from the end of the request until the header of the reply is there.
     pub first_byte: Duration,
-    /// Longest silence within the answer's body.
+    /// Longest silence within the body of the reply.
     pub idle: Duration,
     /// Tells whether dates can be believed.
     pub clock: Clock,
@@ -113,11 +113,11 @@ impl Client {
         })
     }
 
-    /// Sends a body and waits until the answer begins. The values of headers count as secrets.
+    /// Sends a body and waits until the reply begins. The values of headers count as secrets.
     ///
-    /// A status of 400 or more is [`Error::Status`] with the beginning of the answer; so is a
-    /// redirect, which is not followed. [`Error::Config`] is for an address or a header that
-    /// cannot be sent.
+    /// A status of 400 or more is [`Error::Status`] with the beginning of the reply. So is a
+    /// redirect, which is not followed. [`Error::Config`] means that the address or a header is
+    /// invalid.
     pub fn post(&self, url: &str, headers: &[(&str, &str)], body: &[u8]) -> Result<Response> {
         let may_repeat = self.shared.settings.may_repeat;
         self.repeating(may_repeat, || {
@@ -143,7 +143,7 @@ impl Client {
         self.call(Method::POST, url, headers, Some(body))
     }
 
-    /// Asks for a resource and waits until the answer begins. As [`post`](Self::post), without a body.
+    /// Asks for a resource and waits until the reply begins. As [`post`](Self::post), without a body.
     pub fn get(&self, url: &str, headers: &[(&str, &str)]) -> Result<Response> {
         self.repeating(true, || self.call(Method::GET, url, headers, None))
     }
@@ -203,7 +203,7 @@ impl Client {
         };
         let outcome = match body.and_then(Upload::into_failure) {
             Some(UploadFailure::Reader(failure)) => Err(Error::Failed(format!(
-                "what was to be sent to {} cannot be read: {failure}",
+                "cannot read what to send to {}: {failure}",
                 context.host
             ))),
             Some(UploadFailure::TooSlow(pace)) => Err(context.timeout(pace.describe())),
@@ -216,7 +216,7 @@ impl Client {
     }
 }
 
-/// The answer's head; the body is still to be read.
+/// The beginning of a reply, whose body is still to be read.
 pub struct Response {
     body: ureq::Body,
     context: Context,
@@ -252,7 +252,7 @@ impl Response {
             if head.headers.contains_key(CONTENT_ENCODING) {
                 return Err(Error::Network {
                     host: response.context.host,
-                    what: "it answers in a compressed form that we did not ask for".to_owned(),
+                    what: "its reply has a compression that was not asked for".to_owned(),
                 });
             }
             return Ok(response);
@@ -278,7 +278,7 @@ impl Response {
         })
     }
 
-    /// The beginning of the body as text. What came before it broke is better than nothing.
+    /// The beginning of the body as text: what came before it broke, if it did.
     fn beginning(self) -> Result<String> {
         let cancel = self.context.shared.cancel.clone();
         let mut content = Vec::new();
@@ -295,13 +295,13 @@ impl Response {
     }
 }
 
-/// What a redirect means to the person whose address it is.
+/// What a redirect means to the person who configured the address.
 fn redirect(target: Option<&str>) -> String {
     let to = match target.and_then(address::origin) {
         Some(origin) => format!(" to {origin}"),
         None => String::new(),
     };
-    format!("a redirect{to}, which is not followed; correct the address")
+    format!("a redirect{to}, which is not followed; use that address instead")
 }
 
 /// Text from the other side without control characters, so that it can be shown.
@@ -315,14 +315,14 @@ pub(super) fn printable(bytes: &[u8]) -> String {
 pub(super) fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue)> {
     let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| {
         Error::Config(format!(
-            "`{}` cannot be the name of a header",
+            "`{}` is not a valid header name",
             name.escape_debug()
         ))
     })?;
     let mut value = HeaderValue::from_str(value).map_err(|_| {
         Error::Config(format!(
-            "the value of the header {name} holds a line break or another control character; \
-             check the key or header that was entered"
+            "the value of the header {name} contains a newline or another control character; check \
+             the API key or header you entered"
         ))
     })?;
     value.set_sensitive(true);

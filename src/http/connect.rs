@@ -186,7 +186,7 @@ impl Reach {
         match read_head(&mut stream)?.status {
             200..=299 => Ok((stream, watch)),
             status => Err(Failure::Io(io::Error::other(format!(
-                "it opens no tunnel: it answered {status}"
+                "it refused the tunnel with status {status}"
             )))),
         }
     }
@@ -235,7 +235,7 @@ pub fn read_head(stream: &mut impl Read) -> io::Result<Head> {
     let mut byte = [0];
     while !head.ends_with(b"\r\n\r\n") {
         if head.len() >= BUFFER_BYTES {
-            return Err(io::Error::other("the head of its answer is too long"));
+            return Err(io::Error::other("the header of its reply is too long"));
         }
         if stream.read(&mut byte)? == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
@@ -243,7 +243,7 @@ pub fn read_head(stream: &mut impl Read) -> io::Result<Head> {
         head.push(byte[0]);
     }
     parse_head(&String::from_utf8_lossy(&head))
-        .ok_or_else(|| io::Error::other("what it sends is not HTTP"))
+        .ok_or_else(|| io::Error::other("its reply is not HTTP"))
 }
 
 fn parse_head(head: &str) -> Option<Head> {

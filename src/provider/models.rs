@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-use super::breaker::Breaker;
 use super::call::first_model;
 use super::quirks::Quirks;
+use super::retry::CircuitBreaker;
 use super::route::{Route, Sources};
 use super::table::known;
 use super::turn::Turn;
@@ -25,7 +25,7 @@ pub struct Models {
     /// The primary model, then the fallbacks.
     candidates: Vec<Candidate>,
     connections: Pool,
-    /// The monotonic clock of the breakers.
+    /// The monotonic clock of the circuit breakers.
     pub(super) watch: Stopwatch,
     /// Whether nothing is configured and no key is there.
     untouched: bool,
@@ -39,7 +39,7 @@ pub(super) struct Candidate {
 
 /// What is remembered of a model.
 pub(super) struct State {
-    pub breaker: Breaker,
+    pub breaker: CircuitBreaker,
     /// What its API wants differently, and what was learned of that.
     pub quirks: Quirks,
     /// The name as it is sent; empty while the server has to be asked for it.
@@ -49,7 +49,7 @@ pub(super) struct State {
 impl Candidate {
     fn new(route: Route) -> Self {
         let state = State {
-            breaker: Breaker::default(),
+            breaker: CircuitBreaker::default(),
             quirks: Quirks::of(&route.provider, route.format, &route.model),
             model: route.model.clone(),
         };

@@ -9,6 +9,8 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 use super::*;
 use crate::http::server::Authority;
+use crate::http::tests::proxied::tunnel_to;
+use crate::secret::Secret;
 
 const LONG: Duration = Duration::from_secs(60);
 const SHORT: Duration = Duration::from_millis(20);
@@ -338,4 +340,21 @@ fn a_refusal_shows_what_the_server_says() {
         &Cancel::new(),
     );
     assert!(matches!(error, Err(Error::Config(_))));
+}
+
+#[test]
+fn a_proxy_tunnels_it() {
+    let server = listen(None, |stream, head| {
+        assert!(head.contains("\r\nHost: gateway.test\r\n"), "{head}");
+        stream.write_all(&frame(0x81, b"hello")).unwrap();
+        let _ = stream.read(&mut [0]);
+    });
+    let settings = Settings {
+        proxy: Some(Secret::new(&format!("http://{}", tunnel_to(server)))),
+        ..settings()
+    };
+    let tls = Tls::new(None).unwrap();
+    let url = "ws://gateway.test/";
+    let mut socket = Websocket::connect(&tls, settings, url, &[], &Cancel::new()).unwrap();
+    assert_eq!(socket.receive(LONG).unwrap(), text("hello"));
 }
