@@ -1,6 +1,6 @@
 //! The client: what goes out, and what is made of the answer.
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::sync::Arc;
 
 use ureq::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, LOCATION};
@@ -9,14 +9,13 @@ use ureq::unversioned::transport::Connector;
 use ureq::{Agent, SendBody};
 
 use super::address;
-use super::body::{Body, error_of};
 use super::connect::{
-    self, Lookup, Patience, ProxyConnector, Resolver, TcpConnector, Tls, TlsConnector,
+    self, IdleTimeout, Lookup, ProxyConnector, Resolver, TcpConnector, Tls, TlsConnector,
 };
 use super::explain::{Context, Shared};
 use super::retry_after::retry_after;
 use super::settings::Settings;
-use super::upload::Upload;
+use super::transfer::{Body, Upload, UploadFailure};
 use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
@@ -44,11 +43,11 @@ impl Client {
         lookup: Lookup,
     ) -> Result<Self> {
         let config = settings.config()?;
-        let patience = Patience::new(settings.idle);
+        let idle_timeout = IdleTimeout::new(settings.idle);
         let connector = ProxyConnector::default()
             .chain(TcpConnector {
                 cancel: cancel.clone(),
-                patience: patience.clone(),
+                idle_timeout: idle_timeout.clone(),
             })
             .chain(TlsConnector(tls.clone()));
         let resolver = Resolver {
@@ -60,7 +59,7 @@ impl Client {
             shared: Arc::new(Shared {
                 settings,
                 cancel: cancel.clone(),
-                patience,
+                idle_timeout,
             }),
         })
     }
@@ -71,22 +70,24 @@ impl Client {
     /// redirect, which is not followed. [`Error::Config`] is for an address or a header that
     /// cannot be sent.
     pub fn post(&self, url: &str, headers: &[(&str, &str)], body: &[u8]) -> Result<Response> {
-        self.post_reader(url, headers, body.len() as u64, &mut &*body)
+        let length = body.len() as u64;
+        self.post_reader(url, headers, Upload::new(&mut &*body, length))
     }
 
-    /// Sends a body of `length` bytes as it is read, so that it is never in memory as a whole. As
+    /// Sends a body as it is read, so that it is never in memory as a whole. As
     /// [`post`](Self::post) otherwise.
     ///
-    /// What the reader has beyond `length` is not sent. One that fails or ends earlier is an
+    /// A transfer is given up when the line takes nothing for
+    /// [`WRITE_TIMEOUT`](limits::http::WRITE_TIMEOUT), or on average less than
+    /// [`TRANSFER_RATE`](limits::http::TRANSFER_RATE). A reader that fails or ends early is an
     /// [`Error::Failed`], and the connection is closed.
     pub fn post_reader(
         &self,
         url: &str,
         headers: &[(&str, &str)],
-        length: u64,
-        body: &mut dyn Read,
+        body: Upload<'_>,
     ) -> Result<Response> {
-        self.call(Method::POST, url, headers, Some(Upload::new(body, length)))
+        self.call(Method::POST, url, headers, Some(body))
     }
 
     /// Asks for a resource and waits until the answer begins. As [`post`](Self::post), without a body.
@@ -129,10 +130,11 @@ impl Client {
             None => self.agent.run(request.map(|()| SendBody::none())),
         };
         let outcome = match body.and_then(Upload::into_failure) {
-            Some(failure) => Err(Error::Failed(format!(
+            Some(UploadFailure::Reader(failure)) => Err(Error::Failed(format!(
                 "what was to be sent to {} cannot be read: {failure}",
                 context.host
             ))),
+            Some(UploadFailure::TooSlow(pace)) => Err(context.timeout(pace.describe())),
             None => outcome.map_err(|error| context.explain(error)),
         };
         let status = outcome.as_ref().ok().map(|answer| answer.status().as_u16());
@@ -157,9 +159,17 @@ impl Response {
     /// The whole body, of at most `limit` bytes.
     pub fn read_to_end(self, limit: usize) -> Result<Vec<u8>> {
         let mut content = Vec::new();
-        let read = self.into_reader(limit).read_to_end(&mut content);
-        read.map_err(error_of)?;
+        self.download(&mut content, limit, &|_| ())?;
         Ok(content)
+    }
+
+    /// Writes the whole body, of at most `limit` bytes, to `to` as it comes, and gives its length.
+    ///
+    /// `progress` is told how many bytes have come so far, each time some have. The transfer is
+    /// given up when nothing comes for the time in [`Settings::idle`], or on average less than
+    /// [`TRANSFER_RATE`](limits::http::TRANSFER_RATE).
+    pub fn download(self, to: &mut dyn Write, limit: usize, progress: &dyn Fn(u64)) -> Result<u64> {
+        self.into_reader(limit).copy(to, progress)
     }
 
     fn of(answer: ureq::http::Response<ureq::Body>, context: Context) -> Result<Self> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustls::CertificateError;
 use ureq::Timeout;
 
-use super::connect::{AtProxy, Patience};
+use super::connect::{AtProxy, IdleTimeout};
 use super::settings::Settings;
 use crate::cancel::Cancel;
 use crate::error::Error;
@@ -16,7 +16,7 @@ use crate::limits;
 pub struct Shared {
     pub settings: Settings,
     pub cancel: Cancel,
-    pub patience: Patience,
+    pub idle_timeout: IdleTimeout,
 }
 
 /// What an error has to know of the call that failed.
@@ -35,10 +35,7 @@ impl Context {
             return Error::Stopped;
         }
         match error {
-            ureq::Error::Timeout(phase) => Error::Timeout {
-                host: self.host.clone(),
-                what: self.waited(phase),
-            },
+            ureq::Error::Timeout(phase) => self.timeout(self.waited(phase)),
             ureq::Error::Io(error) => self.network(self.io(&error)),
             ureq::Error::LargeResponseHeader(..) => Error::TooLarge {
                 what: format!("the head of {}'s answer", self.host),
@@ -46,6 +43,14 @@ impl Context {
             },
             ureq::Error::Other(inner) => self.other(inner),
             error => self.network(words(&error)),
+        }
+    }
+
+    /// The host was too slow.
+    pub fn timeout(&self, what: String) -> Error {
+        Error::Timeout {
+            host: self.host.clone(),
+            what,
         }
     }
 
@@ -77,7 +82,7 @@ impl Context {
             ),
             _ => (
                 "it did not take the request within",
-                limits::http::SEND_TIMEOUT,
+                limits::http::WRITE_TIMEOUT,
             ),
         };
         format!("{what} {} s", time.as_secs_f32())

@@ -9,18 +9,17 @@
 //! answer began, and bytes sent.
 
 mod address;
-mod body;
 mod client;
 mod connect;
 mod explain;
 mod retry_after;
 mod settings;
-mod upload;
+mod transfer;
 
-pub use body::{Body, error_of};
 pub use client::{Client, Response};
 pub use connect::{Tls, look_up};
 pub use settings::Settings;
+pub use transfer::{Body, Upload, error_of};
 
 #[cfg(test)]
 mod tests;

@@ -52,7 +52,6 @@ impl Settings {
             .timeout_connect(Some(limits::http::CONNECT_TIMEOUT))
             .timeout_per_write(Some(limits::http::WRITE_TIMEOUT))
             .timeout_send_request(Some(limits::http::WRITE_TIMEOUT))
-            .timeout_send_body(Some(limits::http::SEND_TIMEOUT))
             .timeout_recv_response(Some(self.first_byte))
             .build())
     }

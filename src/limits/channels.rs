@@ -6,10 +6,6 @@ use std::time::Duration;
 pub const DOWNLOAD_BYTES: usize = 20 * 1024 * 1024;
 /// Bytes of a file that goes out; Telegram's servers take no larger ones.
 pub const UPLOAD_BYTES: u64 = 50 * 1024 * 1024;
-/// Time for a file to come in: 20 MB on a line of half a megabit a second take half of it.
-pub const DOWNLOAD_TIME: Duration = Duration::from_mins(10);
-/// Bytes read and written at once while a file comes in.
-pub const COPY_BYTES: usize = 8 * 1024;
 /// Longest silence within an answer of a channel's server.
 pub const IDLE: Duration = Duration::from_secs(60);
 /// Longest wait that a server may ask for; Telegram asks a flooded group for minutes.

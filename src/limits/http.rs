@@ -8,8 +8,17 @@ pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 pub const RESOLVE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time in which a peer has to take some bytes of our request; then the line is dead.
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
-/// Time for a whole request to be taken: a file of 50 MB on a line of half a megabit a second.
-pub const SEND_TIMEOUT: Duration = Duration::from_mins(15);
+/// Bytes a second below which a transfer is given up as a whole: half of what a phone gets without
+/// 3G. 12 MB may take 26 minutes, 50 MB less than two hours.
+pub const TRANSFER_RATE: u64 = 8 * 1024;
+/// Time that a transfer has in addition, so that a pause at its beginning does not end it.
+pub const TRANSFER_GRACE: Duration = Duration::from_secs(60);
+/// Bytes of a download that are read and written at once.
+pub const COPY_BYTES: usize = 8 * 1024;
+/// Bytes of a socket's send buffer. The system's own choice grows to 4 MiB, which a line of 40 kB/s
+/// needs minutes to drain: nobody would see progress, and the wait for the reply would run out.
+/// The system doubles it for its own needs; at 100 ms to the server it allows 1 MB/s and more.
+pub const SEND_BUFFER_BYTES: usize = 128 * 1024;
 /// Addresses of a name that are tried. They share the time to connect, so that more of them
 /// would leave each too little.
 pub const ADDRESSES: usize = 8;

@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
+use rustix::net::sockopt::set_socket_send_buffer_size;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use ureq::Timeout;
 use ureq::unversioned::transport::time::Instant;
@@ -23,7 +24,7 @@ use ureq::unversioned::transport::{ConnectionDetails, Connector, NextTimeout, Tr
 
 pub use proxy::{AtProxy, ProxyConnector, check_proxy};
 pub use resolve::{Lookup, Resolver, look_up, system};
-pub use stream::Patience;
+pub use stream::IdleTimeout;
 pub use tls::{Tls, TlsConnector};
 
 use crate::cancel::Cancel;
@@ -45,7 +46,7 @@ pub fn time_left(details: &ConnectionDetails) -> NextTimeout {
 /// Opens TCP connections.
 pub struct TcpConnector {
     pub cancel: Cancel,
-    pub patience: Patience,
+    pub idle_timeout: IdleTimeout,
 }
 
 impl Connector<Box<dyn Transport>> for TcpConnector {
@@ -73,7 +74,7 @@ impl Connector<Box<dyn Transport>> for TcpConnector {
         } else {
             limits::http::BUFFER_BYTES
         };
-        let stream = stream::Stream::new(stream, buffer, self.patience.clone(), &self.cancel);
+        let stream = stream::Stream::new(stream, buffer, self.idle_timeout.clone(), &self.cancel);
         Ok(Some(Box::new(stream)))
     }
 }
@@ -117,6 +118,8 @@ fn dial(address: SocketAddr, time: Duration, cancel: &Cancel) -> Result<TcpStrea
     };
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)
+        .map_err(io::Error::from)?;
+    set_socket_send_buffer_size(&socket, limits::http::SEND_BUFFER_BYTES)
         .map_err(io::Error::from)?;
     match rustix::net::connect(&socket, &address) {
         Ok(()) => {}

@@ -18,13 +18,13 @@ use crate::clock::Stopwatch;
 /// How long a connection may be silent within a body. Shared by a client and its connections, so
 /// that the tail of a body can be given less.
 #[derive(Clone)]
-pub struct Patience(Arc<AtomicU64>);
+pub struct IdleTimeout(Arc<AtomicU64>);
 
-impl Patience {
+impl IdleTimeout {
     pub fn new(time: Duration) -> Self {
-        let patience = Self(Arc::default());
-        patience.set(time);
-        patience
+        let timeout = Self(Arc::default());
+        timeout.set(time);
+        timeout
     }
 
     pub fn set(&self, time: Duration) {
@@ -51,13 +51,18 @@ pub fn check_room(buffers: &mut dyn Buffers) -> Result<(), ureq::Error> {
 pub struct Stream {
     stream: Arc<TcpStream>,
     buffers: LazyBuffers,
-    patience: Patience,
+    idle_timeout: IdleTimeout,
     _breaker: Guard,
 }
 
 impl Stream {
     /// Takes over a connected stream; `buffer` is the size of its buffers, in bytes.
-    pub fn new(stream: TcpStream, buffer: usize, patience: Patience, cancel: &Cancel) -> Self {
+    pub fn new(
+        stream: TcpStream,
+        buffer: usize,
+        idle_timeout: IdleTimeout,
+        cancel: &Cancel,
+    ) -> Self {
         let stream = Arc::new(stream);
         let shared = stream.clone();
         let breaker = cancel.on_cancel(move || {
@@ -67,7 +72,7 @@ impl Stream {
         Self {
             stream,
             buffers: LazyBuffers::new(buffer, buffer),
-            patience,
+            idle_timeout,
             _breaker: breaker,
         }
     }
@@ -109,7 +114,7 @@ impl Transport for Stream {
         check_room(&mut self.buffers)?;
         // Only a body has no time of its own: it may take long, but it may not be silent for long.
         if timeout.after.is_not_happening() {
-            timeout.after = self.patience.get().into();
+            timeout.after = self.idle_timeout.get().into();
             timeout.reason = Timeout::PerRead;
         }
         let amount = self.read(timeout)?;

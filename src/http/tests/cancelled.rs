@@ -13,7 +13,7 @@ use super::settings;
 use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
-use crate::http::{Client, Tls, error_of};
+use crate::http::{Client, Tls, Upload, error_of};
 
 /// The promise is 200 ms; a machine that runs tests side by side gets some slack.
 const AT_ONCE: Duration = Duration::from_millis(500);
@@ -136,7 +136,7 @@ fn while_a_file_is_sent() {
     });
     stops(on(begun), |cancel| {
         client(cancel)
-            .post_reader(&url, &[], u64::MAX, &mut std::io::repeat(0))
+            .post_reader(&url, &[], Upload::new(&mut std::io::repeat(0), u64::MAX))
             .map(drop)
     });
     drop(done);
