@@ -21,10 +21,11 @@ pub mod sys;
 // Floor 3: the configuration.
 pub mod config;
 
-// Floor 4: the network, the folders, the queues and the logs, each with one door.
+// Floor 4: the network, Markdown, the folders, the queues and the logs, each with one door.
 pub mod append_log;
 pub mod bus;
 pub mod http;
+pub mod markup;
 pub mod sandbox;
 
 // Floor 5: what is kept, and how the board is.

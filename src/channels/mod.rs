@@ -4,7 +4,6 @@
 pub mod adapter;
 mod door;
 pub mod intake;
-pub mod markup;
 mod names;
 pub mod telegram;
 mod utf16;

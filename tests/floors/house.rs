@@ -12,7 +12,7 @@ const FLOORS: [&[&str]; 10] = [
     &["error", "secret", "clock", "approval", "cancel"],
     &["message", "chat", "sys"],
     &["config"],
-    &["http", "sandbox", "bus", "append_log"],
+    &["http", "markup", "sandbox", "bus", "append_log"],
     &["session", "state", "inbox", "outbox", "board"],
     &["provider", "tools"],
     &["agent", "channels"],

@@ -12,12 +12,13 @@ use super::update::{self, Incoming, Meaning, Pressed};
 use super::{Parts, Watched};
 use crate::bus::{InboundSender, Pulse};
 use crate::cancel::Cancel;
-use crate::channels::{door, markup};
+use crate::channels::door;
 use crate::error::Result;
 use crate::limits::channels::{
     ALBUM_LOOKS, ALBUM_WAIT, FILE_TRIES, LONG_POLL, LONGEST_BACKOFF, OFFSET_AGE, PATIENCE,
     UPDATES_AT_ONCE,
 };
+use crate::markup;
 use crate::message::{Envelope, Inbound, Sender};
 use crate::sys::memory;
 

@@ -2,8 +2,8 @@
 
 use super::api::Button;
 use crate::approval::{Answer, Question};
-use crate::channels::markup;
 use crate::limits::channels::BUTTON_DATA_BYTES;
+use crate::markup;
 
 /// What a pressed button says.
 #[derive(Debug, PartialEq, Eq)]

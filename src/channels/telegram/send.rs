@@ -14,11 +14,11 @@ use super::{Parts, Watched};
 use crate::approval::Question;
 use crate::bus::{Heard, OutboundReceiver, Pulse};
 use crate::cancel::Cancel;
-use crate::channels::markup::{self, Piece};
 use crate::clock::Stopwatch;
 use crate::limits::channels::{
     DISPLAYS, IDLE_LOOK, LONGEST_BACKOFF, OUTAGE_LOOK, PATIENCE, PHOTO_BYTES,
 };
+use crate::markup::{self, Piece};
 use crate::message::{Address, Outbound, OutgoingMessage};
 use crate::outbox::Owed;
 use crate::sys::memory;

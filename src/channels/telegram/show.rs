@@ -6,8 +6,8 @@ use super::api::{ApiError, Place, Words};
 use super::draft::{Asked, Draft};
 use super::question;
 use super::send::{Sender, Sent};
-use crate::channels::markup::{self, Piece};
 use crate::limits::channels::IDLE_LOOK;
+use crate::markup::{self, Piece};
 use crate::message::Address;
 
 impl Sender {

@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use peacrab::channels::markup::{Piece, code_block, draft, render};
+use peacrab::markup::{Piece, code_block, draft, render};
 
 fn check(piece: &Piece) {
     assert!(piece.plain.encode_utf16().count() <= 4096, "{piece:?}");

@@ -1,4 +1,4 @@
-//! The model's Markdown as Telegram's HTML, in pieces that each fit a message.
+//! Floor 4: the model's Markdown as Telegram's HTML, in pieces that each fit a message.
 //!
 //! `read` makes a styled text of the Markdown, `split` finds where it is cut, `html` writes what lies
 //! between two cuts. No tag exists before the cut, so none can be cut, and what is open at a cut is
