@@ -50,6 +50,30 @@ impl From<String> for SessionKey {
     }
 }
 
+/// The piece of work whose progress a draft shows. Two pieces of work in one chat never edit each
+/// other's message.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct DraftKey(String);
+
+impl DraftKey {
+    /// The running turn of a session.
+    pub fn turn(session: &SessionKey) -> Self {
+        Self(format!("turn:{session}"))
+    }
+
+    /// A slash command, by the id of the envelope that it came in.
+    pub fn command(envelope: &str) -> Self {
+        Self(format!("command:{envelope}"))
+    }
+}
+
+impl fmt::Display for DraftKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
 /// Where something is delivered: a chat of a channel, and a thread or topic within it.
 ///
 /// As text it is `telegram:-1001` or `telegram:-1001:7`. A channel whose own ids contain colons writes
@@ -333,9 +357,9 @@ pub struct OutgoingMessage {
     /// The message that it answers, by its name within the chat; may be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reply_to: String,
-    /// Whether it takes the place of what the running turn has shown.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub replaces_draft: bool,
+    /// The draft that it takes the place of, if that is still shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<DraftKey>,
 }
 
 /// What stands before a file's own name where the file was put aside to be sent.
@@ -356,7 +380,7 @@ impl OutgoingMessage {
             files: Vec::new(),
             buttons: Vec::new(),
             reply_to: String::new(),
-            replaces_draft: false,
+            replaces: None,
         }
     }
 }

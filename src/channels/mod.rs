@@ -2,6 +2,7 @@
 //! in whom it may, and meets the agent in `message` and the bus alone.
 
 pub mod adapter;
+pub mod delivery;
 mod door;
 pub mod intake;
 mod names;

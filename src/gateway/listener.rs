@@ -10,7 +10,7 @@ use crate::cancel::Cancel;
 use crate::chat::Letter;
 use crate::error::{Error, Result};
 use crate::limits::gateway::SENT_TEXTS;
-use crate::message::{Address, Envelope, Outbound, OutgoingMessage};
+use crate::message::{Address, DraftKey, Envelope, Outbound, OutgoingMessage};
 
 /// The listener of one turn.
 pub struct ChatListener<'a> {
@@ -122,7 +122,7 @@ impl TurnHost for ChatListener<'_> {
         }
         let parcel = OutgoingMessage {
             reply_to: self.reference.clone(),
-            replaces_draft: true,
+            replaces: Some(DraftKey::turn(&self.chat.session())),
             ..OutgoingMessage::text(&self.chat, text)
         };
         self.gateway.owe(parcel, turn)?;

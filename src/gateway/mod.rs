@@ -39,7 +39,7 @@ use crate::limits::agent::TURN_STACK_BYTES;
 use crate::limits::cancel::POLL;
 use crate::limits::gateway::{COMMANDS_AT_ONCE, WAITING};
 use crate::message::{Address, Envelope, Inbound, Outbound, OutgoingMessage};
-use crate::outbox::Outbox;
+use crate::outbox::{ClosesTurn, Outbox};
 use crate::session::Settings;
 use crate::state::{Pairing, Recent};
 
@@ -200,9 +200,13 @@ impl Gateway {
             .toolbox()
             .cleaned(&parcel.text)
             .into_owned();
+        let closes = turn.map(|journal| ClosesTurn {
+            session: parcel.to.session(),
+            journal,
+        });
         self.parts
             .outbox
-            .add(&OutgoingMessage { text, ..parcel }, turn)?;
+            .add(&OutgoingMessage { text, ..parcel }, closes)?;
         // A worker whose queue is full looks into the outbox anyway once it has emptied it.
         sender.send(Outbound::Owed);
         Ok(())
@@ -210,7 +214,7 @@ impl Gateway {
 
     /// Lets the words go that close a turn: its journal says by now that it has ended.
     fn release(&self, chat: &Address) {
-        self.parts.outbox.release(chat);
+        self.parts.outbox.release(&chat.session());
         if let Some(sender) = self.outbound.get(chat.channel.as_str()) {
             sender.send(Outbound::Owed);
         }

@@ -7,7 +7,7 @@ use crate::chat::{Entry, Role};
 use crate::error::Result;
 use crate::markup::inline_code;
 use crate::message::{Address, Inbound};
-use crate::outbox::Owed;
+use crate::outbox::Pending;
 use crate::session::line::TurnEnd;
 use crate::session::{Session, store};
 
@@ -17,9 +17,9 @@ impl Gateway {
     pub(super) fn recover(self: &Arc<Self>) {
         for owed in self.parts.outbox.pending() {
             if let Err(error) = self.close(&owed) {
-                tracing::error!(chat = %owed.parcel.to, "a turn cannot be closed: {error}");
+                tracing::error!(chat = %owed.message.to, "a turn cannot be closed: {error}");
             }
-            self.release(&owed.parcel.to);
+            self.release(&owed.message.to);
         }
         for chat in self.interrupted() {
             tracing::info!(%chat, "an interrupted turn goes on");
@@ -40,18 +40,18 @@ impl Gateway {
 
     /// Ends a turn that was killed after its answer was owed and before the journal said so. The
     /// model is not asked again: the answer will go out.
-    fn close(&self, owed: &Owed) -> Result<()> {
-        let Some(turn) = owed.turn else {
+    fn close(&self, owed: &Pending) -> Result<()> {
+        let Some(closes) = &owed.closes else {
             return Ok(());
         };
-        let chat = &owed.parcel.to;
+        let chat = &owed.message.to;
         let mut session = Session::open(
             &self.parts.sessions,
             &chat.session(),
             self.parts.journals.clone(),
         )?;
-        if session.is_unfinished() && session.length() == turn {
-            let answer = Entry::new(Role::Assistant, owed.parcel.text.as_str());
+        if session.is_unfinished() && session.length() == closes.journal {
+            let answer = Entry::new(Role::Assistant, owed.message.text.as_str());
             session.end_turn(Some(answer), TurnEnd::Answered)?;
         }
         Ok(())

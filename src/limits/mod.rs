@@ -44,13 +44,13 @@ pub mod inbox {
 
 /// Bounds of the outbox.
 pub mod outbox {
-    /// Parcels that are owed at a time: what jobs and people make in a day without the network.
-    pub const PARCELS: usize = 500;
+    /// Messages that are pending at a time: what jobs and people make in a day without the network.
+    pub const MESSAGES_MAX: usize = 500;
     /// Bytes of their lines, which are held in memory too: 4 KiB each.
-    pub const BYTES: usize = 2 * 1024 * 1024;
-    /// Chats whose running turn shows a draft; more than turns run at a time, because a draft stays
-    /// noted when its turn was killed.
-    pub const DRAFTS: usize = 32;
+    pub const BYTES_MAX: usize = 2 * 1024 * 1024;
+    /// Drafts that are noted; more than turns and commands run at a time, because a draft stays noted
+    /// when its work was killed.
+    pub const DRAFTS_MAX: usize = 32;
 }
 
 /// Bounds of the board's readings.

@@ -19,8 +19,8 @@ use crate::limits::channels::{
     DISPLAYS, IDLE_LOOK, LONGEST_BACKOFF, OUTAGE_LOOK, PATIENCE, PHOTO_BYTES,
 };
 use crate::markup::{self, Piece};
-use crate::message::{Address, Outbound, OutgoingMessage};
-use crate::outbox::Owed;
+use crate::message::{Address, DraftKey, Outbound, OutgoingMessage};
+use crate::outbox::Pending;
 use crate::sys::memory;
 
 pub(super) type Sent<T = ()> = Result<T, ApiError>;
@@ -207,14 +207,17 @@ impl Sender {
         let must_wait = |chat: &Address| {
             Place::of(chat).is_some_and(|place| !self.pace.wait(place.chat, now).is_zero())
         };
-        let Some(owed) = self.parts.outbox.next(super::NAME, &must_wait) else {
+        let outbox = &self.parts.outbox;
+        let heads = outbox.backlog(super::NAME).heads;
+        let head = heads.iter().find(|head| !must_wait(&head.to));
+        let Some(owed) = head.and_then(|head| outbox.get(head.id)) else {
             return Ok(false);
         };
         if self.cancel.is_cancelled() {
             return Err(ApiError::Stopped);
         }
         self.pulse.beat(4 * PATIENCE);
-        let chat = owed.parcel.to.clone();
+        let chat = owed.message.to.clone();
         match self.deliver(&owed) {
             Ok(()) => {
                 self.backoff.worked();
@@ -225,7 +228,7 @@ impl Sender {
     }
 
     /// What becomes of a part that was not sent: some things come right by waiting, others never.
-    fn undelivered(&mut self, owed: &Owed, error: ApiError, chat: &Address) -> Sent {
+    fn undelivered(&mut self, owed: &Pending, error: ApiError, chat: &Address) -> Sent {
         match error {
             ApiError::TooManyRequests { retry_after } => {
                 self.hold(chat, retry_after);
@@ -242,7 +245,7 @@ impl Sender {
                 tracing::info!(%chat, to = moved_to, "the group has moved, and what is owed to it follows");
                 let parcel = OutgoingMessage {
                     to: place.key(),
-                    ..owed.parcel.clone()
+                    ..owed.message.clone()
                 };
                 self.parts.outbox.add(&parcel, None)?;
                 Ok(self.parts.outbox.done(owed.id)?)
@@ -264,9 +267,12 @@ impl Sender {
     }
 
     /// Sends the first part of a parcel that is not confirmed: a piece of its text, or a file.
-    fn deliver(&mut self, owed: &Owed) -> Sent {
-        let Owed {
-            id, parcel, pieces, ..
+    fn deliver(&mut self, owed: &Pending) -> Sent {
+        let Pending {
+            id,
+            message: parcel,
+            pieces,
+            ..
         } = owed;
         let texts = markup::render(&parcel.text);
         let total = texts.len() + parcel.files.len();
@@ -274,7 +280,7 @@ impl Sender {
             tracing::error!(chat = %parcel.to, "this is no chat of Telegram's; what is owed to it is given up");
             return Ok(self.parts.outbox.done(*id)?);
         };
-        if !parcel.replaces_draft {
+        if parcel.replaces.is_none() {
             self.remove_draft(&parcel.to, place)?;
             if let Some(display) = self.displays.get_mut(&parcel.to) {
                 display.show_again();
@@ -305,7 +311,7 @@ impl Sender {
             true => question::words(&parcel.buttons),
             false => Vec::new(),
         };
-        let draft = match is_first && parcel.replaces_draft {
+        let draft = match is_first && parcel.replaces.is_some() {
             true => self.take_draft(&parcel.to),
             false => None,
         };
@@ -344,7 +350,7 @@ impl Sender {
         if let Some(display) = self.displays.get_mut(chat) {
             display.forget_draft();
         }
-        self.parts.outbox.draft(chat)?.parse().ok()
+        self.parts.outbox.draft(&draft_key(chat))?.parse().ok()
     }
 
     /// Sends a file of the workspace; what stands in the way is told in its place.
@@ -400,6 +406,11 @@ impl Sender {
         }
         self.api.send_file(place, &upload, None).map(drop)
     }
+}
+
+/// The only draft that a chat has.
+pub(super) fn draft_key(chat: &Address) -> DraftKey {
+    DraftKey::turn(&chat.session())
 }
 
 /// Whether a name is that of a picture that Telegram shows as one.

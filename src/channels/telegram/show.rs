@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::api::{ApiError, Place, Words};
 use super::draft::{Asked, Draft};
 use super::question;
-use super::send::{Sender, Sent};
+use super::send::{Sender, Sent, draft_key};
 use crate::limits::channels::IDLE_LOOK;
 use crate::markup::{self, Piece};
 use crate::message::Address;
@@ -125,16 +125,17 @@ impl Sender {
         }
         let outbox = &self.parts.outbox;
         self.displays
-            .retain(|chat, display| !display.is_idle() || outbox.draft(chat).is_some());
+            .retain(|chat, display| !display.is_idle() || outbox.draft(&draft_key(chat)).is_some());
         Ok(wait)
     }
 
     /// In how long something that is owed or asked can go out, and waits only for its pace.
     fn next_delivery(&self) -> Duration {
         let now = self.now();
-        let owed = self.parts.outbox.chats(super::NAME);
+        let owed = self.parts.outbox.backlog(super::NAME).heads;
         let chats = owed
             .iter()
+            .map(|head| &head.to)
             .chain(self.questions.iter().map(|(chat, ..)| chat))
             .chain(self.settled.iter().map(|(chat, ..)| chat));
         let waits = chats
@@ -208,7 +209,9 @@ impl Sender {
         let quotes = self.parts.channels.telegram.reply_to_message;
         let reply_to = draft.reply_to.parse().ok().filter(|_| quotes);
         let outbox = &self.parts.outbox;
-        let known = outbox.draft(chat).and_then(|message| message.parse().ok());
+        let known = outbox
+            .draft(&draft_key(chat))
+            .and_then(|message| message.parse().ok());
         let now = self.now();
         self.pace.sent(place.chat, now);
         let edited = match known {
@@ -218,7 +221,7 @@ impl Sender {
         match edited {
             Err(ApiError::MessageGone) => match self.api.send_message(place, &words, reply_to) {
                 Ok(message) => {
-                    outbox.set_draft(chat, Some(&message.to_string()));
+                    outbox.set_draft(&draft_key(chat), Some((chat, &message.to_string())));
                     Ok(())
                 }
                 Err(error) => shown(chat, Err(error)),
@@ -230,7 +233,8 @@ impl Sender {
     /// A draft whose work has ended, and that no answer will replace, goes away.
     fn clear_draft(&self, chat: &Address, place: Place) -> Sent {
         let outbox = &self.parts.outbox;
-        match outbox.draft(chat).is_some() && !outbox.replaces_draft(chat) {
+        let replaces = outbox.backlog(super::NAME).replaces;
+        match outbox.draft(&draft_key(chat)).is_some() && !replaces.contains(&draft_key(chat)) {
             true => self.remove_draft(chat, place),
             false => Ok(()),
         }
@@ -239,13 +243,13 @@ impl Sender {
     /// Takes a draft away, so that what is sent now stands above what comes of the work.
     pub(super) fn remove_draft(&self, chat: &Address, place: Place) -> Sent {
         let outbox = &self.parts.outbox;
-        let Some(message) = outbox.draft(chat) else {
+        let Some(message) = outbox.draft(&draft_key(chat)) else {
             return Ok(());
         };
         if let Ok(message) = message.parse() {
             shown(chat, self.api.delete_message(place, message))?;
         }
-        outbox.set_draft(chat, None);
+        outbox.set_draft(&draft_key(chat), None);
         Ok(())
     }
 }

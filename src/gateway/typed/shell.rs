@@ -11,7 +11,7 @@ use crate::gateway::typed::sentence;
 use crate::markup::{self, inline_code};
 
 use crate::limits::gateway::SHOWN_OUTPUT_BYTES;
-use crate::message::{Address, Envelope, Outbound, OutgoingMessage};
+use crate::message::{Address, DraftKey, Envelope, Outbound, OutgoingMessage};
 use crate::tools::Caller;
 use crate::tools::commands::shell::{Ran, Shell};
 
@@ -79,7 +79,7 @@ impl Gateway {
     }
 }
 
-fn parcel_of(chat: &Address, ran: Ran, replaces_draft: bool) -> OutgoingMessage {
+fn parcel_of(chat: &Address, ran: Ran, has_screen: bool) -> OutgoingMessage {
     let output = ran.output.trim_end();
     let mut text = match (output.is_empty(), ran.is_success) {
         (true, true) => "Done, without output.".to_owned(),
@@ -94,7 +94,7 @@ fn parcel_of(chat: &Address, ran: Ran, replaces_draft: bool) -> OutgoingMessage 
     }
     OutgoingMessage {
         files: ran.file.into_iter().collect(),
-        replaces_draft,
+        replaces: has_screen.then(|| DraftKey::turn(&chat.session())),
         ..OutgoingMessage::text(chat, text)
     }
 }
