@@ -3,6 +3,7 @@
 
 pub mod adapter;
 pub mod delivery;
+pub mod discord;
 mod door;
 pub mod intake;
 mod names;

@@ -35,17 +35,10 @@ pub const PIECE_ENTITIES: usize = 100;
 pub const LINK_BYTES: usize = 2048;
 /// Bytes of all other tags that can be open at once; the longest is a code block with a language.
 pub const TAGS_BYTES: usize = 256;
-/// Bytes of a code block's language; `javascript` has ten.
-pub const LANGUAGE_BYTES: usize = 32;
-/// Levels of lists that are indented; deeper ones stand below the last.
-pub const LIST_INDENTS: usize = 8;
-/// Bytes of a table with its padding; a single wide cell would widen every row.
-pub const TABLE_BYTES: usize = 64 * 1024;
-/// Bytes of a text that may be syntax of Markdown. The parser needs about 100 bytes for each; an
-/// answer of 160 KiB in which every eighth byte is one has 20,000.
-pub const MARKDOWN_MARKS: usize = 32 * 1024;
-/// Quotes and list items that one line may open: each costs the parser for every further line.
-pub const MARKDOWN_DEPTH: usize = 32;
+/// Characters of one Discord message, with its Markdown; bots get no more.
+pub const DISCORD_MESSAGE_CHARS: usize = 2000;
+/// Characters of a link's address in a Discord message, so that one message holds it with its words.
+pub const DISCORD_LINK_CHARS: usize = 1000;
 /// How long a long poll waits for something to happen; Telegram allows 50 s.
 pub const LONG_POLL: Duration = Duration::from_secs(50);
 /// How much later than it should an answer may begin, before the connection is given up.

@@ -130,6 +130,22 @@ pub mod config {
 }
 
 pub mod http;
+
+/// Bounds of Markdown.
+pub mod markup {
+    /// Bytes of a code block's language; `javascript` has ten.
+    pub const LANGUAGE_BYTES: usize = 32;
+    /// Levels of lists that are indented; deeper ones stand below the last.
+    pub const LIST_INDENTS: usize = 8;
+    /// Bytes of a table with its padding; a single wide cell would widen every row.
+    pub const TABLE_BYTES: usize = 64 * 1024;
+    /// Bytes of a text that may be syntax of Markdown. The parser needs about 100 bytes for each; an
+    /// answer of 160 KiB in which every eighth byte is one has 20,000.
+    pub const MARKDOWN_MARKS: usize = 32 * 1024;
+    /// Quotes and list items that one line may open: each costs the parser for every further line.
+    pub const MARKDOWN_DEPTH: usize = 32;
+}
+
 pub mod provider;
 pub mod sandbox;
 
@@ -201,6 +217,9 @@ pub mod cli {
     pub const NAME_COLUMNS: usize = 24;
     /// Columns for what was said last in a session: the rest of a line of 80.
     pub const LAST_COLUMNS: usize = 40;
+    /// How often each byte of a streamed block may be parsed, so that the time for a block grows with
+    /// its length only. Blocks of up to 1 kB are still shown by the token.
+    pub const PARSES_PER_BYTE: usize = 256;
     /// Lines of the prompt's history that are kept.
     pub const HISTORY_LINES: usize = 500;
     /// Bytes of the prompt's history that are read.

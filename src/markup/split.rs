@@ -2,63 +2,140 @@
 
 use std::ops::Range;
 
-use super::CUT_MARK;
-use super::html::escaped_len;
-use super::rich::{Level, Rich, Style, is_blank};
-use crate::limits::channels::{
-    LINK_BYTES, PIECE_ENTITIES, PIECE_HTML_BYTES, PIECE_UNITS, TAGS_BYTES,
-};
+use super::document::{Document, Level, is_blank};
+use super::{CUT_MARK, Format};
 
-// Whatever is open, a message has room for its tags and a letter: no piece is empty.
-const _: () = assert!(LINK_BYTES + TAGS_BYTES + CUT_MARK.len() < PIECE_HTML_BYTES);
-const _: () = assert!(Level::ALL.len() <= PIECE_ENTITIES);
+/// What a channel counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// UTF-16 code units: two for most emoji.
+    Utf16,
+    /// Unicode code points.
+    Chars,
+    /// Bytes of UTF-8.
+    Bytes,
+}
 
-/// The ranges of the messages, from a place on. Each is without white space around it, except for
-/// the indentation of code, and has something to see.
+impl Unit {
+    fn of(self, c: char) -> usize {
+        match self {
+            Self::Utf16 => c.len_utf16(),
+            Self::Chars => 1,
+            Self::Bytes => c.len_utf8(),
+        }
+    }
+}
+
+/// The most that a message holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// The number of units.
+    pub units: usize,
+    /// What is counted.
+    pub unit: Unit,
+}
+
+impl Limit {
+    /// Whether a text is within the limit.
+    pub fn holds(self, text: &str) -> bool {
+        self.prefix(text) == text.len()
+    }
+
+    /// The length in bytes of the longest beginning of a text within the limit.
+    pub fn prefix(self, text: &str) -> usize {
+        let mut left = self.units;
+        let too_long = text.char_indices().find(|(_, c)| {
+            let rest = left.checked_sub(self.unit.of(*c));
+            left = rest.unwrap_or(0);
+            rest.is_none()
+        });
+        too_long.map_or(text.len(), |(place, _)| place)
+    }
+
+    /// Where the longest end of a text within the limit begins.
+    fn suffix(self, text: &str) -> usize {
+        let mut left = self.units;
+        let mut ends = text.char_indices().rev().take_while(|(_, c)| {
+            let rest = left.checked_sub(self.unit.of(*c));
+            left = rest.unwrap_or(0);
+            rest.is_some()
+        });
+        let mut start = text.len();
+        ends.by_ref().for_each(|(place, _)| start = place);
+        start
+    }
+}
+
+/// The ranges of a document's messages. Each is without white space around it, except for the
+/// indentation of code, and shows something.
 pub struct Pieces<'a> {
-    rich: &'a Rich,
+    document: &'a Document,
+    format: &'a dyn Format,
     at: usize,
 }
 
 impl<'a> Pieces<'a> {
-    /// The messages of the text behind a place.
-    pub fn new(rich: &'a Rich, at: usize) -> Self {
-        Self { rich, at }
+    /// All messages of a document.
+    pub fn new(document: &'a Document, format: &'a dyn Format) -> Self {
+        Self {
+            document,
+            format,
+            at: 0,
+        }
     }
 
-    /// Where something begins to be seen; in code, blank space counts.
-    fn begin(&self) -> Option<usize> {
-        let text = self.rich.text();
-        self.rich
-            .stretches(self.at..text.len())
-            .find_map(|(stretch, style)| {
-                let blank = text[stretch.clone()]
-                    .find(|letter: char| style.get(Level::Pre) != 0 || !letter.is_whitespace());
-                blank.map(|blank| stretch.start + blank)
-            })
-    }
-
-    /// The end of the message that begins here. Behind it there may be white space that the cut eats.
+    /// The end of the message that begins here. The white space before it is not sent.
     fn end(&self, start: usize) -> usize {
-        let text = self.rich.text();
-        let mut room = Room::new();
-        let mut breaks = Breaks::default();
-        let mut before = Style::default();
-        for (stretch, style) in self.rich.stretches(start..text.len()) {
-            if !room.takes_tags(self.rich, before, style) {
-                return breaks.best(start, stretch.start);
+        let text = self.document.text();
+        let most = start + self.format.limit().prefix(&text[start..]);
+        if most == text.len() && fits(self.document, self.format, start..most, "") {
+            return most;
+        }
+        // The longest range that fits lies between these two. One character always goes out, so that
+        // every text has an end.
+        let first = text[start..].chars().next().map_or(0, char::len_utf8);
+        let (mut fitting, mut failing) = (start + first, most + 1);
+        while let Some(middle) = between(text, fitting, failing) {
+            match fits(self.document, self.format, start..middle, "") {
+                true => fitting = middle,
+                false => failing = middle,
             }
-            before = style;
-            let is_code = style.get(Level::Pre) != 0;
-            for (index, letter) in text[stretch.clone()].char_indices() {
+        }
+        self.best_cut(start, fitting)
+    }
+
+    /// The best cut of a message that fits as far as `end`. A message is at least half full, unless a
+    /// word would have to be torn.
+    fn best_cut(&self, start: usize, end: usize) -> usize {
+        let text = self.document.text();
+        let (mut paragraph, mut line, mut word) = (0, 0, 0);
+        // A cut lies behind white space, and the first that does not fit counts too: it is not sent.
+        let next = text[end..].chars().next().map_or(0, char::len_utf8);
+        for (stretch, style) in self.document.stretches(start..end + next) {
+            for (index, c) in text[stretch.clone()].char_indices() {
                 let place = stretch.start + index;
-                breaks.note(letter, place, is_code);
-                if !room.takes(letter) {
-                    return breaks.best(start, place);
+                let behind = place + c.len_utf8();
+                if c == '\n' {
+                    if line == place && !style.has(Level::Pre) {
+                        paragraph = behind;
+                    }
+                    line = behind;
+                } else if c.is_whitespace() {
+                    word = behind;
                 }
             }
         }
-        text.len()
+        let half = start.midpoint(end);
+        let last = line.max(word);
+        if paragraph > half {
+            paragraph
+        } else if line > half {
+            line
+        } else if last > start {
+            last
+        } else {
+            end
+        }
     }
 }
 
@@ -67,9 +144,9 @@ impl Iterator for Pieces<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            let start = self.begin()?;
+            let start = begin(self.document, self.at)?;
             self.at = self.end(start);
-            let piece = self.rich.text()[start..self.at].trim_end();
+            let piece = self.document.text()[start..self.at].trim_end();
             if !is_blank(piece) {
                 return Some(start..start + piece.len());
             }
@@ -77,103 +154,55 @@ impl Iterator for Pieces<'_> {
     }
 }
 
-/// Where the end of a text begins that fits one message with [`CUT_MARK`] before it: 0 if all of it
-/// fits, else the beginning of a line or at least of a word.
-pub fn tail(text: &str) -> usize {
-    let text = text.trim_end();
-    let mut units = 0;
-    let mut start = text.len();
-    for (place, letter) in text.char_indices().rev() {
-        units += letter.len_utf16();
-        if units > PIECE_UNITS {
-            break;
-        }
-        // The mark has fewer units than bytes.
-        if units <= PIECE_UNITS - CUT_MARK.len() {
-            start = place;
-        }
-        if place == 0 {
-            return 0;
+/// The last message of a document, and whether it is all of it. One that is not fits behind
+/// [`CUT_MARK`], and begins with a line or at least with a word.
+pub fn tail(document: &Document, format: &dyn Format) -> Option<(Range<usize>, bool)> {
+    let text = document.text().trim_end();
+    let start = begin(document, 0)?.min(text.len());
+    let least = start + format.limit().suffix(&text[start..]);
+    if least == start && fits(document, format, start..text.len(), "") {
+        return (!is_blank(&text[start..])).then_some((start..text.len(), true));
+    }
+    let (mut failing, mut fitting) = (least.saturating_sub(1), text.len());
+    while let Some(middle) = between(text, failing, fitting) {
+        match fits(document, format, middle..text.len(), CUT_MARK) {
+            true => fitting = middle,
+            false => failing = middle,
         }
     }
-    let tail = &text[start..];
+    let tail = &text[fitting..];
     let half = &tail[..tail.floor_char_boundary(tail.len() / 2)];
     let line = half.find('\n').map(|newline| newline + 1);
     let word = || half.find(char::is_whitespace);
-    start + line.or_else(word).unwrap_or(0)
+    let cut = fitting + line.or_else(word).unwrap_or(0);
+    let start = begin(document, cut)?.min(text.len());
+    (!is_blank(&text[start..])).then_some((start..text.len(), false))
 }
 
-/// What still fits a message.
-struct Room {
-    units: usize,
-    bytes: usize,
-    entities: usize,
-}
-
-impl Room {
-    fn new() -> Self {
-        Self {
-            units: PIECE_UNITS,
-            bytes: PIECE_HTML_BYTES - CUT_MARK.len(),
-            entities: PIECE_ENTITIES,
-        }
-    }
-
-    fn takes(&mut self, letter: char) -> bool {
-        take(&mut self.units, letter.len_utf16()) && take(&mut self.bytes, escaped_len(letter))
-    }
-
-    /// What a change of style opens, with what will close it.
-    fn takes_tags(&mut self, rich: &Rich, from: Style, to: Style) -> bool {
-        let mut opened = from.change(to).iter().filter(|level| to.get(**level) != 0);
-        opened.all(|level| {
-            let (open, close) = rich.tags(*level, to);
-            take(&mut self.entities, 1) && take(&mut self.bytes, open.len() + close.len())
+/// Where something begins to be visible, from a place on; in code, blank space counts.
+fn begin(document: &Document, at: usize) -> Option<usize> {
+    let text = document.text();
+    document
+        .stretches(at..text.len())
+        .find_map(|(stretch, style)| {
+            let is_shown = |c: char| style.has(Level::Pre) || !c.is_whitespace();
+            let found = text[stretch.clone()].find(is_shown);
+            found.map(|index| stretch.start + index)
         })
-    }
 }
 
-fn take(room: &mut usize, amount: usize) -> bool {
-    let rest = room.checked_sub(amount);
-    *room = rest.unwrap_or(0);
-    rest.is_some()
+fn fits(document: &Document, format: &dyn Format, range: Range<usize>, before: &str) -> bool {
+    let plain = [before, &document.text()[range.clone()]].concat();
+    let written = [before, &format.write(document, range)].concat();
+    format.fits(&plain, &written)
 }
 
-/// The last places at which a text may be cut.
-#[derive(Default)]
-struct Breaks {
-    paragraph: usize,
-    line: usize,
-    word: usize,
-}
-
-impl Breaks {
-    /// A cut is behind the white space, which need not fit: it is not sent.
-    fn note(&mut self, letter: char, place: usize, is_code: bool) {
-        let behind = place + letter.len_utf8();
-        if letter == '\n' {
-            if self.line == place && !is_code {
-                self.paragraph = behind;
-            }
-            self.line = behind;
-        } else if letter.is_whitespace() {
-            self.word = behind;
-        }
-    }
-
-    /// The best cut of a message that fits as far as `end`. A message is at least half full, unless
-    /// a word would have to be torn.
-    fn best(&self, start: usize, end: usize) -> usize {
-        let half = start.midpoint(end);
-        let last = self.line.max(self.word);
-        if self.paragraph > half {
-            self.paragraph
-        } else if self.line > half {
-            self.line
-        } else if last > start {
-            last
-        } else {
-            end
-        }
-    }
+/// A place between two characters, about halfway between two others; `None` if there is none.
+fn between(text: &str, low: usize, high: usize) -> Option<usize> {
+    let middle = low.midpoint(high);
+    let above = text.ceil_char_boundary(middle);
+    let below = text.floor_char_boundary(middle);
+    [below, above]
+        .into_iter()
+        .find(|place| low < *place && *place < high)
 }

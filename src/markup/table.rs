@@ -1,8 +1,8 @@
-//! A table as lines of equal columns, for a code block.
+//! Tables, laid out as lines of equal columns for a code block.
 
 use pulldown_cmark::Alignment;
 
-use crate::limits::channels::TABLE_BYTES;
+use crate::limits::markup::TABLE_BYTES;
 
 const BETWEEN: &str = " | ";
 
@@ -27,9 +27,7 @@ impl Table {
 
     /// Appends to the cell.
     pub fn push(&mut self, text: &str) {
-        let text = text
-            .chars()
-            .map(|letter| if letter.is_control() { ' ' } else { letter });
+        let text = text.chars().map(|c| if c.is_control() { ' ' } else { c });
         self.cell.extend(text);
     }
 
@@ -117,18 +115,18 @@ fn push_rule(out: &mut String, widths: &[usize]) {
     out.push('\n');
 }
 
-fn push_times(out: &mut String, letter: char, times: usize) {
-    out.extend(std::iter::repeat_n(letter, times));
+fn push_times(out: &mut String, c: char, times: usize) {
+    out.extend(std::iter::repeat_n(c, times));
 }
 
-/// Columns that a text takes in a font of equal widths, roughly.
+/// Columns that a text takes in a monospaced font, roughly.
 fn width(text: &str) -> usize {
     text.chars().map(columns).sum()
 }
 
-/// 0 for what stands upon another letter, 2 for the blocks of East Asian letters and of emoji.
-fn columns(letter: char) -> usize {
-    match letter {
+/// 0 for combining characters, 2 for the blocks of East Asian characters and of emoji.
+fn columns(c: char) -> usize {
+    match c {
         ' '..='~' => 1,
         '\u{300}'..='\u{36f}'
         | '\u{200b}'..='\u{200f}'

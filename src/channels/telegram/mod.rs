@@ -7,6 +7,7 @@ pub mod api;
 mod backoff;
 mod draft;
 mod files;
+pub mod html;
 mod pace;
 mod poll;
 mod question;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::api::{Api, ApiError, Me, Words};
 use super::backoff::Backoff;
 use super::files;
+use super::html;
 use super::question::{self, Press};
 use super::update::{self, Incoming, Meaning, Pressed};
 use super::{Parts, Watched};
@@ -18,7 +19,6 @@ use crate::limits::channels::{
     ALBUM_LOOKS, ALBUM_WAIT, FILE_TRIES, LONG_POLL, LONGEST_BACKOFF, OFFSET_AGE, PATIENCE,
     UPDATES_AT_ONCE,
 };
-use crate::markup;
 use crate::message::{Envelope, Inbound, Sender};
 use crate::sys::memory;
 
@@ -283,7 +283,7 @@ impl Poller {
              <code>peacrab channels pair {code}</code>\n\n\
              If not, ask somebody who may talk with me to send me this:\n<code>/pair {code}</code>\n\n\
              The code is valid for 10 minutes. Your id is <code>{}</code>.",
-            markup::escape(&sender.id)
+            html::escape(&sender.id)
         );
         let words = Words {
             text: &text,

@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::api::{Api, ApiError, Place, SendAs, Upload, Words};
 use super::backoff::Backoff;
 use super::draft::{Display, Draft};
+use super::html::{self, Piece};
 use super::pace::Pace;
 use super::question;
 use super::{Parts, Watched};
@@ -18,7 +19,6 @@ use crate::clock::Stopwatch;
 use crate::limits::channels::{
     DISPLAYS, IDLE_LOOK, LONGEST_BACKOFF, OUTAGE_LOOK, PATIENCE, PHOTO_BYTES,
 };
-use crate::markup::{self, Piece};
 use crate::message::{Address, DraftKey, Outbound, OutgoingMessage};
 use crate::outbox::Pending;
 use crate::sys::memory;
@@ -274,7 +274,7 @@ impl Sender {
             pieces,
             ..
         } = owed;
-        let texts = markup::render(&parcel.text);
+        let texts = html::render(&parcel.text);
         let total = texts.len() + parcel.files.len();
         let Some(place) = Place::of(&parcel.to) else {
             tracing::error!(chat = %parcel.to, "this is no chat of Telegram's; what is owed to it is given up");

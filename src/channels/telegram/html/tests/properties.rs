@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::super::{code_block, draft, render};
+use super::super::{draft, render};
 use super::checker::text_of;
 use super::html;
+use crate::markup::code_block;
 
 /// Pieces of syntax, as they come in answers and as nobody would write them.
 #[rustfmt::skip]
