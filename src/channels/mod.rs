@@ -2,6 +2,8 @@
 //! in whom it may, and meets the agent in `message` and the bus alone.
 
 pub mod adapter;
+mod backoff;
+pub mod buttons;
 pub mod delivery;
 pub mod discord;
 mod door;

@@ -85,3 +85,28 @@ pub const BUTTON_DATA_BYTES: usize = 64;
 pub const PHOTO_BYTES: u64 = 10 * 1024 * 1024;
 /// How often a sender without anything to do looks whether there is something.
 pub const IDLE_LOOK: Duration = Duration::from_mins(5);
+/// Threads that deliver for one channel at a time. Each holds a connection. One of them is never
+/// taken by what may be slow (files, chats in trouble), so two slow chats delay nobody.
+pub const DELIVERY_WORKERS: usize = 3;
+/// How long a delivering thread without work lives on: as long, the next message needs no new
+/// handshake.
+pub const DELIVERY_LINGER: Duration = Duration::from_secs(30);
+/// How long a call may last before another thread is started for what else is to be delivered. Most
+/// calls end earlier, and a connection costs a handshake.
+pub const DELIVERY_GROW: Duration = Duration::from_millis(300);
+/// The longest that a worker's job may take without a transfer: up to three calls, each with name,
+/// connection, request and reply.
+pub const CALL_TIME: Duration = Duration::from_mins(5);
+/// How long after it has begun work is shown as "typing": what is done earlier needs no request.
+pub const TYPING_DELAY: Duration = Duration::from_millis(500);
+/// Pieces of work that show something at a time.
+pub const WORKS: usize = 64;
+/// Reactions that wait, over all chats.
+pub const REACTIONS: usize = 200;
+/// Questions that are open and texts that could not be put into the outbox.
+pub const NOTICES: usize = 64;
+/// Edits of a draft after which the time to the next one is doubled: what takes long is looked at
+/// less often.
+pub const DRAFT_EDITS: u32 = 4;
+/// How often that time is doubled.
+pub const DRAFT_DOUBLINGS: u32 = 3;

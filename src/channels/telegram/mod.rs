@@ -5,6 +5,7 @@
 
 pub mod api;
 mod backoff;
+mod connection;
 mod draft;
 mod files;
 pub mod html;
@@ -33,6 +34,7 @@ use crate::sandbox::Workspace;
 use crate::state::Pairing;
 
 use api::Api;
+pub use connection::Telegram;
 use poll::Poller;
 use send::Sender;
 
