@@ -2,7 +2,8 @@
 //! in whom it may, and meets the agent in `message` and the bus alone.
 
 pub mod adapter;
-mod door;
+mod backoff;
+pub mod buttons;
 pub mod intake;
 pub mod markup;
 mod names;

@@ -12,7 +12,8 @@ use super::update::{self, Incoming, Meaning, Pressed};
 use super::{Parts, Watched};
 use crate::bus::{InboundSender, Pulse};
 use crate::cancel::Cancel;
-use crate::channels::{door, markup};
+use crate::channels::intake::is_allowed;
+use crate::channels::markup;
 use crate::error::Result;
 use crate::limits::channels::{
     ALBUM_LOOKS, ALBUM_WAIT, FILE_TRIES, LONG_POLL, LONGEST_BACKOFF, OFFSET_AGE, PATIENCE,
@@ -252,7 +253,7 @@ impl Poller {
 
     fn may_speak(&self, sender: &Sender, username: &str) -> bool {
         let username = Some(username).filter(|name| !name.is_empty());
-        door::is_allowed(
+        is_allowed(
             &self.parts.channels.telegram.allow_from,
             &sender.id,
             username,
