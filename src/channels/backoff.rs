@@ -9,7 +9,7 @@ use crate::sys::random;
 
 /// The failures of one task in a row.
 pub struct Backoff {
-    /// As in "failed to …".
+    /// As in "failed to …" and "can … again".
     task: &'static str,
     clock: Clock,
     failures: u32,
@@ -32,7 +32,7 @@ impl Backoff {
     pub fn succeeded(&mut self) -> bool {
         let had_failed = self.failures > 0;
         if had_failed {
-            tracing::info!("{}: works again", self.task);
+            tracing::info!("can {} again", self.task);
             self.failures = 0;
             self.logged.clear();
         }

@@ -114,3 +114,6 @@ pub const INBOX_FILES: usize = 5_000;
 pub const INBOX_FILE_AGE: Duration = Duration::from_hours(24);
 /// Files after which the folder of received files is looked at again.
 pub const INBOX_LOOK_FILES: u64 = 50;
+/// The longest wait before it is tried again whether the inbox takes messages: somebody may have made
+/// room on the disk and waits for it to be noticed.
+pub const INBOX_BACKOFF: Duration = Duration::from_secs(30);

@@ -7,11 +7,10 @@ use std::path::Path;
 use chrono::{DateTime, FixedOffset};
 
 use super::api::{Api, ApiError};
-use super::update::Wanted;
 use crate::channels::names;
 use crate::error::{Error, Result};
 use crate::limits::channels::{DOWNLOAD_BYTES, FILE_NUMBERS};
-use crate::message::Attachment;
+use crate::message::{Attachment, RemoteFile};
 use crate::sandbox::Workspace;
 
 /// The folder within the workspace.
@@ -24,11 +23,11 @@ const FOLDER: &str = "inbox";
 pub fn fetch(
     api: &Api,
     workspace: &Workspace,
-    wanted: &Wanted,
+    wanted: &RemoteFile,
     now: DateTime<FixedOffset>,
 ) -> Result<Attachment, ApiError> {
     check_size(wanted.size)?;
-    let found = api.get_file(&wanted.file_id)?;
+    let found = api.get_file(&wanted.id)?;
     check_size(found.file_size)?;
     let (path, mut file) = create(workspace, &wanted.name, now)?;
     let fetched = api
@@ -129,9 +128,9 @@ mod tests {
         }
 
         fn fetch(&self, name: &str, size: Option<u64>) -> Result<Attachment, ApiError> {
-            let wanted = Wanted {
+            let wanted = RemoteFile {
                 media: Media::Document,
-                file_id: "f".to_owned(),
+                id: "f".to_owned(),
                 size,
                 name: name.to_owned(),
             };

@@ -10,6 +10,7 @@ mod files;
 mod pace;
 mod poll;
 mod question;
+mod receive;
 mod send;
 mod show;
 mod update;
