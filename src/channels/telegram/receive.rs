@@ -249,7 +249,10 @@ fn join_albums(meanings: impl Iterator<Item = Meaning>) -> Vec<Meaning> {
                 continue;
             }
         };
-        match joined.iter_mut().find_map(|meaning| album_of(meaning, &part)) {
+        match joined
+            .iter_mut()
+            .find_map(|meaning| album_of(meaning, &part))
+        {
             Some(album) => add_part(album, part),
             None => joined.push(Meaning::Message(Box::new(part))),
         }

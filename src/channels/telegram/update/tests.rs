@@ -256,7 +256,10 @@ fn files_are_wanted_by_their_kind_and_captions_are_the_words() {
     let said = incoming(private(json!({"animation": named, "document": named})));
     assert_eq!(said.message.remote_files.len(), 1);
     assert_eq!(
-        (said.message.remote_files[0].media, said.message.remote_files[0].name.as_str()),
+        (
+            said.message.remote_files[0].media,
+            said.message.remote_files[0].name.as_str()
+        ),
         (Media::Video, "../cat.mp4")
     );
     assert_eq!(said.message.text, "");
