@@ -323,17 +323,20 @@ impl Fetches {
             let linger = FETCH_LINGER.saturating_sub(idle.elapsed());
             let wait = match wait {
                 // One thread is enough to wait for what is tried again.
-                Some(wait) if state.idle == 0 => {
+                Some(wait) if !linger.is_zero() || state.threads == 1 => {
                     if is_connected && wait > FETCH_LINGER {
                         return Task::Disconnect;
                     }
-                    wait
+                    match state.threads {
+                        1 => wait,
+                        _ => wait.min(linger),
+                    }
                 }
-                _ if linger.is_zero() => {
+                None if !linger.is_zero() => linger,
+                _ => {
                     state.threads -= 1;
                     return Task::End;
                 }
-                _ => linger,
             };
             state = self.rest(state, wait, heartbeat);
         }

@@ -717,7 +717,7 @@ impl Ledger {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
     fn whatever_comes_arrives_once_and_in_order_with_its_files(
