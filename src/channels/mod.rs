@@ -5,7 +5,6 @@ pub mod adapter;
 mod backoff;
 pub mod buttons;
 pub mod intake;
-pub mod markup;
 mod names;
 pub mod telegram;
 mod utf16;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::Gateway;
-use crate::channels::markup::inline_code;
 use crate::chat::{Entry, Role};
 use crate::error::Result;
+use crate::markup::inline_code;
 use crate::message::{Address, Inbound};
 use crate::outbox::Owed;
 use crate::session::line::TurnEnd;

@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::agent::host::TurnEvent;
-use crate::channels::markup::inline_code;
 use crate::clock::Stopwatch;
 use crate::config::schema::Channels;
 use crate::limits::gateway::{DRAFT_BYTES, DRAFT_LINES};
+use crate::markup::inline_code;
 
 /// What of a turn is shown while it goes on.
 #[derive(Clone, Copy, Debug)]

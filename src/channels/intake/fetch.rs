@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -22,6 +22,7 @@ use crate::limits::channels::{
     FETCH_LINGER, FETCH_THREADS, FETCH_TIME, FILE_TRIES, IDLE, PATIENCE, STACK_BYTES,
 };
 use crate::message::{Attachment, Envelope, RemoteFile, SessionKey};
+use crate::sync::{Condvar, Mutex, MutexGuard};
 
 /// The messages whose files are to be fetched, and the threads that do it.
 #[derive(Default)]
@@ -78,7 +79,7 @@ enum Progress {
 /// Puts the files of a message into the queue, and starts a thread if one is needed.
 pub(super) fn enqueue(shared: &Arc<Shared>, envelope: Envelope) {
     let fetches = &shared.fetches;
-    let mut state = fetches.lock();
+    let mut state = fetches.state.lock();
     if state.knows(&envelope.id) || shared.parts.cancel.is_cancelled() {
         return;
     }
@@ -117,7 +118,7 @@ fn work(shared: &Arc<Shared>) {
     let waker = Arc::clone(shared);
     let _waker = shared.parts.cancel.on_cancel(move || {
         // With the lock, so that it does not come between a look at the token and the wait.
-        drop(waker.fetches.lock());
+        drop(waker.fetches.state.lock());
         waker.fetches.changed.notify_all();
     });
     let mut connection = None;
@@ -239,7 +240,7 @@ fn settle(shared: &Shared, mut job: Job, progress: Progress, heartbeat: &Heartbe
         Progress::Later(wait) => job.due = job.age.elapsed() + wait,
         Progress::Dropped => job.discard(shared),
     }
-    let mut state = shared.fetches.lock();
+    let mut state = shared.fetches.state.lock();
     state.busy.retain(|(_, id)| *id != job.id);
     if !is_over {
         // Before the others of its session.
@@ -291,7 +292,7 @@ impl Job {
 impl Fetches {
     /// Tries at once what waits for the channel to be reached.
     pub fn hurry(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let waiting = state.queue.iter_mut().filter(|job| job.outages > 0);
         waiting.for_each(|job| job.due = Duration::ZERO);
         drop(state);
@@ -300,7 +301,7 @@ impl Fetches {
 
     /// Waits until every thread has ended.
     pub fn join(&self) {
-        let handles = std::mem::take(&mut self.lock().handles);
+        let handles = std::mem::take(&mut self.state.lock().handles);
         for handle in handles {
             // A thread that panicked has said so.
             let _ = handle.join();
@@ -310,7 +311,7 @@ impl Fetches {
     /// Waits for something to fetch. The thread counts as gone when this returns [`Task::End`].
     fn next(&self, cancel: &Cancel, heartbeat: &Heartbeat, is_connected: bool) -> Task {
         let idle = Stopwatch::start();
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         loop {
             if cancel.is_cancelled() {
                 state.threads -= 1;
@@ -350,14 +351,9 @@ impl Fetches {
     ) -> MutexGuard<'a, State> {
         heartbeat.beat(time + PATIENCE);
         state.idle += 1;
-        let waited = self.changed.wait_timeout(state, time);
-        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.changed.wait_timeout(state, time);
         state.idle -= 1;
         state
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

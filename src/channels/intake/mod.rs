@@ -23,11 +23,11 @@ use crate::bus::{Event, EventSender, Heartbeat, Heartbeats};
 use crate::cancel::Cancel;
 use crate::clock::Clock;
 use crate::error::Result;
+use crate::files::Workspace;
 use crate::inbox::Inbox;
 use crate::limits::channels::{MESSAGE_FILES, PATIENCE, QUEUE_LOOK};
 use crate::message::{Address, Envelope, Sender, SessionKey};
 use crate::outbox::Outbox;
-use crate::sandbox::Workspace;
 use crate::state::Pairing;
 
 use fetch::Fetches;

@@ -3,16 +3,16 @@
 use std::fs::File;
 use std::io;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 use chrono::{DateTime, FixedOffset};
 
 use crate::channels::names;
 use crate::clock::Clock;
 use crate::error::{Error, Result};
+use crate::files::{Next, Workspace};
 use crate::inbox::Inbox;
 use crate::limits::channels::{FILE_NUMBERS, INBOX_FILE_AGE, INBOX_FILES, INBOX_LOOK_FILES};
-use crate::sandbox::{Next, Workspace};
+use crate::sync::Mutex;
 use crate::sys::at::Kind;
 
 /// The folder within the workspace.
@@ -66,7 +66,7 @@ impl Store {
     }
 
     fn is_look_due(&self, bytes: u64) -> bool {
-        let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut since = self.since.lock();
         let (files, bytes) = match *since {
             Some((files, before)) => (files + 1, before.saturating_add(bytes)),
             None => (INBOX_LOOK_FILES, bytes),

@@ -18,9 +18,9 @@ use crate::channels::adapter::{
 };
 use crate::clock::{BUILD_EPOCH, Stopwatch};
 use crate::config::schema::Tools;
+use crate::files::Places;
 use crate::limits::bus::ENTRIES;
 use crate::message::{Media, RemoteFile};
-use crate::sandbox::Places;
 use crate::sys::beneath::Resolver;
 
 /// Longest wait for something that has to happen.

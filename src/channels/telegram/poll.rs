@@ -7,13 +7,13 @@ use std::time::Duration;
 use super::api::{Api, ApiError, Me, Words};
 use super::backoff::Backoff;
 use super::files;
+use super::html;
 use super::question::{self, Press};
 use super::update::{self, Meaning, Pressed, Received};
 use super::{Parts, Watched};
 use crate::bus::{InboundSender, Pulse};
 use crate::cancel::Cancel;
 use crate::channels::intake::is_allowed;
-use crate::channels::markup;
 use crate::error::Result;
 use crate::limits::channels::{
     ALBUM_LOOKS, ALBUM_WAIT, FILE_TRIES, LONG_POLL, LONGEST_BACKOFF, OFFSET_AGE, PATIENCE,
@@ -283,7 +283,7 @@ impl Poller {
              <code>peacrab channels pair {code}</code>\n\n\
              If not, ask somebody who may talk with me to send me this:\n<code>/pair {code}</code>\n\n\
              The code is valid for 10 minutes. Your id is <code>{}</code>.",
-            markup::escape(&sender.id)
+            html::escape(&sender.id)
         );
         let words = Words {
             text: &text,

@@ -8,13 +8,13 @@ use std::time::Duration;
 use super::api::{Api, ApiError, Place, SendAs, Upload, Words};
 use super::backoff::Backoff;
 use super::draft::{Display, Draft};
+use super::html::{self, Piece};
 use super::pace::Pace;
 use super::question;
 use super::{Parts, Watched};
 use crate::approval::Question;
 use crate::bus::{Heard, OutboundReceiver, Pulse};
 use crate::cancel::Cancel;
-use crate::channels::markup::{self, Piece};
 use crate::clock::Stopwatch;
 use crate::limits::channels::{
     DISPLAYS, IDLE_LOOK, LONGEST_BACKOFF, OUTAGE_LOOK, PATIENCE, PHOTO_BYTES,
@@ -268,7 +268,7 @@ impl Sender {
         let Owed {
             id, parcel, pieces, ..
         } = owed;
-        let texts = markup::render(&parcel.text);
+        let texts = html::render(&parcel.text);
         let total = texts.len() + parcel.files.len();
         let Some(place) = Place::of(&parcel.to) else {
             tracing::error!(chat = %parcel.to, "this is no chat of Telegram's; what is owed to it is given up");

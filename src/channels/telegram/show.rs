@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use super::api::{ApiError, Place, Words};
 use super::draft::{Asked, Draft};
+use super::html::{self, Piece};
 use super::question;
 use super::send::{Sender, Sent};
-use crate::channels::markup::{self, Piece};
 use crate::limits::channels::IDLE_LOOK;
 use crate::message::Address;
 
@@ -68,7 +68,7 @@ impl Sender {
                 continue;
             }
             let (chat, number) = (chat.clone(), *number);
-            let pieces = markup::render(&question::text(number, question));
+            let pieces = html::render(&question::text(number, question));
             let asked = self
                 .remove_draft(&chat, place)
                 .and_then(|()| self.ask_in(place, number, &pieces));
@@ -197,7 +197,7 @@ impl Sender {
     }
 
     fn show_draft(&mut self, chat: &Address, place: Place, draft: &Draft) -> Sent {
-        let Some(piece) = markup::draft(&draft.text) else {
+        let Some(piece) = html::draft(&draft.text) else {
             return Ok(());
         };
         let words = Words {

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use super::{Gateway, Order};
 use crate::agent::commands::{self, Command, Listed};
 use crate::approval::Answer;
-use crate::channels::markup::inline_code;
 use crate::error::{Error, Result};
+use crate::markup::inline_code;
 use crate::message::{Address, Envelope, OutgoingMessage};
 
 /// The commands that only a chat has, beside those of the agent.

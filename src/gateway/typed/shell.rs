@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use crate::agent::commands;
 use crate::cancel::Cancel;
-use crate::channels::markup::{self, inline_code};
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
 use crate::gateway::Gateway;
 use crate::gateway::typed::sentence;
+use crate::markup::{self, inline_code};
 
 use crate::limits::gateway::SHOWN_OUTPUT_BYTES;
 use crate::message::{Address, Envelope, Outbound, OutgoingMessage};
