@@ -182,6 +182,21 @@ impl EventSender {
     pub fn send(&self, event: Event) -> bool {
         self.0.blocking_send(event).is_ok()
     }
+
+    /// Sends, and calls `wait` again and again while the queue is full. False when the gateway has
+    /// gone, or when `wait` has had enough and returned false. May be called on any thread.
+    pub fn send_while(&self, mut event: Event, wait: &mut dyn FnMut() -> bool) -> bool {
+        loop {
+            event = match self.0.try_send(event) {
+                Ok(()) => return true,
+                Err(TrySendError::Closed(_)) => return false,
+                Err(TrySendError::Full(event)) => event,
+            };
+            if !wait() {
+                return false;
+            }
+        }
+    }
 }
 
 /// The threads that have promised to show that they are alive. Clones share the list.

@@ -20,7 +20,7 @@ use crate::limits::agent::{BOOTSTRAP_BYTES, BYTES_PER_TOKEN, HISTORY_FLOOR_BYTES
 use crate::message::{Envelope, SessionKey};
 use crate::provider::table::OFFLINE;
 use crate::session::Session;
-use crate::state::{Choices, Ledger};
+use crate::state::{ModelChoices, TokenUsage};
 use crate::tools::Toolbox;
 
 use context::{BOOTSTRAP_FILES, Bootstrap, Surroundings};
@@ -36,11 +36,11 @@ pub struct Parts {
     /// The model that was named, if any.
     pub model: Option<String>,
     /// What each conversation has chosen.
-    pub choices: Choices,
+    pub choices: ModelChoices,
     /// What the model may use.
     pub toolbox: Toolbox,
     /// Where tokens are counted.
-    pub ledger: Ledger,
+    pub ledger: TokenUsage,
     /// Where the time comes from.
     pub clock: Clock,
     /// Where the agent lives.
@@ -57,7 +57,7 @@ pub struct Parts {
 pub struct Agent {
     selection: Selection,
     toolbox: Toolbox,
-    ledger: Ledger,
+    ledger: TokenUsage,
     clock: Clock,
     surroundings: Surroundings,
     settings: AgentDefaults,
@@ -126,7 +126,9 @@ impl Agent {
         cancel: &Cancel,
     ) -> Result<Report> {
         let models = self.selection.of(&session.chat().to_string())?;
-        run::Run::new(self, &models, session, (host, cancel)).drive(message)
+        let report = run::Run::new(self, &models, session, (host, cancel)).drive(message);
+        self.ledger.sync();
+        report
     }
 
     fn system_prompt(&self) -> String {

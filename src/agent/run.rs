@@ -1,7 +1,5 @@
 //! Drives one turn: does what `turn` decides and journals every step before the next one starts.
 
-use std::collections::BTreeMap;
-
 use crate::cancel::Cancel;
 use crate::chat::{Effect, Entry, Letter, Reply, Request, Role, ToolCall, ToolResult, Usage};
 use crate::error::{Error, Fault, Result};
@@ -66,8 +64,6 @@ pub(super) struct Run<'a> {
     facts: String,
     /// Bytes that the history may have; halved when the model says that it is too long.
     budget: usize,
-    /// Tokens by model.
-    spent: BTreeMap<String, Usage>,
     /// What has been shown of a reply that is not complete.
     partial: String,
     /// The closing reply: it is journalled together with the turn's end.
@@ -96,7 +92,6 @@ impl<'a> Run<'a> {
             budget: agent.history_budget(system.len() + facts.len()),
             turn: Turn::new(agent.settings.max_tool_iterations),
             models: models.for_turn(cancel),
-            spent: BTreeMap::new(),
             partial: String::new(),
             closing: None,
             agent,
@@ -125,7 +120,6 @@ impl<'a> Run<'a> {
                 Outcome::Failed(error)
             }
         };
-        self.count();
         Ok(self.report)
     }
 
@@ -251,16 +245,14 @@ impl<'a> Run<'a> {
     }
 
     fn heard(&mut self, answer: Answer) -> Result<Reply> {
+        // Before anything that can fail: the tokens are spent.
+        if answer.provider != OFFLINE {
+            self.agent.ledger.add(&answer.model, answer.reply.usage);
+        }
         if let Some(failure) = answer.failure {
             self.stand_in(Error::Model(failure), &answer.reply)?;
         }
         self.report.usage.add(answer.reply.usage);
-        if answer.provider != OFFLINE {
-            self.spent
-                .entry(answer.model.clone())
-                .or_default()
-                .add(answer.reply.usage);
-        }
         self.report.spoke = Some((answer.provider, answer.model));
         if !answer.reply.text.trim().is_empty() {
             self.host.on_event(TurnEvent::Said(&answer.reply.text));
@@ -450,8 +442,7 @@ impl<'a> Run<'a> {
         if limit == 0 {
             return Ok(());
         }
-        let mut today = self.agent.ledger.counts().today();
-        self.spent.values().for_each(|usage| today.add(*usage));
+        let today = self.agent.ledger.counts().today();
         if today.input + today.output < limit {
             return Ok(());
         }
@@ -460,13 +451,5 @@ impl<'a> Run<'a> {
              `peacrab config set limits.tokensPerDay NUMBER` raises it",
             today.input + today.output
         )))
-    }
-
-    /// Counts the tokens. That fails quietly: the answer is there.
-    fn count(&mut self) {
-        let spent: Vec<(String, Usage)> = std::mem::take(&mut self.spent).into_iter().collect();
-        if let Err(error) = self.agent.ledger.add(&spent) {
-            tracing::warn!("the tokens of this turn are not counted: {error}");
-        }
     }
 }

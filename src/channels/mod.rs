@@ -6,7 +6,6 @@ mod backoff;
 pub mod buttons;
 pub mod delivery;
 pub mod discord;
-mod door;
 pub mod intake;
 mod names;
 pub mod telegram;

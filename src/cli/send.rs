@@ -14,7 +14,7 @@ use crate::limits::channels::UPLOAD_BYTES;
 use crate::limits::tools::FILES_SENT;
 use crate::message::{Address, NAME_MARK, OutgoingMessage};
 use crate::outbox::Outbox;
-use crate::state::Recent;
+use crate::state::LastChat;
 use crate::sys;
 
 const AFTER_HELP: &str = "\
@@ -69,7 +69,7 @@ fn leave(home: &Home, request: Request) -> Result<()> {
     let Request::Send { chat, text, files } = request else {
         return Ok(());
     };
-    let chat = chat.or_else(|| Recent::new(&home.state()).get());
+    let chat = chat.or_else(|| LastChat::new(&home.state()).get());
     let chat = chat
         .ok_or_else(|| Error::Usage("nobody has spoken yet: name a chat with --chat".to_owned()))?;
     let _lock = super::gateway::take_lock(home)?;

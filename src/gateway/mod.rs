@@ -41,7 +41,7 @@ use crate::limits::gateway::{COMMANDS_AT_ONCE, WAITING};
 use crate::message::{Address, Envelope, Inbound, Outbound, OutgoingMessage};
 use crate::outbox::{ClosesTurn, Outbox};
 use crate::session::Settings;
-use crate::state::{Pairing, Recent};
+use crate::state::{LastChat, Pairing};
 
 use desk::Desk;
 use lanes::{Lanes, Pushed};
@@ -63,7 +63,7 @@ pub struct Parts {
     /// Who may speak.
     pub pairing: Arc<Pairing>,
     /// Where somebody spoke last.
-    pub recent: Recent,
+    pub recent: LastChat,
     /// The machine.
     pub board: Arc<Board>,
     /// What people see of turns.

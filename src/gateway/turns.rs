@@ -12,7 +12,6 @@ use crate::error::Result;
 use crate::limits::gateway::STOP_GRACE;
 use crate::message::{Address, Envelope, OutgoingMessage};
 use crate::session::{Session, store};
-use crate::sys::memory;
 
 impl Gateway {
     /// Starts as many turns as may run.
@@ -71,9 +70,6 @@ impl Gateway {
         drop(working);
         self.lanes().ended(&chat);
         self.start_turns();
-        // Mostly that was the last one for long; if not, the next takes a tenth of a millisecond to
-        // have what it needs again.
-        memory::give_back_program();
     }
 
     fn try_turn(

@@ -2,29 +2,78 @@
 
 use std::io::{Read, Write};
 use std::sync::Arc;
+use std::time::Duration;
 
+use ureq::config::Config;
 use ureq::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, LOCATION};
 use ureq::http::{HeaderName, HeaderValue, Method, Request};
-use ureq::unversioned::transport::Connector;
 use ureq::{Agent, SendBody};
 
 use super::address;
-use super::connect::{
-    self, IdleTimeout, Lookup, ProxyConnector, Resolver, TcpConnector, Tls, TlsConnector,
-};
-use super::explain::{Context, Shared};
+use super::connect::{self, Line, NoResolver, Reach, ReachConnector};
+use super::explain::{Context, Shared, UNKNOWN_HOST};
 use super::retry_after::retry_after;
-use super::settings::Settings;
 use super::transfer::{Body, Upload, UploadFailure};
 use crate::cancel::Cancel;
-use crate::clock::Stopwatch;
+use crate::clock::{Clock, Stopwatch};
 use crate::error::{Error, Result};
 use crate::limits;
+use crate::net::{Dialer, Failure, Guard, Tls, known_addresses};
+use crate::secret::Secret;
+
+/// How one server is called.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// An HTTP proxy's URL; none: from `ALL_PROXY`, `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`.
+    pub proxy: Option<Secret>,
+    /// Time from the end of our request until the answer's head is there.
+    pub first_byte: Duration,
+    /// Longest silence within the answer's body.
+    pub idle: Duration,
+    /// Tells whether dates can be believed.
+    pub clock: Clock,
+    /// Is asked about every address before it is dialled.
+    pub guard: Guard,
+}
+
+impl Settings {
+    /// These times, any address, and the proxy of the environment.
+    pub fn new(first_byte: Duration, idle: Duration) -> Self {
+        Self {
+            proxy: None,
+            first_byte,
+            idle,
+            clock: Clock::System,
+            guard: Guard::default(),
+        }
+    }
+
+    /// The same for ureq, with every time and bound set that is not ours.
+    fn config(&self) -> Config {
+        Config::builder()
+            // Names, proxies and their time limits are the connector's.
+            .proxy(None)
+            .user_agent(connect::USER_AGENT)
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_response_header_size(limits::http::BUFFER_BYTES)
+            .input_buffer_size(limits::http::BUFFER_BYTES)
+            .output_buffer_size(limits::http::BUFFER_BYTES)
+            .max_idle_connections(limits::http::IDLE_CONNECTIONS)
+            .max_idle_connections_per_host(limits::http::IDLE_CONNECTIONS)
+            .max_idle_age(limits::http::IDLE_AGE)
+            .timeout_per_write(Some(limits::http::WRITE_TIMEOUT))
+            .timeout_send_request(Some(limits::http::WRITE_TIMEOUT))
+            .timeout_recv_response(Some(self.first_byte))
+            .build()
+    }
+}
 
 /// Calls servers for one turn. It keeps a connection open between calls, which come one after the
 /// other, and dies with its token: once that is raised, every call is [`Error::Stopped`].
 pub struct Client {
     agent: Agent,
+    reach: Arc<Reach>,
     shared: Arc<Shared>,
 }
 
@@ -33,33 +82,29 @@ impl Client {
     ///
     /// Fails with [`Error::Config`] when the proxy's URL cannot be understood.
     pub fn new(tls: &Tls, settings: Settings, cancel: &Cancel) -> Result<Self> {
-        Self::with_lookup(tls, settings, cancel, connect::system)
+        Self::with_dialer(tls, settings, Dialer::new(cancel))
     }
 
-    pub(super) fn with_lookup(
-        tls: &Tls,
-        settings: Settings,
-        cancel: &Cancel,
-        lookup: Lookup,
-    ) -> Result<Self> {
-        let config = settings.config()?;
-        let idle_timeout = IdleTimeout::new(settings.idle);
-        let connector = ProxyConnector::default()
-            .chain(TcpConnector {
-                cancel: cancel.clone(),
-                idle_timeout: idle_timeout.clone(),
-            })
-            .chain(TlsConnector(tls.clone()));
-        let resolver = Resolver {
-            cancel: cancel.clone(),
-            lookup,
+    pub(super) fn with_dialer(tls: &Tls, settings: Settings, dialer: Dialer) -> Result<Self> {
+        let dialer = Dialer {
+            guard: settings.guard.clone(),
+            ..dialer
+        };
+        let cancel = dialer.cancel.clone();
+        let reach = Arc::new(Reach::new(tls, &settings, dialer)?);
+        let line = Arc::new(Line::default());
+        line.set_idle_timeout(settings.idle);
+        let connector = ReachConnector {
+            reach: reach.clone(),
+            line: line.clone(),
         };
         Ok(Self {
-            agent: Agent::with_parts(config, connector, resolver),
+            agent: Agent::with_parts(settings.config(), connector, NoResolver),
+            reach,
             shared: Arc::new(Shared {
                 settings,
-                cancel: cancel.clone(),
-                idle_timeout,
+                cancel,
+                line,
             }),
         })
     }
@@ -106,7 +151,7 @@ impl Client {
             return Err(Error::Stopped);
         }
         let uri = address::parse(url)?;
-        connect::check_proxy(self.agent.config(), &uri)?;
+        self.reach.check(&uri)?;
         let context = Context {
             host: address::name(&uri),
             shared: self.shared.clone(),
@@ -249,4 +294,26 @@ fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue)> {
     })?;
     value.set_sensitive(true);
     Ok((name, value))
+}
+
+/// Looks the host of a URL up as a call would, and gives how many addresses it has; none where
+/// nothing has to be looked up.
+pub fn look_up(url: &str, time: Duration, cancel: &Cancel) -> Result<Option<usize>> {
+    let uri = address::parse(url)?;
+    let (host, port) = address::host_and_port(&uri).unwrap_or_default();
+    if known_addresses(host, port).is_some() {
+        return Ok(None);
+    }
+    match Dialer::new(cancel).resolve(host, port, time) {
+        Ok(addresses) => Ok(Some(addresses.len())),
+        Err(_) if cancel.is_cancelled() => Err(Error::Stopped),
+        Err(Failure::ResolveTimeout) => Err(Error::Timeout {
+            host: host.to_owned(),
+            what: format!("its name was not resolved within {} s", time.as_secs()),
+        }),
+        Err(_) => Err(Error::Network {
+            host: host.to_owned(),
+            what: UNKNOWN_HOST.to_owned(),
+        }),
+    }
 }

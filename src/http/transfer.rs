@@ -185,8 +185,8 @@ impl Body {
     /// Says that the part that matters is read. When the end of the body is near, in bytes and in
     /// time, the connection stays open for the next call.
     pub fn finish(mut self) {
-        let idle_timeout = &self.context.shared.idle_timeout;
-        idle_timeout.set(TAIL_TIMEOUT);
+        let line = &self.context.shared.line;
+        line.set_idle_timeout(TAIL_TIMEOUT);
         let mut tail = [0; TAIL_BYTES];
         let mut filled = 0;
         let watch = Stopwatch::start();
@@ -196,7 +196,7 @@ impl Body {
                 Ok(count) => filled += count,
             }
         }
-        idle_timeout.set(self.context.shared.settings.idle);
+        line.set_idle_timeout(self.context.shared.settings.idle);
     }
 
     fn receive(&mut self, buffer: &mut [u8]) -> Result<usize> {

@@ -110,3 +110,24 @@ pub const NOTICES: usize = 64;
 pub const DRAFT_EDITS: u32 = 4;
 /// How often that time is doubled.
 pub const DRAFT_DOUBLINGS: u32 = 3;
+/// Files of one message that are fetched; an album has ten.
+pub const MESSAGE_FILES: usize = 20;
+/// How often a full queue into the gateway is looked at.
+pub const QUEUE_LOOK: Duration = Duration::from_millis(50);
+/// Threads that fetch files for one channel at a time. Each holds a connection.
+pub const FETCH_THREADS: usize = 2;
+/// How long a fetching thread without work keeps its connection: the next file often follows soon.
+pub const FETCH_LINGER: Duration = Duration::from_secs(10);
+/// How long the files of a message are tried while the channel cannot be reached, or asks to wait.
+pub const FETCH_TIME: Duration = Duration::from_mins(30);
+/// How long the confirmation of a pressed button may take to be answered.
+pub const PRESS_PATIENCE: Duration = Duration::from_secs(5);
+/// Received files that are kept, whatever their size: a folder of more is slow to list.
+pub const INBOX_FILES: usize = 5_000;
+/// Age below which a received file is never deleted: a conversation may be about it.
+pub const INBOX_FILE_AGE: Duration = Duration::from_hours(24);
+/// Files after which the folder of received files is looked at again.
+pub const INBOX_LOOK_FILES: u64 = 50;
+/// The longest wait before it is tried again whether the inbox takes messages: somebody may have made
+/// room on the disk and waits for it to be noticed.
+pub const INBOX_BACKOFF: Duration = Duration::from_secs(30);

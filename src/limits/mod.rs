@@ -129,6 +129,8 @@ pub mod config {
     pub const EXCERPT_CHARS: usize = 72;
 }
 
+pub mod confine;
+pub mod files;
 pub mod http;
 
 /// Bounds of Markdown.
@@ -146,8 +148,8 @@ pub mod markup {
     pub const MARKDOWN_DEPTH: usize = 32;
 }
 
+pub mod net;
 pub mod provider;
-pub mod sandbox;
 
 /// Bounds of the journal.
 pub mod session {
@@ -160,6 +162,13 @@ pub mod session {
 
 /// Bounds of the small facts.
 pub mod state {
+    use std::time::Duration;
+
+    /// How often it is looked whether another process has finished changing the state folder; a
+    /// change takes a few milliseconds, and a sync on a slow card a second.
+    pub const LOCK_PAUSE: Duration = Duration::from_millis(5);
+    /// How often before giving up: after ten seconds the other process hangs.
+    pub const LOCK_TRIES: u32 = 2000;
     /// Models counted apart within a day; a turn writes this file, so it stays small.
     pub const USAGE_MODELS: usize = 6;
     /// Days whose sums are kept: two weeks show a habit.

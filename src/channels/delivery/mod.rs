@@ -24,12 +24,12 @@ use crate::approval::Question;
 use crate::bus::Heartbeats;
 use crate::cancel::Cancel;
 use crate::clock::{Clock, Stopwatch};
+use crate::files::Workspace;
 use crate::limits::channels::{
     DELIVERY_GROW, DELIVERY_LINGER, DELIVERY_WORKERS, LONGEST_BACKOFF, STACK_BYTES,
 };
 use crate::message::{Address, DraftKey};
 use crate::outbox::Outbox;
-use crate::sandbox::Workspace;
 use crate::sys::random;
 
 use super::adapter::Adapter;

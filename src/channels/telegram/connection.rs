@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use super::api::{Api, ApiError, Button, Place, SendAs, Upload, Words};
 use super::html;
+use super::receive::{self, ReceiverParts};
 use crate::bus::Heartbeat;
 use crate::cancel::Cancel;
 use crate::channels::adapter::{
     self, Adapter, Capabilities, Connection, Failure, Piece, Post, Sent,
 };
 use crate::channels::intake::Intake;
+use crate::clock::Clock;
 use crate::config::schema;
 use crate::error::{Error, Result};
 use crate::http::Tls;
@@ -29,12 +31,13 @@ const PHOTO_ENDINGS: [&str; 4] = ["jpg", "jpeg", "png", "webp"];
 pub struct Telegram {
     config: schema::Telegram,
     tls: Tls,
+    clock: Clock,
     capabilities: Capabilities,
 }
 
 impl Telegram {
     /// Prepares the channel; nothing is connected yet.
-    pub fn new(config: schema::Telegram, tls: Tls) -> Self {
+    pub fn new(config: schema::Telegram, tls: Tls, clock: Clock) -> Self {
         let capabilities = Capabilities {
             button_data_bytes: BUTTON_DATA_BYTES,
             upload_bytes: UPLOAD_BYTES,
@@ -50,6 +53,7 @@ impl Telegram {
         Self {
             config,
             tls,
+            clock,
             capabilities,
         }
     }
@@ -85,7 +89,16 @@ impl Adapter for Telegram {
         ))
     }
 
-    fn receive(&self, _intake: Intake, _heartbeat: Heartbeat, _cancel: Cancel) {}
+    fn receive(&self, intake: Intake, heartbeat: Heartbeat, cancel: Cancel) {
+        receive::run(ReceiverParts {
+            tls: &self.tls,
+            config: &self.config,
+            clock: &self.clock,
+            intake,
+            heartbeat,
+            cancel,
+        });
+    }
 }
 
 impl Connection for Api {

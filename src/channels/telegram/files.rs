@@ -7,12 +7,11 @@ use std::path::Path;
 use chrono::{DateTime, FixedOffset};
 
 use super::api::{Api, ApiError};
-use super::update::Wanted;
 use crate::channels::names;
 use crate::error::{Error, Result};
+use crate::files::Workspace;
 use crate::limits::channels::{DOWNLOAD_BYTES, FILE_NUMBERS};
-use crate::message::Attachment;
-use crate::sandbox::Workspace;
+use crate::message::{Attachment, RemoteFile};
 
 /// The folder within the workspace.
 const FOLDER: &str = "inbox";
@@ -24,11 +23,11 @@ const FOLDER: &str = "inbox";
 pub fn fetch(
     api: &Api,
     workspace: &Workspace,
-    wanted: &Wanted,
+    wanted: &RemoteFile,
     now: DateTime<FixedOffset>,
 ) -> Result<Attachment, ApiError> {
     check_size(wanted.size)?;
-    let found = api.get_file(&wanted.file_id)?;
+    let found = api.get_file(&wanted.id)?;
     check_size(found.file_size)?;
     let (path, mut file) = create(workspace, &wanted.name, now)?;
     let fetched = api
@@ -86,10 +85,10 @@ mod tests {
     use super::*;
     use crate::cancel::Cancel;
     use crate::config::schema::{Telegram, Tools};
+    use crate::files::Places;
     use crate::http::Tls;
     use crate::http::server::{Answer, Server, answer, close};
     use crate::message::Media;
-    use crate::sandbox::Places;
     use crate::sys::beneath::Resolver;
 
     /// A workspace beside a folder that is none of its business.
@@ -129,9 +128,9 @@ mod tests {
         }
 
         fn fetch(&self, name: &str, size: Option<u64>) -> Result<Attachment, ApiError> {
-            let wanted = Wanted {
+            let wanted = RemoteFile {
                 media: Media::Document,
-                file_id: "f".to_owned(),
+                id: "f".to_owned(),
                 size,
                 name: name.to_owned(),
             };

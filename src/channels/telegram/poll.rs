@@ -9,11 +9,11 @@ use super::backoff::Backoff;
 use super::files;
 use super::html;
 use super::question::{self, Press};
-use super::update::{self, Incoming, Meaning, Pressed};
+use super::update::{self, Meaning, Pressed, Received};
 use super::{Parts, Watched};
 use crate::bus::{InboundSender, Pulse};
 use crate::cancel::Cancel;
-use crate::channels::door;
+use crate::channels::intake::is_allowed;
 use crate::error::Result;
 use crate::limits::channels::{
     ALBUM_LOOKS, ALBUM_WAIT, FILE_TRIES, LONG_POLL, LONGEST_BACKOFF, OFFSET_AGE, PATIENCE,
@@ -146,7 +146,7 @@ impl Poller {
             .collect();
         self.me = Some(me);
         let mut inbound = Vec::new();
-        let mut albums: Vec<Incoming> = Vec::new();
+        let mut albums: Vec<Received> = Vec::new();
         for meaning in meanings {
             match meaning {
                 Meaning::Message(incoming) => match join(&mut albums, *incoming) {
@@ -204,13 +204,13 @@ impl Poller {
     }
 
     /// A message with its files, when its sender may speak.
-    fn message(&mut self, incoming: Incoming) -> Result<Option<Inbound>, ApiError> {
-        let Incoming {
+    fn message(&mut self, incoming: Received) -> Result<Option<Inbound>, ApiError> {
+        let Received {
             mut message,
             username,
-            wanted,
             ..
         } = incoming;
+        let wanted = std::mem::take(&mut message.remote_files);
         let sender = message.sender().cloned().unwrap_or_default();
         if !self.may_speak(&sender, &username) {
             self.stranger(&message)?;
@@ -253,7 +253,7 @@ impl Poller {
 
     fn may_speak(&self, sender: &Sender, username: &str) -> bool {
         let username = Some(username).filter(|name| !name.is_empty());
-        door::is_allowed(
+        is_allowed(
             &self.parts.channels.telegram.allow_from,
             &sender.id,
             username,
@@ -332,16 +332,17 @@ fn album_of(update: &Update) -> Option<&str> {
 }
 
 /// Puts the parts of an album together; gives back what is of none.
-fn join(albums: &mut Vec<Incoming>, incoming: Incoming) -> Option<Incoming> {
+fn join(albums: &mut Vec<Received>, incoming: Received) -> Option<Received> {
     if incoming.album.is_none() {
         return Some(incoming);
     }
-    let same = |album: &&mut Incoming| {
+    let same = |album: &&mut Received| {
         album.album == incoming.album && album.message.session == incoming.message.session
     };
     match albums.iter_mut().find(same) {
         Some(album) => {
-            album.wanted.extend(incoming.wanted);
+            let files = incoming.message.remote_files;
+            album.message.remote_files.extend(files);
             album.addressed |= incoming.addressed;
             if album.message.text.is_empty() {
                 album.message.text = incoming.message.text;

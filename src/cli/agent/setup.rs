@@ -19,17 +19,16 @@ use crate::clock::Clock;
 use crate::config::schema::{AgentDefaults, Provider};
 use crate::config::{Home, Loaded};
 use crate::error::Result;
+use crate::files::{Places, Workspace};
 use crate::http::Tls;
 use crate::message::SessionKey;
 use crate::provider::Models;
 use crate::provider::table::{OFFLINE, known};
-use crate::sandbox::{Places, Workspace};
 use crate::session::{Session, Settings};
-use crate::state::{Choices, Ledger};
+use crate::state::{ModelChoices, TokenUsage};
 use crate::sys;
 use crate::sys::beneath::Resolver;
 use crate::sys::environment::Environment;
-use crate::sys::memory;
 use crate::tools::Toolbox;
 use crate::tools::commands::Commands;
 
@@ -62,8 +61,6 @@ pub fn prepare(context: &Context, arguments: &Arguments, stream: bool) -> Result
     };
     let agent = build(context, &home, loaded, manner)?;
     warn_of_stranger(&agent, &chat, arguments.model.as_deref());
-    // What only the start has needed.
-    memory::give_back_program();
     Ok(Ready { agent, session })
 }
 
@@ -137,9 +134,9 @@ pub fn build(context: &Context, home: &Home, loaded: Loaded, manner: Manner) -> 
             manner.tls,
         ),
         model: manner.model,
-        choices: Choices::new(&home.state()),
+        choices: ModelChoices::new(&home.state()),
         toolbox,
-        ledger: Ledger::new(&home.state(), Clock::System),
+        ledger: TokenUsage::new(&home.state(), Clock::System),
         clock: Clock::System,
         surroundings,
         settings,

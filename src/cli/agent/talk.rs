@@ -1,6 +1,6 @@
 //! A conversation at the terminal.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use super::Arguments;
 use super::setup::{self, Ready};
@@ -15,6 +15,7 @@ use crate::cli::terminal::prompt::{Prompt, Typed};
 use crate::cli::terminal::view::{Mode, View};
 use crate::error::{Exit, Result};
 use crate::message::Envelope;
+use crate::sync::Mutex;
 
 /// The agent with its session, which the prompt's thread and the turn's take in turns.
 type Shared = Arc<Mutex<Ready>>;
@@ -72,7 +73,7 @@ fn turn(
 ) -> Result<()> {
     let shared = Arc::clone(shared);
     let ran = foreground.run(move |cancel: &Cancel| {
-        let ready = &mut *lock(&shared);
+        let ready = &mut *shared.lock();
         let mut view = view(mode);
         let message = message.map(|text| Envelope::typed(ready.session.chat(), &text));
         let report = ready
@@ -110,7 +111,7 @@ fn answer(shared: &Shared, command: Command<'_>) -> Result<String> {
     if matches!(command.name, "help" | "start") {
         return Ok(commands::help(&OF_THE_TERMINAL));
     }
-    let ready = &mut *lock(shared);
+    let ready = &mut *shared.lock();
     let chat = ready.session.chat().clone();
     let answer = ready
         .agent
@@ -143,8 +144,4 @@ fn greeting(ready: &Ready) -> String {
 
 fn view(mode: Mode) -> TerminalView {
     View::new(mode, std::io::stdout(), std::io::stderr())
-}
-
-fn lock(shared: &Shared) -> MutexGuard<'_, Ready> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

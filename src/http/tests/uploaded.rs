@@ -178,6 +178,6 @@ fn progress_stops_where_the_line_does() {
     cancel.cancel();
     upload.join().unwrap().unwrap_err();
     let receivers_buffer = 2 * 1024 * 1024;
-    let most = limits::http::SEND_BUFFER_BYTES as u64 * 2 + receivers_buffer;
+    let most = limits::net::SEND_BUFFER_BYTES as u64 * 2 + receivers_buffer;
     assert!(before < most, "{before} bytes");
 }
