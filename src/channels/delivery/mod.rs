@@ -72,6 +72,8 @@ struct Shared {
     woken: Condvar,
     /// Held while the outbox is read, so that an older state never replaces a newer one.
     reading: Mutex<()>,
+    /// See [`DELIVERY_LINGER`].
+    linger: Duration,
 }
 
 struct Inner {
@@ -93,6 +95,10 @@ struct Inner {
 impl Delivery {
     /// Prepares deliveries. No thread runs before there is something to deliver.
     pub fn new(parts: DeliveryParts) -> Self {
+        Self::with_linger(parts, DELIVERY_LINGER)
+    }
+
+    fn with_linger(parts: DeliveryParts, linger: Duration) -> Self {
         let adapter = Arc::clone(&parts.adapter);
         let plan = Plan::new(
             adapter.capabilities().clone(),
@@ -119,6 +125,7 @@ impl Delivery {
             inner: Mutex::new(inner),
             woken: Condvar::new(),
             reading: Mutex::new(()),
+            linger,
         }))
     }
 
@@ -324,9 +331,7 @@ impl Shared {
     fn rest<'a>(&'a self, mut inner: MutexGuard<'a, Inner>) -> (MutexGuard<'a, Inner>, bool) {
         inner.resting += 1;
         let is_quiet = |inner: &mut Inner| inner.rising == 0 && !self.cancel.is_cancelled();
-        let waited = self
-            .woken
-            .wait_timeout_while(inner, DELIVERY_LINGER, is_quiet);
+        let waited = self.woken.wait_timeout_while(inner, self.linger, is_quiet);
         let (mut inner, _) = waited.unwrap_or_else(PoisonError::into_inner);
         if inner.rising > 0 {
             inner.rising -= 1;
