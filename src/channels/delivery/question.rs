@@ -55,3 +55,58 @@ fn describe(question: &Question) -> String {
         rule.trim_end_matches('.'),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::markup::Plain;
+    use crate::markup::split::{Limit, Unit};
+
+    fn question(command: &str, lifted: bool) -> Question {
+        Question {
+            command: command.to_owned(),
+            folder: "/w".to_owned(),
+            reason: "to *tidy* up".to_owned(),
+            rule: "it runs outside the sandbox".to_owned(),
+            lifted,
+            hash: String::new(),
+        }
+    }
+
+    #[test]
+    fn a_question_that_is_over_no_longer_says_how_to_answer() {
+        let question = question("reboot", true);
+        let asked = ask(554_137, &question);
+        assert!(
+            asked.ends_with(
+                "\nReason: `to *tidy* up`\nWhy I'm asking: it runs outside the sandbox.\n\n\
+                 Expires in 10 minutes. You can also type /approve 554137 or /deny 554137."
+            ),
+            "{asked}"
+        );
+        let settled = settled(&question, render_outcome(Answer::Once));
+        assert!(
+            settled.ends_with("it runs outside the sandbox.\n\n**✓ Allowed once**"),
+            "{settled}"
+        );
+        assert!(
+            asked.starts_with("Run this **outside the sandbox**, "),
+            "{asked}"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn a_command_is_shown_whole_and_cannot_pose_as_a_text_of_ours(
+            command in "[a-z`\\n*<&>~]{1,200}",
+        ) {
+            let limit = Limit { units: 4096, unit: Unit::Utf16 };
+            let pieces = markup::render(&ask(1, &question(&command, true)), &Plain(limit));
+            let shown: String = pieces.into_iter().map(|piece| piece.plain + "\n").collect();
+            let visible = |text: &str| text.split_whitespace().collect::<String>();
+            prop_assert!(visible(&shown).contains(&visible(&command)), "{shown}");
+        }
+    }
+}

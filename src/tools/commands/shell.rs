@@ -50,7 +50,7 @@ impl Toolbox {
             command: command.to_owned(),
             folder: self.workspace.path().to_owned(),
             lifted,
-            reason: "typed with /sh".to_owned(),
+            reason: String::new(),
             is_typed: true,
         };
         let decision = match commands.permit(&wanted, caller)? {

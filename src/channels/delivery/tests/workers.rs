@@ -367,8 +367,10 @@ fn rejected_markup_goes_as_plain_text_and_final_failures_end_their_message() {
         ("none", "d"),
         ("3", "e"),
     ] {
-        scene.say(to, text);
+        let message = OutgoingMessage::text(&chat(to), text);
+        scene.outbox.add(&message, None).unwrap();
     }
+    scene.delivery.wake();
     scene.wait_until_empty();
     let mut calls = scene.calls();
     calls.sort();
