@@ -435,5 +435,16 @@ fn put_once(
             Err(failure) => return Err(failure),
         }
     }
-    connection.send(to, post).map(Some)
+    let sent = match connection.send(to, post) {
+        // What it quotes was deleted.
+        Err(Failure::MessageGone) if post.reply_to.is_some() => {
+            let post = Post {
+                reply_to: None,
+                ..*post
+            };
+            connection.send(to, &post)
+        }
+        sent => sent,
+    };
+    sent.map(Some)
 }

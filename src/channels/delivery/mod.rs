@@ -14,12 +14,14 @@ mod question;
 mod tests;
 mod work;
 
+use std::borrow::Cow;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use tokio::task;
 
+use crate::append_log::shorten;
 use crate::approval::Question;
 use crate::bus::Heartbeats;
 use crate::cancel::Cancel;
@@ -35,6 +37,7 @@ use crate::sys::random;
 use super::adapter::Adapter;
 use call::Caller;
 use plan::{Content, Next, Outcome, Plan, Report, Ticket};
+use work::DraftText;
 
 pub use question::render_outcome;
 
@@ -160,7 +163,9 @@ impl Delivery {
     /// Shows what work has come to so far, as Markdown; of several texts the newest counts. There is
     /// no need to call it less often than the channel can show it.
     pub fn draft(&self, work: &DraftKey, to: &Address, text: String, reply_to: &str) {
-        self.change(|inner, now| inner.plan.draft(work, to, text, reply_to, now));
+        let reply_to = reply_to.to_owned();
+        let text = DraftText { text, reply_to };
+        self.change(|inner, now| inner.plan.draft(work, to, text, now));
     }
 
     /// Asks for an approval. It is tried until the question is shown or settled. False when too many
@@ -178,7 +183,8 @@ impl Delivery {
     /// Sends a text that cannot be put into the outbox, such as news of a full disk. It is tried until
     /// it is sent or the process ends. False when too many such texts wait.
     pub fn tell(&self, to: &Address, text: &str) -> bool {
-        self.notify(to, Content::Text(text.to_owned()))
+        let text = shorten(Cow::Borrowed(text)).into_owned();
+        self.notify(to, Content::Text(text))
     }
 
     /// The receiver has reached the channel: waiting for it is over.

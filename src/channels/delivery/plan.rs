@@ -18,7 +18,7 @@ use crate::message::{Address, DraftKey};
 use crate::outbox::{Backlog, Draft, Head};
 
 use super::pace::{Limits, Pace};
-use super::work::Work;
+use super::work::{DraftText, Work};
 
 /// Something to be done with one call of a connection, or a few.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -340,18 +340,11 @@ impl Plan {
         self.forget_works();
     }
 
-    pub fn draft(
-        &mut self,
-        key: &DraftKey,
-        to: &Address,
-        text: String,
-        reply_to: &str,
-        now: Duration,
-    ) {
+    pub fn draft(&mut self, key: &DraftKey, to: &Address, text: DraftText, now: Duration) {
         if self.capabilities.edit_interval.is_some()
             && let Some(work) = self.work(key, to)
         {
-            work.draft(text, reply_to, now);
+            work.draft(text, now);
         }
     }
 

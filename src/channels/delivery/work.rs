@@ -83,12 +83,10 @@ impl Work {
     }
 
     /// A newer text. One that is shown already is nothing new.
-    pub fn draft(&mut self, text: String, reply_to: &str, now: Duration) {
-        let is_shown = self.shown.as_ref().is_some_and(|shown| shown.text == text);
-        self.text = (!is_shown).then(|| DraftText {
-            text,
-            reply_to: reply_to.to_owned(),
-        });
+    pub fn draft(&mut self, text: DraftText, now: Duration) {
+        let shown = self.shown.as_ref();
+        let is_shown = shown.is_some_and(|shown| shown.text == text.text);
+        self.text = (!is_shown).then_some(text);
         self.since.get_or_insert(now);
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::approval::Question;
 use crate::channels::adapter::Capabilities;
 use crate::channels::delivery::plan::{Content, Job, Next, Outcome, Plan, Report, Ticket};
+use crate::channels::delivery::work::DraftText;
 use crate::limits::channels::{DELIVERY_WORKERS, DRAFT_EDITS, LONGEST_BACKOFF, TYPING_DELAY};
 use crate::message::{Address, DraftKey};
 use crate::outbox::{Backlog, Draft, Head};
@@ -63,6 +64,13 @@ fn backlog(heads: impl IntoIterator<Item = Head>) -> Backlog {
     }
 }
 
+fn text(text: impl Into<String>, reply_to: &str) -> DraftText {
+    DraftText {
+        text: text.into(),
+        reply_to: reply_to.to_owned(),
+    }
+}
+
 #[track_caller]
 fn take(plan: &mut Plan, now: Duration) -> Ticket {
     match plan.take(now) {
@@ -104,9 +112,14 @@ fn question() -> Box<Question> {
 #[test]
 fn a_draft_waits_is_edited_and_its_answer_takes_its_place() {
     let mut plan = empty();
-    plan.draft(&key("a"), &chat("1"), "one".to_owned(), "7", SECOND);
+    plan.draft(&key("a"), &chat("1"), text("one".to_owned(), "7"), SECOND);
     assert_eq!(waits_until(&plan, SECOND), 2 * SECOND);
-    plan.draft(&key("a"), &chat("1"), "one two".to_owned(), "7", SECOND);
+    plan.draft(
+        &key("a"),
+        &chat("1"),
+        text("one two".to_owned(), "7"),
+        SECOND,
+    );
     let ticket = take(&mut plan, 2 * SECOND);
     let shows = |ticket: &Ticket, wanted: &str, in_message: Option<&str>| {
         matches!(&ticket.job, Job::Show { text, message, .. }
@@ -114,12 +127,22 @@ fn a_draft_waits_is_edited_and_its_answer_takes_its_place() {
     };
     assert!(shows(&ticket, "one two", None), "{ticket:?}");
     finish(&mut plan, ticket, done("55"), 2 * SECOND);
-    plan.draft(&key("a"), &chat("1"), "one two".to_owned(), "7", 3 * SECOND);
+    plan.draft(
+        &key("a"),
+        &chat("1"),
+        text("one two".to_owned(), "7"),
+        3 * SECOND,
+    );
     assert!(
         matches!(plan.look(9 * SECOND), Next::Nothing),
         "the same again"
     );
-    plan.draft(&key("a"), &chat("1"), "three".to_owned(), "7", 3 * SECOND);
+    plan.draft(
+        &key("a"),
+        &chat("1"),
+        text("three".to_owned(), "7"),
+        3 * SECOND,
+    );
     let ticket = take(&mut plan, 3 * SECOND);
     assert!(shows(&ticket, "three", Some("55")), "{ticket:?}");
     let edited = Outcome::Done {
@@ -128,7 +151,12 @@ fn a_draft_waits_is_edited_and_its_answer_takes_its_place() {
     };
     finish(&mut plan, ticket, edited, 3 * SECOND);
     // The answer is in the outbox: a newer draft is not shown any more.
-    plan.draft(&key("a"), &chat("1"), "four".to_owned(), "7", 4 * SECOND);
+    plan.draft(
+        &key("a"),
+        &chat("1"),
+        text("four".to_owned(), "7"),
+        4 * SECOND,
+    );
     plan.set_backlog(backlog([head(1, "1", Some("a"))]));
     plan.resting(&key("a"));
     let ticket = take(&mut plan, 5 * SECOND);
@@ -148,7 +176,7 @@ fn what_goes_on_for_long_is_shown_less_often() {
     let mut now = SECOND;
     let mut gaps = Vec::new();
     for number in 0..4 * DRAFT_EDITS {
-        plan.draft(&key("a"), &chat("1"), number.to_string(), "", now);
+        plan.draft(&key("a"), &chat("1"), text(number.to_string(), ""), now);
         let at = match plan.look(now) {
             Next::At(at) => at,
             _ => now,
@@ -168,7 +196,7 @@ fn two_commands_and_a_turn_in_one_chat_have_a_message_each() {
     for (name, second) in [("turn", 1), ("one", 2), ("two", 3)] {
         let now = second * SECOND;
         plan.working(&key(name), &chat("1"), now);
-        plan.draft(&key(name), &chat("1"), name.to_owned(), "", now);
+        plan.draft(&key(name), &chat("1"), text(name.to_owned(), ""), now);
     }
     let mut now = 9 * SECOND;
     for _ in 0..3 {
@@ -200,7 +228,7 @@ fn drafts_move_below_what_is_sent_and_go_when_nothing_replaces_them() {
     };
     let mut plan = Plan::new(capabilities(), 5, is_group, false, vec![left]);
     plan.working(&key("a"), &chat("1"), SECOND);
-    plan.draft(&key("a"), &chat("1"), "one".to_owned(), "", SECOND);
+    plan.draft(&key("a"), &chat("1"), text("one".to_owned(), ""), SECOND);
     let ticket = take(&mut plan, 2 * SECOND);
     let ticket = match ticket.job {
         Job::Type { .. } => {
@@ -452,8 +480,8 @@ impl World {
             4 => self.plan.working(&work, &to, self.now),
             5 => self.plan.resting(&work),
             6 | 7 => {
-                let text = self.random.below(1000).to_string();
-                self.plan.draft(&work, &to, text, "", self.now);
+                let written = self.random.below(1000).to_string();
+                self.plan.draft(&work, &to, text(written, ""), self.now);
             }
             8 => self.plan.react(&to, "3"),
             9 => {
