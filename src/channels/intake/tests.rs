@@ -171,25 +171,32 @@ impl Connection for Line {
 }
 
 /// A home with an intake. The person 1 may speak.
-struct Scene {
+pub struct Scene {
     folder: tempfile::TempDir,
+    name: &'static str,
     channel: Arc<Channel>,
-    inbox: Arc<Inbox>,
+    pub inbox: Arc<Inbox>,
     outbox: Arc<Outbox>,
     pairing: Arc<Pairing>,
     heartbeats: Heartbeats,
-    heartbeat: Heartbeat,
+    pub heartbeat: Heartbeat,
     woken: Arc<AtomicUsize>,
-    intake: Intake,
+    /// How often it was told that the channel is reachable again.
+    pub reached: Arc<AtomicUsize>,
+    pub intake: Intake,
     events: Receiver<Event>,
 }
 
 impl Scene {
     fn new() -> Self {
-        Self::at(tempfile::tempdir().unwrap(), Arc::new(Channel::new()))
+        Self::named("fake")
     }
 
-    fn at(folder: tempfile::TempDir, channel: Arc<Channel>) -> Self {
+    pub fn named(name: &'static str) -> Self {
+        Self::at(tempfile::tempdir().unwrap(), name, Arc::new(Channel::new()))
+    }
+
+    fn at(folder: tempfile::TempDir, name: &'static str, channel: Arc<Channel>) -> Self {
         let home = folder.path();
         let workspace = home.join("workspace");
         std::fs::create_dir_all(&workspace).unwrap();
@@ -207,8 +214,10 @@ impl Scene {
         let woken = Arc::new(AtomicUsize::new(0));
         let (sender, events) = bus::events();
         let wakes = Arc::clone(&woken);
+        let reached = Arc::new(AtomicUsize::new(0));
+        let reaches = Arc::clone(&reached);
         let intake = Intake::new(IntakeParts {
-            channel: "fake",
+            channel: name,
             inbox: Arc::clone(&inbox),
             pairing: Arc::clone(&pairing),
             allow_from: vec!["1".to_owned()],
@@ -223,10 +232,13 @@ impl Scene {
             wake: Box::new(move || {
                 wakes.fetch_add(1, Ordering::SeqCst);
             }),
-            reachable: Box::new(|| ()),
+            reachable: Box::new(move || {
+                reaches.fetch_add(1, Ordering::SeqCst);
+            }),
         });
         Self {
             folder,
+            name,
             channel,
             inbox,
             outbox,
@@ -234,6 +246,7 @@ impl Scene {
             heartbeat: heartbeats.register("test"),
             heartbeats,
             woken,
+            reached,
             intake,
             events,
         }
@@ -244,6 +257,7 @@ impl Scene {
         self.intake.stop();
         let Self {
             folder,
+            name,
             channel,
             intake,
             inbox,
@@ -251,7 +265,7 @@ impl Scene {
             ..
         } = self;
         drop((intake, inbox, outbox));
-        Self::at(folder, channel)
+        Self::at(folder, name, channel)
     }
 
     fn take(&self, batch: Vec<Incoming>) {
@@ -259,7 +273,7 @@ impl Scene {
     }
 
     /// The next event.
-    fn event(&mut self) -> Event {
+    pub fn event(&mut self) -> Event {
         let watch = Stopwatch::start();
         loop {
             if let Ok(event) = self.events.try_recv() {
@@ -270,7 +284,7 @@ impl Scene {
         }
     }
 
-    fn arrived(&mut self) -> Envelope {
+    pub fn arrived(&mut self) -> Envelope {
         match self.event() {
             Event::Arrived(envelope) => envelope,
             other => panic!("{other:?}"),
