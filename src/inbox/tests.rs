@@ -36,6 +36,7 @@ impl Place {
 fn message(id: &str) -> Envelope {
     Envelope {
         id: id.to_owned(),
+        reference: id.to_owned(),
         ..Envelope::typed(
             &Address::new("telegram", "1").session(),
             &format!("the text of {id}"),
@@ -376,6 +377,8 @@ fn on_a_full_disk() {
 #[derive(Clone, Debug)]
 enum Step {
     Accept(Vec<u32>),
+    Edit(u32),
+    Fetch(u32),
     Begin(u32),
     Take(u32),
 }
@@ -384,13 +387,22 @@ enum Step {
 #[derive(Clone, Copy)]
 enum Told {
     Accepted(u32),
+    Edited(u32),
+    Fetched(u32),
     Begun(u32),
     Taken(u32),
 }
 
+/// The text that an edit gives.
+const EDITED: &str = "edited";
+/// The note on a file that did not come.
+const NOTE: &str = "[a file could not be fetched]";
+
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         proptest::collection::vec(0u32..12, 0..4).prop_map(Step::Accept),
+        (0u32..12).prop_map(Step::Edit),
+        (0u32..12).prop_map(Step::Fetch),
         (0u32..12).prop_map(Step::Begin),
         (0u32..12).prop_map(Step::Take),
     ]
@@ -399,10 +411,7 @@ fn step() -> impl Strategy<Value = Step> {
 /// Does the steps; returns what each line of the file says.
 fn play(inbox: &Inbox, steps: &[Step]) -> Vec<Told> {
     let mut told = Vec::new();
-    let holds = |number: u32| {
-        let waiting = [inbox.waiting(), inbox.begun()].concat();
-        waiting.contains(&update(number))
-    };
+    let holds = |number: u32| inbox.holds(&format!("telegram:{number}"));
     for step in steps {
         match step {
             Step::Accept(numbers) => {
@@ -410,6 +419,20 @@ fn play(inbox: &Inbox, steps: &[Step]) -> Vec<Told> {
                 for message in inbox.accept(messages).unwrap() {
                     let number = message.id.trim_start_matches("telegram:").parse();
                     told.push(Told::Accepted(number.unwrap()));
+                }
+            }
+            Step::Edit(number) => {
+                let message = update(*number);
+                let edited = inbox.edit(&message.session, &message.reference, EDITED);
+                if edited.is_some() {
+                    told.push(Told::Edited(*number));
+                }
+            }
+            Step::Fetch(number) => {
+                let notes = vec![NOTE.to_owned()];
+                if let Some(message) = inbox.fetched(&update(*number).id, Vec::new(), notes) {
+                    assert!(message.text.ends_with(NOTE));
+                    told.push(Told::Fetched(*number));
                 }
             }
             Step::Begin(number) => {
@@ -430,20 +453,44 @@ fn play(inbox: &Inbox, steps: &[Step]) -> Vec<Told> {
 
 /// What is left after some lines: the messages that wait, and those that were begun.
 fn outcome(told: &[Told]) -> (Vec<Envelope>, Vec<Envelope>) {
-    let mut left: Vec<(u32, bool)> = Vec::new();
-    for fact in told {
-        match fact {
-            Told::Accepted(number) => left.push((*number, false)),
-            Told::Begun(number) => left
-                .iter_mut()
-                .filter(|(other, _)| other == number)
-                .for_each(|(_, begun)| *begun = true),
-            Told::Taken(number) => left.retain(|(other, _)| other != number),
+    struct Left {
+        message: Envelope,
+        notes: usize,
+        is_begun: bool,
+    }
+    let mut left: Vec<Left> = Vec::new();
+    for record in told {
+        let (Told::Accepted(number)
+        | Told::Edited(number)
+        | Told::Fetched(number)
+        | Told::Begun(number)
+        | Told::Taken(number)) = record;
+        let id = update(*number).id;
+        if let Told::Accepted(_) = record {
+            left.push(Left {
+                message: update(*number),
+                notes: 0,
+                is_begun: false,
+            });
+        }
+        let found = left.iter().position(|left| left.message.id == id);
+        let found = found.expect("a line about a message that is not there");
+        match record {
+            Told::Accepted(_) => {}
+            Told::Edited(_) => left[found].message.text = EDITED.to_owned(),
+            Told::Fetched(_) => left[found].notes += 1,
+            Told::Begun(_) => left[found].is_begun = true,
+            Told::Taken(_) => drop(left.remove(found)),
         }
     }
-    let (begun, waiting): (Vec<_>, Vec<_>) = left.into_iter().partition(|(_, begun)| *begun);
-    let messages =
-        |list: Vec<(u32, bool)>| list.iter().map(|(number, _)| update(*number)).collect();
+    let (begun, waiting): (Vec<_>, Vec<_>) = left.into_iter().partition(|left| left.is_begun);
+    let messages = |list: Vec<Left>| {
+        let message = |mut left: Left| {
+            left.message.text += &format!("\n{NOTE}").repeat(left.notes);
+            left.message
+        };
+        list.into_iter().map(message).collect()
+    };
     (messages(waiting), messages(begun))
 }
 
