@@ -334,7 +334,7 @@ mod tests {
     use super::*;
     use crate::approval::Answer;
     use crate::bus::Event;
-    use crate::channels::intake::tests::Scene;
+    use crate::channels::intake::tests::scene::Scene;
     use crate::http::server::{self, Server};
     use crate::limits::inbox::MESSAGES;
     use crate::message::{Envelope, SessionKey};
