@@ -338,11 +338,30 @@ pub enum Fsync {
 }
 
 /// `storage`
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Storage {
     /// When journals are forced to the disk.
     pub fsync: Fsync,
+    /// Megabytes of received files that are kept; 0: no limit.
+    pub inbox_max_mb: u64,
+}
+
+impl Default for Storage {
+    fn default() -> Self {
+        Self {
+            fsync: Fsync::Always,
+            inbox_max_mb: 512,
+        }
+    }
+}
+
+impl Storage {
+    /// Bytes of received files that are kept; `None` for no limit.
+    pub fn inbox_max_bytes(&self) -> Option<u64> {
+        let bytes = self.inbox_max_mb.saturating_mul(1_000_000);
+        (bytes > 0).then_some(bytes)
+    }
 }
 
 /// `limits`

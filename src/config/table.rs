@@ -105,6 +105,7 @@ pub static KEYS: &[Key] = &[
     key("tools.exec.pathAppend", Text, r#""""#, "Folders put behind PATH, with colons between them."),
     key("tools.protectedPaths", Paths, "[]", "Files and folders that tools never write, even inside a folder that they may write."),
     key("storage.fsync", Choice(&["always", "turn"]), r#""always""#, "When a conversation is forced to the disk: after every entry, or at the end of a turn (spares the card; a power cut costs the turn)."),
+    key("storage.inboxMaxMb", Whole(0, 1_000_000), "512", "Maximum size of the received files in the workspace's inbox folder, in megabytes. Beyond it the oldest are deleted, but none younger than a day and none that a waiting message needs. 0: no limit."),
     key("limits.tokensPerDay", Whole(0, u64::MAX), "0", "Tokens a day over all models; what is over is refused with a clear message. 0: no limit."),
     key("tls.caFile", Kind::Path, "null", "A PEM file of certificates that are trusted besides the built-in ones.").or_null(),
     key("log.level", Choice(&["off", "error", "warn", "info", "debug", "trace"]), r#""info""#, "How much is logged to standard error."),

@@ -158,6 +158,9 @@ impl Inbox {
 
     /// The messages with which nothing has been done, in the order in which they came. Those with
     /// remote files still have to get them.
+    ///
+    /// After a start this is read before any receiver runs: what a receiver accepts meanwhile would be
+    /// worked on twice.
     pub fn waiting(&self) -> Vec<Envelope> {
         self.lock().state.messages(false)
     }

@@ -17,7 +17,7 @@ pub enum Record {
     /// A message was accepted.
     Accepted {
         /// The message.
-        accepted: Envelope,
+        accepted: Box<Envelope>,
         /// When, RFC 3339.
         at: String,
     },
@@ -62,7 +62,7 @@ impl Record {
     pub fn accepted(mut message: Envelope, at: DateTime<FixedOffset>) -> Self {
         message.text = shorten(Cow::Owned(message.text)).into_owned();
         Self::Accepted {
-            accepted: message,
+            accepted: Box::new(message),
             at: at.to_rfc3339(),
         }
     }
@@ -120,7 +120,7 @@ impl Waiting {
     fn lines(&self) -> Vec<u8> {
         let id = &self.message.id;
         let mut lines = to_line(&Record::Accepted {
-            accepted: self.message.clone(),
+            accepted: Box::new(self.message.clone()),
             at: self.at.clone(),
         });
         if !self.notes.is_empty() {
@@ -147,7 +147,7 @@ impl State {
                 let over = self.seen.len().saturating_sub(SEEN);
                 self.seen.drain(..over);
                 self.waiting.push(Waiting {
-                    message: accepted,
+                    message: *accepted,
                     notes: Vec::new(),
                     at,
                     is_begun: false,

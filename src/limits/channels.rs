@@ -118,8 +118,9 @@ pub const QUEUE_LOOK: Duration = Duration::from_millis(50);
 pub const FETCH_THREADS: usize = 2;
 /// How long a fetching thread without work keeps its connection: the next file often follows soon.
 pub const FETCH_LINGER: Duration = Duration::from_secs(10);
-/// How long the files of a message are tried while the channel cannot be reached, or asks to wait.
-pub const FETCH_TIME: Duration = Duration::from_mins(30);
+/// How long the files of a message are tried while the channel cannot be reached, or asks to wait. Its
+/// conversation waits as long.
+pub const FETCH_TIME: Duration = Duration::from_mins(10);
 /// How long the confirmation of a pressed button may take to be answered.
 pub const PRESS_PATIENCE: Duration = Duration::from_secs(5);
 /// Received files that are kept, whatever their size: a folder of more is slow to list.

@@ -11,7 +11,7 @@ mod fetch;
 mod store;
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use std::sync::Arc;
 

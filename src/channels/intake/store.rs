@@ -98,7 +98,10 @@ impl Store {
             if now.saturating_sub(file.modified) < age || needed.contains(&path) {
                 continue;
             }
-            workspace.remove(Path::new(&path))?;
+            if let Err(error) = workspace.remove(Path::new(&path)) {
+                tracing::warn!("failed to delete a received file: {error}");
+                continue;
+            }
             count -= 1;
             bytes -= file.size;
             deleted = (deleted.0 + 1, deleted.1 + file.size);
@@ -158,4 +161,161 @@ fn is_received(name: &str) -> bool {
             8 | 15 => *byte == b'-',
             _ => byte.is_ascii_digit(),
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::time::{Duration, SystemTime};
+
+    use super::*;
+    use crate::clock::BUILD_EPOCH;
+    use crate::config::schema::Tools;
+    use crate::files::Places;
+    use crate::message::{Attachment, Envelope, Media, SessionKey};
+    use crate::sys::beneath::Resolver;
+
+    const DAY: i64 = 24 * 60 * 60;
+    /// The time in these tests: ten days after the earliest that is believed.
+    const NOW: i64 = BUILD_EPOCH + 10 * DAY;
+
+    struct Scene {
+        top: tempfile::TempDir,
+        workspace: Workspace,
+        inbox: Inbox,
+    }
+
+    impl Scene {
+        fn new() -> Self {
+            let top = tempfile::tempdir().unwrap();
+            for folder in ["workspace", "outside"] {
+                fs::create_dir(top.path().join(folder)).unwrap();
+            }
+            let places = Places {
+                workspace: &top.path().join("workspace"),
+                hidden: &[],
+                user_home: None,
+            };
+            let workspace =
+                Workspace::open(&places, &Tools::default(), Resolver::detect()).unwrap();
+            let inbox = Inbox::open(&top.path().join("inbox.jsonl"), Clock::System).unwrap();
+            Self {
+                top,
+                workspace,
+                inbox,
+            }
+        }
+
+        /// A file of 100 bytes that is so many days old.
+        fn put(&self, folder: &str, name: &str, days: i64) {
+            let folder = self.top.path().join(folder);
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(folder.join(name), [0; 100]).unwrap();
+            let file = File::options().write(true).open(folder.join(name)).unwrap();
+            let modified = Duration::from_secs((NOW - days * DAY) as u64);
+            file.set_modified(SystemTime::UNIX_EPOCH + modified)
+                .unwrap();
+        }
+
+        fn names(&self, folder: &str) -> BTreeSet<String> {
+            let entries = fs::read_dir(self.top.path().join(folder)).unwrap();
+            entries
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .collect()
+        }
+
+        fn create(&self, name: &str) -> Result<(String, File)> {
+            let now = DateTime::parse_from_rfc3339("2026-11-21T14:30:05+01:00").unwrap();
+            create(&self.workspace, name, now)
+        }
+    }
+
+    #[test]
+    fn the_oldest_go_first_and_what_is_needed_or_not_ours_stays() {
+        let scene = Scene::new();
+        for (name, days) in [
+            ("20261101-000000-old", 9),
+            ("20261101-000001-needed", 8),
+            ("20261102-000000-middle", 7),
+            ("20261103-000000-newer", 6),
+            ("20261110-000000-today", 0),
+            ("list of the person's own", 9),
+        ] {
+            scene.put("workspace/inbox", name, days);
+        }
+        scene.put("workspace/inbox/20261101-000000-folder", "x", 9);
+        let mut message = Envelope::typed(&SessionKey::parse("a"), "look");
+        message.attachments = vec![Attachment {
+            media: Media::Document,
+            path: "inbox/20261101-000001-needed".to_owned(),
+        }];
+        scene.inbox.accept(vec![message]).unwrap();
+        let store = Store::new(Some(300));
+        let tidied = store.tidy(&scene.workspace, &scene.inbox, NOW).unwrap();
+        assert_eq!(tidied, (2, 200));
+        let left = scene.names("workspace/inbox");
+        assert_eq!(left.len(), 5, "{left:?}");
+        assert!(!left.contains("20261101-000000-old") && !left.contains("20261102-000000-middle"));
+        // Below the bound nothing is deleted; and what is of today never is.
+        let tidied = store.tidy(&scene.workspace, &scene.inbox, NOW).unwrap();
+        assert_eq!(tidied, (0, 0));
+        let nothing = Store::new(Some(1));
+        nothing.tidy(&scene.workspace, &scene.inbox, NOW).unwrap();
+        let left = scene.names("workspace/inbox");
+        assert!(left.contains("20261110-000000-today") && left.contains("20261101-000001-needed"));
+        assert_eq!(left.len(), 4, "{left:?}");
+    }
+
+    #[test]
+    fn their_number_is_bounded_too() {
+        let scene = Scene::new();
+        for number in 0..5 {
+            let name = format!("20261101-00000{number}-x");
+            scene.put("workspace/inbox", &name, 9 - number);
+        }
+        let store = Store {
+            max_files: 3,
+            ..Store::new(None)
+        };
+        store.tidy(&scene.workspace, &scene.inbox, NOW).unwrap();
+        let left: Vec<String> = scene.names("workspace/inbox").into_iter().collect();
+        assert_eq!(left[0], "20261101-000002-x");
+    }
+
+    #[test]
+    fn the_folder_is_looked_at_first_and_then_now_and_then() {
+        let store = Store::new(Some(16_000));
+        assert!(store.is_look_due(1));
+        assert!(!store.is_look_due(500));
+        assert!(store.is_look_due(500) && !store.is_look_due(1));
+        let looks = (0..500).filter(|_| store.is_look_due(0)).count();
+        assert_eq!(looks, 10);
+    }
+
+    #[test]
+    fn a_link_leads_nowhere() {
+        let scene = Scene::new();
+        scene.put("outside", "20261101-000000-theirs", 9);
+        let folder = scene.top.path().join("workspace/inbox");
+        std::os::unix::fs::symlink("../outside", &folder).unwrap();
+        let store = Store::new(Some(1));
+        assert!(store.tidy(&scene.workspace, &scene.inbox, NOW).is_err());
+        assert!(scene.create("a.txt").is_err());
+        fs::remove_file(&folder).unwrap();
+        fs::create_dir(&folder).unwrap();
+        let to = folder.join("20261121-143005-a.txt");
+        std::os::unix::fs::symlink("../../outside/a.txt", to).unwrap();
+        assert!(scene.create("a.txt").is_err());
+        assert_eq!(scene.names("outside").len(), 1);
+    }
+
+    #[test]
+    fn files_of_one_name_and_second_lie_beside_each_other() {
+        let scene = Scene::new();
+        let (first, _) = scene.create("../../a.txt").unwrap();
+        let (second, _) = scene.create("a.txt").unwrap();
+        assert_eq!(first, "inbox/20261121-143005-a.txt");
+        assert_eq!(second, "inbox/20261121-143005-2-a.txt");
+    }
 }

@@ -403,7 +403,7 @@ fn a_pressed_button_says_who_where_and_which() {
     let topic = json!({"message_id": 42, "chat": {"id": -5, "type": "supergroup"}, "message_thread_id": 7, "is_topic_message": true});
     assert!(matches!(
         pressed(topic, "x"),
-        Meaning::Pressed(pressed) if pressed.chat.chat == "-5:7" && pressed.is_group
+        Meaning::Pressed(pressed) if pressed.chat.to_string() == "telegram:-5:7" && pressed.is_group
     ));
 }
 
