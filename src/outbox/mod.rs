@@ -6,7 +6,6 @@
 mod state;
 
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::limits::append_log::LINE_BYTES;
 use crate::limits::outbox::{BYTES_MAX, MESSAGES_MAX};
 use crate::message::{Address, DraftKey, OutgoingMessage, SessionKey};
+use crate::sync::{Mutex, MutexGuard};
 use crate::sys::random;
 
 use state::{Record, State};
@@ -237,7 +237,7 @@ impl Outbox {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock()
     }
 }
 

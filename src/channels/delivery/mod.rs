@@ -15,7 +15,7 @@ mod tests;
 mod work;
 
 use std::borrow::Cow;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -32,6 +32,7 @@ use crate::limits::channels::{
 };
 use crate::message::{Address, DraftKey};
 use crate::outbox::Outbox;
+use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::sys::random;
 
 use super::adapter::Adapter;
@@ -224,7 +225,7 @@ impl Delivery {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock()
     }
 
     /// Sees to it that what is to be done is done: now by a worker, or later by the timer.
@@ -337,8 +338,7 @@ impl Shared {
     fn rest<'a>(&'a self, mut inner: MutexGuard<'a, Inner>) -> (MutexGuard<'a, Inner>, bool) {
         inner.resting += 1;
         let is_quiet = |inner: &mut Inner| inner.rising == 0 && !self.cancel.is_cancelled();
-        let waited = self.woken.wait_timeout_while(inner, self.linger, is_quiet);
-        let (mut inner, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        inner = self.woken.wait_timeout_while(inner, self.linger, is_quiet);
         if inner.rising > 0 {
             inner.rising -= 1;
             return (inner, false);
@@ -349,7 +349,7 @@ impl Shared {
     }
 
     fn read_outbox(&self) {
-        let _one_at_a_time = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one_at_a_time = self.reading.lock();
         let was_outdated = std::mem::replace(&mut self.lock().is_outdated, false);
         if was_outdated {
             let backlog = self.parts.outbox.backlog(self.parts.adapter.name());
