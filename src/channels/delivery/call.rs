@@ -13,7 +13,7 @@ use crate::message::{Address, DraftKey, OutgoingMessage};
 use crate::outbox::Pending;
 
 use super::DeliveryParts;
-use super::plan::{Content, Job, Outcome};
+use super::job::{Content, Job, Outcome};
 use super::question;
 
 /// One worker's end of the channel.

@@ -7,6 +7,7 @@
 //! timer of the runtime.
 
 mod call;
+mod job;
 mod pace;
 mod plan;
 mod question;
@@ -37,7 +38,8 @@ use crate::sys::random;
 
 use super::adapter::Adapter;
 use call::Caller;
-use plan::{Content, Next, Outcome, Plan, Report, Ticket};
+use job::{Content, Job, Next, Outcome, Report, Ticket};
+use plan::Plan;
 use work::DraftText;
 
 pub use question::render_outcome;
@@ -358,7 +360,7 @@ impl Shared {
     }
 
     fn finish(self: &Arc<Self>, inner: &mut Inner, ticket: Ticket, outcome: Outcome) {
-        inner.is_outdated |= matches!(ticket.job, plan::Job::Deliver { .. });
+        inner.is_outdated |= matches!(ticket.job, Job::Deliver { .. });
         let [chance] = random::bytes().unwrap_or_default();
         let chance = f32::from(chance) / f32::from(u8::MAX);
         let now = self.watch.elapsed();

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use super::{Content, Failures, Job, Outcome, Plan, Report, Ticket};
+use super::{Failures, Plan};
 use crate::channels::backoff::doubled;
+use crate::channels::delivery::job::{Content, Job, Outcome, Report, Ticket};
 use crate::limits::channels::LONGEST_BACKOFF;
 use crate::message::Address;
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crate::approval::Question;
 use crate::channels::adapter::Capabilities;
-use crate::channels::delivery::plan::{Content, Job, Next, Outcome, Plan, Report, Ticket};
+use crate::channels::delivery::job::{Content, Job, Next, Outcome, Report, Ticket};
+use crate::channels::delivery::plan::Plan;
 use crate::channels::delivery::work::DraftText;
 use crate::limits::channels::{DELIVERY_WORKERS, DRAFT_EDITS, LONGEST_BACKOFF, TYPING_DELAY};
 use crate::message::{Address, DraftKey};
