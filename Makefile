@@ -1,6 +1,6 @@
 # Each command installs what it misses and says so; `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help run test units fuzz footprint soak deny clean
+.PHONY: help run test fakes units fuzz footprint soak deny clean
 
 CARGO ?= cargo
 FUZZ_SECONDS ?= 20
@@ -26,6 +26,13 @@ test: ## Check format, lints, tests and documentation
 	$(CARGO) clippy --locked --all-targets -- -D warnings
 	$(CARGO) test --locked
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps
+
+fakes: ## Check the fake Discord of the tests with the real discord.py
+	@scripts/setup fakes
+	$(CARGO) test --locked --test program --no-run
+	"$${CARGO_TARGET_DIR:-target}/fakes/bin/python" tests/discord/check.py \
+		$(CARGO) test --locked --quiet --test program -- \
+		--ignored --exact fake_discord::standalone::serve --nocapture
 
 units: ## Check the systemd units, and that the sandbox for commands holds within them
 	@scripts/setup units

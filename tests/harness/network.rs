@@ -8,15 +8,9 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 
+use crate::harness::line::{Line, Rates};
 use rustix::net::sockopt::set_socket_reuseport;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, listen, socket_with};
-use rustls::ServerConfig;
-
-use crate::harness::line::{Line, Rates};
-use crate::harness::wire;
-
-use super::request::method_of;
-use super::server::Server;
 
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 128;
@@ -24,7 +18,6 @@ const BACKLOG: i32 = 128;
 /// Where the server is reached.
 pub(super) struct Network {
     address: SocketAddr,
-    tls: Option<Arc<ServerConfig>>,
     open: Mutex<Open>,
     rates: Arc<Rates>,
     /// Holds the port while nobody listens: bound, and never listening.
@@ -40,16 +33,15 @@ struct Open {
 
 impl Network {
     /// Takes a port; nobody listens at it yet.
-    pub(super) fn new(tls: Option<Arc<ServerConfig>>) -> Self {
+    pub(super) fn new() -> Arc<Self> {
         let port = bound(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
         let address = SocketAddrV4::try_from(rustix::net::getsockname(&port).unwrap()).unwrap();
-        Self {
+        Arc::new(Self {
             address: address.into(),
-            tls,
             open: Mutex::default(),
             rates: Arc::default(),
             _port: port,
-        }
+        })
     }
 
     pub(super) fn address(&self) -> SocketAddr {
@@ -71,6 +63,55 @@ impl Network {
         for socket in open.sockets.values() {
             let _ = socket.shutdown(Shutdown::Both);
         }
+    }
+
+    /// Accepts connections from now on, and serves each on a thread of its own.
+    pub(super) fn listen(
+        self: &Arc<Self>,
+        serve: impl Fn(&TcpStream) -> io::Result<()> + Clone + Send + 'static,
+    ) {
+        let mut open = self.open();
+        if open.listener.is_some() {
+            return;
+        }
+        let socket = bound(self.address);
+        listen(&socket, BACKLOG).unwrap();
+        let listener = Arc::new(TcpListener::from(socket));
+        self.rates.fit(&listener);
+        open.listener = Some(Arc::clone(&listener));
+        let network = Arc::clone(self);
+        thread::spawn(move || network.accept(&listener, &serve));
+    }
+
+    fn accept(
+        self: &Arc<Self>,
+        listener: &Arc<TcpListener>,
+        serve: &(impl Fn(&TcpStream) -> io::Result<()> + Clone + Send + 'static),
+    ) {
+        loop {
+            let socket = match listener.accept() {
+                Ok((socket, _)) => socket,
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
+                // Nobody listens any more.
+                Err(_) => return,
+            };
+            socket.set_nodelay(true).unwrap();
+            let Some(number) = self.keep(listener, &socket) else {
+                return;
+            };
+            let (network, serve) = (Arc::clone(self), serve.clone());
+            thread::spawn(move || {
+                // A client may hang up whenever it likes.
+                let _ = serve(&socket);
+                let _ = socket.shutdown(Shutdown::Both);
+                network.open().sockets.remove(&number);
+            });
+        }
+    }
+
+    /// A line for a new connection.
+    pub(super) fn line(&self) -> Arc<Line> {
+        Line::new(&self.rates)
     }
 
     /// Changes how fast the connections are.
@@ -96,61 +137,6 @@ impl Network {
         let number = open.connections;
         open.sockets.insert(number, socket.try_clone().unwrap());
         Some(number)
-    }
-}
-
-impl Server {
-    /// Accepts connections from now on.
-    pub(super) fn listen(self: &Arc<Self>) {
-        let mut open = self.network.open();
-        if open.listener.is_some() {
-            return;
-        }
-        let socket = bound(self.network.address);
-        listen(&socket, BACKLOG).unwrap();
-        let listener = Arc::new(TcpListener::from(socket));
-        self.network.rates.fit(&listener);
-        open.listener = Some(Arc::clone(&listener));
-        let server = Arc::clone(self);
-        thread::spawn(move || server.accept(&listener));
-    }
-
-    fn accept(self: &Arc<Self>, listener: &Arc<TcpListener>) {
-        loop {
-            let socket = match listener.accept() {
-                Ok((socket, _)) => socket,
-                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
-                // Nobody listens any more.
-                Err(_) => return,
-            };
-            socket.set_nodelay(true).unwrap();
-            let Some(number) = self.network.keep(listener, &socket) else {
-                return;
-            };
-            let server = Arc::clone(self);
-            thread::spawn(move || {
-                // A client may hang up whenever it likes.
-                let _ = server.serve(&socket);
-                let _ = socket.shutdown(Shutdown::Both);
-                server.network.open().sockets.remove(&number);
-            });
-        }
-    }
-
-    fn serve(&self, socket: &TcpStream) -> io::Result<()> {
-        let line = Line::new(&self.network.rates);
-        let mut connection = wire::open(socket.try_clone()?, &line, self.network.tls.as_ref())?;
-        while let Some(mut raw) = wire::read_head(&mut connection)? {
-            let method = method_of(&raw.path).to_owned();
-            line.carries(&method);
-            self.change(|state| state.begun.push(method));
-            wire::read_body(&mut connection, &mut raw)?;
-            if !self.handle(&mut connection, raw, socket)? {
-                break;
-            }
-            line.carries("");
-        }
-        Ok(())
     }
 }
 
