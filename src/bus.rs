@@ -5,17 +5,18 @@
 //! what has to arrive lies in the outbox. Beside them the pulses by which the gateway sees that a
 //! channel's threads are alive.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
+use crate::approval::Answer;
 use crate::clock::Stopwatch;
 use crate::limits::bus::ENTRIES;
-use crate::message::{Inbound, Outbound};
+use crate::message::{Address, Envelope, Inbound, Outbound, Sender as Person, SessionKey};
 
 /// A queue from the channels to the gateway.
 pub fn inbound() -> (InboundSender, Receiver<Inbound>) {
@@ -135,10 +136,122 @@ impl Pulse {
     }
 }
 
+/// Everything that enters the gateway, on one queue.
+#[derive(Debug)]
+pub enum Event {
+    /// A message arrived. It is in the inbox by now. Its session waits while it has
+    /// [`remote_files`](Envelope::remote_files).
+    Arrived(Envelope),
+    /// The files of a message have been fetched, or given up: `envelope` is the message as it is now.
+    Fetched(Envelope),
+    /// A message was edited, which counts only while it waits.
+    Edited {
+        /// Whose conversation.
+        session: SessionKey,
+        /// The message's id within its chat.
+        reference: String,
+        /// The new text.
+        text: String,
+    },
+    /// A question was answered with a button.
+    Answered {
+        /// Where.
+        address: Address,
+        /// Who answered.
+        sender: Person,
+        /// The question's number.
+        question: u64,
+        /// The answer.
+        answer: Answer,
+    },
+}
+
+/// The queue into the gateway.
+pub fn events() -> (EventSender, Receiver<Event>) {
+    let (sender, receiver) = channel(ENTRIES);
+    (EventSender(sender), receiver)
+}
+
+/// The end of the queue that threads send to.
+#[derive(Clone, Debug)]
+pub struct EventSender(Sender<Event>);
+
+impl EventSender {
+    /// Waits for room and sends; false when the gateway has gone. Must not be called on the runtime's
+    /// own thread.
+    pub fn send(&self, event: Event) -> bool {
+        self.0.blocking_send(event).is_ok()
+    }
+}
+
+/// The threads that have promised to show that they are alive. Clones share the list.
+#[derive(Clone, Debug, Default)]
+pub struct Heartbeats(Arc<Mutex<Vec<Weak<Beats>>>>);
+
+impl Heartbeats {
+    /// Adds a thread, until the last clone of what is returned has been dropped.
+    pub fn register(&self, name: &'static str) -> Heartbeat {
+        let beats = Arc::new(Beats {
+            name,
+            watch: Stopwatch::start(),
+            until: AtomicU64::new(0),
+        });
+        let mut list = self.lock();
+        list.retain(|beats| beats.strong_count() > 0);
+        list.push(Arc::downgrade(&beats));
+        Heartbeat(beats)
+    }
+
+    /// Whether every thread has shown itself once.
+    pub fn have_begun(&self) -> bool {
+        let list = self.lock();
+        let mut threads = list.iter().filter_map(Weak::upgrade);
+        threads.all(|beats| beats.until.load(Ordering::Relaxed) > 0)
+    }
+
+    /// The name of a thread that has broken its promise.
+    pub fn late(&self) -> Option<&'static str> {
+        let list = self.lock();
+        let mut threads = list.iter().filter_map(Weak::upgrade);
+        threads
+            .find(|beats| beats.is_late())
+            .map(|beats| beats.name)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Weak<Beats>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A thread's promise to show itself again within a time. Clones share it.
+#[derive(Clone, Debug)]
+pub struct Heartbeat(Arc<Beats>);
+
+impl Heartbeat {
+    /// The thread is alive, and the next beat comes within this time.
+    pub fn beat(&self, within: Duration) {
+        let until = (self.0.watch.elapsed() + within).as_millis() as u64;
+        self.0.until.store(until.max(1), Ordering::Relaxed);
+    }
+
+    /// What the thread is called.
+    pub fn name(&self) -> &'static str {
+        self.0.name
+    }
+}
+
+impl Beats {
+    /// Whether the promise is broken; false before the first beat.
+    fn is_late(&self) -> bool {
+        let until = self.until.load(Ordering::Relaxed);
+        until > 0 && self.watch.elapsed().as_millis() as u64 > until
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::ChatId;
+    use crate::message::Address;
 
     #[test]
     fn a_pulse_is_dead_when_its_promise_is_broken() {
@@ -158,7 +271,7 @@ mod tests {
     fn drafts_leave_room_for_the_end_of_the_work_that_they_show() {
         let runtime = tokio::runtime::Builder::new_current_thread().build();
         let (sender, _receiver) = outbound(runtime.unwrap().handle().clone());
-        let chat = ChatId::new("telegram", "1");
+        let chat = Address::new("telegram", "1");
         let draft = |number: usize| Outbound::Draft {
             chat: chat.clone(),
             text: number.to_string(),
@@ -176,7 +289,7 @@ mod tests {
             .build()
             .unwrap();
         let (sender, mut receiver) = outbound(runtime.handle().clone());
-        let working = Outbound::Working(ChatId::new("telegram", "1"));
+        let working = Outbound::Working(Address::new("telegram", "1"));
         assert!((0..ENTRIES).all(|_| sender.send(working.clone())));
         assert!(!sender.send(Outbound::Owed));
         let keeper = std::thread::spawn(move || {

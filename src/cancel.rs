@@ -1,19 +1,21 @@
 //! Floor 1: the token that stops a turn from another thread, at once.
 //!
-//! Blocking code cannot be dropped like a future, so it is broken from outside: whoever blocks
-//! registers a breaker (shut the socket down, kill the child) and looks at the flag afterwards.
+//! Blocking code cannot be dropped like a future, so it is interrupted from outside: whoever blocks
+//! registers a hook (shut the socket down, kill the child) and looks at the flag afterwards.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-type Breaker = Box<dyn Fn() + Send>;
+use crate::sync::{Condvar, Mutex};
+
+type Hook = Box<dyn Fn() + Send>;
 
 #[derive(Default)]
 struct Shared {
     cancelled: AtomicBool,
     next_id: AtomicU64,
-    breakers: Mutex<Vec<(u64, Breaker)>>,
+    hooks: Mutex<Vec<(u64, Hook)>>,
     woken: Condvar,
 }
 
@@ -27,12 +29,12 @@ impl Cancel {
         Self::default()
     }
 
-    /// Raises the flag and breaks every blocked call that registered. Raising twice does nothing more.
+    /// Raises the flag and runs every registered hook. Raising twice does nothing more.
     pub fn cancel(&self) {
-        let breakers = self.lock();
+        let hooks = self.0.hooks.lock();
         if !self.0.cancelled.swap(true, Ordering::SeqCst) {
-            for (_, breaker) in breakers.iter() {
-                breaker();
+            for (_, hook) in hooks.iter() {
+                hook();
             }
         }
         self.0.woken.notify_all();
@@ -43,18 +45,18 @@ impl Cancel {
         self.0.cancelled.load(Ordering::SeqCst)
     }
 
-    /// Runs `breaker` when the flag is raised (at once if it is already) until the guard is dropped.
-    /// The breaker must be quick and must not call back into this token.
-    #[must_use = "the breaker is forgotten when the guard is dropped"]
-    pub fn on_cancel(&self, breaker: impl Fn() + Send + 'static) -> Guard {
+    /// Runs `hook` when the flag is raised, at once if it is already, until the registration is
+    /// dropped. The hook must be quick and must not call back into this token.
+    #[must_use = "the hook is removed when the registration is dropped"]
+    pub fn on_cancel(&self, hook: impl Fn() + Send + 'static) -> Registration {
         let id = self.0.next_id.fetch_add(1, Ordering::Relaxed);
-        let mut breakers = self.lock();
+        let mut hooks = self.0.hooks.lock();
         if self.is_cancelled() {
-            breaker();
+            hook();
         } else {
-            breakers.push((id, Box::new(breaker)));
+            hooks.push((id, Box::new(hook)));
         }
-        Guard {
+        Registration {
             cancel: self.clone(),
             id,
         }
@@ -62,7 +64,7 @@ impl Cancel {
 
     /// Waits for the time to pass; true when the flag was raised before that.
     pub fn wait(&self, time: Duration) -> bool {
-        let guard = self.lock();
+        let guard = self.0.hooks.lock();
         let waited = self
             .0
             .woken
@@ -70,24 +72,17 @@ impl Cancel {
         drop(waited);
         self.is_cancelled()
     }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<(u64, Breaker)>> {
-        self.0
-            .breakers
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-/// Keeps a breaker registered while it lives.
-pub struct Guard {
+/// Keeps a hook registered while it lives.
+pub struct Registration {
     cancel: Cancel,
     id: u64,
 }
 
-impl Drop for Guard {
+impl Drop for Registration {
     fn drop(&mut self) {
-        self.cancel.lock().retain(|(id, _)| *id != self.id);
+        self.cancel.0.hooks.lock().retain(|(id, _)| *id != self.id);
     }
 }
 
@@ -97,7 +92,7 @@ mod tests {
     use std::sync::mpsc;
 
     #[test]
-    fn breakers_run_once_and_late_ones_at_once() {
+    fn hooks_run_once_and_late_ones_at_once() {
         let cancel = Cancel::new();
         let (sender, receiver) = mpsc::channel();
         let early = sender.clone();

@@ -3,8 +3,9 @@
 //! The rooms in reading order, lowest floor first. A room imports only rooms on lower floors;
 //! `tests/floors.rs` fails on one that climbs. ARCHITECTURE.md has the map.
 
-// Floor 0: every bound of the program.
+// Floor 0: every bound of the program, and locks.
 pub mod limits;
+pub mod sync;
 
 // Floor 1: what everything may use.
 pub mod approval;
@@ -12,20 +13,24 @@ pub mod cancel;
 pub mod clock;
 pub mod error;
 pub mod secret;
+pub mod text;
 
 // Floor 2: the words between people, us and the model; the system.
 pub mod chat;
 pub mod message;
 pub mod sys;
 
-// Floor 3: the configuration.
+// Floor 3: the configuration, and connections.
 pub mod config;
+pub mod net;
 
-// Floor 4: the network, the folders, the queues and the logs, each with one door.
+// Floor 4: the network, Markdown, the workspace's files, confined commands, the queues and the logs.
 pub mod append_log;
 pub mod bus;
+pub mod confine;
+pub mod files;
 pub mod http;
-pub mod sandbox;
+pub mod markup;
 
 // Floor 5: what is kept, and how the board is.
 pub mod board;

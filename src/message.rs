@@ -1,60 +1,120 @@
-//! Floor 2: the words between people and us.
+//! Floor 2: messages to and from people, and the addresses they travel between.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use crate::approval::{Answer, Question};
-use crate::cancel::Cancel;
-use crate::error::{Error, Result};
 
-/// A conversation's place: a channel and a chat within it. It is the key of its session.
+/// Whose conversation it is: the key of a journal and of a queue, such as `telegram:812` or
+/// `cli:default`. A conversation in a chat has the chat's address as its key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", from = "String")]
-pub struct ChatId {
-    /// Such as `cli`.
-    pub channel: String,
-    /// The chat's id within the channel.
-    pub chat: String,
-}
+pub struct SessionKey(String);
 
-impl ChatId {
-    /// A chat of a channel.
-    pub fn new(channel: &str, chat: &str) -> Self {
-        Self {
-            channel: channel.to_owned(),
-            chat: chat.to_owned(),
-        }
-    }
-
-    /// Reads `channel:chat`; without a colon it is a chat of the command line.
+impl SessionKey {
+    /// Reads `channel:name`; a name alone is a conversation of the command line.
     pub fn parse(key: &str) -> Self {
-        match key.split_once(':') {
-            Some((channel, chat)) => Self::new(channel, chat),
-            None => Self::new("cli", key),
+        match key.contains(':') {
+            true => Self(key.to_owned()),
+            false => Self(format!("cli:{key}")),
         }
     }
+
+    /// The whole key.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The channel, and the conversation's name within it.
+    pub fn parts(&self) -> (&str, &str) {
+        self.0.split_once(':').unwrap_or((&self.0, ""))
+    }
 }
 
-impl fmt::Display for ChatId {
+impl fmt::Display for SessionKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.channel, self.chat)
+        f.write_str(&self.0)
     }
 }
 
-impl From<ChatId> for String {
-    fn from(chat: ChatId) -> Self {
-        chat.to_string()
+impl From<SessionKey> for String {
+    fn from(key: SessionKey) -> Self {
+        key.0
     }
 }
 
-impl From<String> for ChatId {
+impl From<String> for SessionKey {
     fn from(key: String) -> Self {
         Self::parse(&key)
     }
 }
 
-/// Who wrote a message.
+/// Where something is delivered: a chat of a channel, and a thread or topic within it.
+///
+/// As text it is `telegram:-1001` or `telegram:-1001:7`. A channel whose own ids contain colons writes
+/// them in another way.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", from = "String")]
+pub struct Address {
+    /// The channel's name, such as `telegram`.
+    pub channel: String,
+    /// The chat's id within the channel.
+    pub chat: String,
+    /// The thread's or topic's id within the chat.
+    pub thread: Option<String>,
+}
+
+impl Address {
+    /// A chat of a channel, without a thread.
+    pub fn new(channel: &str, chat: &str) -> Self {
+        Self {
+            channel: channel.to_owned(),
+            chat: chat.to_owned(),
+            thread: None,
+        }
+    }
+
+    /// Reads `channel:chat` or `channel:chat:thread`.
+    pub fn parse(text: &str) -> Self {
+        let mut parts = text.splitn(3, ':');
+        let mut part = || parts.next().map(str::to_owned);
+        Self {
+            channel: part().unwrap_or_default(),
+            chat: part().unwrap_or_default(),
+            thread: part(),
+        }
+    }
+
+    /// The conversation that takes place here.
+    pub fn session(&self) -> SessionKey {
+        SessionKey(self.to_string())
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.channel, self.chat)?;
+        match &self.thread {
+            Some(thread) => write!(f, ":{thread}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl From<Address> for String {
+    fn from(address: Address) -> Self {
+        address.to_string()
+    }
+}
+
+impl From<String> for Address {
+    fn from(text: String) -> Self {
+        Self::parse(&text)
+    }
+}
+
+/// The person who wrote a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sender {
     /// The id that the channel gives and that never changes.
@@ -63,68 +123,125 @@ pub struct Sender {
     pub name: String,
 }
 
+/// Who or what caused a message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// Somebody at the terminal.
+    Cli,
+    /// A person in a chat.
+    Person(Sender),
+}
+
 /// What kind of file came with a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Media {
     /// A picture.
     Photo,
-    /// Spoken into the telephone.
+    /// A voice message.
     Voice,
     /// Music.
     Audio,
-    /// A film.
+    /// A video.
     Video,
     /// Any other file.
     Document,
 }
 
-/// A file that came with a message.
+/// A file of a message, stored in the workspace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attachment {
-    /// What it is.
+    /// Its kind.
     pub media: Media,
-    /// Where it lies, counted from the workspace.
+    /// Its path within the workspace.
     pub path: String,
 }
 
-/// What a person has said.
+/// A file of a message that the channel still has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Message {
+pub struct RemoteFile {
+    /// Its kind.
+    pub media: Media,
+    /// What the channel fetches it by: a file id, or a URL.
+    pub id: String,
+    /// Its size in bytes, where the channel says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    /// The sender's name for it, or a usual one for its kind. It may be anything.
+    pub name: String,
+}
+
+/// A message with everything that is needed to work on it and to answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Envelope {
     /// The channel's id for it, such as `telegram:812`: the same id is the same message. Empty where
-    /// the channel cannot say it twice.
+    /// a message cannot arrive twice.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub id: String,
-    /// Where it was said.
-    pub chat: ChatId,
-    /// Who said it.
-    #[serde(default)]
-    pub sender: Sender,
-    /// Whether others can speak in this chat too.
+    /// Whose journal and queue it goes to.
+    pub session: SessionKey,
+    /// Who caused it.
+    pub origin: Origin,
+    /// Where the answer goes; `None` where the caller reads it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply: Option<Address>,
+    /// Whether there is a person who can be asked for approval.
+    pub attended: bool,
+    /// Whether others can write in this conversation too.
     #[serde(default)]
     pub is_group: bool,
-    /// The words, with whatever the channel puts before them (what it is a reply to, where it is).
+    /// The text, with the context that the channel puts before it (what it replies to, a location).
     pub text: String,
-    /// The files.
+    /// The files, as far as they have been fetched.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,
-    /// The message's name within its chat, which replies and reactions point to.
+    /// Files that are still to be fetched.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remote_files: Vec<RemoteFile>,
+    /// The message's id within its chat, which replies, edits and reactions point to.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reference: String,
 }
 
-impl Message {
-    /// A text that was typed here.
-    pub fn typed(chat: &ChatId, text: &str) -> Self {
+impl Envelope {
+    /// A text typed at the terminal.
+    pub fn typed(session: &SessionKey, text: &str) -> Self {
         Self {
             id: String::new(),
-            chat: chat.clone(),
-            sender: Sender::default(),
+            session: session.clone(),
+            origin: Origin::Cli,
+            reply: None,
+            attended: true,
             is_group: false,
             text: text.to_owned(),
             attachments: Vec::new(),
+            remote_files: Vec::new(),
             reference: String::new(),
         }
+    }
+
+    /// A text that a person wrote in a chat.
+    pub fn written(address: &Address, sender: Sender, text: &str) -> Self {
+        Self {
+            origin: Origin::Person(sender),
+            reply: Some(address.clone()),
+            ..Self::typed(&address.session(), text)
+        }
+    }
+
+    /// The person who wrote it, if a person did.
+    pub fn sender(&self) -> Option<&Sender> {
+        match &self.origin {
+            Origin::Person(sender) => Some(sender),
+            Origin::Cli => None,
+        }
+    }
+
+    /// Where the answer goes.
+    pub fn address(&self) -> Address {
+        let of_session = || Address::parse(self.session.as_str());
+        self.reply.clone().unwrap_or_else(of_session)
     }
 }
 
@@ -132,11 +249,11 @@ impl Message {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Inbound {
     /// A message. It is on disk by now.
-    Message(Message),
+    Message(Envelope),
     /// A message was edited; that counts only while nobody has read it.
     Edited {
         /// Where.
-        chat: ChatId,
+        chat: Address,
         /// The message's name within its chat.
         reference: String,
         /// The new words.
@@ -145,7 +262,7 @@ pub enum Inbound {
     /// A question was answered with a button.
     Answered {
         /// Where.
-        chat: ChatId,
+        chat: Address,
         /// Who answered.
         sender: Sender,
         /// The question's number.
@@ -163,18 +280,18 @@ pub enum Outbound {
     /// A message was taken: a sign at the message itself.
     Taken {
         /// Where.
-        chat: ChatId,
+        chat: Address,
         /// The message's name within its chat.
         reference: String,
     },
     /// Work has begun in a chat, until [`Outbound::Resting`].
-    Working(ChatId),
+    Working(Address),
     /// Work has ended.
-    Resting(ChatId),
+    Resting(Address),
     /// What the running turn has to show so far, as Markdown; it takes the place of what was shown.
     Draft {
         /// Where.
-        chat: ChatId,
+        chat: Address,
         /// The whole of it.
         text: String,
         /// The message that it is about, by its name within the chat; may be empty.
@@ -183,7 +300,7 @@ pub enum Outbound {
     /// A question to the person, with buttons.
     Asked {
         /// Where.
-        chat: ChatId,
+        chat: Address,
         /// The question's number.
         number: u64,
         /// What is asked.
@@ -192,7 +309,7 @@ pub enum Outbound {
     /// A question is over: its buttons go.
     Settled {
         /// Where.
-        chat: ChatId,
+        chat: Address,
         /// The question's number.
         number: u64,
         /// How it came out, in words.
@@ -200,11 +317,11 @@ pub enum Outbound {
     },
 }
 
-/// Something to be sent to a chat, and owed until the channel has confirmed it.
+/// A message to be delivered: pending until the channel has confirmed all of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Parcel {
-    /// Where to.
-    pub chat: ChatId,
+pub struct OutgoingMessage {
+    /// Where it goes.
+    pub to: Address,
     /// The words, as Markdown; may be empty when there are files.
     pub text: String,
     /// Files to go along, as absolute paths.
@@ -224,7 +341,7 @@ pub struct Parcel {
 /// What stands before a file's own name where the file was put aside to be sent.
 pub const NAME_MARK: char = '~';
 
-impl Parcel {
+impl OutgoingMessage {
     /// The name under which people get a file.
     pub fn name_of(file: &str) -> &str {
         let name = file.rsplit('/').next().unwrap_or(file);
@@ -232,61 +349,15 @@ impl Parcel {
     }
 
     /// Words for a chat.
-    pub fn text(chat: &ChatId, text: impl Into<String>) -> Self {
+    pub fn text(to: &Address, text: impl Into<String>) -> Self {
         Self {
-            chat: chat.clone(),
+            to: to.clone(),
             text: text.into(),
             files: Vec::new(),
             buttons: Vec::new(),
             reply_to: String::new(),
             replaces_draft: false,
         }
-    }
-}
-
-/// What a turn tells whoever listens while it goes on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event<'a> {
-    /// A message of the person's is in the journal: the one with this id.
-    Journalled(&'a str),
-    /// A piece of the model's text, as it comes.
-    Delta(&'a str),
-    /// The text of one reply is complete (the pieces, or the whole where nothing streamed).
-    Said(&'a str),
-    /// Tools are about to run, such as `read_file("src/main.py")`.
-    ToolHint(&'a str),
-    /// A tool failed; the model has been told.
-    ToolFailed(&'a str),
-    /// Something the person should know that is no answer: a retry, a fallback, a repaired journal.
-    Notice(&'a str),
-}
-
-/// Whoever hears a turn and can be asked: a terminal, a chat, or nobody.
-pub trait Listener {
-    /// Hears of an event.
-    fn hear(&mut self, event: Event<'_>);
-
-    /// Asks a person whether a command may run; waits until the answer, the token or
-    /// [`ANSWER_TIME`](crate::limits::agent::ANSWER_TIME).
-    fn ask(&mut self, question: &Question, cancel: &Cancel) -> Answer;
-
-    /// What the person has said since the turn began. It is given to the turn between two steps.
-    fn interjections(&mut self) -> Vec<Message> {
-        Vec::new()
-    }
-
-    /// Takes the turn's closing words, before the journal says that the turn has ended: whoever owes
-    /// them to a person has them on disk when this returns. `turn` is the journal's length in bytes,
-    /// by which the turn is known if the process is killed in between; none for an error.
-    fn owe(&mut self, _text: &str, _turn: Option<u64>) -> Result<()> {
-        Ok(())
-    }
-
-    /// Sends something for a tool. Once this returns it is owed.
-    fn send(&mut self, _parcel: Parcel) -> Result<()> {
-        Err(Error::Failed(
-            "nothing can be sent from here: the person reads the answer itself".to_owned(),
-        ))
     }
 }
 
@@ -301,16 +372,29 @@ mod tests {
             (".results/send-7-0~a~b.png", "a~b.png"),
             ("a.png", "a.png"),
         ] {
-            assert_eq!(Parcel::name_of(file), name);
+            assert_eq!(OutgoingMessage::name_of(file), name);
         }
     }
 
     #[test]
     fn a_key_without_a_channel_is_the_command_lines() {
+        assert_eq!(SessionKey::parse("work").as_str(), "cli:work");
         assert_eq!(
-            ChatId::parse("telegram:12:3"),
-            ChatId::new("telegram", "12:3")
+            SessionKey::parse("telegram:12:3").parts(),
+            ("telegram", "12:3")
         );
-        assert_eq!(ChatId::parse("work").to_string(), "cli:work");
+    }
+
+    #[test]
+    fn an_address_is_the_key_of_its_conversation() {
+        for text in ["telegram:12", "telegram:-100:7"] {
+            let address = Address::parse(text);
+            assert_eq!(address.to_string(), text);
+            assert_eq!(address.session().as_str(), text);
+        }
+        assert_eq!(
+            Address::parse("telegram:-100:7").thread.as_deref(),
+            Some("7")
+        );
     }
 }

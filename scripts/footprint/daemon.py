@@ -16,9 +16,8 @@ from telegram import TOKEN
 
 # Seconds after which an answer counts as lost. A cut network and too many requests take some.
 ANSWER_TIME = 120
-# Seconds in which the last threads of what was done end, and in which the gateway sees that there
-# is nothing to do and gives back what it can.
-SETTLE_TIME, REST_TIME = 2, 12
+# Seconds in which the last threads of what was done end.
+SETTLE_TIME = 2
 
 
 class Gateway:

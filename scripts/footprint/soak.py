@@ -5,7 +5,7 @@ import random
 import threading
 import time
 
-from daemon import REST_TIME, SETTLE_TIME, Crowd, Gateway
+from daemon import SETTLE_TIME, Crowd, Gateway
 from gateway import GROWTH_BYTES, MESSAGE_CPU_MS, PEOPLE, WARM_MESSAGES
 from table import MB, count, kilobytes, megabytes, milliseconds
 
@@ -30,7 +30,7 @@ def run(program, model, telegram, minutes, table):
         files, threads, cpu = gateway.files(), gateway.threads(), gateway.cpu()
         end = time.monotonic() + 60 * minutes
         crowd.ask(WARM_MESSAGES)
-        time.sleep(REST_TIME)
+        time.sleep(SETTLE_TIME)
         warm = gateway.memory()
         say(gateway, crowd, "warm")
         stopped = threading.Event()
@@ -44,14 +44,14 @@ def run(program, model, telegram, minutes, table):
         stopped.set()
         for helper in helpers:
             helper.join()
-        time.sleep(REST_TIME)
+        time.sleep(SETTLE_TIME)
         say(gateway, crowd, "end")
         cpu = (gateway.cpu() - cpu) * 1000 / max(crowd.answered, 1)
-        growth = gateway.memory().resident - warm.resident
+        growth = gateway.memory().anonymous - warm.anonymous
         table.gate("messages without an answer", len(crowd.lost), 0, count)
         table.note("messages answered", count(crowd.answered))
         table.gate("peak resident", gateway.peak(), PEAK_BYTES, megabytes)
-        name = f"growth from message {count(WARM_MESSAGES)} to the last"
+        name = f"anonymous growth from message {count(WARM_MESSAGES)} to the last"
         table.gate(name, max(growth, 0), GROWTH_BYTES, kilobytes)
         table.note("processor time of a message", milliseconds(cpu), milliseconds(MESSAGE_CPU_MS))
         table.gate("more open files than at the start", gateway.files() - files, 0, count)

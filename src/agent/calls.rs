@@ -1,10 +1,10 @@
 //! Runs the calls of one reply: those that only read side by side, the others one after the other.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::chat::{ToolCall, ToolResult};
 use crate::limits::agent::{CALL_STACK_BYTES, CALLS_AT_ONCE};
+use crate::sync::Mutex;
 use crate::tools::{Caller, Toolbox};
 
 /// Cuts calls into groups that may run at once: runs of reading ones, and each writing one alone, so
@@ -25,9 +25,7 @@ pub fn run(toolbox: &Toolbox, group: &[ToolCall], caller: &Caller<'_>) -> Vec<To
     let work = || {
         while let Some((call, slot)) = take(&next, group, &results) {
             let result = toolbox.run(call, caller);
-            if let Ok(mut slot) = slot.lock() {
-                *slot = Some(result);
-            }
+            *slot.lock() = Some(result);
         }
     };
     std::thread::scope(|scope| {
@@ -42,8 +40,8 @@ pub fn run(toolbox: &Toolbox, group: &[ToolCall], caller: &Caller<'_>) -> Vec<To
     });
     let taken = results
         .into_iter()
-        .map(|slot| slot.into_inner().ok().flatten());
-    taken.map(|result| result.unwrap_or_else(broken)).collect()
+        .map(|slot| slot.into_inner().unwrap_or_else(broken));
+    taken.collect()
 }
 
 fn take<'a, T>(

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::ops::DerefMut;
 
 use crate::error::Result;
-use crate::message::ChatId;
+use crate::message::SessionKey;
 use crate::session::Session;
 
 use super::Agent;
@@ -58,7 +58,7 @@ impl Agent {
     /// `session` opens the chat's session, which only some commands need.
     pub fn command<S: DerefMut<Target = Session>>(
         &self,
-        chat: &ChatId,
+        chat: &SessionKey,
         command: Command<'_>,
         session: impl FnOnce() -> Result<S>,
     ) -> Result<Option<String>> {
@@ -78,7 +78,7 @@ impl Agent {
     }
 
     /// Takes another model for a chat from the next turn on; `default` goes back to the configuration's.
-    fn choose_model(&self, chat: &ChatId, name: &str) -> Result<String> {
+    fn choose_model(&self, chat: &SessionKey, name: &str) -> Result<String> {
         let named = Some(name).filter(|name| *name != "default");
         self.selection.choose(&chat.to_string(), named)?;
         Ok(match self.lacks_model(chat) {
@@ -90,7 +90,7 @@ impl Agent {
         })
     }
 
-    fn status(&self, chat: &ChatId, session: Option<&Session>) -> String {
+    fn status(&self, chat: &SessionKey, session: Option<&Session>) -> String {
         let today = self.ledger.counts().today();
         let entries = match session {
             Some(session) => format!("{} entries in the model's window", session.entries().len()),

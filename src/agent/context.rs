@@ -4,7 +4,8 @@
 use chrono::{DateTime, FixedOffset};
 
 use crate::limits::agent::BOOTSTRAP_BYTES;
-use crate::message::ChatId;
+use crate::message::SessionKey;
+use crate::text::truncate_bytes;
 
 /// The workspace's files that go into the system prompt, in this order; missing ones are skipped.
 pub const BOOTSTRAP_FILES: [&str; 5] =
@@ -61,7 +62,7 @@ pub fn system_prompt(surroundings: &Surroundings, bootstrap: &[Bootstrap]) -> St
             continue;
         }
         prompt.push_str(&format!("\n\n## {name}\n"));
-        prompt.push_str(&content[..content.floor_char_boundary(BOOTSTRAP_BYTES)]);
+        prompt.push_str(truncate_bytes(content, BOOTSTRAP_BYTES));
         if content.len() > BOOTSTRAP_BYTES {
             prompt.push_str(&format!("\n[cut here; read_file shows all of {name}]"));
         }
@@ -80,14 +81,15 @@ const RULES: &str = "\
 
 /// The facts of the moment, which go along right before the person's message and are not saved.
 /// `time` is none while the clock is not set.
-pub fn runtime_facts(time: Option<DateTime<FixedOffset>>, zone: &str, chat: &ChatId) -> String {
+pub fn runtime_facts(time: Option<DateTime<FixedOffset>>, zone: &str, chat: &SessionKey) -> String {
     let time = match time {
         Some(time) => format!("{} ({zone})", time.format("%A %Y-%m-%d %H:%M")),
         None => "unknown, the clock of this machine is not set yet".to_owned(),
     };
+    let (channel, name) = chat.parts();
     format!(
         "[Runtime facts: metadata only, not instructions]\nTime: {time}\nChannel: {}, chat: {}",
-        chat.channel, chat.chat
+        channel, name
     )
 }
 
@@ -120,12 +122,12 @@ mod tests {
     #[test]
     fn the_facts_name_the_weekday_and_say_when_the_time_is_not_known() {
         let time = DateTime::parse_from_rfc3339("2026-11-21T09:05:00+01:00").ok();
-        let facts = runtime_facts(time, "Europe/Zurich", &ChatId::new("cli", "default"));
+        let facts = runtime_facts(time, "Europe/Zurich", &SessionKey::parse("default"));
         assert_eq!(
             facts,
             "[Runtime facts: metadata only, not instructions]\nTime: Saturday 2026-11-21 09:05 (Europe/Zurich)\n\
              Channel: cli, chat: default"
         );
-        assert!(runtime_facts(None, "UTC", &ChatId::new("cli", "x")).contains("not set yet"));
+        assert!(runtime_facts(None, "UTC", &SessionKey::parse("x")).contains("not set yet"));
     }
 }

@@ -3,6 +3,7 @@
 mod calls;
 pub mod commands;
 pub mod context;
+pub mod host;
 pub mod run;
 mod selection;
 pub mod turn;
@@ -16,13 +17,14 @@ use crate::clock::Clock;
 use crate::config::schema::{AgentDefaults, Limits};
 use crate::error::Result;
 use crate::limits::agent::{BOOTSTRAP_BYTES, BYTES_PER_TOKEN, HISTORY_FLOOR_BYTES};
-use crate::message::{ChatId, Listener, Message};
+use crate::message::{Envelope, SessionKey};
 use crate::provider::table::OFFLINE;
 use crate::session::Session;
-use crate::state::{Choices, Ledger};
+use crate::state::{ModelChoices, TokenUsage};
 use crate::tools::Toolbox;
 
 use context::{BOOTSTRAP_FILES, Bootstrap, Surroundings};
+use host::TurnHost;
 pub use run::{Outcome, Report};
 pub use selection::ModelsFor;
 use selection::Selection;
@@ -34,11 +36,11 @@ pub struct Parts {
     /// The model that was named, if any.
     pub model: Option<String>,
     /// What each conversation has chosen.
-    pub choices: Choices,
+    pub choices: ModelChoices,
     /// What the model may use.
     pub toolbox: Toolbox,
     /// Where tokens are counted.
-    pub ledger: Ledger,
+    pub ledger: TokenUsage,
     /// Where the time comes from.
     pub clock: Clock,
     /// Where the agent lives.
@@ -55,7 +57,7 @@ pub struct Parts {
 pub struct Agent {
     selection: Selection,
     toolbox: Toolbox,
-    ledger: Ledger,
+    ledger: TokenUsage,
     clock: Clock,
     surroundings: Surroundings,
     settings: AgentDefaults,
@@ -80,13 +82,13 @@ impl Agent {
 
     /// Whether the offline helper answers in a chat because no model is connected, and not because
     /// the configuration wants it.
-    pub fn lacks_model(&self, chat: &ChatId) -> bool {
+    pub fn lacks_model(&self, chat: &SessionKey) -> bool {
         let names = self.model_names(chat);
         self.settings.provider != OFFLINE && names.is_ok_and(|names| names == [OFFLINE])
     }
 
     /// The models of a chat by name, the fallbacks behind the first, for the person.
-    pub fn model_line(&self, chat: &ChatId) -> String {
+    pub fn model_line(&self, chat: &SessionKey) -> String {
         match self.model_names(chat).as_deref() {
             Ok([first]) if first == OFFLINE => {
                 "No model is connected; the offline helper answers".to_owned()
@@ -98,12 +100,12 @@ impl Agent {
         }
     }
 
-    fn model_names(&self, chat: &ChatId) -> Result<Vec<String>> {
+    fn model_names(&self, chat: &SessionKey) -> Result<Vec<String>> {
         Ok(self.selection.of(&chat.to_string())?.names())
     }
 
     /// Ends what a conversation has running in the background.
-    pub fn end_of(&self, chat: &ChatId) {
+    pub fn end_of(&self, chat: &SessionKey) {
         self.toolbox.end_of(&chat.to_string());
     }
 
@@ -114,18 +116,19 @@ impl Agent {
 
     /// Runs one turn: with a message, or on with the one that was interrupted.
     ///
-    /// What happens on the way is told to `listener`. Fails only when nothing was begun or the journal
+    /// What happens on the way is told to `host`. Fails only when nothing was begun or the journal
     /// cannot be written; everything else is an [`Outcome`].
     pub fn run(
         &self,
         session: &mut Session,
-        message: Option<&Message>,
-        listener: &mut dyn Listener,
+        message: Option<&Envelope>,
+        host: &mut dyn TurnHost,
         cancel: &Cancel,
     ) -> Result<Report> {
         let models = self.selection.of(&session.chat().to_string())?;
-        let heard = run::Heard { listener, cancel };
-        run::Run::new(self, &models, session, heard).drive(message)
+        let report = run::Run::new(self, &models, session, (host, cancel)).drive(message);
+        self.ledger.sync();
+        report
     }
 
     fn system_prompt(&self) -> String {
@@ -146,7 +149,7 @@ impl Agent {
         Some((name, self.toolbox.cleaned(&content).into_owned()))
     }
 
-    fn runtime_facts(&self, chat: &ChatId) -> String {
+    fn runtime_facts(&self, chat: &SessionKey) -> String {
         let time = self.clock.is_set().then(|| self.clock.now());
         context::runtime_facts(time, &self.clock.zone_name(), chat)
     }

@@ -1,17 +1,16 @@
 //! Drives one turn: does what `turn` decides and journals every step before the next one starts.
 
-use std::collections::BTreeMap;
-
 use crate::cancel::Cancel;
 use crate::chat::{Effect, Entry, Letter, Reply, Request, Role, ToolCall, ToolResult, Usage};
 use crate::error::{Error, Fault, Result};
 use crate::limits::agent::MESSAGE_BYTES;
 use crate::limits::chat::CALLS_PER_REPLY;
-use crate::message::{ChatId, Event, Listener, Media, Message, Parcel};
+use crate::message::{Envelope, Media};
 use crate::provider::{self, Answer, Models, Progress};
 use crate::session::line::TurnEnd;
 use crate::session::{Session, history};
 
+use super::host::{TurnEvent, TurnHost};
 use super::turn::{Decision, Done, Ending, Turn};
 use super::{Agent, calls, words};
 use crate::provider::table::OFFLINE;
@@ -52,17 +51,11 @@ pub struct Report {
 /// Marks what the runtime tells the model in the person's place, so that nobody takes it for theirs.
 const NOTE: &str = "[Note from the runtime, not from the person] ";
 
-/// Who hears of a turn, and what stops it.
-pub(super) struct Heard<'a> {
-    pub listener: &'a mut dyn Listener,
-    pub cancel: &'a Cancel,
-}
-
 /// One turn, running.
 pub(super) struct Run<'a> {
     agent: &'a Agent,
     session: &'a mut Session,
-    listener: &'a mut dyn Listener,
+    host: &'a mut dyn TurnHost,
     cancel: &'a Cancel,
     turn: Turn,
     models: provider::Turn<'a>,
@@ -71,8 +64,6 @@ pub(super) struct Run<'a> {
     facts: String,
     /// Bytes that the history may have; halved when the model says that it is too long.
     budget: usize,
-    /// Tokens by model.
-    spent: BTreeMap<String, Usage>,
     /// What has been shown of a reply that is not complete.
     partial: String,
     /// The closing reply: it is journalled together with the turn's end.
@@ -84,9 +75,8 @@ impl<'a> Run<'a> {
         agent: &'a Agent,
         models: &'a Models,
         session: &'a mut Session,
-        heard: Heard<'a>,
+        (host, cancel): (&'a mut dyn TurnHost, &'a Cancel),
     ) -> Self {
-        let Heard { listener, cancel } = heard;
         let system = agent.system_prompt();
         let facts = agent.runtime_facts(session.chat());
         let report = Report {
@@ -102,12 +92,11 @@ impl<'a> Run<'a> {
             budget: agent.history_budget(system.len() + facts.len()),
             turn: Turn::new(agent.settings.max_tool_iterations),
             models: models.for_turn(cancel),
-            spent: BTreeMap::new(),
             partial: String::new(),
             closing: None,
             agent,
             session,
-            listener,
+            host,
             cancel,
             report,
             system,
@@ -116,7 +105,7 @@ impl<'a> Run<'a> {
     }
 
     /// Runs the turn to its end. Fails only where nothing was begun, or the journal cannot be written.
-    pub fn drive(mut self, message: Option<&Message>) -> Result<Report> {
+    pub fn drive(mut self, message: Option<&Envelope>) -> Result<Report> {
         self.accept(message)?;
         let result = self.steps();
         self.report.steps = self.turn.steps();
@@ -126,18 +115,17 @@ impl<'a> Run<'a> {
             Err(Error::Stopped) => self.stop()?,
             Err(error) => {
                 // No journal keeps an error as if the model had said it, so no place is named for it.
-                self.listener.owe(&error.to_string(), None)?;
+                self.host.close(&error.to_string(), None)?;
                 self.session.end_turn(None, TurnEnd::Failed)?;
                 Outcome::Failed(error)
             }
         };
-        self.count();
         Ok(self.report)
     }
 
     /// Journals the message. A turn that was killed goes on with it, its open calls answered as
     /// unknown: they are not run again.
-    fn accept(&mut self, message: Option<&Message>) -> Result<()> {
+    fn accept(&mut self, message: Option<&Envelope>) -> Result<()> {
         if message.is_none() && !self.session.is_unfinished() {
             return Err(Error::Usage(
                 "there is no interrupted turn to go on with; say something with -m".to_owned(),
@@ -160,7 +148,7 @@ impl<'a> Run<'a> {
 
     /// Journals what the person has said, once: a message that was accepted before a power cut may
     /// come again although the session has it.
-    fn journal(&mut self, message: &Message) -> Result<()> {
+    fn journal(&mut self, message: &Envelope) -> Result<()> {
         if !self.session.holds(&message.id) {
             let mut entry = Entry::new(Role::User, words::of_message(message));
             entry.origin = Some(message.id.clone()).filter(|id| !id.is_empty());
@@ -174,7 +162,7 @@ impl<'a> Run<'a> {
                 .collect();
             self.session.append(entry)?;
         }
-        self.listener.hear(Event::Journalled(&message.id));
+        self.host.journalled(&message.id);
         Ok(())
     }
 
@@ -187,7 +175,7 @@ impl<'a> Run<'a> {
             }
             decision = match decision {
                 Decision::Ask { note } => {
-                    for message in self.listener.interjections() {
+                    for message in self.host.interjections() {
                         self.journal(&message)?;
                     }
                     if let Some(note) = note {
@@ -210,7 +198,7 @@ impl<'a> Run<'a> {
         self.check_tokens()?;
         match self.ask_within_budget() {
             Err(Error::Model(error)) if error.fault == Fault::Overflow => {
-                self.listener.hear(Event::Notice(
+                self.host.on_event(TurnEvent::Notice(
                     "the conversation is too long for the model; asking with half of it",
                 ));
                 self.budget /= 2;
@@ -243,13 +231,13 @@ impl<'a> Run<'a> {
             stream: self.agent.stream,
         };
         self.partial.clear();
-        let (listener, partial) = (&mut *self.listener, &mut self.partial);
+        let (host, partial) = (&mut *self.host, &mut self.partial);
         let mut heard = |progress: Progress<'_>| match progress {
             Progress::Delta(piece) => {
                 partial.push_str(piece);
-                listener.hear(Event::Delta(piece));
+                host.on_event(TurnEvent::Delta(piece));
             }
-            Progress::Notice(notice) => listener.hear(Event::Notice(notice)),
+            Progress::Notice(notice) => host.on_event(TurnEvent::Notice(notice)),
         };
         let answer = self.models.ask(&request, &mut heard)?;
         self.partial.clear();
@@ -257,19 +245,17 @@ impl<'a> Run<'a> {
     }
 
     fn heard(&mut self, answer: Answer) -> Result<Reply> {
+        // Before anything that can fail: the tokens are spent.
+        if answer.provider != OFFLINE {
+            self.agent.ledger.add(&answer.model, answer.reply.usage);
+        }
         if let Some(failure) = answer.failure {
             self.stand_in(Error::Model(failure), &answer.reply)?;
         }
         self.report.usage.add(answer.reply.usage);
-        if answer.provider != OFFLINE {
-            self.spent
-                .entry(answer.model.clone())
-                .or_default()
-                .add(answer.reply.usage);
-        }
         self.report.spoke = Some((answer.provider, answer.model));
         if !answer.reply.text.trim().is_empty() {
-            self.listener.hear(Event::Said(&answer.reply.text));
+            self.host.on_event(TurnEvent::Said(&answer.reply.text));
         }
         Ok(answer.reply)
     }
@@ -284,8 +270,8 @@ impl<'a> Run<'a> {
             return Err(failure);
         }
         if !is_going_on {
-            self.listener.hear(Event::Notice(&failure.to_string()));
-            self.listener.hear(Event::Notice(
+            self.host.on_event(TurnEvent::Notice(&failure.to_string()));
+            self.host.on_event(TurnEvent::Notice(
                 "until that is mended, the offline helper does what it understands",
             ));
             self.report.failure = Some(failure);
@@ -322,7 +308,7 @@ impl<'a> Run<'a> {
             .iter()
             .map(|call| self.agent.toolbox.hint(call))
             .collect();
-        self.listener.hear(Event::ToolHint(&hints.join(", ")));
+        self.host.on_event(TurnEvent::ToolHint(&hints.join(", ")));
         self.report.tools.extend(hints);
         let mut outcomes = Vec::with_capacity(wanted.len());
         for group in calls::groups(&wanted, |call| self.agent.toolbox.is_read_only(&call.name)) {
@@ -368,7 +354,7 @@ impl<'a> Run<'a> {
         for (call, result) in group.iter().zip(&mut results) {
             match result.effect.take() {
                 Some(Effect::Ask(question)) => {
-                    let answer = self.listener.ask(&question, self.cancel);
+                    let answer = self.host.ask(&question, self.cancel);
                     let caller = Caller {
                         answer: Some((&question, answer)),
                         ..caller
@@ -387,23 +373,15 @@ impl<'a> Run<'a> {
     }
 
     fn send(&mut self, letter: Letter) -> Result<()> {
-        let chat = match &letter.to {
-            Some(key) => ChatId::parse(key),
-            None => self.session.chat().clone(),
-        };
-        self.listener.send(Parcel {
-            files: letter.files,
-            buttons: letter.buttons,
-            ..Parcel::text(&chat, letter.text)
-        })
+        self.host.send(letter)
     }
 
     fn append_result(&mut self, call: &ToolCall, result: &ToolResult) -> Result<()> {
         if result.failed {
             let first = result.text.lines().next().unwrap_or_default();
             let first = first.strip_prefix("Error: ").unwrap_or(first);
-            self.listener
-                .hear(Event::ToolFailed(&format!("{}: {first}", call.name)));
+            self.host
+                .on_event(TurnEvent::ToolFailed(&format!("{}: {first}", call.name)));
         }
         self.session.append(Entry::of_result(call, result))
     }
@@ -430,15 +408,15 @@ impl<'a> Run<'a> {
         self.report.text.push_str(&account);
         self.owe()?;
         self.session.end_turn(closing, TurnEnd::Bounded)?;
-        self.listener.hear(Event::Delta(&account));
-        self.listener.hear(Event::Said(&account));
+        self.host.on_event(TurnEvent::Delta(&account));
+        self.host.on_event(TurnEvent::Said(&account));
         Ok(Outcome::Bounded(ending))
     }
 
     /// Gives the answer to whoever owes it to the person, before the journal says that it was given.
     fn owe(&mut self) -> Result<()> {
         let turn = Some(self.session.length());
-        self.listener.owe(&self.report.text, turn)
+        self.host.close(&self.report.text, turn)
     }
 
     /// Journals that the person stopped it, with what the model had said by then.
@@ -464,8 +442,7 @@ impl<'a> Run<'a> {
         if limit == 0 {
             return Ok(());
         }
-        let mut today = self.agent.ledger.counts().today();
-        self.spent.values().for_each(|usage| today.add(*usage));
+        let today = self.agent.ledger.counts().today();
         if today.input + today.output < limit {
             return Ok(());
         }
@@ -474,13 +451,5 @@ impl<'a> Run<'a> {
              `peacrab config set limits.tokensPerDay NUMBER` raises it",
             today.input + today.output
         )))
-    }
-
-    /// Counts the tokens. That fails quietly: the answer is there.
-    fn count(&mut self) {
-        let spent: Vec<(String, Usage)> = std::mem::take(&mut self.spent).into_iter().collect();
-        if let Err(error) = self.agent.ledger.add(&spent) {
-            tracing::warn!("the tokens of this turn are not counted: {error}");
-        }
     }
 }

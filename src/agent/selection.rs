@@ -1,12 +1,13 @@
 //! Which models answer in which conversation.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use crate::error::Result;
 use crate::limits::agent::MODELS_HELD;
 use crate::provider::Models;
 use crate::provider::table::OFFLINE;
-use crate::state::Choices;
+use crate::state::ModelChoices;
+use crate::sync::Mutex;
 
 /// Chooses the models for the name of one, or as the configuration says.
 pub type ModelsFor = Box<dyn Fn(Option<&str>) -> Result<Models> + Send + Sync>;
@@ -16,7 +17,7 @@ pub struct Selection {
     models_for: ModelsFor,
     /// Named on the command line: it holds, whatever was chosen before, until another is chosen.
     named: Mutex<Option<String>>,
-    choices: Choices,
+    choices: ModelChoices,
     /// Those that were asked last, the newest at the end: what a model has taught about itself
     /// (that it fails, that it refuses a parameter) is worth keeping.
     held: Mutex<Vec<(Option<String>, Arc<Models>)>>,
@@ -24,7 +25,11 @@ pub struct Selection {
 
 impl Selection {
     /// Makes the choice of the configuration. Fails when its models do not exist.
-    pub fn new(models_for: ModelsFor, named: Option<String>, choices: Choices) -> Result<Self> {
+    pub fn new(
+        models_for: ModelsFor,
+        named: Option<String>,
+        choices: ModelChoices,
+    ) -> Result<Self> {
         let selection = Self {
             models_for,
             named: Mutex::new(named.clone()),
@@ -37,19 +42,19 @@ impl Selection {
 
     /// The models that answer in a session.
     pub fn of(&self, session: &str) -> Result<Arc<Models>> {
-        let named = lock(&self.named).clone();
+        let named = self.named.lock().clone();
         self.models(named.or_else(|| self.choices.get(session)))
     }
 
     /// Takes another model for a session from the next turn on; none: as the configuration says.
     pub fn choose(&self, session: &str, name: Option<&str>) -> Result<()> {
         self.models(name.map(str::to_owned))?;
-        *lock(&self.named) = None;
+        *self.named.lock() = None;
         self.choices.set(session, name)
     }
 
     fn models(&self, name: Option<String>) -> Result<Arc<Models>> {
-        let mut held = lock(&self.held);
+        let mut held = self.held.lock();
         let known = held.iter().position(|(held, _)| *held == name);
         let models = match known {
             Some(index) => held.remove(index).1,
@@ -63,8 +68,4 @@ impl Selection {
         held.drain(..over);
         Ok(models)
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

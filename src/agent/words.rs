@@ -4,7 +4,7 @@
 use super::turn::Ending;
 use crate::chat::ToolResult;
 use crate::limits::agent::ACCOUNT_HINTS;
-use crate::message::{Attachment, Media, Message};
+use crate::message::{Attachment, Envelope, Media};
 
 /// What the person is told when a turn ends without an answer.
 pub fn account(ending: &Ending, steps: u32, tools: &[String]) -> String {
@@ -56,9 +56,12 @@ fn said(hints: &[String]) -> String {
 }
 
 /// A message as the model reads it: in a group it says who speaks, and files stand by their paths.
-pub fn of_message(message: &Message) -> String {
+pub fn of_message(message: &Envelope) -> String {
     let mut words = match message.is_group {
-        true => format!("[{}] {}", message.sender.name, message.text),
+        true => {
+            let name = message.sender().map_or("", |sender| &sender.name);
+            format!("[{name}] {}", message.text)
+        }
         false => message.text.clone(),
     };
     for Attachment { media, path } in &message.attachments {

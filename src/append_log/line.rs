@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use crate::limits::append_log::CONTENT_BYTES;
+use crate::text::truncate_bytes;
 
 /// A value as one line of JSON with its line end.
 pub fn to_line(value: &impl Serialize) -> Vec<u8> {
@@ -19,6 +20,6 @@ pub fn shorten(text: Cow<'_, str>) -> Cow<'_, str> {
     if text.len() <= CONTENT_BYTES {
         return text;
     }
-    let kept = &text[..text.floor_char_boundary(CONTENT_BYTES)];
+    let kept = truncate_bytes(&text, CONTENT_BYTES);
     Cow::Owned(format!("{kept}\n[cut here: {} bytes in all]", text.len()))
 }

@@ -13,8 +13,8 @@ mod units;
 mod tests;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::sync::{Mutex, MutexGuard};
 use crate::sys;
 
 use history::History;
@@ -65,6 +65,6 @@ impl Board {
     }
 
     fn history(&self) -> MutexGuard<'_, History> {
-        self.history.lock().unwrap_or_else(PoisonError::into_inner)
+        self.history.lock()
     }
 }

@@ -1,8 +1,9 @@
 //! Floor 7: where people are reached. One folder an adapter; each has its own threads, lets only those
 //! in whom it may, and meets the agent in `message` and the bus alone.
 
+pub mod adapter;
 mod door;
-pub mod markup;
+pub mod intake;
 mod names;
 pub mod telegram;
 mod utf16;

@@ -22,7 +22,7 @@ use crate::http::Tls;
 use crate::inbox::Inbox;
 use crate::outbox::Outbox;
 use crate::session::Settings;
-use crate::state::{Pairing, Recent};
+use crate::state::{LastChat, Pairing};
 use crate::sys;
 use crate::sys::notify::Notifier;
 
@@ -86,7 +86,7 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
         inbox,
         outbox,
         pairing,
-        recent: Recent::new(&state),
+        recent: LastChat::new(&state),
         board,
         most_turns: config.agents.defaults.max_parallel_turns,
         channels: config.channels,

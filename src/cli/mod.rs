@@ -22,9 +22,9 @@ use clap::{ArgAction, Args, Parser, Subcommand};
 
 use self::terminal::{log, print};
 use crate::config::{Home, Loaded, load};
+use crate::confine::{CONFINE, confine_main};
 use crate::error::{Error, Exit, Result};
 use crate::provider::table::PROVIDERS;
-use crate::sandbox::exec::{CONFINE, confine_main};
 use crate::secret::{Eraser, Secret};
 use crate::sys;
 use crate::sys::environment::{self, Environment};

@@ -12,9 +12,9 @@ use crate::error::{Error, Exit, Result};
 use crate::gateway::control::{self, Request};
 use crate::limits::channels::UPLOAD_BYTES;
 use crate::limits::tools::FILES_SENT;
-use crate::message::{ChatId, NAME_MARK, Parcel};
+use crate::message::{Address, NAME_MARK, OutgoingMessage};
 use crate::outbox::Outbox;
-use crate::state::Recent;
+use crate::state::LastChat;
 use crate::sys;
 
 const AFTER_HELP: &str = "\
@@ -54,7 +54,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
         return Err(Error::Usage("there is nothing to send".to_owned()));
     }
     let chat = arguments.chat.as_deref();
-    let chat = chat.map(|chat| ChatId::new(&arguments.channel, chat));
+    let chat = chat.map(|chat| Address::new(&arguments.channel, chat));
     let files = copy(context, &home, &loaded, &arguments.files)?;
     let request = Request::Send { chat, text, files };
     match control::ask(&home.control(), &request)? {
@@ -69,13 +69,13 @@ fn leave(home: &Home, request: Request) -> Result<()> {
     let Request::Send { chat, text, files } = request else {
         return Ok(());
     };
-    let chat = chat.or_else(|| Recent::new(&home.state()).get());
+    let chat = chat.or_else(|| LastChat::new(&home.state()).get());
     let chat = chat
         .ok_or_else(|| Error::Usage("nobody has spoken yet: name a chat with --chat".to_owned()))?;
     let _lock = super::gateway::take_lock(home)?;
-    let parcel = Parcel {
+    let parcel = OutgoingMessage {
         files,
-        ..Parcel::text(&chat, text)
+        ..OutgoingMessage::text(&chat, text)
     };
     Outbox::open(&home.outbox())?.add(&parcel, None)?;
     print::complain("no gateway is running; it goes out when one does (peacrab gateway)");

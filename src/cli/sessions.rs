@@ -15,7 +15,7 @@ use super::terminal::markdown::visible;
 use super::terminal::print;
 use crate::error::{Error, Exit, Result};
 use crate::limits::cli::{LAST_COLUMNS, NAME_COLUMNS, SHOWN_RESULT_CHARS, SHOWN_RESULT_LINES};
-use crate::message::ChatId;
+use crate::message::SessionKey;
 use crate::session::line::Line;
 use crate::session::store::{self, Summary};
 
@@ -64,8 +64,8 @@ struct Name {
 }
 
 impl Name {
-    fn chat(&self) -> ChatId {
-        ChatId::parse(&self.session)
+    fn chat(&self) -> SessionKey {
+        SessionKey::parse(&self.session)
     }
 }
 
@@ -154,7 +154,7 @@ fn widest(summaries: &[Summary]) -> usize {
     widths.max().unwrap_or(0).min(NAME_COLUMNS)
 }
 
-fn show(folder: &Path, chat: &ChatId, full: bool) -> Result<()> {
+fn show(folder: &Path, chat: &SessionKey, full: bool) -> Result<()> {
     let mut first = true;
     let garbled = store::read(folder, chat, |line| match line {
         Line::Entry(entry) => {

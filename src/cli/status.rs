@@ -13,7 +13,7 @@ use crate::clock::Clock;
 use crate::error::{Exit, Result};
 use crate::gateway::control::{self, Request};
 use crate::session::store;
-use crate::state::{Counts, Ledger};
+use crate::state::{Counts, TokenUsage};
 use crate::sys;
 
 /// `peacrab status …`
@@ -67,7 +67,7 @@ impl Status {
             sessions: sessions.len(),
             session_bytes: sessions.iter().map(|session| session.bytes).sum(),
             clock_is_set: Clock::System.is_set(),
-            counts: Ledger::new(&home.state(), Clock::System).counts(),
+            counts: TokenUsage::new(&home.state(), Clock::System).counts(),
             home: home.path().to_owned(),
         })
     }

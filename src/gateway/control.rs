@@ -15,7 +15,7 @@ use tokio::net::UnixListener;
 use super::{Gateway, spawn};
 use crate::error::{Error, Result};
 use crate::limits::gateway::{CONTROL_AT_ONCE, CONTROL_BYTES, CONTROL_TIME};
-use crate::message::{ChatId, Parcel};
+use crate::message::{Address, OutgoingMessage};
 
 /// What can be asked.
 #[derive(Debug, Serialize, Deserialize)]
@@ -26,7 +26,7 @@ pub enum Request {
     /// Something for a person.
     Send {
         /// The key of a chat; none: the one where somebody spoke last.
-        chat: Option<ChatId>,
+        chat: Option<Address>,
         /// The words.
         text: String,
         /// Files of the workspace.
@@ -167,9 +167,9 @@ impl Gateway {
                         "nobody has spoken yet: name a chat with --channel and --chat".to_owned(),
                     )
                 })?;
-                let parcel = Parcel {
+                let parcel = OutgoingMessage {
                     files,
-                    ..Parcel::text(&chat, text)
+                    ..OutgoingMessage::text(&chat, text)
                 };
                 self.owe(parcel, None)?;
                 Ok(format!("on its way to {chat}"))

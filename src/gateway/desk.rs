@@ -12,7 +12,7 @@ use crate::clock::Stopwatch;
 use crate::limits::agent::ANSWER_TIME;
 use crate::limits::cancel::POLL;
 use crate::limits::gateway::{CLOSED_QUESTIONS, QUESTION_NUMBERS};
-use crate::message::ChatId;
+use crate::message::Address;
 
 /// The questions of this run of the program.
 #[derive(Default)]
@@ -30,14 +30,14 @@ struct Questions {
 }
 
 struct Open {
-    chat: ChatId,
+    chat: Address,
     answer: Option<Answer>,
 }
 
 impl Desk {
     /// Opens a question in a chat. Its number cannot be guessed, and an old button of another run of
     /// the program does not have it.
-    pub fn open(&self, chat: &ChatId) -> u64 {
+    pub fn open(&self, chat: &Address) -> u64 {
         let open = &mut self.lock().open;
         loop {
             let mut bytes = [0; 8];
@@ -84,7 +84,7 @@ impl Desk {
     }
 
     /// Answers a question of a chat; without a number the only one there. False when there is none.
-    pub fn answer(&self, chat: &ChatId, number: Option<u64>, answer: Answer) -> bool {
+    pub fn answer(&self, chat: &Address, number: Option<u64>, answer: Answer) -> bool {
         let mut questions = self.lock();
         let mut of_chat = questions
             .open
@@ -102,7 +102,7 @@ impl Desk {
     }
 
     /// The numbers of a chat's open questions.
-    pub fn of(&self, chat: &ChatId) -> Vec<u64> {
+    pub fn of(&self, chat: &Address) -> Vec<u64> {
         let questions = self.lock();
         let mine = questions
             .open
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn an_answer_reaches_the_question_of_its_chat_once() {
         let desk = Desk::default();
-        let (here, there) = (ChatId::new("telegram", "1"), ChatId::new("telegram", "2"));
+        let (here, there) = (Address::new("telegram", "1"), Address::new("telegram", "2"));
         let number = desk.open(&here);
         assert!(
             !desk.answer(&there, Some(number), Answer::Once),
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn without_a_number_two_open_questions_are_one_too_many() {
         let desk = Desk::default();
-        let chat = ChatId::new("telegram", "1");
+        let chat = Address::new("telegram", "1");
         let (first, second) = (desk.open(&chat), desk.open(&chat));
         assert_ne!(first, second);
         assert!(!desk.answer(&chat, None, Answer::Once));
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn a_stopped_turn_is_a_denial() {
         let (desk, cancel) = (Desk::default(), Cancel::new());
-        let number = desk.open(&ChatId::new("telegram", "1"));
+        let number = desk.open(&Address::new("telegram", "1"));
         cancel.cancel();
         assert_eq!(desk.wait(number, &cancel), Answer::Deny);
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::limits::gateway::WAITING;
-use crate::message::{ChatId, Message};
+use crate::message::{Address, Envelope};
 
 /// What became of a message.
 #[derive(Debug, PartialEq, Eq)]
@@ -21,24 +21,24 @@ pub enum Pushed {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Start {
     /// Whose turn it is.
-    pub chat: ChatId,
+    pub chat: Address,
     /// What was said; none: the turn was interrupted and goes on.
-    pub message: Option<Message>,
+    pub message: Option<Envelope>,
 }
 
 /// The sessions that have something to do.
 #[derive(Debug)]
 pub struct Lanes {
-    lanes: BTreeMap<ChatId, Lane>,
+    lanes: BTreeMap<Address, Lane>,
     /// Those that want a turn, in the order in which they came.
-    ready: VecDeque<ChatId>,
+    ready: VecDeque<Address>,
     running: usize,
     most: usize,
 }
 
 #[derive(Debug, Default)]
 struct Lane {
-    waiting: VecDeque<Message>,
+    waiting: VecDeque<Envelope>,
     is_running: bool,
     resumes: bool,
     was_full: bool,
@@ -56,27 +56,27 @@ impl Lanes {
     }
 
     /// Takes a message.
-    pub fn push(&mut self, message: Message) -> Pushed {
-        let lane = self.lanes.entry(message.chat.clone()).or_default();
+    pub fn push(&mut self, message: Envelope) -> Pushed {
+        let lane = self.lanes.entry(message.address()).or_default();
         if lane.waiting.len() >= WAITING {
             let first = !std::mem::replace(&mut lane.was_full, true);
             return Pushed::Full { first };
         }
         lane.was_full = false;
-        let chat = message.chat.clone();
+        let chat = message.address();
         lane.waiting.push_back(message);
         self.want(chat);
         Pushed::Waits
     }
 
     /// A session's turn was interrupted and is to go on.
-    pub fn resume(&mut self, chat: ChatId) {
+    pub fn resume(&mut self, chat: Address) {
         self.lanes.entry(chat.clone()).or_default().resumes = true;
         self.want(chat);
     }
 
     /// Puts other words in the place of those of a message that still waits; false when none does.
-    pub fn edit(&mut self, chat: &ChatId, reference: &str, text: &str) -> bool {
+    pub fn edit(&mut self, chat: &Address, reference: &str, text: &str) -> bool {
         let waiting = self.lanes.get_mut(chat).map(|lane| lane.waiting.iter_mut());
         let mut waiting = waiting.into_iter().flatten();
         let found = waiting.find(|message| message.reference == reference);
@@ -103,7 +103,7 @@ impl Lanes {
     }
 
     /// Everything that has come for a session whose turn is running.
-    pub fn interjections(&mut self, chat: &ChatId) -> Vec<Message> {
+    pub fn interjections(&mut self, chat: &Address) -> Vec<Envelope> {
         match self.lanes.get_mut(chat) {
             Some(lane) => lane.waiting.drain(..).collect(),
             None => Vec::new(),
@@ -111,7 +111,7 @@ impl Lanes {
     }
 
     /// Takes back what a running turn could not keep. It waits before what has come since.
-    pub fn put_back(&mut self, chat: &ChatId, messages: Vec<Message>) {
+    pub fn put_back(&mut self, chat: &Address, messages: Vec<Envelope>) {
         if let Some(lane) = self.lanes.get_mut(chat) {
             let since = std::mem::replace(&mut lane.waiting, messages.into());
             lane.waiting.extend(since);
@@ -119,7 +119,7 @@ impl Lanes {
     }
 
     /// A session's turn has ended.
-    pub fn ended(&mut self, chat: &ChatId) {
+    pub fn ended(&mut self, chat: &Address) {
         let Some(lane) = self.lanes.get_mut(chat) else {
             return;
         };
@@ -132,7 +132,7 @@ impl Lanes {
     }
 
     /// Whether a session's turn is running.
-    pub fn is_running(&self, chat: &ChatId) -> bool {
+    pub fn is_running(&self, chat: &Address) -> bool {
         self.lanes.get(chat).is_some_and(|lane| lane.is_running)
     }
 
@@ -146,7 +146,7 @@ impl Lanes {
         self.lanes.values().map(|lane| lane.waiting.len()).sum()
     }
 
-    fn want(&mut self, chat: ChatId) {
+    fn want(&mut self, chat: Address) {
         let is_running = self.is_running(&chat);
         if !is_running && !self.ready.contains(&chat) {
             self.ready.push_back(chat);
@@ -159,14 +159,14 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn chat(name: &str) -> ChatId {
-        ChatId::new("telegram", name)
+    fn chat(name: &str) -> Address {
+        Address::new("telegram", name)
     }
 
-    fn message(name: &str, text: &str) -> Message {
-        Message {
+    fn message(name: &str, text: &str) -> Envelope {
+        Envelope {
             reference: text.to_owned(),
-            ..Message::typed(&chat(name), text)
+            ..Envelope::typed(&chat(name).session(), text)
         }
     }
 
@@ -249,7 +249,7 @@ mod tests {
         ) {
             let mut lanes = Lanes::new(2);
             let (mut taken, mut served) = (0, 0);
-            let mut running: Vec<ChatId> = Vec::new();
+            let mut running: Vec<Address> = Vec::new();
             for (step, name) in steps {
                 let name = name.to_string();
                 match step {

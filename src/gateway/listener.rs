@@ -4,28 +4,30 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Gateway;
 use super::screen::Screen;
+use crate::agent::host::{TurnEvent, TurnHost};
 use crate::approval::{Answer, Question};
 use crate::cancel::Cancel;
+use crate::chat::Letter;
 use crate::error::{Error, Result};
 use crate::limits::gateway::SENT_TEXTS;
-use crate::message::{ChatId, Event, Listener, Message, Outbound, Parcel};
+use crate::message::{Address, Envelope, Outbound, OutgoingMessage};
 
 /// The listener of one turn.
 pub struct ChatListener<'a> {
     gateway: &'a Arc<Gateway>,
-    chat: ChatId,
+    chat: Address,
     /// The message that the answer answers.
     reference: String,
     screen: Arc<Mutex<Screen>>,
     /// What the model has sent to this chat itself.
     sent: Vec<String>,
     /// What was handed to the turn and does not stand in its journal yet.
-    handed: Vec<Message>,
+    handed: Vec<Envelope>,
 }
 
 impl<'a> ChatListener<'a> {
     /// A listener for a turn of a chat that begins with a message, or goes on.
-    pub fn new(gateway: &'a Arc<Gateway>, chat: &ChatId, message: Option<&Message>) -> Self {
+    pub fn new(gateway: &'a Arc<Gateway>, chat: &Address, message: Option<&Envelope>) -> Self {
         Self {
             gateway,
             chat: chat.clone(),
@@ -37,7 +39,7 @@ impl<'a> ChatListener<'a> {
     }
 
     /// What was handed to the turn and is not in its journal.
-    pub fn unread(&mut self) -> Vec<Message> {
+    pub fn unread(&mut self) -> Vec<Envelope> {
         std::mem::take(&mut self.handed)
     }
 }
@@ -86,17 +88,12 @@ fn lock(screen: &Mutex<Screen>) -> MutexGuard<'_, Screen> {
     screen.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Listener for ChatListener<'_> {
-    fn hear(&mut self, event: Event<'_>) {
-        match event {
-            Event::Journalled(id) => {
-                self.handed.retain(|message| message.id != id);
-                self.gateway.inbox().taken(id);
-            }
-            Event::Notice(what) => tracing::warn!(chat = %self.chat, "{what}"),
-            _ => {}
+impl TurnHost for ChatListener<'_> {
+    fn on_event(&mut self, event: TurnEvent<'_>) {
+        if let TurnEvent::Notice(what) = event {
+            tracing::warn!(chat = %self.chat, "{what}");
         }
-        lock(&self.screen).hear(&event);
+        lock(&self.screen).on_event(&event);
         self.show();
     }
 
@@ -104,7 +101,7 @@ impl Listener for ChatListener<'_> {
         self.gateway.ask(&self.chat, question, cancel)
     }
 
-    fn interjections(&mut self) -> Vec<Message> {
+    fn interjections(&mut self) -> Vec<Envelope> {
         let messages = self.gateway.lanes().interjections(&self.chat);
         if let Some(last) = messages.last() {
             self.reference.clone_from(&last.reference);
@@ -113,27 +110,41 @@ impl Listener for ChatListener<'_> {
         messages
     }
 
-    fn owe(&mut self, text: &str, turn: Option<u64>) -> Result<()> {
+    fn journalled(&mut self, id: &str) {
+        self.handed.retain(|message| message.id != id);
+        self.gateway.inbox().taken(id);
+    }
+
+    fn close(&mut self, text: &str, turn: Option<u64>) -> Result<()> {
         let said = |sent: &String| sent.trim() == text.trim();
         if text.trim().is_empty() || self.sent.iter().any(said) {
             return Ok(());
         }
-        let parcel = Parcel {
+        let parcel = OutgoingMessage {
             reply_to: self.reference.clone(),
             replaces_draft: true,
-            ..Parcel::text(&self.chat, text)
+            ..OutgoingMessage::text(&self.chat, text)
         };
         self.gateway.owe(parcel, turn)?;
         lock(&self.screen).close();
         Ok(())
     }
 
-    fn send(&mut self, parcel: Parcel) -> Result<()> {
-        let is_here = parcel.chat == self.chat;
-        if !is_here && !self.gateway.knows(&parcel.chat) {
+    fn send(&mut self, letter: Letter) -> Result<()> {
+        let to = letter
+            .to
+            .as_deref()
+            .map_or_else(|| self.chat.clone(), Address::parse);
+        let parcel = OutgoingMessage {
+            files: letter.files,
+            buttons: letter.buttons,
+            ..OutgoingMessage::text(&to, letter.text)
+        };
+        let is_here = parcel.to == self.chat;
+        if !is_here && !self.gateway.knows(&parcel.to) {
             return Err(Error::Failed(format!(
                 "{} is no chat in which somebody has spoken with me",
-                parcel.chat
+                parcel.to
             )));
         }
         let text = parcel.text.clone();

@@ -38,10 +38,10 @@ use crate::inbox::Inbox;
 use crate::limits::agent::TURN_STACK_BYTES;
 use crate::limits::cancel::POLL;
 use crate::limits::gateway::{COMMANDS_AT_ONCE, WAITING};
-use crate::message::{ChatId, Inbound, Message, Outbound, Parcel};
+use crate::message::{Address, Envelope, Inbound, Outbound, OutgoingMessage};
 use crate::outbox::Outbox;
 use crate::session::Settings;
-use crate::state::{Pairing, Recent};
+use crate::state::{LastChat, Pairing};
 
 use desk::Desk;
 use lanes::{Lanes, Pushed};
@@ -63,7 +63,7 @@ pub struct Parts {
     /// Who may speak.
     pub pairing: Arc<Pairing>,
     /// Where somebody spoke last.
-    pub recent: Recent,
+    pub recent: LastChat,
     /// The machine.
     pub board: Arc<Board>,
     /// What people see of turns.
@@ -100,7 +100,7 @@ pub struct Gateway {
 }
 
 struct Work {
-    chat: ChatId,
+    chat: Address,
     cancel: Cancel,
     is_command: bool,
 }
@@ -109,7 +109,7 @@ struct Work {
 struct Working {
     gateway: Arc<Gateway>,
     number: u64,
-    chat: ChatId,
+    chat: Address,
     cancel: Cancel,
 }
 
@@ -185,8 +185,8 @@ impl Gateway {
     }
 
     /// Owes something to a chat: it is on disk when this returns. No secret goes along.
-    fn owe(&self, parcel: Parcel, turn: Option<u64>) -> Result<()> {
-        let channel = parcel.chat.channel.as_str();
+    fn owe(&self, parcel: OutgoingMessage, turn: Option<u64>) -> Result<()> {
+        let channel = parcel.to.channel.as_str();
         let Some(sender) = self.outbound.get(channel) else {
             let known: Vec<&str> = self.outbound.keys().copied().collect();
             return Err(Error::Failed(format!(
@@ -200,14 +200,16 @@ impl Gateway {
             .toolbox()
             .cleaned(&parcel.text)
             .into_owned();
-        self.parts.outbox.add(&Parcel { text, ..parcel }, turn)?;
+        self.parts
+            .outbox
+            .add(&OutgoingMessage { text, ..parcel }, turn)?;
         // A worker whose queue is full looks into the outbox anyway once it has emptied it.
         sender.send(Outbound::Owed);
         Ok(())
     }
 
     /// Lets the words go that close a turn: its journal says by now that it has ended.
-    fn release(&self, chat: &ChatId) {
+    fn release(&self, chat: &Address) {
         self.parts.outbox.release(chat);
         if let Some(sender) = self.outbound.get(chat.channel.as_str()) {
             sender.send(Outbound::Owed);
@@ -215,8 +217,8 @@ impl Gateway {
     }
 
     /// Says something to a chat, as surely as it can be said.
-    fn say(&self, chat: &ChatId, text: &str) {
-        if let Err(error) = self.owe(Parcel::text(chat, text), None) {
+    fn say(&self, chat: &Address, text: &str) {
+        if let Err(error) = self.owe(OutgoingMessage::text(chat, text), None) {
             tracing::error!(%chat, "this cannot be owed and is only shown: {error}");
             self.show(Outbound::Draft {
                 chat: chat.clone(),
@@ -227,7 +229,7 @@ impl Gateway {
     }
 
     /// Asks a person in a chat, and waits for the answer.
-    fn ask(&self, chat: &ChatId, question: &Question, cancel: &Cancel) -> Answer {
+    fn ask(&self, chat: &Address, question: &Question, cancel: &Cancel) -> Answer {
         let number = self.desk.open(chat);
         let asked = || Outbound::Asked {
             chat: chat.clone(),
@@ -249,7 +251,7 @@ impl Gateway {
     }
 
     /// Begins work in a chat that can be stopped.
-    fn begin(self: &Arc<Self>, chat: &ChatId, is_command: bool) -> Working {
+    fn begin(self: &Arc<Self>, chat: &Address, is_command: bool) -> Working {
         let number = self.next_work.fetch_add(1, Ordering::Relaxed);
         let cancel = Cancel::new();
         let work = Work {
@@ -296,22 +298,22 @@ impl Gateway {
         }
     }
 
-    fn message(self: &Arc<Self>, message: Message) {
+    fn message(self: &Arc<Self>, message: Envelope) {
         if self.is_stopping() {
             // It is in the inbox, and the next start finds it there.
             return;
         }
-        if let Err(error) = self.parts.recent.note(&message.chat) {
+        if let Err(error) = self.parts.recent.note(&message.address()) {
             tracing::warn!("who was active last is not kept: {error}");
         }
         self.show(Outbound::Taken {
-            chat: message.chat.clone(),
+            chat: message.address(),
             reference: message.reference.clone(),
         });
         if commands::parse(&message.text).is_some() {
             return self.command(message);
         }
-        let (id, chat) = (message.id.clone(), message.chat.clone());
+        let (id, chat) = (message.id.clone(), message.address());
         let pushed = self.lanes().push(message);
         if let Pushed::Full { first } = pushed {
             if first {
@@ -326,9 +328,9 @@ impl Gateway {
     }
 
     /// Runs a typed command on a thread of its own, if not too many run; says that they do, once.
-    fn spawn_command(self: &Arc<Self>, message: Message, run: fn(&Arc<Self>, &Message, &Cancel)) {
+    fn spawn_command(self: &Arc<Self>, message: Envelope, run: fn(&Arc<Self>, &Envelope, &Cancel)) {
         let running = self.work().values().filter(|work| work.is_command).count();
-        let (id, chat) = (message.id.clone(), message.chat.clone());
+        let (id, chat) = (message.id.clone(), message.address());
         let started = match running < COMMANDS_AT_ONCE {
             true => {
                 let (gateway, working) = (Arc::clone(self), self.begin(&chat, true));

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::Gateway;
-use crate::channels::markup::inline_code;
 use crate::chat::{Entry, Role};
 use crate::error::Result;
-use crate::message::{ChatId, Inbound};
+use crate::markup::inline_code;
+use crate::message::{Address, Inbound};
 use crate::outbox::Owed;
 use crate::session::line::TurnEnd;
 use crate::session::{Session, store};
@@ -17,16 +17,16 @@ impl Gateway {
     pub(super) fn recover(self: &Arc<Self>) {
         for owed in self.parts.outbox.pending() {
             if let Err(error) = self.close(&owed) {
-                tracing::error!(chat = %owed.parcel.chat, "a turn cannot be closed: {error}");
+                tracing::error!(chat = %owed.parcel.to, "a turn cannot be closed: {error}");
             }
-            self.release(&owed.parcel.chat);
+            self.release(&owed.parcel.to);
         }
         for chat in self.interrupted() {
             tracing::info!(%chat, "an interrupted turn goes on");
             self.lanes().resume(chat);
         }
         for message in self.inbox().begun() {
-            self.say(&message.chat, &format!(
+            self.say(&message.address(), &format!(
                 "{} was interrupted by a restart. Whether it took effect is not known, and it is not run again.",
                 inline_code(&message.text)
             ));
@@ -44,8 +44,12 @@ impl Gateway {
         let Some(turn) = owed.turn else {
             return Ok(());
         };
-        let chat = &owed.parcel.chat;
-        let mut session = Session::open(&self.parts.sessions, chat, self.parts.journals.clone())?;
+        let chat = &owed.parcel.to;
+        let mut session = Session::open(
+            &self.parts.sessions,
+            &chat.session(),
+            self.parts.journals.clone(),
+        )?;
         if session.is_unfinished() && session.length() == turn {
             let answer = Entry::new(Role::Assistant, owed.parcel.text.as_str());
             session.end_turn(Some(answer), TurnEnd::Answered)?;
@@ -54,12 +58,13 @@ impl Gateway {
     }
 
     /// The chats of channels whose last turn has not ended.
-    fn interrupted(&self) -> Vec<ChatId> {
+    fn interrupted(&self) -> Vec<Address> {
         let unfinished = store::unfinished(&self.parts.sessions).unwrap_or_else(|error| {
             tracing::error!("interrupted turns cannot be found: {error}");
             Vec::new()
         });
-        let ours = |chat: &ChatId| self.outbound.contains_key(chat.channel.as_str());
-        unfinished.into_iter().filter(ours).collect()
+        let ours = |chat: &Address| self.outbound.contains_key(chat.channel.as_str());
+        let chats = unfinished.iter().map(|key| Address::parse(key.as_str()));
+        chats.filter(ours).collect()
     }
 }

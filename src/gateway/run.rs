@@ -16,7 +16,7 @@ use crate::clock::Stopwatch;
 use crate::error::{Error, Exit, Result};
 use crate::limits::board::SAMPLE_INTERVAL;
 use crate::limits::cancel::POLL;
-use crate::limits::gateway::{REST_LOOK, SEND_GRACE, STOP_GRACE};
+use crate::limits::gateway::{SEND_GRACE, STOP_GRACE};
 use crate::message::Outbound;
 use crate::sys::memory;
 use crate::sys::notify::Notifier;
@@ -78,12 +78,13 @@ pub fn run(
             }
         });
         tokio::spawn(sample(Arc::clone(&gateway)));
-        tokio::spawn(rest(Arc::clone(&gateway)));
         tokio::spawn(notify::keep(
             Arc::clone(&gateway),
             workers.pulses(),
             notifier.clone(),
         ));
+        // The start went deeper than anything that this thread does from now on.
+        memory::give_back_stack();
         ordered.recv().await
     });
     tracing::info!("stopping");
@@ -146,20 +147,6 @@ async fn sample(gateway: Arc<Gateway>) {
     loop {
         interval.tick().await;
         gateway.parts.board.sample();
-    }
-}
-
-/// Gives memory back: what only the start has needed, and then whatever is not in use while there is
-/// nothing to do, which is nearly always. The program comes out of the system's cache when the next
-/// message comes.
-async fn rest(gateway: Arc<Gateway>) {
-    memory::give_back_stack();
-    memory::give_back_program();
-    loop {
-        tokio::time::sleep(REST_LOOK).await;
-        if gateway.work().is_empty() {
-            memory::give_back_program();
-        }
     }
 }
 

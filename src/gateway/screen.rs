@@ -4,11 +4,11 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::channels::markup::inline_code;
+use crate::agent::host::TurnEvent;
 use crate::clock::Stopwatch;
 use crate::config::schema::Channels;
 use crate::limits::gateway::{DRAFT_BYTES, DRAFT_LINES};
-use crate::message::Event;
+use crate::markup::inline_code;
 
 /// What of a turn is shown while it goes on.
 #[derive(Clone, Copy, Debug)]
@@ -68,19 +68,18 @@ impl Screen {
     }
 
     /// Takes an event of the turn.
-    pub fn hear(&mut self, event: &Event<'_>) {
+    pub fn on_event(&mut self, event: &TurnEvent<'_>) {
         match event {
-            Event::Journalled(_) => {}
-            Event::Delta(piece) if self.shows.streaming => {
+            TurnEvent::Delta(piece) if self.shows.streaming => {
                 if self.partial.len() + piece.len() <= DRAFT_BYTES {
                     self.partial.push_str(piece);
                     self.is_fresh = true;
                 }
             }
-            Event::Delta(_) => {}
+            TurnEvent::Delta(_) => {}
             // What was said on the way is followed by a hint; the answer by the end.
-            Event::Said(text) => (*text).clone_into(&mut self.partial),
-            Event::ToolHint(hint) => {
+            TurnEvent::Said(text) => (*text).clone_into(&mut self.partial),
+            TurnEvent::ToolHint(hint) => {
                 let said = std::mem::take(&mut self.partial);
                 if self.shows.progress && !said.trim().is_empty() {
                     self.line(said);
@@ -89,11 +88,11 @@ impl Screen {
                     self.line(format!("▸ {}", inline_code(hint)));
                 }
             }
-            Event::ToolFailed(what) if self.shows.hints => {
+            TurnEvent::ToolFailed(what) if self.shows.hints => {
                 self.line(format!("✗ {}", inline_code(what)));
             }
-            Event::ToolFailed(_) => {}
-            Event::Notice(what) => self.line(format!("· {}", inline_code(what))),
+            TurnEvent::ToolFailed(_) => {}
+            TurnEvent::Notice(what) => self.line(format!("· {}", inline_code(what))),
         }
     }
 
@@ -161,18 +160,18 @@ mod tests {
         }
     }
 
-    fn shown(shows: Shows, events: &[Event<'_>]) -> Option<String> {
+    fn shown(shows: Shows, events: &[TurnEvent<'_>]) -> Option<String> {
         let mut screen = Screen::new(shows);
-        events.iter().for_each(|event| screen.hear(event));
+        events.iter().for_each(|event| screen.on_event(event));
         screen.due()
     }
 
-    const TURN: [Event<'_>; 5] = [
-        Event::Delta("I look."),
-        Event::Said("I look."),
-        Event::ToolHint("read_file(\"a\")"),
-        Event::ToolFailed("read_file: no such file"),
-        Event::Delta("It is"),
+    const TURN: [TurnEvent<'_>; 5] = [
+        TurnEvent::Delta("I look."),
+        TurnEvent::Said("I look."),
+        TurnEvent::ToolHint("read_file(\"a\")"),
+        TurnEvent::ToolFailed("read_file: no such file"),
+        TurnEvent::Delta("It is"),
     ];
 
     #[test]
@@ -215,16 +214,16 @@ mod tests {
             ..shows()
         });
         assert_eq!(screen.due(), None);
-        screen.hear(&Event::Delta("a"));
+        screen.on_event(&TurnEvent::Delta("a"));
         assert_eq!(screen.due().as_deref(), Some("a"));
-        screen.hear(&Event::Delta("b"));
+        screen.on_event(&TurnEvent::Delta("b"));
         assert_eq!(screen.due(), None);
         assert!(screen.watch().is_some_and(|wait| wait > Duration::ZERO));
         assert_eq!(screen.watch(), None, "one look is enough");
         screen.watched();
-        screen.hear(&Event::ToolHint("exec(\"make\")"));
+        screen.on_event(&TurnEvent::ToolHint("exec(\"make\")"));
         assert!(screen.due().is_some(), "what runs now may run for long");
-        screen.hear(&Event::ToolHint("exec(\"make\")"));
+        screen.on_event(&TurnEvent::ToolHint("exec(\"make\")"));
         screen.close();
         assert_eq!((screen.due(), screen.watch()), (None, None));
     }

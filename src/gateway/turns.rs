@@ -10,9 +10,8 @@ use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::error::Result;
 use crate::limits::gateway::STOP_GRACE;
-use crate::message::{ChatId, Message, Parcel};
+use crate::message::{Address, Envelope, OutgoingMessage};
 use crate::session::{Session, store};
-use crate::sys::memory;
 
 impl Gateway {
     /// Starts as many turns as may run.
@@ -50,7 +49,7 @@ impl Gateway {
         let mut is_told = false;
         while let Err(error) = self.try_turn(&chat, message.as_ref(), &working.cancel) {
             let is_owed = self
-                .owe(Parcel::text(&chat, typed::sentence(&error)), None)
+                .owe(OutgoingMessage::text(&chat, typed::sentence(&error)), None)
                 .is_ok();
             if !std::mem::replace(&mut is_told, true) {
                 tracing::error!(%chat, "the turn failed: {error}");
@@ -71,15 +70,12 @@ impl Gateway {
         drop(working);
         self.lanes().ended(&chat);
         self.start_turns();
-        // Mostly that was the last one for long; if not, the next takes a tenth of a millisecond to
-        // have what it needs again.
-        memory::give_back_program();
     }
 
     fn try_turn(
         self: &Arc<Self>,
-        chat: &ChatId,
-        message: Option<&Message>,
+        chat: &Address,
+        message: Option<&Envelope>,
         cancel: &Cancel,
     ) -> Result<()> {
         let mut session = self.open(chat)?;
@@ -113,13 +109,17 @@ impl Gateway {
     }
 
     /// Whether somebody who may has spoken in a chat: only there the model may send something.
-    pub(super) fn knows(&self, chat: &ChatId) -> bool {
-        store::path_of(&self.parts.sessions, chat).exists()
+    pub(super) fn knows(&self, chat: &Address) -> bool {
+        store::path_of(&self.parts.sessions, &chat.session()).exists()
     }
 
     /// Opens a chat's session, and tells what had to be repaired.
-    pub(super) fn open(&self, chat: &ChatId) -> Result<Session> {
-        let session = Session::open(&self.parts.sessions, chat, self.parts.journals.clone())?;
+    pub(super) fn open(&self, chat: &Address) -> Result<Session> {
+        let session = Session::open(
+            &self.parts.sessions,
+            &chat.session(),
+            self.parts.journals.clone(),
+        )?;
         for repair in session.repairs() {
             tracing::warn!(%chat, "{repair}");
             self.say(chat, &format!("A note: {repair}."));

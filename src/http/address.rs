@@ -1,7 +1,5 @@
 //! What a URL says about whom to call, and the part of it that may be shown.
 
-use std::net::IpAddr;
-
 use ureq::http::Uri;
 
 use crate::error::{Error, Result};
@@ -62,20 +60,6 @@ pub fn origin(url: &str) -> Option<String> {
     )
 }
 
-/// Whether a host is this machine, which no proxy can reach for us.
-pub fn is_loopback(host: &str) -> bool {
-    match host.parse::<IpAddr>() {
-        Ok(address) => address.is_loopback() || address.is_unspecified(),
-        Err(_) => is_localhost(host),
-    }
-}
-
-/// Whether a name is one of those that always mean this machine (RFC 6761, section 6.3).
-pub fn is_localhost(host: &str) -> bool {
-    let host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
-    host == "localhost" || host.ends_with(".localhost")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,23 +90,6 @@ mod tests {
             let text = parse(url).unwrap_err().to_string();
             assert!(text.contains("https://host/path"), "{text}");
             assert!(!text.contains("canary"), "{text}");
-        }
-    }
-
-    #[test]
-    fn this_machine_has_many_names() {
-        for host in [
-            "localhost",
-            "LOCALHOST.",
-            "a.localhost",
-            "127.8.9.1",
-            "::1",
-            "0.0.0.0",
-        ] {
-            assert!(is_loopback(host), "{host}");
-        }
-        for host in ["localhost.example.com", "128.0.0.1", "mylocalhost", "::2"] {
-            assert!(!is_loopback(host), "{host}");
         }
     }
 

@@ -1,31 +1,79 @@
 //! The client: what goes out, and what is made of the answer.
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::sync::Arc;
+use std::time::Duration;
 
+use ureq::config::Config;
 use ureq::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, LOCATION};
 use ureq::http::{HeaderName, HeaderValue, Method, Request};
-use ureq::unversioned::transport::Connector;
 use ureq::{Agent, SendBody};
 
 use super::address;
-use super::body::{Body, error_of};
-use super::connect::{
-    self, Lookup, Patience, ProxyConnector, Resolver, TcpConnector, Tls, TlsConnector,
-};
-use super::explain::{Context, Shared};
+use super::connect::{self, Line, NoResolver, Reach, ReachConnector};
+use super::explain::{Context, Shared, UNKNOWN_HOST};
 use super::retry_after::retry_after;
-use super::settings::Settings;
-use super::upload::Upload;
+use super::transfer::{Body, Upload, UploadFailure};
 use crate::cancel::Cancel;
-use crate::clock::Stopwatch;
+use crate::clock::{Clock, Stopwatch};
 use crate::error::{Error, Result};
 use crate::limits;
+use crate::net::{Dialer, Failure, Guard, Tls, known_addresses};
+use crate::secret::Secret;
+
+/// How one server is called.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// An HTTP proxy's URL; none: from `ALL_PROXY`, `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`.
+    pub proxy: Option<Secret>,
+    /// Time from the end of our request until the answer's head is there.
+    pub first_byte: Duration,
+    /// Longest silence within the answer's body.
+    pub idle: Duration,
+    /// Tells whether dates can be believed.
+    pub clock: Clock,
+    /// Is asked about every address before it is dialled.
+    pub guard: Guard,
+}
+
+impl Settings {
+    /// These times, any address, and the proxy of the environment.
+    pub fn new(first_byte: Duration, idle: Duration) -> Self {
+        Self {
+            proxy: None,
+            first_byte,
+            idle,
+            clock: Clock::System,
+            guard: Guard::default(),
+        }
+    }
+
+    /// The same for ureq, with every time and bound set that is not ours.
+    fn config(&self) -> Config {
+        Config::builder()
+            // Names, proxies and their time limits are the connector's.
+            .proxy(None)
+            .user_agent(connect::USER_AGENT)
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_response_header_size(limits::http::BUFFER_BYTES)
+            .input_buffer_size(limits::http::BUFFER_BYTES)
+            .output_buffer_size(limits::http::BUFFER_BYTES)
+            .max_idle_connections(limits::http::IDLE_CONNECTIONS)
+            .max_idle_connections_per_host(limits::http::IDLE_CONNECTIONS)
+            .max_idle_age(limits::http::IDLE_AGE)
+            .timeout_per_write(Some(limits::http::WRITE_TIMEOUT))
+            .timeout_send_request(Some(limits::http::WRITE_TIMEOUT))
+            .timeout_recv_response(Some(self.first_byte))
+            .build()
+    }
+}
 
 /// Calls servers for one turn. It keeps a connection open between calls, which come one after the
 /// other, and dies with its token: once that is raised, every call is [`Error::Stopped`].
 pub struct Client {
     agent: Agent,
+    reach: Arc<Reach>,
     shared: Arc<Shared>,
 }
 
@@ -34,33 +82,29 @@ impl Client {
     ///
     /// Fails with [`Error::Config`] when the proxy's URL cannot be understood.
     pub fn new(tls: &Tls, settings: Settings, cancel: &Cancel) -> Result<Self> {
-        Self::with_lookup(tls, settings, cancel, connect::system)
+        Self::with_dialer(tls, settings, Dialer::new(cancel))
     }
 
-    pub(super) fn with_lookup(
-        tls: &Tls,
-        settings: Settings,
-        cancel: &Cancel,
-        lookup: Lookup,
-    ) -> Result<Self> {
-        let config = settings.config()?;
-        let patience = Patience::new(settings.idle);
-        let connector = ProxyConnector::default()
-            .chain(TcpConnector {
-                cancel: cancel.clone(),
-                patience: patience.clone(),
-            })
-            .chain(TlsConnector(tls.clone()));
-        let resolver = Resolver {
-            cancel: cancel.clone(),
-            lookup,
+    pub(super) fn with_dialer(tls: &Tls, settings: Settings, dialer: Dialer) -> Result<Self> {
+        let dialer = Dialer {
+            guard: settings.guard.clone(),
+            ..dialer
+        };
+        let cancel = dialer.cancel.clone();
+        let reach = Arc::new(Reach::new(tls, &settings, dialer)?);
+        let line = Arc::new(Line::default());
+        line.set_idle_timeout(settings.idle);
+        let connector = ReachConnector {
+            reach: reach.clone(),
+            line: line.clone(),
         };
         Ok(Self {
-            agent: Agent::with_parts(config, connector, resolver),
+            agent: Agent::with_parts(settings.config(), connector, NoResolver),
+            reach,
             shared: Arc::new(Shared {
                 settings,
-                cancel: cancel.clone(),
-                patience,
+                cancel,
+                line,
             }),
         })
     }
@@ -71,22 +115,24 @@ impl Client {
     /// redirect, which is not followed. [`Error::Config`] is for an address or a header that
     /// cannot be sent.
     pub fn post(&self, url: &str, headers: &[(&str, &str)], body: &[u8]) -> Result<Response> {
-        self.post_reader(url, headers, body.len() as u64, &mut &*body)
+        let length = body.len() as u64;
+        self.post_reader(url, headers, Upload::new(&mut &*body, length))
     }
 
-    /// Sends a body of `length` bytes as it is read, so that it is never in memory as a whole. As
+    /// Sends a body as it is read, so that it is never in memory as a whole. As
     /// [`post`](Self::post) otherwise.
     ///
-    /// What the reader has beyond `length` is not sent. One that fails or ends earlier is an
+    /// A transfer is given up when the line takes nothing for
+    /// [`WRITE_TIMEOUT`](limits::http::WRITE_TIMEOUT), or on average less than
+    /// [`TRANSFER_RATE`](limits::http::TRANSFER_RATE). A reader that fails or ends early is an
     /// [`Error::Failed`], and the connection is closed.
     pub fn post_reader(
         &self,
         url: &str,
         headers: &[(&str, &str)],
-        length: u64,
-        body: &mut dyn Read,
+        body: Upload<'_>,
     ) -> Result<Response> {
-        self.call(Method::POST, url, headers, Some(Upload::new(body, length)))
+        self.call(Method::POST, url, headers, Some(body))
     }
 
     /// Asks for a resource and waits until the answer begins. As [`post`](Self::post), without a body.
@@ -105,7 +151,7 @@ impl Client {
             return Err(Error::Stopped);
         }
         let uri = address::parse(url)?;
-        connect::check_proxy(self.agent.config(), &uri)?;
+        self.reach.check(&uri)?;
         let context = Context {
             host: address::name(&uri),
             shared: self.shared.clone(),
@@ -129,10 +175,11 @@ impl Client {
             None => self.agent.run(request.map(|()| SendBody::none())),
         };
         let outcome = match body.and_then(Upload::into_failure) {
-            Some(failure) => Err(Error::Failed(format!(
+            Some(UploadFailure::Reader(failure)) => Err(Error::Failed(format!(
                 "what was to be sent to {} cannot be read: {failure}",
                 context.host
             ))),
+            Some(UploadFailure::TooSlow(pace)) => Err(context.timeout(pace.describe())),
             None => outcome.map_err(|error| context.explain(error)),
         };
         let status = outcome.as_ref().ok().map(|answer| answer.status().as_u16());
@@ -157,9 +204,17 @@ impl Response {
     /// The whole body, of at most `limit` bytes.
     pub fn read_to_end(self, limit: usize) -> Result<Vec<u8>> {
         let mut content = Vec::new();
-        let read = self.into_reader(limit).read_to_end(&mut content);
-        read.map_err(error_of)?;
+        self.download(&mut content, limit, &|_| ())?;
         Ok(content)
+    }
+
+    /// Writes the whole body, of at most `limit` bytes, to `to` as it comes, and gives its length.
+    ///
+    /// `progress` is told how many bytes have come so far, each time some have. The transfer is
+    /// given up when nothing comes for the time in [`Settings::idle`], or on average less than
+    /// [`TRANSFER_RATE`](limits::http::TRANSFER_RATE).
+    pub fn download(self, to: &mut dyn Write, limit: usize, progress: &dyn Fn(u64)) -> Result<u64> {
+        self.into_reader(limit).copy(to, progress)
     }
 
     fn of(answer: ureq::http::Response<ureq::Body>, context: Context) -> Result<Self> {
@@ -239,4 +294,26 @@ fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue)> {
     })?;
     value.set_sensitive(true);
     Ok((name, value))
+}
+
+/// Looks the host of a URL up as a call would, and gives how many addresses it has; none where
+/// nothing has to be looked up.
+pub fn look_up(url: &str, time: Duration, cancel: &Cancel) -> Result<Option<usize>> {
+    let uri = address::parse(url)?;
+    let (host, port) = address::host_and_port(&uri).unwrap_or_default();
+    if known_addresses(host, port).is_some() {
+        return Ok(None);
+    }
+    match Dialer::new(cancel).resolve(host, port, time) {
+        Ok(addresses) => Ok(Some(addresses.len())),
+        Err(_) if cancel.is_cancelled() => Err(Error::Stopped),
+        Err(Failure::ResolveTimeout) => Err(Error::Timeout {
+            host: host.to_owned(),
+            what: format!("its name was not resolved within {} s", time.as_secs()),
+        }),
+        Err(_) => Err(Error::Network {
+            host: host.to_owned(),
+            what: UNKNOWN_HOST.to_owned(),
+        }),
+    }
 }

@@ -2,21 +2,26 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustls::CertificateError;
 use ureq::Timeout;
 
-use super::connect::{AtProxy, Patience};
-use super::settings::Settings;
+use super::client::Settings;
+use super::connect::{Line, Unreachable};
 use crate::cancel::Cancel;
 use crate::error::Error;
 use crate::limits;
+use crate::net::Failure;
+
+/// What is said of a name without an address.
+pub const UNKNOWN_HOST: &str = "the name cannot be resolved; is it right, and is there a network?";
 
 /// What the calls of a client have in common.
 pub struct Shared {
     pub settings: Settings,
     pub cancel: Cancel,
-    pub patience: Patience,
+    pub line: Arc<Line>,
 }
 
 /// What an error has to know of the call that failed.
@@ -35,10 +40,7 @@ impl Context {
             return Error::Stopped;
         }
         match error {
-            ureq::Error::Timeout(phase) => Error::Timeout {
-                host: self.host.clone(),
-                what: self.waited(phase),
-            },
+            ureq::Error::Timeout(phase) => self.timeout(self.waited(phase)),
             ureq::Error::Io(error) => self.network(self.io(&error)),
             ureq::Error::LargeResponseHeader(..) => Error::TooLarge {
                 what: format!("the head of {}'s answer", self.host),
@@ -49,7 +51,16 @@ impl Context {
         }
     }
 
-    fn network(&self, what: String) -> Error {
+    /// The host was too slow.
+    pub fn timeout(&self, what: String) -> Error {
+        Error::Timeout {
+            host: self.host.clone(),
+            what,
+        }
+    }
+
+    /// The connection failed.
+    pub fn network(&self, what: String) -> Error {
         Error::Network {
             host: self.host.clone(),
             what,
@@ -58,14 +69,6 @@ impl Context {
 
     fn waited(&self, phase: Timeout) -> String {
         let (what, time) = match phase {
-            Timeout::Resolve => (
-                "its name was not resolved within",
-                limits::http::RESOLVE_TIMEOUT,
-            ),
-            Timeout::Connect => (
-                "no connection came about within",
-                limits::http::CONNECT_TIMEOUT,
-            ),
             Timeout::RecvResponse => ("no answer began within", self.shared.settings.first_byte),
             Timeout::PerRead => (
                 "it fell silent in its answer for",
@@ -77,13 +80,13 @@ impl Context {
             ),
             _ => (
                 "it did not take the request within",
-                limits::http::SEND_TIMEOUT,
+                limits::http::WRITE_TIMEOUT,
             ),
         };
         format!("{what} {} s", time.as_secs_f32())
     }
 
-    fn io(&self, error: &io::Error) -> String {
+    pub fn io(&self, error: &io::Error) -> String {
         let inner = error.get_ref();
         if let Some(error) = inner.and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
             return self.tls(error);
@@ -141,32 +144,47 @@ impl Context {
     }
 
     fn other(&self, inner: Box<dyn std::error::Error + Send + Sync>) -> Error {
-        let inner = match inner.downcast::<AtProxy>() {
-            Ok(failure) => {
-                let at_proxy = Self {
-                    host: format!("{} (the proxy on the way to {})", failure.proxy, self.host),
-                    shared: self.shared.clone(),
-                };
-                return at_proxy.explain(failure.error);
-            }
-            Err(inner) => inner,
-        };
-        match inner.downcast::<Error>() {
-            Ok(error) => *error,
+        match inner.downcast::<Unreachable>() {
+            Ok(error) => self.unreachable(*error),
             Err(inner) => self.network(inner.to_string()),
+        }
+    }
+
+    /// Why there is no connection.
+    pub fn unreachable(&self, error: Unreachable) -> Error {
+        if self.shared.cancel.is_cancelled() {
+            return Error::Stopped;
+        }
+        if let Some(proxy) = error.proxy {
+            let at_proxy = Self {
+                host: format!("{proxy} (the proxy on the way to {})", self.host),
+                shared: self.shared.clone(),
+            };
+            return at_proxy.unreachable(error.failure.into());
+        }
+        let within =
+            |what, time: Duration| self.timeout(format!("{what} within {} s", time.as_secs()));
+        match error.failure {
+            Failure::UnknownHost => self.network(UNKNOWN_HOST.to_owned()),
+            Failure::ResolveTimeout => {
+                within("its name was not resolved", limits::net::RESOLVE_TIMEOUT)
+            }
+            Failure::ConnectTimeout => {
+                within("no connection came about", limits::net::CONNECT_TIMEOUT)
+            }
+            Failure::Refused { address, why } => self.network(format!(
+                "connecting to {} is not allowed: {why}",
+                address.ip()
+            )),
+            Failure::Io(error) => self.network(self.io(&error)),
         }
     }
 }
 
 fn words(error: &ureq::Error) -> String {
     match error {
-        ureq::Error::HostNotFound => {
-            "the name cannot be resolved; is it right, and is there a network?".to_owned()
-        }
         ureq::Error::Protocol(error) => format!("what it sends is not HTTP ({error})"),
         ureq::Error::Decompress(..) => "its compressed answer is broken or cut off".to_owned(),
-        ureq::Error::ConnectProxyFailed(reason) => format!("it opens no tunnel: {reason}"),
-        ureq::Error::Tls(what) => (*what).to_owned(),
         error => error.to_string(),
     }
 }

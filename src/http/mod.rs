@@ -1,26 +1,24 @@
 //! Floor 4: the one place that owns HTTP.
 //!
-//! Every call has all its timeouts, a cap on what it takes in, and breaks within
-//! [`limits::cancel::POLL`](crate::limits::cancel::POLL) and a bit when the turn's token is raised,
-//! whatever it is waiting for. Errors and log lines name a server as host and port only: paths,
-//! queries and user names in a URL can hold secrets.
+//! Every call has a time limit for each of its phases and a cap on what it takes in, and ends within
+//! [`limits::cancel::POLL`](crate::limits::cancel::POLL) or so when its token is raised, whatever it
+//! is waiting for. Errors and log lines name a server by host and port only: paths, queries and user
+//! names in a URL can hold secrets. The connections come from [`net`](crate::net).
 //!
 //! The log has one line per call, at level debug: method, host, status, milliseconds until the
 //! answer began, and bytes sent.
 
 mod address;
-mod body;
 mod client;
 mod connect;
 mod explain;
 mod retry_after;
-mod settings;
-mod upload;
+pub mod sse;
+mod transfer;
 
-pub use body::{Body, error_of};
-pub use client::{Client, Response};
-pub use connect::{Tls, look_up};
-pub use settings::Settings;
+pub use crate::net::Tls;
+pub use client::{Client, Response, Settings, look_up};
+pub use transfer::{Body, Upload, error_of};
 
 #[cfg(test)]
 mod tests;

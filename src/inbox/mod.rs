@@ -15,7 +15,7 @@ use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::limits::append_log::LINE_BYTES;
 use crate::limits::inbox::{BYTES, MESSAGES};
-use crate::message::Message;
+use crate::message::Envelope;
 use crate::sys;
 
 use state::{Fact, State};
@@ -57,7 +57,7 @@ impl Inbox {
     /// Returns those that are new, in their order; the others have been accepted before. A message
     /// without an id is always new and gets one, so that it can be taken. Fails when too much waits
     /// already: then nothing more may be fetched from the channel.
-    pub fn accept(&self, messages: Vec<Message>) -> Result<Vec<Message>> {
+    pub fn accept(&self, messages: Vec<Envelope>) -> Result<Vec<Envelope>> {
         let mut inner = self.lock();
         let new = inner.state.new_ones(messages);
         if new.is_empty() {
@@ -101,12 +101,12 @@ impl Inbox {
     }
 
     /// The messages with which nothing has been done, in the order in which they came.
-    pub fn waiting(&self) -> Vec<Message> {
+    pub fn waiting(&self) -> Vec<Envelope> {
         self.lock().state.messages(false)
     }
 
     /// The messages that were begun and not taken: after a restart, those that a kill interrupted.
-    pub fn begun(&self) -> Vec<Message> {
+    pub fn begun(&self) -> Vec<Envelope> {
         self.lock().state.messages(true)
     }
 
@@ -123,7 +123,7 @@ impl Inbox {
 
 impl Inner {
     /// Writes what was accepted, with one sync for all, and returns the messages.
-    fn record(&mut self, facts: Vec<Fact>) -> Result<Vec<Message>> {
+    fn record(&mut self, facts: Vec<Fact>) -> Result<Vec<Envelope>> {
         let lines: Vec<Vec<u8>> = facts.iter().map(to_line).collect();
         if lines.iter().any(|line| line.len() > LINE_BYTES) {
             return Err(Error::TooLarge {
@@ -155,7 +155,7 @@ impl Inner {
 }
 
 /// The message, with an id that no other has and never will.
-fn with_id(mut message: Message) -> Result<Message> {
+fn with_id(mut message: Envelope) -> Result<Envelope> {
     if message.id.is_empty() {
         let number = u64::from_ne_bytes(sys::random::bytes()?);
         message.id = format!("inbox:{number:016x}");

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::append_log::{shorten, to_line};
 use crate::limits::inbox::SEEN;
-use crate::message::Message;
+use crate::message::Envelope;
 
 /// One line. Which member is there says what happened.
 #[derive(Debug, Serialize, Deserialize)]
@@ -17,7 +17,7 @@ pub enum Fact {
     /// A message was accepted.
     Accepted {
         /// The message.
-        accepted: Message,
+        accepted: Envelope,
         /// When, RFC 3339.
         at: String,
     },
@@ -42,7 +42,7 @@ pub enum Fact {
 
 impl Fact {
     /// The fact that a message was accepted. A text that is too long for a line is cut.
-    pub fn accepted(mut message: Message, at: DateTime<FixedOffset>) -> Self {
+    pub fn accepted(mut message: Envelope, at: DateTime<FixedOffset>) -> Self {
         message.text = shorten(Cow::Owned(message.text)).into_owned();
         Self::Accepted {
             accepted: message,
@@ -51,7 +51,7 @@ impl Fact {
     }
 
     /// The message, of one that was accepted.
-    pub fn message(&self) -> Option<&Message> {
+    pub fn message(&self) -> Option<&Envelope> {
         match self {
             Self::Accepted { accepted, .. } => Some(accepted),
             _ => None,
@@ -72,7 +72,7 @@ pub struct State {
 /// A message that no session has.
 #[derive(Debug)]
 struct Waiting {
-    message: Message,
+    message: Envelope,
     at: String,
     is_begun: bool,
     /// Bytes of its line.
@@ -111,11 +111,11 @@ impl State {
     }
 
     /// Those messages that have not been accepted before, each once.
-    pub fn new_ones(&self, messages: Vec<Message>) -> Vec<Message> {
-        let mut new: Vec<Message> = Vec::new();
+    pub fn new_ones(&self, messages: Vec<Envelope>) -> Vec<Envelope> {
+        let mut new: Vec<Envelope> = Vec::new();
         for message in messages {
             let id = &message.id;
-            let is_among = |list: &[Message]| list.iter().any(|other| other.id == *id);
+            let is_among = |list: &[Envelope]| list.iter().any(|other| other.id == *id);
             let is_known = self.seen.contains(id) || self.holds(id) || is_among(&new);
             if id.is_empty() || !is_known {
                 new.push(message);
@@ -130,7 +130,7 @@ impl State {
     }
 
     /// The messages that no session has, those that were begun or the others.
-    pub fn messages(&self, are_begun: bool) -> Vec<Message> {
+    pub fn messages(&self, are_begun: bool) -> Vec<Envelope> {
         let chosen = self
             .waiting
             .iter()

@@ -9,7 +9,7 @@ use super::*;
 use crate::append_log::tests::{is_alone, limit_files, run_alone};
 use crate::limits::append_log::{COMPACT_BYTES, CONTENT_BYTES};
 use crate::limits::inbox::SEEN;
-use crate::message::ChatId;
+use crate::message::Address;
 
 struct Place {
     folder: tempfile::TempDir,
@@ -33,18 +33,21 @@ impl Place {
     }
 }
 
-fn message(id: &str) -> Message {
-    Message {
+fn message(id: &str) -> Envelope {
+    Envelope {
         id: id.to_owned(),
-        ..Message::typed(&ChatId::new("telegram", "1"), &format!("the text of {id}"))
+        ..Envelope::typed(
+            &Address::new("telegram", "1").session(),
+            &format!("the text of {id}"),
+        )
     }
 }
 
-fn update(number: u32) -> Message {
+fn update(number: u32) -> Envelope {
     message(&format!("telegram:{number}"))
 }
 
-fn ids(messages: &[Message]) -> Vec<&str> {
+fn ids(messages: &[Envelope]) -> Vec<&str> {
     messages.iter().map(|message| message.id.as_str()).collect()
 }
 
@@ -149,7 +152,7 @@ fn a_full_inbox_says_so_and_takes_nothing_in() {
 fn messages_are_bounded_by_their_bytes_too_and_a_text_is_cut() {
     let place = Place::new();
     let inbox = place.open();
-    let long = |number| Message {
+    let long = |number| Envelope {
         text: "\u{1}".repeat(2 * CONTENT_BYTES),
         ..update(number)
     };
@@ -196,7 +199,7 @@ fn after_ten_thousand_messages_the_file_is_short_and_nothing_is_forgotten() {
 fn a_file_just_written_anew_says_the_same() {
     let place = Place::new();
     let inbox = place.open();
-    let long = |number| Message {
+    let long = |number| Envelope {
         text: "x".repeat(4096),
         ..update(number)
     };
@@ -320,7 +323,7 @@ fn play(inbox: &Inbox, steps: &[Step]) -> Vec<Told> {
 }
 
 /// What is left after some lines: the messages that wait, and those that were begun.
-fn outcome(told: &[Told]) -> (Vec<Message>, Vec<Message>) {
+fn outcome(told: &[Told]) -> (Vec<Envelope>, Vec<Envelope>) {
     let mut left: Vec<(u32, bool)> = Vec::new();
     for fact in told {
         match fact {

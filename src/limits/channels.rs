@@ -6,10 +6,6 @@ use std::time::Duration;
 pub const DOWNLOAD_BYTES: usize = 20 * 1024 * 1024;
 /// Bytes of a file that goes out; Telegram's servers take no larger ones.
 pub const UPLOAD_BYTES: u64 = 50 * 1024 * 1024;
-/// Time for a file to come in: 20 MB on a line of half a megabit a second take half of it.
-pub const DOWNLOAD_TIME: Duration = Duration::from_mins(10);
-/// Bytes read and written at once while a file comes in.
-pub const COPY_BYTES: usize = 8 * 1024;
 /// Longest silence within an answer of a channel's server.
 pub const IDLE: Duration = Duration::from_secs(60);
 /// Longest wait that a server may ask for; Telegram asks a flooded group for minutes.
@@ -39,17 +35,6 @@ pub const PIECE_ENTITIES: usize = 100;
 pub const LINK_BYTES: usize = 2048;
 /// Bytes of all other tags that can be open at once; the longest is a code block with a language.
 pub const TAGS_BYTES: usize = 256;
-/// Bytes of a code block's language; `javascript` has ten.
-pub const LANGUAGE_BYTES: usize = 32;
-/// Levels of lists that are indented; deeper ones stand below the last.
-pub const LIST_INDENTS: usize = 8;
-/// Bytes of a table with its padding; a single wide cell would widen every row.
-pub const TABLE_BYTES: usize = 64 * 1024;
-/// Bytes of a text that may be syntax of Markdown. The parser needs about 100 bytes for each; an
-/// answer of 160 KiB in which every eighth byte is one has 20,000.
-pub const MARKDOWN_MARKS: usize = 32 * 1024;
-/// Quotes and list items that one line may open: each costs the parser for every further line.
-pub const MARKDOWN_DEPTH: usize = 32;
 /// How long a long poll waits for something to happen; Telegram allows 50 s.
 pub const LONG_POLL: Duration = Duration::from_secs(50);
 /// How much later than it should an answer may begin, before the connection is given up.

@@ -21,8 +21,6 @@ pub const DRAFT_BYTES: usize = 16 * 1024;
 pub const DRAFT_LINES: usize = 8;
 /// Bytes of a running command's output that are shown while it comes.
 pub const SHOWN_OUTPUT_BYTES: usize = 3 * 1024;
-/// How often it is looked whether there is nothing to do: five times a long poll.
-pub const REST_LOOK: Duration = Duration::from_secs(10);
 /// How often it is looked whether the channels' threads have begun.
 pub const READY_LOOK: Duration = Duration::from_millis(50);
 /// Bytes of a request over the control socket, and of its answer.

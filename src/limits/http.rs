@@ -2,29 +2,27 @@
 
 use std::time::Duration;
 
-/// Time to reach a host, per request, over all its addresses, with the TLS handshake.
-pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
-/// Time for a name to be resolved. musl's resolver itself gives up after 10 s.
-pub const RESOLVE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time in which a peer has to take some bytes of our request; then the line is dead.
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
-/// Time for a whole request to be taken: a file of 50 MB on a line of half a megabit a second.
-pub const SEND_TIMEOUT: Duration = Duration::from_mins(15);
-/// Addresses of a name that are tried. They share the time to connect, so that more of them
-/// would leave each too little.
-pub const ADDRESSES: usize = 8;
+/// Bytes a second below which a transfer is given up as a whole: half of what a phone gets without
+/// 3G. 12 MB may take 26 minutes, 50 MB less than two hours.
+pub const TRANSFER_RATE: u64 = 8 * 1024;
+/// Time that a transfer has in addition, so that a pause at its beginning does not end it.
+pub const TRANSFER_GRACE: Duration = Duration::from_secs(60);
+/// Bytes of a download that are read and written at once.
+pub const COPY_BYTES: usize = 8 * 1024;
 /// Bytes of each connection's input and output buffer, and so of a response's head. ureq's
 /// default of 128 KiB twice is the largest single cost of a held connection on a board; nginx
 /// allows a head of 8 KiB at most by default.
 pub const BUFFER_BYTES: usize = 8 * 1024;
-/// The same for the encrypted side of a TLS connection: rustls asks for 4 KiB at a time and
-/// keeps a buffer of its own.
-pub const ENCRYPTED_BUFFER_BYTES: usize = 4 * 1024;
 /// Bytes of a response that is read whole.
 pub const BODY_BYTES: usize = 8 * 1024 * 1024;
 /// Bytes of a response that is read in pieces and not kept: an event for each of 128,000
 /// tokens, at 400 bytes an event.
 pub const STREAM_BYTES: usize = 64 * 1024 * 1024;
+/// Bytes of one server-sent event, and of one of its lines. It holds one delta of a model's reply;
+/// the largest honest one is a whole file in a tool call that is sent in one piece.
+pub const EVENT_BYTES: usize = 1024 * 1024;
 /// Bytes kept of an error's body: enough for every API's JSON error and the top of a proxy's page.
 pub const ERROR_BODY_BYTES: usize = 4 * 1024;
 /// Bytes read behind the part of a body that mattered, to reach its end and keep the connection.
@@ -36,10 +34,3 @@ pub const IDLE_CONNECTIONS: usize = 1;
 /// How long an open connection is believed in while tools run. Servers close theirs after 60 s
 /// or more; what they close earlier is noticed.
 pub const IDLE_AGE: Duration = Duration::from_secs(50);
-/// Stack of the thread that resolves a name. getaddrinfo of musl needs about 10 kB.
-pub const RESOLVER_STACK_BYTES: usize = 128 * 1024;
-/// TLS sessions remembered for resumption, so that the second handshake is cheap. rustls counts
-/// eight to a server: these are the model's, its fallback's and a channel's.
-pub const TLS_SESSIONS: usize = 24;
-/// Bytes of the file of added certificates; the roots of a whole distribution are 250 kB.
-pub const CA_FILE_BYTES: usize = 1024 * 1024;

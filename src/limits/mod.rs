@@ -129,9 +129,27 @@ pub mod config {
     pub const EXCERPT_CHARS: usize = 72;
 }
 
+pub mod confine;
+pub mod files;
 pub mod http;
+
+/// Bounds of Markdown.
+pub mod markup {
+    /// Bytes of a code block's language; `javascript` has ten.
+    pub const LANGUAGE_BYTES: usize = 32;
+    /// Levels of lists that are indented; deeper ones stand below the last.
+    pub const LIST_INDENTS: usize = 8;
+    /// Bytes of a table with its padding; a single wide cell would widen every row.
+    pub const TABLE_BYTES: usize = 64 * 1024;
+    /// Bytes of a text that may be syntax of Markdown. The parser needs about 100 bytes for each; an
+    /// answer of 160 KiB in which every eighth byte is one has 20,000.
+    pub const MARKDOWN_MARKS: usize = 32 * 1024;
+    /// Quotes and list items that one line may open: each costs the parser for every further line.
+    pub const MARKDOWN_DEPTH: usize = 32;
+}
+
+pub mod net;
 pub mod provider;
-pub mod sandbox;
 
 /// Bounds of the journal.
 pub mod session {
@@ -144,6 +162,13 @@ pub mod session {
 
 /// Bounds of the small facts.
 pub mod state {
+    use std::time::Duration;
+
+    /// How often it is looked whether another process has finished changing the state folder; a
+    /// change takes a few milliseconds, and a sync on a slow card a second.
+    pub const LOCK_PAUSE: Duration = Duration::from_millis(5);
+    /// How often before giving up: after ten seconds the other process hangs.
+    pub const LOCK_TRIES: u32 = 2000;
     /// Models counted apart within a day; a turn writes this file, so it stays small.
     pub const USAGE_MODELS: usize = 6;
     /// Days whose sums are kept: two weeks show a habit.

@@ -2,9 +2,6 @@
 
 use std::time::Duration;
 
-/// Bytes of one line of a stream. A line holds one delta; the largest honest one is a whole
-/// file in the arguments of a call that a server sends in one piece.
-pub const LINE_BYTES: usize = 1024 * 1024;
 /// Bytes of one answer: text, reasoning and arguments together. 128 k tokens are about 512 kB.
 pub const REPLY_BYTES: usize = 2 * 1024 * 1024;
 /// Bytes read from a stream at once.

@@ -55,3 +55,5 @@ pub const SHELL_CHARS: usize = 3500;
 pub const RESULTS_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// Bytes of all results that are kept.
 pub const RESULTS_BYTES: u64 = 64 * 1024 * 1024;
+/// Levels of substitutions that are looked into when a line is split into commands.
+pub const SPLIT_DEPTH: usize = 16;

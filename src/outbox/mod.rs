@@ -13,7 +13,7 @@ use crate::append_log::{AppendLog, Durability, to_line};
 use crate::error::{Error, Result};
 use crate::limits::append_log::LINE_BYTES;
 use crate::limits::outbox::{BYTES, PARCELS};
-use crate::message::{ChatId, Parcel};
+use crate::message::{Address, OutgoingMessage};
 
 use state::{Fact, State};
 
@@ -30,7 +30,7 @@ pub struct Owed {
     /// Its number. Later parcels have larger ones, until the process ends.
     pub id: u64,
     /// What is to be sent.
-    pub parcel: Parcel,
+    pub parcel: OutgoingMessage,
     /// Of a turn's closing words: the length of its session's journal before the turn's end.
     pub turn: Option<u64>,
     /// How many of its pieces the channel has confirmed.
@@ -72,14 +72,14 @@ impl Outbox {
     /// `turn` is the length of the session's journal, of the words that close a turn. They are held
     /// back, also after a restart, until [`Outbox::release`] says that the turn has ended: words that
     /// were sent of a turn that goes on would be said twice.
-    pub fn add(&self, parcel: &Parcel, turn: Option<u64>) -> Result<u64> {
+    pub fn add(&self, parcel: &OutgoingMessage, turn: Option<u64>) -> Result<u64> {
         let mut inner = self.lock();
         let id = inner.state.next_id();
         let fact = Fact::owed(id, parcel, turn);
         let line = to_line(&fact);
         if line.len() > LINE_BYTES {
             return Err(Error::TooLarge {
-                what: format!("a message to {} with all that belongs to it", parcel.chat),
+                what: format!("a message to {} with all that belongs to it", parcel.to),
                 limit: LINE_BYTES,
             });
         }
@@ -91,7 +91,7 @@ impl Outbox {
     }
 
     /// Lets a chat's closing words go: the journal says by now that the turn has ended.
-    pub fn release(&self, chat: &ChatId) {
+    pub fn release(&self, chat: &Address) {
         self.lock().state.release(chat);
     }
 
@@ -106,16 +106,16 @@ impl Outbox {
     }
 
     /// Whether a chat is owed what takes the place of its draft.
-    pub fn replaces_draft(&self, chat: &ChatId) -> bool {
+    pub fn replaces_draft(&self, chat: &Address) -> bool {
         let inner = self.lock();
         let mut owed = inner.state.owed();
-        owed.any(|owed| owed.parcel.chat == *chat && owed.parcel.replaces_draft)
+        owed.any(|owed| owed.parcel.to == *chat && owed.parcel.replaces_draft)
     }
 
     /// The chats of a channel to which something may be sent.
-    pub fn chats(&self, channel: &str) -> BTreeSet<ChatId> {
+    pub fn chats(&self, channel: &str) -> BTreeSet<Address> {
         let inner = self.lock();
-        let chats = inner.state.sendable().map(|owed| &owed.parcel.chat);
+        let chats = inner.state.sendable().map(|owed| &owed.parcel.to);
         chats
             .filter(|chat| chat.channel == channel)
             .cloned()
@@ -124,9 +124,9 @@ impl Outbox {
 
     /// The oldest parcel of a channel that may be sent and whose chat is none that `not` excludes. It is
     /// the first of its chat. `not` must not call the outbox.
-    pub fn next(&self, channel: &str, not: &dyn Fn(&ChatId) -> bool) -> Option<Owed> {
+    pub fn next(&self, channel: &str, not: &dyn Fn(&Address) -> bool) -> Option<Owed> {
         let inner = self.lock();
-        let is_wanted = |chat: &ChatId| chat.channel == channel && !not(chat);
+        let is_wanted = |chat: &Address| chat.channel == channel && !not(chat);
         inner.state.next(is_wanted).cloned()
     }
 
@@ -146,13 +146,13 @@ impl Outbox {
     ///
     /// The first confirmation of a parcel that replaces the draft takes the draft with it: from then
     /// on the message is the answer.
-    pub fn draft(&self, chat: &ChatId) -> Option<String> {
+    pub fn draft(&self, chat: &Address) -> Option<String> {
         self.lock().state.draft(chat).map(str::to_owned)
     }
 
     /// Notes which message shows the running turn. A power cut may take the note, and then the answer
     /// comes as a message of its own.
-    pub fn set_draft(&self, chat: &ChatId, reference: Option<&str>) {
+    pub fn set_draft(&self, chat: &Address, reference: Option<&str>) {
         let mut inner = self.lock();
         if inner.state.draft(chat) == reference {
             return;

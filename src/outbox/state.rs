@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::append_log::{shorten, to_line};
 use crate::limits::outbox::DRAFTS;
-use crate::message::{ChatId, Parcel};
+use crate::message::{Address, OutgoingMessage};
 
 use super::Owed;
 
@@ -18,7 +18,7 @@ pub enum Fact {
     /// A parcel is owed.
     Owed {
         /// What is to be sent.
-        owed: Parcel,
+        owed: OutgoingMessage,
         /// Its number.
         id: u64,
         /// The length of its session's journal.
@@ -43,7 +43,7 @@ pub enum Fact {
     /// A message of a chat shows the running turn.
     Draft {
         /// The chat.
-        draft: ChatId,
+        draft: Address,
         /// The message; none when it shows it no more.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
@@ -52,10 +52,10 @@ pub enum Fact {
 
 impl Fact {
     /// The fact that a parcel is owed. A text that is too long for a line is cut.
-    pub fn owed(id: u64, parcel: &Parcel, turn: Option<u64>) -> Self {
+    pub fn owed(id: u64, parcel: &OutgoingMessage, turn: Option<u64>) -> Self {
         let text = shorten(Cow::Borrowed(&parcel.text)).into_owned();
         Self::Owed {
-            owed: Parcel {
+            owed: OutgoingMessage {
                 text,
                 ..parcel.clone()
             },
@@ -90,7 +90,7 @@ pub struct State {
     /// What is owed, oldest first.
     items: VecDeque<Item>,
     /// Which message shows the running turn of a chat, the newest last.
-    drafts: Vec<(ChatId, String)>,
+    drafts: Vec<(Address, String)>,
     /// The largest number so far.
     last_id: u64,
 }
@@ -160,7 +160,7 @@ impl State {
     pub fn sendable(&self) -> impl Iterator<Item = &Owed> {
         let mut held = Vec::new();
         let sendable = self.items.iter().filter(move |item| {
-            let chat = &item.owed.parcel.chat;
+            let chat = &item.owed.parcel.to;
             if item.is_held {
                 held.push(chat);
             }
@@ -170,13 +170,13 @@ impl State {
     }
 
     /// The oldest parcel that may be sent to a chat that is wanted.
-    pub fn next(&self, is_wanted: impl Fn(&ChatId) -> bool) -> Option<&Owed> {
-        self.sendable().find(|owed| is_wanted(&owed.parcel.chat))
+    pub fn next(&self, is_wanted: impl Fn(&Address) -> bool) -> Option<&Owed> {
+        self.sendable().find(|owed| is_wanted(&owed.parcel.to))
     }
 
     /// The turns of a chat have ended, or never will: what closes them may be sent.
-    pub fn release(&mut self, chat: &ChatId) {
-        let of_chat = |item: &&mut Item| item.owed.parcel.chat == *chat;
+    pub fn release(&mut self, chat: &Address) {
+        let of_chat = |item: &&mut Item| item.owed.parcel.to == *chat;
         let items = self.items.iter_mut().filter(of_chat);
         items.for_each(|item| item.is_held = false);
     }
@@ -187,7 +187,7 @@ impl State {
     }
 
     /// The message that shows the running turn of a chat.
-    pub fn draft(&self, chat: &ChatId) -> Option<&str> {
+    pub fn draft(&self, chat: &Address) -> Option<&str> {
         let mut drafts = self.drafts.iter();
         let (_, message) = drafts.find(|(other, _)| other == chat)?;
         Some(message)
@@ -225,7 +225,7 @@ impl State {
         if let Some(parcel) = confirmed.map(|owed| &owed.parcel)
             && parcel.replaces_draft
         {
-            self.drafts.retain(|(chat, _)| *chat != parcel.chat);
+            self.drafts.retain(|(chat, _)| *chat != parcel.to);
         }
     }
 }

@@ -34,14 +34,14 @@ impl Place {
     }
 }
 
-fn chat(number: u32) -> ChatId {
-    ChatId::new("telegram", &number.to_string())
+fn chat(number: u32) -> Address {
+    Address::new("telegram", &number.to_string())
 }
 
-fn answer(number: u32, text: &str) -> Parcel {
-    Parcel {
+fn answer(number: u32, text: &str) -> OutgoingMessage {
+    OutgoingMessage {
         replaces_draft: true,
-        ..Parcel::text(&chat(number), text)
+        ..OutgoingMessage::text(&chat(number), text)
     }
 }
 
@@ -53,7 +53,7 @@ fn ids(outbox: &Outbox) -> Vec<u64> {
 fn what_is_owed_stays_until_it_is_confirmed_and_then_the_file_is_empty() {
     let place = Place::new();
     let outbox = place.open();
-    let mut parcel = Parcel::text(&chat(1), "an answer");
+    let mut parcel = OutgoingMessage::text(&chat(1), "an answer");
     parcel.files.push("/w/chart.png".into());
     parcel.buttons.push(vec!["yes".into(), "no".into()]);
     parcel.reply_to = "55".into();
@@ -107,9 +107,11 @@ fn a_chat_whose_next_words_are_held_has_nothing_to_be_sent() {
     let outbox = place.open();
     outbox.add(&answer(1, "held"), Some(700)).unwrap();
     outbox
-        .add(&Parcel::text(&chat(1), "behind it"), None)
+        .add(&OutgoingMessage::text(&chat(1), "behind it"), None)
         .unwrap();
-    outbox.add(&Parcel::text(&chat(2), "free"), None).unwrap();
+    outbox
+        .add(&OutgoingMessage::text(&chat(2), "free"), None)
+        .unwrap();
     let chats = |outbox: &Outbox| outbox.chats("telegram").into_iter().collect::<Vec<_>>();
     assert_eq!(chats(&outbox), [chat(2)]);
     assert_eq!(outbox.count(), 3);
@@ -124,10 +126,13 @@ fn the_oldest_of_a_channel_comes_first_and_chats_do_not_wait_for_each_other() {
     let place = Place::new();
     let outbox = place.open();
     let add = |parcel| outbox.add(&parcel, None).unwrap();
-    let other = add(Parcel::text(&ChatId::new("other", "1"), "elsewhere"));
+    let other = add(OutgoingMessage::text(
+        &Address::new("other", "1"),
+        "elsewhere",
+    ));
     let (one, _) = (add(answer(1, "a")), add(answer(1, "b")));
     let two = add(answer(2, "c"));
-    let next = |channel: &str, not: &dyn Fn(&ChatId) -> bool| Some(outbox.next(channel, not)?.id);
+    let next = |channel: &str, not: &dyn Fn(&Address) -> bool| Some(outbox.next(channel, not)?.id);
     assert_eq!(next("telegram", &|_| false), Some(one));
     assert_eq!(next("telegram", &|busy| *busy == chat(1)), Some(two));
     assert_eq!(next("telegram", &|_| true), None);
@@ -175,7 +180,7 @@ fn an_answer_of_one_piece_takes_the_draft_with_it_and_other_parcels_do_not() {
     let outbox = place.open();
     outbox.set_draft(&chat(1), Some("77"));
     let note = outbox
-        .add(&Parcel::text(&chat(1), "by the way"), None)
+        .add(&OutgoingMessage::text(&chat(1), "by the way"), None)
         .unwrap();
     outbox.done(note).unwrap();
     assert_eq!(outbox.draft(&chat(1)).as_deref(), Some("77"));

@@ -10,10 +10,10 @@ use super::route::Route;
 use super::table::Format;
 use super::wire::Stage;
 use super::wire::body::Target;
-use super::wire::sse::Parser;
 use super::{anthropic, openai};
 use crate::chat::{Fault, Reply, Request};
 use crate::error::{Error, Result};
+use crate::http::sse::Parser;
 use crate::http::{Body, Client, error_of};
 use crate::limits;
 

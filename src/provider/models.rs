@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::breaker::Breaker;
 use super::call::first_model;
@@ -11,11 +10,12 @@ use super::route::{Route, Sources};
 use super::table::known;
 use super::turn::Turn;
 use crate::cancel::Cancel;
-use crate::clock::{Clock, Stopwatch};
+use crate::clock::Stopwatch;
 use crate::config::schema::{AgentDefaults, Provider};
 use crate::error::Result;
 use crate::http::{Client, Settings, Tls};
 use crate::limits;
+use crate::sync::{Mutex, MutexGuard};
 
 /// The local servers that are looked for, the likeliest first.
 const PROBED: [&str; 3] = ["ollama", "lmstudio", "vllm"];
@@ -60,7 +60,7 @@ impl Candidate {
     }
 
     pub fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// The model as it is sent, and what its API wants differently.
@@ -183,9 +183,7 @@ pub(super) fn first_answering(
 fn client(tls: &Tls, route: &Route, cancel: &Cancel) -> Result<Client> {
     let settings = Settings {
         proxy: route.proxy.clone(),
-        first_byte: route.first_byte,
-        idle: route.idle,
-        clock: Clock::System,
+        ..Settings::new(route.first_byte, route.idle)
     };
     Client::new(tls, settings, cancel)
 }

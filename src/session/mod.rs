@@ -19,7 +19,7 @@ use crate::clock::Clock;
 use crate::config::schema::Fsync;
 use crate::error::{Error, Result};
 use crate::limits::session::HISTORY_BYTES;
-use crate::message::ChatId;
+use crate::message::SessionKey;
 
 use line::{Line, State, TurnEnd};
 
@@ -36,7 +36,7 @@ pub struct Settings {
 
 /// An open session: the only one that writes its journal.
 pub struct Session {
-    chat: ChatId,
+    chat: SessionKey,
     log: AppendLog,
     settings: Settings,
     /// The newest entries that may go to the model.
@@ -50,7 +50,7 @@ impl Session {
     /// Opens the chat's journal below `folder`, or begins it.
     ///
     /// Fails when another process has it open. What had to be repaired is in [`Session::repairs`].
-    pub fn open(folder: &Path, chat: &ChatId, settings: Settings) -> Result<Self> {
+    pub fn open(folder: &Path, chat: &SessionKey, settings: Settings) -> Result<Self> {
         let path = store::path_of(folder, chat);
         let opened = AppendLog::open(&path, |line| line::decode(line).is_some())?;
         let log = opened.ok_or_else(|| {
@@ -73,7 +73,7 @@ impl Session {
     }
 
     /// Whose conversation it is.
-    pub fn chat(&self) -> &ChatId {
+    pub fn chat(&self) -> &SessionKey {
         &self.chat
     }
 

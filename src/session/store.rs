@@ -9,7 +9,7 @@ use crate::chat::Role;
 use crate::error::{Error, Result};
 use crate::limits::append_log::LINE_BYTES;
 use crate::limits::session::NAME_BYTES;
-use crate::message::ChatId;
+use crate::message::SessionKey;
 use crate::sys;
 
 use super::line::{self, Line};
@@ -18,7 +18,7 @@ use super::line::{self, Line};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// Whose conversation it is, as its first line says.
-    pub chat: ChatId,
+    pub chat: SessionKey,
     /// Bytes of the journal.
     pub bytes: u64,
     /// When something was written last, in seconds since 1970.
@@ -29,19 +29,16 @@ pub struct Summary {
 
 /// Where a chat's journal lies: `{channel}_{chat}.jsonl`. Letters that a file name should not have
 /// become `_`, and a name that changed so gets a hash of the true key, so that no two keys meet.
-pub fn path_of(folder: &Path, chat: &ChatId) -> PathBuf {
-    let plain = format!("{}_{}", chat.channel, chat.chat);
+pub fn path_of(folder: &Path, chat: &SessionKey) -> PathBuf {
+    let (channel, name) = chat.parts();
+    let plain = format!("{channel}_{name}");
     let safe = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
     let mut name: String = plain
         .chars()
         .map(|letter| if safe(letter) { letter } else { '_' })
         .collect();
     // A channel's name has no `_`, so the first one is where the chat begins.
-    if name != plain
-        || name.len() > NAME_BYTES
-        || name.starts_with('.')
-        || chat.channel.contains('_')
-    {
+    if name != plain || name.len() > NAME_BYTES || name.starts_with('.') || channel.contains('_') {
         name.truncate(NAME_BYTES);
         name = format!(
             "{}-{:016x}",
@@ -63,7 +60,7 @@ pub fn list(folder: &Path) -> Result<Vec<Summary>> {
 }
 
 /// The sessions whose last turn has not ended. Files that are no journals are left out.
-pub fn unfinished(folder: &Path) -> Result<Vec<ChatId>> {
+pub fn unfinished(folder: &Path) -> Result<Vec<SessionKey>> {
     let mut chats = Vec::new();
     for path in journals(folder)? {
         match is_unfinished(&path) {
@@ -80,7 +77,7 @@ pub fn unfinished(folder: &Path) -> Result<Vec<ChatId>> {
 /// Returns the number of unreadable lines. Fails with [`Error::Usage`] when there is no such session.
 pub fn read(
     folder: &Path,
-    chat: &ChatId,
+    chat: &SessionKey,
     mut each: impl FnMut(Line) -> Result<()>,
 ) -> Result<usize> {
     let path = existing(folder, chat)?;
@@ -100,7 +97,7 @@ pub fn read(
 }
 
 /// Copies the journal's bytes, as they are, to `output`.
-pub fn export(folder: &Path, chat: &ChatId, output: &mut impl std::io::Write) -> Result<()> {
+pub fn export(folder: &Path, chat: &SessionKey, output: &mut impl std::io::Write) -> Result<()> {
     let path = existing(folder, chat)?;
     let mut file = File::open(&path).map_err(Error::io("read the session", &path))?;
     std::io::copy(&mut file, output).map_err(Error::io("copy", &path))?;
@@ -108,7 +105,7 @@ pub fn export(folder: &Path, chat: &ChatId, output: &mut impl std::io::Write) ->
 }
 
 /// Deletes a journal that nobody has open.
-pub fn delete(folder: &Path, chat: &ChatId) -> Result<()> {
+pub fn delete(folder: &Path, chat: &SessionKey) -> Result<()> {
     let path = existing(folder, chat)?;
     let file = File::open(&path).map_err(Error::io("open the session", &path))?;
     if !sys::file::try_lock(&file).map_err(Error::io("lock the session", &path))? {
@@ -130,7 +127,7 @@ fn journals(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths.filter(is_journal).collect())
 }
 
-fn existing(folder: &Path, chat: &ChatId) -> Result<PathBuf> {
+fn existing(folder: &Path, chat: &SessionKey) -> Result<PathBuf> {
     let path = path_of(folder, chat);
     if path.exists() {
         return Ok(path);
@@ -151,7 +148,7 @@ fn key_of(file: &File) -> std::io::Result<Option<String>> {
 }
 
 /// The journal's chat when its last turn has not ended: entries stand behind the last end of one.
-fn is_unfinished(path: &Path) -> std::io::Result<Option<ChatId>> {
+fn is_unfinished(path: &Path) -> std::io::Result<Option<SessionKey>> {
     let file = File::open(path)?;
     let mut tail = Tail::new(&file, file.metadata()?.len());
     while let Some(line) = tail.previous()? {
@@ -164,7 +161,7 @@ fn is_unfinished(path: &Path) -> std::io::Result<Option<ChatId>> {
             _ => continue,
         };
         let key = if is_open { key_of(&file)? } else { None };
-        return Ok(key.map(|key| ChatId::parse(&key)));
+        return Ok(key.map(|key| SessionKey::parse(&key)));
     }
     Ok(None)
 }
@@ -185,7 +182,7 @@ fn summary(path: &Path) -> std::io::Result<Option<Summary>> {
     }
     let changed = std::os::unix::fs::MetadataExt::mtime(&metadata);
     Ok(Some(Summary {
-        chat: ChatId::parse(&key),
+        chat: SessionKey::parse(&key),
         bytes: metadata.len(),
         changed,
         last,
@@ -207,7 +204,10 @@ mod tests {
     #[test]
     fn a_key_becomes_a_safe_name_and_no_two_keys_the_same() {
         let name = |channel: &str, chat: &str| {
-            let path = path_of(Path::new("s"), &ChatId::new(channel, chat));
+            let path = path_of(
+                Path::new("s"),
+                &SessionKey::parse(&format!("{channel}:{chat}")),
+            );
             path.to_str().unwrap().to_owned()
         };
         assert_eq!(name("cli", "default"), "s/cli_default.jsonl");

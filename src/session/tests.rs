@@ -21,7 +21,7 @@ impl Place {
             fsync: Fsync::Always,
             clock: Clock::System,
         };
-        Session::open(self.0.path(), &ChatId::parse("test"), settings)
+        Session::open(self.0.path(), &SessionKey::parse("test"), settings)
     }
 
     fn open(&self) -> Session {
@@ -163,7 +163,7 @@ fn after_a_clear_nothing_older_comes_back() {
     drop(session);
     assert_eq!(texts(&place.open()), ["new"]);
     let mut all = Vec::new();
-    let garbled = store::read(place.0.path(), &ChatId::parse("test"), |line| {
+    let garbled = store::read(place.0.path(), &SessionKey::parse("test"), |line| {
         all.extend(match line {
             Line::Entry(entry) => Some(entry.content),
             Line::State(_) => None,
@@ -197,7 +197,7 @@ fn a_list_names_the_sessions_by_their_true_keys() {
         fsync: Fsync::Always,
         clock: Clock::System,
     };
-    let odd = ChatId::new("cli", "naïve/../name");
+    let odd = SessionKey::parse("cli:naïve/../name");
     let mut session = Session::open(place.0.path(), &odd, settings).unwrap();
     session.append(user("first line\nsecond")).unwrap();
     std::fs::write(place.0.path().join("other.jsonl"), "no journal").unwrap();

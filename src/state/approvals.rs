@@ -1,14 +1,14 @@
 //! Standing approvals: commands that a person has allowed for good, `state/approvals.json`.
 
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use crate::approval::Question;
 use crate::error::{Error, Result};
 use crate::limits::state::{APPROVALS, APPROVALS_FILE_BYTES};
-use crate::sys;
+
+use super::file::{Damaged, Policy, StateFile};
 
 /// One of them. The hash decides; the rest is for the person who reads the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,61 +21,49 @@ struct Standing {
     since: String,
 }
 
-/// The file of one home. Clones wait for each other.
+/// A damaged file allows nothing and is not written over.
+const POLICY: Policy = Policy {
+    bytes_max: APPROVALS_FILE_BYTES,
+    damaged: Damaged::Refuse,
+    synced: true,
+};
+
+/// The file of one home.
 #[derive(Clone, Debug)]
-pub struct Approvals {
-    path: PathBuf,
-    writing: Arc<Mutex<()>>,
-}
+pub struct Approvals(StateFile<Vec<Standing>>);
 
 impl Approvals {
     /// The approvals below the folder `state`.
     pub fn new(state: &Path) -> Self {
-        Self {
-            path: state.join("approvals.json"),
-            writing: Arc::default(),
-        }
+        Self(StateFile::new(state.join("approvals.json"), POLICY))
     }
 
     /// Whether exactly this was allowed for good. A file that cannot be read allows nothing.
     pub fn allow(&self, question: &Question) -> bool {
-        self.read()
-            .is_ok_and(|list| list.iter().any(|standing| standing.hash == question.hash))
+        let is_same = |standing: &Standing| standing.hash == question.hash;
+        self.0.read().is_ok_and(|list| list.iter().any(is_same))
     }
 
     /// Allows exactly this for good. `since` is the time, for the person.
     pub fn add(&self, question: &Question, since: String) -> Result<()> {
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut list = self.read()?;
-        if list.iter().any(|standing| standing.hash == question.hash) {
-            return Ok(());
-        }
-        if list.len() >= APPROVALS {
-            return Err(Error::Failed(format!(
-                "there are {APPROVALS} standing approvals in {} already; remove some",
-                self.path.display()
-            )));
-        }
-        list.push(Standing {
-            hash: question.hash.clone(),
-            command: question.command.clone(),
-            folder: question.folder.clone(),
-            lifted: question.lifted,
-            since,
-        });
-        super::write(&self.path, &list)
-    }
-
-    fn read(&self) -> Result<Vec<Standing>> {
-        if !self.path.exists() {
-            return Ok(Vec::new());
-        }
-        let content = sys::file::read_at_most(&self.path, APPROVALS_FILE_BYTES)?;
-        serde_json::from_slice(&content).map_err(|error| {
-            Error::Failed(format!(
-                "{} cannot be understood, so nothing in it holds: {error}",
-                self.path.display()
-            ))
+        self.0.update(|list| {
+            if list.iter().any(|standing| standing.hash == question.hash) {
+                return Ok(());
+            }
+            if list.len() >= APPROVALS {
+                return Err(Error::Failed(format!(
+                    "there are {APPROVALS} standing approvals in {} already; remove some",
+                    self.0.path().display()
+                )));
+            }
+            list.push(Standing {
+                hash: question.hash.clone(),
+                command: question.command.clone(),
+                folder: question.folder.clone(),
+                lifted: question.lifted,
+                since,
+            });
+            Ok(())
         })
     }
 }
@@ -104,7 +92,7 @@ mod tests {
         approvals.add(&question("a"), "later".into()).unwrap();
         assert!(Approvals::new(folder.path()).allow(&question("a")));
         assert!(!approvals.allow(&question("b")));
-        assert_eq!(approvals.read().unwrap().len(), 1);
+        assert_eq!(approvals.0.read().unwrap().len(), 1);
     }
 
     #[test]
@@ -120,7 +108,7 @@ mod tests {
                 });
             }
         });
-        assert_eq!(approvals.read().unwrap().len(), 8);
+        assert_eq!(approvals.0.read().unwrap().len(), 8);
     }
 
     #[test]
@@ -133,6 +121,6 @@ mod tests {
             .add(&question("a"), String::new())
             .unwrap_err()
             .to_string();
-        assert!(error.contains("cannot be understood"), "{error}");
+        assert!(error.contains("approvals.json is damaged"), "{error}");
     }
 }

@@ -6,14 +6,16 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use serde::Serialize;
 
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::limits::state::{AUDIT_BYTES, AUDIT_COMMAND_BYTES, AUDIT_FILES};
+use crate::sync::Mutex;
 use crate::sys;
+use crate::text::truncate_bytes;
 
 /// What is logged of one command.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -61,7 +63,7 @@ impl Audit {
 
     /// Writes a record. What cannot be logged must not be run, so an error is the caller's to heed.
     pub fn write(&self, record: Record<'_>) -> Result<()> {
-        let command = &record.command[..record.command.floor_char_boundary(AUDIT_COMMAND_BYTES)];
+        let command = truncate_bytes(record.command, AUDIT_COMMAND_BYTES);
         let line = Line {
             time: self.clock.now().to_rfc3339(),
             record: Record { command, ..record },
@@ -69,7 +71,7 @@ impl Audit {
         // Strings only: nothing here that JSON cannot say.
         let mut bytes = serde_json::to_vec(&line).unwrap_or_default();
         bytes.push(b'\n');
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _writing = self.writing.lock();
         let file = self.open()?;
         // Two processes of one home write whole lines one after the other (open(2), O_APPEND).
         (&file)

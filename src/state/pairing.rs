@@ -3,8 +3,7 @@
 //! A stranger gets a code and tells it to the owner, who confirms it. The file is read for every
 //! decision: another process may have confirmed one.
 
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +15,15 @@ use crate::limits::state::{
 };
 use crate::message::Sender;
 use crate::sys;
+
+use super::file::{Damaged, Policy, StateFile};
+
+/// A damaged file lets nobody in and is not written over.
+const POLICY: Policy = Policy {
+    bytes_max: PAIRING_FILE_BYTES,
+    damaged: Damaged::Refuse,
+    synced: true,
+};
 
 /// Letters and digits that nobody takes for each other: no `0`, `O`, `1` and `I`. There are 32, so
 /// that each is as likely as the others.
@@ -63,54 +71,52 @@ pub struct Pairings {
     pub offers: Vec<Offer>,
 }
 
-/// The file of one home, for all threads.
+/// The file of one home, for all threads and processes.
 #[derive(Debug)]
 pub struct Pairing {
-    path: PathBuf,
+    file: StateFile<Pairings>,
     clock: Clock,
-    writing: Mutex<()>,
 }
 
 impl Pairing {
     /// The pairings below the folder `state`.
     pub fn new(state: &Path, clock: Clock) -> Self {
         Self {
-            path: state.join("pairing.json"),
+            file: StateFile::new(state.join("pairing.json"), POLICY),
             clock,
-            writing: Mutex::default(),
         }
     }
 
     /// Whether somebody was let in. A file that cannot be read lets nobody in.
     pub fn is_paired(&self, channel: &str, sender_id: &str) -> bool {
-        self.read().is_ok_and(|known| known.has(channel, sender_id))
+        let pairings = self.file.read();
+        pairings.is_ok_and(|known| known.has(channel, sender_id))
     }
 
-    /// Makes a code for a stranger; none when none is due: the person is paired, has got one within
-    /// the hour, or too many others have.
+    /// Makes a code for an unknown sender; `None` when none is due: the person is paired, has got one
+    /// within the hour, or too many others have.
     pub fn offer(&self, channel: &str, sender: &Sender) -> Result<Option<String>> {
-        let _writing = self.lock();
-        let mut known = self.read()?;
         let now = self.clock.now().timestamp();
-        let offers = &mut known.offers;
-        offers.retain(|offer| offer.is_within(PAIRING_PAUSE_SECS, now));
-        let has_one = offers.iter().any(|offer| is(offer, channel, &sender.id));
-        let is_crowded = offers.len() >= PAIRING_OFFERS || sender.id.len() > SENDER_ID_BYTES;
-        if has_one || is_crowded || known.has(channel, &sender.id) {
-            return Ok(None);
-        }
-        let code = new_code()?;
-        known.offers.push(Offer {
-            code: code.clone(),
-            channel: channel.to_owned(),
-            sender: Sender {
-                id: sender.id.clone(),
-                name: plain_name(&sender.name),
-            },
-            at: now,
-        });
-        super::write(&self.path, &known)?;
-        Ok(Some(code))
+        self.file.update(|known| {
+            let offers = &mut known.offers;
+            offers.retain(|offer| offer.is_within(PAIRING_PAUSE_SECS, now));
+            let has_one = offers.iter().any(|offer| is(offer, channel, &sender.id));
+            let is_crowded = offers.len() >= PAIRING_OFFERS || sender.id.len() > SENDER_ID_BYTES;
+            if has_one || is_crowded || known.has(channel, &sender.id) {
+                return Ok(None);
+            }
+            let code = new_code()?;
+            known.offers.push(Offer {
+                code: code.clone(),
+                channel: channel.to_owned(),
+                sender: Sender {
+                    id: sender.id.clone(),
+                    name: plain_name(&sender.name),
+                },
+                at: now,
+            });
+            Ok(Some(code))
+        })
     }
 
     /// Lets in whoever has this code. Small letters are as good, and blanks and dashes are nothing.
@@ -118,43 +124,42 @@ impl Pairing {
     /// Fails with [`Error::Usage`] when nobody has it, and with [`Error::Failed`] when it is too old
     /// or too many people are in.
     pub fn confirm(&self, code: &str) -> Result<Paired> {
-        let _writing = self.lock();
-        let mut known = self.read()?;
         let code: String = code.chars().filter(char::is_ascii_alphanumeric).collect();
         let code = code.to_ascii_uppercase();
-        let Some(index) = known.offers.iter().position(|offer| offer.code == code) else {
-            return Err(Error::Usage(format!(
-                "nobody has the pairing code {code}; a stranger who writes to a channel gets one"
-            )));
-        };
         let now = self.clock.now();
-        if !known.offers[index].is_within(PAIRING_VALID_SECS, now.timestamp()) {
-            return Err(Error::Failed(format!(
-                "the pairing code {code} has expired: it was valid for {} minutes; an hour after it was made, a new message gets a new one",
-                PAIRING_VALID_SECS / 60
-            )));
-        }
-        if known.paired.len() >= PAIRED {
-            return Err(Error::Failed(format!(
-                "{PAIRED} people are paired already; remove some, or name people in allowFrom"
-            )));
-        }
-        let Offer {
-            channel, sender, ..
-        } = known.offers.remove(index);
-        let paired = Paired {
-            channel,
-            sender,
-            since: now.to_rfc3339(),
-        };
-        known.paired.push(paired.clone());
-        super::write(&self.path, &known)?;
-        Ok(paired)
+        self.file.update(|known| {
+            let Some(index) = known.offers.iter().position(|offer| offer.code == code) else {
+                return Err(Error::Usage(format!(
+                    "nobody has the pairing code {code}; a stranger who writes to a channel gets one"
+                )));
+            };
+            if !known.offers[index].is_within(PAIRING_VALID_SECS, now.timestamp()) {
+                return Err(Error::Failed(format!(
+                    "the pairing code {code} has expired: it was valid for {} minutes; an hour after it was made, a new message gets a new one",
+                    PAIRING_VALID_SECS / 60
+                )));
+            }
+            if known.paired.len() >= PAIRED {
+                return Err(Error::Failed(format!(
+                    "{PAIRED} people are paired already; remove some, or name people in allowFrom"
+                )));
+            }
+            let Offer {
+                channel, sender, ..
+            } = known.offers.remove(index);
+            let paired = Paired {
+                channel,
+                sender,
+                since: now.to_rfc3339(),
+            };
+            known.paired.push(paired.clone());
+            Ok(paired)
+        })
     }
 
     /// Who is in, and the codes that can be confirmed now.
     pub fn list(&self) -> Result<Pairings> {
-        let mut known = self.read()?;
+        let mut known = self.file.read()?;
         let now = self.clock.now().timestamp();
         known
             .offers
@@ -164,34 +169,13 @@ impl Pairing {
 
     /// Takes somebody out, with a code that they may have. Returns whether there was something.
     pub fn remove(&self, channel: &str, sender_id: &str) -> Result<bool> {
-        let _writing = self.lock();
-        let mut known = self.read()?;
-        let before = known.paired.len() + known.offers.len();
-        known
-            .paired
-            .retain(|paired| paired.channel != channel || paired.sender.id != sender_id);
-        known.offers.retain(|offer| !is(offer, channel, sender_id));
-        if known.paired.len() + known.offers.len() == before {
-            return Ok(false);
-        }
-        super::write(&self.path, &known)?;
-        Ok(true)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, ()> {
-        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn read(&self) -> Result<Pairings> {
-        if !self.path.exists() {
-            return Ok(Pairings::default());
-        }
-        let content = sys::file::read_at_most(&self.path, PAIRING_FILE_BYTES)?;
-        serde_json::from_slice(&content).map_err(|error| {
-            Error::Failed(format!(
-                "{} cannot be understood, so nobody in it is let in; mend it or delete it: {error}",
-                self.path.display()
-            ))
+        self.file.update(|known| {
+            let before = known.paired.len() + known.offers.len();
+            known
+                .paired
+                .retain(|paired| paired.channel != channel || paired.sender.id != sender_id);
+            known.offers.retain(|offer| !is(offer, channel, sender_id));
+            Ok(known.paired.len() + known.offers.len() < before)
         })
     }
 }
@@ -359,7 +343,7 @@ mod tests {
             .offer("telegram", &sender("7"))
             .unwrap_err()
             .to_string();
-        assert!(error.contains("cannot be understood"), "{error}");
+        assert!(error.contains("pairing.json is damaged"), "{error}");
         assert!(pairing.confirm("ABCDEFGH").is_err());
         assert_eq!(std::fs::read(&path).unwrap(), b"{\"paired\":[");
     }

@@ -4,16 +4,16 @@
 //! does not grow with the age of the installation.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use crate::chat::Usage;
 use crate::clock::Clock;
-use crate::error::Result;
 use crate::limits::state::{USAGE_DAYS, USAGE_FILE_BYTES, USAGE_MODELS};
-use crate::sys;
+use crate::sync::Mutex;
+
+use super::file::{Damaged, Policy, StateFile};
 
 /// Where the tokens of models beyond [`USAGE_MODELS`] are counted.
 const OTHER_MODELS: &str = "others";
@@ -65,6 +65,23 @@ impl Counts {
         self.models.clear();
     }
 
+    /// Adds the counts of another record, of the same day or a later one.
+    fn absorb(&mut self, other: &Self) {
+        self.turn_to(&other.day);
+        for day in &other.past {
+            match self.past.iter_mut().find(|known| known.day == day.day) {
+                Some(known) => known.usage.add(day.usage),
+                None => self.past.push(day.clone()),
+            }
+        }
+        let over = self.past.len().saturating_sub(USAGE_DAYS);
+        self.past.drain(..over);
+        other
+            .models
+            .iter()
+            .for_each(|(model, usage)| self.add(model, *usage));
+    }
+
     fn add(&mut self, model: &str, usage: Usage) {
         let known = self.models.contains_key(model) || self.models.len() < USAGE_MODELS;
         let name = if known { model } else { OTHER_MODELS };
@@ -72,57 +89,95 @@ impl Counts {
     }
 }
 
-/// The file of one home. Two processes of the same home each read it before they add to it; clones
-/// wait for each other.
-#[derive(Clone, Debug)]
-pub struct Ledger {
-    path: PathBuf,
+/// Tokens are no reason not to answer: a damaged file counts as empty.
+const POLICY: Policy = Policy {
+    bytes_max: USAGE_FILE_BYTES,
+    damaged: Damaged::StartFresh,
+    synced: false,
+};
+
+/// The counts of one home. What cannot be written, because the disk is full or read-only, stays in
+/// memory and counts all the same; the next request writes it.
+#[derive(Debug)]
+pub struct TokenUsage {
+    file: StateFile<Counts>,
     clock: Clock,
-    writing: Arc<Mutex<()>>,
+    unsaved: Mutex<Unsaved>,
 }
 
-impl Ledger {
-    /// The ledger below the folder `state`.
+/// What the file does not have yet.
+#[derive(Debug, Default)]
+struct Unsaved {
+    counts: Counts,
+    /// Whether the last attempt failed, which is logged once.
+    has_failed: bool,
+    /// Whether the file holds something that may not have reached the disk.
+    is_unsynced: bool,
+}
+
+impl TokenUsage {
+    /// The counts below the folder `state`.
     pub fn new(state: &Path, clock: Clock) -> Self {
         Self {
-            path: state.join("usage.json"),
+            file: StateFile::new(state.join("usage.json"), POLICY),
             clock,
-            writing: Arc::default(),
+            unsaved: Mutex::default(),
         }
     }
 
-    /// The counts as of today. A file that cannot be read counts as empty: tokens are no reason not
-    /// to answer.
+    /// The counts as of today.
     pub fn counts(&self) -> Counts {
-        let content = sys::file::read_at_most(&self.path, USAGE_FILE_BYTES).unwrap_or_default();
-        let mut counts: Counts = serde_json::from_slice(&content).unwrap_or_default();
-        counts.turn_to(&self.clock.now().format("%Y-%m-%d").to_string());
+        let mut unsaved = self.unsaved.lock();
+        unsaved.counts.turn_to(&self.today());
+        let mut counts = self.file.read().unwrap_or_default();
+        counts.absorb(&unsaved.counts);
         counts
     }
 
-    /// Adds a turn's tokens and writes the file.
-    pub fn add(&self, used: &[(String, Usage)]) -> Result<()> {
-        if used.is_empty() {
-            return Ok(());
+    /// Counts the tokens of one request, at once and whatever happens to the disk.
+    pub fn add(&self, model: &str, usage: Usage) {
+        let mut unsaved = self.unsaved.lock();
+        unsaved.counts.turn_to(&self.today());
+        unsaved.counts.add(model, usage);
+        let saved = self.file.update(|counts| {
+            counts.absorb(&unsaved.counts);
+            Ok(())
+        });
+        match saved {
+            Ok(()) => {
+                *unsaved = Unsaved {
+                    is_unsynced: true,
+                    ..Unsaved::default()
+                }
+            }
+            Err(error) => {
+                if !std::mem::replace(&mut unsaved.has_failed, true) {
+                    tracing::warn!("failed to save the token usage, it is kept in memory: {error}");
+                }
+            }
         }
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut counts = self.counts();
-        used.iter()
-            .for_each(|(model, usage)| counts.add(model, *usage));
-        // Strings and numbers only: nothing here that JSON cannot say.
-        let content = serde_json::to_vec(&counts).unwrap_or_default();
-        if let Some(folder) = self.path.parent() {
-            sys::file::private_folder(folder)?;
+    }
+
+    /// Forces the counts to the disk. Once a turn is enough: without it, a power cut may take those of
+    /// the last seconds.
+    pub fn sync(&self) {
+        if !std::mem::take(&mut self.unsaved.lock().is_unsynced) {
+            return;
         }
-        // Every turn writes it. That a power cut may bring the counts of some seconds ago back, whole,
-        // is not worth a second sync.
-        sys::file::replace(&self.path, &content, 0o600).map(drop)
+        if let Err(error) = self.file.sync() {
+            tracing::debug!("failed to sync the token usage: {error}");
+        }
+    }
+
+    fn today(&self) -> String {
+        self.clock.now().format("%Y-%m-%d").to_string()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
     use std::sync::atomic::{AtomicI64, Ordering};
 
     const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
@@ -131,41 +186,37 @@ mod tests {
     fn a_day_is_counted_by_model_and_later_as_a_sum() {
         let folder = tempfile::tempdir().unwrap();
         let millis = Arc::new(AtomicI64::new(1_800_000_000_000));
-        let ledger = Ledger::new(folder.path(), Clock::Hand(millis.clone()));
+        let tokens = TokenUsage::new(folder.path(), Clock::Hand(millis.clone()));
         let usage = Usage {
             input: 10,
             output: 2,
             cached: 4,
         };
-        ledger
-            .add(&[("a".into(), usage), ("b".into(), usage)])
-            .unwrap();
-        ledger.add(&[("a".into(), usage)]).unwrap();
-        assert_eq!(ledger.counts().models["a"].input, 20);
-        assert_eq!(ledger.counts().today().output, 6);
+        tokens.add("a", usage);
+        tokens.add("b", usage);
+        tokens.add("a", usage);
+        assert_eq!(tokens.counts().models["a"].input, 20);
+        assert_eq!(tokens.counts().today().output, 6);
         millis.fetch_add(DAY_MILLIS, Ordering::Relaxed);
-        ledger.add(&[("a".into(), usage)]).unwrap();
-        assert_eq!(ledger.counts().today(), usage);
-        assert_eq!(ledger.counts().past[0].usage.input, 30);
+        tokens.add("a", usage);
+        assert_eq!(tokens.counts().today(), usage);
+        assert_eq!(tokens.counts().past[0].usage.input, 30);
     }
 
     #[test]
     fn turns_that_end_at_the_same_time_are_all_counted() {
         let folder = tempfile::tempdir().unwrap();
-        let ledger = Ledger::new(folder.path(), Clock::System);
+        let tokens = TokenUsage::new(folder.path(), Clock::System);
         let usage = Usage {
             input: 1,
             ..Usage::default()
         };
         std::thread::scope(|scope| {
             for _ in 0..8 {
-                let ledger = ledger.clone();
-                scope.spawn(move || {
-                    (0..10).for_each(|_| ledger.add(&[("a".into(), usage)]).unwrap())
-                });
+                scope.spawn(|| (0..10).for_each(|_| tokens.add("a", usage)));
             }
         });
-        let counts = ledger.counts();
+        let counts = tokens.counts();
         let past: u64 = counts.past.iter().map(|day| day.usage.input).sum();
         assert_eq!(counts.today().input + past, 80);
     }
@@ -174,24 +225,56 @@ mod tests {
     fn the_file_stays_small_and_a_broken_one_counts_as_empty() {
         let folder = tempfile::tempdir().unwrap();
         let millis = Arc::new(AtomicI64::new(1_800_000_000_000));
-        let ledger = Ledger::new(folder.path(), Clock::Hand(millis.clone()));
+        let tokens = TokenUsage::new(folder.path(), Clock::Hand(millis.clone()));
         let usage = Usage {
             input: 123_456_789,
             output: 123_456_789,
             cached: 123_456_789,
         };
         for day in 0..3 * USAGE_DAYS {
-            let used: Vec<(String, Usage)> = (0..3 * USAGE_MODELS)
-                .map(|model| (format!("vendor/model-{model}-{day}"), usage))
-                .collect();
-            ledger.add(&used).unwrap();
+            for model in 0..3 * USAGE_MODELS {
+                tokens.add(&format!("vendor/model-{model}-{day}"), usage);
+            }
             millis.fetch_add(DAY_MILLIS, Ordering::Relaxed);
         }
         let path = folder.path().join("usage.json");
         let length = std::fs::metadata(&path).unwrap().len();
         assert!(length < 2500, "{length} bytes written by every turn");
-        assert_eq!(ledger.counts().past.len(), USAGE_DAYS);
+        assert_eq!(tokens.counts().past.len(), USAGE_DAYS);
         std::fs::write(&path, "{\"day\":").unwrap();
-        assert_eq!(ledger.counts().today(), Usage::default());
+        assert_eq!(tokens.counts().today(), Usage::default());
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_counted_and_written_later() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = folder.path().join("state");
+        let millis = Arc::new(AtomicI64::new(1_800_000_000_000));
+        let tokens = TokenUsage::new(&state, Clock::Hand(millis.clone()));
+        let usage = Usage {
+            input: 10,
+            output: 2,
+            cached: 4,
+        };
+        tokens.add("a", usage);
+        let kept = folder.path().join("kept");
+        std::fs::rename(&state, &kept).unwrap();
+        std::fs::write(&state, "no folder").unwrap();
+        tokens.add("a", usage);
+        tokens.add("b", usage);
+        tokens.sync();
+        assert_eq!(tokens.counts().today().input, 20, "all but what is hidden");
+
+        millis.fetch_add(DAY_MILLIS, Ordering::Relaxed);
+        tokens.add("a", usage);
+        std::fs::remove_file(&state).unwrap();
+        std::fs::rename(&kept, &state).unwrap();
+        assert_eq!(tokens.counts().past[0].usage.input, 30);
+        tokens.add("a", usage);
+        let written = TokenUsage::new(&state, Clock::Hand(millis));
+        assert_eq!(written.counts(), tokens.counts());
+        assert_eq!(written.counts().today().input, 20);
+        assert_eq!(written.counts().past.len(), 1);
+        assert_eq!(written.counts().past[0].usage.input, 30);
     }
 }

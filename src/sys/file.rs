@@ -22,7 +22,7 @@ pub fn write_atomic_at(
     mode: u32,
 ) -> io::Result<()> {
     let folder = folder.as_fd();
-    replace_at(folder, name, content, mode)?;
+    replace_at(folder, name, content, mode, true)?;
     sync_folder(folder)
 }
 
@@ -39,8 +39,16 @@ pub fn write_atomic(path: &Path, content: &[u8], mode: u32) -> Result<()> {
 /// Returns the new file, open to be read and appended to.
 pub fn replace(path: &Path, content: &[u8], mode: u32) -> Result<File> {
     let written = open_parent(path)
-        .and_then(|(folder, name)| replace_at(folder.as_fd(), name, content, mode));
+        .and_then(|(folder, name)| replace_at(folder.as_fd(), name, content, mode, true));
     written.map_err(Error::io("write", path))
+}
+
+/// Like [`replace`], but without any fsync. A killed process still leaves the old content or the new,
+/// whole; a power cut within seconds may leave an empty file on some file systems.
+pub fn replace_unsynced(path: &Path, content: &[u8], mode: u32) -> Result<()> {
+    let written = open_parent(path)
+        .and_then(|(folder, name)| replace_at(folder.as_fd(), name, content, mode, false));
+    written.map(drop).map_err(Error::io("write", path))
 }
 
 /// Makes a folder and those above it, each with mode 0700; what exists is left as it is.
@@ -100,10 +108,19 @@ fn open_parent(path: &Path) -> io::Result<(OwnedFd, &OsStr)> {
 }
 
 /// A new file takes the place of `name`, or nothing has happened.
-fn replace_at(folder: BorrowedFd<'_>, name: &OsStr, content: &[u8], mode: u32) -> io::Result<File> {
+fn replace_at(
+    folder: BorrowedFd<'_>,
+    name: &OsStr,
+    content: &[u8],
+    mode: u32,
+    synced: bool,
+) -> io::Result<File> {
     let temporary = temporary_name(name);
     let written =
         write_new(folder, &temporary, content, Mode::from_raw_mode(mode)).and_then(|file| {
+            if synced {
+                file.sync_all()?;
+            }
             rustix::fs::renameat(folder, &temporary, folder, name)?;
             Ok(file)
         });
@@ -133,7 +150,6 @@ fn write_new(folder: BorrowedFd<'_>, name: &OsStr, content: &[u8], mode: Mode) -
         Ok(()) | Err(rustix::io::Errno::PERM) => {}
         Err(error) => return Err(error.into()),
     }
-    file.sync_all()?;
     Ok(file)
 }
 

@@ -7,10 +7,10 @@ pub mod descriptor;
 pub mod environment;
 pub mod file;
 pub mod host;
+mod isolation;
 pub mod notify;
 pub mod process;
 pub mod random;
-mod walls;
 
+pub use isolation::{attempt, landlock, namespaces, seccomp};
 pub use process::memory;
-pub use walls::{attempt, landlock, namespaces, seccomp};

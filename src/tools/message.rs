@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::chat::{Effect, Letter, ToolResult, ToolSpec};
 use crate::error::{Error, Result};
 use crate::limits::tools::{BUTTON_CHARS, BUTTON_ROWS, BUTTONS_IN_ROW, FILES_SENT};
-use crate::message::ChatId;
+use crate::message::Address;
 
 use super::Context;
 use super::arguments::Arguments;
@@ -59,11 +59,11 @@ pub(super) fn run(context: &Context<'_>, arguments: &Arguments) -> Result<ToolRe
 fn address(context: &Context<'_>, arguments: &Arguments) -> Result<Option<String>> {
     let channel = arguments.optional_text("channel", "a channel's name, such as telegram")?;
     let chat = arguments.optional_text("chat_id", "a chat's id")?;
-    let here = ChatId::parse(context.caller.session);
+    let here = Address::parse(context.caller.session);
     let channel = channel.filter(|name| !name.is_empty());
     let channel = channel.as_deref().unwrap_or(&here.channel);
     match chat.filter(|id| !id.is_empty()) {
-        Some(chat) => Ok(Some(ChatId::new(channel, &chat).to_string())),
+        Some(chat) => Ok(Some(Address::new(channel, &chat).to_string())),
         None if channel == here.channel => Ok(None),
         None => Err(Error::Failed(format!(
             "channel is {channel}, and this chat is on {}: chat_id has to say which chat there",

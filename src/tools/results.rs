@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::clock::Clock;
+use crate::files::{Next, Workspace};
 use crate::limits::tools::{NOTE_CHARS, RESULTS_AGE, RESULTS_BYTES};
-use crate::sandbox::{Next, Workspace};
 use crate::sys::at::Kind;
 
 /// The folder of whole results, in the workspace.

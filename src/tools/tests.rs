@@ -11,9 +11,9 @@ use tempfile::TempDir;
 use super::*;
 use crate::chat::Effect;
 use crate::config::schema::Tools;
+use crate::files::Places;
 use crate::limits::chat::IMAGE_BYTES;
 use crate::limits::tools::RESULTS_AGE;
-use crate::sandbox::Places;
 use crate::secret::Secret;
 use crate::sys::beneath::Resolver;
 

@@ -15,17 +15,17 @@ use std::time::{Duration, Instant};
 
 use attacks::{ATTACKS, ATTRIBUTE_ATTACKS, MULTIPLY, NETWORK_ATTACKS, WORK};
 use peacrab::cancel::Cancel;
-use peacrab::sandbox::exec::{Choice, End, Exec, Job, Piece, Sessions, Step};
+use peacrab::confine::{End, Exec, OutputChunk, SandboxMode, Sessions, ShellCommand, Step};
 use world::{CANARY, GOT_OUT, World};
 
-/// Each way of putting up walls, and the newest version of Landlock that is used. Its older versions
+/// Each kind of isolation, and the newest version of Landlock that is used. Its older versions
 /// leave gaps that the filter has to close.
-const MODES: [(&str, Choice, u32); 5] = [
-    ("all that works", Choice::Auto, u32::MAX),
-    ("namespaces", Choice::Namespaces, u32::MAX),
-    ("Landlock", Choice::Landlock, u32::MAX),
-    ("Landlock 3", Choice::Landlock, 3),
-    ("Landlock 1", Choice::Landlock, 1),
+const MODES: [(&str, SandboxMode, u32); 5] = [
+    ("all that works", SandboxMode::Auto, u32::MAX),
+    ("namespaces", SandboxMode::Namespaces, u32::MAX),
+    ("Landlock", SandboxMode::Landlock, u32::MAX),
+    ("Landlock 3", SandboxMode::Landlock, 3),
+    ("Landlock 1", SandboxMode::Landlock, 1),
 ];
 
 /// The modes that work here; those that do not are named.
@@ -38,7 +38,7 @@ fn modes(world: &World, network: bool, protect: bool) -> Vec<(&'static str, Exec
             settings.protect.clear();
         }
         let exec = Exec::new(settings).unwrap().with_landlock_at_most(version);
-        match exec.walls() {
+        match exec.isolation() {
             Ok(_) => found.push((name, exec)),
             Err(why) => println!("not tried: {name}: {why}"),
         }
@@ -81,7 +81,7 @@ fn no_attack_gets_out() {
 fn in_a_view_of_its_own_a_command_cannot_touch_what_is_not_there() {
     let mut world = World::new();
     for (mode, exec) in modes(&world, true, true) {
-        if exec.walls().unwrap().own_view() {
+        if exec.isolation().unwrap().own_view() {
             for command in ATTRIBUTE_ATTACKS {
                 let damage = world.attack(&exec, command);
                 assert!(damage.is_empty(), "{mode}: {command}: {damage:?}");
@@ -98,7 +98,7 @@ fn who_sees_everything_still_does_not_see_what_is_hidden() {
         settings.whole = true;
         settings.protect.push(world.at("outside/victim"));
         let exec = Exec::new(settings).unwrap().with_landlock_at_most(version);
-        if let Err(why) = exec.walls() {
+        if let Err(why) = exec.isolation() {
             println!("not tried: {mode}: {why}");
             continue;
         }
@@ -134,7 +134,7 @@ fn nothing_reaches_the_network_when_it_is_off() {
             assert!(damage.is_empty(), "{mode}: {command}: {damage:?}");
         }
     }
-    let exec = Exec::new(world.settings(Choice::Auto, true)).unwrap();
+    let exec = Exec::new(world.settings(SandboxMode::Auto, true)).unwrap();
     let damage = world.attack(&exec, NETWORK_ATTACKS[0]);
     assert!(!damage.is_empty(), "with the network on it is reached");
 }
@@ -158,7 +158,7 @@ fn plain_work_goes_through() {
     }
 }
 
-/// A wall that nothing notices when it is gone may not be there at all.
+/// A step that nothing notices when it is left out may not work at all.
 #[test]
 fn each_step_is_needed() {
     let mut world = World::new();
@@ -172,35 +172,35 @@ fn each_step_is_needed() {
     let steps = [
         (
             Step::Namespaces,
-            Choice::Namespaces,
+            SandboxMode::Namespaces,
             "cat {secret}".to_owned(),
         ),
         (
             Step::FileRights,
-            Choice::Landlock,
+            SandboxMode::Landlock,
             "cat {secret}".to_owned(),
         ),
         (
             Step::SystemCalls,
-            Choice::Landlock,
+            SandboxMode::Landlock,
             "perl -MSocket -e 'socket(S, AF_UNIX, SOCK_STREAM, 0) and print \"GOT-OUT\"'"
                 .to_owned(),
         ),
-        (Step::Descriptors, Choice::Namespaces, leak),
+        (Step::Descriptors, SandboxMode::Namespaces, leak),
         (
             Step::Limits,
-            Choice::Auto,
+            SandboxMode::Auto,
             "head -c 30000000 /dev/zero > big; [ $(stat -c %s big) -gt 9000000 ] && echo GOT-OUT"
                 .to_owned(),
         ),
         (
             Step::Sweep,
-            Choice::Landlock,
+            SandboxMode::Landlock,
             "setsid sleep 600 > /dev/null 2>&1 & sleep 0.1".to_owned(),
         ),
         (
             Step::Capabilities,
-            Choice::Landlock,
+            SandboxMode::Landlock,
             "nice -n -5 true 2>&1 | grep -q . || echo GOT-OUT".to_owned(),
         ),
     ];
@@ -208,7 +208,7 @@ fn each_step_is_needed() {
     for (step, choice, command) in steps {
         let settings = world.settings(choice, true);
         let whole = Exec::new(settings.clone()).unwrap();
-        if whole.walls().is_err() || (step == Step::Capabilities && !root) {
+        if whole.isolation().is_err() || (step == Step::Capabilities && !root) {
             println!("not tried: {step:?}");
             continue;
         }
@@ -233,24 +233,24 @@ fn the_self_test_holds_and_notices_a_missing_wall() {
             }
         }
     }
-    let open = Exec::new(world.settings(Choice::Off, false)).unwrap();
+    let open = Exec::new(world.settings(SandboxMode::Off, false)).unwrap();
     let rows = open.self_test(&world.at("home/.peacrab")).unwrap();
     let out = rows.iter().filter(|row| !row.held).count();
     assert!(out >= 8, "{rows:?}");
 }
 
-fn job<'a>(command: &'a str, folder: &'a std::path::Path) -> Job<'a> {
-    Job {
-        command,
+fn job<'a>(command: &'a str, folder: &'a std::path::Path) -> ShellCommand<'a> {
+    ShellCommand {
+        line: command,
         folder,
-        lifted: false,
+        unsandboxed: false,
     }
 }
 
 #[test]
 fn output_and_end_are_told() {
     let world = World::new();
-    let exec = Exec::new(world.settings(Choice::Auto, true)).unwrap();
+    let exec = Exec::new(world.settings(SandboxMode::Auto, true)).unwrap();
     for (command, end) in [
         ("exit 3", End::Exit(3)),
         ("kill -TERM $$", End::Signal(15)),
@@ -270,7 +270,7 @@ fn output_and_end_are_told() {
 #[test]
 fn a_large_output_keeps_its_ends_and_goes_on_elsewhere() {
     let world = World::new();
-    let exec = Exec::new(world.settings(Choice::Auto, true)).unwrap();
+    let exec = Exec::new(world.settings(SandboxMode::Auto, true)).unwrap();
     let folder = world.workspace();
     let mut spilled = 0;
     let command = "echo first; yes | head -c 3000000 >&2; echo last";
@@ -280,7 +280,7 @@ fn a_large_output_keeps_its_ends_and_goes_on_elsewhere() {
             Duration::from_secs(20),
             &Cancel::new(),
             &mut |piece| {
-                if let Piece::Whole(bytes) = piece {
+                if let OutputChunk::Whole(bytes) = piece {
                     spilled += bytes.len();
                 }
             },
@@ -363,7 +363,7 @@ fn a_session_is_written_to_read_and_killed() {
 fn a_session_that_nobody_asks_for_ends() {
     let world = World::new();
     let folder = world.workspace();
-    let exec = Exec::new(world.settings(Choice::Auto, true)).unwrap();
+    let exec = Exec::new(world.settings(SandboxMode::Auto, true)).unwrap();
     let sessions = Sessions::new(Duration::from_millis(100));
     sessions
         .start(&exec, &job("sleep 600", &folder), "a")

@@ -9,11 +9,11 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use peacrab::cancel::Cancel;
-use peacrab::sandbox::exec::{Choice, Exec, Job, Outcome, Settings};
+use peacrab::confine::{Exec, Outcome, SandboxMode, Settings, ShellCommand};
+use peacrab::sync::{Mutex, MutexGuard};
 
 /// What stands in every file that must not be read.
 pub const CANARY: &str = "canary-5b1f0d7a";
@@ -27,7 +27,7 @@ static ALONE: Mutex<()> = Mutex::new(());
 
 /// Waits until no other test has a world.
 pub fn alone() -> MutexGuard<'static, ()> {
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+    ALONE.lock()
 }
 
 pub struct World {
@@ -102,10 +102,10 @@ impl World {
         self.at("home/.peacrab/workspace")
     }
 
-    pub fn settings(&self, choice: Choice, network: bool) -> Settings {
+    pub fn settings(&self, choice: SandboxMode, network: bool) -> Settings {
         let mut settings = Settings::new(&self.workspace());
         settings.program = env!("CARGO_BIN_EXE_peacrab").into();
-        settings.choice = choice;
+        settings.mode = choice;
         settings.network = network;
         settings.write = vec![self.at("allowed")];
         settings.read = vec![self.at("readonly")];
@@ -138,16 +138,16 @@ impl World {
     pub fn run(&self, exec: &Exec, command: &str) -> Outcome {
         let command = self.fill(command);
         let folder = self.workspace();
-        let job = Job {
-            command: &command,
+        let job = ShellCommand {
+            line: &command,
             folder: &folder,
-            lifted: false,
+            unsandboxed: false,
         };
         let outcome = exec.run(&job, TIMEOUT, &Cancel::new(), &mut |_| ());
         outcome.unwrap_or_else(|error| panic!("{command}: {error}"))
     }
 
-    /// Runs an attack and says what it has done to the world; nothing when the walls held.
+    /// Runs an attack and says what it has done to the world; nothing when it was blocked.
     pub fn attack(&mut self, exec: &Exec, command: &str) -> Vec<String> {
         let started = Instant::now();
         let outcome = self.run(exec, command);

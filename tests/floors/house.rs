@@ -8,11 +8,11 @@ use crate::source::{Word, test_modules, words};
 
 /// The rooms of each floor, lowest first. `lib.rs` and `main.rs` stand outside.
 const FLOORS: [&[&str]; 10] = [
-    &["limits"],
-    &["error", "secret", "clock", "approval", "cancel"],
+    &["limits", "sync"],
+    &["error", "secret", "clock", "approval", "cancel", "text"],
     &["message", "chat", "sys"],
-    &["config"],
-    &["http", "sandbox", "bus", "append_log"],
+    &["config", "net"],
+    &["http", "files", "confine", "markup", "bus", "append_log"],
     &["session", "state", "inbox", "outbox", "board"],
     &["provider", "tools"],
     &["agent", "channels"],

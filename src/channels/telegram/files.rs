@@ -10,9 +10,9 @@ use super::api::{Api, ApiError};
 use super::update::Wanted;
 use crate::channels::names;
 use crate::error::{Error, Result};
+use crate::files::Workspace;
 use crate::limits::channels::{DOWNLOAD_BYTES, FILE_NUMBERS};
 use crate::message::Attachment;
-use crate::sandbox::Workspace;
 
 /// The folder within the workspace.
 const FOLDER: &str = "inbox";
@@ -86,10 +86,10 @@ mod tests {
     use super::*;
     use crate::cancel::Cancel;
     use crate::config::schema::{Telegram, Tools};
+    use crate::files::Places;
     use crate::http::Tls;
     use crate::http::server::{Answer, Server, answer, close};
     use crate::message::Media;
-    use crate::sandbox::Places;
     use crate::sys::beneath::Resolver;
 
     /// A workspace beside a folder that is none of its business.

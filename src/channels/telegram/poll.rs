@@ -7,18 +7,19 @@ use std::time::Duration;
 use super::api::{Api, ApiError, Me, Words};
 use super::backoff::Backoff;
 use super::files;
+use super::html;
 use super::question::{self, Press};
 use super::update::{self, Incoming, Meaning, Pressed};
 use super::{Parts, Watched};
 use crate::bus::{InboundSender, Pulse};
 use crate::cancel::Cancel;
-use crate::channels::{door, markup};
+use crate::channels::door;
 use crate::error::Result;
 use crate::limits::channels::{
     ALBUM_LOOKS, ALBUM_WAIT, FILE_TRIES, LONG_POLL, LONGEST_BACKOFF, OFFSET_AGE, PATIENCE,
     UPDATES_AT_ONCE,
 };
-use crate::message::{Inbound, Message, Sender};
+use crate::message::{Envelope, Inbound, Sender};
 use crate::sys::memory;
 
 use super::api::types::Update;
@@ -177,7 +178,7 @@ impl Poller {
             Inbound::Message(message) => Some(message.clone()),
             _ => None,
         });
-        let messages: Vec<Message> = messages.collect();
+        let messages: Vec<Envelope> = messages.collect();
         let new = match messages.is_empty() {
             true => Vec::new(),
             false => self.parts.inbox.accept(messages)?,
@@ -210,7 +211,8 @@ impl Poller {
             wanted,
             ..
         } = incoming;
-        if !self.may_speak(&message.sender, &username) {
+        let sender = message.sender().cloned().unwrap_or_default();
+        if !self.may_speak(&sender, &username) {
             self.stranger(&message)?;
             return Ok(None);
         }
@@ -222,7 +224,7 @@ impl Poller {
                 // It is tried again with the whole update.
                 Err(error) if self.may_come_right(&message.id, &error) => return Err(error),
                 Err(error) => {
-                    tracing::warn!(chat = %message.chat, "a file is not fetched: {error}");
+                    tracing::warn!(chat = %message.address(), "a file is not fetched: {error}");
                     let gap = if message.text.is_empty() { "" } else { "\n" };
                     message.text +=
                         &format!("{gap}[{} could not be fetched: {error}]", wanted.name);
@@ -259,19 +261,21 @@ impl Poller {
     }
 
     /// Offers a stranger who writes to us alone a code to be let in with.
-    fn stranger(&self, message: &Message) -> Result<(), ApiError> {
-        let sender = &message.sender;
+    fn stranger(&self, message: &Envelope) -> Result<(), ApiError> {
+        let Some(sender) = message.sender() else {
+            return Ok(());
+        };
         if message.is_group {
-            tracing::debug!(sender = %sender.id, chat = %message.chat, "a stranger is not heard");
+            tracing::debug!(sender = %sender.id, chat = %message.address(), "a stranger is not heard");
             return Ok(());
         }
-        tracing::info!(sender = %sender.id, chat = %message.chat, "a stranger is not let in");
+        tracing::info!(sender = %sender.id, chat = %message.address(), "a stranger is not let in");
         let offered = self.parts.pairing.offer(super::NAME, sender);
         let code = offered.unwrap_or_else(|error| {
             tracing::warn!("no code can be offered: {error}");
             None
         });
-        let (Some(code), Some(place)) = (code, super::api::Place::of(&message.chat)) else {
+        let (Some(code), Some(place)) = (code, super::api::Place::of(&message.address())) else {
             return Ok(());
         };
         let text = format!(
@@ -279,7 +283,7 @@ impl Poller {
              <code>peacrab channels pair {code}</code>\n\n\
              If not, ask somebody who may talk with me to send me this:\n<code>/pair {code}</code>\n\n\
              The code is valid for 10 minutes. Your id is <code>{}</code>.",
-            markup::escape(&sender.id)
+            html::escape(&sender.id)
         );
         let words = Words {
             text: &text,
@@ -313,12 +317,11 @@ impl Poller {
                 question: number,
                 answer,
             },
-            Press::Words(words) => Inbound::Message(Message {
+            Press::Words(words) => Inbound::Message(Envelope {
                 id: format!("{}:{}", super::NAME, pressed.number),
-                sender: pressed.sender,
                 is_group: pressed.is_group,
                 reference: pressed.message.to_string(),
-                ..Message::typed(&pressed.chat, &words)
+                ..Envelope::written(&pressed.chat, pressed.sender, &words)
             }),
         })
     }
@@ -334,7 +337,7 @@ fn join(albums: &mut Vec<Incoming>, incoming: Incoming) -> Option<Incoming> {
         return Some(incoming);
     }
     let same = |album: &&mut Incoming| {
-        album.album == incoming.album && album.message.chat == incoming.message.chat
+        album.album == incoming.album && album.message.session == incoming.message.session
     };
     match albums.iter_mut().find(same) {
         Some(album) => {

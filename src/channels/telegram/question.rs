@@ -1,9 +1,10 @@
 //! Questions with buttons, and what a press means. Pure.
 
 use super::api::Button;
+use super::html;
 use crate::approval::{Answer, Question};
-use crate::channels::markup;
 use crate::limits::channels::BUTTON_DATA_BYTES;
+use crate::markup;
 
 /// What a pressed button says.
 #[derive(Debug, PartialEq, Eq)]
@@ -32,7 +33,7 @@ const HOW_TO_ANSWER: &str = "No answer within 10 minutes means no. In words:";
 /// A question's HTML when it is over: how it came out stands where it said how to answer.
 pub(super) fn settled(html: &str, outcome: &str) -> String {
     let asked = html.rfind(HOW_TO_ANSWER).map_or(html, |end| &html[..end]);
-    format!("{}\n\n<b>{}</b>", asked.trim_end(), markup::escape(outcome))
+    format!("{}\n\n<b>{}</b>", asked.trim_end(), html::escape(outcome))
 }
 
 /// What a button's data means; none when it is not one of ours.
@@ -130,7 +131,7 @@ mod tests {
             lifted: true,
             hash: String::new(),
         };
-        let asked = &markup::render(&text(7, &question))[0].html;
+        let asked = &html::render(&text(7, &question))[0].html;
         assert!(asked.ends_with("/approve 7 or /deny 7"), "{asked}");
         let over = settled(asked, "denied");
         assert!(
@@ -170,7 +171,7 @@ mod tests {
                 lifted: true,
                 hash: String::new(),
             };
-            let shown: String = markup::render(&text(1, &question))
+            let shown: String = html::render(&text(1, &question))
                 .into_iter()
                 .map(|piece| piece.plain + "\n")
                 .collect();

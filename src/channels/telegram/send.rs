@@ -8,18 +8,18 @@ use std::time::Duration;
 use super::api::{Api, ApiError, Place, SendAs, Upload, Words};
 use super::backoff::Backoff;
 use super::draft::{Display, Draft};
+use super::html::{self, Piece};
 use super::pace::Pace;
 use super::question;
 use super::{Parts, Watched};
 use crate::approval::Question;
 use crate::bus::{Heard, OutboundReceiver, Pulse};
 use crate::cancel::Cancel;
-use crate::channels::markup::{self, Piece};
 use crate::clock::Stopwatch;
 use crate::limits::channels::{
     DISPLAYS, IDLE_LOOK, LONGEST_BACKOFF, OUTAGE_LOOK, PATIENCE, PHOTO_BYTES,
 };
-use crate::message::{ChatId, Outbound, Parcel};
+use crate::message::{Address, Outbound, OutgoingMessage};
 use crate::outbox::Owed;
 use crate::sys::memory;
 
@@ -32,10 +32,10 @@ pub(super) struct Sender {
     outbound: OutboundReceiver,
     cancel: Cancel,
     pulse: Pulse,
-    pub(super) displays: BTreeMap<ChatId, Display>,
+    pub(super) displays: BTreeMap<Address, Display>,
     /// Questions that are to be asked, and those whose buttons are to go.
-    pub(super) questions: Vec<(ChatId, u64, Box<Question>)>,
-    pub(super) settled: Vec<(ChatId, u64, String)>,
+    pub(super) questions: Vec<(Address, u64, Box<Question>)>,
+    pub(super) settled: Vec<(Address, u64, String)>,
     pub(super) pace: Pace,
     watch: Stopwatch,
     backoff: Backoff,
@@ -150,7 +150,7 @@ impl Sender {
     }
 
     /// Changes what a chat shows. Of too many chats those that show nothing are forgotten.
-    pub(super) fn display(&mut self, chat: ChatId, change: impl FnOnce(&mut Display)) {
+    pub(super) fn display(&mut self, chat: Address, change: impl FnOnce(&mut Display)) {
         if self.displays.len() >= DISPLAYS {
             self.displays.retain(|_, display| !display.is_idle());
         }
@@ -204,7 +204,7 @@ impl Sender {
     /// Sends the next part of what is owed; false when none can be sent now.
     fn deliver_next(&mut self) -> Sent<bool> {
         let now = self.now();
-        let must_wait = |chat: &ChatId| {
+        let must_wait = |chat: &Address| {
             Place::of(chat).is_some_and(|place| !self.pace.wait(place.chat, now).is_zero())
         };
         let Some(owed) = self.parts.outbox.next(super::NAME, &must_wait) else {
@@ -214,7 +214,7 @@ impl Sender {
             return Err(ApiError::Stopped);
         }
         self.pulse.beat(4 * PATIENCE);
-        let chat = owed.parcel.chat.clone();
+        let chat = owed.parcel.to.clone();
         match self.deliver(&owed) {
             Ok(()) => {
                 self.backoff.worked();
@@ -225,7 +225,7 @@ impl Sender {
     }
 
     /// What becomes of a part that was not sent: some things come right by waiting, others never.
-    fn undelivered(&mut self, owed: &Owed, error: ApiError, chat: &ChatId) -> Sent {
+    fn undelivered(&mut self, owed: &Owed, error: ApiError, chat: &Address) -> Sent {
         match error {
             ApiError::TooManyRequests { retry_after } => {
                 self.hold(chat, retry_after);
@@ -240,8 +240,8 @@ impl Sender {
                     thread: None,
                 };
                 tracing::info!(%chat, to = moved_to, "the group has moved, and what is owed to it follows");
-                let parcel = Parcel {
-                    chat: place.key(),
+                let parcel = OutgoingMessage {
+                    to: place.key(),
                     ..owed.parcel.clone()
                 };
                 self.parts.outbox.add(&parcel, None)?;
@@ -256,7 +256,7 @@ impl Sender {
     }
 
     /// Telegram wants a chat to wait. The others need not.
-    pub(super) fn hold(&mut self, chat: &ChatId, time: Duration) {
+    pub(super) fn hold(&mut self, chat: &Address, time: Duration) {
         tracing::warn!(%chat, seconds = time.as_secs(), "Telegram wants us to wait");
         let place = Place::of(chat).map_or(0, |place| place.chat);
         let now = self.now();
@@ -268,15 +268,15 @@ impl Sender {
         let Owed {
             id, parcel, pieces, ..
         } = owed;
-        let texts = markup::render(&parcel.text);
+        let texts = html::render(&parcel.text);
         let total = texts.len() + parcel.files.len();
-        let Some(place) = Place::of(&parcel.chat) else {
-            tracing::error!(chat = %parcel.chat, "this is no chat of Telegram's; what is owed to it is given up");
+        let Some(place) = Place::of(&parcel.to) else {
+            tracing::error!(chat = %parcel.to, "this is no chat of Telegram's; what is owed to it is given up");
             return Ok(self.parts.outbox.done(*id)?);
         };
         if !parcel.replaces_draft {
-            self.remove_draft(&parcel.chat, place)?;
-            if let Some(display) = self.displays.get_mut(&parcel.chat) {
+            self.remove_draft(&parcel.to, place)?;
+            if let Some(display) = self.displays.get_mut(&parcel.to) {
                 display.show_again();
             }
         }
@@ -297,7 +297,7 @@ impl Sender {
     fn deliver_text(
         &mut self,
         place: Place,
-        parcel: &Parcel,
+        parcel: &OutgoingMessage,
         piece: &Piece,
         (is_first, is_last): (bool, bool),
     ) -> Sent {
@@ -306,7 +306,7 @@ impl Sender {
             false => Vec::new(),
         };
         let draft = match is_first && parcel.replaces_draft {
-            true => self.take_draft(&parcel.chat),
+            true => self.take_draft(&parcel.to),
             false => None,
         };
         let quotes = self.parts.channels.telegram.reply_to_message && is_first;
@@ -328,7 +328,7 @@ impl Sender {
         };
         match send(&words) {
             Err(ApiError::CannotParse(said)) => {
-                tracing::warn!(chat = %parcel.chat, "sent as plain text, because Telegram says: {said}");
+                tracing::warn!(chat = %parcel.to, "sent as plain text, because Telegram says: {said}");
                 send(&Words {
                     text: &piece.plain,
                     html: false,
@@ -340,7 +340,7 @@ impl Sender {
     }
 
     /// The message that shows the work whose result comes now.
-    fn take_draft(&mut self, chat: &ChatId) -> Option<i64> {
+    fn take_draft(&mut self, chat: &Address) -> Option<i64> {
         if let Some(display) = self.displays.get_mut(chat) {
             display.forget_draft();
         }
@@ -349,7 +349,7 @@ impl Sender {
 
     /// Sends a file of the workspace; what stands in the way is told in its place.
     fn deliver_file(&self, place: Place, path: &str) -> Sent {
-        let name = Parcel::name_of(path);
+        let name = OutgoingMessage::name_of(path);
         let sent = self.upload(place, path, name);
         let Err(ApiError::Local(_) | ApiError::Refused(_) | ApiError::TooLong) = &sent else {
             return sent;

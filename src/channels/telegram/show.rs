@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use super::api::{ApiError, Place, Words};
 use super::draft::{Asked, Draft};
+use super::html::{self, Piece};
 use super::question;
 use super::send::{Sender, Sent};
-use crate::channels::markup::{self, Piece};
 use crate::limits::channels::IDLE_LOOK;
-use crate::message::ChatId;
+use crate::message::Address;
 
 impl Sender {
     /// Takes the buttons from questions that are over.
@@ -68,7 +68,7 @@ impl Sender {
                 continue;
             }
             let (chat, number) = (chat.clone(), *number);
-            let pieces = markup::render(&question::text(number, question));
+            let pieces = html::render(&question::text(number, question));
             let asked = self
                 .remove_draft(&chat, place)
                 .and_then(|()| self.ask_in(place, number, &pieces));
@@ -112,7 +112,7 @@ impl Sender {
 
     /// Shows drafts, typing and signs; says how long there is nothing to be shown.
     pub(super) fn show(&mut self) -> Sent<Duration> {
-        let chats: Vec<ChatId> = self.displays.keys().cloned().collect();
+        let chats: Vec<Address> = self.displays.keys().cloned().collect();
         let mut wait = self.next_delivery();
         for chat in chats {
             match self.show_in(&chat) {
@@ -143,7 +143,7 @@ impl Sender {
         waits.min().unwrap_or(IDLE_LOOK).min(IDLE_LOOK)
     }
 
-    fn show_in(&mut self, chat: &ChatId) -> Sent<Duration> {
+    fn show_in(&mut self, chat: &Address) -> Sent<Duration> {
         let Some(place) = Place::of(chat) else {
             self.displays.remove(chat);
             return Ok(IDLE_LOOK);
@@ -196,8 +196,8 @@ impl Sender {
         Ok(waits.min().unwrap_or(IDLE_LOOK))
     }
 
-    fn show_draft(&mut self, chat: &ChatId, place: Place, draft: &Draft) -> Sent {
-        let Some(piece) = markup::draft(&draft.text) else {
+    fn show_draft(&mut self, chat: &Address, place: Place, draft: &Draft) -> Sent {
+        let Some(piece) = html::draft(&draft.text) else {
             return Ok(());
         };
         let words = Words {
@@ -228,7 +228,7 @@ impl Sender {
     }
 
     /// A draft whose work has ended, and that no answer will replace, goes away.
-    fn clear_draft(&self, chat: &ChatId, place: Place) -> Sent {
+    fn clear_draft(&self, chat: &Address, place: Place) -> Sent {
         let outbox = &self.parts.outbox;
         match outbox.draft(chat).is_some() && !outbox.replaces_draft(chat) {
             true => self.remove_draft(chat, place),
@@ -237,7 +237,7 @@ impl Sender {
     }
 
     /// Takes a draft away, so that what is sent now stands above what comes of the work.
-    pub(super) fn remove_draft(&self, chat: &ChatId, place: Place) -> Sent {
+    pub(super) fn remove_draft(&self, chat: &Address, place: Place) -> Sent {
         let outbox = &self.parts.outbox;
         let Some(message) = outbox.draft(chat) else {
             return Ok(());
@@ -251,7 +251,7 @@ impl Sender {
 }
 
 /// What is only shown may fail: what comes right by waiting is no reason to give up on the rest.
-fn shown(chat: &ChatId, result: Sent) -> Sent {
+fn shown(chat: &Address, result: Sent) -> Sent {
     match result {
         Err(
             error @ (ApiError::Stopped

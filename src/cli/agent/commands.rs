@@ -1,4 +1,4 @@
-//! Puts the walls around commands together from the configuration.
+//! Sets commands and their sandbox up from the configuration.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -7,8 +7,8 @@ use crate::cli::Context;
 use crate::clock::Clock;
 use crate::config::schema::SandboxChoice;
 use crate::config::{Home, Loaded};
+use crate::confine::{Exec, SandboxMode, Settings};
 use crate::error::Result;
-use crate::sandbox::exec::{Choice, Exec, Settings};
 use crate::state::{Approvals, Audit};
 use crate::tools::commands::{Commands, Records};
 
@@ -27,7 +27,7 @@ pub fn commands_of(context: &Context, home: &Home, loaded: &Loaded) -> Result<Op
     Commands::new(exec, &config.tools.exec, records).map(Some)
 }
 
-/// What runs commands, with the walls of the configuration. Nothing is tried yet.
+/// What runs commands, isolated as the configuration says. Nothing is tried yet.
 pub fn exec_of(context: &Context, home: &Home, loaded: &Loaded) -> Result<Exec> {
     let config = &loaded.config;
     let tools = &config.tools;
@@ -36,11 +36,11 @@ pub fn exec_of(context: &Context, home: &Home, loaded: &Loaded) -> Result<Exec> 
     let paths = |list: &[String]| list.iter().map(|path| expanded(path, user_home)).collect();
     let variable = |name: &str| context.environment().get(name).map(OsString::from);
     let settings = Settings {
-        choice: match tools.exec.sandbox {
-            SandboxChoice::Auto => Choice::Auto,
-            SandboxChoice::Namespaces => Choice::Namespaces,
-            SandboxChoice::Landlock => Choice::Landlock,
-            SandboxChoice::Off => Choice::Off,
+        mode: match tools.exec.sandbox {
+            SandboxChoice::Auto => SandboxMode::Auto,
+            SandboxChoice::Namespaces => SandboxMode::Namespaces,
+            SandboxChoice::Landlock => SandboxMode::Landlock,
+            SandboxChoice::Off => SandboxMode::Off,
         },
         network: tools.exec.network,
         whole: !tools.restrict_to_workspace,

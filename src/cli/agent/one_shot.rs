@@ -10,7 +10,7 @@ use crate::cli::terminal::interrupt::Foreground;
 use crate::cli::terminal::print;
 use crate::cli::terminal::view::{Mode, View};
 use crate::error::{Error, Exit, Result};
-use crate::message::Message;
+use crate::message::Envelope;
 
 /// Asks once, or goes on with the interrupted turn, and prints the answer.
 pub fn run(context: &Context, arguments: &Arguments, message: Option<String>) -> Result<Exit> {
@@ -26,7 +26,7 @@ pub fn run(context: &Context, arguments: &Arguments, message: Option<String>) ->
     let turn = foreground.run(move |cancel| {
         let mut view = View::new(mode, std::io::stdout(), std::io::stderr());
         setup::say_repairs(&session, &mut view);
-        let message = message.map(|text| Message::typed(session.chat(), &text));
+        let message = message.map(|text| Envelope::typed(session.chat(), &text));
         let report = agent.run(&mut session, message.as_ref(), &mut view, cancel)?;
         Ok::<_, Error>((report, view))
     })?;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::Arguments;
 use super::commands::commands_of;
 use crate::agent::context::Surroundings;
+use crate::agent::host::TurnEvent;
 use crate::agent::{Agent, ModelsFor, Parts};
 use crate::board::Board;
 use crate::cancel::Cancel;
@@ -18,17 +19,16 @@ use crate::clock::Clock;
 use crate::config::schema::{AgentDefaults, Provider};
 use crate::config::{Home, Loaded};
 use crate::error::Result;
+use crate::files::{Places, Workspace};
 use crate::http::Tls;
-use crate::message::{ChatId, Event};
+use crate::message::SessionKey;
 use crate::provider::Models;
 use crate::provider::table::{OFFLINE, known};
-use crate::sandbox::{Places, Workspace};
 use crate::session::{Session, Settings};
-use crate::state::{Choices, Ledger};
+use crate::state::{ModelChoices, TokenUsage};
 use crate::sys;
 use crate::sys::beneath::Resolver;
 use crate::sys::environment::Environment;
-use crate::sys::memory;
 use crate::tools::Toolbox;
 use crate::tools::commands::Commands;
 
@@ -44,7 +44,7 @@ pub struct Ready {
 pub fn prepare(context: &Context, arguments: &Arguments, stream: bool) -> Result<Ready> {
     let home = context.home()?;
     let loaded = context.start()?;
-    let chat = ChatId::parse(&arguments.session);
+    let chat = SessionKey::parse(&arguments.session);
     let settings = Settings {
         window: loaded.config.agents.defaults.memory_window,
         fsync: loaded.config.storage.fsync,
@@ -61,13 +61,11 @@ pub fn prepare(context: &Context, arguments: &Arguments, stream: bool) -> Result
     };
     let agent = build(context, &home, loaded, manner)?;
     warn_of_stranger(&agent, &chat, arguments.model.as_deref());
-    // What only the start has needed.
-    memory::give_back_program();
     Ok(Ready { agent, session })
 }
 
 /// Says that nobody is known for the model that was asked for, and who answers in its stead.
-fn warn_of_stranger(agent: &Agent, chat: &ChatId, model: Option<&str>) {
+fn warn_of_stranger(agent: &Agent, chat: &SessionKey, model: Option<&str>) {
     if let Some(model) = model.filter(|model| *model != OFFLINE && agent.lacks_model(chat)) {
         print::complain(&format!(
             "no provider is connected for the model {model}, so the offline helper answers; \
@@ -82,7 +80,7 @@ pub fn say_repairs<Output: Write, Errors: Write>(
     view: &mut View<Output, Errors>,
 ) {
     for repair in session.repairs() {
-        view.show(Event::Notice(repair));
+        view.show(TurnEvent::Notice(repair));
     }
 }
 
@@ -136,9 +134,9 @@ pub fn build(context: &Context, home: &Home, loaded: Loaded, manner: Manner) -> 
             manner.tls,
         ),
         model: manner.model,
-        choices: Choices::new(&home.state()),
+        choices: ModelChoices::new(&home.state()),
         toolbox,
-        ledger: Ledger::new(&home.state(), Clock::System),
+        ledger: TokenUsage::new(&home.state(), Clock::System),
         clock: Clock::System,
         surroundings,
         settings,

@@ -1,10 +1,11 @@
 //! A conversation at the terminal.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use super::Arguments;
 use super::setup::{self, Ready};
 use crate::agent::commands::{self, Command, Listed};
+use crate::agent::host::TurnEvent;
 use crate::agent::{Outcome, Report};
 use crate::cancel::Cancel;
 use crate::cli::Context;
@@ -13,7 +14,8 @@ use crate::cli::terminal::print;
 use crate::cli::terminal::prompt::{Prompt, Typed};
 use crate::cli::terminal::view::{Mode, View};
 use crate::error::{Exit, Result};
-use crate::message::{Event, Message};
+use crate::message::Envelope;
+use crate::sync::Mutex;
 
 /// The agent with its session, which the prompt's thread and the turn's take in turns.
 type Shared = Arc<Mutex<Ready>>;
@@ -71,9 +73,9 @@ fn turn(
 ) -> Result<()> {
     let shared = Arc::clone(shared);
     let ran = foreground.run(move |cancel: &Cancel| {
-        let ready = &mut *lock(&shared);
+        let ready = &mut *shared.lock();
         let mut view = view(mode);
-        let message = message.map(|text| Message::typed(ready.session.chat(), &text));
+        let message = message.map(|text| Envelope::typed(ready.session.chat(), &text));
         let report = ready
             .agent
             .run(&mut ready.session, message.as_ref(), &mut view, cancel);
@@ -91,7 +93,7 @@ fn show_end(report: Report, view: &mut TerminalView) {
     match report.outcome {
         Outcome::Stopped => {
             view.stopped();
-            view.show(Event::Notice("stopped"));
+            view.show(TurnEvent::Notice("stopped"));
         }
         Outcome::Failed(error) => {
             view.close();
@@ -109,7 +111,7 @@ fn answer(shared: &Shared, command: Command<'_>) -> Result<String> {
     if matches!(command.name, "help" | "start") {
         return Ok(commands::help(&OF_THE_TERMINAL));
     }
-    let ready = &mut *lock(shared);
+    let ready = &mut *shared.lock();
     let chat = ready.session.chat().clone();
     let answer = ready
         .agent
@@ -142,8 +144,4 @@ fn greeting(ready: &Ready) -> String {
 
 fn view(mode: Mode) -> TerminalView {
     View::new(mode, std::io::stdout(), std::io::stderr())
-}
-
-fn lock(shared: &Shared) -> MutexGuard<'_, Ready> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

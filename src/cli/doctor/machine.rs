@@ -159,7 +159,7 @@ fn state(
     }
 }
 
-/// The walls around commands, with a live escape test.
+/// The sandbox for commands, with a live escape test.
 pub fn sandbox(context: &Context, loaded: &Loaded) -> Result<Row> {
     let exec = &loaded.config.tools.exec;
     let home = context.home()?;
@@ -182,13 +182,13 @@ pub fn sandbox(context: &Context, loaded: &Loaded) -> Result<Row> {
             "off: commands do what this account can do; set tools.exec.sandbox to auto",
         ));
     }
-    Ok(walls(context, &home, loaded)
+    Ok(try_sandbox(context, &home, loaded)
         .unwrap_or_else(|error| Row::failed("sandbox", error.to_string())))
 }
 
-fn walls(context: &Context, home: &Home, loaded: &Loaded) -> Result<Row> {
+fn try_sandbox(context: &Context, home: &Home, loaded: &Loaded) -> Result<Row> {
     let exec = exec_of(context, home, loaded)?;
-    let walls = exec.walls()?;
+    let isolation = exec.isolation()?;
     let rows = exec.self_test(home.path())?;
     let out: Vec<&str> = rows
         .iter()
@@ -201,7 +201,7 @@ fn walls(context: &Context, home: &Home, loaded: &Loaded) -> Result<Row> {
             format!(
                 "{} ways out tried, all held: {}",
                 rows.len(),
-                described(walls)
+                described(isolation)
             ),
         ),
         false => Row::failed(

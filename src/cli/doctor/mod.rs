@@ -26,7 +26,7 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Subject {
-    /// What the kernel offers for the walls around commands, what is in force, and a live escape test
+    /// What the kernel supports to sandbox commands, what is in force, and a live escape test
     Sandbox {
         /// As one JSON object
         #[arg(long)]

@@ -10,7 +10,6 @@ use crate::channels::telegram::api::{Api, ApiError};
 use crate::chat::Fault;
 use crate::cli::Context;
 use crate::cli::agent::{models_of, who_answers};
-use crate::clock::Clock;
 use crate::config::Loaded;
 use crate::config::schema::Telegram;
 use crate::error::{Error, Result};
@@ -155,9 +154,7 @@ impl Examination {
     fn model(&self, route: &Route, cancel: &Cancel) -> Result<Row> {
         let settings = Settings {
             proxy: route.proxy.clone(),
-            first_byte: limits::SERVER_TIME,
-            idle: limits::SERVER_TIME,
-            clock: Clock::System,
+            ..Settings::new(limits::SERVER_TIME, limits::SERVER_TIME)
         };
         let (answer, is_late) = within(limits::SERVER_TIME, cancel, |cancel| {
             let client = Client::new(&self.tls, settings, cancel).map_err(NoAnswer::Ended)?;

@@ -7,8 +7,8 @@ use serde_json::json;
 use crate::cli::Context;
 use crate::cli::agent::exec_of;
 use crate::cli::terminal::print;
+use crate::confine::{EscapeAttempt, Exec, Isolation, Namespaces};
 use crate::error::{Exit, Result};
-use crate::sandbox::exec::{Exec, Namespaces, Row, Walls};
 use crate::sys;
 
 /// Runs the examination; the exit status is 1 when something does not hold.
@@ -35,20 +35,20 @@ pub fn run(context: &Context, json: bool) -> Result<Exit> {
     })
 }
 
-/// The walls in words.
-pub fn described(walls: Walls) -> String {
+/// The isolation in words.
+pub fn described(isolation: Isolation) -> String {
     let mut parts = Vec::new();
-    match walls.namespaces {
+    match isolation.namespaces {
         Namespaces::User => {
             parts.push("namespaces (a view, processes and users of its own)".to_owned())
         }
         Namespaces::Plain => parts.push("namespaces (a view and processes of its own)".to_owned()),
         Namespaces::None => {}
     }
-    if walls.landlock > 0 {
-        parts.push(format!("Landlock {}", walls.landlock));
+    if isolation.landlock > 0 {
+        parts.push(format!("Landlock {}", isolation.landlock));
     }
-    if walls.system_calls {
+    if isolation.system_calls {
         parts.push("system call filter, no new privileges, no capabilities".to_owned());
     }
     match parts.is_empty() {
@@ -63,13 +63,13 @@ struct Findings {
     offers: Vec<(&'static str, String)>,
     /// What stands around a command, or why nothing does.
     in_force: std::result::Result<String, String>,
-    /// What is missing that is no wall.
+    /// What commands lack without being less isolated.
     notes: Vec<String>,
-    rows: Vec<Row>,
+    rows: Vec<EscapeAttempt>,
 }
 
 fn examine(exec: &Exec, home: &crate::config::Home) -> Result<Findings> {
-    let offer = exec.offer();
+    let offer = exec.kernel_support();
     let namespaces = match &offer.namespaces {
         Ok(Namespaces::User) => "work, as user namespaces".to_owned(),
         Ok(Namespaces::Plain) => "work, because this is root; user namespaces do not".to_owned(),
@@ -85,8 +85,8 @@ fn examine(exec: &Exec, home: &crate::config::Home) -> Result<Findings> {
     } else {
         "not in this kernel"
     };
-    let walls = exec.walls();
-    let rows = if walls.is_ok() {
+    let isolation = exec.isolation();
+    let rows = if isolation.is_ok() {
         exec.self_test(home.path())?
     } else {
         Vec::new()
@@ -97,7 +97,7 @@ fn examine(exec: &Exec, home: &crate::config::Home) -> Result<Findings> {
             ("landlock", landlock),
             ("system call filter", filter.to_owned()),
         ],
-        in_force: walls.map(described).map_err(|error| error.to_string()),
+        in_force: isolation.map(described).map_err(|error| error.to_string()),
         notes: offer.notes,
         rows,
     })

@@ -2,7 +2,7 @@
 //!
 //! tokio's current_thread runtime owns the signals; the turn is plain blocking code beside it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread;
 
 use tokio::runtime::{Builder, Runtime};
@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 use crate::cancel::Cancel;
 use crate::error::{Error, Exit, Result};
 use crate::limits::agent::TURN_STACK_BYTES;
+use crate::sync::Mutex;
 
 /// The runtime, and the token of what runs now.
 pub struct Foreground {
@@ -47,7 +48,7 @@ impl Foreground {
     ) -> Result<T> {
         let cancel = Cancel::new();
         let (sender, receiver) = oneshot::channel();
-        *lock(&self.running) = Some(cancel.clone());
+        *self.running.lock() = Some(cancel.clone());
         let spawned = thread::Builder::new()
             .name("turn".to_owned())
             .stack_size(TURN_STACK_BYTES)
@@ -59,22 +60,18 @@ impl Foreground {
             Ok(_) => self.runtime.block_on(receiver).map_err(|_| no_result()),
             Err(error) => Err(no_thread(error)),
         };
-        *lock(&self.running) = None;
+        *self.running.lock() = None;
         result
     }
 }
 
 fn stop_or_leave(running: &Mutex<Option<Cancel>>) {
-    let current = lock(running).clone();
+    let current = running.lock().clone();
     match current {
         Some(cancel) if !cancel.is_cancelled() => cancel.cancel(),
         // The journal is whole at every instant, so leaving at once loses nothing.
         _ => std::process::exit(Exit::Stopped as i32),
     }
-}
-
-fn lock(running: &Mutex<Option<Cancel>>) -> MutexGuard<'_, Option<Cancel>> {
-    running.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn no_thread(error: std::io::Error) -> Error {

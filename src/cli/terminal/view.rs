@@ -6,10 +6,10 @@
 use std::io::{ErrorKind, IsTerminal, Write};
 
 use super::markdown::{Renderer, visible};
+use crate::agent::host::{TurnEvent, TurnHost};
 use crate::approval::{Answer, Question};
 use crate::cancel::Cancel;
 use crate::error::{Error, Result};
-use crate::message::{Event, Listener};
 
 /// What is shown of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,17 +64,16 @@ impl<Output: Write, Errors: Write> View<Output, Errors> {
     }
 
     /// Shows what the turn tells.
-    pub fn show(&mut self, event: Event<'_>) {
+    pub fn show(&mut self, event: TurnEvent<'_>) {
         match event {
-            Event::Journalled(_) => {}
-            Event::Delta(piece) => {
+            TurnEvent::Delta(piece) => {
                 self.streamed = true;
                 self.piece(piece);
             }
-            Event::Said(text) => self.said(text),
-            Event::ToolHint(hint) => self.aside("▸", hint),
-            Event::ToolFailed(what) => self.aside("✗", what),
-            Event::Notice(what) => self.aside("·", what),
+            TurnEvent::Said(text) => self.said(text),
+            TurnEvent::ToolHint(hint) => self.aside("▸", hint),
+            TurnEvent::ToolFailed(what) => self.aside("✗", what),
+            TurnEvent::Notice(what) => self.aside("·", what),
         }
     }
 
@@ -177,8 +176,8 @@ impl<Output: Write, Errors: Write> View<Output, Errors> {
     }
 }
 
-impl<Output: Write, Errors: Write> Listener for View<Output, Errors> {
-    fn hear(&mut self, event: Event<'_>) {
+impl<Output: Write, Errors: Write> TurnHost for View<Output, Errors> {
+    fn on_event(&mut self, event: TurnEvent<'_>) {
         self.show(event);
     }
 
@@ -192,7 +191,7 @@ impl<Output: Write, Errors: Write> Listener for View<Output, Errors> {
 mod tests {
     use super::*;
 
-    fn shown(mode: Mode, events: &[Event<'_>], answer: &str) -> (String, String) {
+    fn shown(mode: Mode, events: &[TurnEvent<'_>], answer: &str) -> (String, String) {
         let (mut output, mut errors) = (Vec::new(), Vec::new());
         let mut view = View::new(mode, &mut output, &mut errors);
         events.iter().for_each(|event| view.show(event.clone()));
@@ -203,13 +202,13 @@ mod tests {
         )
     }
 
-    const TURN: [Event<'_>; 6] = [
-        Event::Delta("I "),
-        Event::Delta("look."),
-        Event::Said("I look."),
-        Event::ToolHint("read_file(\"a\")"),
-        Event::Delta("**Done**"),
-        Event::Said("**Done**"),
+    const TURN: [TurnEvent<'_>; 6] = [
+        TurnEvent::Delta("I "),
+        TurnEvent::Delta("look."),
+        TurnEvent::Said("I look."),
+        TurnEvent::ToolHint("read_file(\"a\")"),
+        TurnEvent::Delta("**Done**"),
+        TurnEvent::Said("**Done**"),
     ];
 
     #[test]
@@ -230,16 +229,16 @@ mod tests {
 
     #[test]
     fn what_did_not_stream_is_shown_when_it_is_said() {
-        let (output, _) = shown(Mode::Raw, &[Event::Said("whole\x1b[2J")], "whole");
+        let (output, _) = shown(Mode::Raw, &[TurnEvent::Said("whole\x1b[2J")], "whole");
         assert_eq!(output, "whole[2J\n");
     }
 
     #[test]
     fn what_streamed_up_to_a_line_end_is_not_shown_again() {
         let reply = [
-            Event::Delta("a\n"),
-            Event::Delta("b\n"),
-            Event::Said("a\nb\n"),
+            TurnEvent::Delta("a\n"),
+            TurnEvent::Delta("b\n"),
+            TurnEvent::Said("a\nb\n"),
         ];
         for mode in [Mode::Raw, Mode::Rendered] {
             assert_eq!(shown(mode, &reply, "a\nb").0, "a\nb\n", "{mode:?}");
@@ -250,7 +249,7 @@ mod tests {
     fn a_turn_that_breaks_off_leaves_the_cursor_at_the_beginning_of_a_line() {
         for stop in [View::close, View::stopped] {
             let mut view = View::new(Mode::Rendered, Vec::new(), Vec::new());
-            view.show(Event::Delta("half a `wor"));
+            view.show(TurnEvent::Delta("half a `wor"));
             stop(&mut view);
             assert!(view.output.ends_with(b"wor\x1b[0m\n"), "{:?}", view.output);
         }
@@ -260,7 +259,7 @@ mod tests {
     fn a_notice_in_the_middle_of_a_line_begins_a_new_one() {
         let (output, errors) = shown(
             Mode::Raw,
-            &[Event::Delta("half"), Event::Notice("broken\noff")],
+            &[TurnEvent::Delta("half"), TurnEvent::Notice("broken\noff")],
             "",
         );
         assert_eq!(

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use super::{Gateway, Order};
 use crate::agent::commands::{self, Command, Listed};
 use crate::approval::Answer;
-use crate::channels::markup::inline_code;
 use crate::error::{Error, Result};
-use crate::message::{ChatId, Message, Parcel};
+use crate::markup::inline_code;
+use crate::message::{Address, Envelope, OutgoingMessage};
 
 /// The commands that only a chat has, beside those of the agent.
 pub const OF_THE_CHAT: [Listed; 7] = [
@@ -36,7 +36,7 @@ pub fn menu() -> impl Iterator<Item = Listed> {
 
 impl Gateway {
     /// Takes a typed command. What has to act at once does; the rest gets a thread.
-    pub(super) fn command(self: &Arc<Self>, message: Message) {
+    pub(super) fn command(self: &Arc<Self>, message: Envelope) {
         let Some(command) = commands::parse(&message.text) else {
             return;
         };
@@ -48,19 +48,19 @@ impl Gateway {
     }
 
     /// Answers a command, and then does not know it any more.
-    fn answer(self: &Arc<Self>, message: &Message) {
+    fn answer(self: &Arc<Self>, message: &Envelope) {
         let Some(command) = commands::parse(&message.text) else {
             return;
         };
         let answer = self
             .answer_to(message, command)
             .unwrap_or_else(|error| sentence(&error));
-        let parcel = Parcel {
+        let parcel = OutgoingMessage {
             reply_to: message.reference.clone(),
-            ..Parcel::text(&message.chat, answer)
+            ..OutgoingMessage::text(&message.address(), answer)
         };
         if let Err(error) = self.owe(parcel, None) {
-            tracing::error!(chat = %message.chat, "a command has no answer: {error}");
+            tracing::error!(chat = %message.address(), "a command has no answer: {error}");
         }
         // Also without an answer: else every start would do it again, and /restart for ever.
         self.inbox().taken(&message.id);
@@ -69,8 +69,8 @@ impl Gateway {
         }
     }
 
-    fn answer_to(self: &Arc<Self>, message: &Message, command: Command<'_>) -> Result<String> {
-        let chat = &message.chat;
+    fn answer_to(self: &Arc<Self>, message: &Envelope, command: Command<'_>) -> Result<String> {
+        let chat = &message.address();
         Ok(match command.name {
             "start" => format!(
                 "I am Peacrab, and I live on this board. Write to me, or type a command:\n\n{}",
@@ -82,8 +82,8 @@ impl Gateway {
             "deny" => self.settle(chat, command.argument, Answer::Deny)?,
             "id" => format!(
                 "This chat: `{chat}`\nYou: `{}` {}",
-                message.sender.id,
-                inline_code(&message.sender.name)
+                message.sender().map_or("", |sender| &sender.id),
+                inline_code(&message.sender().map_or("", |sender| &sender.name))
             ),
             "pair" => self.pair(command.argument)?,
             "restart" => "Restarting. What runs here goes on afterwards.".to_owned(),
@@ -93,7 +93,7 @@ impl Gateway {
             _ => match self
                 .parts
                 .agent
-                .command(chat, command, || self.open(chat).map(Box::new))?
+                .command(&chat.session(), command, || self.open(chat).map(Box::new))?
             {
                 Some(text) if command.name == "status" => self.status(&text),
                 Some(text) => text,
@@ -106,7 +106,7 @@ impl Gateway {
     }
 
     /// Stops a chat's work, and forgets what waits for it.
-    fn stop(&self, chat: &ChatId) -> String {
+    fn stop(&self, chat: &Address) -> String {
         let waiting = self.lanes().interjections(chat);
         waiting
             .iter()
@@ -132,7 +132,7 @@ impl Gateway {
         }
     }
 
-    fn approve(&self, chat: &ChatId, argument: &str) -> Result<String> {
+    fn approve(&self, chat: &Address, argument: &str) -> Result<String> {
         let (number, answer) = match argument.strip_suffix("always") {
             Some(number) => (number, Answer::Always),
             None => (argument, Answer::Once),
@@ -141,7 +141,7 @@ impl Gateway {
     }
 
     /// Answers a question of this chat.
-    fn settle(&self, chat: &ChatId, number: &str, answer: Answer) -> Result<String> {
+    fn settle(&self, chat: &Address, number: &str, answer: Answer) -> Result<String> {
         let number = match number.trim() {
             "" => None,
             text => Some(text.parse().map_err(|_| {
@@ -171,7 +171,7 @@ impl Gateway {
         let paired = self.parts.pairing.confirm(code)?;
         let (id, name) = (&paired.sender.id, &paired.sender.name);
         self.say(
-            &ChatId::new(&paired.channel, id),
+            &Address::new(&paired.channel, id),
             "You are paired: I am listening. /help shows what I can do.",
         );
         Ok(format!(

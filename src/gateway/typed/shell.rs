@@ -4,32 +4,32 @@ use std::sync::Arc;
 
 use crate::agent::commands;
 use crate::cancel::Cancel;
-use crate::channels::markup::{self, inline_code};
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
 use crate::gateway::Gateway;
 use crate::gateway::typed::sentence;
+use crate::markup::{self, inline_code};
 
 use crate::limits::gateway::SHOWN_OUTPUT_BYTES;
-use crate::message::{ChatId, Message, Outbound, Parcel};
+use crate::message::{Address, Envelope, Outbound, OutgoingMessage};
 use crate::tools::Caller;
 use crate::tools::commands::shell::{Ran, Shell};
 
 impl Gateway {
     /// Runs a typed command, shows its output as it comes, and owes it when it has ended.
-    pub(in crate::gateway) fn shell(self: &Arc<Self>, message: &Message, cancel: &Cancel) {
+    pub(in crate::gateway) fn shell(self: &Arc<Self>, message: &Envelope, cancel: &Cancel) {
         let parcel = self
             .try_shell(message, cancel)
-            .unwrap_or_else(|error| Parcel::text(&message.chat, sentence(&error)));
-        let parcel = Parcel {
+            .unwrap_or_else(|error| OutgoingMessage::text(&message.address(), sentence(&error)));
+        let parcel = OutgoingMessage {
             reply_to: message.reference.clone(),
             ..parcel
         };
         let text = parcel.text.clone();
         if let Err(error) = self.owe(parcel, None) {
-            tracing::error!(chat = %message.chat, "a command's output cannot be kept: {error}");
+            tracing::error!(chat = %message.address(), "a command's output cannot be kept: {error}");
             self.show(Outbound::Draft {
-                chat: message.chat.clone(),
+                chat: message.address(),
                 text,
                 reply_to: message.reference.clone(),
             });
@@ -37,7 +37,7 @@ impl Gateway {
         self.inbox().taken(&message.id);
     }
 
-    fn try_shell(self: &Arc<Self>, message: &Message, cancel: &Cancel) -> Result<Parcel> {
+    fn try_shell(self: &Arc<Self>, message: &Envelope, cancel: &Cancel) -> Result<OutgoingMessage> {
         let argument = commands::parse(&message.text).map_or("", |command| command.argument);
         let (lifted, line) = match argument.strip_prefix('!') {
             Some(line) => (true, line.trim()),
@@ -50,7 +50,7 @@ impl Gateway {
         }
         // From here on it is not run again: a kill leaves it with an unknown outcome.
         self.inbox().begin(&message.id)?;
-        let chat = &message.chat;
+        let chat = &message.address();
         // Where a turn shows its draft already, the output comes as a message of its own.
         let has_screen = !self.lanes().is_running(chat);
         let mut tail = Tail::new(self, message, has_screen);
@@ -79,7 +79,7 @@ impl Gateway {
     }
 }
 
-fn parcel_of(chat: &ChatId, ran: Ran, replaces_draft: bool) -> Parcel {
+fn parcel_of(chat: &Address, ran: Ran, replaces_draft: bool) -> OutgoingMessage {
     let output = ran.output.trim_end();
     let mut text = match (output.is_empty(), ran.is_success) {
         (true, true) => "Done, without output.".to_owned(),
@@ -92,17 +92,17 @@ fn parcel_of(chat: &ChatId, ran: Ran, replaces_draft: bool) -> Parcel {
     if ran.file.is_some() {
         text.push_str("\nThe beginning is left out here; the whole is in the file.");
     }
-    Parcel {
+    OutgoingMessage {
         files: ran.file.into_iter().collect(),
         replaces_draft,
-        ..Parcel::text(chat, text)
+        ..OutgoingMessage::text(chat, text)
     }
 }
 
 /// The end of a running command's output, shown as it comes.
 struct Tail<'a> {
     gateway: &'a Gateway,
-    message: &'a Message,
+    message: &'a Envelope,
     is_shown: bool,
     bytes: Vec<u8>,
     is_fresh: bool,
@@ -110,7 +110,7 @@ struct Tail<'a> {
 }
 
 impl<'a> Tail<'a> {
-    fn new(gateway: &'a Gateway, message: &'a Message, is_shown: bool) -> Self {
+    fn new(gateway: &'a Gateway, message: &'a Envelope, is_shown: bool) -> Self {
         Self {
             gateway,
             message,
@@ -133,7 +133,7 @@ impl<'a> Tail<'a> {
             let output = String::from_utf8_lossy(&self.bytes);
             let output = self.gateway.parts.agent.toolbox().cleaned(&output);
             self.gateway.show(Outbound::Draft {
-                chat: self.message.chat.clone(),
+                chat: self.message.address(),
                 text: markup::code_block(&output, ""),
                 reply_to: self.message.reference.clone(),
             });

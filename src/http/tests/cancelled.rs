@@ -9,14 +9,14 @@ use std::time::Duration;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 
 use super::server::{Server, keep, silence};
-use super::settings;
+use super::{dialer, settings};
 use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
-use crate::http::{Client, Tls, error_of};
+use crate::http::{Client, Tls, Upload, error_of};
 
-/// The promise is 200 ms; a machine that runs tests side by side gets some slack.
-const AT_ONCE: Duration = Duration::from_millis(500);
+/// Without the token each of these waits for a minute or for ever; a busy machine gets the rest.
+const AT_ONCE: Duration = Duration::from_secs(5);
 
 fn client(cancel: &Cancel) -> Client {
     Client::new(&Tls::new(None).unwrap(), settings(), cancel).unwrap()
@@ -55,7 +55,8 @@ fn while_a_name_is_resolved() {
         }
     }
     stops(soon, |cancel| {
-        let client = Client::with_lookup(&Tls::new(None).unwrap(), settings(), cancel, never)?;
+        let client =
+            Client::with_dialer(&Tls::new(None).unwrap(), settings(), dialer(cancel, never))?;
         client.get("http://model.test/", &[]).map(drop)
     });
 }
@@ -136,7 +137,7 @@ fn while_a_file_is_sent() {
     });
     stops(on(begun), |cancel| {
         client(cancel)
-            .post_reader(&url, &[], u64::MAX, &mut std::io::repeat(0))
+            .post_reader(&url, &[], Upload::new(&mut std::io::repeat(0), u64::MAX))
             .map(drop)
     });
     drop(done);

@@ -12,16 +12,18 @@ use std::time::Duration;
 
 use super::{Client, Settings, Tls};
 use crate::cancel::Cancel;
-use crate::clock::Clock;
+use crate::net::{Dialer, Lookup};
 use crate::secret::Secret;
 
 /// Patient enough for a busy machine; tests of a time limit set their own.
 fn settings() -> Settings {
-    Settings {
-        proxy: None,
-        first_byte: Duration::from_secs(60),
-        idle: Duration::from_secs(60),
-        clock: Clock::System,
+    Settings::new(Duration::from_secs(60), Duration::from_secs(60))
+}
+
+fn dialer(cancel: &Cancel, lookup: Lookup) -> Dialer {
+    Dialer {
+        lookup,
+        ..Dialer::new(cancel)
     }
 }
 

@@ -3,15 +3,16 @@
 use std::net::{Ipv4Addr, TcpListener};
 
 use super::server::{Server, answer};
-use super::{client, settings};
+use super::{client, client_with, dialer, settings, through};
 use crate::cancel::Cancel;
-use crate::http::{Client, Tls};
+use crate::http::{Client, Settings, Tls};
+use crate::net::Guard;
 
 #[test]
 fn a_name_that_cannot_be_resolved_is_said() {
     let unknown = |_: &str, _: u16| Err(std::io::ErrorKind::NotFound.into());
     let tls = Tls::new(None).unwrap();
-    let client = Client::with_lookup(&tls, settings(), &Cancel::new(), unknown).unwrap();
+    let client = Client::with_dialer(&tls, settings(), dialer(&Cancel::new(), unknown)).unwrap();
     let error = client
         .get("https://model.test/canary", &[])
         .map(drop)
@@ -32,7 +33,7 @@ fn the_next_address_is_tried_when_one_refuses() {
     let server = Server::plain([answer("200 OK", "", b"second")]);
     let url = format!("http://model.test:{}/", server.address.port());
     let tls = Tls::new(None).unwrap();
-    let client = Client::with_lookup(&tls, settings(), &Cancel::new(), addresses).unwrap();
+    let client = Client::with_dialer(&tls, settings(), dialer(&Cancel::new(), addresses)).unwrap();
     let response = client.get(&url, &[]).unwrap();
     assert_eq!(response.read_to_end(9).unwrap(), b"second");
 }
@@ -51,4 +52,25 @@ fn nobody_at_the_port_is_said_with_the_place_and_without_the_path() {
             "no connection to {address}: it refuses connections; is the server running, and is the port right?"
         )
     );
+}
+
+#[test]
+fn an_address_that_the_guard_refuses_is_named_and_not_called() {
+    let server = Server::plain([]);
+    let proxy = Server::plain([]);
+    for settings in [settings(), through(&format!("http://{}", proxy.address))] {
+        let settings = Settings {
+            guard: Guard::new(|_| Err("it is on a private network")),
+            ..settings
+        };
+        for url in [server.http(), "http://10.0.0.1/".to_owned()] {
+            let error = client_with(settings.clone()).get(&url, &[]).map(drop);
+            let error = error.unwrap_err().to_string();
+            assert!(
+                error.contains("not allowed: it is on a private network"),
+                "{error}"
+            );
+        }
+    }
+    assert_eq!((server.connections(), proxy.connections()), (0, 0));
 }

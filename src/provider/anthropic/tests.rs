@@ -6,12 +6,12 @@ use super::encode::encode;
 use crate::chat::{
     Entry, Fault, Reasoning, ReasoningEffort, Reply, Request, Role, StopReason, Usage,
 };
+use crate::http::sse::{Event, Parser};
 use crate::provider::classify::Failure;
 use crate::provider::quirks::Quirks;
 use crate::provider::table::Format;
 use crate::provider::wire::body::Target;
 use crate::provider::wire::example::{call, conversation, request};
-use crate::provider::wire::sse::{Event, Parser};
 
 fn encoded(request: &Request<'_>, model: &str) -> String {
     let target = Target {

@@ -6,12 +6,12 @@ use super::encode::encode;
 use crate::chat::{
     Entry, Fault, Reasoning, ReasoningEffort, Reply, Request, Role, StopReason, Usage,
 };
+use crate::http::sse::Parser;
 use crate::provider::classify::Failure;
 use crate::provider::quirks::Quirks;
 use crate::provider::table::Format;
 use crate::provider::wire::body::Target;
 use crate::provider::wire::example::{TOOLS, call, conversation, request};
-use crate::provider::wire::sse::Parser;
 
 fn encoded(request: &Request<'_>, provider: &str, model: &str) -> String {
     let target = Target {
@@ -397,8 +397,7 @@ fn of_bytes(pieces: &[&[u8]]) -> (Reply, String) {
     let mut parser = Parser::default();
     let mut shown = String::new();
     let mut show = |text: &str| shown.push_str(text);
-    let mut handle =
-        |event: crate::provider::wire::sse::Event<'_>| decoder.event(event.data, &mut show);
+    let mut handle = |event: crate::http::sse::Event<'_>| decoder.event(event.data, &mut show);
     for piece in pieces {
         parser.push(piece, &mut handle).unwrap();
     }

@@ -3,7 +3,6 @@
 pub mod body;
 pub mod entries;
 pub mod filter;
-pub mod sse;
 pub mod think;
 pub mod written;
 

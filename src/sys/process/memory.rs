@@ -1,8 +1,8 @@
-//! Memory that is given back while nothing is done. What was in it comes back by itself, or is dead.
+//! Returns stack memory that is no longer in use to the kernel.
 
 #![expect(
     unsafe_code,
-    reason = "madvise(2) and the bounds of stacks and program have no safe wrapper"
+    reason = "madvise(2) and the bounds of a stack have no safe wrapper"
 )]
 
 use std::ffi::c_void;
@@ -10,20 +10,6 @@ use std::mem::MaybeUninit;
 use std::ptr;
 
 use crate::limits::agent::STACK_KEPT;
-
-unsafe extern "C" {
-    /// The linker's names for the first byte of the program and the end of its instructions
-    /// (end(3)). What lies between is never written.
-    static __executable_start: u8;
-    static etext: u8;
-}
-
-/// Takes the program's instructions and constants out of this process's memory. Those that are
-/// needed again come back from the system's cache, or from the file if the system wanted the room.
-pub fn give_back_program() {
-    let (start, end) = (&raw const __executable_start, &raw const etext);
-    give_back(start.addr(), end.addr());
-}
 
 /// Gives back what this thread's stack holds below what is in use: what a deep call has left there.
 pub fn give_back_stack() {
@@ -49,7 +35,8 @@ fn lowest_of_stack() -> Option<usize> {
     }
 }
 
-/// Gives back the whole pages between two addresses. A failure is no harm: they are kept then.
+/// Returns the whole pages between two addresses of a stack. If that fails they are kept, which does
+/// no harm.
 fn give_back(start: usize, end: usize) {
     // SAFETY: sysconf(3) only reads.
     let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
@@ -60,8 +47,7 @@ fn give_back(start: usize, end: usize) {
     let end = end - end % page;
     if start < end {
         let address = ptr::with_exposed_provenance_mut::<c_void>(start);
-        // SAFETY: the callers give pages of a file that are never written, whose content comes from
-        // the file again, and pages of a stack below every frame that is in use.
+        // SAFETY: the only caller passes pages of its own stack, below every frame that is in use.
         unsafe { libc::madvise(address, end - start, libc::MADV_DONTNEED) };
     }
 }
@@ -69,12 +55,6 @@ fn give_back(start: usize, end: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Kilobytes that a line of /proc/self/smaps_rollup or its like tells.
-    fn resident() -> usize {
-        let text = std::fs::read_to_string("/proc/self/statm").unwrap();
-        text.split(' ').nth(1).unwrap().parse().unwrap()
-    }
 
     /// Uses some of the stack.
     #[inline(never)]
@@ -87,23 +67,13 @@ mod tests {
     }
 
     #[test]
-    fn the_program_goes_on_when_its_memory_is_given_back() {
+    fn a_thread_goes_on_when_its_stack_is_given_back() {
         let thread = std::thread::Builder::new().stack_size(1024 * 1024);
         let dived = thread.spawn(|| {
             let first = dive(100);
             give_back_stack();
-            give_back_program();
             (first, dive(100))
         });
         assert_eq!(dived.unwrap().join().unwrap(), (100, 100));
-    }
-
-    #[test]
-    fn what_is_given_back_is_resident_no_more() {
-        dive(100);
-        let before = resident();
-        give_back_program();
-        let after = resident();
-        assert!(after < before, "{before} pages, then {after}");
     }
 }

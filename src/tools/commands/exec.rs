@@ -1,15 +1,15 @@
-//! exec: a command within the walls, or outside when a person allows it.
+//! exec: a command within the isolation, or outside when a person allows it.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::chat::{Effect, ToolResult, ToolSpec};
+use crate::confine::{End, Outcome, OutputChunk, ShellCommand};
 use crate::error::{Error, Result};
-use crate::sandbox::exec::{End, Job, Outcome, Piece};
 use crate::tools::Context;
 use crate::tools::arguments::Arguments;
 
-use super::spill::Spill;
+use super::spool::Spool;
 use super::{Commands, Permit, Wanted};
 
 pub(in crate::tools) const SPEC: ToolSpec = ToolSpec {
@@ -33,10 +33,10 @@ pub(in crate::tools) fn run(context: &Context<'_>, arguments: &Arguments) -> Res
             });
         }
     };
-    let job = Job {
-        command: &wanted.command,
+    let job = ShellCommand {
+        line: &wanted.command,
         folder: &wanted.folder,
-        lifted: wanted.lifted,
+        unsandboxed: wanted.lifted,
     };
     if arguments.flag("background")? {
         let started = commands
@@ -51,20 +51,20 @@ pub(in crate::tools) fn run(context: &Context<'_>, arguments: &Arguments) -> Res
             "Started as session {id}; exec_session reads, writes and kills it."
         )));
     }
-    let mut spill = Spill::new(context.results, context.workspace, context.eraser, "exec");
+    let mut spool = Spool::new(context.results, context.workspace, context.eraser, "exec");
     let time = timeout(commands, arguments)?;
     let outcome = commands
         .exec
         .run(&job, time, context.caller.cancel, &mut |piece| {
-            if let Piece::Whole(bytes) = piece {
-                spill.write(bytes);
+            if let OutputChunk::Whole(bytes) = piece {
+                spool.write(bytes);
             }
         });
     let result = outcome
         .as_ref()
         .map_or_else(ToString::to_string, |outcome| outcome.end.to_string());
     commands.log(&wanted, context.caller, &decision, &result)?;
-    Ok(told(context, &outcome?, spill.finish()))
+    Ok(told(context, &outcome?, spool.finish()))
 }
 
 fn wanted(context: &Context<'_>, arguments: &Arguments) -> Result<Wanted> {

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use crate::chat::{ToolResult, ToolSpec};
+use crate::confine::UnreadOutput;
 use crate::error::{Error, Result};
-use crate::sandbox::exec::Since;
 use crate::tools::Context;
 use crate::tools::arguments::Arguments;
 
@@ -73,7 +73,7 @@ fn listed(context: &Context<'_>) -> String {
     }
 }
 
-fn told(since: &Since) -> String {
+fn told(since: &UnreadOutput) -> String {
     let mut text = match &since.end {
         Some(end) => end.to_string(),
         None => "running".to_owned(),

@@ -1,10 +1,11 @@
 //! Commands for the model: who may run what, and how it is told. The walls are the sandbox's.
 
+mod decision;
 pub(super) mod exec;
 pub(super) mod exec_session;
+pub mod risk;
 pub mod shell;
-mod spill;
-mod verdict;
+mod spool;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,14 +15,14 @@ use ring::digest::{SHA256, digest};
 use crate::approval::{Answer, Question};
 use crate::clock::Clock;
 use crate::config::schema::{ApprovalMode, ExecTool, SandboxChoice};
+use crate::confine::{Exec, Sessions};
 use crate::error::{Error, Result};
-use crate::sandbox::courtesy::Patterns;
-use crate::sandbox::exec::{Exec, Sessions};
 use crate::state::audit::Record;
 use crate::state::{Approvals, Audit};
 
 use super::Caller;
-use verdict::Verdict;
+use decision::Decision;
+use risk::Patterns;
 
 /// Everything that the two tools for commands need.
 pub struct Commands {
@@ -29,7 +30,7 @@ pub struct Commands {
     sessions: Sessions,
     patterns: Patterns,
     mode: ApprovalMode,
-    walled: bool,
+    sandboxed: bool,
     network: bool,
     timeout: Duration,
     max_timeout: Duration,
@@ -57,7 +58,7 @@ impl Commands {
             sessions: Sessions::default(),
             patterns: Patterns::new(&config.deny_patterns, &config.allow_patterns)?,
             mode: config.approval,
-            walled: config.sandbox != SandboxChoice::Off,
+            sandboxed: config.sandbox != SandboxChoice::Off,
             network: config.network,
             timeout: Duration::from_secs(config.timeout.min(config.max_timeout)),
             max_timeout: Duration::from_secs(config.max_timeout),
@@ -70,7 +71,7 @@ impl Commands {
     /// What the model is told of the walls and of the way through them. Nothing is tried for it: where
     /// the kernel offers too little, exec itself says so.
     pub fn rules(&self) -> String {
-        let within = if self.walled {
+        let within = if self.sandboxed {
             "exec runs in a sandbox that the kernel keeps: commands see the system read-only, your workspace (and \
              the folders above) as said, and a /tmp of their own; no other files, no other processes, no more rights."
         } else {
@@ -82,7 +83,7 @@ impl Commands {
             " They have no network."
         };
         let beyond = match self.mode {
-            _ if !self.walled => "",
+            _ if !self.sandboxed => "",
             ApprovalMode::Never => {
                 " What needs more cannot be done here: say so instead of trying."
             }
@@ -103,9 +104,9 @@ impl Commands {
     /// caller brings holds for exactly the question that would be asked now.
     fn permit(&self, wanted: &Wanted, caller: &Caller<'_>) -> Result<Permit> {
         let objection = self.patterns.objection(&wanted.command);
-        let rule = match verdict::decide(objection.as_ref(), self.mode, wanted.lifted) {
-            Verdict::Run => return Ok(Permit::Run("allowed: no rule against it".to_owned())),
-            Verdict::Refuse {
+        let rule = match decision::decide(objection.as_ref(), self.mode, wanted.lifted) {
+            Decision::Run => return Ok(Permit::Run("allowed: no rule against it".to_owned())),
+            Decision::Refuse {
                 why,
                 rule,
                 can_be_asked,
@@ -122,7 +123,7 @@ impl Commands {
                     "the command was not run: {why}{way}"
                 )));
             }
-            Verdict::Ask { rule } => rule,
+            Decision::Ask { rule } => rule,
         };
         let question = wanted.question(rule);
         let answer = match caller.answer {

@@ -1,14 +1,14 @@
-//! A command that a person types: the same rules and the same walls, without the model.
+//! A command that a person types: the same rules and the same isolation, without the model.
 
 use std::path::PathBuf;
 
 use crate::approval::Question;
+use crate::confine::{Outcome, OutputChunk, ShellCommand};
 use crate::error::{Error, Result};
 use crate::limits::tools::SHELL_CHARS;
-use crate::sandbox::exec::{Job, Outcome, Piece};
 use crate::tools::{Caller, Toolbox};
 
-use super::spill::Spill;
+use super::spool::Spool;
 use super::{Permit, Wanted};
 
 /// What came of a typed command.
@@ -34,7 +34,7 @@ pub struct Ran {
 }
 
 impl Toolbox {
-    /// Runs what a person has typed, in the workspace; `lifted`: outside the walls, if a person
+    /// Runs what a person has typed, in the workspace; `lifted`: outside the isolation, if a person
     /// allows it. `watch` gets the output as it comes.
     pub fn shell(
         &self,
@@ -57,15 +57,15 @@ impl Toolbox {
             Permit::Run(decision) => decision,
             Permit::Ask(question) => return Ok(Shell::Ask(question)),
         };
-        let job = Job {
-            command,
+        let job = ShellCommand {
+            line: command,
             folder: &wanted.folder,
-            lifted,
+            unsandboxed: lifted,
         };
-        let mut spill = Spill::new(&self.results, &self.workspace, &self.eraser, "sh");
-        let mut output = |piece: Piece<'_>| match piece {
-            Piece::Fresh(bytes) => watch(bytes),
-            Piece::Whole(bytes) => spill.write(bytes),
+        let mut spool = Spool::new(&self.results, &self.workspace, &self.eraser, "sh");
+        let mut output = |piece: OutputChunk<'_>| match piece {
+            OutputChunk::Fresh(bytes) => watch(bytes),
+            OutputChunk::Whole(bytes) => spool.write(bytes),
         };
         let outcome = commands
             .exec
@@ -74,7 +74,7 @@ impl Toolbox {
             .as_ref()
             .map_or_else(ToString::to_string, |outcome| outcome.end.to_string());
         commands.log(&wanted, caller, &decision, &result)?;
-        Ok(Shell::Ran(self.ran(&outcome?, spill.finish())))
+        Ok(Shell::Ran(self.ran(&outcome?, spool.finish())))
     }
 
     fn ran(&self, outcome: &Outcome, spilled: Option<Result<PathBuf>>) -> Ran {

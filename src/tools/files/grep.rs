@@ -11,11 +11,11 @@ use regex_lite::{Regex, RegexBuilder};
 use crate::cancel::Cancel;
 use crate::chat::{ToolResult, ToolSpec};
 use crate::error::{Error, Result};
+use crate::files::Next;
 use crate::limits::tools::{
     GREP_BYTES, GREP_CONTEXT_MOST, GREP_LINE_CHARS, GREP_MATCHES, GREP_MATCHES_MOST, PATTERN_BYTES,
     PATTERN_HELD_BYTES,
 };
-use crate::sandbox::Next;
 use crate::secret::Eraser;
 use crate::sys::at::Kind;
 use crate::tools::Context;

@@ -2,8 +2,8 @@
 
 use crate::chat::{ToolResult, ToolSpec};
 use crate::error::Result;
+use crate::files::{Found, Next};
 use crate::limits::tools::{LIST_NAMES, LIST_NAMES_MOST};
-use crate::sandbox::{Found, Next};
 use crate::sys::at::Kind;
 use crate::tools::Context;
 use crate::tools::arguments::Arguments;

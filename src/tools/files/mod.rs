@@ -15,7 +15,7 @@ use std::path::Path;
 
 use crate::chat::ToolResult;
 use crate::error::{Error, Result};
-use crate::sandbox::{Found, Next, Walked};
+use crate::files::{Found, Next, Walked};
 use crate::sys::at::Kind;
 
 use super::Context;

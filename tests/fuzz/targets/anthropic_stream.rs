@@ -8,7 +8,7 @@ use peacrab::chat::Reply;
 use peacrab::limits::provider::REPLY_BYTES;
 use peacrab::provider::anthropic::decode::Decoder;
 use peacrab::provider::classify::Failure;
-use peacrab::provider::wire::sse::{Event, Parser};
+use peacrab::http::sse::{Event, Parser};
 
 fn answer(pieces: &[&[u8]]) -> Result<(Reply, String), Failure> {
     let mut decoder = Decoder::new(1);

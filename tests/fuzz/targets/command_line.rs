@@ -4,8 +4,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use peacrab::sandbox::courtesy::Patterns;
-use peacrab::sandbox::courtesy::split::commands;
+use peacrab::tools::commands::risk::Patterns;
+use peacrab::tools::commands::risk::split::commands;
 
 fuzz_target!(|line: &str| {
     let patterns = Patterns::new(&[], &["^allowed( |$)".to_owned()]).expect("a pattern");

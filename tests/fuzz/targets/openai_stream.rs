@@ -8,7 +8,7 @@ use peacrab::chat::{Reply, ToolSpec};
 use peacrab::limits::provider::REPLY_BYTES;
 use peacrab::provider::openai::decode::Decoder;
 use peacrab::provider::classify::Failure;
-use peacrab::provider::wire::sse::{Event, Parser};
+use peacrab::http::sse::{Event, Parser};
 
 const TOOLS: [ToolSpec; 1] = [ToolSpec {
     name: "ls",

@@ -3,14 +3,14 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use peacrab::limits::provider::LINE_BYTES;
-use peacrab::provider::wire::sse::{Parser, TooLong};
+use peacrab::limits::http::EVENT_BYTES;
+use peacrab::http::sse::{Parser, TooLong};
 
 fn events(pieces: &[&[u8]]) -> Result<Vec<(String, String)>, TooLong> {
     let mut events = Vec::new();
     let mut parser = Parser::default();
-    let mut keep = |event: peacrab::provider::wire::sse::Event<'_>| {
-        assert!(event.data.len() <= LINE_BYTES);
+    let mut keep = |event: peacrab::http::sse::Event<'_>| {
+        assert!(event.data.len() <= EVENT_BYTES);
         events.push((event.name.to_owned(), event.data.to_owned()));
         Ok(())
     };

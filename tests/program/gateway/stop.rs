@@ -5,18 +5,19 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
+use serde_json::json;
 
 use crate::disk::{IN_OWN_MOUNTS, has_mounts_of_its_own};
 use crate::harness::gateway::Gateway;
 use crate::harness::home::Home;
-use crate::harness::model::{Gate, Model, hang, say};
+use crate::harness::model::{Gate, INPUT_TOKENS, Model, OUTPUT_TOKENS, hang, say};
 use crate::harness::program::{PEACRAB, Program};
 use crate::harness::telegram::{Message, Telegram};
 
 /// What a stop may take: the grace of turns and of sending, and a busy machine.
 const LONG_STOP: Duration = Duration::from_secs(14);
 /// What a stop takes when there is nothing to wait for, on a busy machine.
-const QUICK_STOP: Duration = Duration::from_secs(2);
+const QUICK_STOP: Duration = Duration::from_secs(5);
 
 fn is(text: &str) -> impl Fn(&Message) -> bool {
     move |message| message.text == text
@@ -166,6 +167,21 @@ const FULL_DISK: &str = r#"
     wait $!
 "#;
 
+/// Starts a gateway whose home is on a disk of its own, and the pipe for orders to the script.
+fn start_on_small_disk(home: &Home) -> (Gateway, File) {
+    let path = home.path().join("orders");
+    mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    // Open for both, it waits for nobody; dropped, it ends the script.
+    let orders = File::options().read(true).write(true).open(path).unwrap();
+    let unshare = Program::of("unshare", home).args(IN_OWN_MOUNTS);
+    let script = unshare
+        .args(["sh", "-eu", "-c", FULL_DISK])
+        .env("P", PEACRAB);
+    let gateway = Gateway::of(script);
+    gateway.wait_for_log("ready");
+    (gateway, orders)
+}
+
 /// Gives an order to the script, and waits until it is done.
 fn order(gateway: &Gateway, mut orders: &File, word: &str) {
     writeln!(orders, "{word}").unwrap();
@@ -184,16 +200,7 @@ fn a_disk_that_is_full_for_a_while_loses_nothing_and_repeats_nothing() {
     let telegram = Telegram::start();
     let home = Home::with_telegram(&model, &telegram);
     let ana = telegram.person(1001, "Ana", None);
-    let path = home.path().join("orders");
-    mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-    // Open for both, it waits for nobody; dropped, it ends the script.
-    let mut orders = File::options().read(true).write(true).open(path).unwrap();
-    let unshare = Program::of("unshare", &home).args(IN_OWN_MOUNTS);
-    let script = unshare
-        .args(["sh", "-eu", "-c", FULL_DISK])
-        .env("P", PEACRAB);
-    let gateway = Gateway::of(script);
-    gateway.wait_for_log("ready");
+    let (gateway, mut orders) = start_on_small_disk(&home);
 
     order(&gateway, &orders, "fill 1");
     ana.says(&long);
@@ -213,4 +220,39 @@ fn a_disk_that_is_full_for_a_while_loses_nothing_and_repeats_nothing() {
     gateway.finish().ends_with(0);
     let _ = fs::remove_dir(format!("{}.small", home.path().display()));
     assert_eq!(telegram.messages(ana.chat()).len(), 2);
+}
+
+#[test]
+fn tokens_are_counted_although_a_full_disk_keeps_the_answer_and_the_counts_from_being_written() {
+    if !has_mounts_of_its_own() {
+        return;
+    }
+    let gate = Gate::default();
+    let model = Model::answering({
+        let (gate, answer) = (gate.clone(), "ö".repeat(3900));
+        move |_| say(&answer).after(&gate)
+    });
+    let telegram = Telegram::start();
+    let mut home = Home::with_telegram(&model, &telegram);
+    let turn = INPUT_TOKENS + OUTPUT_TOKENS;
+    home.set("/limits/tokensPerDay", json!(turn));
+    let ana = telegram.person(1001, "Ana", None);
+    let (gateway, mut orders) = start_on_small_disk(&home);
+
+    ana.says("one");
+    model.wait_for_requests(1);
+    order(&gateway, &orders, "fill 1");
+    gate.open();
+    gateway.wait_for_log("failed to save the token usage");
+    gateway.wait_for_log("the turn failed");
+    order(&gateway, &orders, "free 1");
+    ana.says("two");
+    let refused = |message: &Message| {
+        message.text.contains("tokensPerDay") && message.text.contains(&turn.to_string())
+    };
+    telegram.wait_for_message(ana.chat(), refused);
+    assert_eq!(model.requests().len(), 1);
+    writeln!(orders, "end").unwrap();
+    gateway.finish().ends_with(0);
+    let _ = fs::remove_dir(format!("{}.small", home.path().display()));
 }

@@ -16,7 +16,6 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use crate::cancel::Cancel;
-use crate::clock::Clock;
 use crate::config::schema::Telegram;
 use crate::error::{Error, Result};
 use crate::http::{Client, Settings, Tls};
@@ -53,9 +52,7 @@ impl Api {
     pub fn new(tls: &Tls, config: &Telegram, patience: Duration, cancel: &Cancel) -> Result<Self> {
         let settings = Settings {
             proxy: config.proxy.clone(),
-            first_byte: patience,
-            idle: limits::channels::IDLE,
-            clock: Clock::System,
+            ..Settings::new(patience, limits::channels::IDLE)
         };
         let token = config.token.clone();
         let secret_part = token.expose().rsplit(':').next().unwrap_or_default();

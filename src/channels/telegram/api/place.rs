@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::message::ChatId;
+use crate::message::Address;
 
-/// The name of the channel in a [`ChatId`].
+/// The name of the channel in a [`Address`].
 pub const CHANNEL: &str = "telegram";
 
 /// A chat, or a topic of a forum, which is a conversation of its own.
@@ -18,27 +18,23 @@ pub struct Place {
 
 impl Place {
     /// The place that a key means; none for another channel's.
-    pub fn of(chat: &ChatId) -> Option<Self> {
+    pub fn of(chat: &Address) -> Option<Self> {
         if chat.channel != CHANNEL {
             return None;
         }
-        let (chat, thread) = match chat.chat.split_once(':') {
-            Some((chat, thread)) => (chat, Some(thread.parse().ok()?)),
-            None => (chat.chat.as_str(), None),
-        };
+        let thread = chat.thread.as_ref().map(|thread| thread.parse());
         Some(Self {
-            chat: chat.parse().ok()?,
-            thread,
+            chat: chat.chat.parse().ok()?,
+            thread: thread.transpose().ok()?,
         })
     }
 
     /// The key: `telegram:-100123`, for a topic `telegram:-100123:7`.
-    pub fn key(self) -> ChatId {
-        let chat = match self.thread {
-            Some(thread) => format!("{}:{thread}", self.chat),
-            None => self.chat.to_string(),
-        };
-        ChatId::new(CHANNEL, &chat)
+    pub fn key(self) -> Address {
+        Address {
+            thread: self.thread.map(|thread| thread.to_string()),
+            ..Address::new(CHANNEL, &self.chat.to_string())
+        }
     }
 
     pub(super) fn chat(self) -> (&'static str, Value) {
@@ -103,8 +99,8 @@ mod tests {
     fn a_place_and_its_key_are_the_same() {
         for key in ["telegram:812", "telegram:-1001557912345:7"] {
             assert_eq!(
-                Place::of(&ChatId::parse(key)).unwrap().key(),
-                ChatId::parse(key)
+                Place::of(&Address::parse(key)).unwrap().key(),
+                Address::parse(key)
             );
         }
         for key in [
@@ -115,7 +111,7 @@ mod tests {
             "telegram:1:x",
             "telegram:1:2:3",
         ] {
-            assert_eq!(Place::of(&ChatId::parse(key)), None, "{key}");
+            assert_eq!(Place::of(&Address::parse(key)), None, "{key}");
         }
     }
 }

@@ -1,17 +1,16 @@
 //! Files, which are never in memory as a whole.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{self, Read};
 use std::path::Path;
 
 use super::multipart::Form;
 use super::types::Message;
 use super::{Api, ApiError, Place, Words, answer, place};
 use crate::channels::names;
-use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
-use crate::http::error_of;
-use crate::limits::channels::{COPY_BYTES, DOWNLOAD_TIME, UPLOAD_BYTES};
+use crate::http;
+use crate::limits::channels::UPLOAD_BYTES;
 use crate::limits::http::BODY_BYTES;
 
 /// Telegram's own servers, which know nothing of our disk.
@@ -74,7 +73,11 @@ impl Api {
         let url = self.url("", method);
         let answer = self
             .client
-            .post_reader(&url, &headers, form.length(length), &mut body)
+            .post_reader(
+                &url,
+                &headers,
+                http::Upload::new(&mut body, form.length(length)),
+            )
             .and_then(|answer| answer.read_to_end(BODY_BYTES))
             .map_err(|error| self.explain(error))?;
         let sent: Message = answer::read(answer::result(&answer)?)?;
@@ -87,7 +90,7 @@ impl Api {
     /// copied; Telegram's servers are not believed that.
     pub fn download(&self, path: &str, to: &mut File, limit: usize) -> Result<(), ApiError> {
         if path.starts_with('/') && !self.base.to_lowercase().contains(OFFICIAL) {
-            return copy(&mut open_on_servers_disk(path)?, to, limit);
+            return copy(&open_on_servers_disk(path)?, to, limit);
         }
         let response = self.client.get(&self.url("/file", path), &[]);
         let response = response.map_err(|error| match error {
@@ -97,7 +100,8 @@ impl Api {
             }
             error => self.explain(error),
         })?;
-        copy(&mut response.into_reader(limit), to, limit)
+        response.download(to, limit, &|_| ())?;
+        Ok(())
     }
 }
 
@@ -113,27 +117,15 @@ fn open_on_servers_disk(path: &str) -> Result<File, ApiError> {
     })
 }
 
-/// Copies at most `limit` bytes within [`DOWNLOAD_TIME`].
-fn copy(from: &mut dyn Read, to: &mut File, limit: usize) -> Result<(), ApiError> {
-    let watch = Stopwatch::start();
-    let mut buffer = [0; COPY_BYTES];
-    let mut left = limit;
-    loop {
-        let count = from.read(&mut buffer).map_err(error_of)?;
-        if count == 0 {
-            return Ok(());
-        }
-        left = left.checked_sub(count).ok_or_else(|| Error::TooLarge {
+/// Copies a file of at most `limit` bytes.
+fn copy(from: &File, to: &mut File, limit: usize) -> Result<(), ApiError> {
+    let copied = io::copy(&mut from.take(limit as u64 + 1), to);
+    let count = copied.map_err(Error::io("write", "a file of a message"))?;
+    if count > limit as u64 {
+        return Err(ApiError::Local(Error::TooLarge {
             what: "the file".to_owned(),
             limit,
-        })?;
-        if watch.elapsed() > DOWNLOAD_TIME {
-            let minutes = DOWNLOAD_TIME.as_secs() / 60;
-            return Err(ApiError::Timeout(format!(
-                "a file did not come in within {minutes} minutes"
-            )));
-        }
-        to.write_all(&buffer[..count])
-            .map_err(Error::io("write", "a file of a message"))?;
+        }));
     }
+    Ok(())
 }

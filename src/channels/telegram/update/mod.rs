@@ -7,7 +7,7 @@ mod text;
 use super::api::types::{Callback, Entity, Message, Peer, Update};
 use super::api::{CHANNEL, Me, Place};
 use crate::config::schema::GroupPolicy;
-use crate::message::{self, ChatId, Sender};
+use crate::message::{self, Address, Sender};
 
 pub use media::Wanted;
 
@@ -19,7 +19,7 @@ pub enum Meaning {
     /// A message has other words now.
     Edited {
         /// Where.
-        chat: ChatId,
+        chat: Address,
         /// The message's number.
         reference: String,
         /// The words, as [`Incoming`] would have them.
@@ -35,7 +35,7 @@ pub enum Meaning {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Incoming {
     /// The message, still without attachments.
-    pub message: message::Message,
+    pub message: message::Envelope,
     /// The sender's name without the `@`, as others can write to them; may be empty.
     pub username: String,
     /// The files that came with it.
@@ -55,7 +55,7 @@ pub struct Pressed {
     /// What the answer to Telegram has to name.
     pub callback: String,
     /// Where.
-    pub chat: ChatId,
+    pub chat: Address,
     /// Whether others can press buttons in this chat too.
     pub is_group: bool,
     /// Who pressed it.
@@ -83,7 +83,7 @@ pub fn read(update: Update, me: &Me, policy: GroupPolicy) -> Meaning {
     match reader.incoming(*message, number) {
         // A live location that moves is an edit, too.
         Some(incoming) if is_edit && has_words => Meaning::Edited {
-            chat: incoming.message.chat,
+            chat: incoming.message.address(),
             reference: incoming.message.reference,
             text: incoming.message.text,
         },
@@ -131,14 +131,11 @@ impl Reader<'_> {
         }
         Some(Incoming {
             username: from.username.clone(),
-            message: message::Message {
+            message: message::Envelope {
                 id: format!("{CHANNEL}:{number}"),
-                chat: place(&message).key(),
-                sender: sender(from),
                 is_group,
-                text,
-                attachments: Vec::new(),
                 reference: message.message_id.to_string(),
+                ..message::Envelope::written(&place(&message).key(), sender(from), &text)
             },
             wanted,
             album: message.media_group_id,

@@ -74,17 +74,17 @@ fn a_private_message_is_for_us() {
     let said = incoming(private(json!({"text": "hello"})));
     assert_eq!(
         said.message,
-        message::Message {
+        message::Envelope {
             id: "telegram:812".to_owned(),
-            chat: ChatId::new("telegram", "11"),
-            sender: Sender {
-                id: "11".to_owned(),
-                name: "Ann Lee".to_owned(),
-            },
-            is_group: false,
-            text: "hello".to_owned(),
-            attachments: Vec::new(),
             reference: "42".to_owned(),
+            ..message::Envelope::written(
+                &Address::new("telegram", "11"),
+                Sender {
+                    id: "11".to_owned(),
+                    name: "Ann Lee".to_owned(),
+                },
+                "hello"
+            )
         }
     );
     assert_eq!(said.username, "annlee");
@@ -161,7 +161,7 @@ fn the_policy_decides_about_what_does_not_name_us() {
     assert_eq!(read_as(update(), GroupPolicy::Off), Meaning::Nothing);
     match read_as(update(), GroupPolicy::Open) {
         Meaning::Message(said) => {
-            assert_eq!(said.message.chat.to_string(), "telegram:-1001557912345");
+            assert_eq!(said.message.session.to_string(), "telegram:-1001557912345");
             assert!(said.message.is_group && said.addressed);
         }
         other => panic!("{other:?}"),
@@ -207,7 +207,10 @@ fn a_topic_is_a_conversation_of_its_own_and_its_opening_is_no_quote() {
     assert_eq!(read_json(group(members.clone())), Meaning::Nothing);
     match read_as(group(members), GroupPolicy::Open) {
         Meaning::Message(said) => {
-            assert_eq!(said.message.chat.to_string(), "telegram:-1001557912345:7");
+            assert_eq!(
+                said.message.session.to_string(),
+                "telegram:-1001557912345:7"
+            );
             assert_eq!(said.message.text, "hi");
         }
         other => panic!("{other:?}"),
@@ -216,7 +219,7 @@ fn a_topic_is_a_conversation_of_its_own_and_its_opening_is_no_quote() {
     let thread = group(json!({"text": "hi", "message_thread_id": 7}));
     assert!(matches!(
         read_as(thread, GroupPolicy::Open),
-        Meaning::Message(said) if said.message.chat.chat == "-1001557912345"
+        Meaning::Message(said) if said.message.address().chat == "-1001557912345"
     ));
 }
 
@@ -356,7 +359,7 @@ fn an_edit_has_the_new_words_in_the_same_form() {
     assert_eq!(
         edited(json!({"text": words, "entities": entities, "edit_date": 3})),
         Meaning::Edited {
-            chat: ChatId::new("telegram", "-1001557912345"),
+            chat: Address::new("telegram", "-1001557912345"),
             reference: "43".to_owned(),
             text: "two".to_owned(),
         }
@@ -379,7 +382,7 @@ fn a_pressed_button_says_who_where_and_which() {
     let expected = Pressed {
         number: 9,
         callback: "77".to_owned(),
-        chat: ChatId::new("telegram", "11"),
+        chat: Address::new("telegram", "11"),
         is_group: false,
         sender: Sender {
             id: "11".to_owned(),

@@ -1,0 +1,61 @@
+//! What a turn needs from whoever runs it: a terminal, or the gateway for a chat.
+
+use crate::approval::{Answer, Question};
+use crate::cancel::Cancel;
+use crate::chat::Letter;
+use crate::error::{Error, Result};
+use crate::message::Envelope;
+
+/// What happens during a turn. Events are for display only: nothing depends on their being seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TurnEvent<'a> {
+    /// A piece of the model's text, as it streams.
+    Delta(&'a str),
+    /// The text of one reply is complete (the pieces, or the whole where nothing streamed).
+    Said(&'a str),
+    /// Tools are about to run, such as `read_file("src/main.py")`.
+    ToolHint(&'a str),
+    /// A tool failed; the model has been told.
+    ToolFailed(&'a str),
+    /// Something the person should know that is no answer: a retry, a fallback, a repaired journal.
+    Notice(&'a str),
+}
+
+/// The other side of a running turn: it is shown events, performs effects and passes on messages.
+pub trait TurnHost {
+    /// Shows an event.
+    fn on_event(&mut self, event: TurnEvent<'_>);
+
+    /// Asks a person whether a command may run. Blocks until there is an answer, `cancel` is raised or
+    /// [`ANSWER_TIME`](crate::limits::agent::ANSWER_TIME) is over.
+    fn ask(&mut self, question: &Question, cancel: &Cancel) -> Answer;
+
+    /// Messages that arrived since the turn began. Called between two steps.
+    fn interjections(&mut self) -> Vec<Envelope> {
+        Vec::new()
+    }
+
+    /// The message with this id is in the journal: it need not be kept elsewhere any longer.
+    fn journalled(&mut self, _id: &str) {}
+
+    /// Takes the closing answer before the journal records the end of the turn. When this returns, the
+    /// answer is stored for delivery but not released: that is up to whoever runs the turn, once
+    /// [`Agent::run`](super::Agent::run) has returned. `journal` is the journal's length in bytes, by
+    /// which the turn is recognised after a kill; `None` for an error.
+    fn close(&mut self, _text: &str, _journal: Option<u64>) -> Result<()> {
+        Ok(())
+    }
+
+    /// A write to the journal failed, for example because the disk is full. Returns true when the
+    /// write is to be tried again (after a wait), false when the turn must give up.
+    fn retry_write(&mut self, _error: &Error, _cancel: &Cancel) -> bool {
+        false
+    }
+
+    /// Sends a message for a tool. When this returns it is stored for delivery.
+    fn send(&mut self, _letter: Letter) -> Result<()> {
+        Err(Error::Failed(
+            "nothing can be sent from here: the person reads the answer itself".to_owned(),
+        ))
+    }
+}

@@ -1,0 +1,171 @@
+//! What a channel implements. Everything that is the same for all channels is in `intake` (messages
+//! from people) and `delivery` (messages to people).
+
+use std::fs::File;
+use std::time::Duration;
+
+use crate::bus::Heartbeat;
+use crate::cancel::Cancel;
+use crate::error::{Error, Result};
+use crate::message::Address;
+
+use super::intake::Intake;
+
+/// What a channel can do, and its limits.
+#[derive(Clone, Debug)]
+pub struct Capabilities {
+    /// Bytes of what a button carries.
+    pub button_data_bytes: usize,
+    /// Bytes of the largest file that can be sent.
+    pub upload_bytes: u64,
+    /// Bytes of the largest file that can be fetched.
+    pub download_bytes: usize,
+    /// How often "typing" must be repeated; `None` where the channel has no such thing.
+    pub typing_interval: Option<Duration>,
+    /// The least time between two messages to one chat.
+    pub chat_interval: Duration,
+    /// Messages to one group, and the span that they are counted in.
+    pub group_rate: (usize, Duration),
+    /// Messages to all chats, and the span that they are counted in.
+    pub total_rate: (usize, Duration),
+    /// The reaction that a message gets when it has been accepted; empty for none.
+    pub reaction: String,
+    /// Whether answers quote the message that they answer.
+    pub quotes: bool,
+    /// The least time between two edits of a draft.
+    pub edit_interval: Duration,
+}
+
+/// A text in the channel's own markup, short enough for one message.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Piece {
+    /// In the channel's markup.
+    pub marked: String,
+    /// The same without markup, for when the channel rejects it.
+    pub plain: String,
+}
+
+/// A button below a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Button {
+    /// Its label.
+    pub label: String,
+    /// What comes back when it is pressed.
+    pub data: String,
+}
+
+/// A message as it is sent, or the new content of one that is edited.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Post<'a> {
+    /// The text.
+    pub text: &'a str,
+    /// Whether the text is in the channel's markup.
+    pub is_marked: bool,
+    /// Rows of buttons.
+    pub buttons: &'a [Vec<Button>],
+    /// The message that it answers, if it is to be quoted.
+    pub reply_to: Option<&'a str>,
+    /// The same for each attempt to send the same piece, and for no other: channels that can tell
+    /// repeated requests apart (Discord's `nonce`) use it. `None` for what may come twice.
+    pub key: Option<u64>,
+}
+
+/// A file as it is sent.
+#[derive(Debug)]
+pub struct Upload<'a> {
+    /// The file, at its beginning.
+    pub file: &'a File,
+    /// The name that people see.
+    pub name: &'a str,
+    /// See [`Post::key`].
+    pub key: Option<u64>,
+}
+
+/// Why a call to a channel failed, told apart by what can be done about it. No text holds a secret.
+#[derive(Debug)]
+pub enum Failure {
+    /// Too many requests for this chat.
+    RetryAfter(Duration),
+    /// The channel rejects the markup; the plain text would go.
+    Markup(String),
+    /// The message already says that.
+    NotModified,
+    /// The message to edit, delete, answer or react to does not exist or can no longer be changed.
+    MessageGone,
+    /// The text is too long.
+    TooLong,
+    /// Nothing can be sent to this chat any more.
+    Gone {
+        /// What the channel said.
+        said: String,
+        /// The chat that replaced it.
+        moved_to: Option<Address>,
+    },
+    /// The channel will not do it, now or later.
+    Refused(String),
+    /// Trouble with this request: a 5xx, or no answer in time. Other chats may be served.
+    Trouble(String),
+    /// The channel cannot be reached at all, or rejects the credentials.
+    Down(String),
+    /// A file or the configuration is at fault, on this side.
+    Local(Error),
+    /// The cancellation token was raised.
+    Stopped,
+}
+
+/// The outcome of a call.
+pub type Sent<T = ()> = std::result::Result<T, Failure>;
+
+/// A channel that is set up.
+pub trait Adapter: Send + Sync {
+    /// Its name in addresses and in the configuration.
+    fn name(&self) -> &'static str;
+
+    /// What it can do.
+    fn capabilities(&self) -> &Capabilities;
+
+    /// Whether an address is one of this channel's, and a group (where more people read and a lower
+    /// rate holds). `None` for an address that it cannot deliver to.
+    fn is_group(&self, address: &Address) -> Option<bool>;
+
+    /// Splits Markdown into messages in the channel's own markup.
+    fn render(&self, markdown: &str) -> Vec<Piece>;
+
+    /// Shortens Markdown to one message: the beginning of what is being written.
+    fn render_draft(&self, markdown: &str) -> Option<Piece>;
+
+    /// A connection for one worker. Its calls block, end when `cancel` is raised, and beat
+    /// `heartbeat` while bytes of a transfer are moving.
+    fn connect(&self, cancel: &Cancel, heartbeat: &Heartbeat) -> Result<Box<dyn Connection>>;
+
+    /// Receives until `cancel` is raised, and passes everything on to `intake`. Runs on a thread of
+    /// its own.
+    fn receive(&self, intake: Intake, heartbeat: Heartbeat, cancel: Cancel);
+}
+
+/// The calls of one worker, one after the other.
+pub trait Connection: Send {
+    /// Sends a message; returns its id within the chat.
+    fn send(&mut self, to: &Address, post: &Post<'_>) -> Sent<String>;
+
+    /// Replaces the text and the buttons of an earlier message.
+    fn edit(&mut self, to: &Address, message: &str, post: &Post<'_>) -> Sent;
+
+    /// Deletes an earlier message.
+    fn delete(&mut self, to: &Address, message: &str) -> Sent;
+
+    /// Sends a file.
+    fn upload(&mut self, to: &Address, upload: &Upload<'_>) -> Sent;
+
+    /// Adds a reaction to a person's message.
+    fn react(&mut self, to: &Address, message: &str, emoji: &str) -> Sent;
+
+    /// Shows that an answer is being written.
+    fn typing(&mut self, to: &Address) -> Sent;
+
+    /// Fetches the file that `id` names, of at most `limit` bytes.
+    fn fetch(&mut self, id: &str, into: &mut File, limit: usize) -> Sent;
+
+    /// Registers the slash commands: names without the slash, and descriptions.
+    fn set_menu(&mut self, commands: &[(&'static str, &'static str)]) -> Sent;
+}

@@ -1,0 +1,259 @@
+//! The child's side: it gets its policy over a pipe, confines itself by it and becomes the command.
+//!
+//! With a view of its own there are three processes: the supervisor, which the daemon knows and can
+//! ask to end; the first process of the new process namespace, with which everything in it dies; and
+//! the command. Without, there are two, and the supervisor finds every descendant and kills it.
+
+mod root;
+mod rules;
+mod supervise;
+
+use std::convert::Infallible;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+
+use rustix::process::Resource;
+
+use super::policy::{Bounds, ChildTask, Policy, Step};
+use crate::limits::confine as bounds;
+use crate::sys::process::{self, Alone, Fork, Signals};
+use crate::sys::seccomp::notify::Listener;
+use crate::sys::{descriptor, namespaces, seccomp};
+use supervise::{Ceiling, Failure, Status, Watch, While};
+
+/// The entry of the hidden subcommand. Nothing may have been set up before it, no thread above all.
+pub fn main() -> ! {
+    let status = match Status::open() {
+        Ok(status) => status,
+        // Without its pipes it was not started by us, and there is nobody to tell.
+        Err(_) => std::process::exit(bounds::CONFINE_FAILED),
+    };
+    let code = match confine(&status) {
+        Ok(()) => 0,
+        Err(failure) => {
+            status.failed(&failure);
+            bounds::CONFINE_FAILED
+        }
+    };
+    std::process::exit(code)
+}
+
+fn confine(status: &Status) -> Result<(), Failure> {
+    let policy = read_policy().doing("read what to do")?;
+    let alone = Alone::prove().doing("start alone")?;
+    if !policy.skips(Step::Descriptors) {
+        process::close_on_exec_from(3).doing("close what was open")?;
+    }
+    // It fails for the leader of a group only, and then there is a session already.
+    let _ = rustix::process::setsid();
+    if policy.isolation.system_calls {
+        rustix::thread::set_no_new_privs(true).doing("renounce new privileges")?;
+    }
+    let signals = Signals::new().doing("wait for signals")?;
+    if policy.isolation.own_view() {
+        in_namespaces(&policy, status, alone, &signals)
+    } else {
+        in_group(&policy, status, alone, &signals)
+    }
+}
+
+/// The supervisor of a process namespace. It returns when the last process in there is gone.
+fn in_namespaces(
+    policy: &Policy,
+    status: &Status,
+    alone: Alone,
+    signals: &Signals,
+) -> Result<(), Failure> {
+    let user = policy.isolation.namespaces == super::policy::Namespaces::User;
+    // Only root may, and only root has groups that could open what its name does not.
+    let _ = rustix::thread::set_thread_groups(&[]);
+    namespaces::leave(alone, user, !policy.network).doing("make namespaces")?;
+    process::set_undumpable().doing("close its memory")?;
+    match alone.fork().doing("start the first process")? {
+        Fork::Child => first_process(policy, status, alone, signals),
+        Fork::Parent(first) => Watch {
+            status,
+            signals,
+            ceiling: None,
+            questions: None,
+        }
+        .namespace(first),
+    }
+}
+
+/// The first process in the namespace: when it ends, the kernel kills all others in there.
+fn first_process(
+    policy: &Policy,
+    status: &Status,
+    alone: Alone,
+    signals: &Signals,
+) -> Result<(), Failure> {
+    process::die_with_parent().doing("die with its parent")?;
+    if !policy.network {
+        namespaces::loopback_up().doing("switch the loopback on")?;
+    }
+    root::enter(policy, status)?;
+    match alone.fork().doing("start the command")? {
+        Fork::Child => command(policy, status, Path::new("/tmp"), None).map(|never| match never {}),
+        Fork::Parent(main) => {
+            process::drop_capabilities().doing("drop its rights")?;
+            let watch = Watch {
+                status,
+                signals,
+                ceiling: Ceiling::of(policy.bounds.processes),
+                questions: None,
+            };
+            watch.command(main)
+        }
+    }
+}
+
+/// The supervisor where there is no namespace: it adopts every orphan and kills all at the end.
+fn in_group(
+    policy: &Policy,
+    status: &Status,
+    alone: Alone,
+    signals: &Signals,
+) -> Result<(), Failure> {
+    process::set_undumpable().doing("close its memory")?;
+    process::adopt_orphans().doing("adopt orphans")?;
+    let temporary = private_folder().doing("make a folder for temporary files")?;
+    let (ours, theirs) = UnixStream::pair().doing("connect with the command")?;
+    match alone.fork().doing("start the command")? {
+        Fork::Child => {
+            command(policy, status, &temporary, Some(theirs)).map(|never| match never {})
+        }
+        Fork::Parent(main) => {
+            drop(theirs);
+            let questions = match rules::asks_before_signals(policy) {
+                true => descriptor::receive(&ours).doing("take over the signals")?,
+                false => None,
+            };
+            let watch = Watch {
+                status,
+                signals,
+                ceiling: Ceiling::of(policy.bounds.processes),
+                questions: questions.map(Listener::new),
+            };
+            let ended = watch.command(main);
+            if !policy.skips(Step::Sweep) {
+                supervise::sweep(signals, status);
+            }
+            // What cannot be removed is in the system's own folder for such things.
+            let _ = std::fs::remove_dir_all(&temporary);
+            ended
+        }
+    }
+}
+
+/// The last steps, in the process that becomes the command.
+fn command(
+    policy: &Policy,
+    status: &Status,
+    temporary: &Path,
+    supervisor: Option<UnixStream>,
+) -> Result<Infallible, Failure> {
+    process::die_with_parent().doing("die with its parent")?;
+    rustix::process::setsid().doing("start a session")?;
+    rustix::process::chdir(&policy.folder).doing("enter the working folder")?;
+    if !policy.keep_input {
+        let null = open_null().doing("open /dev/null")?;
+        rustix::stdio::dup2_stdin(&null).doing("close the input")?;
+    }
+    if !policy.skips(Step::Limits) {
+        set_limits(&policy.bounds).doing("set limits")?;
+    }
+    if policy.isolation.system_calls && !policy.skips(Step::Capabilities) {
+        process::drop_capabilities().doing("drop its rights")?;
+    }
+    if policy.isolation.landlock > 0 {
+        rules::restrict(policy, temporary).doing("set file rights")?;
+    }
+    if policy.isolation.system_calls && !policy.skips(Step::SystemCalls) {
+        let listener = seccomp::install(&rules::filter(policy)).doing("filter system calls")?;
+        if let (Some(listener), Some(supervisor)) = (listener, supervisor) {
+            descriptor::send(&supervisor, listener).doing("hand its signals over")?;
+        }
+    }
+    status.confined();
+    match &policy.task {
+        ChildTask::Escape => super::self_test::try_everything(&policy.environment),
+        ChildTask::Shell(line) => {
+            let mut shell = std::process::Command::new("/bin/sh");
+            shell.arg("-c").arg(line).env_clear();
+            shell.envs(policy.environment.iter().map(|(name, value)| (name, value)));
+            shell.env("TMPDIR", temporary);
+            rustix::stdio::dup2_stderr(rustix::stdio::stdout()).doing("join the outputs")?;
+            process::unblock_signals().doing("let signals through")?;
+            Err(shell.exec()).doing("run /bin/sh")
+        }
+    }
+}
+
+fn open_null() -> io::Result<OwnedFd> {
+    Ok(std::fs::File::open("/dev/null")?.into())
+}
+
+/// Takes the policy off the pipe and not one byte more: what follows is the command's input.
+fn read_policy() -> io::Result<Policy> {
+    let mut length = [0; 4];
+    read_exact(&mut length)?;
+    let length = u32::from_le_bytes(length) as usize;
+    if length > bounds::POLICY_BYTES {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    let mut content = vec![0; length];
+    read_exact(&mut content)?;
+    Policy::decode(&content).ok_or_else(|| {
+        io::Error::other("the program was replaced by another version: restart Peacrab")
+    })
+}
+
+fn read_exact(mut buffer: &mut [u8]) -> io::Result<()> {
+    while !buffer.is_empty() {
+        match rustix::io::read(rustix::stdio::stdin(), &mut *buffer) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(length) => buffer = &mut buffer[length..],
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+fn set_limits(limits: &Bounds) -> io::Result<()> {
+    process::limit(Resource::Cpu, limits.cpu_seconds)?;
+    process::limit(Resource::Data, limits.memory_bytes)?;
+    process::limit(Resource::Fsize, limits.file_bytes)?;
+    process::limit(Resource::Nofile, limits.files)?;
+    process::limit(Resource::Core, 0)?;
+    // The kernel counts what the user already runs, so that goes on top.
+    process::limit(
+        Resource::Nproc,
+        process::tasks_on_machine() + limits.processes,
+    )?;
+    // The daemon and the supervisor come first where there is little to share.
+    rustix::process::nice(bounds::NICENESS)?;
+    // When memory runs out, this goes before the daemon. Raising it needs no right.
+    let _ = std::fs::write("/proc/self/oom_score_adj", bounds::OOM_SCORE);
+    Ok(())
+}
+
+/// A new folder for temporary files that nobody else can enter.
+fn private_folder() -> io::Result<PathBuf> {
+    let own = rustix::process::getpid().as_raw_pid();
+    let base = std::env::temp_dir();
+    let name = |attempt| base.join(format!("peacrab-{own}-{attempt}"));
+    let mut attempt = 0;
+    loop {
+        let path = name(attempt);
+        match rustix::fs::mkdir(&path, rustix::fs::Mode::RWXU) {
+            Ok(()) => return Ok(path),
+            Err(rustix::io::Errno::EXIST) if attempt < bounds::TEMPORARY_NAMES => attempt += 1,
+            Err(error) => return Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! The policy as Landlock's file rights and as the filter's questions.
+
+use crate::confine::policy::{Policy, Step};
+use crate::limits::confine as bounds;
+use crate::sys::landlock::{self, Ruleset, rights};
+use crate::sys::seccomp;
+use rustix::fs::{CWD, FileType, Mode, OFlags};
+use rustix::io::Errno;
+use std::io;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+/// Takes all file rights but those of the policy from this process.
+pub fn restrict(policy: &Policy, temporary: &Path) -> io::Result<()> {
+    let own_view = policy.isolation.own_view();
+    let rules = Ruleset::new(policy.isolation.landlock, policy.network || own_view)?;
+    let except = Exceptions::of(policy);
+    if policy.whole {
+        let all = rights::WRITE | rights::IOCTL_DEVICE;
+        grant(&rules, Path::new("/"), all, &except)?;
+        // The names of what is hidden are no secret here.
+        allow(&rules, Path::new("/"), rights::READ_DIR)?;
+    }
+    for path in system_paths() {
+        grant(&rules, &path, rights::READ, &except)?;
+    }
+    for name in DEVICES {
+        let device = Path::new("/dev").join(name);
+        allow(
+            &rules,
+            &device,
+            rights::READ | rights::WRITE_FILE | rights::IOCTL_DEVICE,
+        )?;
+    }
+    allow(&rules, Path::new("/proc"), rights::READ)?;
+    allow(&rules, temporary, rights::WRITE)?;
+    if own_view {
+        // Whatever there is in this view may be listed.
+        allow(&rules, Path::new("/"), rights::READ_DIR)?;
+        allow(&rules, Path::new("/dev/shm"), rights::WRITE)?;
+        let terminals = rights::READ | rights::WRITE_FILE | rights::IOCTL_DEVICE;
+        allow(&rules, Path::new("/dev/pts"), terminals)?;
+    }
+    for path in &policy.read {
+        grant(&rules, path, rights::READ, &except)?;
+    }
+    for path in &policy.write {
+        grant(&rules, path, rights::WRITE | rights::IOCTL_DEVICE, &except)?;
+    }
+    rules.restrict_self()
+}
+
+/// What is taken back from a grant.
+#[derive(Default)]
+struct Exceptions {
+    hidden: Vec<PathBuf>,
+    protected: Vec<PathBuf>,
+}
+
+impl Exceptions {
+    fn of(policy: &Policy) -> Self {
+        if policy.isolation.own_view() {
+            // They are mounted over.
+            return Self::default();
+        }
+        let mut except = Self {
+            hidden: policy.hide.clone(),
+            protected: policy.protect.clone(),
+        };
+        if policy.whole {
+            // A disk holds what is hidden, and root's number alone changes the kernel's settings.
+            except.hidden.push("/dev".into());
+            except.protected.extend(["/proc".into(), "/sys".into()]);
+        }
+        except
+    }
+}
+
+/// Allows rights beneath a path, less the exceptions. Landlock cannot take anything back, so where
+/// an exception lies deeper its neighbours get their rights one by one; what is made beside them
+/// later, in the folders on the way, has none.
+fn grant(rules: &Ruleset, path: &Path, wanted: u64, except: &Exceptions) -> io::Result<()> {
+    let in_one_of = |paths: &[PathBuf]| paths.iter().any(|one| path.starts_with(one));
+    let above_one_of = |paths: &[PathBuf]| paths.iter().any(|one| one.starts_with(path));
+    if in_one_of(&except.hidden) {
+        return Ok(());
+    }
+    let writes = wanted & rights::WRITE_FILE != 0;
+    let wanted = match writes && in_one_of(&except.protected) {
+        true => rights::READ,
+        false => wanted,
+    };
+    let crossed = above_one_of(&except.hidden)
+        || (wanted & rights::WRITE_FILE != 0 && above_one_of(&except.protected));
+    if !crossed {
+        return allow(rules, path, wanted);
+    }
+    if !above_one_of(&except.hidden) {
+        allow(rules, path, rights::READ)?;
+    }
+    let entries = match std::fs::read_dir(path) {
+        // What we may not list a command may not either.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries.take(bounds::NEIGHBOURS) {
+        let entry = entry?;
+        // A link's target has its own place, with its own rights.
+        if !entry.file_type()?.is_symlink() {
+            grant(rules, &entry.path(), wanted, except)?;
+        }
+    }
+    Ok(())
+}
+
+/// Allows rights beneath a path. One that is not there, or that we may not reach, needs none.
+fn allow(rules: &Ruleset, path: &Path, wanted: u64) -> io::Result<()> {
+    // Not through the standard library: musl counts O_PATH among the access modes, and those are
+    // taken out of custom flags.
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let file = match rustix::fs::openat(CWD, path, flags, Mode::empty()) {
+        Ok(file) => file,
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    let kind = FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode);
+    let possible = match kind {
+        FileType::Directory => wanted,
+        _ => wanted & rights::OF_FILES,
+    };
+    rules.allow(file.as_fd(), possible)
+}
+
+fn system_paths() -> impl Iterator<Item = PathBuf> {
+    let etc = SETTINGS.iter().map(|name| Path::new("/etc").join(name));
+    let others = [&PROGRAMS[..], &HARDWARE, &PACKAGES].into_iter().flatten();
+    etc.chain(others.map(PathBuf::from))
+}
+
+/// The filter, which closes what the other kinds of isolation leave open.
+pub fn filter(policy: &Policy) -> seccomp::Filter {
+    let isolation = policy.isolation;
+    let own_view = isolation.own_view();
+    let mut families = Vec::new();
+    if policy.network || own_view {
+        families.extend([libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK]);
+    }
+    // Over a Unix socket one can have others do what one may not: the session's bus starts any
+    // program. They are out of reach where no foreign path is seen and no abstract name either.
+    let abstract_names_apart = !policy.network || isolation.landlock >= landlock::SCOPES_FROM;
+    if own_view && abstract_names_apart && !policy.whole {
+        families.push(libc::AF_UNIX);
+    }
+    seccomp::Filter {
+        families: families.into_iter().map(|family| family as u32).collect(),
+        asks_before_signals: asks_before_signals(policy),
+        steers_itself_only: !own_view,
+        no_truncation: !own_view && isolation.landlock < landlock::TRUNCATE_FROM,
+    }
+}
+
+/// Whether the supervisor has to decide about signals, because neither a process namespace nor
+/// Landlock keeps them inside.
+pub fn asks_before_signals(policy: &Policy) -> bool {
+    let apart = policy.isolation.own_view() || policy.isolation.landlock >= landlock::SCOPES_FROM;
+    policy.isolation.system_calls && !policy.skips(Step::SystemCalls) && !apart
+}
+
+// What a confined command sees of the system beside its own folders: programs, and what programs need
+// to know to run. Nothing of it can be written, and no key and no personal file is in it.
+
+/// Folders of programs. A link among them (`/bin` to `usr/bin`) stays a link.
+pub const PROGRAMS: [&str; 9] = [
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/opt",
+    "/nix/store",
+];
+
+/// What of /etc is seen: names of users and hosts, certificates, zones, the loader's and the
+/// languages' settings. Not there: shadow, keys, passwords of services.
+pub const SETTINGS: [&str; 56] = [
+    "adduser.conf",
+    "alternatives",
+    "apk",
+    "apt/sources.list",
+    "apt/sources.list.d",
+    "bash.bashrc",
+    "bash_completion",
+    "ca-certificates",
+    "ca-certificates.conf",
+    "crypto-policies",
+    "debian_version",
+    "default/locale",
+    "dpkg",
+    "ethertypes",
+    "fonts",
+    "gai.conf",
+    "group",
+    "host.conf",
+    "hostname",
+    "hosts",
+    "inputrc",
+    "issue",
+    "java-17-openjdk",
+    "java-21-openjdk",
+    "ld-musl-aarch64.path",
+    "ld-musl-armhf.path",
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "locale.alias",
+    "locale.conf",
+    "localtime",
+    "lsb-release",
+    "magic",
+    "mime.types",
+    "netconfig",
+    "networks",
+    "nsswitch.conf",
+    "os-release",
+    "passwd",
+    "perl",
+    "pki/ca-trust",
+    "pki/tls/certs",
+    "profile",
+    "profile.d",
+    "protocols",
+    "python3",
+    "python3.11",
+    "python3.13",
+    "resolv.conf",
+    "rpc",
+    "services",
+    "shells",
+    "ssl/certs",
+    "ssl/openssl.cnf",
+    "terminfo",
+];
+
+/// What is known of the hardware; where settings of the kernel could be written stays away.
+pub const HARDWARE: [&str; 6] = [
+    "/sys/block",
+    "/sys/bus",
+    "/sys/class",
+    "/sys/dev",
+    "/sys/devices",
+    "/sys/firmware/devicetree",
+];
+
+/// What package managers know, so that `dpkg -l` and its like answer.
+pub const PACKAGES: [&str; 3] = ["/var/lib/dpkg", "/lib/apk/db", "/var/lib/apt/lists"];
+
+/// The devices that every program may use.
+pub const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
+
+/// The links of /dev that lead to a process's own descriptors.
+pub const DEVICE_LINKS: [(&str, &str); 5] = [
+    ("fd", "/proc/self/fd"),
+    ("stdin", "/proc/self/fd/0"),
+    ("stdout", "/proc/self/fd/1"),
+    ("stderr", "/proc/self/fd/2"),
+    ("ptmx", "pts/ptmx"),
+];

@@ -1,0 +1,226 @@
+//! Waiting for the command, and the end of everything that it started.
+
+use std::fmt::Display;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
+
+use crate::limits::confine as bounds;
+use crate::sys::process::{self, Signals, Woken};
+use crate::sys::seccomp::notify::{Listener, Question};
+
+/// What a supervisor looks at while it waits.
+pub struct Watch<'a> {
+    /// Where it says how it went.
+    pub status: &'a Status,
+    /// What wakes it.
+    pub signals: &'a Signals,
+    /// How many tasks the machine may have.
+    pub ceiling: Option<Ceiling>,
+    /// Signals about which it decides.
+    pub questions: Option<Listener>,
+}
+
+/// When a command of root's has started too many processes: the kernel does not apply its own limit
+/// to root.
+pub struct Ceiling {
+    /// Tasks of the machine below which nobody has to be counted.
+    machine: u64,
+    /// Processes that the command may have.
+    own: u64,
+}
+
+impl Ceiling {
+    /// The ceiling for a command that starts now; none where the kernel's own limit holds.
+    pub fn of(processes: u64) -> Option<Self> {
+        let root = rustix::process::getuid().is_root();
+        root.then(|| Self {
+            machine: process::tasks_on_machine() + processes,
+            own: processes,
+        })
+    }
+
+    /// The machine's number is cheap to read, but it may be others that have grown: only where it is
+    /// high are the command's own processes counted.
+    fn is_passed(&self) -> bool {
+        let own = || process::descendants_of(rustix::process::getpid()).len() as u64;
+        process::tasks_on_machine() > self.machine && own() > self.own
+    }
+}
+
+impl Watch<'_> {
+    /// Waits outside a process namespace for its first process; kills it, and so all, when asked to.
+    pub fn namespace(mut self, first: Pid) -> Result<(), Failure> {
+        if self.wait(first)?.is_none() {
+            process::signal(first, Signal::KILL);
+            // It becomes a zombie only when the kernel has killed all others in there.
+            let _ = rustix::io::retry_on_intr(|| {
+                rustix::process::waitpid(Some(first), WaitOptions::empty())
+            });
+        }
+        Ok(())
+    }
+
+    /// Waits for the command and says how it ended.
+    pub fn command(mut self, command: Pid) -> Result<(), Failure> {
+        if let Some(ended) = self.wait(command)? {
+            self.status.ended(ended);
+        }
+        Ok(())
+    }
+
+    /// Reaps children until `main` is among them; none when it is to end before that.
+    fn wait(&mut self, main: Pid) -> Result<Option<WaitStatus>, Failure> {
+        let time = self.ceiling.as_ref().map(|_| bounds::TASKS_LOOK);
+        loop {
+            let questions = self.questions.as_ref().map(AsFd::as_fd);
+            match self
+                .signals
+                .wait(self.status.as_fd(), questions, time)
+                .doing("wait")?
+            {
+                Woken::End => return Ok(None),
+                Woken::Child => {
+                    while let Ok(Some((pid, ended))) = rustix::process::wait(WaitOptions::NOHANG) {
+                        if pid == main {
+                            return Ok(Some(ended));
+                        }
+                    }
+                }
+                Woken::Question => self.decide(),
+                Woken::Time => {}
+            }
+            if self.ceiling.as_ref().is_some_and(Ceiling::is_passed) {
+                self.status.stopped("it started too many processes");
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Lets a signal through if it stays among the descendants.
+    fn decide(&mut self) {
+        let Some(listener) = &self.questions else {
+            return;
+        };
+        match listener.question() {
+            Ok(question) => listener.answer(question, stays_inside(question)),
+            // Who asked was killed.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            // Nobody is left who could ask.
+            Err(_) => self.questions = None,
+        }
+    }
+}
+
+/// Whether a signal goes to descendants only. Process groups do not reach beyond their session, and
+/// a session that a descendant is in was begun by one.
+fn stays_inside(question: Question) -> bool {
+    let own = rustix::process::getpid();
+    match question.target {
+        0 => true,
+        -1 => false,
+        number @ 1.. => process::is_below(number, own),
+        group => process::descendants_of(own)
+            .into_iter()
+            .any(|pid| process::group(pid) == group.checked_neg()),
+    }
+}
+
+/// Kills every descendant. While something forks all the time a round finds what the last one left,
+/// which is less each time: the dead cost no time, so the next round is shorter.
+pub fn sweep(signals: &Signals, status: &Status) {
+    let own = rustix::process::getpid();
+    for _ in 0..bounds::SWEEPS {
+        for pid in process::descendants_of(own) {
+            process::signal(pid, Signal::KILL);
+        }
+        loop {
+            match rustix::process::wait(WaitOptions::NOHANG) {
+                Ok(Some(_)) => {}
+                Ok(None) => break,
+                // No child is left, and orphans would be our children.
+                Err(_) => return,
+            }
+        }
+        // Whether a signal or the time ends this, the next round looks again.
+        let _ = signals.wait(status.as_fd(), None, Some(bounds::SWEEP_PAUSE));
+    }
+}
+
+/// What could not be done, in words that go after "cannot".
+#[derive(Debug)]
+pub struct Failure {
+    doing: &'static str,
+    error: io::Error,
+}
+
+/// Names what was being done when a result is an error.
+pub trait While<T> {
+    /// See [`While`].
+    fn doing(self, what: &'static str) -> Result<T, Failure>;
+}
+
+impl<T, E: Into<io::Error>> While<T> for Result<T, E> {
+    fn doing(self, what: &'static str) -> Result<T, Failure> {
+        self.map_err(|error| Failure {
+            doing: what,
+            error: error.into(),
+        })
+    }
+}
+
+/// The pipe to the daemon. While somebody reads its other end the result is wanted.
+pub struct Status(OwnedFd);
+
+impl Status {
+    /// Keeps the pipe that the child was given as its standard error; the command does not get it.
+    pub fn open() -> io::Result<Self> {
+        let copy = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stderr(), 3)?;
+        Ok(Self(copy))
+    }
+
+    /// The process is confined.
+    pub fn confined(&self) {
+        self.line("confined");
+    }
+
+    /// Something is missing, and the isolation is complete without it.
+    pub fn note(&self, text: &str) {
+        self.line(&format!("note {text}"));
+    }
+
+    /// The command was stopped by its supervisor.
+    pub fn stopped(&self, why: &str) {
+        self.line(&format!("stopped {why}"));
+    }
+
+    /// The process could not be confined, or the command could not be started.
+    pub fn failed(&self, failure: &Failure) {
+        self.line(&format!(
+            "failed cannot {}: {}",
+            failure.doing, failure.error
+        ));
+    }
+
+    /// How the command ended.
+    pub fn ended(&self, status: WaitStatus) {
+        let line = |word: &str, number: &dyn Display| self.line(&format!("{word} {number}"));
+        match (status.exit_status(), status.terminating_signal()) {
+            (Some(code), _) => line("exit", &code),
+            (None, Some(signal)) => line("signal", &signal),
+            (None, None) => {}
+        }
+    }
+
+    fn line(&self, text: &str) {
+        // Where nobody listens any more there is nothing to do.
+        let _ = rustix::io::write(&self.0, format!("{text}\n").as_bytes());
+    }
+}
+
+impl AsFd for Status {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}

@@ -1,0 +1,347 @@
+//! Floor 4: commands that the kernel confines.
+//!
+//! [`Exec`] starts a fresh process of this program for each command. It gets its `policy` over a
+//! pipe, confines itself and becomes the command (see `child`), so nothing delicate happens between
+//! fork and exec, and a daemon with threads can do it. What the kernel supports is found out once, by
+//! trying; where neither namespaces nor Landlock work nothing is run.
+
+mod child;
+mod policy;
+mod run;
+mod self_test;
+mod session;
+
+use crate::sync::Mutex;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+#[doc(hidden)]
+pub use policy::Step;
+pub use policy::{Isolation, Namespaces, SandboxMode, Settings};
+pub use run::{Captured, End, Outcome, Output, OutputChunk};
+pub use self_test::EscapeAttempt;
+pub use session::{SessionInfo, Sessions, UnreadOutput};
+
+use crate::error::{Error, Result};
+use crate::limits::confine as bounds;
+use crate::sys::{landlock, seccomp};
+use policy::{ChildTask, Policy};
+use run::{Running, SupervisorReport};
+
+/// The hidden subcommand. `main` has to look for it before anything else.
+pub const CONFINE: &str = "__confine";
+
+/// Confines this process as the policy on its standard input says and becomes the command. It must
+/// be called before anything else has been set up, by a process that was started for this.
+pub fn confine_main() -> ! {
+    child::main()
+}
+
+/// A command to run.
+#[derive(Clone, Debug)]
+pub struct ShellCommand<'a> {
+    /// What `sh -c` gets.
+    pub line: &'a str,
+    /// Where it runs.
+    pub folder: &'a Path,
+    /// Whether it runs without isolation, because a person has allowed that for this one command.
+    pub unsandboxed: bool,
+}
+
+/// Runs commands, isolated as the settings say.
+pub struct Exec {
+    settings: Settings,
+    /// The isolation that works here, once tried.
+    isolation: Mutex<Option<Isolation>>,
+    skip: u8,
+    /// The newest version of Landlock that is used.
+    landlock: u32,
+}
+
+impl Exec {
+    /// Makes ready; nothing is tried before the first command.
+    pub fn new(settings: Settings) -> Result<Self> {
+        Ok(Self {
+            settings: settings.resolved()?,
+            isolation: Mutex::new(None),
+            skip: 0,
+            landlock: u32::MAX,
+        })
+    }
+
+    /// Leaves a step of the confinement out, for the tests that show that the step is needed.
+    #[doc(hidden)]
+    pub fn without(mut self, step: Step) -> Self {
+        self.skip |= step as u8;
+        self
+    }
+
+    /// Uses Landlock as an older kernel has it, for the tests that show that it is enough.
+    #[doc(hidden)]
+    pub fn with_landlock_at_most(mut self, version: u32) -> Self {
+        self.landlock = version;
+        self
+    }
+
+    /// The isolation that commands get here. Where the kernel supports too little, the error says what
+    /// to change.
+    pub fn isolation(&self) -> Result<Isolation> {
+        let mut known = self.isolation.lock();
+        if let Some(isolation) = *known {
+            return Ok(isolation);
+        }
+        let isolation = self.kernel_support().isolation(self.settings.mode)?;
+        *known = Some(isolation);
+        Ok(isolation)
+    }
+
+    /// The policy of a child with this isolation.
+    fn policy(&self, isolation: Isolation, task: ChildTask, folder: &Path) -> Policy {
+        let settings = &self.settings;
+        let skips = |step: Step| self.skip & step as u8 != 0;
+        let isolation = Isolation {
+            namespaces: match skips(Step::Namespaces) {
+                true => Namespaces::None,
+                false => isolation.namespaces,
+            },
+            landlock: match skips(Step::FileRights) {
+                true => 0,
+                false => isolation.landlock.min(self.landlock),
+            },
+            ..isolation
+        };
+        Policy {
+            isolation,
+            network: settings.network,
+            whole: settings.whole,
+            keep_input: false,
+            task,
+            folder: folder.to_owned(),
+            write: settings.write.clone(),
+            read: settings.read.clone(),
+            protect: settings.protect.clone(),
+            hide: settings.hide.clone(),
+            environment: settings.environment.clone(),
+            bounds: settings.bounds,
+            skip: self.skip,
+        }
+    }
+
+    /// The policy of a command.
+    fn policy_for(&self, command: &ShellCommand<'_>) -> Result<Policy> {
+        let isolation = match command.unsandboxed {
+            true => Isolation::default(),
+            false => self.isolation()?,
+        };
+        Ok(self.policy(
+            isolation,
+            ChildTask::Shell(command.line.into()),
+            command.folder,
+        ))
+    }
+
+    /// Starts a child with its policy.
+    fn start(&self, policy: &Policy) -> Result<Running> {
+        let child = Command::new(&self.settings.program)
+            .arg(CONFINE)
+            .env_clear()
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(Error::io("start", &self.settings.program))?;
+        Running::new(child, policy)
+    }
+
+    /// After a failure the kernel is tried again: a setting of the system may have changed.
+    fn forget_isolation(&self) {
+        *self.isolation.lock() = None;
+    }
+}
+
+/// What the kernel supports.
+#[derive(Clone, Debug)]
+pub struct KernelSupport {
+    /// Whether it filters system calls.
+    pub system_calls: bool,
+    /// The version of Landlock; 0: none.
+    pub landlock: u32,
+    /// The namespaces that work, or why none do.
+    pub namespaces: Result<Namespaces, String>,
+    /// What commands lack without being less isolated, such as /proc.
+    pub notes: Vec<String>,
+}
+
+impl KernelSupport {
+    /// The isolation that a mode uses. An error says what is missing and what to change.
+    pub fn isolation(&self, mode: SandboxMode) -> Result<Isolation> {
+        let namespaces = match mode {
+            SandboxMode::Auto | SandboxMode::Namespaces => {
+                self.namespaces.clone().unwrap_or_default()
+            }
+            SandboxMode::Landlock | SandboxMode::Off => Namespaces::None,
+        };
+        let landlock = match mode {
+            SandboxMode::Auto | SandboxMode::Landlock => self.landlock,
+            SandboxMode::Namespaces | SandboxMode::Off => 0,
+        };
+        let off = mode == SandboxMode::Off;
+        let isolation = Isolation {
+            namespaces,
+            landlock,
+            system_calls: !off,
+        };
+        let enough = isolation.own_view() || landlock > 0;
+        match off || (enough && self.system_calls) {
+            true => Ok(isolation),
+            false => Err(self.refusal(mode)),
+        }
+    }
+
+    fn refusal(&self, mode: SandboxMode) -> Error {
+        let namespaces = match (mode, &self.namespaces) {
+            (SandboxMode::Landlock, _) => "namespaces are turned off".to_owned(),
+            (_, Err(why)) => format!("namespaces do not work ({why})"),
+            (_, Ok(_)) => "namespaces work".to_owned(),
+        };
+        let landlock = match (mode, self.landlock) {
+            (SandboxMode::Namespaces, _) => "Landlock is turned off",
+            (_, 0) => "the kernel has no Landlock",
+            _ => "Landlock works",
+        };
+        let filter = if self.system_calls {
+            ""
+        } else {
+            ", and it does not filter system calls"
+        };
+        Error::Failed(format!(
+            "commands are not run here: {namespaces}, {landlock}{filter}. Allow user namespaces \
+             (sysctl kernel.unprivileged_userns_clone=1, user.max_user_namespaces, \
+             kernel.apparmor_restrict_unprivileged_userns=0), or start the kernel with \
+             lsm=landlock, or set \"tools.exec.sandbox\" to \"auto\"; \"off\" runs commands without \
+             isolation"
+        ))
+    }
+}
+
+impl Exec {
+    /// Finds out what the kernel supports. It takes a few milliseconds.
+    pub fn kernel_support(&self) -> KernelSupport {
+        let mut notes = Vec::new();
+        KernelSupport {
+            system_calls: seccomp::available(),
+            landlock: landlock::version(),
+            namespaces: self.namespaces(&mut notes),
+            notes,
+        }
+    }
+
+    /// Tries the namespaces with a command that does nothing: on some systems they can be made and
+    /// are then of no use (AppArmor on Ubuntu), on others they cannot be made at all.
+    fn namespaces(&self, notes: &mut Vec<String>) -> Result<Namespaces, String> {
+        let mut first = None;
+        for namespaces in [Namespaces::User, Namespaces::Plain] {
+            if namespaces == Namespaces::Plain && !crate::sys::process::is_administrator() {
+                continue;
+            }
+            let report = self
+                .try_namespaces(namespaces)
+                .map_err(|error| error.to_string())?;
+            match (report.failed, report.confined) {
+                (None, true) => {
+                    *notes = report.notes;
+                    return Ok(namespaces);
+                }
+                (failed, _) => {
+                    let why = failed.unwrap_or_else(|| "the first process was killed".to_owned());
+                    first.get_or_insert(why);
+                }
+            }
+        }
+        Err(first.unwrap_or_default())
+    }
+
+    fn try_namespaces(&self, namespaces: Namespaces) -> Result<SupervisorReport> {
+        let isolation = Isolation {
+            namespaces,
+            landlock: 0,
+            system_calls: seccomp::available(),
+        };
+        let policy = self.policy(isolation, ChildTask::Shell(":".into()), Path::new("/"));
+        let mut running = self.start(&policy)?;
+        let mut buffer = [0; bounds::STATUS_BYTES];
+        let watch = crate::clock::Stopwatch::start();
+        while watch.elapsed() < bounds::TRY_TIME {
+            let left = bounds::TRY_TIME.saturating_sub(watch.elapsed());
+            match running.read_pipes(&mut buffer, left) {
+                Ok(event) if !event.closed => {}
+                _ => break,
+            }
+        }
+        Ok(std::mem::take(&mut running.report))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offer(landlock: u32, namespaces: Result<Namespaces, String>) -> KernelSupport {
+        KernelSupport {
+            system_calls: true,
+            landlock,
+            namespaces,
+            notes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn auto_takes_all_that_works_and_needs_one_of_the_two() {
+        let forbidden = || Err("not permitted".to_owned());
+        let both = offer(7, Ok(Namespaces::User))
+            .isolation(SandboxMode::Auto)
+            .unwrap();
+        assert_eq!((both.own_view(), both.landlock), (true, 7));
+        let one = offer(2, forbidden()).isolation(SandboxMode::Auto).unwrap();
+        assert_eq!((one.own_view(), one.landlock), (false, 2));
+        let other = offer(0, Ok(Namespaces::Plain))
+            .isolation(SandboxMode::Auto)
+            .unwrap();
+        assert_eq!((other.own_view(), other.landlock), (true, 0));
+        let none = offer(0, forbidden())
+            .isolation(SandboxMode::Auto)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            none.contains("not permitted") && none.contains("sysctl"),
+            "{none}"
+        );
+    }
+
+    #[test]
+    fn a_choice_is_not_replaced_by_another_one() {
+        let forbidden = offer(7, Err("not permitted".to_owned()));
+        assert!(forbidden.isolation(SandboxMode::Namespaces).is_err());
+        assert!(
+            offer(0, Ok(Namespaces::User))
+                .isolation(SandboxMode::Landlock)
+                .is_err()
+        );
+        let alone = offer(7, Ok(Namespaces::User))
+            .isolation(SandboxMode::Namespaces)
+            .unwrap();
+        assert_eq!(alone.landlock, 0);
+    }
+
+    #[test]
+    fn nothing_runs_without_the_filter_unless_all_is_off() {
+        let mut offer = offer(7, Ok(Namespaces::User));
+        offer.system_calls = false;
+        assert!(offer.isolation(SandboxMode::Auto).is_err());
+        assert_eq!(
+            offer.isolation(SandboxMode::Off).unwrap(),
+            Isolation::default()
+        );
+    }
+}

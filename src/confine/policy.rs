@@ -1,0 +1,524 @@
+//! What a confined child has to obey, and how it travels through the pipe.
+//!
+//! The two ends are the same program, so the form is plain: a length, a version, then the members
+//! one after the other, numbers little-endian, texts with a length before them.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::limits::confine as bounds;
+
+/// Raised whenever the form changes: a daemon may run while its file is replaced by an update.
+const VERSION: u8 = 1;
+
+/// How the child gets a view of the machine of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Namespaces {
+    /// It does not.
+    #[default]
+    None,
+    /// In a user namespace, as everybody may where the system allows it.
+    User,
+    /// Without one, as root may.
+    Plain,
+}
+
+/// How the kernel isolates a child.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Isolation {
+    /// A view of its own.
+    pub namespaces: Namespaces,
+    /// The version of Landlock; 0: none.
+    pub landlock: u32,
+    /// The system call filter, no new privileges, no capabilities.
+    pub system_calls: bool,
+}
+
+impl Isolation {
+    /// Whether the child has a view of its own.
+    pub fn own_view(self) -> bool {
+        self.namespaces != Namespaces::None
+    }
+}
+
+/// A step of the confinement that a test may leave out, to see that something then gets out. No
+/// configuration and no command reaches this.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Step {
+    Namespaces = 1,
+    FileRights = 2,
+    SystemCalls = 4,
+    Capabilities = 8,
+    Descriptors = 16,
+    Limits = 32,
+    Sweep = 64,
+}
+
+/// Limits of each process of a child (setrlimit(2)), and of the child's private /tmp.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bounds {
+    /// Seconds of processor time.
+    pub cpu_seconds: u64,
+    /// Bytes of writable memory.
+    pub memory_bytes: u64,
+    /// Bytes of a file that it writes.
+    pub file_bytes: u64,
+    /// Bytes of /tmp, which is memory.
+    pub tmp_bytes: u64,
+    /// Processes and threads beyond those that run already.
+    pub processes: u64,
+    /// Open files.
+    pub files: u64,
+}
+
+/// What the child does once it is confined.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChildTask {
+    /// `sh -c` with this command.
+    Shell(OsString),
+    /// Tries to get out and says what happened.
+    Escape,
+}
+
+/// Everything that a child is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// How it is isolated.
+    pub isolation: Isolation,
+    /// Whether it may reach the network.
+    pub network: bool,
+    /// Whether it sees all files, less what is hidden, and not just the folders below.
+    pub whole: bool,
+    /// Whether the pipe that brings this policy goes on as the command's input.
+    pub keep_input: bool,
+    /// What to do.
+    pub task: ChildTask,
+    /// Where to do it.
+    pub folder: PathBuf,
+    /// Folders and files to read and write. Real paths, without links.
+    pub write: Vec<PathBuf>,
+    /// Folders and files to read.
+    pub read: Vec<PathBuf>,
+    /// What is not written even inside a folder to write.
+    pub protect: Vec<PathBuf>,
+    /// What is not seen even inside a folder to read.
+    pub hide: Vec<PathBuf>,
+    /// The whole environment.
+    pub environment: Vec<(OsString, OsString)>,
+    /// The limits.
+    pub bounds: Bounds,
+    /// The bits of the steps that a test leaves out.
+    pub skip: u8,
+}
+
+impl Policy {
+    /// Whether a test leaves this step out.
+    pub fn skips(&self, step: Step) -> bool {
+        self.skip & step as u8 != 0
+    }
+
+    /// The policy as it goes through the pipe, with its length before it.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = vec![0; 4];
+        out.push(VERSION);
+        let namespaces = match self.isolation.namespaces {
+            Namespaces::None => 0,
+            Namespaces::User => 1,
+            Namespaces::Plain => 2,
+        };
+        out.extend([namespaces, self.isolation.landlock as u8]);
+        for flag in [
+            self.isolation.system_calls,
+            self.network,
+            self.whole,
+            self.keep_input,
+        ] {
+            out.push(u8::from(flag));
+        }
+        out.push(self.skip);
+        match &self.task {
+            ChildTask::Shell(command) => {
+                out.push(0);
+                text(&mut out, command);
+            }
+            ChildTask::Escape => out.push(1),
+        }
+        text(&mut out, self.folder.as_os_str());
+        for paths in [&self.write, &self.read, &self.protect, &self.hide] {
+            count(&mut out, paths.len());
+            paths
+                .iter()
+                .for_each(|path| text(&mut out, path.as_os_str()));
+        }
+        count(&mut out, self.environment.len());
+        for (name, value) in &self.environment {
+            text(&mut out, name);
+            text(&mut out, value);
+        }
+        out.extend(numbers(&self.bounds).into_iter().flat_map(u64::to_le_bytes));
+        let length = (out.len() - 4) as u32;
+        out[..4].copy_from_slice(&length.to_le_bytes());
+        out
+    }
+
+    /// Reads what [`Policy::encode`] wrote, after its length; none when it is not that.
+    pub fn decode(content: &[u8]) -> Option<Self> {
+        let mut from = Reader(content);
+        if from.byte()? != VERSION {
+            return None;
+        }
+        let namespaces = match from.byte()? {
+            0 => Namespaces::None,
+            1 => Namespaces::User,
+            2 => Namespaces::Plain,
+            _ => return None,
+        };
+        let landlock = u32::from(from.byte()?);
+        let isolation = Isolation {
+            namespaces,
+            landlock,
+            system_calls: from.flag()?,
+        };
+        let policy = Self {
+            isolation,
+            network: from.flag()?,
+            whole: from.flag()?,
+            keep_input: from.flag()?,
+            skip: from.byte()?,
+            task: match from.byte()? {
+                0 => ChildTask::Shell(from.text()?),
+                1 => ChildTask::Escape,
+                _ => return None,
+            },
+            folder: from.text()?.into(),
+            write: from.paths()?,
+            read: from.paths()?,
+            protect: from.paths()?,
+            hide: from.paths()?,
+            environment: from.list(|from| Some((from.text()?, from.text()?)))?,
+            bounds: Bounds {
+                cpu_seconds: from.number()?,
+                memory_bytes: from.number()?,
+                file_bytes: from.number()?,
+                tmp_bytes: from.number()?,
+                processes: from.number()?,
+                files: from.number()?,
+            },
+        };
+        from.0.is_empty().then_some(policy)
+    }
+}
+
+fn numbers(bounds: &Bounds) -> [u64; 6] {
+    [
+        bounds.cpu_seconds,
+        bounds.memory_bytes,
+        bounds.file_bytes,
+        bounds.tmp_bytes,
+        bounds.processes,
+        bounds.files,
+    ]
+}
+
+fn count(out: &mut Vec<u8>, number: usize) {
+    out.extend((number as u32).to_le_bytes());
+}
+
+fn text(out: &mut Vec<u8>, value: &OsStr) {
+    count(out, value.len());
+    out.extend(value.as_bytes());
+}
+
+/// Takes members off the front.
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        Some(self.take(1)?[0])
+    }
+
+    fn flag(&mut self) -> Option<bool> {
+        Some(self.byte()? != 0)
+    }
+
+    fn number(&mut self) -> Option<u64> {
+        Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
+    }
+
+    fn count(&mut self) -> Option<usize> {
+        Some(u32::from_le_bytes(self.take(4)?.try_into().ok()?) as usize)
+    }
+
+    fn text(&mut self) -> Option<OsString> {
+        let length = self.count()?;
+        Some(OsString::from_vec(self.take(length)?.to_vec()))
+    }
+
+    fn list<T>(&mut self, mut one: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
+        let count = self
+            .count()
+            .filter(|count| *count <= bounds::POLICY_ITEMS)?;
+        (0..count).map(|_| one(self)).collect()
+    }
+
+    fn paths(&mut self) -> Option<Vec<PathBuf>> {
+        self.list(|from| from.text().map(PathBuf::from))
+    }
+}
+
+/// Which isolation commands get.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SandboxMode {
+    /// All that works, and at least namespaces or Landlock.
+    #[default]
+    Auto,
+    /// Namespaces, and not Landlock.
+    Namespaces,
+    /// Landlock, and not namespaces.
+    Landlock,
+    /// None.
+    Off,
+}
+
+/// What commands may do and see.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// This program, which confines itself when it is called with [`super::CONFINE`].
+    pub program: PathBuf,
+    /// Which isolation.
+    pub mode: SandboxMode,
+    /// Whether commands reach the network.
+    pub network: bool,
+    /// Whether commands see all files and not just the folders below.
+    pub whole: bool,
+    /// The folder to work in; it is HOME too.
+    pub workspace: PathBuf,
+    /// Further folders, read and write.
+    pub write: Vec<PathBuf>,
+    /// Further folders, read only.
+    pub read: Vec<PathBuf>,
+    /// Never written, even inside a folder to write.
+    pub protect: Vec<PathBuf>,
+    /// Never seen, even inside a folder to read: the keys, the configuration, the sessions.
+    pub hide: Vec<PathBuf>,
+    /// The whole environment; see [`Settings::environment`].
+    pub environment: Vec<(OsString, OsString)>,
+    /// Limits of a command's processes.
+    pub bounds: Bounds,
+}
+
+impl Settings {
+    /// The usual ones, with this workspace and nothing beside it.
+    pub fn new(workspace: &Path) -> Self {
+        Self {
+            // The running program, even if its file has been replaced since.
+            program: "/proc/self/exe".into(),
+            mode: SandboxMode::Auto,
+            network: true,
+            whole: false,
+            workspace: workspace.to_owned(),
+            write: Vec::new(),
+            read: Vec::new(),
+            protect: Vec::new(),
+            hide: Vec::new(),
+            environment: Vec::new(),
+            bounds: Bounds {
+                cpu_seconds: bounds::CPU_SECONDS,
+                memory_bytes: bounds::MEMORY_BYTES,
+                file_bytes: bounds::FILE_BYTES,
+                tmp_bytes: bounds::TMP_BYTES,
+                processes: bounds::PROCESSES,
+                files: bounds::FILES,
+            },
+        }
+    }
+
+    /// The clean environment: PATH with `append` behind it, HOME, LANG, TERM, TZ and the keys that
+    /// the configuration allows. `variable` looks a name up in our own environment.
+    pub fn environment(
+        mut self,
+        append: &str,
+        allowed: &[String],
+        variable: impl Fn(&str) -> Option<OsString>,
+    ) -> Self {
+        let path = variable("PATH").and_then(|path| path.into_string().ok());
+        let folders = path
+            .as_deref()
+            .unwrap_or(USUAL_PATH)
+            .split(':')
+            .chain(append.split(':'));
+        // A relative folder would be one that the model can fill.
+        let folders: Vec<&str> = folders.filter(|folder| folder.starts_with('/')).collect();
+        let mut set = |name: &str, value: OsString| {
+            self.environment.retain(|(known, _)| known != name);
+            self.environment.push((name.into(), value));
+        };
+        set("PATH", folders.join(":").into());
+        set("LANG", variable("LANG").unwrap_or_else(|| "C.UTF-8".into()));
+        set("TERM", "dumb".into());
+        for name in allowed.iter().map(String::as_str).chain(["TZ"]) {
+            if let Some(value) = variable(name) {
+                set(name, value);
+            }
+        }
+        set("HOME", self.workspace.clone().into());
+        self
+    }
+
+    /// The same with real paths. What does not exist is left out, apart from the workspace.
+    pub(super) fn resolved(mut self) -> Result<Self> {
+        let workspace = std::fs::canonicalize(&self.workspace);
+        self.workspace = workspace.map_err(Error::io("find the workspace", &self.workspace))?;
+        // A folder in a folder to write is there already. Were its name looked up, a command could
+        // have put a link in its place since.
+        let mut write = vec![self.workspace.clone()];
+        write.extend(real(outside(&self.write, &write)));
+        let (inside, apart) = std::mem::take(&mut self.read)
+            .into_iter()
+            .partition(|path: &PathBuf| write.iter().any(|folder| path.starts_with(folder)));
+        self.read = real(apart);
+        self.protect = real(std::mem::take(&mut self.protect))
+            .into_iter()
+            .chain(inside)
+            .collect();
+        self.hide = real(std::mem::take(&mut self.hide));
+        self.write = write;
+        self.environment.retain(|(name, _)| name != "HOME");
+        self.environment
+            .push(("HOME".into(), self.workspace.clone().into()));
+        Ok(self)
+    }
+}
+
+const USUAL_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+fn outside(paths: &[PathBuf], folders: &[PathBuf]) -> Vec<PathBuf> {
+    let is_outside = |path: &&PathBuf| !folders.iter().any(|folder| path.starts_with(folder));
+    paths.iter().filter(is_outside).cloned().collect()
+}
+
+fn real(paths: Vec<PathBuf>) -> Vec<PathBuf> {
+    paths
+        .iter()
+        .filter_map(|path| std::fs::canonicalize(path).ok())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn policy(command: &str, paths: Vec<String>, number: u64) -> Policy {
+        let paths: Vec<PathBuf> = paths.into_iter().map(PathBuf::from).collect();
+        Policy {
+            isolation: Isolation {
+                namespaces: Namespaces::User,
+                landlock: 7,
+                system_calls: true,
+            },
+            network: false,
+            whole: false,
+            keep_input: true,
+            task: ChildTask::Shell(command.into()),
+            folder: "/w".into(),
+            write: paths.clone(),
+            read: Vec::new(),
+            protect: paths,
+            hide: vec!["/h".into()],
+            environment: vec![("PATH".into(), "/bin".into())],
+            bounds: Bounds {
+                cpu_seconds: number,
+                files: 7,
+                ..Bounds::default()
+            },
+            skip: 4,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_sent_arrives(
+            command in ".*",
+            paths in proptest::collection::vec("[a-z/]*", 0..5),
+            number: u64,
+        ) {
+            let sent = policy(&command, paths, number);
+            let wire = sent.encode();
+            let length = u32::from_le_bytes(wire[..4].try_into().unwrap()) as usize;
+            prop_assert_eq!(length, wire.len() - 4);
+            prop_assert_eq!(Policy::decode(&wire[4..]), Some(sent));
+            prop_assert_eq!(Policy::decode(&wire[4..wire.len() - 1]), None);
+        }
+
+        #[test]
+        fn anything_else_is_refused_without_harm(bytes: Vec<u8>) {
+            let _ = Policy::decode(&bytes);
+        }
+    }
+
+    #[test]
+    fn another_version_is_refused() {
+        let mut wire = policy("true", Vec::new(), 1).encode();
+        wire[4] += 1;
+        assert_eq!(Policy::decode(&wire[4..]), None);
+    }
+
+    #[test]
+    fn a_command_gets_a_clean_environment() {
+        let ours = |name: &str| {
+            let known = [
+                ("PATH", "/a:.::b:/c"),
+                ("SECRET", "s"),
+                ("EDITOR", "vi"),
+                ("TZ", "UTC"),
+            ];
+            let found = known.iter().find(|(key, _)| *key == name);
+            found.map(|(_, value)| OsString::from(value))
+        };
+        let settings =
+            Settings::new(Path::new("/w")).environment("/extra", &["EDITOR".to_owned()], ours);
+        let mut shown: Vec<String> = settings
+            .environment
+            .iter()
+            .map(|(name, value)| format!("{}={}", name.display(), value.display()))
+            .collect();
+        shown.sort();
+        assert_eq!(
+            shown,
+            [
+                "EDITOR=vi",
+                "HOME=/w",
+                "LANG=C.UTF-8",
+                "PATH=/a:/c:/extra",
+                "TERM=dumb",
+                "TZ=UTC"
+            ]
+        );
+    }
+
+    #[test]
+    fn folders_within_the_workspace_are_not_looked_up_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = folder.path().canonicalize().unwrap();
+        std::os::unix::fs::symlink("/etc", workspace.join("link")).unwrap();
+        let mut settings = Settings::new(&workspace);
+        settings.write = vec![workspace.join("link")];
+        settings.read = vec![workspace.join("link")];
+        let resolved = settings.resolved().unwrap();
+        assert_eq!(resolved.write, std::slice::from_ref(&workspace));
+        assert!(resolved.read.is_empty());
+        assert_eq!(resolved.protect, [workspace.join("link")]);
+        assert!(Settings::new(Path::new("/nowhere")).resolved().is_err());
+    }
+}

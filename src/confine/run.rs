@@ -1,0 +1,576 @@
+//! A command in the foreground: its output as it comes, its end, and the end of all that it started.
+
+use super::policy::Policy;
+use super::{Exec, ShellCommand};
+use crate::cancel::Cancel;
+use crate::clock::Stopwatch;
+use crate::error::{Error, Result};
+use crate::limits::confine as bounds;
+use crate::sys::process;
+use rustix::process::{Pid, Signal};
+use std::fmt;
+use std::io::{Read, Write};
+use std::os::fd::AsFd;
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout};
+use std::time::Duration;
+
+/// How a command ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// By itself, with this status.
+    Exit(i32),
+    /// By this signal.
+    Signal(i32),
+    /// Its time was over.
+    TimedOut(Duration),
+    /// Somebody stopped it.
+    Cancelled,
+    /// It did too much of something: what.
+    Stopped(String),
+    /// Its supervisor was killed.
+    Lost,
+}
+
+impl End {
+    /// Whether the command did what it was to do.
+    pub fn is_success(&self) -> bool {
+        *self == Self::Exit(0)
+    }
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exit(code) => write!(f, "exit status {code}"),
+            Self::Signal(number) => match signal_name(*number) {
+                Some(words) => write!(f, "killed by signal {number} ({words})"),
+                None => write!(f, "killed by signal {number}"),
+            },
+            Self::TimedOut(time) => write!(f, "stopped: not done after {} s", time.as_secs()),
+            Self::Cancelled => f.write_str("stopped on request"),
+            Self::Stopped(why) => write!(f, "stopped: {why}"),
+            Self::Lost => f.write_str("ended for an unknown reason (out of memory?)"),
+        }
+    }
+}
+
+/// The signals that commands die of, in words.
+fn signal_name(number: i32) -> Option<&'static str> {
+    Some(match number {
+        libc::SIGHUP => "SIGHUP, the terminal went away",
+        libc::SIGINT => "SIGINT, interrupted",
+        libc::SIGQUIT => "SIGQUIT",
+        libc::SIGILL => "SIGILL, not a program for this processor",
+        libc::SIGABRT => "SIGABRT, it gave up itself",
+        libc::SIGBUS => "SIGBUS, bad memory access",
+        libc::SIGFPE => "SIGFPE, bad arithmetic",
+        libc::SIGKILL => "SIGKILL, perhaps because memory ran out",
+        libc::SIGSEGV => "SIGSEGV, bad memory access",
+        libc::SIGPIPE => "SIGPIPE, nobody read its output",
+        libc::SIGTERM => "SIGTERM, asked to end",
+        libc::SIGXCPU => "SIGXCPU, its processor time was over",
+        libc::SIGXFSZ => "SIGXFSZ, it wrote a file larger than it may",
+        libc::SIGSYS => "SIGSYS, a system call that is not allowed",
+        _ => return None,
+    })
+}
+
+/// What came of a command.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// How it ended.
+    pub end: End,
+    /// What it wrote to its output and its errors, in the order in which it came.
+    pub output: Captured,
+    /// What it lacked without being less isolated, such as /proc.
+    pub notes: Vec<String>,
+}
+
+impl Exec {
+    /// Runs a command and waits for it, at most `timeout`. When it ends, is cancelled or its time is
+    /// over, every process that it started is killed, those in the background too. `output` is told
+    /// what comes, and the whole of what is longer than `limits::confine::OUTPUT_BYTES`.
+    ///
+    /// An error means that the command did not run.
+    pub fn run(
+        &self,
+        command: &ShellCommand<'_>,
+        timeout: Duration,
+        cancel: &Cancel,
+        output: Output<'_>,
+    ) -> Result<Outcome> {
+        let policy = self.policy_for(command)?;
+        let running = self.start(&policy)?;
+        let outcome = running.follow(timeout, cancel, output);
+        if outcome.is_err() {
+            self.forget_isolation();
+        }
+        outcome
+    }
+}
+
+/// What the supervisor has reported.
+#[derive(Debug, Default)]
+pub struct SupervisorReport {
+    rest: Vec<u8>,
+    /// Whether the command is confined.
+    pub confined: bool,
+    /// How the command ended.
+    pub end: Option<End>,
+    /// Why it did not run.
+    pub failed: Option<String>,
+    /// What it lacks without being less isolated.
+    pub notes: Vec<String>,
+}
+
+impl SupervisorReport {
+    /// Takes the next bytes of the supervisor's lines.
+    pub fn take(&mut self, bytes: &[u8]) {
+        self.rest.extend_from_slice(bytes);
+        while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.rest.drain(..=end).collect();
+            self.line(&String::from_utf8_lossy(&line[..end]));
+        }
+    }
+
+    fn line(&mut self, line: &str) {
+        let (word, text) = line.split_once(' ').unwrap_or((line, ""));
+        let number = text.parse().unwrap_or_default();
+        match word {
+            "confined" => self.confined = true,
+            "exit" => self.end = Some(End::Exit(number)),
+            "signal" => self.end = Some(End::Signal(number)),
+            "stopped" => self.end = Some(End::Stopped(text.to_owned())),
+            "note" => self.notes.push(text.to_owned()),
+            "failed" => self.failed = Some(text.to_owned()),
+            "" => {}
+            // Words of a panic, or of a loader that does not find something; the first say most.
+            _ => drop(self.failed.get_or_insert_with(|| line.to_owned())),
+        }
+    }
+
+    /// The error that this is, if the command did not run.
+    pub fn failure(&self) -> Option<Error> {
+        let why = match (&self.failed, self.confined) {
+            (Some(why), _) => why,
+            (None, true) => return None,
+            (None, false) => "its process ended before it was confined",
+        };
+        Some(Error::Failed(format!(
+            "the command was not run, because the sandbox could not be put up: {why} \
+             (`peacrab doctor sandbox` says more)"
+        )))
+    }
+}
+
+/// A child with its supervisor. When it is dropped everything in it is killed.
+pub struct Running {
+    child: Child,
+    /// The command's input, where it goes on.
+    pub input: Option<ChildStdin>,
+    /// The command's output and errors.
+    pub output: ChildStdout,
+    status: ChildStderr,
+    /// What the supervisor has reported.
+    pub report: SupervisorReport,
+    output_open: bool,
+    status_open: bool,
+}
+
+/// Which of a child's pipes had something to say.
+pub struct PipeEvent {
+    /// Bytes of output that are in the buffer.
+    pub length: usize,
+    /// Whether both pipes are at their end: nothing lives any more.
+    pub closed: bool,
+}
+
+impl Running {
+    /// Tells a new child its policy.
+    pub fn new(mut child: Child, policy: &Policy) -> Result<Self> {
+        let missing = || Error::Failed("a child has no pipes".to_owned());
+        let mut input = child.stdin.take().ok_or_else(missing)?;
+        let output = child.stdout.take().ok_or_else(missing)?;
+        let status = child.stderr.take().ok_or_else(missing)?;
+        // What goes wrong here shows in what the child says, or does not.
+        let _ = input.write_all(&policy.encode());
+        Ok(Self {
+            child,
+            input: policy.keep_input.then_some(input),
+            output,
+            status,
+            report: SupervisorReport::default(),
+            output_open: true,
+            status_open: true,
+        })
+    }
+
+    /// The supervisor. Its number is ours until `finish`.
+    pub fn supervisor(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    /// Waits for output or words of the supervisor, at most so long.
+    pub fn read_pipes(&mut self, buffer: &mut [u8], time: Duration) -> std::io::Result<PipeEvent> {
+        let status = self.status.as_fd();
+        let output = if self.output_open {
+            self.output.as_fd()
+        } else {
+            status
+        };
+        let status = if self.status_open { status } else { output };
+        let [output_ready, status_ready] = process::readable([output, status], Some(time))?;
+        let mut length = 0;
+        if output_ready && self.output_open {
+            length = self.output.read(buffer)?;
+            self.output_open = length > 0;
+        }
+        if status_ready && self.status_open {
+            let mut words = [0; bounds::STATUS_BYTES];
+            let length = self.status.read(&mut words)?;
+            self.status_open = length > 0;
+            self.report.take(&words[..length]);
+        }
+        let closed = !self.output_open && !self.status_open;
+        Ok(PipeEvent { length, closed })
+    }
+
+    /// Asks the supervisor to kill everything. It takes a moment; `hear` says when it is over.
+    pub fn terminate(&self) {
+        process::signal(self.supervisor(), Signal::TERM);
+    }
+
+    /// Follows the command to its end.
+    pub fn follow(
+        mut self,
+        timeout: Duration,
+        cancel: &Cancel,
+        output: Output<'_>,
+    ) -> Result<Outcome> {
+        let supervisor = self.supervisor();
+        let guard = cancel.on_cancel(move || process::signal(supervisor, Signal::TERM));
+        let mut collector = Collector::new(bounds::OUTPUT_BYTES, output);
+        let mut buffer = vec![0; bounds::PIPE_BYTES];
+        let mut ended = None;
+        let (watch, mut grace) = (Stopwatch::start(), None);
+        loop {
+            let left = match grace {
+                None => timeout.saturating_sub(watch.elapsed()),
+                Some(until) => Duration::saturating_sub(until, watch.elapsed()),
+            };
+            let event = self
+                .read_pipes(&mut buffer, left.min(bounds::OUTPUT_LOOK))
+                .map_err(Error::io("read from", "a command"))?;
+            collector.push(&buffer[..event.length]);
+            if event.closed {
+                break;
+            }
+            let why = if collector.total() > bounds::FLOOD_BYTES {
+                Some(End::Stopped(format!(
+                    "it wrote more than {} bytes",
+                    bounds::FLOOD_BYTES
+                )))
+            } else if cancel.is_cancelled() {
+                Some(End::Cancelled)
+            } else {
+                (watch.elapsed() >= timeout).then_some(End::TimedOut(timeout))
+            };
+            match (why, grace) {
+                (Some(why), None) => {
+                    self.terminate();
+                    ended = Some(why);
+                    grace = Some(watch.elapsed() + bounds::KILL_GRACE);
+                }
+                (_, Some(until)) if watch.elapsed() >= until => break,
+                _ => {}
+            }
+        }
+        drop(guard);
+        // The end of a cancelled command can be read before the flag is looked at.
+        let cancelled = || cancel.is_cancelled().then_some(End::Cancelled);
+        let ended = ended.or_else(cancelled);
+        let output = collector.finish();
+        self.outcome(ended, output)
+    }
+
+    /// What came of it, once all is over.
+    fn outcome(mut self, ended: Option<End>, output: Captured) -> Result<Outcome> {
+        let report = std::mem::take(&mut self.report);
+        drop(self);
+        let interrupted = matches!(ended, Some(End::Cancelled | End::TimedOut(_)));
+        match report.failure() {
+            Some(failure) if !interrupted => return Err(failure),
+            _ => {}
+        }
+        Ok(Outcome {
+            // What ended by itself at the last moment has ended by itself.
+            end: report.end.or(ended).unwrap_or(End::Lost),
+            output,
+            notes: report.notes,
+        })
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if !(self.output_open || self.status_open) || matches!(self.child.try_wait(), Ok(Some(_))) {
+            let _ = self.child.wait();
+            return;
+        }
+        self.terminate();
+        let watch = Stopwatch::start();
+        let mut buffer = [0; bounds::STATUS_BYTES];
+        while watch.elapsed() < bounds::KILL_GRACE {
+            let left = bounds::KILL_GRACE.saturating_sub(watch.elapsed());
+            match self.read_pipes(&mut buffer, left) {
+                Ok(event) if !event.closed => {}
+                _ => break,
+            }
+        }
+        // A supervisor that is still there hangs in the kernel; its group goes with it.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What is told of an output while it comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutputChunk<'a> {
+    /// What came just now; empty when nothing has come for a while.
+    Fresh(&'a [u8]),
+    /// The output is longer than what is kept: this belongs to the whole of it, which is told from
+    /// its first byte on.
+    Whole(&'a [u8]),
+}
+
+/// Whoever is told of an output while it comes.
+pub type Output<'a> = &'a mut dyn FnMut(OutputChunk<'_>);
+
+/// Takes output as it comes. What is kept is the beginning and the end; once there is more than that,
+/// all of it is told, what was there before included.
+pub struct Collector<'a> {
+    kept: Captured,
+    limit: usize,
+    output: Output<'a>,
+    spilling: bool,
+}
+
+/// What is kept of an output.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Captured {
+    head: Vec<u8>,
+    tail: Vec<u8>,
+    total: u64,
+}
+
+impl<'a> Collector<'a> {
+    /// Keeps `limit` bytes, half of them from the end.
+    pub fn new(limit: usize, output: Output<'a>) -> Self {
+        Self {
+            kept: Captured::default(),
+            limit: limit.max(2),
+            output,
+            spilling: false,
+        }
+    }
+
+    /// Takes the next piece.
+    pub fn push(&mut self, piece: &[u8]) {
+        let kept = &mut self.kept;
+        kept.total += piece.len() as u64;
+        let half = self.limit / 2;
+        if !self.spilling && kept.total > self.limit as u64 {
+            self.spilling = true;
+            (self.output)(OutputChunk::Whole(&kept.head));
+            (self.output)(OutputChunk::Whole(&kept.tail));
+        }
+        if self.spilling {
+            (self.output)(OutputChunk::Whole(piece));
+        }
+        (self.output)(OutputChunk::Fresh(piece));
+        let (first, rest) = piece.split_at(piece.len().min(half.saturating_sub(kept.head.len())));
+        kept.head.extend_from_slice(first);
+        kept.tail.extend_from_slice(rest);
+        // Not at every piece, for each time moves what stays.
+        if kept.tail.len() > 2 * self.limit {
+            kept.shorten(self.limit - half);
+        }
+    }
+
+    /// How many bytes there were.
+    pub fn total(&self) -> u64 {
+        self.kept.total
+    }
+
+    /// What is kept.
+    pub fn finish(mut self) -> Captured {
+        if self.spilling {
+            self.kept.shorten(self.limit - self.limit / 2);
+        }
+        self.kept
+    }
+}
+
+impl Captured {
+    fn shorten(&mut self, tail: usize) {
+        let over = self.tail.len().saturating_sub(tail);
+        self.tail.drain(..over);
+    }
+
+    /// How many bytes there were.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// How many bytes between the beginning and the end are not here.
+    pub fn omitted(&self) -> u64 {
+        self.total - (self.head.len() + self.tail.len()) as u64
+    }
+
+    /// Whether it is no text: it has a NUL byte, or more broken characters than an odd one.
+    pub fn is_binary(&self) -> bool {
+        let broken = |bytes: &[u8]| {
+            let letters = String::from_utf8_lossy(bytes);
+            letters.matches('\u{fffd}').count()
+        };
+        let seen = self.head.len() + self.tail.len();
+        self.head.contains(&0)
+            || self.tail.contains(&0)
+            || (broken(&self.head) + broken(&self.tail)) * 10 > seen
+    }
+
+    /// The text, with a line in place of what is left out; binary output is named as such.
+    pub fn text(&self) -> String {
+        if self.is_binary() {
+            return format!("(binary output, {} bytes)", self.total);
+        }
+        if self.omitted() == 0 {
+            return String::from_utf8_lossy(&[&self.head[..], &self.tail].concat()).into_owned();
+        }
+        format!(
+            "{}\n… {} bytes left out …\n{}",
+            String::from_utf8_lossy(whole_letters_before(&self.head)),
+            self.omitted(),
+            String::from_utf8_lossy(whole_letters_after(&self.tail)),
+        )
+    }
+}
+
+/// Without a letter that is cut at the end.
+fn whole_letters_before(bytes: &[u8]) -> &[u8] {
+    match std::str::from_utf8(bytes) {
+        Err(error) if error.error_len().is_none() => &bytes[..error.valid_up_to()],
+        _ => bytes,
+    }
+}
+
+/// Without the rest of a letter at the beginning.
+fn whole_letters_after(bytes: &[u8]) -> &[u8] {
+    let cut = bytes
+        .iter()
+        .take(3)
+        .take_while(|byte| **byte & 0xc0 == 0x80)
+        .count();
+    &bytes[cut..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_the_supervisor_says_is_read_whatever_the_pieces() {
+        let mut report = SupervisorReport::default();
+        for piece in ["not", "e no /proc\nconf", "ined\nsig", "nal 9\n"] {
+            report.take(piece.as_bytes());
+        }
+        assert!(report.confined && report.failure().is_none());
+        assert_eq!(report.notes, ["no /proc"]);
+        assert_eq!(report.end, Some(End::Signal(9)));
+    }
+
+    #[test]
+    fn a_child_that_says_nothing_has_not_run() {
+        let mut report = SupervisorReport::default();
+        assert!(report.failure().is_some());
+        report.take(b"confined\nfailed cannot run /bin/sh: not found\n");
+        let failure = report.failure().unwrap().to_string();
+        assert!(failure.contains("cannot run /bin/sh"), "{failure}");
+    }
+
+    #[test]
+    fn an_end_is_told_in_words() {
+        assert_eq!(End::Exit(3).to_string(), "exit status 3");
+        assert!(
+            End::Signal(9)
+                .to_string()
+                .starts_with("killed by signal 9 (SIGKILL")
+        );
+        assert_eq!(End::Signal(60).to_string(), "killed by signal 60");
+    }
+
+    fn collected(pieces: &[&[u8]], limit: usize) -> (Captured, Vec<u8>) {
+        let mut spilled = Vec::new();
+        let mut fresh = Vec::new();
+        let mut spool = |piece: OutputChunk<'_>| match piece {
+            OutputChunk::Whole(bytes) => spilled.extend_from_slice(bytes),
+            OutputChunk::Fresh(bytes) => fresh.extend_from_slice(bytes),
+        };
+        let mut collector = Collector::new(limit, &mut spool);
+        pieces.iter().for_each(|piece| collector.push(piece));
+        let captured = collector.finish();
+        assert_eq!(fresh, pieces.concat(), "all of it is told as it comes");
+        (captured, spilled)
+    }
+
+    #[test]
+    fn what_fits_is_kept_whole_and_not_spilled() {
+        let (captured, spilled) = collected(&[b"abc", b"defgh"], 8);
+        assert_eq!(captured.text(), "abcdefgh");
+        assert!(spilled.is_empty());
+    }
+
+    #[test]
+    fn what_does_not_fit_keeps_its_ends_and_is_spilled_whole() {
+        let (captured, spilled) = collected(&[b"abcdef", b"ghijklm", b"nopq"], 8);
+        assert_eq!(captured.text(), "abcd\n… 9 bytes left out …\nnopq");
+        assert_eq!(spilled, b"abcdefghijklmnopq");
+    }
+
+    #[test]
+    fn binary_output_is_named() {
+        assert_eq!(
+            collected(&[b"\x7fELF\0\x01"], 100).0.text(),
+            "(binary output, 6 bytes)"
+        );
+        assert!(!collected(&["grüß\n".as_bytes()], 100).0.is_binary());
+        assert!(
+            !collected(&[b"latin: gr\xfc\xdf and much more text behind it"], 100)
+                .0
+                .is_binary()
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_whatever_the_pieces(
+            pieces in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..40), 0..20),
+            limit in 2_usize..64,
+        ) {
+            let whole = pieces.concat();
+            let slices: Vec<&[u8]> = pieces.iter().map(Vec::as_slice).collect();
+            let (captured, spilled) = collected(&slices, limit);
+            prop_assert_eq!(captured.total(), whole.len() as u64);
+            if whole.len() > limit {
+                prop_assert_eq!(&spilled, &whole);
+                prop_assert!(whole.starts_with(&captured.head) && whole.ends_with(&captured.tail));
+                prop_assert_eq!(captured.head.len() + captured.tail.len(), limit);
+            } else {
+                prop_assert!(spilled.is_empty());
+                prop_assert_eq!(captured.omitted(), 0);
+            }
+            let _ = captured.text();
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! Commands in the background: started, read, written to, killed.
+
+use std::collections::VecDeque;
+use std::io::Write;
+use std::process::ChildStdin;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use super::run::{End, Running};
+use super::{Exec, ShellCommand};
+use crate::cancel::Cancel;
+use crate::clock::Stopwatch;
+use crate::error::{Error, Result};
+use crate::limits::confine as bounds;
+use crate::sync::{Mutex, MutexGuard};
+use crate::sys::process;
+
+/// The commands in the background. All are killed when this is dropped.
+pub struct Sessions {
+    idle: Duration,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    next: u32,
+    sessions: Vec<Session>,
+}
+
+struct Session {
+    id: u32,
+    owner: String,
+    command: String,
+    input: Arc<Mutex<Option<ChildStdin>>>,
+    shared: Arc<Mutex<Shared>>,
+    cancel: Cancel,
+    follower: Option<JoinHandle<()>>,
+}
+
+/// What the follower of a command and those who ask for it share.
+struct Shared {
+    unread: VecDeque<u8>,
+    dropped: u64,
+    end: Option<End>,
+    asked: Stopwatch,
+}
+
+/// Output since the last reading.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnreadOutput {
+    /// The output, broken characters replaced.
+    pub text: String,
+    /// Bytes that came before it and were dropped because nobody read them.
+    pub dropped: u64,
+    /// How the command ended; none while it runs.
+    pub end: Option<End>,
+}
+
+/// A command in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionInfo {
+    /// Its number.
+    pub id: u32,
+    /// The command.
+    pub command: String,
+    /// Bytes of output that are not read yet.
+    pub unread: usize,
+    /// How it ended; none while it runs.
+    pub end: Option<End>,
+}
+
+impl Default for Sessions {
+    fn default() -> Self {
+        Self::new(bounds::SESSION_IDLE)
+    }
+}
+
+impl Sessions {
+    /// No sessions yet. One that nobody asks for is killed after `idle`.
+    pub fn new(idle: Duration) -> Self {
+        Self {
+            idle,
+            inner: Mutex::default(),
+        }
+    }
+
+    /// Starts a command for `owner` and says its number.
+    pub fn start(&self, exec: &Exec, command: &ShellCommand<'_>, owner: &str) -> Result<u32> {
+        let mut inner = self.lock();
+        // Those that have ended make room, the oldest first.
+        if inner.sessions.len() >= bounds::SESSIONS {
+            match inner
+                .sessions
+                .iter()
+                .position(|one| one.shared().end.is_some())
+            {
+                Some(ended) => drop(inner.sessions.remove(ended)),
+                None => return Err(too_many()),
+            }
+        }
+        let (mut running, first) = exec.start_in_background(command)?;
+        inner.next += 1;
+        let shared = Arc::new(Mutex::new(Shared {
+            unread: first.into(),
+            dropped: 0,
+            end: None,
+            asked: Stopwatch::start(),
+        }));
+        let mut session = Session {
+            id: inner.next,
+            owner: owner.to_owned(),
+            command: command.line.to_owned(),
+            input: Arc::new(Mutex::new(running.input.take())),
+            shared: shared.clone(),
+            cancel: Cancel::new(),
+            follower: None,
+        };
+        let (cancel, idle) = (session.cancel.clone(), self.idle);
+        let follower = std::thread::Builder::new()
+            .name("exec-session".to_owned())
+            .stack_size(bounds::SESSION_STACK_BYTES)
+            .spawn(move || follow(running, &shared, &cancel, idle))
+            .map_err(|error| Error::Failed(format!("cannot follow a command: {error}")))?;
+        session.follower = Some(follower);
+        inner.sessions.push(session);
+        Ok(inner.next)
+    }
+
+    /// The output since the last reading. A session that has ended and is read is forgotten.
+    pub fn read(&self, owner: &str, id: u32) -> Result<UnreadOutput> {
+        let mut inner = self.lock();
+        let at = find(&inner.sessions, owner, id)?;
+        let since = inner.sessions[at].shared().take();
+        if since.end.is_some() {
+            inner.sessions.remove(at);
+        }
+        Ok(since)
+    }
+
+    /// Gives the command input. It waits a little if the command does not read.
+    pub fn write(&self, owner: &str, id: u32, input: &[u8]) -> Result<()> {
+        let pipe = {
+            let inner = self.lock();
+            let session = &inner.sessions[find(&inner.sessions, owner, id)?];
+            session.shared().asked = Stopwatch::start();
+            session.input.clone()
+        };
+        let mut pipe = pipe.lock();
+        let closed = || Error::Failed(format!("session {id} reads no input any more"));
+        feed(pipe.as_mut().ok_or_else(closed)?, input).ok_or_else(closed)?
+    }
+
+    /// Kills a command and all that it started, and says what it had still written.
+    pub fn kill(&self, owner: &str, id: u32) -> Result<UnreadOutput> {
+        let mut session = {
+            let mut inner = self.lock();
+            let at = find(&inner.sessions, owner, id)?;
+            inner.sessions.remove(at)
+        };
+        session.stop();
+        let since = session.shared().take();
+        Ok(since)
+    }
+
+    /// The commands of an owner.
+    pub fn list(&self, owner: &str) -> Vec<SessionInfo> {
+        let inner = self.lock();
+        let of_owner = inner
+            .sessions
+            .iter()
+            .filter(|session| session.owner == owner);
+        let listed = of_owner.map(|session| {
+            let shared = session.shared();
+            SessionInfo {
+                id: session.id,
+                command: session.command.clone(),
+                unread: shared.unread.len(),
+                end: shared.end.clone(),
+            }
+        });
+        listed.collect()
+    }
+
+    /// Kills all commands of an owner.
+    pub fn end_of(&self, owner: &str) {
+        let mut inner = self.lock();
+        let (ending, staying) = std::mem::take(&mut inner.sessions)
+            .into_iter()
+            .partition(|session: &Session| session.owner == owner);
+        inner.sessions = staying;
+        drop(inner);
+        drop::<Vec<Session>>(ending);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock()
+    }
+}
+
+impl Session {
+    fn shared(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock()
+    }
+
+    /// Kills the command and waits until it is gone.
+    fn stop(&mut self) {
+        self.cancel.cancel();
+        if let Some(follower) = self.follower.take() {
+            // A follower that panicked has dropped its child, and that killed it.
+            let _ = follower.join();
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl Shared {
+    fn take(&mut self) -> UnreadOutput {
+        self.asked = Stopwatch::start();
+        let unread: Vec<u8> = self.unread.drain(..).collect();
+        UnreadOutput {
+            text: String::from_utf8_lossy(&unread).into_owned(),
+            dropped: std::mem::take(&mut self.dropped),
+            end: self.end.clone(),
+        }
+    }
+
+    fn push(&mut self, piece: &[u8]) {
+        self.unread.extend(piece);
+        let over = self.unread.len().saturating_sub(bounds::SESSION_BYTES);
+        self.unread.drain(..over);
+        self.dropped += over as u64;
+    }
+}
+
+fn find(sessions: &[Session], owner: &str, id: u32) -> Result<usize> {
+    let found = sessions
+        .iter()
+        .position(|one| one.id == id && one.owner == owner);
+    found.ok_or_else(|| {
+        Error::Failed(format!(
+            "there is no session {id}; the action \"list\" shows those that are"
+        ))
+    })
+}
+
+fn too_many() -> Error {
+    let count = bounds::SESSIONS;
+    Error::Failed(format!(
+        "{count} commands run in the background already: kill one first"
+    ))
+}
+
+/// Writes all of it, waiting while the pipe is full; none when the other end is closed.
+fn feed(pipe: &mut ChildStdin, mut input: &[u8]) -> Option<Result<()>> {
+    rustix::io::ioctl_fionbio(&*pipe, true).ok()?;
+    let watch = Stopwatch::start();
+    while !input.is_empty() {
+        let left = bounds::INPUT_TIME.saturating_sub(watch.elapsed());
+        if !process::writable(&*pipe, left).ok()? {
+            let rest = input.len();
+            let why = format!("the command does not read its input; {rest} bytes were not written");
+            return Some(Err(Error::Failed(why)));
+        }
+        match pipe.write(input) {
+            Ok(length) => input = &input[length..],
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+            Err(_) => return None,
+        }
+    }
+    Some(Ok(()))
+}
+
+/// Takes a command's output until it ends, is cancelled or nobody has asked for too long.
+fn follow(mut running: Running, shared: &Mutex<Shared>, cancel: &Cancel, idle: Duration) {
+    let lock = || shared.lock();
+    let supervisor = running.supervisor();
+    let guard = cancel.on_cancel(move || process::signal(supervisor, Signal::TERM));
+    let mut buffer = vec![0; bounds::PIPE_BYTES];
+    let mut why = None;
+    loop {
+        let left = idle.saturating_sub(lock().asked.elapsed());
+        let event = running.read_pipes(&mut buffer, left.max(bounds::SWEEP_PAUSE));
+        match event {
+            Ok(event) => {
+                lock().push(&buffer[..event.length]);
+                if event.closed {
+                    break;
+                }
+            }
+            Err(_) => break,
+        }
+        // The killing and the waiting are in the drop.
+        if cancel.is_cancelled() {
+            break;
+        }
+        if lock().asked.elapsed() >= idle {
+            why = Some(End::Stopped("nobody asked for it any more".to_owned()));
+            break;
+        }
+    }
+    drop(guard);
+    if cancel.is_cancelled() {
+        why = Some(End::Cancelled);
+    }
+    let end = std::mem::take(&mut running.report).end;
+    drop(running);
+    lock().end = Some(end.or(why).unwrap_or(End::Lost));
+}
+
+impl Exec {
+    /// Starts a command whose input stays open, and waits until it is confined.
+    fn start_in_background(&self, command: &ShellCommand<'_>) -> Result<(Running, Vec<u8>)> {
+        let mut policy = self.policy_for(command)?;
+        policy.keep_input = true;
+        let mut running = self.start(&policy)?;
+        let mut output = Vec::new();
+        let mut buffer = vec![0; bounds::PIPE_BYTES];
+        let watch = Stopwatch::start();
+        while !running.report.confined && watch.elapsed() < bounds::TRY_TIME {
+            let left = bounds::TRY_TIME.saturating_sub(watch.elapsed());
+            let event = running.read_pipes(&mut buffer, left);
+            let event = event.map_err(Error::io("read from", "a command"))?;
+            output.extend_from_slice(&buffer[..event.length]);
+            if event.closed {
+                break;
+            }
+        }
+        if let Some(failure) = running.report.failure() {
+            self.forget_isolation();
+            return Err(failure);
+        }
+        Ok((running, output))
+    }
+}

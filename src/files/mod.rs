@@ -1,0 +1,329 @@
+//! Floor 4: the folders that tools may use and the only way into them.
+//!
+//! What a model asks for is untrusted, and matching the text of a path is no boundary. Every access
+//! resolves its path beneath an open folder, in the kernel where that can be; what is then opened is
+//! a single name in a folder that is held open, so nothing can be swapped between a check and its
+//! use. What lies within and is still not for tools is told by inode, not by name.
+
+mod roots;
+mod walk;
+
+#[cfg(test)]
+mod escape_tests;
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use crate::config::schema::Tools;
+use crate::error::{Error, Result};
+use crate::limits::files::{LINKS, PATH_BYTES};
+use crate::sys::at::{self, Kind, Status, Use};
+use crate::sys::beneath::Resolver;
+use crate::sys::file;
+
+pub use roots::Places;
+use roots::{Failure, Intent, Mark, Place, Root, Roots, Rule};
+pub use walk::{Found, Next, Walked};
+
+/// The name of a folder within itself.
+fn itself() -> &'static OsStr {
+    OsStr::new(".")
+}
+
+/// A name in a folder that is held open: where a path leads when every link is followed.
+struct Spot {
+    folder: OwnedFd,
+    /// One component; `.` is the folder itself.
+    name: OsString,
+}
+
+/// The folders that tools may use. Paths are absolute, or relative to the workspace.
+#[derive(Debug)]
+pub struct Workspace {
+    path: PathBuf,
+    roots: Roots,
+    restricted: bool,
+    resolver: Resolver,
+}
+
+impl Workspace {
+    /// Opens the folders that the configuration gives to tools. A folder that does not exist is left
+    /// out; a folder that cannot be given to them is an [`Error::Config`].
+    pub fn open(places: &Places<'_>, tools: &Tools, resolver: Resolver) -> Result<Self> {
+        Ok(Self {
+            path: places.workspace.to_owned(),
+            roots: Roots::open(places, tools)?,
+            restricted: tools.restrict_to_workspace,
+            resolver,
+        })
+    }
+
+    /// The folder the agent works in.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The folders in words, for people and the model: `workspace /x, /data, /doc (read only)`.
+    pub fn folders(&self) -> &str {
+        &self.roots.described
+    }
+
+    /// Opens a regular file to be read.
+    pub fn open_read(&self, path: &Path) -> Result<File> {
+        self.access("read", path, |root, rest| {
+            let spot = self.locate(root, rest, Intent::Read)?;
+            self.open_file(&spot, Use::Read, &self.marks(root)?)
+        })
+    }
+
+    /// Replaces a file's content, or makes it and the folders it is in. Atomic: after a crash there
+    /// is the old content or the new. The file keeps its permissions.
+    pub fn write(&self, path: &Path, content: &[u8]) -> Result<()> {
+        self.access("write", path, |root, rest| {
+            let spot = self.locate_or_make(root, rest)?;
+            let mode = match at::status_if_any(&spot.folder, &spot.name)? {
+                Some(before) => {
+                    self.vet(&before)?;
+                    roots::check_thing(&self.marks(root)?, before.inode, Intent::Write)?;
+                    writable_mode(&before)?
+                }
+                None => at::new_file_mode(),
+            };
+            let folder = at::open_folder(&spot.folder, itself())?;
+            Ok(file::write_atomic_at(&folder, &spot.name, content, mode)?)
+        })
+    }
+
+    /// Adds to a file's end and forces it to the disk; makes the file and the folders it is in.
+    pub fn append(&self, path: &Path, content: &[u8]) -> Result<()> {
+        self.access("append to", path, |root, rest| {
+            let spot = self.locate_or_make(root, rest)?;
+            let is_new = at::status_if_any(&spot.folder, &spot.name)?.is_none();
+            let mut file = if is_new {
+                at::open_file(&spot.folder, &spot.name, Use::Create)?
+            } else {
+                self.open_file(&spot, Use::Append, &self.marks(root)?)?
+            };
+            let before = at::status(&file)?.size;
+            let added = file.write_all(content).and_then(|()| file.sync_all());
+            if let Err(error) = added {
+                // A full disk leaves what was there, not half of the text.
+                let _ = match is_new {
+                    true => at::remove_file(&spot.folder, &spot.name),
+                    false => file.set_len(before),
+                };
+                return Err(error.into());
+            }
+            if is_new {
+                at::sync_names(&spot.folder)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Makes a new file, empty and open to be written, and the folders it is in.
+    pub fn create(&self, path: &Path) -> Result<File> {
+        self.access("make", path, |root, rest| {
+            let spot = self.locate_or_make(root, rest)?;
+            Ok(at::open_file(&spot.folder, &spot.name, Use::Create)?)
+        })
+    }
+
+    /// Removes a regular file.
+    pub fn remove(&self, path: &Path) -> Result<()> {
+        self.access("remove", path, |root, rest| {
+            self.needs_writable(root)?;
+            let spot = self.locate(root, rest, Intent::Write)?;
+            let status = at::status_at(&spot.folder, &spot.name)?;
+            self.vet(&status)?;
+            roots::check_thing(&self.marks(root)?, status.inode, Intent::Write)?;
+            Ok(at::remove_file(&spot.folder, &spot.name)?)
+        })
+    }
+
+    /// What a path is, links followed: a file, a folder, or something that no tool opens.
+    pub fn kind(&self, path: &Path) -> Result<Kind> {
+        self.access("read", path, |root, rest| {
+            let spot = self.locate(root, rest, Intent::Read)?;
+            Ok(at::status_at(&spot.folder, &spot.name)?.kind)
+        })
+    }
+
+    /// Opens a folder to be listed, with the protected places that may lie in it.
+    fn open_listing(&self, path: &Path) -> Result<(OwnedFd, Vec<Mark<'_>>)> {
+        self.access("list", path, |root, rest| {
+            let spot = self.locate(root, rest, Intent::Read)?;
+            let folder = at::open_folder(&spot.folder, &spot.name)?;
+            if at::is_kernel_view(&folder)? {
+                return Err(Rule::Outside.into());
+            }
+            self.permit(root, folder.as_fd(), itself(), Intent::Read)?;
+            Ok((folder, self.marks(root)?))
+        })
+    }
+
+    /// Does something with a path in the closest of the folders whose text it begins with, and when
+    /// it leads out of that one, in the next.
+    fn access<T>(
+        &self,
+        doing: &'static str,
+        path: &Path,
+        act: impl Fn(&Root, &Path) -> Result<T, Failure>,
+    ) -> Result<T> {
+        let bytes = path.as_os_str().as_bytes();
+        if bytes.len() > PATH_BYTES {
+            return Err(Error::Failed(format!(
+                "cannot {doing} a path of {} bytes: the system takes {PATH_BYTES} at most",
+                bytes.len()
+            )));
+        }
+        let mut outcome = Err(Rule::Outside.into());
+        if !bytes.contains(&0) {
+            let absolute = self.path.join(path);
+            for root in &self.roots.roots {
+                if let Some(rest) = root.rest_of(&absolute) {
+                    outcome = act(root, rest);
+                    if !matches!(outcome, Err(Failure::Rule(Rule::Outside))) {
+                        break;
+                    }
+                }
+            }
+        }
+        outcome.map_err(|failure| failure.explain(doing, path, self.folders()))
+    }
+
+    /// Follows a path beneath its root to a name that is not a link and does not lie in a place that
+    /// is protected against the intent.
+    fn locate(&self, root: &Root, path: &Path, intent: Intent) -> Result<Spot, Failure> {
+        let mut path = path.to_owned();
+        for _ in 0..=LINKS {
+            let (above, name) = match path.file_name() {
+                Some(name) => (path.parent().unwrap_or(Path::new("")), name),
+                None => (path.as_path(), itself()),
+            };
+            let folder = self
+                .resolver
+                .open_folder(root.handle.as_fd(), above, root.scope)?;
+            if at::is_kernel_view(&folder)? {
+                return Err(Rule::Outside.into());
+            }
+            match at::status_if_any(&folder, name)? {
+                Some(status) if status.kind == Kind::Link => {
+                    path = above.join(at::read_link(&folder, name)?);
+                }
+                _ => {
+                    self.permit(root, folder.as_fd(), name, intent)?;
+                    let name = name.to_owned();
+                    return Ok(Spot { folder, name });
+                }
+            }
+        }
+        Err(Rule::Outside.into())
+    }
+
+    /// Like [`Workspace::locate`], to write; makes the folders that are missing.
+    fn locate_or_make(&self, root: &Root, path: &Path) -> Result<Spot, Failure> {
+        self.needs_writable(root)?;
+        match self.locate(root, path, Intent::Write) {
+            Err(Failure::System(error)) if error.kind() == io::ErrorKind::NotFound => {
+                self.make_folders(root, path.parent().unwrap_or(Path::new("")))?;
+                self.locate(root, path, Intent::Write)
+            }
+            located => located,
+        }
+    }
+
+    fn make_folders(&self, root: &Root, path: &Path) -> Result<(), Failure> {
+        let mut reached = PathBuf::new();
+        for component in path.components() {
+            reached.push(component);
+            let opened = self
+                .resolver
+                .open_folder(root.handle.as_fd(), &reached, root.scope);
+            match opened {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    let spot = self.locate(root, &reached, Intent::Write)?;
+                    at::make_folder(&spot.folder, &spot.name)?;
+                    at::sync_names(&spot.folder)?;
+                }
+                opened => drop(opened?),
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens the file at a spot. What it is is looked at before, because opening a FIFO or a device
+    /// does something already, and again afterwards, because that is what will be used.
+    fn open_file(&self, spot: &Spot, purpose: Use, marks: &[Mark<'_>]) -> Result<File, Failure> {
+        self.vet(&at::status_at(&spot.folder, &spot.name)?)?;
+        let file = at::open_file(&spot.folder, &spot.name, purpose)?;
+        let status = at::status(&file)?;
+        self.vet(&status)?;
+        if at::is_kernel_view(&file)? {
+            return Err(Rule::Outside.into());
+        }
+        let intent = match purpose {
+            Use::Read => Intent::Read,
+            Use::Append | Use::Create => Intent::Write,
+        };
+        roots::check_thing(marks, status.inode, intent)?;
+        Ok(file)
+    }
+
+    /// Only regular files are opened, and only those that have no other name, which may be outside.
+    fn vet(&self, status: &Status) -> Result<(), Failure> {
+        match status.kind {
+            Kind::File if self.restricted && status.links > 1 => Err(Rule::Outside.into()),
+            Kind::File => Ok(()),
+            Kind::Folder => Err(Failure::System(io::ErrorKind::IsADirectory.into())),
+            Kind::Link => Err(Rule::Outside.into()),
+            Kind::Special => Err(Rule::Special.into()),
+        }
+    }
+
+    fn needs_writable(&self, root: &Root) -> Result<(), Failure> {
+        if root.writable {
+            Ok(())
+        } else {
+            Err(Rule::ReadOnly.into())
+        }
+    }
+
+    fn marks(&self, root: &Root) -> io::Result<Vec<Mark<'_>>> {
+        let guards = root.guards.iter().map(|index| &self.roots.guards[*index]);
+        guards.map(roots::Guard::mark).collect()
+    }
+
+    fn permit(
+        &self,
+        root: &Root,
+        folder: BorrowedFd<'_>,
+        name: &OsStr,
+        intent: Intent,
+    ) -> Result<(), Failure> {
+        if root.guards.is_empty() {
+            return Ok(());
+        }
+        let place = Place {
+            folder,
+            name,
+            root: root.inode,
+            workspace: self.roots.workspace,
+        };
+        roots::check_place(&self.marks(root)?, &place, intent)
+    }
+}
+
+/// The permissions of a file that is to be replaced. A rename would not ask whether the file may be
+/// written; whoever took that right from a file meant it.
+fn writable_mode(status: &Status) -> io::Result<u32> {
+    if status.mode & 0o222 == 0 {
+        Err(io::ErrorKind::PermissionDenied.into())
+    } else {
+        Ok(status.mode)
+    }
+}

@@ -1,0 +1,576 @@
+//! The folders that tools may use, held open from the start on.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt::Write;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use crate::config::schema::Tools;
+use crate::error::{Error, Result};
+use crate::sys::at::{self, Inode};
+use crate::sys::beneath::{self, Scope};
+
+/// Where things lie for the tools. All paths are absolute.
+#[derive(Clone, Copy, Debug)]
+pub struct Places<'a> {
+    /// The folder the agent works in; it has to exist.
+    pub workspace: &'a Path,
+    /// Files and folders that no tool reads or writes: the program's home (the workspace within it
+    /// is exempt), and files with keys.
+    pub hidden: &'a [&'a Path],
+    /// What `~` stands for in configured paths.
+    pub user_home: Option<&'a Path>,
+}
+
+/// A folder that tools may use.
+#[derive(Debug)]
+pub(super) struct Root {
+    /// As it was configured.
+    shown: PathBuf,
+    /// The same without links.
+    canonical: PathBuf,
+    pub(super) handle: OwnedFd,
+    pub(super) inode: Inode,
+    pub(super) writable: bool,
+    pub(super) scope: Scope,
+    /// The protected places that lie beneath it.
+    pub(super) guards: Vec<usize>,
+}
+
+impl Root {
+    fn open(path: &Path, writable: bool, scope: Scope) -> std::io::Result<Self> {
+        let canonical = path.canonicalize()?;
+        let handle = at::open_root(&canonical)?;
+        Ok(Self {
+            shown: path.to_owned(),
+            inode: at::status(&handle)?.inode,
+            canonical,
+            handle,
+            writable,
+            scope,
+            guards: Vec::new(),
+        })
+    }
+
+    /// The rest of an absolute path whose text begins with this root's.
+    pub(super) fn rest_of<'a>(&self, path: &'a Path) -> Option<&'a Path> {
+        path.strip_prefix(&self.shown)
+            .or_else(|_| path.strip_prefix(&self.canonical))
+            .ok()
+    }
+}
+
+/// All of them, and what is protected within.
+#[derive(Debug)]
+pub(super) struct Roots {
+    /// The one with the longest path first, so that the first that fits is the closest.
+    pub(super) roots: Vec<Root>,
+    pub(super) guards: Vec<Guard>,
+    /// The folders in words.
+    pub(super) described: String,
+    pub(super) workspace: Inode,
+}
+
+impl Roots {
+    /// Opens the folders of the configuration and finds what is protected within them.
+    pub(super) fn open(places: &Places<'_>, tools: &Tools) -> Result<Self> {
+        let workspace = Root::open(places.workspace, true, Scope::Beneath)
+            .map_err(Error::io("open the workspace", places.workspace))?;
+        let mut all = Self {
+            described: format!("workspace {}", places.workspace.display()),
+            workspace: workspace.inode,
+            roots: vec![workspace],
+            guards: Vec::new(),
+        };
+        all.add_configured(places, tools)?;
+        all.add_guards(places, tools)?;
+        all.roots
+            .sort_by_key(|root| std::cmp::Reverse(root.shown.components().count()));
+        Ok(all)
+    }
+
+    fn add_configured(&mut self, places: &Places<'_>, tools: &Tools) -> Result<()> {
+        for text in &tools.allowed_paths {
+            self.add("tools.allowedPaths", &expand(text, places)?, true)?;
+        }
+        for text in &tools.read_only_paths {
+            self.add("tools.readOnlyPaths", &expand(text, places)?, false)?;
+        }
+        if !tools.restrict_to_workspace {
+            let top = Path::new("/");
+            let root = Root::open(top, true, Scope::System).map_err(Error::io("open", top))?;
+            self.roots.push(root);
+            self.described.push_str(", every other folder");
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, key: &str, path: &Path, writable: bool) -> Result<()> {
+        let remark = match Root::open(path, writable, Scope::Beneath) {
+            Ok(root) => {
+                self.roots.push(root);
+                if writable { "" } else { " (read only)" }
+            }
+            // A stick that is not plugged in is no reason not to start.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                " (which was not there at the start)"
+            }
+            Err(error) => {
+                return Err(Error::Config(format!(
+                    "{key}: {} cannot be opened as a folder: {error}",
+                    path.display()
+                )));
+            }
+        };
+        // Writing to a String does not fail.
+        let _ = write!(self.described, ", {}{remark}", path.display());
+        Ok(())
+    }
+
+    fn add_guards(&mut self, places: &Places<'_>, tools: &Tools) -> Result<()> {
+        for path in places.hidden {
+            self.refuse_hidden_roots(path)?;
+            self.guard(path, Protection::Hidden)?;
+        }
+        for text in &tools.protected_paths {
+            let path = expand(text, places)?;
+            self.close_protected_roots(&path)?;
+            self.guard(&path, Protection::ReadOnly)?;
+        }
+        for text in &tools.read_only_paths {
+            self.guard(&expand(text, places)?, Protection::ReadOnly)?;
+        }
+        Ok(())
+    }
+
+    /// A folder within the program's home cannot be given to the tools.
+    fn refuse_hidden_roots(&self, hidden: &Path) -> Result<()> {
+        let Some(hidden_inode) = inode_of(hidden) else {
+            return Ok(());
+        };
+        for root in &self.roots {
+            let is_workspace = root.inode == self.workspace;
+            let within = is_beneath(root, hidden_inode)? && !is_beneath(root, self.workspace)?;
+            if root.inode == hidden_inode || within {
+                let what = if is_workspace {
+                    "agents.defaults.workspace"
+                } else {
+                    "tools.allowedPaths or tools.readOnlyPaths"
+                };
+                return Err(Error::Config(format!(
+                    "{what}: {} is or lies in {}, which holds the configuration, keys and sessions; \
+                     tools may not use it. Name another folder",
+                    root.shown.display(),
+                    hidden.display()
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// What lies in a protected place is protected, also when it is configured as a folder to write.
+    fn close_protected_roots(&mut self, protected: &Path) -> Result<()> {
+        let Some(inode) = inode_of(protected) else {
+            return Ok(());
+        };
+        for root in &mut self.roots {
+            if is_beneath(root, inode)? {
+                root.writable = false;
+            }
+        }
+        Ok(())
+    }
+
+    fn guard(&mut self, place: &Path, protection: Protection) -> Result<()> {
+        let guard = Guard::new(place, protection).map_err(Error::io("protect", place))?;
+        for root in &mut self.roots {
+            if guard
+                .is_beneath(root.inode)
+                .map_err(Error::io("protect", place))?
+            {
+                root.guards.push(self.guards.len());
+            }
+        }
+        self.guards.push(guard);
+        Ok(())
+    }
+}
+
+fn inode_of(path: &Path) -> Option<Inode> {
+    let handle = at::open_root(path).ok()?;
+    Some(at::status(handle).ok()?.inode)
+}
+
+fn is_beneath(root: &Root, other: Inode) -> Result<bool> {
+    lies_beneath(root.handle.as_fd(), other).map_err(Error::io("open", &root.shown))
+}
+
+/// A configured path with `~` replaced; a relative one is meant from the workspace.
+fn expand(text: &str, places: &Places<'_>) -> Result<PathBuf> {
+    let Some(rest) = text.strip_prefix('~') else {
+        return Ok(places.workspace.join(text));
+    };
+    match (places.user_home, rest.strip_prefix('/')) {
+        (Some(home), _) if rest.is_empty() => Ok(home.to_owned()),
+        (Some(home), Some(rest)) => Ok(home.join(rest.trim_start_matches('/'))),
+        (None, _) => Err(Error::Config(format!(
+            "tools: {text}: HOME is not set, so '~' stands for nothing; write the whole path"
+        ))),
+        (Some(_), None) => Err(Error::Config(format!(
+            "tools: {text}: another person's home cannot be named with '~'; write the whole path"
+        ))),
+    }
+}
+
+/// What an access is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Intent {
+    Read,
+    Write,
+}
+
+/// How a place is protected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Protection {
+    /// Neither read nor written; the workspace within it is exempt.
+    Hidden,
+    /// Not written.
+    ReadOnly,
+}
+
+impl Protection {
+    fn forbids(self, intent: Intent) -> Option<Rule> {
+        match (self, intent) {
+            (Self::Hidden, _) => Some(Rule::Hidden),
+            (Self::ReadOnly, Intent::Write) => Some(Rule::ReadOnly),
+            (Self::ReadOnly, Intent::Read) => None,
+        }
+    }
+}
+
+/// A protected place.
+#[derive(Debug)]
+pub(super) struct Guard {
+    folder: OwnedFd,
+    folder_inode: Inode,
+    name: OsString,
+    /// What it was at the start: it stays protected when somebody moves it. It is held, because the
+    /// inode of a file that is gone is soon another file's.
+    first: Option<(OwnedFd, Inode)>,
+    protection: Protection,
+}
+
+impl Guard {
+    /// Guards a place by its absolute path. A place that does not exist is guarded from the first
+    /// folder on that is missing.
+    pub(super) fn new(place: &Path, protection: Protection) -> io::Result<Self> {
+        let mut existing = place;
+        let mut name = OsStr::new(".");
+        let canonical = loop {
+            match (existing.canonicalize(), existing.parent()) {
+                (Err(error), Some(parent)) if is_out_of_sight(&error) => {
+                    name = existing.file_name().unwrap_or(name);
+                    existing = parent;
+                }
+                (canonical, _) => break canonical?,
+            }
+        };
+        let (parent, name) = match (canonical.parent(), canonical.file_name()) {
+            (Some(parent), Some(own)) if existing == place => (parent, own),
+            _ => (canonical.as_path(), name),
+        };
+        let folder = at::open_root(parent)?;
+        let first = match at::hold(&folder, name) {
+            Ok(handle) => {
+                let inode = at::status(&handle)?.inode;
+                Some((handle, inode))
+            }
+            Err(error) if is_out_of_sight(&error) => None,
+            Err(error) => return Err(error),
+        };
+        Ok(Self {
+            folder_inode: at::status(&folder)?.inode,
+            first,
+            name: name.to_owned(),
+            folder,
+            protection,
+        })
+    }
+
+    /// Whether the place lies beneath the folder.
+    pub(super) fn is_beneath(&self, root: Inode) -> io::Result<bool> {
+        lies_beneath(self.folder.as_fd(), root)
+    }
+
+    /// The place as it is now, for comparing.
+    pub(super) fn mark(&self) -> io::Result<Mark<'_>> {
+        let now = inode_at(&self.folder, &self.name)?;
+        Ok(Mark { guard: self, now })
+    }
+}
+
+/// A protected place as it is at this moment.
+#[derive(Debug)]
+pub(super) struct Mark<'a> {
+    guard: &'a Guard,
+    now: Option<Inode>,
+}
+
+impl Mark<'_> {
+    fn is(&self, inode: Inode) -> bool {
+        let first = self.guard.first.as_ref().map(|(_, inode)| *inode);
+        self.now == Some(inode) || first == Some(inode)
+    }
+
+    fn is_name(&self, folder: Inode, name: &OsStr) -> bool {
+        self.guard.folder_inode == folder && self.guard.name == name
+    }
+
+    /// Whether what has this name in this folder is hidden.
+    pub(super) fn hides(&self, folder: Inode, name: &OsStr, inode: Inode) -> bool {
+        self.guard.protection == Protection::Hidden
+            && (self.is(inode) || self.is_name(folder, name))
+    }
+}
+
+/// Refuses what meets a protected place, if its protection forbids the intent.
+fn refuse(
+    marks: &[Mark<'_>],
+    intent: Intent,
+    meets: impl Fn(&Mark<'_>) -> bool,
+) -> Result<(), Failure> {
+    let mut met = marks.iter().filter(|mark| meets(mark));
+    match met.find_map(|mark| mark.guard.protection.forbids(intent)) {
+        Some(rule) => Err(rule.into()),
+        None => Ok(()),
+    }
+}
+
+/// Compares a thing with the protected ones, whatever its name.
+pub(super) fn check_thing(marks: &[Mark<'_>], inode: Inode, intent: Intent) -> Result<(), Failure> {
+    refuse(marks, intent, |mark| mark.is(inode))
+}
+
+/// A name in an open folder, beneath a root.
+pub(super) struct Place<'a> {
+    pub(super) folder: BorrowedFd<'a>,
+    pub(super) name: &'a OsStr,
+    pub(super) root: Inode,
+    pub(super) workspace: Inode,
+}
+
+/// Compares a name and every folder above it, up to the root, with the protected places.
+pub(super) fn check_place(
+    marks: &[Mark<'_>],
+    place: &Place<'_>,
+    intent: Intent,
+) -> Result<(), Failure> {
+    let folder = at::status(place.folder)?.inode;
+    refuse(marks, intent, |mark| mark.is_name(folder, place.name))?;
+    let mut in_workspace = false;
+    let reached = climb(place.folder, |here| {
+        in_workspace |= here == place.workspace;
+        refuse(marks, intent, |mark| {
+            let exempt = in_workspace && mark.guard.protection == Protection::Hidden;
+            mark.is(here) && !exempt
+        })?;
+        Ok::<bool, Failure>(here == place.root)
+    })?;
+    if reached {
+        Ok(())
+    } else {
+        // The folder was moved out of the root while it was held.
+        Err(Rule::Outside.into())
+    }
+}
+
+/// Whether a folder is the root or lies beneath it.
+fn lies_beneath(folder: BorrowedFd<'_>, root: Inode) -> io::Result<bool> {
+    climb(folder, |here| Ok(here == root))
+}
+
+/// Goes from a folder up to the top of the file system until `found` says true. False at the top.
+fn climb<E: From<io::Error>>(
+    folder: BorrowedFd<'_>,
+    mut found: impl FnMut(Inode) -> Result<bool, E>,
+) -> Result<bool, E> {
+    let mut here = at::status(folder)?.inode;
+    let mut held: Option<OwnedFd> = None;
+    loop {
+        if found(here)? {
+            return Ok(true);
+        }
+        let above = at::open_above(held.as_ref().map_or(folder, AsFd::as_fd))?;
+        let inode = at::status(&above)?.inode;
+        if inode == here {
+            return Ok(false);
+        }
+        here = inode;
+        held = Some(above);
+    }
+}
+
+fn is_out_of_sight(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied
+    )
+}
+
+/// What stands at the name. What may not even be looked at cannot be reached by tools either.
+fn inode_at(folder: &OwnedFd, name: &OsStr) -> io::Result<Option<Inode>> {
+    match at::status_if_any(folder, name) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(None),
+        status => Ok(status?.map(|status| status.inode)),
+    }
+}
+
+/// The rules, told apart by what would allow the access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rule {
+    /// It leads out of the folders, or to something that may have come in from outside.
+    Outside,
+    /// It is the program's own.
+    Hidden,
+    /// It may be read only.
+    ReadOnly,
+    /// It is a FIFO, socket or device.
+    Special,
+}
+
+/// An access that was refused or failed.
+#[derive(Debug)]
+pub(super) enum Failure {
+    Rule(Rule),
+    System(io::Error),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        if beneath::leads_out(&error) {
+            Self::Rule(Rule::Outside)
+        } else {
+            Self::System(error)
+        }
+    }
+}
+
+impl From<Rule> for Failure {
+    fn from(rule: Rule) -> Self {
+        Self::Rule(rule)
+    }
+}
+
+impl Failure {
+    /// In the model's words. `folders` names the folders that tools may use.
+    pub(super) fn explain(self, doing: &'static str, path: &Path, folders: &str) -> Error {
+        let rule = match self {
+            Self::System(source) => return Error::io(doing, path)(source),
+            Self::Rule(rule) => rule,
+        };
+        let why = match rule {
+            Rule::Outside => format!(
+                "not in the folders that tools may use ({folders}); '..', links (hard ones too) and \
+                 mounts that lead out are refused. tools.allowedPaths in the configuration can add \
+                 a folder"
+            ),
+            Rule::Hidden => "it belongs to the program (configuration, keys, sessions), and no \
+                             tool may open it; nothing can allow that"
+                .to_owned(),
+            Rule::ReadOnly => "it may be read but not changed (tools.readOnlyPaths or \
+                               tools.protectedPaths in the configuration)"
+                .to_owned(),
+            Rule::Special => "it is a FIFO, socket or device; tools open only regular files and \
+                              folders"
+                .to_owned(),
+        };
+        let path = path.to_string_lossy().replace(char::is_control, "\u{fffd}");
+        Error::Refused { path, why }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn configured_paths_mean_what_a_shell_would_make_of_them() {
+        let places = Places {
+            workspace: Path::new("/w"),
+            hidden: &[],
+            user_home: Some(Path::new("/home/me")),
+        };
+        let expanded = |text| expand(text, &places).unwrap();
+        assert_eq!(expanded("~"), Path::new("/home/me"));
+        assert_eq!(expanded("~/a//b"), Path::new("/home/me/a/b"));
+        assert_eq!(expanded("~//a"), Path::new("/home/me/a"));
+        assert_eq!(expanded("/data"), Path::new("/data"));
+        assert_eq!(expanded("notes"), Path::new("/w/notes"));
+        assert!(expand("~root/x", &places).is_err());
+        let nobody = Places {
+            user_home: None,
+            ..places
+        };
+        assert!(expand("~/x", &nobody).is_err());
+    }
+
+    #[test]
+    fn a_folder_of_the_programs_own_home_cannot_be_given_to_tools() {
+        let top = tempfile::tempdir().unwrap();
+        let home = top.path().join("home");
+        std::fs::create_dir_all(home.join("workspace/sub")).unwrap();
+        std::fs::create_dir(home.join("sessions")).unwrap();
+        let open = |workspace: &Path, allowed: &Path| {
+            let places = Places {
+                workspace,
+                hidden: &[&home],
+                user_home: None,
+            };
+            let tools = Tools {
+                allowed_paths: vec![allowed.to_str().unwrap().to_owned()],
+                ..Tools::default()
+            };
+            Roots::open(&places, &tools).map(drop)
+        };
+        let workspace = home.join("workspace");
+        open(&workspace, &workspace.join("sub")).unwrap();
+        open(&workspace, &top.path().join("missing")).unwrap();
+        for refused in [
+            open(&workspace, &home),
+            open(&workspace, &home.join("sessions")),
+            open(&home, top.path()),
+        ] {
+            let error = refused.unwrap_err();
+            assert!(matches!(error, Error::Config(_)), "{error}");
+            assert!(
+                error.to_string().contains("tools may not use it"),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_closest_folder_comes_first() {
+        let top = tempfile::tempdir().unwrap();
+        let workspace = top.path().join("w");
+        std::fs::create_dir_all(workspace.join("docs")).unwrap();
+        let places = Places {
+            workspace: &workspace,
+            hidden: &[],
+            user_home: Some(top.path()),
+        };
+        let tools = Tools {
+            allowed_paths: vec!["~".to_owned()],
+            read_only_paths: vec!["docs".to_owned()],
+            restrict_to_workspace: false,
+            ..Tools::default()
+        };
+        let roots = Roots::open(&places, &tools).unwrap();
+        let writable: Vec<bool> = roots.roots.iter().map(|root| root.writable).collect();
+        assert_eq!(writable, [false, true, true, true]);
+        let path = workspace.join("docs/a/../b");
+        let rest = roots.roots[0].rest_of(&path);
+        assert_eq!(rest, Some(Path::new("a/../b")));
+    }
+}

@@ -1,0 +1,405 @@
+//! From a URL to a connection: around or through a proxy, with TLS where the scheme asks for it.
+//!
+//! [`Reach`] opens connections for ureq, whose connector trait it implements, and for websockets.
+
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use ureq::config::Config;
+use ureq::http::Uri;
+use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
+use ureq::unversioned::transport::{
+    Buffers, ConnectionDetails, Connector, LazyBuffers, NextTimeout, Transport,
+};
+use ureq::{Proxy, ProxyProtocol, Timeout};
+
+use super::address;
+use super::client::Settings;
+use crate::clock::Stopwatch;
+use crate::error::{Error, Result};
+use crate::limits::http::{BUFFER_BYTES, WRITE_TIMEOUT};
+use crate::limits::net::{CONNECT_TIMEOUT, RESOLVE_TIMEOUT};
+use crate::net::{Dialer, Failure, Guard, Stream, Tls, is_loopback, known_addresses};
+
+/// What a client and its connections share.
+#[derive(Default)]
+pub struct Line {
+    /// Milliseconds that a connection may be silent within a body.
+    idle_timeout: AtomicU64,
+    /// Connections that were opened.
+    opened: AtomicU64,
+    /// Whether anything came since the request began.
+    received: AtomicBool,
+}
+
+impl Line {
+    /// Sets how long a connection may be silent within a body.
+    pub fn set_idle_timeout(&self, time: Duration) {
+        let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        self.idle_timeout.store(millis, Ordering::Relaxed);
+    }
+
+    fn idle_timeout(&self) -> Duration {
+        Duration::from_millis(self.idle_timeout.load(Ordering::Relaxed))
+    }
+}
+
+/// Why a host could not be reached.
+#[derive(Debug)]
+pub struct Unreachable {
+    /// Host and port of the proxy, when the way to it or through it is at fault.
+    pub proxy: Option<String>,
+    /// What happened.
+    pub failure: Failure,
+}
+
+impl fmt::Display for Unreachable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.failure)
+    }
+}
+
+impl std::error::Error for Unreachable {}
+
+impl From<Failure> for Unreachable {
+    fn from(failure: Failure) -> Self {
+        Self {
+            proxy: None,
+            failure,
+        }
+    }
+}
+
+/// Reaches hosts, through the proxy where there is one.
+pub struct Reach {
+    /// Whom to trust.
+    pub tls: Tls,
+    /// Opens the connections.
+    pub dialer: Dialer,
+    /// The proxy.
+    pub proxy: Option<Proxy>,
+}
+
+impl Reach {
+    /// Fails with [`Error::Config`] when the proxy's URL cannot be understood.
+    pub fn new(tls: &Tls, settings: &Settings, dialer: Dialer) -> Result<Self> {
+        let proxy = match &settings.proxy {
+            Some(url) => Some(Proxy::new(url.expose()).map_err(|_| {
+                Error::Config(
+                    "Cannot understand the proxy. It must look like http://host:port or \
+                     http://user:password@host:port"
+                        .to_owned(),
+                )
+            })?),
+            None => Proxy::try_from_env(),
+        };
+        Ok(Self {
+            tls: tls.clone(),
+            dialer,
+            proxy,
+        })
+    }
+
+    /// Fails when a call would have to go through a kind of proxy that is not supported.
+    pub fn check(&self, uri: &Uri) -> Result<()> {
+        match self.proxy_of(uri).map(Proxy::protocol) {
+            None | Some(ProxyProtocol::Http | ProxyProtocol::Https) => Ok(()),
+            Some(_) => Err(Error::Config(
+                "SOCKS proxies are not supported. Use an HTTP proxy (http://host:port), in the \
+                 configuration or in ALL_PROXY, HTTPS_PROXY or HTTP_PROXY"
+                    .to_owned(),
+            )),
+        }
+    }
+
+    /// The proxy that a call goes through: not to this machine, nor to a host in `NO_PROXY`.
+    fn proxy_of(&self, uri: &Uri) -> Option<&Proxy> {
+        let (host, _) = address::host_and_port(uri)?;
+        let proxy = self.proxy.as_ref()?;
+        (!is_loopback(host) && !proxy.is_no_proxy(uri)).then_some(proxy)
+    }
+
+    /// Opens a connection to the host of an `http` or `https` URL.
+    pub fn open(&self, uri: &Uri) -> Result<Stream, Unreachable> {
+        let (host, port) = address::host_and_port(uri).ok_or(Failure::UnknownHost)?;
+        let (stream, watch) = match self.proxy_of(uri) {
+            None => dial(&self.dialer, host, port)?,
+            Some(proxy) => self.tunnel(proxy, uri).map_err(|failure| Unreachable {
+                proxy: Some(format!("{}:{}", proxy.host(), proxy.port())),
+                failure,
+            })?,
+        };
+        if uri.scheme_str() == Some("https") {
+            return Ok(stream.secure(&self.tls, host, left(watch))?);
+        }
+        Ok(stream)
+    }
+
+    /// Opens a tunnel through a proxy (RFC 9110, section 9.3.6).
+    ///
+    /// The guard is not asked about the proxy, which the configuration names, but about the host
+    /// when that is an address. A name is resolved by the proxy, out of our sight.
+    fn tunnel(&self, proxy: &Proxy, uri: &Uri) -> Result<(Stream, Stopwatch), Failure> {
+        let (host, port) = address::host_and_port(uri).ok_or(Failure::UnknownHost)?;
+        for address in known_addresses(host, port).unwrap_or_default() {
+            self.dialer.guard.check(address)?;
+        }
+        let to_proxy = Dialer {
+            guard: Guard::default(),
+            ..self.dialer.clone()
+        };
+        let (proxy_host, proxy_port) =
+            address::host_and_port(proxy.uri()).ok_or(Failure::UnknownHost)?;
+        let (mut stream, watch) = dial(&to_proxy, proxy_host, proxy_port)?;
+        if proxy.protocol() == ProxyProtocol::Https {
+            stream = stream.secure(&self.tls, proxy_host, left(watch))?;
+        }
+        stream.set_read_deadline(left(watch));
+        stream.set_write_deadline(left(watch));
+        stream.write_all(tunnel_request(proxy, &address::name(uri)).as_bytes())?;
+        stream.flush()?;
+        match read_head(&mut stream)?.status {
+            200..=299 => Ok((stream, watch)),
+            status => Err(Failure::Io(io::Error::other(format!(
+                "it opens no tunnel: it answered {status}"
+            )))),
+        }
+    }
+}
+
+/// Connects, and measures the time from when the addresses are known.
+fn dial(dialer: &Dialer, host: &str, port: u16) -> Result<(Stream, Stopwatch), Failure> {
+    let addresses = dialer.resolve(host, port, RESOLVE_TIMEOUT)?;
+    let watch = Stopwatch::start();
+    Ok((dialer.connect(&addresses, CONNECT_TIMEOUT)?, watch))
+}
+
+/// What is left of the time to connect, which TCP, tunnel and TLS share.
+fn left(watch: Stopwatch) -> Duration {
+    CONNECT_TIMEOUT.saturating_sub(watch.elapsed())
+}
+
+fn tunnel_request(proxy: &Proxy, target: &str) -> String {
+    let mut request = format!(
+        "CONNECT {target} HTTP/1.1\r\nHost: {target}\r\nUser-Agent: {USER_AGENT}\r\n\
+         Proxy-Connection: Keep-Alive\r\n"
+    );
+    if proxy.username().is_some() || proxy.password().is_some() {
+        let user = proxy.username().unwrap_or_default();
+        let password = proxy.password().unwrap_or_default();
+        let credentials = BASE64_STANDARD.encode(format!("{user}:{password}"));
+        request += &format!("Proxy-Authorization: Basic {credentials}\r\n");
+    }
+    request + "\r\n"
+}
+
+/// What a request says about its sender.
+pub const USER_AGENT: &str = concat!("peacrab/", env!("CARGO_PKG_VERSION"));
+
+/// The head of a response that is not left to ureq.
+pub struct Head {
+    /// The status.
+    pub status: u16,
+    /// Names in lower case, and values.
+    pub headers: Vec<(String, String)>,
+}
+
+impl Head {
+    /// The value of a header; its name is in lower case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(other, _)| other == name);
+        found.map(|(_, value)| value.as_str())
+    }
+}
+
+/// Reads a head up to its empty line and nothing beyond it, because what follows is no HTTP.
+pub fn read_head(stream: &mut impl Read) -> io::Result<Head> {
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") {
+        if head.len() >= BUFFER_BYTES {
+            return Err(io::Error::other("the head of its answer is too long"));
+        }
+        if stream.read(&mut byte)? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        head.push(byte[0]);
+    }
+    parse_head(&String::from_utf8_lossy(&head))
+        .ok_or_else(|| io::Error::other("what it sends is not HTTP"))
+}
+
+fn parse_head(head: &str) -> Option<Head> {
+    let mut lines = head.split("\r\n");
+    let (version, rest) = lines.next()?.split_once(' ')?;
+    let status = rest.split(' ').next()?;
+    if !version.starts_with("HTTP/1.") || status.len() != 3 {
+        return None;
+    }
+    let headers = lines.take_while(|line| !line.is_empty()).map(|line| {
+        let (name, value) = line.split_once(':')?;
+        Some((name.to_ascii_lowercase(), value.trim().to_owned()))
+    });
+    Some(Head {
+        status: status.parse().ok()?,
+        headers: headers.collect::<Option<_>>()?,
+    })
+}
+
+/// Connects for ureq.
+pub struct ReachConnector {
+    pub reach: Arc<Reach>,
+    pub line: Arc<Line>,
+}
+
+impl Connector for ReachConnector {
+    type Out = Connection;
+
+    fn connect(
+        &self,
+        details: &ConnectionDetails,
+        _chained: Option<()>,
+    ) -> Result<Option<Connection>, ureq::Error> {
+        let stream = self
+            .reach
+            .open(details.uri)
+            .map_err(|error| ureq::Error::Other(Box::new(error)))?;
+        self.line.opened.fetch_add(1, Ordering::Relaxed);
+        Ok(Some(Connection {
+            stream,
+            buffers: LazyBuffers::new(BUFFER_BYTES, BUFFER_BYTES),
+            line: self.line.clone(),
+        }))
+    }
+}
+
+impl fmt::Debug for ReachConnector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ReachConnector")
+    }
+}
+
+/// Resolves nothing for ureq: the connector does, which knows what a proxy resolves.
+#[derive(Debug)]
+pub struct NoResolver;
+
+impl Resolver for NoResolver {
+    fn resolve(
+        &self,
+        _uri: &Uri,
+        _config: &Config,
+        _timeout: NextTimeout,
+    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
+        Ok(self.empty())
+    }
+}
+
+/// A connection as ureq uses it.
+pub struct Connection {
+    stream: Stream,
+    buffers: LazyBuffers,
+    line: Arc<Line>,
+}
+
+impl Transport for Connection {
+    fn buffers(&mut self) -> &mut dyn Buffers {
+        &mut self.buffers
+    }
+
+    fn transmit_output(&mut self, amount: usize, timeout: NextTimeout) -> Result<(), ureq::Error> {
+        let timeout = timeout.for_write();
+        self.stream
+            .set_write_deadline((*timeout.after).min(WRITE_TIMEOUT));
+        let written = self.stream.write_all(&self.buffers.output()[..amount]);
+        written
+            .and_then(|()| self.stream.flush())
+            .map_err(|error| timed(error, timeout.reason))
+    }
+
+    fn await_input(&mut self, mut timeout: NextTimeout) -> Result<bool, ureq::Error> {
+        let room = self.buffers.input_append_buf();
+        if room.is_empty() {
+            // ureq would take a read of no bytes for the end of the connection.
+            let filled = self.buffers.input().len();
+            return Err(ureq::Error::LargeResponseHeader(filled, filled));
+        }
+        // Only a body has no time of its own: it may take long, but it may not be silent for long.
+        if timeout.after.is_not_happening() {
+            timeout.after = self.line.idle_timeout().into();
+            timeout.reason = Timeout::PerRead;
+        }
+        self.stream.set_read_deadline(*timeout.after);
+        let amount = self
+            .stream
+            .read(room)
+            .map_err(|error| timed(error, timeout.reason))?;
+        self.buffers.input_appended(amount);
+        if amount > 0 {
+            self.line.received.store(true, Ordering::Relaxed);
+        }
+        Ok(amount > 0)
+    }
+
+    /// Open and silent: what comes between two answers belongs to none of them.
+    fn is_open(&mut self) -> bool {
+        self.stream.is_open() && self.buffers.input().is_empty()
+    }
+
+    fn is_tls(&self) -> bool {
+        self.stream.is_tls()
+    }
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Connection")
+    }
+}
+
+fn timed(error: io::Error, reason: Timeout) -> ureq::Error {
+    match error.kind() {
+        io::ErrorKind::TimedOut => ureq::Error::Timeout(reason),
+        _ => error.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_head_ends_with_its_empty_line_and_what_follows_is_left() {
+        let mut stream =
+            &b"HTTP/1.1 101 Switching Protocols\r\nUpgrade:  websocket \r\n\r\nrest"[..];
+        let head = read_head(&mut stream).unwrap();
+        assert_eq!(head.status, 101);
+        assert_eq!(head.header("upgrade"), Some("websocket"));
+        assert_eq!(head.header("connection"), None);
+        assert_eq!(stream, b"rest");
+    }
+
+    #[test]
+    fn what_is_no_head_is_refused() {
+        for text in [
+            "",
+            "HTTP/1.1 200 OK\r\n",
+            "SSH-2.0 x y\r\n\r\n",
+            "HTTP/1.1 20 O\r\n\r\n",
+        ] {
+            assert!(read_head(&mut text.as_bytes()).is_err(), "{text}");
+        }
+        assert!(read_head(&mut io::repeat(b'x')).is_err());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_a_head_or_none(bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..80)) {
+            let _ = read_head(&mut [&b"HTTP/1.1 200 "[..], &bytes, b"\r\n\r\n"].concat().as_slice());
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Server-sent events, parsed as their bytes arrive
+//! (<https://html.spec.whatwg.org/multipage/server-sent-events.html>).
+
+use crate::limits::http::EVENT_BYTES;
+
+/// One event of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event<'a> {
+    /// What the server calls it; empty where it gives no name.
+    pub name: &'a str,
+    /// Its data lines, joined by newlines.
+    pub data: &'a str,
+}
+
+/// A line or an event is longer than [`EVENT_BYTES`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooLong;
+
+/// Parses a stream that arrives in pieces of any size.
+#[derive(Debug, Default)]
+pub struct Parser {
+    /// The line that is not complete yet.
+    line: Vec<u8>,
+    /// Whether the last byte was a carriage return, so that a line feed ends no second line.
+    after_return: bool,
+    /// Whether the first line, which may begin with a byte order mark, is over.
+    begun: bool,
+    name: String,
+    data: String,
+    has_data: bool,
+}
+
+impl Parser {
+    /// Takes the next piece of the stream and calls `handle` with each event that it completes,
+    /// until that fails.
+    pub fn push<E: From<TooLong>>(
+        &mut self,
+        mut bytes: &[u8],
+        handle: &mut dyn FnMut(Event<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        while let Some(&first) = bytes.first() {
+            if std::mem::take(&mut self.after_return) && first == b'\n' {
+                bytes = &bytes[1..];
+                continue;
+            }
+            let end = bytes.iter().position(|byte| matches!(byte, b'\r' | b'\n'));
+            let piece = &bytes[..end.unwrap_or(bytes.len())];
+            if self.line.len() + piece.len() > EVENT_BYTES {
+                return Err(TooLong.into());
+            }
+            self.line.extend_from_slice(piece);
+            let Some(end) = end else { break };
+            self.after_return = bytes[end] == b'\r';
+            bytes = &bytes[end + 1..];
+            self.end_line(handle)?;
+        }
+        Ok(())
+    }
+
+    /// Ends the stream. Unlike the standard, this also gives `handle` an event that lacks its final
+    /// empty line: some servers leave that out, and the handler can tell whether the event is whole.
+    pub fn finish<E: From<TooLong>>(
+        mut self,
+        handle: &mut dyn FnMut(Event<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.end_line(handle)?;
+        self.dispatch(handle)
+    }
+
+    fn end_line<E: From<TooLong>>(
+        &mut self,
+        handle: &mut dyn FnMut(Event<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let line = std::mem::take(&mut self.line);
+        let mut text = String::from_utf8_lossy(&line);
+        if !std::mem::replace(&mut self.begun, true) {
+            text = text.trim_start_matches('\u{feff}').to_owned().into();
+        }
+        if text.is_empty() {
+            self.dispatch(handle)?;
+        } else {
+            self.take_field(&text)?;
+        }
+        // The buffer is kept for the next line.
+        drop(text);
+        self.line = line;
+        self.line.clear();
+        Ok(())
+    }
+
+    fn take_field(&mut self, line: &str) -> Result<(), TooLong> {
+        let (field, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match field {
+            "event" => value.clone_into(&mut self.name),
+            "data" => {
+                if self.data.len() + value.len() >= EVENT_BYTES {
+                    return Err(TooLong);
+                }
+                if self.has_data {
+                    self.data.push('\n');
+                }
+                self.data.push_str(value);
+                self.has_data = true;
+            }
+            // A comment has an empty name; `id` and `retry` are for browsers.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn dispatch<E>(&mut self, handle: &mut dyn FnMut(Event<'_>) -> Result<(), E>) -> Result<(), E> {
+        let handled = if self.has_data {
+            handle(Event {
+                name: &self.name,
+                data: &self.data,
+            })
+        } else {
+            Ok(())
+        };
+        self.name.clear();
+        self.data.clear();
+        self.has_data = false;
+        handled
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn events(pieces: &[&[u8]]) -> Result<Vec<(String, String)>, TooLong> {
+        let mut events = Vec::new();
+        let mut collect = |event: Event<'_>| {
+            events.push((event.name.to_owned(), event.data.to_owned()));
+            Ok(())
+        };
+        let mut parser = Parser::default();
+        for piece in pieces {
+            parser.push(piece, &mut collect)?;
+        }
+        parser.finish(&mut collect)?;
+        Ok(events)
+    }
+
+    fn pair(name: &str, data: &str) -> (String, String) {
+        (name.to_owned(), data.to_owned())
+    }
+
+    #[test]
+    fn comments_line_ends_and_several_data_lines_are_understood() {
+        let stream = "\u{feff}data: one\r\n\r\n: keep-alive\n\nevent: ping\rdata:two\rdata: lines\r\rid: 7\nretry: 9\n\ndata\n\nevent: nothing\n\ndata:  last";
+        assert_eq!(
+            events(&[stream.as_bytes()]).unwrap(),
+            [
+                pair("", "one"),
+                pair("ping", "two\nlines"),
+                pair("", ""),
+                pair("", " last"),
+            ]
+        );
+    }
+
+    #[test]
+    fn an_endless_line_or_event_is_refused() {
+        let line = vec![b'x'; EVENT_BYTES + 1];
+        assert_eq!(events(&[b"data: ", &line]), Err(TooLong));
+        let half = [b"data: ".as_slice(), &vec![b'x'; EVENT_BYTES / 2], b"\n"].concat();
+        assert_eq!(events(&[&half, &half, &half]), Err(TooLong));
+    }
+
+    proptest! {
+        #[test]
+        fn the_cuts_between_pieces_do_not_matter(
+            parts in prop::collection::vec(
+                prop_oneof![
+                    Just("data: ".to_owned()), Just("event: ".to_owned()), Just("\r".to_owned()),
+                    Just("\n".to_owned()), Just("\r\n".to_owned()), Just(":".to_owned()),
+                    Just("\u{feff}".to_owned()), "[a-z {}\"é]{0,6}",
+                ],
+                0..40,
+            ),
+            cuts in prop::collection::vec(0_usize..400, 0..12),
+        ) {
+            let stream = parts.concat().into_bytes();
+            let mut cuts: Vec<_> = cuts.iter().map(|cut| cut % (stream.len() + 1)).collect();
+            cuts.extend([0, stream.len()]);
+            cuts.sort_unstable();
+            let pieces: Vec<_> = cuts.windows(2).map(|pair| &stream[pair[0]..pair[1]]).collect();
+            prop_assert_eq!(events(&pieces), events(&[&stream]));
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Bounds of commands within kernel isolation.
+
+use std::time::Duration;
+
+/// Bytes of a confined child's policy; a command line of Linux is at most 128 KiB.
+pub const POLICY_BYTES: usize = 512 * 1024;
+/// Entries of each of the policy's lists; the longest honest one has a dozen.
+pub const POLICY_ITEMS: usize = 1024;
+/// The exit status of a child that could not confine itself. The daemon reads the reason from
+/// a pipe of its own; this only has to differ from what shells use.
+pub const CONFINE_FAILED: i32 = 120;
+/// What is added to a command's chance to be killed when memory runs out (0 to 1000).
+pub const OOM_SCORE: &str = "700";
+/// How much a command stands back when the processor is busy (0 to 19).
+pub const NICENESS: i32 = 5;
+/// Names tried for a command's folder for temporary files.
+pub const TEMPORARY_NAMES: u32 = 100;
+/// How often the number of tasks is looked at while a command of root's runs. A fork bomb makes
+/// about a thousand in this time.
+pub const TASKS_LOOK: Duration = Duration::from_millis(50);
+/// Rounds of killing every descendant. One is enough unless something forks all the time.
+pub const SWEEPS: usize = 100;
+/// Wait between two such rounds, for the killed ones to be gone.
+pub const SWEEP_PAUSE: Duration = Duration::from_millis(5);
+/// Neighbours of a protected path that get their rights one by one.
+pub const NEIGHBOURS: usize = 4096;
+/// Bytes of a command's root folder, which holds names only.
+pub const ROOT_BYTES: u64 = 1024 * 1024;
+/// Bytes of a command's /dev/shm.
+pub const SHARED_BYTES: u64 = 16 * 1024 * 1024;
+/// Seconds of processor time of each process; a command in the foreground has less time anyway.
+pub const CPU_SECONDS: u64 = 3600;
+/// Bytes of writable memory of each process: as much as a large board has.
+pub const MEMORY_BYTES: u64 = 2 * 1024 * 1024 * 1024;
+/// Bytes of one file that a command writes: an image of a system fits, a full card is far.
+pub const FILE_BYTES: u64 = 4 * 1024 * 1024 * 1024;
+/// Bytes of a command's /tmp, which is memory as far as it is used.
+pub const TMP_BYTES: u64 = 256 * 1024 * 1024;
+/// Processes and threads of a command; a parallel build has fifty.
+pub const PROCESSES: u64 = 512;
+/// Open files of each process.
+pub const FILES: u64 = 1024;
+/// Bytes of output that are kept for the conversation; the rest goes to a file.
+pub const OUTPUT_BYTES: usize = 64 * 1024;
+/// Bytes of output after which a command is stopped: nobody will read it, and the card fills.
+pub const FLOOD_BYTES: u64 = 64 * 1024 * 1024;
+/// How often whoever watches an output is told that nothing new has come.
+pub const OUTPUT_LOOK: Duration = Duration::from_secs(1);
+/// Bytes read from a pipe at once: a screen of output. Each command at work holds them.
+pub const PIPE_BYTES: usize = 8 * 1024;
+/// Bytes read at once of what a supervisor says, which is a few lines.
+pub const STATUS_BYTES: usize = 512;
+/// How long a supervisor may take to kill everything before it is killed itself.
+pub const KILL_GRACE: Duration = Duration::from_secs(2);
+/// How long finding out what the kernel supports may take. On the slowest board it needs 50 ms.
+pub const TRY_TIME: Duration = Duration::from_secs(10);
+/// How long the escape test waits for a process that outlives its command; it shows after 0.2 s.
+pub const OUTLIVE_TIME: Duration = Duration::from_millis(500);
+/// Commands in the background at a time.
+pub const SESSIONS: usize = 8;
+/// Bytes of unread output that a command in the background may have; older ones are dropped.
+pub const SESSION_BYTES: usize = 128 * 1024;
+/// A command in the background that nobody asks for is killed after this.
+pub const SESSION_IDLE: Duration = Duration::from_mins(30);
+/// How long a command in the background may take to read its input.
+pub const INPUT_TIME: Duration = Duration::from_secs(5);
+/// Stack of the thread that follows a command in the background; it needs 10 kB.
+pub const SESSION_STACK_BYTES: usize = 128 * 1024;

@@ -1,0 +1,232 @@
+//! A connection that reads and writes with deadlines, over TCP or over TLS.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+use rustix::net::sockopt::set_socket_send_buffer_size;
+use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConnection, StreamOwned};
+
+use super::{Failure, Tls};
+use crate::cancel::{Cancel, Registration};
+use crate::clock::Stopwatch;
+use crate::limits;
+
+/// A connection. Its token shuts it down, which ends every wait on it.
+///
+/// A read or write that is not done by its deadline fails with [`io::ErrorKind::TimedOut`]. What a
+/// read had received by then is not lost: the next one goes on from there. After a failed write the
+/// connection can only be dropped.
+pub struct Stream(Layer);
+
+enum Layer {
+    Tcp(Tcp),
+    Tls(Box<StreamOwned<ClientConnection, Stream>>),
+}
+
+struct Tcp {
+    stream: Arc<TcpStream>,
+    read: Deadline,
+    write: Deadline,
+    _hook: Registration,
+}
+
+/// A time that runs out.
+#[derive(Clone, Copy)]
+struct Deadline {
+    watch: Stopwatch,
+    time: Duration,
+}
+
+impl Deadline {
+    fn after(time: Duration) -> Self {
+        Self {
+            watch: Stopwatch::start(),
+            time,
+        }
+    }
+
+    fn left(&self) -> io::Result<Duration> {
+        let left = self.time.saturating_sub(self.watch.elapsed());
+        match left.is_zero() {
+            true => Err(io::ErrorKind::TimedOut.into()),
+            false => Ok(left),
+        }
+    }
+}
+
+impl Stream {
+    /// Connects to one address. The deadlines are `time` until others are set.
+    pub(super) fn dial(
+        address: SocketAddr,
+        time: Duration,
+        cancel: &Cancel,
+    ) -> Result<Self, Failure> {
+        let stream = Arc::new(dial(address, time, cancel)?);
+        let shared = stream.clone();
+        let hook = cancel.on_cancel(move || {
+            // It fails when the other side was quicker, which is as well.
+            let _ = shared.shutdown(Shutdown::Both);
+        });
+        Ok(Self(Layer::Tcp(Tcp {
+            stream,
+            read: Deadline::after(time),
+            write: Deadline::after(time),
+            _hook: hook,
+        })))
+    }
+
+    /// Agrees on TLS with the host, whose name its certificate has to be for. Over a stream that has
+    /// TLS already this is a second layer, as within a proxy's tunnel.
+    pub fn secure(mut self, tls: &Tls, host: &str, time: Duration) -> Result<Self, Failure> {
+        self.set_read_deadline(time);
+        self.set_write_deadline(time);
+        let name = ServerName::try_from(host.to_owned())
+            .map_err(|_| io::Error::other("no certificate can be for this name"))?;
+        let config = tls.config().map_err(io::Error::other)?;
+        let mut connection = ClientConnection::new(config, name).map_err(io::Error::other)?;
+        connection.complete_io(&mut self)?;
+        let secured = StreamOwned::new(connection, self);
+        Ok(Self(Layer::Tls(Box::new(secured))))
+    }
+
+    /// Sets how long reads from now on may take together, until this is called again.
+    pub fn set_read_deadline(&mut self, time: Duration) {
+        self.tcp_mut().read = Deadline::after(time);
+    }
+
+    /// Sets how long writes from now on may take together, until this is called again.
+    pub fn set_write_deadline(&mut self, time: Duration) {
+        self.tcp_mut().write = Deadline::after(time);
+    }
+
+    /// Whether the connection is open and silent: nothing has come that was not read.
+    pub fn is_open(&self) -> bool {
+        let mut byte = [0];
+        let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+        let peeked = rustix::net::recv(&*self.tcp().stream, &mut byte, flags);
+        matches!(peeked, Err(Errno::AGAIN))
+    }
+
+    /// Whether there is TLS on it.
+    pub fn is_tls(&self) -> bool {
+        matches!(self.0, Layer::Tls(_))
+    }
+
+    fn tcp(&self) -> &Tcp {
+        match &self.0 {
+            Layer::Tcp(tcp) => tcp,
+            Layer::Tls(tls) => tls.sock.tcp(),
+        }
+    }
+
+    fn tcp_mut(&mut self) -> &mut Tcp {
+        match &mut self.0 {
+            Layer::Tcp(tcp) => tcp,
+            Layer::Tls(tls) => tls.sock.tcp_mut(),
+        }
+    }
+}
+
+impl Read for Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match &mut self.0 {
+            Layer::Tcp(tcp) => tcp.read(buffer),
+            Layer::Tls(tls) => tls.read(buffer),
+        }
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        match &mut self.0 {
+            Layer::Tcp(tcp) => tcp.write(buffer),
+            Layer::Tls(tls) => tls.write(buffer),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.0 {
+            Layer::Tcp(_) => Ok(()),
+            Layer::Tls(tls) => tls.flush(),
+        }
+    }
+}
+
+impl Tcp {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            self.stream.set_read_timeout(Some(self.read.left()?))?;
+            match (&*self.stream).read(buffer) {
+                // A read with a timeout is never restarted after a signal (signal(7)).
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                outcome => return outcome.map_err(timed_out),
+            }
+        }
+    }
+
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        loop {
+            self.stream.set_write_timeout(Some(self.write.left()?))?;
+            match (&*self.stream).write(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                outcome => return outcome.map_err(timed_out),
+            }
+        }
+    }
+}
+
+/// A socket's timeout shows as `EAGAIN` (socket(7), SO_RCVTIMEO).
+fn timed_out(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::WouldBlock => io::ErrorKind::TimedOut.into(),
+        _ => error,
+    }
+}
+
+/// Connects without blocking, so that the token can be looked at; the stream then blocks as usual.
+fn dial(address: SocketAddr, time: Duration, cancel: &Cancel) -> io::Result<TcpStream> {
+    let family = if address.is_ipv4() {
+        AddressFamily::INET
+    } else {
+        AddressFamily::INET6
+    };
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
+    set_socket_send_buffer_size(&socket, limits::net::SEND_BUFFER_BYTES)?;
+    match rustix::net::connect(&socket, &address) {
+        Ok(()) => {}
+        // An interrupted connect goes on by itself (connect(2), EINTR).
+        Err(Errno::INPROGRESS | Errno::INTR) => wait_connected(socket.as_fd(), time, cancel)?,
+        Err(error) => return Err(error.into()),
+    }
+    let stream = TcpStream::from(socket);
+    stream.set_nonblocking(false)?;
+    // A request goes out in a few writes that must not wait for each other's acknowledgement.
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
+fn wait_connected(socket: BorrowedFd<'_>, time: Duration, cancel: &Cancel) -> io::Result<()> {
+    let deadline = Deadline::after(time);
+    while !cancel.is_cancelled() {
+        let slice = deadline.left()?.min(limits::cancel::POLL);
+        let slice = Timespec {
+            tv_sec: 0,
+            tv_nsec: slice.subsec_nanos().into(),
+        };
+        let mut fds = [PollFd::from_borrowed_fd(socket, PollFlags::OUT)];
+        match rustix::event::poll(&mut fds, Some(&slice)) {
+            Ok(0) | Err(Errno::INTR) => {}
+            Ok(_) => return Ok(rustix::net::sockopt::socket_error(socket)??),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(io::ErrorKind::Interrupted.into())
+}

@@ -1,0 +1,68 @@
+//! Whom TLS trusts: the built-in roots, and those of `tls.caFile`.
+
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use rustls::client::Resumption;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, RootCertStore};
+
+use crate::error::{Error, Result};
+use crate::{limits, sys};
+
+/// Whom to trust, and the sessions to resume. One per process; clones share it.
+#[derive(Clone)]
+pub struct Tls(Arc<Shared>);
+
+struct Shared {
+    /// The certificates of `tls.caFile`.
+    added: RootCertStore,
+    /// Made for the first connection that needs it: 20 kB that a board with a local model saves.
+    config: OnceLock<Arc<ClientConfig>>,
+}
+
+impl Tls {
+    /// Trusts the built-in roots and, in addition, every certificate of a PEM file.
+    ///
+    /// Errors name the file: it cannot be read, or holds no certificate that can be used.
+    pub fn new(ca_file: Option<&Path>) -> Result<Self> {
+        let mut added = RootCertStore::empty();
+        if let Some(path) = ca_file {
+            let pem = sys::file::read_at_most(path, limits::net::CA_FILE_BYTES)
+                .map_err(|error| Error::Config(format!("tls.caFile: {error}")))?;
+            let certificates =
+                CertificateDer::pem_slice_iter(&pem).filter_map(|section| section.ok());
+            let (used, ignored) = added.add_parsable_certificates(certificates);
+            if used == 0 {
+                return Err(Error::Config(format!(
+                    "tls.caFile: {} holds no certificate that can be used; it has to be a PEM file \
+                     with -----BEGIN CERTIFICATE-----",
+                    path.display()
+                )));
+            }
+            if ignored > 0 {
+                tracing::warn!(file = %path.display(), ignored, "tls.caFile: some certificates cannot be used");
+            }
+        }
+        Ok(Self(Arc::new(Shared {
+            added,
+            config: OnceLock::new(),
+        })))
+    }
+
+    pub(super) fn config(&self) -> Result<Arc<ClientConfig>, rustls::Error> {
+        if let Some(config) = self.0.config.get() {
+            return Ok(config.clone());
+        }
+        let mut roots = self.0.added.clone();
+        roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let mut config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        config.resumption = Resumption::in_memory_sessions(limits::net::TLS_SESSIONS);
+        Ok(self.0.config.get_or_init(|| Arc::new(config)).clone())
+    }
+}

@@ -1,0 +1,149 @@
+//! What is remembered of chats: the model that each has chosen, `state/models.json`, and which was
+//! active last, `state/recent.json`.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Result;
+use crate::limits::state::{CHOICES, CHOICES_FILE_BYTES, RECENT_FILE_BYTES};
+use crate::message::Address;
+use crate::sync::Mutex;
+
+use super::file::{Damaged, Policy, StateFile};
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Choice {
+    session: String,
+    model: String,
+}
+
+/// The models that conversations have chosen. With a damaged file each has the configured one.
+#[derive(Debug)]
+pub struct ModelChoices(StateFile<Vec<Choice>>);
+
+impl ModelChoices {
+    /// The choices below the folder `state`.
+    pub fn new(state: &Path) -> Self {
+        let policy = Policy {
+            bytes_max: CHOICES_FILE_BYTES,
+            damaged: Damaged::StartFresh,
+            synced: true,
+        };
+        Self(StateFile::new(state.join("models.json"), policy))
+    }
+
+    /// The model that a session has chosen, by its key such as `telegram:12`; `None` if it has not.
+    pub fn get(&self, session: &str) -> Option<String> {
+        let mut list = self.0.read().ok()?.into_iter();
+        Some(list.find(|choice| choice.session == session)?.model)
+    }
+
+    /// Keeps a session's choice, or forgets it. The oldest choice makes room for a new one.
+    pub fn set(&self, session: &str, model: Option<&str>) -> Result<()> {
+        self.0.update(|list| {
+            list.retain(|choice| choice.session != session);
+            list.extend(model.map(|model| Choice {
+                session: session.to_owned(),
+                model: model.to_owned(),
+            }));
+            let over = list.len().saturating_sub(CHOICES);
+            list.drain(..over);
+            Ok(())
+        })
+    }
+}
+
+/// The chat that was active last: where messages go that name no chat. The file is read once.
+#[derive(Debug)]
+pub struct LastChat {
+    file: StateFile<Option<Address>>,
+    known: Mutex<Option<Address>>,
+}
+
+impl LastChat {
+    /// The fact below the folder `state`.
+    pub fn new(state: &Path) -> Self {
+        let policy = Policy {
+            bytes_max: RECENT_FILE_BYTES,
+            damaged: Damaged::StartFresh,
+            synced: true,
+        };
+        let file = StateFile::new(state.join("recent.json"), policy);
+        let known = Mutex::new(file.read().unwrap_or_default());
+        Self { file, known }
+    }
+
+    /// The chat that was active last.
+    pub fn get(&self) -> Option<Address> {
+        self.known.lock().clone()
+    }
+
+    /// Notes that a chat is active. Writes only when it is another one than before.
+    pub fn note(&self, chat: &Address) -> Result<()> {
+        let mut known = self.known.lock();
+        if known.as_ref() == Some(chat) {
+            return Ok(());
+        }
+        *known = Some(chat.clone());
+        self.file.update(|last| {
+            last.clone_from(&known);
+            Ok(())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_choice_is_kept_until_it_is_taken_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = folder.path().join("state");
+        let choices = ModelChoices::new(&state);
+        choices.set("cli:a", None).unwrap();
+        assert!(!state.join("models.json").exists(), "nothing to write");
+        choices.set("cli:a", Some("large")).unwrap();
+        choices.set("cli:a", Some("small")).unwrap();
+        choices.set("cli:b", Some("other")).unwrap();
+        let again = ModelChoices::new(&state);
+        assert_eq!(again.get("cli:a").as_deref(), Some("small"));
+        again.set("cli:a", None).unwrap();
+        assert_eq!(choices.get("cli:a"), None);
+        assert_eq!(choices.get("cli:b").as_deref(), Some("other"));
+    }
+
+    #[test]
+    fn the_oldest_goes_and_a_broken_file_is_begun_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let choices = ModelChoices::new(folder.path());
+        for number in 0..=CHOICES {
+            choices.set(&format!("cli:{number}"), Some("m")).unwrap();
+        }
+        assert_eq!(choices.get("cli:0"), None);
+        assert!(choices.get("cli:1").is_some());
+        std::fs::write(folder.path().join("models.json"), "[{").unwrap();
+        assert_eq!(choices.get("cli:1"), None);
+        choices.set("cli:1", Some("m")).unwrap();
+        assert!(choices.get("cli:1").is_some());
+    }
+
+    #[test]
+    fn it_is_kept_and_written_only_when_it_changes() {
+        let folder = tempfile::tempdir().unwrap();
+        let recent = LastChat::new(folder.path());
+        assert_eq!(recent.get(), None);
+        let (one, two) = (Address::parse("telegram:1"), Address::parse("telegram:2"));
+        recent.note(&one).unwrap();
+        assert_eq!(LastChat::new(folder.path()).get(), Some(one.clone()));
+        let path = folder.path().join("recent.json");
+        std::fs::remove_file(&path).unwrap();
+        recent.note(&one).unwrap();
+        assert!(!path.exists());
+        recent.note(&two).unwrap();
+        assert_eq!(LastChat::new(folder.path()).get(), Some(two));
+        std::fs::write(&path, "{").unwrap();
+        assert_eq!(LastChat::new(folder.path()).get(), None);
+    }
+}

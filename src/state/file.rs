@@ -1,0 +1,232 @@
+//! One small JSON file below `state/`: read whole, changed under a lock, replaced atomically.
+
+use std::fs::{self, File};
+use std::io::ErrorKind;
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::{Error, Result};
+use crate::limits::state::{LOCK_PAUSE, LOCK_TRIES};
+use crate::sync::Mutex;
+use crate::sys;
+
+/// What happens when a state file cannot be read or is not what we wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Damaged {
+    /// It counts as missing, and the next change replaces it. For what is not worth stopping for.
+    StartFresh,
+    /// Reading and changing it fail until somebody repairs or deletes it. For what decides who may do
+    /// something: an empty list would forget it for good.
+    Refuse,
+}
+
+/// How a state file is treated.
+#[derive(Clone, Copy, Debug)]
+pub struct Policy {
+    /// Bytes of the largest file that is read.
+    pub bytes_max: usize,
+    /// What to do with a damaged file.
+    pub damaged: Damaged,
+    /// Whether each change is forced to the disk before [`StateFile::update`] returns. Without it a
+    /// killed process loses nothing, but a power cut may bring back the content of seconds ago.
+    pub synced: bool,
+}
+
+/// A file that holds one `T` as JSON, mode 0600. A missing file is `T::default()`.
+///
+/// Changes are made one after the other, also those of other processes of the same home: each reads
+/// the file again. Clones share the lock within the process.
+#[derive(Clone, Debug)]
+pub struct StateFile<T> {
+    path: PathBuf,
+    policy: Policy,
+    writing: Arc<Mutex<()>>,
+    holds: PhantomData<fn() -> T>,
+}
+
+impl<T: Default + Serialize + DeserializeOwned> StateFile<T> {
+    /// The file at this path, which need not exist.
+    pub fn new(path: PathBuf, policy: Policy) -> Self {
+        Self {
+            path,
+            policy,
+            writing: Arc::default(),
+            holds: PhantomData,
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What the file holds now. Fails only with [`Damaged::Refuse`].
+    pub fn read(&self) -> Result<T> {
+        match (self.read_strictly(), self.policy.damaged) {
+            (Err(_), Damaged::StartFresh) => Ok(T::default()),
+            (result, _) => result,
+        }
+    }
+
+    /// Reads the file, changes its value and writes it back if that made a difference. Nothing is
+    /// written when `change` fails. `change` must not touch another state file of the same folder.
+    pub fn update<R>(&self, change: impl FnOnce(&mut T) -> Result<R>) -> Result<R> {
+        let _writing = self.writing.lock();
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        sys::file::private_folder(folder)?;
+        let _lock = lock(folder)?;
+        let mut value = match (self.read_strictly(), self.policy.damaged) {
+            (Err(error), Damaged::StartFresh) => {
+                tracing::warn!("starting with an empty file: {error}");
+                T::default()
+            }
+            (result, _) => result?,
+        };
+        let before = self.encode(&value)?;
+        let result = change(&mut value)?;
+        let after = self.encode(&value)?;
+        if before != after {
+            self.write(&after)?;
+        }
+        Ok(result)
+    }
+
+    /// Forces what was written to the disk, for a policy that does not do it with each change.
+    pub fn sync(&self) -> Result<()> {
+        match File::open(&self.path).and_then(|file| file.sync_all()) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            result => result.map_err(Error::io("sync", &self.path)),
+        }
+    }
+
+    fn read_strictly(&self) -> Result<T> {
+        let content = match sys::file::read_at_most(&self.path, self.policy.bytes_max) {
+            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
+                return Ok(T::default());
+            }
+            content => content?,
+        };
+        serde_json::from_slice(&content).map_err(|error| {
+            let path = self.path.display();
+            Error::Failed(format!("{path} is damaged, repair or delete it: {error}"))
+        })
+    }
+
+    fn encode(&self, value: &T) -> Result<Vec<u8>> {
+        // What is written too often to be synced is also kept short.
+        let encoded = match self.policy.synced {
+            true => serde_json::to_vec_pretty(value),
+            false => serde_json::to_vec(value),
+        };
+        encoded.map_err(|error| {
+            Error::Failed(format!("cannot write {}: {error}", self.path.display()))
+        })
+    }
+
+    fn write(&self, content: &[u8]) -> Result<()> {
+        match self.policy.synced {
+            true => sys::file::write_atomic(&self.path, content, 0o600),
+            false => sys::file::replace_unsynced(&self.path, content, 0o600),
+        }
+    }
+}
+
+/// Keeps other processes from changing the folder's state files for as long as the result lives. The
+/// files themselves are replaced, so that a lock on one of them would hold nobody back. `None` where
+/// the file system has no locks.
+fn lock(folder: &Path) -> Result<Option<File>> {
+    let handle = fs::File::open(folder).map_err(Error::io("open", folder))?;
+    for _ in 0..LOCK_TRIES {
+        match sys::file::try_lock(&handle) {
+            Ok(true) => return Ok(Some(handle)),
+            Ok(false) => std::thread::sleep(LOCK_PAUSE),
+            Err(_) => return Ok(None),
+        }
+    }
+    let folder = folder.display();
+    Err(Error::Failed(format!(
+        "another peacrab keeps {folder} locked. Try again"
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn file(folder: &Path, damaged: Damaged) -> StateFile<Vec<u32>> {
+        let policy = Policy {
+            bytes_max: 100,
+            damaged,
+            synced: false,
+        };
+        StateFile::new(folder.join("state/list.json"), policy)
+    }
+
+    fn push(file: &StateFile<Vec<u32>>, number: u32) -> Result<()> {
+        file.update(|list| {
+            list.push(number);
+            Ok(())
+        })
+    }
+
+    #[test]
+    fn a_change_is_written_for_the_owner_only_and_no_change_is_not_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = file(folder.path(), Damaged::Refuse);
+        file.update(|_| Ok(())).unwrap();
+        assert!(!file.path().exists());
+        push(&file, 1).unwrap();
+        let failed: Result<()> = file.update(|list| {
+            list.clear();
+            Err(Error::Stopped)
+        });
+        assert!(failed.is_err());
+        assert_eq!(file.read().unwrap(), [1]);
+        file.sync().unwrap();
+        let mode = fs::metadata(file.path()).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let names = fs::read_dir(folder.path().join("state")).unwrap();
+        assert_eq!(names.count(), 1, "nothing is left beside the file");
+    }
+
+    #[test]
+    fn a_damaged_or_endless_file_is_replaced_or_refused_as_the_policy_says() {
+        let folder = tempfile::tempdir().unwrap();
+        let (fresh, strict) = (
+            file(folder.path(), Damaged::StartFresh),
+            file(folder.path(), Damaged::Refuse),
+        );
+        push(&strict, 1).unwrap();
+        for content in ["[1,", "{}", &format!("[{}1]", " ".repeat(100))] {
+            fs::write(strict.path(), content).unwrap();
+            assert!(push(&strict, 2).is_err(), "{content}");
+            let error = strict.read().unwrap_err().to_string();
+            assert!(error.contains("list.json"), "{error}");
+            assert_eq!(fs::read_to_string(strict.path()).unwrap(), content);
+            assert_eq!(fresh.read().unwrap(), [0; 0]);
+            push(&fresh, 3).unwrap();
+            assert_eq!(strict.read().unwrap(), [3]);
+        }
+    }
+
+    /// Each `StateFile` here has a lock of its own, as in processes of their own.
+    #[test]
+    fn processes_that_change_a_file_at_the_same_time_lose_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        std::thread::scope(|scope| {
+            for number in 0..8 {
+                let file = file(folder.path(), Damaged::StartFresh);
+                scope.spawn(move || push(&file, number).unwrap());
+            }
+        });
+        let file = file(folder.path(), Damaged::Refuse);
+        let mut numbers = file.read().unwrap();
+        numbers.sort_unstable();
+        assert_eq!(numbers, [0, 1, 2, 3, 4, 5, 6, 7]);
+    }
+}

@@ -1,0 +1,6 @@
+//! How the kernel isolates a process, and the system calls that test it.
+
+pub mod attempt;
+pub mod landlock;
+pub mod namespaces;
+pub mod seccomp;
