@@ -93,7 +93,10 @@ impl Agent {
     fn status(&self, chat: &SessionKey, session: Option<&Session>) -> String {
         let today = self.ledger.counts().today();
         let entries = match session {
-            Some(session) => format!("{} entries in the model's window", session.entries().len()),
+            Some(session) => format!(
+                "{} entries in the model's window",
+                session.conversation().len()
+            ),
             None => "at work".to_owned(),
         };
         format!(

@@ -7,7 +7,6 @@ pub mod host;
 pub mod run;
 mod selection;
 pub mod turn;
-mod words;
 
 use std::io::Read;
 use std::path::Path;
@@ -15,9 +14,9 @@ use std::path::Path;
 use crate::cancel::Cancel;
 use crate::clock::Clock;
 use crate::config::schema::{AgentDefaults, Limits};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::limits::agent::{BOOTSTRAP_BYTES, BYTES_PER_TOKEN, HISTORY_FLOOR_BYTES};
-use crate::message::{Envelope, SessionKey};
+use crate::message::{Address, Envelope, SessionKey};
 use crate::provider::table::OFFLINE;
 use crate::session::Session;
 use crate::state::{ModelChoices, TokenUsage};
@@ -116,8 +115,9 @@ impl Agent {
 
     /// Runs one turn: with a message, or on with the one that was interrupted.
     ///
-    /// What happens on the way is told to `host`. Fails only when nothing was begun or the journal
-    /// cannot be written; everything else is an [`Outcome`].
+    /// Events and effects go to `host`. Fails only when nothing was begun, or when something cannot be
+    /// written and the host has given up: the turn is unfinished then and can go on later, and an answer
+    /// that was stored must stay held. Everything else is an [`Outcome`].
     pub fn run(
         &self,
         session: &mut Session,
@@ -126,9 +126,26 @@ impl Agent {
         cancel: &Cancel,
     ) -> Result<Report> {
         let models = self.selection.of(&session.chat().to_string())?;
-        let report = run::Run::new(self, &models, session, (host, cancel)).drive(message);
+        let report = run::Run::new(self, &models, session, message, (host, cancel)).drive(message);
         self.ledger.sync();
         report
+    }
+
+    /// Ends an interrupted turn as stopped by the person, without asking the model. Does nothing when no
+    /// turn is unfinished.
+    ///
+    /// Fails when the journal cannot be written and the host has given up.
+    pub fn abandon(
+        &self,
+        session: &mut Session,
+        host: &mut dyn TurnHost,
+        cancel: &Cancel,
+    ) -> Result<()> {
+        if !session.is_unfinished() {
+            return Ok(());
+        }
+        let mut retry = |error: &Error| host.retry_write(error, cancel);
+        run::end_stopped(session, String::new(), &mut retry)
     }
 
     fn system_prompt(&self) -> String {
@@ -149,9 +166,9 @@ impl Agent {
         Some((name, self.toolbox.cleaned(&content).into_owned()))
     }
 
-    fn runtime_facts(&self, chat: &SessionKey) -> String {
+    fn runtime_facts(&self, session: &SessionKey, reply: Option<&Address>) -> String {
         let time = self.clock.is_set().then(|| self.clock.now());
-        context::runtime_facts(time, &self.clock.zone_name(), chat)
+        context::runtime_facts(time, &self.clock.zone_name(), session, reply)
     }
 
     /// Bytes that the history may have beside the answer, the prompt and the tools.

@@ -78,11 +78,7 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
     let parts = Parts {
         agent: build(context, home, loaded, manner)?,
         sessions: home.sessions(),
-        journals: Settings {
-            window: config.agents.defaults.memory_window,
-            fsync: config.storage.fsync,
-            clock: Clock::System,
-        },
+        journals: Settings::new(&config, Clock::System),
         inbox,
         outbox,
         pairing,

@@ -338,11 +338,25 @@ pub enum Fsync {
 }
 
 /// `storage`
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Storage {
     /// When journals are forced to the disk.
     pub fsync: Fsync,
+    /// Megabytes of one journal beyond which its older part goes to the archive.
+    pub journal_max_mb: u64,
+    /// Megabytes of the archive of all journals; the oldest files go.
+    pub archive_max_mb: u64,
+}
+
+impl Default for Storage {
+    fn default() -> Self {
+        Self {
+            fsync: Fsync::default(),
+            journal_max_mb: 4,
+            archive_max_mb: 64,
+        }
+    }
 }
 
 /// `limits`

@@ -105,6 +105,8 @@ pub static KEYS: &[Key] = &[
     key("tools.exec.pathAppend", Text, r#""""#, "Folders put behind PATH, with colons between them."),
     key("tools.protectedPaths", Paths, "[]", "Files and folders that tools never write, even inside a folder that they may write."),
     key("storage.fsync", Choice(&["always", "turn"]), r#""always""#, "When a conversation is forced to the disk: after every entry, or at the end of a turn (spares the card; a power cut costs the turn)."),
+    key("storage.journalMaxMb", Whole(1, 10_000), "4", "Maximum size of one conversation's journal, in megabytes. When it grows beyond that, everything that no longer goes to the model moves to sessions/archive."),
+    key("storage.archiveMaxMb", Whole(0, 1_000_000), "64", "Maximum size of sessions/archive over all conversations, in megabytes. The oldest files are deleted. 0 keeps no archive."),
     key("limits.tokensPerDay", Whole(0, u64::MAX), "0", "Tokens a day over all models; what is over is refused with a clear message. 0: no limit."),
     key("tls.caFile", Kind::Path, "null", "A PEM file of certificates that are trusted besides the built-in ones.").or_null(),
     key("log.level", Choice(&["off", "error", "warn", "info", "debug", "trace"]), r#""info""#, "How much is logged to standard error."),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Gateway;
-use crate::chat::{Entry, Role};
+use crate::chat::{Entry, EntryKind};
 use crate::error::Result;
 use crate::markup::inline_code;
 use crate::message::{Address, Inbound};
@@ -51,7 +51,7 @@ impl Gateway {
             self.parts.journals.clone(),
         )?;
         if session.is_unfinished() && session.length() == turn {
-            let answer = Entry::new(Role::Assistant, owed.parcel.text.as_str());
+            let answer = Entry::new(EntryKind::Assistant, owed.parcel.text.as_str());
             session.end_turn(Some(answer), TurnEnd::Answered)?;
         }
         Ok(())

@@ -113,6 +113,8 @@ pub mod doctor {
 pub mod chat {
     /// Tool calls taken from one reply; what is beyond is answered with an error, not run.
     pub const CALLS_PER_REPLY: usize = 32;
+    /// Tool calls of one reply that are kept at all; only a model that has lost its way makes more.
+    pub const CALLS_KEPT_PER_REPLY: usize = 128;
     /// Bytes of one image's file. Base64 and the request double it twice, and it has to fit a board.
     pub const IMAGE_BYTES: usize = 1_500_000;
 }
@@ -156,6 +158,22 @@ pub mod session {
     /// Bytes of journal lines that are held in memory for the history. A window of 128,000 tokens
     /// is about as long; a board with less memory has models with smaller windows.
     pub const HISTORY_BYTES: usize = 512 * 1024;
+    /// Bytes of a journal that are read back to find the beginning of its last turn. A turn of 40
+    /// steps with four calls each, all with results of the usual length, is 3 MB.
+    pub const TURN_BYTES: usize = 16 * 1024 * 1024;
+    /// Entries that are read back for the same purpose, so that many small ones fill no memory.
+    pub const TURN_ENTRIES: usize = 8_000;
+    /// Bytes from the beginning of a tool's result that stay when it is shortened.
+    pub const SHORT_HEAD_BYTES: usize = 400;
+    /// Bytes from its end that stay; the last lines of a command's output tell most.
+    pub const SHORT_TAIL_BYTES: usize = 200;
+    /// Bytes of a result or of a call's arguments below which shortening saves too little.
+    pub const SHORT_MIN_BYTES: usize = 1200;
+    /// Bytes that an image counts as when a conversation is fitted: some 1,500 tokens, however long
+    /// its file is.
+    pub const IMAGE_WEIGHT: usize = 4500;
+    /// Bytes of a journal below which it is not worth to rewrite it for the archive.
+    pub const ARCHIVE_MIN_BYTES: u64 = 64 * 1024;
     /// Bytes of a journal's file name before its ending; 255 is the file systems' own limit.
     pub const NAME_BYTES: usize = 120;
 }

@@ -45,11 +45,7 @@ pub fn prepare(context: &Context, arguments: &Arguments, stream: bool) -> Result
     let home = context.home()?;
     let loaded = context.start()?;
     let chat = SessionKey::parse(&arguments.session);
-    let settings = Settings {
-        window: loaded.config.agents.defaults.memory_window,
-        fsync: loaded.config.storage.fsync,
-        clock: Clock::System,
-    };
+    let settings = Settings::new(&loaded.config, Clock::System);
     let session = Session::open(&home.sessions(), &chat, settings)?;
     let ca_file = loaded.config.tls.ca_file.as_deref();
     let manner = Manner {

@@ -10,7 +10,7 @@ mod template;
 mod time;
 mod wish;
 
-use crate::chat::{Entry, Reply, Request, Role, ToolCall};
+use crate::chat::{Entry, EntryKind, Reply, Request, ToolCall};
 use say::Language;
 
 /// Answers a request: with a tool's call, or with what the tools found, or with what it can do.
@@ -18,7 +18,7 @@ use say::Language;
 /// `nonce` makes the calls' ids different from those of other answers.
 pub fn reply(request: &Request<'_>, nonce: u32) -> Reply {
     let spoken = last_words(request.entries);
-    match results(request.entries) {
+    match results(request.entries).as_slice() {
         [] => understand(request, spoken, nonce),
         results => Reply {
             text: say::results(results, Language::of(spoken)),
@@ -28,26 +28,25 @@ pub fn reply(request: &Request<'_>, nonce: u32) -> Reply {
 }
 
 /// What the person said last.
-fn last_words(entries: &[Entry]) -> &str {
-    let last = entries.iter().rfind(|entry| entry.role == Role::User);
+fn last_words<'a>(entries: &[&'a Entry]) -> &'a str {
+    let is_person = |entry: &&&Entry| entry.kind == EntryKind::Person;
+    let last = entries.iter().rfind(is_person);
     last.map_or("", |entry| entry.content.as_str())
 }
 
-/// The results at the end of the conversation.
-fn results(entries: &[Entry]) -> &[Entry] {
-    let others = entries.iter().rposition(|entry| entry.role != Role::Tool);
-    &entries[others.map_or(0, |last| last + 1)..]
-}
-
-fn running(entries: &[Entry]) -> &[Entry] {
-    &entries[super::wire::entries::running_turn(entries)..]
+/// The results at the end of the conversation; a note from the runtime may stand behind them.
+fn results<'a>(entries: &[&'a Entry]) -> Vec<&'a Entry> {
+    let is_end = |entry: &&Entry| matches!(entry.kind, EntryKind::Tool | EntryKind::Note);
+    let begin = entries.iter().rposition(|entry| !is_end(entry));
+    let end = &entries[begin.map_or(0, |last| last + 1)..];
+    let is_result = |entry: &&&Entry| entry.kind == EntryKind::Tool;
+    end.iter().filter(is_result).copied().collect()
 }
 
 /// The line of the runtime's facts that tells the time.
-fn told_time(entries: &[Entry]) -> Option<&str> {
-    let facts = running(entries)
-        .iter()
-        .filter(|entry| entry.role == Role::User);
+fn told_time<'a>(entries: &[&'a Entry]) -> Option<&'a str> {
+    let running = &entries[super::wire::entries::running_turn(entries)..];
+    let facts = running.iter().filter(|entry| entry.kind == EntryKind::Note);
     let mut lines = facts.flat_map(|entry| entry.content.lines());
     lines.find_map(|line| line.strip_prefix("Time: "))
 }

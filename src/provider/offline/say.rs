@@ -119,7 +119,7 @@ pub fn time(told: Option<&str>, language: Language) -> String {
 }
 
 /// What the tools found.
-pub fn results(results: &[Entry], language: Language) -> String {
+pub fn results(results: &[&Entry], language: Language) -> String {
     let mut text = String::new();
     for result in results {
         if results.len() > 1 {

@@ -26,7 +26,7 @@ fn tools(names: &[&'static str]) -> Vec<ToolSpec> {
 fn answer(entries: &[Entry], names: &[&'static str]) -> Reply {
     let request = Request {
         system: "",
-        entries,
+        entries: &entries.iter().collect::<Vec<_>>(),
         stable: 0,
         tools: &tools(names),
         max_tokens: 1,
@@ -38,7 +38,7 @@ fn answer(entries: &[Entry], names: &[&'static str]) -> Reply {
 }
 
 fn say(text: &str) -> Reply {
-    answer(&[Entry::new(Role::User, text)], &NAMES)
+    answer(&[Entry::new(EntryKind::Person, text)], &NAMES)
 }
 
 /// What the person says, and the call it becomes.
@@ -194,7 +194,7 @@ fn what_it_does_not_understand_it_says_with_what_it_does() {
 
 #[test]
 fn help_names_only_what_there_is_a_tool_for() {
-    let help = |names| answer(&[Entry::new(Role::User, "help")], names).text;
+    let help = |names| answer(&[Entry::new(EntryKind::Person, "help")], names).text;
     assert!(help(&NAMES).contains("remind me in 10 minutes"));
     let few = help(&["read_file"]);
     assert!(
@@ -204,13 +204,16 @@ fn help_names_only_what_there_is_a_tool_for() {
 
 #[test]
 fn a_tool_that_is_missing_is_named() {
-    let reply = answer(&[Entry::new(Role::User, "run reboot")], &["read_file"]);
+    let reply = answer(
+        &[Entry::new(EntryKind::Person, "run reboot")],
+        &["read_file"],
+    );
     assert!(reply.tool_calls.is_empty());
     assert_eq!(
         reply.text,
         "I cannot run commands: this version does not have the tool `exec`, or it is turned off."
     );
-    let reply = answer(&[Entry::new(Role::User, "设备状态")], &[]);
+    let reply = answer(&[Entry::new(EntryKind::Person, "设备状态")], &[]);
     assert!(reply.text.starts_with("我不能查看设备状态"));
 }
 
@@ -218,10 +221,10 @@ fn a_tool_that_is_missing_is_named() {
 fn the_time_is_what_the_runtime_told() {
     let entries = [
         Entry::new(
-            Role::User,
+            EntryKind::Note,
             "[Runtime facts]\nTime: Saturday 2026-11-21 09:05 (UTC)\nChannel: cli",
         ),
-        Entry::new(Role::User, "What time is it?"),
+        Entry::new(EntryKind::Person, "What time is it?"),
     ];
     assert_eq!(
         answer(&entries, &NAMES).text,
@@ -232,12 +235,12 @@ fn the_time_is_what_the_runtime_told() {
 
 fn after(spoken: &str, results: &[&str]) -> Vec<Entry> {
     let mut entries = vec![
-        Entry::new(Role::User, spoken),
+        Entry::new(EntryKind::Person, spoken),
         Entry::of_reply(&say(spoken)),
     ];
     entries.extend(results.iter().map(|result| Entry {
         name: Some("read_file".to_owned()),
-        ..Entry::new(Role::Tool, *result)
+        ..Entry::new(EntryKind::Tool, *result)
     }));
     entries
 }

@@ -7,7 +7,7 @@ use std::thread;
 use super::super::models::first_answering;
 use super::super::route::{Route, Sources};
 use super::*;
-use crate::chat::{Entry, Role};
+use crate::chat::{Entry, EntryKind};
 use crate::config::schema::AgentDefaults;
 use crate::http::Tls;
 
@@ -123,7 +123,7 @@ fn models(servers: &[(&str, &Server)]) -> Models {
 fn question(entries: &[Entry]) -> Request<'_> {
     Request {
         system: "",
-        entries,
+        entries: entries.iter().collect::<Vec<_>>().leak(),
         stable: 0,
         tools: &[],
         max_tokens: 10,
@@ -137,7 +137,7 @@ fn question(entries: &[Entry]) -> Request<'_> {
 fn ask(models: &Models) -> (Result<Answer>, Vec<String>) {
     let cancel = Cancel::new();
     let mut heard = Vec::new();
-    let entries = [Entry::new(Role::User, "hello")];
+    let entries = [Entry::new(EntryKind::Person, "hello")];
     let answer = models
         .for_turn(&cancel)
         .ask(&question(&entries), &mut |progress| {
@@ -196,7 +196,7 @@ fn questions_of_a_turn_share_a_connection() {
     let models = models(&[("one", &server)]);
     let cancel = Cancel::new();
     let mut turn = models.for_turn(&cancel);
-    let entries = [Entry::new(Role::User, "hello")];
+    let entries = [Entry::new(EntryKind::Person, "hello")];
     for _ in 0..2 {
         turn.ask(&question(&entries), &mut |_| {}).unwrap();
     }
@@ -241,7 +241,7 @@ fn a_wait_ends_when_the_person_stops_it() {
     let server = Server::new(&[limited.to_owned()]);
     let models = models(&[("one", &server)]);
     let cancel = Cancel::new();
-    let entries = [Entry::new(Role::User, "hello")];
+    let entries = [Entry::new(EntryKind::Person, "hello")];
     let answer = models
         .for_turn(&cancel)
         .ask(&question(&entries), &mut |_| cancel.cancel());
