@@ -188,3 +188,6 @@ impl Agent {
             .max(HISTORY_FLOOR_BYTES)
     }
 }
+
+#[cfg(test)]
+mod tests;
