@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 use std::ops::DerefMut;
+use std::path::Path;
 
 use crate::error::Result;
 use crate::message::SessionKey;
-use crate::session::Session;
+use crate::session::{Session, store};
 
 use super::Agent;
 
@@ -55,11 +56,13 @@ pub fn parse(text: &str) -> Option<Command<'_>> {
 
 impl Agent {
     /// Answers a typed command of a chat, for the person; none when it is not one of [`COMMANDS`].
-    /// `session` opens the chat's session, which only some commands need.
+    /// `session` opens the chat's session, which only some commands need; `folder` is where the journals
+    /// are, to look at one that a turn has open.
     pub fn command<S: DerefMut<Target = Session>>(
         &self,
         chat: &SessionKey,
         command: Command<'_>,
+        folder: &Path,
         session: impl FnOnce() -> Result<S>,
     ) -> Result<Option<String>> {
         Ok(Some(match command.name {
@@ -68,7 +71,7 @@ impl Agent {
                 self.end_of(chat);
                 "A new conversation. The journal keeps the old one.".to_owned()
             }
-            "status" => self.status(chat, session().ok().as_deref()),
+            "status" => self.status(chat, folder)?,
             "model" if command.argument.is_empty() => self.model_line(chat),
             "model" => self.choose_model(chat, command.argument)?,
             "tools" => self.tool_lines(),
@@ -90,20 +93,14 @@ impl Agent {
         })
     }
 
-    fn status(&self, chat: &SessionKey, session: Option<&Session>) -> String {
+    fn status(&self, chat: &SessionKey, folder: &Path) -> Result<String> {
         let today = self.ledger.counts().today();
-        let entries = match session {
-            Some(session) => format!(
-                "{} entries in the model's window",
-                session.conversation().len()
-            ),
-            None => "at work".to_owned(),
-        };
-        format!(
-            "{}\nSession: {chat}, {entries}\nWorkspace: {}\nToday: {today}",
+        let entries = store::count_window(folder, chat, self.settings.memory_window)?;
+        Ok(format!(
+            "{}\nConversation: {chat}, {entries} messages in context\nWorkspace: {}\nToday: {today}",
             self.model_line(chat),
             self.surroundings.workspace,
-        )
+        ))
     }
 
     fn tool_lines(&self) -> String {

@@ -74,11 +74,15 @@ impl Conversation {
 
     /// The calls at the end that have no result, in order.
     pub fn unanswered(&self) -> Vec<ToolCall> {
+        self.open_calls().into_iter().cloned().collect()
+    }
+
+    fn open_calls(&self) -> Vec<&ToolCall> {
         let is_result = |held: &JournalEntry| held.entry.kind == EntryKind::Tool;
         let Some(last) = self.entries.iter().rposition(|held| !is_result(held)) else {
             return Vec::new();
         };
-        let mut calls = self.entries[last].entry.tool_calls.clone();
+        let mut calls: Vec<_> = self.entries[last].entry.tool_calls.iter().collect();
         for held in self.entries.range(last + 1..) {
             let id = held.entry.tool_call_id.as_deref();
             if let Some(index) = calls.iter().position(|call| Some(call.id.as_str()) == id) {
@@ -96,7 +100,7 @@ impl Conversation {
         match entry.kind {
             EntryKind::Tool => {
                 let id = entry.tool_call_id.as_deref();
-                let mut open = self.unanswered().into_iter();
+                let mut open = self.open_calls().into_iter();
                 if !open.any(|call| Some(call.id.as_str()) == id) {
                     return;
                 }

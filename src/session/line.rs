@@ -4,8 +4,10 @@
 //! (`"_type":"metadata"`), of which the first names the session and later ones say what changed.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use chrono::{DateTime, FixedOffset};
+use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 use crate::append_log::{cut, to_line};
@@ -168,7 +170,10 @@ pub fn decode(line: &[u8]) -> Option<Line> {
                 .timestamp
                 .and_then(|time| DateTime::parse_from_rfc3339(&time).ok()),
             origin: wire.origin,
-            ..Entry::new(role.into(), wire.content.map(text_of).unwrap_or_default())
+            ..Entry::new(
+                role.into(),
+                wire.content.map(|content| content.0).unwrap_or_default(),
+            )
         })),
         (None, None) => None,
     }
@@ -264,30 +269,41 @@ struct Wire {
     origin: Option<String>,
 }
 
-/// Content as a text, or as the parts in which nanobot keeps a message with images.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Content {
-    Text(String),
-    Parts(Vec<Part>),
+/// Content: a text, or the parts in which nanobot keeps a message with images.
+struct Content(String);
+
+impl<'de> Deserialize<'de> for Content {
+    // Derived for an untagged enum this would hold each text in memory twice.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ContentVisitor)
+    }
+}
+
+struct ContentVisitor;
+
+impl<'de> Visitor<'de> for ContentVisitor {
+    type Value = Content;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a text or an array of parts")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Content, E> {
+        Ok(Content(text.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Content, A::Error> {
+        let mut texts = Vec::new();
+        while let Some(part) = parts.next_element::<Part>()? {
+            texts.push(part.text.unwrap_or_else(|| "[image]".to_owned()));
+        }
+        Ok(Content(texts.join("\n")))
+    }
 }
 
 #[derive(Deserialize)]
 struct Part {
     text: Option<String>,
-}
-
-fn text_of(content: Content) -> String {
-    match content {
-        Content::Text(text) => text,
-        Content::Parts(parts) => {
-            let texts: Vec<String> = parts
-                .into_iter()
-                .map(|part| part.text.unwrap_or_else(|| "[image]".to_owned()))
-                .collect();
-            texts.join("\n")
-        }
-    }
 }
 
 #[cfg(test)]

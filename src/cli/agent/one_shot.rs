@@ -16,8 +16,9 @@ use crate::message::Envelope;
 pub fn run(context: &Context, arguments: &Arguments, message: Option<String>) -> Result<Exit> {
     let mode = arguments.mode();
     let foreground = Foreground::new()?;
-    let Ready { agent, mut session } =
-        setup::prepare(context, arguments, mode != Mode::AnswerOnly)?;
+    let Ready {
+        agent, mut session, ..
+    } = setup::prepare(context, arguments, mode != Mode::AnswerOnly)?;
     if message.is_none() && !session.is_unfinished() {
         print::complain("no turn was interrupted; there is nothing to go on with");
         return Ok(Exit::Done);

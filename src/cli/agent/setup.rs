@@ -38,6 +38,8 @@ pub struct Ready {
     pub agent: Agent,
     /// Its session.
     pub session: Session,
+    /// Where the journals are.
+    pub sessions: PathBuf,
 }
 
 /// Loads the configuration, makes what is missing of the home, and opens the session.
@@ -57,7 +59,11 @@ pub fn prepare(context: &Context, arguments: &Arguments, stream: bool) -> Result
     };
     let agent = build(context, &home, loaded, manner)?;
     warn_of_stranger(&agent, &chat, arguments.model.as_deref());
-    Ok(Ready { agent, session })
+    Ok(Ready {
+        agent,
+        session,
+        sessions: home.sessions(),
+    })
 }
 
 /// Says that nobody is known for the model that was asked for, and who answers in its stead.

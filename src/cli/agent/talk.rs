@@ -115,7 +115,7 @@ fn answer(shared: &Shared, command: Command<'_>) -> Result<String> {
     let chat = ready.session.chat().clone();
     let answer = ready
         .agent
-        .command(&chat, command, || Ok(&mut ready.session))?;
+        .command(&chat, command, &ready.sessions, || Ok(&mut ready.session))?;
     Ok(answer.unwrap_or_else(|| commands::unknown(command.name, &OF_THE_TERMINAL)))
 }
 

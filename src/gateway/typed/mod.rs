@@ -90,11 +90,12 @@ impl Gateway {
             "new" | "reset" | "clear" if self.lanes().is_running(chat) => {
                 "A turn is running here. /stop ends it; then /new.".to_owned()
             }
-            _ => match self
-                .parts
-                .agent
-                .command(&chat.session(), command, || self.open(chat).map(Box::new))?
-            {
+            _ => match self.parts.agent.command(
+                &chat.session(),
+                command,
+                &self.parts.sessions,
+                || self.open(chat).map(Box::new),
+            )? {
                 Some(text) if command.name == "status" => self.status(&text),
                 Some(text) => text,
                 None => format!(
