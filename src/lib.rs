@@ -13,6 +13,7 @@ pub mod cancel;
 pub mod clock;
 pub mod error;
 pub mod secret;
+pub mod text;
 
 // Floor 2: the words between people, us and the model; the system.
 pub mod chat;

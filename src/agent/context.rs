@@ -5,6 +5,7 @@ use chrono::{DateTime, FixedOffset};
 
 use crate::limits::agent::BOOTSTRAP_BYTES;
 use crate::message::{Address, Attachment, Envelope, Media, SessionKey};
+use crate::text::truncate_bytes;
 
 /// The workspace's files that go into the system prompt, in this order; missing ones are skipped.
 pub const BOOTSTRAP_FILES: [&str; 5] =
@@ -61,7 +62,7 @@ pub fn system_prompt(surroundings: &Surroundings, bootstrap: &[Bootstrap]) -> St
             continue;
         }
         prompt.push_str(&format!("\n\n## {name}\n"));
-        prompt.push_str(&content[..content.floor_char_boundary(BOOTSTRAP_BYTES)]);
+        prompt.push_str(truncate_bytes(content, BOOTSTRAP_BYTES));
         if content.len() > BOOTSTRAP_BYTES {
             prompt.push_str(&format!("\n[cut here; read_file shows all of {name}]"));
         }

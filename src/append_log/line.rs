@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use crate::limits::append_log::CONTENT_BYTES;
+use crate::text::truncate_bytes;
 
 /// A value as one line of JSON with its line end.
 pub fn to_line(value: &impl Serialize) -> Vec<u8> {
@@ -24,6 +25,6 @@ pub fn cut(text: Cow<'_, str>, bytes: usize) -> Cow<'_, str> {
     if text.len() <= bytes {
         return text;
     }
-    let kept = &text[..text.floor_char_boundary(bytes)];
+    let kept = truncate_bytes(&text, bytes);
     Cow::Owned(format!("{kept}\n[cut here: {} bytes in all]", text.len()))
 }

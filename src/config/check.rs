@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::resolve;
 use super::table::{Key, Kind};
 use crate::limits::config as limits;
+use crate::text::ellipsize_chars;
 
 /// What is wrong with the value of the key at the path; none when it is right. `open`: references
 /// have not been followed, so that a text with one may become anything.
@@ -66,10 +67,7 @@ pub fn shown(value: &Value) -> String {
 
 /// The text, cut to what a line can bear.
 pub fn cut(text: &str) -> String {
-    match text.char_indices().nth(limits::EXCERPT_CHARS) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+    ellipsize_chars(text, limits::EXCERPT_CHARS).into_owned()
 }
 
 /// What sort of value it is, without showing it.

@@ -9,6 +9,7 @@ use crate::chat::{Fault, ModelError};
 use crate::http::sse::TooLong;
 use crate::limits::provider::SAID_CHARS;
 use crate::secret::Eraser;
+use crate::text::ellipsize_chars;
 
 /// A failure, before it is known whose it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -315,10 +316,7 @@ pub fn page_title(body: &str) -> String {
 fn shorten(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let line = line.trim_end_matches('.');
-    match line.char_indices().nth(SAID_CHARS) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
-    }
+    ellipsize_chars(line, SAID_CHARS).into_owned()
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use crate::chat::{Entry, EntryKind, ToolCall, ToolResult};
 use crate::limits::session::{
     HISTORY_BYTES, IMAGE_WEIGHT, SHORT_HEAD_BYTES, SHORT_MIN_BYTES, SHORT_TAIL_BYTES,
 };
+use crate::text::truncate_bytes;
 
 use super::line::{cut_arguments, image_note};
 
@@ -273,10 +274,10 @@ fn shortened_result(entry: &Entry) -> Option<String> {
     if text.len() <= SHORT_MIN_BYTES {
         return None;
     }
-    let head = &text[..text.floor_char_boundary(SHORT_HEAD_BYTES)];
+    let head = truncate_bytes(text, SHORT_HEAD_BYTES);
     let tail = &text[text.ceil_char_boundary(text.len() - SHORT_TAIL_BYTES)..];
     let tool = entry.name.as_deref().unwrap_or("the tool");
-    let tool = &tool[..tool.floor_char_boundary(SHORT_TAIL_BYTES)];
+    let tool = truncate_bytes(tool, SHORT_TAIL_BYTES);
     // A result that was long from the beginning names the file that has all of it.
     const WHOLE: &str = "the whole is in ";
     let file = text

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::append_log::{cut, to_line};
 use crate::chat::{Entry, EntryKind, Image, Role, ToolCall};
 use crate::limits::append_log::{CONTENT_BYTES, LINE_BYTES};
+use crate::text::truncate_bytes;
 
 /// How a turn ended, as a state line says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,8 +85,11 @@ fn encode_within(entry: &Entry, content_bytes: usize, call_bytes: usize) -> Vec<
         },
         content: &content,
         tool_calls: &tool_calls,
-        tool_call_id: id.map(|id| head(id, call_bytes)),
-        name: entry.name.as_deref().map(|name| head(name, call_bytes)),
+        tool_call_id: id.map(|id| truncate_bytes(id, call_bytes)),
+        name: entry
+            .name
+            .as_deref()
+            .map(|name| truncate_bytes(name, call_bytes)),
         timestamp: entry.timestamp.map(|time| time.to_rfc3339()),
         origin: entry.origin.as_deref(),
     })
@@ -94,10 +98,6 @@ fn encode_within(entry: &Entry, content_bytes: usize, call_bytes: usize) -> Vec<
 /// The kinds of entries that their role does not tell, as a line names them.
 const NOTE: &str = "note";
 const SUMMARY: &str = "summary";
-
-fn head(text: &str, bytes: usize) -> &str {
-    &text[..text.floor_char_boundary(bytes)]
-}
 
 /// Cuts the arguments of a call to about so many bytes. The result is a JSON object again.
 pub fn cut_arguments(arguments: &str, bytes: usize) -> Cow<'_, str> {
@@ -215,10 +215,10 @@ struct WireFunction<'a> {
 impl<'a> WireCall<'a> {
     fn of(call: &'a ToolCall, most: usize) -> Self {
         Self {
-            id: Cow::Borrowed(head(&call.id, most)),
+            id: Cow::Borrowed(truncate_bytes(&call.id, most)),
             kind: Cow::Borrowed("function"),
             function: WireFunction {
-                name: Cow::Borrowed(head(&call.name, most)),
+                name: Cow::Borrowed(truncate_bytes(&call.name, most)),
                 arguments: cut_arguments(&call.arguments, most),
             },
         }

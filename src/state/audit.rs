@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::limits::state::{AUDIT_BYTES, AUDIT_COMMAND_BYTES, AUDIT_FILES};
 use crate::sync::Mutex;
 use crate::sys;
+use crate::text::truncate_bytes;
 
 /// What is logged of one command.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -62,7 +63,7 @@ impl Audit {
 
     /// Writes a record. What cannot be logged must not be run, so an error is the caller's to heed.
     pub fn write(&self, record: Record<'_>) -> Result<()> {
-        let command = &record.command[..record.command.floor_char_boundary(AUDIT_COMMAND_BYTES)];
+        let command = truncate_bytes(record.command, AUDIT_COMMAND_BYTES);
         let line = Line {
             time: self.clock.now().to_rfc3339(),
             record: Record { command, ..record },

@@ -25,6 +25,7 @@ use crate::error::{Error, Result};
 use crate::files::Workspace;
 use crate::limits::tools::HINT_CHARS;
 use crate::secret::Eraser;
+use crate::text::ellipsize_chars;
 
 use arguments::Arguments;
 use commands::{Commands, exec, exec_session};
@@ -313,10 +314,7 @@ impl Toolbox {
             return format!("{}()", call.name);
         };
         let text = self.eraser.clean(text).replace(char::is_control, " ");
-        let mut shown: String = text.chars().take(HINT_CHARS).collect();
-        if shown.len() < text.len() {
-            shown.push('…');
-        }
+        let shown = ellipsize_chars(&text, HINT_CHARS);
         format!("{}(\"{shown}\")", call.name)
     }
 }

@@ -9,11 +9,11 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use peacrab::cancel::Cancel;
 use peacrab::confine::{Exec, Outcome, SandboxMode, Settings, ShellCommand};
+use peacrab::sync::{Mutex, MutexGuard};
 
 /// What stands in every file that must not be read.
 pub const CANARY: &str = "canary-5b1f0d7a";
@@ -27,7 +27,7 @@ static ALONE: Mutex<()> = Mutex::new(());
 
 /// Waits until no other test has a world.
 pub fn alone() -> MutexGuard<'static, ()> {
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+    ALONE.lock()
 }
 
 pub struct World {

@@ -4,12 +4,14 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::harness::PATIENCE;
 use crate::harness::home::Home;
 use crate::harness::program::{Output, Program, wait};
+use crate::harness::systemd::Watchdog;
 
 /// A gateway at work. It is killed when it is dropped.
 pub struct Gateway {
@@ -38,6 +40,16 @@ impl Gateway {
     /// `peacrab gateway` with a home.
     pub fn start(home: &Home) -> Self {
         Self::of(Program::new(home).arg("gateway"))
+    }
+
+    /// The same under a manager with a watchdog of this time.
+    pub fn with_watchdog(home: &Home, every: Duration) -> (Self, Watchdog) {
+        let watchdog = Watchdog::new(every);
+        let mut program = Program::new(home).arg("gateway");
+        for (name, value) in watchdog.variables() {
+            program = program.env(name, &value);
+        }
+        (Self::of(program), watchdog)
     }
 
     /// Any command line that goes on running.

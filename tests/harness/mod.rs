@@ -4,8 +4,10 @@
 pub mod gate;
 pub mod gateway;
 pub mod home;
+pub mod line;
 pub mod model;
 pub mod program;
+pub mod systemd;
 pub mod telegram;
 pub mod terminal;
 mod tls;

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
+use crate::harness::line::{Line, Paced};
+
 /// A connection, encrypted or not.
 pub(super) trait Stream: Read + Write + Send {}
 impl<T: Read + Write + Send> Stream for T {}
@@ -14,7 +16,13 @@ impl<T: Read + Write + Send> Stream for T {}
 pub(super) type Connection = BufReader<Box<dyn Stream>>;
 
 /// Begins to listen to a client, with TLS where there is a configuration of it.
-pub(super) fn open(socket: TcpStream, tls: Option<&Arc<ServerConfig>>) -> io::Result<Connection> {
+pub(super) fn open(
+    socket: TcpStream,
+    line: &Arc<Line>,
+    tls: Option<&Arc<ServerConfig>>,
+) -> io::Result<Connection> {
+    let line = Arc::clone(line);
+    let socket = Paced { socket, line };
     let stream: Box<dyn Stream> = match tls {
         Some(config) => {
             let server = ServerConnection::new(Arc::clone(config)).map_err(io::Error::other)?;
@@ -35,6 +43,15 @@ pub(super) struct RawRequest {
 
 /// Reads the next request; none when the other side has hung up.
 pub(super) fn read(connection: &mut Connection) -> io::Result<Option<RawRequest>> {
+    let Some(mut request) = read_head(connection)? else {
+        return Ok(None);
+    };
+    read_body(connection, &mut request)?;
+    Ok(Some(request))
+}
+
+/// Reads a request without its body; none when the other side has hung up.
+pub(super) fn read_head(connection: &mut Connection) -> io::Result<Option<RawRequest>> {
     let first = line(connection)?;
     let mut words = first.split(' ');
     let (Some(method), Some(path)) = (words.next(), words.next()) else {
@@ -55,6 +72,11 @@ pub(super) fn read(connection: &mut Connection) -> io::Result<Option<RawRequest>
             .headers
             .push((name.to_lowercase(), value.trim().to_owned()));
     }
+    Ok(Some(request))
+}
+
+/// Reads the body that belongs to a head.
+pub(super) fn read_body(connection: &mut Connection, request: &mut RawRequest) -> io::Result<()> {
     if request.header("expect").is_some() {
         connection
             .get_mut()
@@ -70,7 +92,7 @@ pub(super) fn read(connection: &mut Connection) -> io::Result<Option<RawRequest>
             &mut request.body,
         )?;
     }
-    Ok(Some(request))
+    Ok(())
 }
 
 impl RawRequest {

@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::json;
 
 use crate::harness::home::Home;
-use crate::harness::model::{Model, call, say};
+use crate::harness::model::{INPUT_TOKENS, Model, call, say};
 use crate::harness::program::{Output, PEACRAB, Program};
 
 /// Whether this system lets a test have mounts of its own; says so where not.
@@ -254,17 +254,57 @@ fn a_read_only_home_is_said_in_plain_words() {
     if !has_mounts_of_its_own() {
         return;
     }
-    let model = Model::playing([]);
+    let model = Model::answering(|_| say("before"));
     let home = Home::with_model(&model);
     let output = in_own_mounts(
         &home,
         r#"
+        "$P" agent -m first
         mount --bind "$HOME" "$HOME"
         mount -o remount,bind,ro "$HOME"
-        exec "$P" --home "$HOME" agent -m hi
+        # A new conversation, one that exists, and a question through a pipe.
+        for arguments in "-s new -m hi" "-m hi" ""; do
+            echo hi | "$P" agent $arguments && echo "ended with 0" || echo "ended with $?"
+        done
         "#,
     );
-    output.ends_with(1).complains_of(&["read-only"]);
+    let output = output.ends_with(0);
+    let failed = "ended with 1\n".repeat(3);
+    assert_eq!(output.stdout, format!("before\n{failed}"), "{output:#?}");
+    let said = |text: &str| output.stderr.matches(text).count();
+    assert_eq!(said("read-only file system"), 3, "{output:#?}");
+    assert_eq!(said("sessions/"), 3, "{output:#?}");
+    assert_eq!(
+        model.requests().len(),
+        1,
+        "nothing is asked that cannot be kept"
+    );
+}
+
+/// The disk is full from the first reply on: what the model said cannot be kept, so it is not asked
+/// any further.
+#[test]
+fn a_disk_that_fills_within_a_turn_ends_it_and_asks_no_more() {
+    if !has_mounts_of_its_own() {
+        return;
+    }
+    let long = "x".repeat(9000);
+    let model = Model::answering(move |_| call("list_dir", json!({"path": long})));
+    let home = Home::with_model(&model);
+    let output = in_own_mounts(
+        &home,
+        r#"
+        mkdir "$HOME/sessions"
+        mount -t tmpfs -o size=8k none "$HOME/sessions"
+        "$P" agent -m first && echo "ended with 0" || echo "ended with $?"
+        "#,
+    );
+    let output = output.ends_with(0);
+    assert!(output.stdout.contains("ended with 1"), "{output:#?}");
+    output.complains_of(&["cli_default.jsonl", "no space left on device"]);
+    assert_eq!(model.requests().len(), 1);
+    let counts = fs::read_to_string(home.path().join("state/usage.json")).unwrap();
+    assert!(counts.contains(&INPUT_TOKENS.to_string()), "{counts}");
 }
 
 #[test]

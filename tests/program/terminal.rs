@@ -6,8 +6,8 @@ use crate::harness::home::Home;
 use crate::harness::model::{Gate, Model, hang, say, silence};
 use crate::harness::terminal::{CTRL_C, CTRL_D, RETURN, Terminal};
 
-/// Within which a stop has to take effect.
-const AT_ONCE: Duration = Duration::from_secs(1);
+/// Within which a stop has to take effect, on a busy machine: without it, these wait for minutes.
+pub const AT_ONCE: Duration = Duration::from_secs(5);
 
 #[test]
 fn ctrl_c_stops_a_silent_model_at_once() {

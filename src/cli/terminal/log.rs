@@ -16,6 +16,7 @@ use crate::clock::Clock;
 use crate::config::schema::{LogFormat, LogLevel};
 use crate::limits::cli as limits;
 use crate::secret::Eraser;
+use crate::text::ellipsize_bytes;
 
 /// How a line looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,11 +143,7 @@ impl Fields<'_> {
     fn keep(&mut self, field: &Field, value: &str) {
         // First the secrets, then the cut: half a key is still half a key.
         let clean = self.eraser.clean(value);
-        let kept = &clean[..clean.floor_char_boundary(limits::LOG_VALUE_BYTES)];
-        let mut kept = kept.to_owned();
-        if kept.len() < clean.len() {
-            kept.push('…');
-        }
+        let kept = ellipsize_bytes(&clean, limits::LOG_VALUE_BYTES).into_owned();
         match field.name() {
             "message" => self.message = kept,
             name => drop(self.rest.insert(name.to_owned(), kept.into())),

@@ -2,6 +2,7 @@
 
 use crate::chat::Entry;
 use crate::limits::provider::OFFLINE_RESULT_CHARS;
+use crate::text::truncate_chars;
 
 /// A language that the helper speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,9 +154,12 @@ fn shown(result: &Entry, language: Language) -> String {
     if !content.contains('\n') {
         return content.to_owned();
     }
-    let cut = content.char_indices().nth(OFFLINE_RESULT_CHARS);
-    let kept = cut.map_or(content, |(end, _)| &content[..end]);
-    let rest = if cut.is_some() { "\n…" } else { "" };
+    let kept = truncate_chars(content, OFFLINE_RESULT_CHARS);
+    let rest = if kept.len() < content.len() {
+        "\n…"
+    } else {
+        ""
+    };
     // A fence that is longer than any in the content.
     let fence = if content.contains("```") {
         "~~~~"

@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 
 use crate::harness::PATIENCE;
 pub use crate::harness::gate::Gate;
+use crate::harness::line::{Line, Rate, Rates};
 use crate::harness::tls::Authority;
 use crate::harness::wire::{self, Connection, RawRequest};
 
@@ -76,6 +77,7 @@ pub struct Model {
     address: SocketAddr,
     shared: Arc<Shared>,
     authority: Option<Authority>,
+    listener: Arc<TcpListener>,
 }
 
 type Script = dyn Fn(&Request) -> Option<Step> + Send + Sync;
@@ -83,6 +85,7 @@ type Script = dyn Fn(&Request) -> Option<Step> + Send + Sync;
 struct Shared {
     script: Box<Script>,
     tls: Option<Arc<rustls::ServerConfig>>,
+    rates: Arc<Rates>,
     seen: Mutex<Seen>,
     arrived: Condvar,
     stopping: AtomicBool,
@@ -112,22 +115,25 @@ impl Model {
     }
 
     fn start(script: Box<Script>, with_tls: bool) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let listener = Arc::new(TcpListener::bind("127.0.0.1:0").unwrap());
         let address = listener.local_addr().unwrap();
         let (authority, tls) = with_tls.then(Authority::with_server).unzip();
         let shared = Arc::new(Shared {
             script,
             tls,
+            rates: Arc::default(),
             seen: Mutex::default(),
             arrived: Condvar::new(),
             stopping: AtomicBool::new(false),
         });
         let accepting = Arc::clone(&shared);
-        thread::spawn(move || accepting.accept(&listener));
+        let port = Arc::clone(&listener);
+        thread::spawn(move || accepting.accept(&port));
         Self {
             address,
             shared,
             authority,
+            listener,
         }
     }
 
@@ -144,6 +150,13 @@ impl Model {
     /// Its authority's certificate, when it speaks TLS.
     pub fn authority_file(&self) -> Option<PathBuf> {
         self.authority.as_ref().map(Authority::file)
+    }
+
+    /// Sets how fast its connections are. Those that are open already keep large buffers, so it is
+    /// best set before there are any.
+    pub fn set_rate(&self, rate: Rate) {
+        self.shared.rates.set(rate);
+        self.shared.rates.fit(&self.listener);
     }
 
     /// What it has been asked so far.
@@ -213,7 +226,8 @@ impl Shared {
     }
 
     fn serve(&self, socket: TcpStream) -> io::Result<()> {
-        let mut connection = wire::open(socket.try_clone()?, self.tls.as_ref())?;
+        let line = Line::new(&self.rates);
+        let mut connection = wire::open(socket.try_clone()?, &line, self.tls.as_ref())?;
         while let Some(raw) = wire::read(&mut connection)? {
             if !self.answer(&mut connection, raw)? {
                 break;

@@ -8,6 +8,7 @@ use crate::harness::gate::Gate;
 use crate::harness::wire::{self, Connection};
 
 use super::check::Refusal;
+use super::person::Place;
 use super::request::Call;
 
 /// What goes wrong with a call.
@@ -28,6 +29,8 @@ pub enum Fault {
     BadRequest(&'static str),
     /// The text's HTML is broken.
     ParseError,
+    /// The server itself is in trouble: status 500 in the API's form.
+    InternalError,
     /// A proxy's page for people, with status 502.
     ServerError,
     /// The server does it, and the connection is gone before the answer.
@@ -173,6 +176,7 @@ impl Fault {
                 retry_after: Some(*retry_after),
                 ..Refusal::new(429, format!("Too Many Requests: retry after {retry_after}"))
             },
+            Self::InternalError => Refusal::new(500, "Internal Server Error"),
             Self::Unauthorized => Refusal::new(401, "Unauthorized"),
             Self::Conflict => Refusal::conflict(),
             Self::Forbidden => Refusal::blocked(),
@@ -191,6 +195,7 @@ pub(super) struct Faults(Vec<Rule>);
 
 struct Rule {
     matches: Box<dyn Fn(&Call) -> bool + Send>,
+    place: Option<Place>,
     times: usize,
     met: bool,
     fault: Fault,
@@ -205,6 +210,18 @@ impl Faults {
     ) {
         self.0.push(Rule {
             matches: Box::new(matches),
+            place: None,
+            times,
+            met: false,
+            fault,
+        });
+    }
+
+    /// Lets so many calls that name a place go wrong.
+    pub(super) fn add_in(&mut self, place: Place, times: usize, fault: Fault) {
+        self.0.push(Rule {
+            matches: Box::new(move |call| call.is_in(place)),
+            place: Some(place),
             times,
             met: false,
             fault,
@@ -224,6 +241,15 @@ impl Faults {
     pub(super) fn heal(&mut self) {
         for rule in &mut self.0 {
             rule.times = 0;
+        }
+    }
+
+    /// From now on nothing goes wrong in a place because of [`Faults::add_in`].
+    pub(super) fn heal_in(&mut self, place: Place) {
+        for rule in &mut self.0 {
+            if rule.place == Some(place) {
+                rule.times = 0;
+            }
         }
     }
 

@@ -19,6 +19,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
+use crate::harness::line::{Rate, Rates};
 use crate::harness::tls::Authority;
 
 pub use fault::Fault;
@@ -31,6 +32,9 @@ pub use store::{BOT_NAME, Message};
 
 /// The bot's token in every story; it must never turn up in what the program says.
 pub const TOKEN: &str = "4812345678:AAcanary-0123456789abcdefghijklmnop";
+
+/// So many times that it never ends.
+pub const FOREVER: usize = usize::MAX;
 
 /// The running server. It stops when it is dropped, and fails the test then if it was asked what a
 /// real one would refuse, or if something that was to go wrong was never asked.
@@ -147,6 +151,46 @@ impl Telegram {
             .change(|state| state.faults.add(holds, times, fault));
     }
 
+    /// Lets so many calls that name this chat go wrong, whatever they ask; [`FOREVER`] until
+    /// [`Telegram::heal_in`].
+    pub fn fail_in(&self, place: Place, times: usize, fault: Fault) {
+        self.server
+            .change(|state| state.faults.add_in(place, times, fault));
+    }
+
+    /// Lets fetching a person's file go wrong so often. Looking it up with `getFile` works.
+    pub fn fail_download(&self, said: &Said, times: usize, fault: Fault) {
+        let message = self.message(said.place, said.message);
+        let path = message.file.unwrap().path();
+        self.fail_when(times, fault, move |call| {
+            call.method == "file" && call.parameters["file_path"] == path.as_str()
+        });
+    }
+
+    /// Nothing goes wrong any more in a chat because of [`Telegram::fail_in`].
+    pub fn heal_in(&self, place: Place) {
+        self.server.change(|state| state.faults.heal_in(place));
+    }
+
+    /// Sets how fast the connections are. Those that are open already keep large buffers, so it is
+    /// best set before there are any.
+    pub fn set_rate(&self, rate: Rate) {
+        self.server.network.change_rates(|rates| rates.set(rate));
+    }
+
+    /// Sets how fast a connection is while it carries a call of this method; downloads are calls of
+    /// `file`. The rest keep the rate that they have.
+    pub fn set_rate_of(&self, method: &str, rate: Rate) {
+        self.server
+            .network
+            .change_rates(|rates| rates.set_of(method, rate));
+    }
+
+    /// Every connection is as fast as it goes again.
+    pub fn set_full_speed(&self) {
+        self.server.network.change_rates(Rates::clear);
+    }
+
     /// Nothing goes wrong any more.
     pub fn heal(&self) {
         self.server.change(|state| state.faults.heal());
@@ -178,7 +222,8 @@ impl Telegram {
         self.server.change(|state| state.queue.repeat(update));
     }
 
-    /// Keeps new updates back until [`Telegram::release_reversed`].
+    /// Keeps new updates back until [`Telegram::release_reversed`] or
+    /// [`Telegram::release_as`].
     pub fn hold_updates(&self) {
         self.server.change(|state| state.queue.hold());
     }
@@ -186,6 +231,16 @@ impl Telegram {
     /// Lets the kept updates go, the newest first.
     pub fn release_reversed(&self) {
         self.server.change(|state| state.queue.release_reversed());
+    }
+
+    /// Lets the kept updates go in this order, and those that it does not name after them.
+    pub fn release_as(&self, order: &[i64]) {
+        self.server.change(|state| state.queue.release_as(order));
+    }
+
+    /// Gives the bot at most so many updates at once.
+    pub fn set_batch(&self, most: usize) {
+        self.server.change(|state| state.queue.set_batch(most));
     }
 
     /// The number of the newest update that the bot has confirmed; 0 when there is none.
@@ -240,6 +295,22 @@ impl Telegram {
             .wait_until(&format!("call {count} of {method}"), |state| {
                 Some(state.calls_of(method)).filter(|calls| calls.len() >= count)
             })
+    }
+
+    /// Everything that the bot asked for in a chat so far, in order, also what went wrong.
+    pub fn record(&self, place: Place) -> Vec<Call> {
+        let state = self.server.state();
+        let calls = state.calls.iter().filter(|call| call.is_in(place));
+        calls.cloned().collect()
+    }
+
+    /// Waits until so many calls of a method have begun: their heads have come, and perhaps no more.
+    pub fn wait_for_beginning(&self, method: &str, count: usize) {
+        self.server
+            .wait_until(&format!("the beginning of {method}"), |state| {
+                let begun = state.begun.iter().filter(|begun| *begun == method);
+                (begun.count() >= count).then_some(())
+            });
     }
 
     /// When the bot tried to send something to a chat, also when it went wrong.

@@ -12,9 +12,12 @@ use rustix::net::sockopt::set_socket_reuseport;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, listen, socket_with};
 use rustls::ServerConfig;
 
+use crate::harness::line::{Line, Rates};
 use crate::harness::wire;
 
+use super::request::method_of;
 use super::server::Server;
+
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 128;
 
@@ -23,6 +26,7 @@ pub(super) struct Network {
     address: SocketAddr,
     tls: Option<Arc<ServerConfig>>,
     open: Mutex<Open>,
+    rates: Arc<Rates>,
     /// Holds the port while nobody listens: bound, and never listening.
     _port: OwnedFd,
 }
@@ -43,6 +47,7 @@ impl Network {
             address: address.into(),
             tls,
             open: Mutex::default(),
+            rates: Arc::default(),
             _port: port,
         }
     }
@@ -65,6 +70,14 @@ impl Network {
         }
         for socket in open.sockets.values() {
             let _ = socket.shutdown(Shutdown::Both);
+        }
+    }
+
+    /// Changes how fast the connections are.
+    pub(super) fn change_rates(&self, change: impl FnOnce(&Rates)) {
+        change(&self.rates);
+        if let Some(listener) = &self.open().listener {
+            self.rates.fit(listener);
         }
     }
 
@@ -96,6 +109,7 @@ impl Server {
         let socket = bound(self.network.address);
         listen(&socket, BACKLOG).unwrap();
         let listener = Arc::new(TcpListener::from(socket));
+        self.network.rates.fit(&listener);
         open.listener = Some(Arc::clone(&listener));
         let server = Arc::clone(self);
         thread::spawn(move || server.accept(&listener));
@@ -124,11 +138,17 @@ impl Server {
     }
 
     fn serve(&self, socket: &TcpStream) -> io::Result<()> {
-        let mut connection = wire::open(socket.try_clone()?, self.network.tls.as_ref())?;
-        while let Some(raw) = wire::read(&mut connection)? {
+        let line = Line::new(&self.network.rates);
+        let mut connection = wire::open(socket.try_clone()?, &line, self.network.tls.as_ref())?;
+        while let Some(mut raw) = wire::read_head(&mut connection)? {
+            let method = method_of(&raw.path).to_owned();
+            line.carries(&method);
+            self.change(|state| state.begun.push(method));
+            wire::read_body(&mut connection, &mut raw)?;
             if !self.handle(&mut connection, raw, socket)? {
                 break;
             }
+            line.carries("");
         }
         Ok(())
     }

@@ -146,6 +146,11 @@ impl Person {
             .collect()
     }
 
+    /// Sends one file of an album of that name, which other messages may come between.
+    pub fn sends_of_album(&self, album: &str, upload: Upload) -> Said {
+        self.upload(self.chat(), upload, Some(album.to_owned()))
+    }
+
     /// Shows the bot where they are.
     pub fn shares_location(&self, latitude: f64, longitude: f64) -> Said {
         self.post(self.chat(), |_, message| {

@@ -31,6 +31,8 @@ pub(super) struct Queue {
     all: BTreeMap<i64, Value>,
     /// Updates that are kept back for now.
     held: Option<Vec<Update>>,
+    /// Most updates of one answer, whatever the bot asks for.
+    batch: Option<usize>,
     next: i64,
     delivered: i64,
     confirmed: i64,
@@ -60,6 +62,7 @@ impl Default for Queue {
             waiting: VecDeque::new(),
             all: BTreeMap::new(),
             held: None,
+            batch: None,
             next: FIRST,
             delivered: 0,
             confirmed: 0,
@@ -107,7 +110,7 @@ impl Queue {
         self.ring();
     }
 
-    /// Keeps updates back until [`Queue::release_reversed`].
+    /// Keeps updates back until they are released.
     pub(super) fn hold(&mut self) {
         self.held.get_or_insert_default();
     }
@@ -117,6 +120,20 @@ impl Queue {
         let held = self.held.take().unwrap_or_default();
         self.waiting.extend(held.into_iter().rev());
         self.ring();
+    }
+
+    /// Lets the kept ones go in this order, and those that it does not name after them.
+    pub(super) fn release_as(&mut self, order: &[i64]) {
+        let mut held = self.held.take().unwrap_or_default();
+        let place = |update: &Update| order.iter().position(|id| *id == update.id);
+        held.sort_by_key(|update| place(update).unwrap_or(usize::MAX));
+        self.waiting.extend(held);
+        self.ring();
+    }
+
+    /// Sets the most updates of one answer.
+    pub(super) fn set_batch(&mut self, most: usize) {
+        self.batch = Some(most);
     }
 
     /// The number of the next update.
@@ -192,6 +209,7 @@ impl Queue {
     /// The next answer; what stays unconfirmed comes again.
     fn batch(&mut self, call: &Call) -> Vec<Value> {
         let limit = call.integer("limit").map_or(MOST, |limit| limit.max(1)) as usize;
+        let limit = self.batch.map_or(limit, |most| limit.min(most.max(1)));
         let batch: Vec<Update> = self.waiting.iter().take(limit).cloned().collect();
         for update in &batch {
             self.delivered = self.delivered.max(update.id);

@@ -8,6 +8,8 @@ use serde_json::{Map, Value, json};
 
 use crate::harness::wire::{self, RawRequest};
 
+use super::person::Place;
+
 /// One call of a method.
 #[derive(Clone, Debug)]
 pub struct Call {
@@ -16,8 +18,10 @@ pub struct Call {
     /// An object. What comes as JSON in a string stands here as what it says, and a file as its
     /// name and size.
     pub parameters: Value,
-    /// When it came.
+    /// When all of it had come.
     pub at: Instant,
+    /// When the server had done it; none: it went wrong, or is still under way.
+    pub done: Option<Instant>,
     /// The files that came along, by the parameter's name.
     pub(super) files: Vec<Part>,
     /// Its number, from 1.
@@ -36,6 +40,16 @@ pub(super) struct Part {
 /// The method under which downloads are counted.
 pub(super) const DOWNLOAD: &str = "file";
 
+/// The method that a path names; empty for a path that nobody knows.
+pub(super) fn method_of(path: &str) -> &str {
+    let path = path.split('?').next().unwrap_or_default();
+    if path.starts_with("/file/bot") {
+        return DOWNLOAD;
+    }
+    let rest = path.strip_prefix("/bot").unwrap_or_default();
+    rest.split_once('/').map_or("", |(_, method)| method)
+}
+
 impl Call {
     /// Reads a request; returns the token that it names, too. The error is why nobody understands it.
     pub(super) fn read(raw: RawRequest) -> Result<(String, Self), String> {
@@ -44,6 +58,7 @@ impl Call {
             method: String::new(),
             parameters: json!({}),
             at: Instant::now(),
+            done: None,
             files: Vec::new(),
             number: 0,
         };
@@ -70,6 +85,12 @@ impl Call {
     pub(super) fn integer(&self, name: &str) -> Option<i64> {
         let value = &self.parameters[name];
         value.as_i64().or_else(|| value.as_str()?.parse().ok())
+    }
+
+    /// Whether it names this chat, and this topic where the place is one.
+    pub fn is_in(&self, place: Place) -> bool {
+        self.integer("chat_id") == Some(place.chat)
+            && (place.thread.is_none() || self.integer("message_thread_id") == place.thread)
     }
 
     /// A parameter that is a text; empty when it is missing.

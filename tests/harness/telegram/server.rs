@@ -36,6 +36,8 @@ pub(super) struct State {
     /// The presses of buttons, and whether the bot has answered them.
     pub queries: BTreeMap<String, bool>,
     pub calls: Vec<Call>,
+    /// The methods of the requests of which the head has come.
+    pub begun: Vec<String>,
     pub faults: Faults,
     pub complaints: Vec<String>,
     pub forgiven: Vec<String>,
@@ -103,8 +105,12 @@ impl Server {
         let outcome = if token != TOKEN {
             Err(Refusal::new(401, "Unauthorized"))
         } else if call.method == DOWNLOAD {
-            match self.state().download(call) {
-                Ok(bytes) => return Some(Reply::file(&bytes)),
+            let download = self.state().download(call);
+            match download {
+                Ok(bytes) => {
+                    self.change(|state| state.has_done(call));
+                    return Some(Reply::file(&bytes));
+                }
                 Err(refusal) => Err(refusal),
             }
         } else if call.method == "getUpdates" {
@@ -115,11 +121,13 @@ impl Server {
         } else {
             self.change(|state| state.act(call))
         };
-        if let Err(refusal) = &outcome
-            && !refusal.innocent
-        {
-            let complaint = format!("{}: {}", refusal.description, call.line());
-            self.change(|state| state.complain(complaint));
+        match &outcome {
+            Ok(_) => self.change(|state| state.has_done(call)),
+            Err(refusal) if !refusal.innocent => {
+                let complaint = format!("{}: {}", refusal.description, call.line());
+                self.change(|state| state.complain(complaint));
+            }
+            Err(_) => {}
         }
         Some(Reply::of(outcome))
     }
@@ -132,6 +140,10 @@ impl State {
         self.calls.push(call.clone());
         let fault = self.faults.meet(&call);
         (call, fault)
+    }
+
+    fn has_done(&mut self, call: &Call) {
+        self.calls[call.number - 1].done = Some(Instant::now());
     }
 
     pub(super) fn complain(&mut self, complaint: String) {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{Answer, Bot, fails};
 use crate::harness::gate::Gate;
-use crate::harness::telegram::{Fault, Telegram};
+use crate::harness::telegram::{FOREVER, Fault, Media, Telegram, Upload};
 
 /// Sends `x` into a server where the next message meets a fault; returns the answer, and what
 /// stands in the chat afterwards.
@@ -157,6 +157,65 @@ fn faults_are_counted_chosen_and_healed() {
     telegram.heal();
     assert_eq!(status("good"), 200);
     assert_eq!(telegram.calls("sendMessage").len(), 6);
+}
+
+#[test]
+fn one_chat_can_be_in_trouble_while_others_are_not() {
+    let telegram = Telegram::start();
+    let ana = telegram.person(1001, "Ana", None);
+    telegram.person(1002, "Ben", None);
+    let bot = Bot::of(&telegram);
+    let status = |method: &str, chat: i64| {
+        let parameters = match method {
+            "sendMessage" => json!({"chat_id": chat, "text": "x"}),
+            _ => json!({"chat_id": chat, "action": "typing"}),
+        };
+        bot.ask(method, &parameters).unwrap().0
+    };
+    telegram.fail_in(ana.chat(), 1, Fault::TooManyRequests { retry_after: 1 });
+    telegram.fail_in(ana.chat(), FOREVER, Fault::InternalError);
+    assert_eq!(status("sendMessage", 1001), 429);
+    for method in ["sendMessage", "sendChatAction"] {
+        assert_eq!([status(method, 1001), status(method, 1002)], [500, 200]);
+    }
+    telegram.heal_in(ana.chat());
+    assert_eq!(status("sendMessage", 1001), 200);
+    let record = telegram.record(ana.chat());
+    let worked: Vec<bool> = record.iter().map(|call| call.done.is_some()).collect();
+    assert_eq!(worked, [false, false, false, true]);
+    assert!(
+        record
+            .iter()
+            .all(|call| call.done.is_none_or(|done| done >= call.at))
+    );
+
+    telegram.fail_in(ana.chat(), FOREVER, Fault::Hang);
+    let hanging = thread::spawn({
+        let bot = bot.clone();
+        move || bot.ask("sendMessage", &json!({"chat_id": 1001, "text": "x"}))
+    });
+    telegram.wait_for_calls("sendMessage", 5);
+    assert_eq!(status("sendMessage", 1002), 200);
+    drop(telegram);
+    assert!(hanging.join().unwrap().is_err());
+}
+
+#[test]
+fn one_file_can_be_out_of_reach() {
+    let telegram = Telegram::start();
+    let ana = telegram.person(1001, "Ana", None);
+    let bot = Bot::of(&telegram);
+    let [first, second] = ["a", "b"].map(|name| {
+        let said = ana.sends(Upload::new(Media::Document, name, name));
+        let file = bot.polls(0, 0).pop().unwrap()["message"]["document"]["file_id"].clone();
+        let path = bot.call("getFile", json!({"file_id": file}))["file_path"].clone();
+        (
+            said,
+            format!("/file/bot{}/{}", bot.token, path.as_str().unwrap()),
+        )
+    });
+    telegram.fail_download(&second.0, FOREVER, Fault::InternalError);
+    assert_eq!([bot.get(&first.1).0, bot.get(&second.1).0], [200, 500]);
 }
 
 #[test]

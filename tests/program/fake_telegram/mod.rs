@@ -2,6 +2,7 @@
 
 mod chats;
 mod faults;
+mod lines;
 mod refusals;
 mod updates;
 
@@ -59,6 +60,20 @@ impl Bot {
     fn exchange(&self, method: &str, path: &str, body: (&str, &[u8])) -> Answer {
         let mut connection = BufReader::new(TcpStream::connect(&self.address)?);
         exchange(&mut connection, method, path, body)
+    }
+
+    /// Sends a document to a chat; returns the status.
+    fn uploads(&self, chat: i64, bytes: &[u8]) -> u16 {
+        let mut body = format!(
+            "--border\r\nContent-Disposition: form-data; name=\"chat_id\"\r\n\r\n{chat}\r\n--border\r\n\
+             Content-Disposition: form-data; name=\"document\"; filename=\"a.bin\"\r\n\r\n"
+        )
+        .into_bytes();
+        body.extend_from_slice(bytes);
+        body.extend_from_slice(b"\r\n--border--\r\n");
+        let path = format!("/bot{}/sendDocument", self.token);
+        let kind = "multipart/form-data; boundary=border";
+        self.exchange("POST", &path, (kind, &body)).unwrap().0
     }
 
     /// Fetches what is at a path.

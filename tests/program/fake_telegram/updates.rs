@@ -5,7 +5,7 @@ use std::thread;
 use serde_json::json;
 
 use super::{Bot, fails, poll};
-use crate::harness::telegram::Telegram;
+use crate::harness::telegram::{Media, Telegram, Upload};
 
 fn ids(updates: &[serde_json::Value]) -> Vec<i64> {
     let id = |update: &serde_json::Value| update["update_id"].as_i64().unwrap();
@@ -27,6 +27,28 @@ fn an_update_comes_until_it_is_confirmed() {
     assert!(bot.polls(second + 1, 0).is_empty());
     assert!(bot.polls(0, 0).is_empty());
     telegram.wait_for_offset(second);
+}
+
+#[test]
+fn what_was_said_before_the_start_comes_in_any_order_and_in_small_batches() {
+    let telegram = Telegram::start();
+    let owner = telegram.person(1001, "Ana", None);
+    let bot = Bot::of(&telegram);
+    let photo = |name: &str| Upload::new(Media::Photo, name, "jpeg");
+    telegram.hold_updates();
+    let first = owner.sends_of_album("holiday", photo("1.jpg"));
+    let text = owner.says("between");
+    let second = owner.sends_of_album("holiday", photo("2.jpg"));
+    let edit = owner.edits(&text, "in between");
+    telegram.release_as(&[second.update, edit]);
+    telegram.set_batch(3);
+    let batch = bot.polls(0, 0);
+    assert_eq!(ids(&batch), [second.update, edit, first.update]);
+    assert_eq!(batch[1]["edited_message"]["text"], "in between");
+    assert_eq!(
+        batch[0]["message"]["media_group_id"],
+        batch[2]["message"]["media_group_id"]
+    );
 }
 
 #[test]

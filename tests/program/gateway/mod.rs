@@ -12,6 +12,7 @@ mod power;
 mod promises;
 mod scene;
 mod sending;
+mod slow;
 mod stop;
 mod typed;
 mod wear;

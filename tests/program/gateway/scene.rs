@@ -1,12 +1,14 @@
 //! What most stories here begin with: a scripted model, Telegram, and Ana, who may speak.
 
 use std::fs;
+use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::harness::gateway::Gateway;
 use crate::harness::home::Home;
 use crate::harness::model::{Model, Request, Step};
+use crate::harness::systemd::Watchdog;
 use crate::harness::telegram::{Message, Person, Place, Telegram};
 
 /// Everything but the gateway itself, which each story starts.
@@ -48,6 +50,11 @@ impl Scene {
 
     pub fn start(&self) -> Gateway {
         Gateway::start(&self.home)
+    }
+
+    /// The same under a manager with a watchdog of this time.
+    pub fn start_with_watchdog(&self, every: Duration) -> (Gateway, Watchdog) {
+        Gateway::with_watchdog(&self.home, every)
     }
 
     /// Waits for a message of the bot's in Ana's chat that contains these words.

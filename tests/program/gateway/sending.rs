@@ -103,15 +103,15 @@ fn a_chat_that_has_to_wait_does_not_hold_up_the_others() {
         call.method == "sendMessage" && is_ana(call)
     });
     let gateway = scene.start();
+    let asked = Instant::now();
     scene.ana.says("hello?");
     gateway.wait_for_log("Telegram wants us to wait");
-    let asked = Instant::now();
     bob.says("hello?");
     scene.wait_in(bob.chat(), "Here I am.");
     assert!(scene.texts().is_empty(), "{:?}", scene.texts());
     scene.wait_for("Here I am.");
     assert!(
-        asked.elapsed() >= Duration::from_millis(1500),
+        asked.elapsed() >= Duration::from_secs(2),
         "{:?}",
         asked.elapsed()
     );

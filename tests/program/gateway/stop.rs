@@ -17,7 +17,7 @@ use crate::harness::telegram::{Message, Telegram};
 /// What a stop may take: the grace of turns and of sending, and a busy machine.
 const LONG_STOP: Duration = Duration::from_secs(14);
 /// What a stop takes when there is nothing to wait for, on a busy machine.
-const QUICK_STOP: Duration = Duration::from_secs(2);
+const QUICK_STOP: Duration = Duration::from_secs(5);
 
 fn is(text: &str) -> impl Fn(&Message) -> bool {
     move |message| message.text == text
