@@ -1,6 +1,6 @@
 # Each command installs what it misses and says so; `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help run test units fuzz footprint soak deny clean
+.PHONY: help run test fakes units fuzz footprint soak deny clean
 
 CARGO ?= cargo
 FUZZ_SECONDS ?= 20
@@ -20,12 +20,21 @@ run: ## Build the agent, make a home if there is none, and talk to it
 # With job control (set -m) Ctrl-C reaches the agent alone, and not make, which would call it an error.
 	@echo; [ ! -t 0 ] || set -m; $(CARGO) run --release --locked --quiet -- agent || [ $$? = 130 ]
 
+# Where the machine lacks something that a test needs, the test fails. To leave such tests out:
+#   PEACRAB_TEST_WITHOUT=landlock,strace make test     (tests/harness/feature.rs has the names)
 test: ## Check format, lints, tests and documentation
 	@scripts/setup test
 	$(CARGO) fmt --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
 	$(CARGO) test --locked
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps
+
+fakes: ## Check the fake Discord of the tests with the real discord.py
+	@scripts/setup fakes
+	$(CARGO) test --locked --test program --no-run
+	"$${CARGO_TARGET_DIR:-target}/fakes/bin/python" tests/discord/check.py \
+		$(CARGO) test --locked --quiet --test program -- \
+		--ignored --exact fake_discord::standalone::serve --nocapture
 
 units: ## Check the systemd units, and that the sandbox for commands holds within them
 	@scripts/setup units

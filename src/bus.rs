@@ -1,140 +1,19 @@
-//! Floor 4: the two bounded queues between channels and the gateway. It calls nobody.
+//! Floor 4: the one bounded queue into the gateway, and the heartbeats of threads.
 //!
-//! Inbound: a channel sends and waits while the queue is full, so that polling stops and nothing is
-//! lost. Outbound: one queue to each channel's worker; what it holds may be merged or dropped, because
-//! what has to arrive lies in the outbox. Beside them the pulses by which the gateway sees that a
-//! channel's threads are alive.
+//! Whoever sends waits while the queue is full: receiving stops, and nothing is lost.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use tokio::runtime::Handle;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::approval::Answer;
 use crate::clock::Stopwatch;
 use crate::limits::bus::ENTRIES;
-use crate::message::{Address, Envelope, Inbound, Outbound, Sender as Person, SessionKey};
-
-/// A queue from the channels to the gateway.
-pub fn inbound() -> (InboundSender, Receiver<Inbound>) {
-    let (sender, receiver) = channel(ENTRIES);
-    (InboundSender(sender), receiver)
-}
-
-/// A queue from the gateway to one channel's worker. The handle is of the runtime whose timers the
-/// worker waits on.
-pub fn outbound(handle: Handle) -> (OutboundSender, OutboundReceiver) {
-    let (sender, receiver) = channel(ENTRIES);
-    (
-        OutboundSender(sender),
-        OutboundReceiver { receiver, handle },
-    )
-}
-
-/// The channels' end of the inbound queue.
-#[derive(Clone)]
-pub struct InboundSender(Sender<Inbound>);
-
-impl InboundSender {
-    /// Waits for a place and puts it there; false when the gateway has gone. Not for use within the
-    /// runtime's own thread.
-    pub fn send(&self, inbound: Inbound) -> bool {
-        self.0.blocking_send(inbound).is_ok()
-    }
-}
-
-/// The gateway's end of an outbound queue.
-#[derive(Clone)]
-pub struct OutboundSender(Sender<Outbound>);
-
-impl OutboundSender {
-    /// Puts it in the queue, or drops it where that is full; false when it was dropped. What the next
-    /// one replaces anyway leaves half of the queue to what comes only once, such as the end of work.
-    pub fn send(&self, outbound: Outbound) -> bool {
-        let is_fleeting = matches!(outbound, Outbound::Draft { .. } | Outbound::Taken { .. });
-        if is_fleeting && self.0.capacity() <= ENTRIES / 2 {
-            return false;
-        }
-        !matches!(self.0.try_send(outbound), Err(TrySendError::Full(_)))
-    }
-}
-
-/// What a worker heard.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Heard {
-    /// Something to show.
-    Outbound(Outbound),
-    /// Nothing within the time.
-    Nothing,
-    /// The gateway has gone.
-    Closed,
-}
-
-/// A worker's end of its outbound queue.
-pub struct OutboundReceiver {
-    receiver: Receiver<Outbound>,
-    handle: Handle,
-}
-
-impl OutboundReceiver {
-    /// Waits for the next entry, at most so long. Blocks the thread, which must not be the runtime's.
-    pub fn receive(&mut self, time: Duration) -> Heard {
-        let next = async { tokio::time::timeout(time, self.receiver.recv()).await };
-        match self.handle.block_on(next) {
-            Ok(Some(outbound)) => Heard::Outbound(outbound),
-            Ok(None) => Heard::Closed,
-            Err(_) => Heard::Nothing,
-        }
-    }
-}
-
-/// A thread's promise to show itself again within a time. Clones share it.
-#[derive(Clone, Debug)]
-pub struct Pulse(Arc<Beats>);
-
-#[derive(Debug)]
-struct Beats {
-    name: &'static str,
-    watch: Stopwatch,
-    /// Milliseconds on the stopwatch until which the thread is taken for alive; 0: not begun.
-    until: AtomicU64,
-}
-
-impl Pulse {
-    /// A thread that has not begun.
-    pub fn new(name: &'static str) -> Self {
-        Self(Arc::new(Beats {
-            name,
-            watch: Stopwatch::start(),
-            until: AtomicU64::new(0),
-        }))
-    }
-
-    /// What it is called in the log.
-    pub fn name(&self) -> &'static str {
-        self.0.name
-    }
-
-    /// I am alive, and the next beat comes within this time.
-    pub fn beat(&self, within: Duration) {
-        let until = (self.0.watch.elapsed() + within).as_millis() as u64;
-        self.0.until.store(until.max(1), Ordering::Relaxed);
-    }
-
-    /// Whether the thread has begun.
-    pub fn has_begun(&self) -> bool {
-        self.0.until.load(Ordering::Relaxed) > 0
-    }
-
-    /// Whether the thread has kept its promise; true before it has begun.
-    pub fn is_alive(&self) -> bool {
-        let until = self.0.until.load(Ordering::Relaxed);
-        until == 0 || self.0.watch.elapsed().as_millis() as u64 <= until
-    }
-}
+use crate::message::{Address, Envelope, Sender as Person, SessionKey};
+use crate::sync::Mutex;
 
 /// Everything that enters the gateway, on one queue.
 #[derive(Debug)]
@@ -164,6 +43,30 @@ pub enum Event {
         /// The answer.
         answer: Answer,
     },
+    /// A turn is between two steps and waits for what has arrived meanwhile.
+    Step(u64),
+    /// A turn begins to wait for a person.
+    Waits(u64),
+    /// A turn has its answer and waits until it may go on.
+    GoesOn(u64),
+    /// The gateway is to end.
+    End(Ending),
+    /// A piece of work has ended.
+    Finished {
+        /// Which one.
+        work: u64,
+        /// Messages that were handed to it and that it has not put into its journal.
+        unread: Vec<Envelope>,
+    },
+}
+
+/// Why the gateway ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// A signal.
+    Stopped,
+    /// Somebody asked for a restart.
+    Restart,
 }
 
 /// The queue into the gateway.
@@ -182,6 +85,26 @@ impl EventSender {
     pub fn send(&self, event: Event) -> bool {
         self.0.blocking_send(event).is_ok()
     }
+
+    /// The same for tasks of the runtime.
+    pub async fn send_async(&self, event: Event) -> bool {
+        self.0.send(event).await.is_ok()
+    }
+
+    /// Sends, and calls `wait` again and again while the queue is full. False when the gateway has
+    /// gone, or when `wait` has had enough and returned false. May be called on any thread.
+    pub fn send_while(&self, mut event: Event, wait: &mut dyn FnMut() -> bool) -> bool {
+        loop {
+            event = match self.0.try_send(event) {
+                Ok(()) => return true,
+                Err(TrySendError::Closed(_)) => return false,
+                Err(TrySendError::Full(event)) => event,
+            };
+            if !wait() {
+                return false;
+            }
+        }
+    }
 }
 
 /// The threads that have promised to show that they are alive. Clones share the list.
@@ -196,7 +119,7 @@ impl Heartbeats {
             watch: Stopwatch::start(),
             until: AtomicU64::new(0),
         });
-        let mut list = self.lock();
+        let mut list = self.0.lock();
         list.retain(|beats| beats.strong_count() > 0);
         list.push(Arc::downgrade(&beats));
         Heartbeat(beats)
@@ -204,22 +127,18 @@ impl Heartbeats {
 
     /// Whether every thread has shown itself once.
     pub fn have_begun(&self) -> bool {
-        let list = self.lock();
+        let list = self.0.lock();
         let mut threads = list.iter().filter_map(Weak::upgrade);
         threads.all(|beats| beats.until.load(Ordering::Relaxed) > 0)
     }
 
     /// The name of a thread that has broken its promise.
     pub fn late(&self) -> Option<&'static str> {
-        let list = self.lock();
+        let list = self.0.lock();
         let mut threads = list.iter().filter_map(Weak::upgrade);
         threads
             .find(|beats| beats.is_late())
             .map(|beats| beats.name)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Weak<Beats>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -248,61 +167,55 @@ impl Beats {
     }
 }
 
+/// What a [`Heartbeat`] has promised.
+#[derive(Debug)]
+struct Beats {
+    name: &'static str,
+    watch: Stopwatch,
+    /// Milliseconds on the stopwatch until which the thread is taken to be alive; 0 before it begins.
+    until: AtomicU64,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Address;
 
     #[test]
-    fn a_pulse_is_dead_when_its_promise_is_broken() {
-        let pulse = Pulse::new("poll");
-        assert!(pulse.is_alive() && !pulse.has_begun());
-        pulse.beat(Duration::from_secs(600));
-        assert!(pulse.is_alive() && pulse.has_begun());
-        pulse.beat(Duration::ZERO);
+    fn a_thread_is_late_when_it_breaks_its_promise() {
+        let heartbeats = Heartbeats::default();
+        let heartbeat = heartbeats.register("receive");
+        assert!(!heartbeats.have_begun() && heartbeats.late().is_none());
+        heartbeat.beat(Duration::from_secs(600));
+        assert!(heartbeats.have_begun() && heartbeats.late().is_none());
+        heartbeat.beat(Duration::ZERO);
         let watch = Stopwatch::start();
         while watch.elapsed() < Duration::from_millis(2) {
             std::thread::yield_now();
         }
-        assert!(!pulse.is_alive());
+        assert_eq!(heartbeats.late(), Some("receive"));
+        drop(heartbeat);
+        assert_eq!(
+            heartbeats.late(),
+            None,
+            "a thread that has ended promises nothing"
+        );
     }
 
     #[test]
-    fn drafts_leave_room_for_the_end_of_the_work_that_they_show() {
-        let runtime = tokio::runtime::Builder::new_current_thread().build();
-        let (sender, _receiver) = outbound(runtime.unwrap().handle().clone());
-        let chat = Address::new("telegram", "1");
-        let draft = |number: usize| Outbound::Draft {
-            chat: chat.clone(),
-            text: number.to_string(),
-            reply_to: String::new(),
-        };
-        let kept = (0..ENTRIES).filter(|number| sender.send(draft(*number)));
-        assert_eq!(kept.count(), ENTRIES / 2);
-        assert!(sender.send(Outbound::Resting(chat)));
-    }
-
-    #[test]
-    fn a_full_outbound_queue_drops_what_comes_and_keeps_what_is_there() {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time()
-            .build()
-            .unwrap();
-        let (sender, mut receiver) = outbound(runtime.handle().clone());
-        let working = Outbound::Working(Address::new("telegram", "1"));
-        assert!((0..ENTRIES).all(|_| sender.send(working.clone())));
-        assert!(!sender.send(Outbound::Owed));
-        let keeper = std::thread::spawn(move || {
-            let heard = receiver.receive(Duration::from_secs(60));
-            (heard, receiver)
+    fn a_full_queue_makes_the_sender_wait_and_loses_nothing() {
+        let (sender, mut events) = events();
+        let count = 3 * ENTRIES as u64;
+        let thread = std::thread::spawn(move || {
+            (0..count)
+                .filter(|work| sender.send(Event::Step(*work)))
+                .count()
         });
-        runtime.block_on(async {
-            while !keeper.is_finished() {
-                tokio::task::yield_now().await
-            }
-        });
-        let (heard, _receiver) = keeper.join().unwrap();
-        assert_eq!(heard, Heard::Outbound(working));
-        assert!(sender.send(Outbound::Owed));
+        let works: Vec<u64> = std::iter::from_fn(|| match events.blocking_recv()? {
+            Event::Step(work) => Some(work),
+            _ => None,
+        })
+        .collect();
+        assert_eq!(works, (0..count).collect::<Vec<_>>());
+        assert_eq!(thread.join().unwrap() as u64, count);
     }
 }

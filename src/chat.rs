@@ -12,16 +12,53 @@ use crate::approval::Question;
 // They stand on the lowest floor so that the crate's error can hold them.
 pub use crate::error::{Fault, ModelError};
 
-/// Who speaks in an entry.
+/// The role that an entry has for a model, and in the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// The person, or the runtime facts that go with their words.
+    /// A person, or the runtime in a person's place.
     User,
     /// The model.
     Assistant,
     /// A tool's result.
     Tool,
+}
+
+/// What an entry is. APIs know three roles only, so several kinds share one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    /// The words of a person.
+    Person,
+    /// A note from the runtime to the model.
+    Note,
+    /// What stands for older turns that no longer go to the model.
+    Summary,
+    /// A reply of the model.
+    Assistant,
+    /// The result of a call.
+    Tool,
+}
+
+impl EntryKind {
+    /// The role that a model is given for it.
+    pub fn role(self) -> Role {
+        match self {
+            Self::Person | Self::Note | Self::Summary => Role::User,
+            Self::Assistant => Role::Assistant,
+            Self::Tool => Role::Tool,
+        }
+    }
+}
+
+impl From<Role> for EntryKind {
+    /// The kind of an entry of which only the role is known.
+    fn from(role: Role) -> Self {
+        match role {
+            Role::User => Self::Person,
+            Role::Assistant => Self::Assistant,
+            Role::Tool => Self::Tool,
+        }
+    }
 }
 
 /// An image for a model that sees.
@@ -55,8 +92,8 @@ pub enum Reasoning {
 /// One entry of a conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// Who speaks.
-    pub role: Role,
+    /// What it is.
+    pub kind: EntryKind,
     /// What is said; for a tool, its result.
     pub content: String,
     /// Images that belong to the content. Never saved.
@@ -77,9 +114,9 @@ pub struct Entry {
 
 impl Entry {
     /// An entry that only says something.
-    pub fn new(role: Role, content: impl Into<String>) -> Self {
+    pub fn new(kind: EntryKind, content: impl Into<String>) -> Self {
         Self {
-            role,
+            kind,
             content: content.into(),
             images: Vec::new(),
             tool_calls: Vec::new(),
@@ -91,22 +128,27 @@ impl Entry {
         }
     }
 
+    /// The role that a model is given for it.
+    pub fn role(&self) -> Role {
+        self.kind.role()
+    }
+
     /// The entry of a reply: its text, its calls, and the reasoning that goes back with them.
     pub fn of_reply(reply: &Reply) -> Self {
         Self {
             tool_calls: reply.tool_calls.clone(),
             reasoning: reply.reasoning.clone(),
-            ..Self::new(Role::Assistant, reply.text.clone())
+            ..Self::new(EntryKind::Assistant, reply.text.clone())
         }
     }
 
     /// The entry that answers a call.
-    pub fn of_result(call: &ToolCall, result: &ToolResult) -> Self {
+    pub fn of_result(call: &ToolCall, result: ToolResult) -> Self {
         Self {
-            images: result.images.clone(),
+            images: result.images,
             tool_call_id: Some(call.id.clone()),
             name: Some(call.name.clone()),
-            ..Self::new(Role::Tool, result.text.clone())
+            ..Self::new(EntryKind::Tool, result.text)
         }
     }
 }
@@ -161,6 +203,17 @@ pub struct ToolResult {
     pub effect: Option<Effect>,
 }
 
+impl ToolResult {
+    /// The result of a call that failed or was not run. The text begins with "Error".
+    pub fn failed(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            failed: true,
+            ..Self::default()
+        }
+    }
+}
+
 /// A tool as the model is told of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ToolSpec {
@@ -203,7 +256,7 @@ pub struct Request<'a> {
     /// The system prompt.
     pub system: &'a str,
     /// The conversation, beginning with a person's entry. Every call has its result.
-    pub entries: &'a [Entry],
+    pub entries: &'a [&'a Entry],
     /// How many of the first entries will stand unchanged in the next request too, so that the
     /// provider may cache up to there.
     pub stable: usize,
@@ -224,7 +277,7 @@ impl Request<'_> {
     pub fn about_bytes(&self) -> usize {
         /// Names, roles, ids and punctuation.
         const FRAME: usize = 100;
-        let entry = |entry: &Entry| {
+        let entry = |entry: &&Entry| {
             let calls = entry.tool_calls.iter();
             let calls: usize = calls.map(|call| call.arguments.len() + FRAME).sum();
             let images = entry.images.iter();

@@ -4,8 +4,6 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::approval::{Answer, Question};
-
 /// Whose conversation it is: the key of a journal and of a queue, such as `telegram:812` or
 /// `cli:default`. A conversation in a chat has the chat's address as its key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -47,6 +45,30 @@ impl From<SessionKey> for String {
 impl From<String> for SessionKey {
     fn from(key: String) -> Self {
         Self::parse(&key)
+    }
+}
+
+/// The piece of work whose progress a draft shows. Two pieces of work in one chat never edit each
+/// other's message.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct DraftKey(String);
+
+impl DraftKey {
+    /// The running turn of a session.
+    pub fn turn(session: &SessionKey) -> Self {
+        Self(format!("turn:{session}"))
+    }
+
+    /// A slash command, by the id of the envelope that it came in.
+    pub fn command(envelope: &str) -> Self {
+        Self(format!("command:{envelope}"))
+    }
+}
+
+impl fmt::Display for DraftKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
     }
 }
 
@@ -245,78 +267,6 @@ impl Envelope {
     }
 }
 
-/// What comes in from a channel.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Inbound {
-    /// A message. It is on disk by now.
-    Message(Envelope),
-    /// A message was edited; that counts only while nobody has read it.
-    Edited {
-        /// Where.
-        chat: Address,
-        /// The message's name within its chat.
-        reference: String,
-        /// The new words.
-        text: String,
-    },
-    /// A question was answered with a button.
-    Answered {
-        /// Where.
-        chat: Address,
-        /// Who answered.
-        sender: Sender,
-        /// The question's number.
-        question: u64,
-        /// What was said.
-        answer: Answer,
-    },
-}
-
-/// What a channel is told to show. It may be merged or dropped: what must arrive is in the outbox.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outbound {
-    /// Something new is owed: look into the outbox.
-    Owed,
-    /// A message was taken: a sign at the message itself.
-    Taken {
-        /// Where.
-        chat: Address,
-        /// The message's name within its chat.
-        reference: String,
-    },
-    /// Work has begun in a chat, until [`Outbound::Resting`].
-    Working(Address),
-    /// Work has ended.
-    Resting(Address),
-    /// What the running turn has to show so far, as Markdown; it takes the place of what was shown.
-    Draft {
-        /// Where.
-        chat: Address,
-        /// The whole of it.
-        text: String,
-        /// The message that it is about, by its name within the chat; may be empty.
-        reply_to: String,
-    },
-    /// A question to the person, with buttons.
-    Asked {
-        /// Where.
-        chat: Address,
-        /// The question's number.
-        number: u64,
-        /// What is asked.
-        question: Box<Question>,
-    },
-    /// A question is over: its buttons go.
-    Settled {
-        /// Where.
-        chat: Address,
-        /// The question's number.
-        number: u64,
-        /// How it came out, in words.
-        outcome: String,
-    },
-}
-
 /// A message to be delivered: pending until the channel has confirmed all of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutgoingMessage {
@@ -333,9 +283,9 @@ pub struct OutgoingMessage {
     /// The message that it answers, by its name within the chat; may be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reply_to: String,
-    /// Whether it takes the place of what the running turn has shown.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub replaces_draft: bool,
+    /// The draft that it takes the place of, if that is still shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<DraftKey>,
 }
 
 /// What stands before a file's own name where the file was put aside to be sent.
@@ -356,7 +306,7 @@ impl OutgoingMessage {
             files: Vec::new(),
             buttons: Vec::new(),
             reply_to: String::new(),
-            replaces_draft: false,
+            replaces: None,
         }
     }
 }

@@ -38,10 +38,14 @@ pub fn run(toolbox: &Toolbox, group: &[ToolCall], caller: &Caller<'_>) -> Vec<To
         }
         work();
     });
-    let taken = results
-        .into_iter()
-        .map(|slot| slot.into_inner().unwrap_or_else(broken));
-    taken.collect()
+    let taken = results.into_iter().map(|slot| slot.into_inner());
+    // A thread that ended without a result can only have been taken down with the process; the type
+    // does not know that.
+    taken
+        .map(|result| {
+            result.unwrap_or_else(|| ToolResult::failed("Error: the call did not finish."))
+        })
+        .collect()
 }
 
 fn take<'a, T>(
@@ -51,16 +55,6 @@ fn take<'a, T>(
 ) -> Option<(&'a ToolCall, &'a T)> {
     let index = next.fetch_add(1, Ordering::Relaxed);
     group.get(index).zip(results.get(index))
-}
-
-/// A thread that ended without a result can only have been taken down with the process; the type
-/// does not know that.
-fn broken() -> ToolResult {
-    ToolResult {
-        text: "Error: the call did not finish.".to_owned(),
-        failed: true,
-        ..ToolResult::default()
-    }
 }
 
 #[cfg(test)]

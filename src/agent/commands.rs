@@ -2,77 +2,257 @@
 
 use std::fmt::Write;
 use std::ops::DerefMut;
+use std::path::Path;
 
 use crate::error::Result;
 use crate::message::SessionKey;
-use crate::session::Session;
+use crate::session::{Session, store};
 
 use super::Agent;
 
-/// A typed command: its name and what it does.
-pub type Listed = (&'static str, &'static str);
+/// The slash commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slash {
+    /// `/start`, which Telegram sends when a person opens the chat.
+    Start,
+    /// `/help`
+    Help,
+    /// `/new`
+    New,
+    /// `/status`
+    Status,
+    /// `/model`
+    Model,
+    /// `/tools`
+    Tools,
+    /// `/usage`
+    Usage,
+    /// `/sh`
+    Sh,
+    /// `/stop`
+    Stop,
+    /// `/approve`
+    Approve,
+    /// `/deny`
+    Deny,
+    /// `/pair`
+    Pair,
+    /// `/id`
+    Id,
+    /// `/restart`
+    Restart,
+    /// `/exit`
+    Exit,
+    /// None of them.
+    Unknown,
+}
 
-/// The commands that there are wherever one talks with the agent. `/help` lists them with those of
-/// the place.
-pub const COMMANDS: [Listed; 6] = [
-    ("help", "lists the commands"),
-    (
-        "new",
-        "begins the conversation anew; the journal keeps the old one",
+/// Where a command can be typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In chats and at the terminal.
+    Everywhere,
+    /// In chats.
+    Chat,
+    /// At the terminal.
+    Terminal,
+}
+
+/// When a command of a chat runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// At once, and quickly.
+    AtOnce,
+    /// At once, and it ends what runs.
+    Stop,
+    /// At once, on a thread of its own.
+    Beside,
+    /// After everything that was sent before it: it touches the conversation.
+    InOrder,
+}
+
+/// A row of [`COMMANDS`].
+#[derive(Debug)]
+pub struct Row {
+    /// The command.
+    pub slash: Slash,
+    /// Its names without the slash; the first one is shown.
+    pub names: &'static [&'static str],
+    /// Where it can be typed.
+    pub place: Place,
+    /// What it does, for the person.
+    pub help: &'static str,
+}
+
+/// Every slash command: what is parsed, listed by `/help` and shown in a channel's menu.
+pub const COMMANDS: [Row; 15] = [
+    row(
+        Slash::Help,
+        &["help"],
+        Place::Everywhere,
+        "List the commands",
     ),
-    ("status", "shows the model, the session and the workspace"),
-    (
-        "model",
-        "shows the model, or takes another for this conversation: /model NAME",
+    row(
+        Slash::New,
+        &["new", "reset", "clear"],
+        Place::Everywhere,
+        "Start a new conversation (the old one is kept)",
     ),
-    ("tools", "lists the tools"),
-    ("usage", "shows the tokens of today and of the days before"),
+    row(
+        Slash::Status,
+        &["status"],
+        Place::Everywhere,
+        "Show the model, the conversation and the board",
+    ),
+    row(
+        Slash::Model,
+        &["model"],
+        Place::Everywhere,
+        "Show or change the model: /model NAME",
+    ),
+    row(
+        Slash::Tools,
+        &["tools"],
+        Place::Everywhere,
+        "List the tools",
+    ),
+    row(
+        Slash::Usage,
+        &["usage"],
+        Place::Everywhere,
+        "Token usage by day",
+    ),
+    row(
+        Slash::Sh,
+        &["sh"],
+        Place::Chat,
+        "Run a command: /sh df -h; /sh !COMMAND asks to run it outside the sandbox",
+    ),
+    row(
+        Slash::Stop,
+        &["stop"],
+        Place::Chat,
+        "Stop what is running in this chat",
+    ),
+    row(
+        Slash::Approve,
+        &["approve"],
+        Place::Chat,
+        "Allow the pending command: /approve [NUMBER] [always]",
+    ),
+    row(
+        Slash::Deny,
+        &["deny"],
+        Place::Chat,
+        "Refuse it: /deny [NUMBER]",
+    ),
+    row(
+        Slash::Pair,
+        &["pair"],
+        Place::Chat,
+        "Give someone access: /pair CODE",
+    ),
+    row(
+        Slash::Id,
+        &["id"],
+        Place::Chat,
+        "Show the ids of this chat and of you",
+    ),
+    row(Slash::Restart, &["restart"], Place::Chat, "Restart Peacrab"),
+    row(Slash::Start, &["start"], Place::Chat, ""),
+    row(
+        Slash::Exit,
+        &["exit", "quit"],
+        Place::Terminal,
+        "Quit (or Ctrl-D)",
+    ),
 ];
 
-/// A line that begins with a slash and a known name.
+const fn row(
+    slash: Slash,
+    names: &'static [&'static str],
+    place: Place,
+    help: &'static str,
+) -> Row {
+    Row {
+        slash,
+        names,
+        place,
+        help,
+    }
+}
+
+/// The names and descriptions of the commands of a place, for help and menus.
+pub fn listed(place: Place) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let is_there = move |row: &&Row| row.place == Place::Everywhere || row.place == place;
+    let rows = COMMANDS.iter().filter(is_there);
+    rows.filter(|row| !row.help.is_empty())
+        .filter_map(|row| Some((*row.names.first()?, row.help)))
+}
+
+/// A line that begins with a slash and a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Command<'a> {
-    /// One of [`COMMANDS`], or one of their other names.
-    pub name: &'a str,
-    /// What stands behind it.
+    /// Which one.
+    pub slash: Slash,
+    /// The word as it was typed, without the slash.
+    pub word: &'a str,
+    /// What follows the word.
     pub argument: &'a str,
 }
 
-/// Reads a typed command; none when the text is for the model. `/etc/hosts is empty` is no command.
+impl Command<'_> {
+    /// When it runs in a chat.
+    pub fn when(&self) -> When {
+        match self.slash {
+            Slash::Stop => When::Stop,
+            Slash::Sh => When::Beside,
+            Slash::New => When::InOrder,
+            Slash::Model if !self.argument.is_empty() => When::InOrder,
+            _ => When::AtOnce,
+        }
+    }
+}
+
+/// Reads a slash command; `None` when the text is for the model. `/etc/hosts is empty` is no command.
 pub fn parse(text: &str) -> Option<Command<'_>> {
     let line = text.trim();
     let rest = line.strip_prefix('/')?;
-    let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    let word = !name.is_empty()
-        && name
+    let (word, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let is_word = !word.is_empty()
+        && word
             .chars()
             .all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
-    word.then_some(Command {
-        name,
+    let row = COMMANDS.iter().find(|row| row.names.contains(&word));
+    is_word.then_some(Command {
+        slash: row.map_or(Slash::Unknown, |row| row.slash),
+        word,
         argument: argument.trim(),
     })
 }
 
 impl Agent {
-    /// Answers a typed command of a chat, for the person; none when it is not one of [`COMMANDS`].
-    /// `session` opens the chat's session, which only some commands need.
+    /// Answers a slash command for the person; `None` when it is not one that the agent knows. `session`
+    /// opens the conversation, which only `/new` needs. `folder` is where the journals are, to look at
+    /// one that a turn has open.
     pub fn command<S: DerefMut<Target = Session>>(
         &self,
-        chat: &SessionKey,
+        key: &SessionKey,
         command: Command<'_>,
+        folder: &Path,
         session: impl FnOnce() -> Result<S>,
     ) -> Result<Option<String>> {
-        Ok(Some(match command.name {
-            "new" | "reset" | "clear" => {
+        Ok(Some(match command.slash {
+            Slash::New => {
                 session()?.clear()?;
-                self.end_of(chat);
-                "A new conversation. The journal keeps the old one.".to_owned()
+                self.end_of(key);
+                "Started a new conversation. The old one is still saved.".to_owned()
             }
-            "status" => self.status(chat, session().ok().as_deref()),
-            "model" if command.argument.is_empty() => self.model_line(chat),
-            "model" => self.choose_model(chat, command.argument)?,
-            "tools" => self.tool_lines(),
-            "usage" => self.usage_lines(),
+            Slash::Status => self.status(key, folder)?,
+            Slash::Model if command.argument.is_empty() => self.model_line(key),
+            Slash::Model => self.choose_model(key, command.argument)?,
+            Slash::Tools => self.tool_lines(),
+            Slash::Usage => self.usage_lines(),
             _ => return Ok(None),
         }))
     }
@@ -90,17 +270,14 @@ impl Agent {
         })
     }
 
-    fn status(&self, chat: &SessionKey, session: Option<&Session>) -> String {
+    fn status(&self, chat: &SessionKey, folder: &Path) -> Result<String> {
         let today = self.ledger.counts().today();
-        let entries = match session {
-            Some(session) => format!("{} entries in the model's window", session.entries().len()),
-            None => "at work".to_owned(),
-        };
-        format!(
-            "{}\nSession: {chat}, {entries}\nWorkspace: {}\nToday: {today}",
+        let entries = store::count_window(folder, chat, self.settings.memory_window)?;
+        Ok(format!(
+            "{}\nConversation: {chat}, {entries} messages in context\nWorkspace: {}\nTokens today: {today}",
             self.model_line(chat),
             self.surroundings.workspace,
-        )
+        ))
     }
 
     fn tool_lines(&self) -> String {
@@ -130,18 +307,10 @@ impl Agent {
     }
 }
 
-/// The commands as a list, for the person: [`COMMANDS`], and those of the place.
-pub fn help(of_the_place: &[Listed]) -> String {
-    let lines = COMMANDS
-        .iter()
-        .chain(of_the_place)
-        .map(|(name, meaning)| format!("- `/{name}` {meaning}"));
+/// The commands of a place as a list, for the person.
+pub fn help(place: Place) -> String {
+    let lines = listed(place).map(|(name, help)| format!("- `/{name}` {help}"));
     lines.collect::<Vec<_>>().join("\n")
-}
-
-/// What a person is told who types a command that there is not.
-pub fn unknown(name: &str, of_the_place: &[Listed]) -> String {
-    format!("There is no command /{name}.\n\n{}", help(of_the_place))
 }
 
 #[cfg(test)]
@@ -150,20 +319,12 @@ mod tests {
 
     #[test]
     fn only_a_slash_with_a_word_is_a_command() {
-        assert_eq!(
-            parse(" /model gpt-5 \n"),
-            Some(Command {
-                name: "model",
-                argument: "gpt-5"
-            })
-        );
-        assert_eq!(
-            parse("/help"),
-            Some(Command {
-                name: "help",
-                argument: ""
-            })
-        );
+        let command = |text| parse(text).map(|command| (command.slash, command.argument));
+        assert_eq!(command(" /model gpt-5 \n"), Some((Slash::Model, "gpt-5")));
+        assert_eq!(command("/help"), Some((Slash::Help, "")));
+        assert_eq!(command("/clear"), Some((Slash::New, "")));
+        assert_eq!(command("/sh\nls"), Some((Slash::Sh, "ls")));
+        assert_eq!(command("/foo x"), Some((Slash::Unknown, "x")));
         for text in [
             "hello",
             "/",
@@ -177,11 +338,16 @@ mod tests {
     }
 
     #[test]
-    fn the_help_names_every_command() {
+    fn the_help_of_a_place_names_its_commands() {
+        let (chat, terminal) = (help(Place::Chat), help(Place::Terminal));
         assert!(
-            COMMANDS
-                .iter()
-                .all(|(name, _)| help(&[]).contains(&format!("`/{name}`")))
+            chat.contains("`/sh`") && !terminal.contains("`/sh`"),
+            "{chat}"
         );
+        assert!(
+            terminal.contains("`/exit`") && !chat.contains("`/exit`"),
+            "{terminal}"
+        );
+        assert!(chat.contains("`/new`") && terminal.contains("`/new`"));
     }
 }

@@ -1,10 +1,10 @@
-//! What the model is told before the conversation: the system prompt and the runtime's facts.
+//! What the model is told: the system prompt, the runtime's facts, a message with its files.
 //! Pure: whoever calls reads the files and the clock.
 
 use chrono::{DateTime, FixedOffset};
 
 use crate::limits::agent::BOOTSTRAP_BYTES;
-use crate::message::SessionKey;
+use crate::message::{Address, Attachment, Envelope, Media, SessionKey};
 use crate::text::truncate_bytes;
 
 /// The workspace's files that go into the system prompt, in this order; missing ones are skipped.
@@ -80,17 +80,59 @@ const RULES: &str = "\
 - Answer in the person's language, briefly, and say honestly what did not work.";
 
 /// The facts of the moment, which go along right before the person's message and are not saved.
-/// `time` is none while the clock is not set.
-pub fn runtime_facts(time: Option<DateTime<FixedOffset>>, zone: &str, chat: &SessionKey) -> String {
+/// `time` is `None` while the clock is not set; `reply` is where the answer goes, where that is not
+/// told by the session.
+pub fn runtime_facts(
+    time: Option<DateTime<FixedOffset>>,
+    zone: &str,
+    session: &SessionKey,
+    reply: Option<&Address>,
+) -> String {
     let time = match time {
         Some(time) => format!("{} ({zone})", time.format("%A %Y-%m-%d %H:%M")),
         None => "unknown, the clock of this machine is not set yet".to_owned(),
     };
-    let (channel, name) = chat.parts();
-    format!(
-        "[Runtime facts: metadata only, not instructions]\nTime: {time}\nChannel: {}, chat: {}",
-        channel, name
-    )
+    let mut facts = format!("[Runtime facts: metadata only, not instructions]\nTime: {time}\n");
+    match reply {
+        Some(Address {
+            channel,
+            chat,
+            thread,
+        }) => {
+            facts.push_str(&format!("Channel: {channel}, chat: {chat}"));
+            if let Some(thread) = thread {
+                facts.push_str(&format!(", thread: {thread}"));
+            }
+        }
+        None => {
+            let (channel, chat) = session.parts();
+            facts.push_str(&format!("Channel: {channel}, chat: {chat}"));
+        }
+    }
+    facts
+}
+
+/// A message as the model reads it: in a group it says who speaks, and files stand by their paths.
+pub fn message_text(message: &Envelope) -> String {
+    let mut text = match message.is_group {
+        true => {
+            let name = message.sender().map_or("", |sender| &sender.name);
+            format!("[{name}] {}", message.text)
+        }
+        false => message.text.clone(),
+    };
+    for Attachment { media, path } in &message.attachments {
+        let what = match media {
+            Media::Photo => "photo",
+            Media::Voice => "voice message",
+            Media::Audio => "audio",
+            Media::Video => "video",
+            Media::Document => "file",
+        };
+        let gap = if text.is_empty() { "" } else { "\n" };
+        text.push_str(&format!("{gap}[{what}: {path}]"));
+    }
+    text
 }
 
 #[cfg(test)]
@@ -122,12 +164,27 @@ mod tests {
     #[test]
     fn the_facts_name_the_weekday_and_say_when_the_time_is_not_known() {
         let time = DateTime::parse_from_rfc3339("2026-11-21T09:05:00+01:00").ok();
-        let facts = runtime_facts(time, "Europe/Zurich", &SessionKey::parse("default"));
+        let facts = runtime_facts(time, "Europe/Zurich", &SessionKey::parse("default"), None);
         assert_eq!(
             facts,
             "[Runtime facts: metadata only, not instructions]\nTime: Saturday 2026-11-21 09:05 (Europe/Zurich)\n\
              Channel: cli, chat: default"
         );
-        assert!(runtime_facts(None, "UTC", &SessionKey::parse("x")).contains("not set yet"));
+        assert!(runtime_facts(None, "UTC", &SessionKey::parse("x"), None).contains("not set yet"));
+    }
+
+    #[test]
+    fn the_facts_name_the_chat_that_the_answer_goes_to() {
+        let session = SessionKey::parse("cron:daily");
+        for (address, told) in [
+            ("telegram:-1001", "\nChannel: telegram, chat: -1001"),
+            (
+                "telegram:-1001:7",
+                "\nChannel: telegram, chat: -1001, thread: 7",
+            ),
+        ] {
+            let facts = runtime_facts(None, "UTC", &session, Some(&Address::parse(address)));
+            assert!(facts.ends_with(told), "{facts}");
+        }
     }
 }

@@ -46,8 +46,9 @@ pub trait TurnHost {
         Ok(())
     }
 
-    /// A write to the journal failed, for example because the disk is full. Returns true when the
-    /// write is to be tried again (after a wait), false when the turn must give up.
+    /// A write failed, of the journal or of [`close`](Self::close), for example because the disk is
+    /// full. Returns true when the write is to be tried again (after a wait), false when the turn must
+    /// give up. `cancel` is raised already when the end of a stopped turn is written.
     fn retry_write(&mut self, _error: &Error, _cancel: &Cancel) -> bool {
         false
     }

@@ -7,17 +7,18 @@ pub mod host;
 pub mod run;
 mod selection;
 pub mod turn;
-mod words;
 
 use std::io::Read;
 use std::path::Path;
+use std::time::Duration;
 
 use crate::cancel::Cancel;
 use crate::clock::Clock;
 use crate::config::schema::{AgentDefaults, Limits};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::http::Pool;
 use crate::limits::agent::{BOOTSTRAP_BYTES, BYTES_PER_TOKEN, HISTORY_FLOOR_BYTES};
-use crate::message::{Envelope, SessionKey};
+use crate::message::{Address, Envelope, SessionKey};
 use crate::provider::table::OFFLINE;
 use crate::session::Session;
 use crate::state::{ModelChoices, TokenUsage};
@@ -33,6 +34,8 @@ use selection::Selection;
 pub struct Parts {
     /// Who is asked, where no model is named or another one is.
     pub models: ModelsFor,
+    /// The connections to them, which stay open for a while between turns.
+    pub connections: Pool,
     /// The model that was named, if any.
     pub model: Option<String>,
     /// What each conversation has chosen.
@@ -56,6 +59,7 @@ pub struct Parts {
 /// An agent: runs turns in sessions, several at a time where they are of different sessions.
 pub struct Agent {
     selection: Selection,
+    connections: Pool,
     toolbox: Toolbox,
     ledger: TokenUsage,
     clock: Clock,
@@ -70,6 +74,7 @@ impl Agent {
     pub fn new(parts: Parts) -> Result<Self> {
         Ok(Self {
             selection: Selection::new(parts.models, parts.model, parts.choices)?,
+            connections: parts.connections,
             toolbox: parts.toolbox,
             ledger: parts.ledger,
             clock: parts.clock,
@@ -104,6 +109,12 @@ impl Agent {
         Ok(self.selection.of(&chat.to_string())?.names())
     }
 
+    /// Closes connections to models that have been idle for too long, and gives the time after which
+    /// this should be called again; none when nothing is left. Call it when a turn has ended.
+    pub fn close_idle_connections(&self) -> Option<Duration> {
+        self.connections.close_idle()
+    }
+
     /// Ends what a conversation has running in the background.
     pub fn end_of(&self, chat: &SessionKey) {
         self.toolbox.end_of(&chat.to_string());
@@ -116,8 +127,9 @@ impl Agent {
 
     /// Runs one turn: with a message, or on with the one that was interrupted.
     ///
-    /// What happens on the way is told to `host`. Fails only when nothing was begun or the journal
-    /// cannot be written; everything else is an [`Outcome`].
+    /// Events and effects go to `host`. Fails only when nothing was begun, or when something cannot be
+    /// written and the host has given up: the turn is unfinished then and can go on later, and an answer
+    /// that was stored must stay held. Everything else is an [`Outcome`].
     pub fn run(
         &self,
         session: &mut Session,
@@ -126,9 +138,26 @@ impl Agent {
         cancel: &Cancel,
     ) -> Result<Report> {
         let models = self.selection.of(&session.chat().to_string())?;
-        let report = run::Run::new(self, &models, session, (host, cancel)).drive(message);
+        let report = run::Run::new(self, &models, session, message, (host, cancel)).drive(message);
         self.ledger.sync();
         report
+    }
+
+    /// Ends an interrupted turn as stopped by the person, without asking the model. Does nothing when no
+    /// turn is unfinished.
+    ///
+    /// Fails when the journal cannot be written and the host has given up.
+    pub fn abandon(
+        &self,
+        session: &mut Session,
+        host: &mut dyn TurnHost,
+        cancel: &Cancel,
+    ) -> Result<()> {
+        if !session.is_unfinished() {
+            return Ok(());
+        }
+        let mut retry = |error: &Error| host.retry_write(error, cancel);
+        run::end_stopped(session, String::new(), &mut retry)
     }
 
     fn system_prompt(&self) -> String {
@@ -149,9 +178,9 @@ impl Agent {
         Some((name, self.toolbox.cleaned(&content).into_owned()))
     }
 
-    fn runtime_facts(&self, chat: &SessionKey) -> String {
+    fn runtime_facts(&self, session: &SessionKey, reply: Option<&Address>) -> String {
         let time = self.clock.is_set().then(|| self.clock.now());
-        context::runtime_facts(time, &self.clock.zone_name(), chat)
+        context::runtime_facts(time, &self.clock.zone_name(), session, reply)
     }
 
     /// Bytes that the history may have beside the answer, the prompt and the tools.
@@ -171,3 +200,6 @@ impl Agent {
             .max(HISTORY_FLOOR_BYTES)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,18 +1,20 @@
 //! Drives one turn: does what `turn` decides and journals every step before the next one starts.
 
 use crate::cancel::Cancel;
-use crate::chat::{Effect, Entry, Letter, Reply, Request, Role, ToolCall, ToolResult, Usage};
+use crate::chat::{Effect, Entry, EntryKind, Reply, Request, ToolCall, ToolResult, Usage};
 use crate::error::{Error, Fault, Result};
-use crate::limits::agent::MESSAGE_BYTES;
-use crate::limits::chat::CALLS_PER_REPLY;
+use crate::limits::agent::{MESSAGE_BYTES, OVERFLOW_RETRIES};
+use crate::limits::chat::{CALLS_KEPT_PER_REPLY, CALLS_PER_REPLY};
 use crate::message::{Envelope, Media};
 use crate::provider::{self, Answer, Models, Progress};
+use crate::session::conversation::{STOPPED_OUTCOME, UNKNOWN_OUTCOME};
 use crate::session::line::TurnEnd;
-use crate::session::{Session, history};
+use crate::session::{Retry, Session};
 
+use super::context::message_text;
 use super::host::{TurnEvent, TurnHost};
 use super::turn::{Decision, Done, Ending, Turn};
-use super::{Agent, calls, words};
+use super::{Agent, calls};
 use crate::provider::table::OFFLINE;
 use crate::tools::Caller;
 
@@ -48,9 +50,6 @@ pub struct Report {
     pub failure: Option<Error>,
 }
 
-/// Marks what the runtime tells the model in the person's place, so that nobody takes it for theirs.
-const NOTE: &str = "[Note from the runtime, not from the person] ";
-
 /// One turn, running.
 pub(super) struct Run<'a> {
     agent: &'a Agent,
@@ -61,13 +60,16 @@ pub(super) struct Run<'a> {
     models: provider::Turn<'a>,
     report: Report,
     system: String,
-    facts: String,
-    /// Bytes that the history may have; halved when the model says that it is too long.
+    /// The runtime's facts, which go along and are not saved.
+    facts: Entry,
+    /// Bytes that the conversation may have; less when the model says that it is too long.
     budget: usize,
     /// What has been shown of a reply that is not complete.
     partial: String,
     /// The closing reply: it is journalled together with the turn's end.
     closing: Option<Entry>,
+    /// Whether something could not be written and the host has given up.
+    has_given_up: bool,
 }
 
 impl<'a> Run<'a> {
@@ -75,10 +77,12 @@ impl<'a> Run<'a> {
         agent: &'a Agent,
         models: &'a Models,
         session: &'a mut Session,
+        message: Option<&Envelope>,
         (host, cancel): (&'a mut dyn TurnHost, &'a Cancel),
     ) -> Self {
         let system = agent.system_prompt();
-        let facts = agent.runtime_facts(session.chat());
+        let address = message.and_then(|message| message.reply.as_ref());
+        let facts = agent.runtime_facts(session.chat(), address);
         let report = Report {
             outcome: Outcome::Answered,
             text: String::new(),
@@ -94,31 +98,31 @@ impl<'a> Run<'a> {
             models: models.for_turn(cancel),
             partial: String::new(),
             closing: None,
+            has_given_up: false,
             agent,
             session,
             host,
             cancel,
             report,
             system,
-            facts,
+            facts: Entry::new(EntryKind::Note, facts),
         }
     }
 
-    /// Runs the turn to its end. Fails only where nothing was begun, or the journal cannot be written.
+    /// Runs the turn to its end: accepts the message, takes step after step, and ends.
+    ///
+    /// Fails only where nothing was begun, or where something could not be written and the host has
+    /// given up. The journal then ends with the last step that was written, and the turn can go on.
     pub fn drive(mut self, message: Option<&Envelope>) -> Result<Report> {
         self.accept(message)?;
         let result = self.steps();
         self.report.steps = self.turn.steps();
         self.report.outcome = match result {
             Ok(ending) => self.end(ending)?,
-            Err(_) if self.cancel.is_cancelled() => self.stop()?,
+            Err(error) if self.has_given_up => return Err(error),
             Err(Error::Stopped) => self.stop()?,
-            Err(error) => {
-                // No journal keeps an error as if the model had said it, so no place is named for it.
-                self.host.close(&error.to_string(), None)?;
-                self.session.end_turn(None, TurnEnd::Failed)?;
-                Outcome::Failed(error)
-            }
+            Err(_) if self.cancel.is_cancelled() => self.stop()?,
+            Err(error) => self.fail(error)?,
         };
         Ok(self.report)
     }
@@ -138,7 +142,7 @@ impl<'a> Run<'a> {
             });
         }
         for call in self.session.unanswered() {
-            self.append_result(&call, &words::failed(history::UNKNOWN_OUTCOME))?;
+            self.append_result(&call, ToolResult::failed(UNKNOWN_OUTCOME))?;
         }
         match message {
             Some(message) => self.journal(message),
@@ -150,7 +154,7 @@ impl<'a> Run<'a> {
     /// come again although the session has it.
     fn journal(&mut self, message: &Envelope) -> Result<()> {
         if !self.session.holds(&message.id) {
-            let mut entry = Entry::new(Role::User, words::of_message(message));
+            let mut entry = Entry::new(EntryKind::Person, message_text(message));
             entry.origin = Some(message.id.clone()).filter(|id| !id.is_empty());
             let photos = message
                 .attachments
@@ -160,7 +164,7 @@ impl<'a> Run<'a> {
             entry.images = photos
                 .filter_map(|photo| toolbox.image(&photo.path, self.cancel))
                 .collect();
-            self.session.append(entry)?;
+            self.append(entry)?;
         }
         self.host.journalled(&message.id);
         Ok(())
@@ -175,12 +179,11 @@ impl<'a> Run<'a> {
             }
             decision = match decision {
                 Decision::Ask { note } => {
+                    if let Some(note) = note {
+                        self.append(Entry::new(EntryKind::Note, note))?;
+                    }
                     for message in self.host.interjections() {
                         self.journal(&message)?;
-                    }
-                    if let Some(note) = note {
-                        self.session
-                            .append(Entry::new(Role::User, format!("{NOTE}{note}")))?;
                     }
                     reply = self.ask()?;
                     let decision = self.turn.replied(&reply);
@@ -193,37 +196,43 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Asks the model; once more with half the history when that was too long.
+    /// Asks the model; again with less when the conversation was too long, as often as it gets shorter.
     fn ask(&mut self) -> Result<Reply> {
         self.check_tokens()?;
-        match self.ask_within_budget() {
-            Err(Error::Model(error)) if error.fault == Fault::Overflow => {
-                self.host.on_event(TurnEvent::Notice(
-                    "the conversation is too long for the model; asking with half of it",
-                ));
-                self.budget /= 2;
-                self.ask_within_budget()
+        let mut bytes = self.session.fit(self.budget, &self.facts).bytes;
+        let mut tries = 0;
+        loop {
+            let mut error = match self.ask_once() {
+                Err(Error::Model(error)) if error.fault == Fault::Overflow => error,
+                result => return result,
+            };
+            self.budget = bytes / 2;
+            let shorter = self.session.fit(self.budget, &self.facts).bytes;
+            if shorter >= bytes || tries >= OVERFLOW_RETRIES {
+                error.said = format!(
+                    "{}, and nothing in it can be shortened any more",
+                    error.said.trim_end_matches('.')
+                );
+                return Err(Error::Model(error));
             }
-            result => result,
+            self.host.on_event(TurnEvent::Notice(
+                "the conversation is too long for the model; asking again with less of it",
+            ));
+            (bytes, tries) = (shorter, tries + 1);
         }
     }
 
-    fn ask_within_budget(&mut self) -> Result<Reply> {
+    fn ask_once(&mut self) -> Result<Reply> {
         let settings = &self.agent.settings;
-        let mut entries =
-            history::select(self.session.entries(), settings.memory_window, self.budget);
-        let person = |entry: &Entry| entry.role == Role::User && !entry.content.starts_with(NOTE);
-        let place = entries.iter().rposition(person).unwrap_or(0);
-        entries.insert(place, Entry::new(Role::User, self.facts.as_str()));
+        let fitted = self.session.fit(self.budget, &self.facts);
         let request = Request {
             system: &self.system,
             // The next turn has other facts; the next step of this one has the same.
-            stable: if self.turn.steps() == 1 {
-                place
-            } else {
-                entries.len()
+            stable: match self.turn.steps() {
+                1 => fitted.turn,
+                _ => fitted.entries.len(),
             },
-            entries: &entries,
+            entries: &fitted.entries,
             tools: self.agent.toolbox.specs(),
             max_tokens: settings.max_tokens,
             temperature: settings.temperature,
@@ -232,32 +241,34 @@ impl<'a> Run<'a> {
         };
         self.partial.clear();
         let (host, partial) = (&mut *self.host, &mut self.partial);
-        let mut heard = |progress: Progress<'_>| match progress {
+        let mut on_progress = |progress: Progress<'_>| match progress {
             Progress::Delta(piece) => {
                 partial.push_str(piece);
                 host.on_event(TurnEvent::Delta(piece));
             }
             Progress::Notice(notice) => host.on_event(TurnEvent::Notice(notice)),
         };
-        let answer = self.models.ask(&request, &mut heard)?;
+        let answer = self.models.ask(&request, &mut on_progress)?;
         self.partial.clear();
-        self.heard(answer)
+        self.take_reply(answer)
     }
 
-    fn heard(&mut self, answer: Answer) -> Result<Reply> {
+    fn take_reply(&mut self, answer: Answer) -> Result<Reply> {
+        let mut reply = answer.reply;
         // Before anything that can fail: the tokens are spent.
         if answer.provider != OFFLINE {
-            self.agent.ledger.add(&answer.model, answer.reply.usage);
+            self.agent.ledger.add(&answer.model, reply.usage);
         }
+        reply.tool_calls.truncate(CALLS_KEPT_PER_REPLY);
         if let Some(failure) = answer.failure {
-            self.stand_in(Error::Model(failure), &answer.reply)?;
+            self.stand_in(Error::Model(failure), &reply)?;
         }
-        self.report.usage.add(answer.reply.usage);
+        self.report.usage.add(reply.usage);
         self.report.spoke = Some((answer.provider, answer.model));
-        if !answer.reply.text.trim().is_empty() {
-            self.host.on_event(TurnEvent::Said(&answer.reply.text));
+        if !reply.text.trim().is_empty() {
+            self.host.on_event(TurnEvent::Said(&reply.text));
         }
-        Ok(answer.reply)
+        Ok(reply)
     }
 
     /// No model answered, and the offline helper stands in. It can do a plain request from its
@@ -284,7 +295,7 @@ impl<'a> Run<'a> {
         if *decision == Decision::Use {
             // What is said beside calls is no part of the answer.
             self.report.text.clear();
-            return self.session.append(Entry::of_reply(reply));
+            return self.append(Entry::of_reply(reply));
         }
         if reply.text.trim().is_empty() {
             return Ok(());
@@ -297,7 +308,7 @@ impl<'a> Run<'a> {
         self.report.text.push_str(&reply.text);
         match decision {
             Decision::End(_) => self.closing = Some(entry),
-            _ => self.session.append(entry)?,
+            _ => self.append(entry)?,
         }
         Ok(())
     }
@@ -312,17 +323,16 @@ impl<'a> Run<'a> {
         self.report.tools.extend(hints);
         let mut outcomes = Vec::with_capacity(wanted.len());
         for group in calls::groups(&wanted, |call| self.agent.toolbox.is_read_only(&call.name)) {
-            let results = self.run_group(group);
-            for (call, result) in group.iter().zip(&results) {
+            for (call, result) in group.iter().zip(self.run_group(group)) {
+                outcomes.push(result.failed);
                 self.append_result(call, result)?;
             }
-            outcomes.extend(results.iter().map(|result| result.failed));
         }
         for call in &excess {
             let text = format!(
                 "Error: at most {CALLS_PER_REPLY} calls are taken from one reply; this one was not run."
             );
-            self.append_result(call, &words::failed(&text))?;
+            self.append_result(call, ToolResult::failed(text))?;
         }
         let done: Vec<Done<'_>> = wanted
             .iter()
@@ -336,12 +346,12 @@ impl<'a> Run<'a> {
         Ok(self.turn.used(&done))
     }
 
-    /// Runs calls, and does what their tools want and cannot do themselves.
+    /// Runs calls. The effects that their tools return are performed by the host.
     fn run_group(&mut self, group: &[ToolCall]) -> Vec<ToolResult> {
         if self.cancel.is_cancelled() {
             return group
                 .iter()
-                .map(|_| words::failed(history::STOPPED_OUTCOME))
+                .map(|_| ToolResult::failed(STOPPED_OUTCOME))
                 .collect();
         }
         let session = self.session.chat().to_string();
@@ -362,8 +372,8 @@ impl<'a> Run<'a> {
                     *result = self.agent.toolbox.run(call, &caller);
                 }
                 Some(Effect::Send(letter)) => {
-                    if let Err(error) = self.send(*letter) {
-                        *result = words::failed(&format!("Error: {error}"));
+                    if let Err(error) = self.host.send(*letter) {
+                        *result = ToolResult::failed(format!("Error: {error}"));
                     }
                 }
                 None => {}
@@ -372,68 +382,91 @@ impl<'a> Run<'a> {
         results
     }
 
-    fn send(&mut self, letter: Letter) -> Result<()> {
-        self.host.send(letter)
-    }
-
-    fn append_result(&mut self, call: &ToolCall, result: &ToolResult) -> Result<()> {
+    fn append_result(&mut self, call: &ToolCall, result: ToolResult) -> Result<()> {
         if result.failed {
             let first = result.text.lines().next().unwrap_or_default();
             let first = first.strip_prefix("Error: ").unwrap_or(first);
             self.host
                 .on_event(TurnEvent::ToolFailed(&format!("{}: {first}", call.name)));
         }
-        self.session.append(Entry::of_result(call, result))
+        self.append(Entry::of_result(call, result))
     }
 
-    /// Journals the end of a turn that came to one by itself.
+    fn append(&mut self, entry: Entry) -> Result<()> {
+        self.write(|session, retry| session.append_with(entry, retry))
+    }
+
+    /// Writes to the journal, again and again while the host says so: the model is not asked again for
+    /// a step that it has answered.
+    fn write(
+        &mut self,
+        write: impl FnOnce(&mut Session, &mut Retry<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let (host, cancel) = (&mut *self.host, self.cancel);
+        let written = write(self.session, &mut |error| host.retry_write(error, cancel));
+        self.has_given_up |= written.is_err();
+        written
+    }
+
+    /// Gives the closing text to the host, which stores it for delivery, before the journal says that
+    /// the turn has ended. `is_answer` tells an answer from an error, which no journal keeps as if the
+    /// model had said it: the turn is not recognised by it after a kill.
+    fn close(&mut self, text: &str, is_answer: bool) -> Result<()> {
+        let journal = is_answer.then(|| self.session.length());
+        loop {
+            match self.host.close(text, journal) {
+                Ok(()) => return Ok(()),
+                Err(error) if self.host.retry_write(&error, self.cancel) => {}
+                Err(error) => {
+                    self.has_given_up = true;
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    /// Ends a turn that came to an end by itself.
     fn end(&mut self, ending: Ending) -> Result<Outcome> {
-        let closing = self.closing.take();
+        let mut closing = self.closing.take();
         if ending == Ending::Answered {
-            self.owe()?;
-            self.session.end_turn(closing, TurnEnd::Answered)?;
+            self.finish(closing, TurnEnd::Answered)?;
             return Ok(Outcome::Answered);
         }
-        let account = words::account(&ending, self.turn.steps(), &self.report.tools);
-        let closing = match ending {
+        let account = ending.account(self.turn.steps(), &self.report.tools);
+        if matches!(ending, Ending::StepLimit | Ending::Circles(_)) {
             // The model should know next time why it did not come to an end.
-            Ending::StepLimit | Ending::Circles(_) => {
-                Some(Entry::new(Role::Assistant, account.as_str()))
-            }
-            _ => closing,
-        };
+            closing = Some(Entry::new(EntryKind::Assistant, account.as_str()));
+        }
         if !self.report.text.is_empty() {
             self.report.text.push_str("\n\n");
         }
         self.report.text.push_str(&account);
-        self.owe()?;
-        self.session.end_turn(closing, TurnEnd::Bounded)?;
+        self.finish(closing, TurnEnd::Bounded)?;
         self.host.on_event(TurnEvent::Delta(&account));
         self.host.on_event(TurnEvent::Said(&account));
         Ok(Outcome::Bounded(ending))
     }
 
-    /// Gives the answer to whoever owes it to the person, before the journal says that it was given.
-    fn owe(&mut self) -> Result<()> {
-        let turn = Some(self.session.length());
-        self.host.close(&self.report.text, turn)
+    /// First the answer is stored, then the journal says that the turn has ended. The host releases the
+    /// answer when the turn has returned.
+    fn finish(&mut self, closing: Option<Entry>, end: TurnEnd) -> Result<()> {
+        let text = std::mem::take(&mut self.report.text);
+        self.close(&text, true)?;
+        self.report.text = text;
+        self.write(|session, retry| session.end_turn_with(closing, end, retry))
     }
 
-    /// Journals that the person stopped it, with what the model had said by then.
+    /// Tells the person of an error, and ends the turn.
+    fn fail(&mut self, error: Error) -> Result<Outcome> {
+        self.close(&error.to_string(), false)?;
+        self.write(|session, retry| session.end_turn_with(None, TurnEnd::Failed, retry))?;
+        Ok(Outcome::Failed(error))
+    }
+
+    /// Ends a turn that the person has stopped, with what the model had said by then.
     fn stop(&mut self) -> Result<Outcome> {
-        for call in self.session.unanswered() {
-            self.session.append(Entry::of_result(
-                &call,
-                &words::failed(history::STOPPED_OUTCOME),
-            ))?;
-        }
-        let mut said = std::mem::take(&mut self.partial);
-        if !said.trim().is_empty() {
-            said.push('\n');
-        }
-        // Also where nothing was said: else the next turn would do what was stopped.
-        let last = Entry::new(Role::Assistant, said + "[stopped by the person]");
-        self.session.end_turn(Some(last), TurnEnd::Stopped)?;
+        let partial = std::mem::take(&mut self.partial);
+        self.write(|session, retry| end_stopped(session, partial, retry))?;
         Ok(Outcome::Stopped)
     }
 
@@ -452,4 +485,23 @@ impl<'a> Run<'a> {
             today.input + today.output
         )))
     }
+}
+
+/// Journals that the person has stopped the unfinished turn.
+pub(super) fn end_stopped(
+    session: &mut Session,
+    mut partial: String,
+    retry: &mut Retry<'_>,
+) -> Result<()> {
+    for call in session.unanswered() {
+        let stopped = ToolResult::failed(STOPPED_OUTCOME);
+        session.append_with(Entry::of_result(&call, stopped), retry)?;
+    }
+    if !partial.trim().is_empty() {
+        partial.push('\n');
+    }
+    // Also where nothing was said: else the next turn would do what was stopped.
+    partial.push_str("[stopped by the person]");
+    let last = Entry::new(EntryKind::Assistant, partial);
+    session.end_turn_with(Some(last), TurnEnd::Stopped, retry)
 }

@@ -17,9 +17,14 @@ pub fn to_line(value: &impl Serialize) -> Vec<u8> {
 
 /// Cuts a text that would make its line longer than a line may be, and says so at its end.
 pub fn shorten(text: Cow<'_, str>) -> Cow<'_, str> {
-    if text.len() <= CONTENT_BYTES {
+    cut(text, CONTENT_BYTES)
+}
+
+/// Cuts a text to so many bytes, and says so at its end.
+pub fn cut(text: Cow<'_, str>, bytes: usize) -> Cow<'_, str> {
+    if text.len() <= bytes {
         return text;
     }
-    let kept = truncate_bytes(&text, CONTENT_BYTES);
+    let kept = truncate_bytes(&text, bytes);
     Cow::Owned(format!("{kept}\n[cut here: {} bytes in all]", text.len()))
 }

@@ -8,9 +8,9 @@ mod lines;
 mod tail;
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufReader, Write};
+use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::limits::append_log::COMPACT_BYTES;
 use crate::sys;
 
-pub use line::{shorten, to_line};
+pub use line::{cut, shorten, to_line};
 pub use lines::Lines;
 pub use tail::Tail;
 
@@ -59,7 +59,9 @@ impl AppendLog {
         let mut options = OpenOptions::new();
         options.read(true).append(true).create(true).mode(0o600);
         let file = options.open(path).map_err(Error::io("open", path))?;
-        if !sys::file::try_lock(&file).map_err(Error::io("lock", path))? {
+        let is_locked = sys::file::try_lock(&file).map_err(Error::io("lock", path))?;
+        // Whoever had it may have put a new file in its place between the two steps above.
+        if !is_locked || !is_named(&file, path).map_err(Error::io("open", path))? {
             return Ok(None);
         }
         let (length, torn) = cut_torn_end(&file, is_line).map_err(Error::io("read", path))?;
@@ -105,6 +107,11 @@ impl AppendLog {
         log.make_named().map_err(Error::io("write", path))?;
         let repairs = log.repairs(what, garbled);
         Ok((log, repairs))
+    }
+
+    /// Where the log lies.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Where the log ends, in bytes.
@@ -165,7 +172,7 @@ impl AppendLog {
         if self.length <= self.compact_above || 2 * live as u64 > self.length {
             return false;
         }
-        if let Err(error) = self.replace(&content()) {
+        if let Err(error) = self.replace(|file| file.write_all(&content())) {
             self.compact_above = self.length + COMPACT_BYTES;
             tracing::warn!("a log grows because it cannot be written anew: {error}");
             return false;
@@ -174,13 +181,76 @@ impl AppendLog {
         true
     }
 
+    /// Moves what stands before the byte `keep`, where a line begins, to a file of its own, and goes on
+    /// with `head` and each later line as `edit` returns it.
+    ///
+    /// A kill at any instant loses nothing: there is a moment at which both files have the later lines.
+    /// `archive` must not exist. A failure leaves the log as it was.
+    pub fn archive(
+        &mut self,
+        archive: &Path,
+        keep: u64,
+        head: &[u8],
+        mut edit: impl FnMut(&[u8]) -> Vec<u8>,
+    ) -> Result<()> {
+        let is_linked = self.copy_to(archive, keep)?;
+        let mut old = self
+            .file
+            .try_clone()
+            .map_err(Error::io("read", &self.path))?;
+        let replaced = self.replace(|new| {
+            new.write_all(head)?;
+            let mut new = BufWriter::new(new);
+            old.seek(SeekFrom::Start(keep))?;
+            let mut lines = Lines::new(BufReader::new(&old));
+            while let Some(line) = lines.following()? {
+                new.write_all(&edit(line))?;
+            }
+            new.flush()
+        });
+        if let Err(error) = replaced {
+            let _ = std::fs::remove_file(archive);
+            return Err(error);
+        }
+        if is_linked {
+            // The archive is the old file. Should this fail, its last lines are there twice.
+            let _ = old.set_len(keep).and_then(|()| old.sync_data());
+        }
+        Ok(())
+    }
+
+    /// Makes the log's beginning known under another name too. Returns whether that is the same file,
+    /// with all of it; some file systems of sticks and cards know no links, and get a copy.
+    fn copy_to(&self, archive: &Path, keep: u64) -> Result<bool> {
+        if let Some(folder) = archive.parent() {
+            sys::file::private_folder(folder)?;
+        }
+        let is_linked = match std::fs::hard_link(&self.path, archive) {
+            Ok(()) => true,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(Error::io("make", archive)(error));
+            }
+            Err(_) => {
+                let mut from = File::open(&self.path).map_err(Error::io("read", &self.path))?;
+                let copy = |to: &mut File| io::copy(&mut (&mut from).take(keep), to).map(drop);
+                sys::file::replace(archive, 0o600, copy)?;
+                false
+            }
+        };
+        sync_folder_of(archive).map_err(Error::io("write", archive))?;
+        Ok(is_linked)
+    }
+
     /// A new file takes the old one's place; from then on lines go there.
-    fn replace(&mut self, content: &[u8]) -> Result<()> {
-        self.file = sys::file::replace(&self.path, content, 0o600)?;
-        self.length = content.len() as u64;
+    fn replace(&mut self, fill: impl FnOnce(&mut File) -> io::Result<()>) -> Result<()> {
+        self.file = sys::file::replace(&self.path, 0o600, |file| {
+            fill(file)?;
+            // Before anybody can find it.
+            sys::file::try_lock(&*file).map(drop)
+        })?;
+        let metadata = self.file.metadata();
+        self.length = metadata.map_err(Error::io("read", &self.path))?.len();
         (self.is_named, self.has_remains) = (false, false);
-        // Nobody else looks for it yet: a gateway has the home's lock besides.
-        let _ = sys::file::try_lock(&self.file);
         self.make_named().map_err(Error::io("write", &self.path))
     }
 
@@ -203,19 +273,25 @@ impl AppendLog {
 
     fn make_named(&mut self) -> io::Result<()> {
         if !self.is_named {
-            self.sync_folder()?;
+            sync_folder_of(&self.path)?;
             self.is_named = true;
         }
         Ok(())
     }
+}
 
-    /// Makes sure that a new file is found after a power cut.
-    fn sync_folder(&self) -> io::Result<()> {
-        match self.path.parent() {
-            Some(folder) => sys::file::sync_folder(File::open(folder)?.as_fd()),
-            None => Ok(()),
-        }
+/// Makes sure that a new file is found after a power cut.
+fn sync_folder_of(path: &Path) -> io::Result<()> {
+    match path.parent() {
+        Some(folder) => sys::file::sync_folder(File::open(folder)?.as_fd()),
+        None => Ok(()),
     }
+}
+
+/// Whether a file is the one that its path leads to.
+fn is_named(file: &File, path: &Path) -> io::Result<bool> {
+    let (ours, named) = (file.metadata()?, std::fs::metadata(path)?);
+    Ok((ours.dev(), ours.ino()) == (named.dev(), named.ino()))
 }
 
 /// Cuts off what stands behind the last whole line. Returns the bytes that stay and those that went.

@@ -1,6 +1,7 @@
 //! What a channel implements. Everything that is the same for all channels is in `intake` (messages
 //! from people) and `delivery` (messages to people).
 
+use std::fmt;
 use std::fs::File;
 use std::time::Duration;
 
@@ -8,6 +9,8 @@ use crate::bus::Heartbeat;
 use crate::cancel::Cancel;
 use crate::error::{Error, Result};
 use crate::message::Address;
+
+pub use crate::markup::Piece;
 
 use super::intake::Intake;
 
@@ -32,17 +35,9 @@ pub struct Capabilities {
     pub reaction: String,
     /// Whether answers quote the message that they answer.
     pub quotes: bool,
-    /// The least time between two edits of a draft.
-    pub edit_interval: Duration,
-}
-
-/// A text in the channel's own markup, short enough for one message.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Piece {
-    /// In the channel's markup.
-    pub marked: String,
-    /// The same without markup, for when the channel rejects it.
-    pub plain: String,
+    /// The least time between two edits of a draft; `None` where messages cannot be edited, and so no
+    /// drafts are shown.
+    pub edit_interval: Option<Duration>,
 }
 
 /// A button below a message.
@@ -84,7 +79,7 @@ pub struct Upload<'a> {
 /// Why a call to a channel failed, told apart by what can be done about it. No text holds a secret.
 #[derive(Debug)]
 pub enum Failure {
-    /// Too many requests for this chat.
+    /// Too many requests for this chat. A limit that concerns all chats is [`Failure::Down`].
     RetryAfter(Duration),
     /// The channel rejects the markup; the plain text would go.
     Markup(String),
@@ -111,6 +106,24 @@ pub enum Failure {
     Local(Error),
     /// The cancellation token was raised.
     Stopped,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::RetryAfter(time) => write!(f, "rate-limited for {} s", time.as_secs()),
+            Self::NotModified => f.write_str("the message already says that"),
+            Self::MessageGone => f.write_str("the message is gone, or can no longer be changed"),
+            Self::TooLong => f.write_str("the text is too long for the channel"),
+            Self::Markup(said)
+            | Self::Gone { said, .. }
+            | Self::Refused(said)
+            | Self::Trouble(said)
+            | Self::Down(said) => f.write_str(said),
+            Self::Local(error) => error.fmt(f),
+            Self::Stopped => f.write_str("stopped"),
+        }
+    }
 }
 
 /// The outcome of a call.

@@ -11,13 +11,13 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::Context;
-use super::agent::{Manner, build, open_workspace};
+use super::compose::{self, RunOptions, open_workspace};
 use crate::board::Board;
-use crate::channels::{Channel, telegram};
+use crate::channels::telegram::Telegram;
 use crate::clock::Clock;
 use crate::config::{Home, Loaded};
 use crate::error::{Error, Exit, Result};
-use crate::gateway::{Ending, Parts, run as run_gateway, typed};
+use crate::gateway::{Channel, Ending, Parts, run as run_gateway};
 use crate::http::Tls;
 use crate::inbox::Inbox;
 use crate::outbox::Outbox;
@@ -58,43 +58,40 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
     let pairing = Arc::new(Pairing::new(&state, Clock::System));
     let board = Arc::new(Board::new(Path::new("/"), home.path()));
     let tls = Tls::new(config.tls.ca_file.as_deref().map(Path::new))?;
-    let telegram = telegram::Parts {
-        channels: config.channels.clone(),
-        tls: tls.clone(),
-        inbox: Arc::clone(&inbox),
-        outbox: Arc::clone(&outbox),
-        pairing: Arc::clone(&pairing),
-        workspace: open_workspace(context, home, &loaded)?,
-        menu: typed::menu().collect(),
-        clock: Clock::System,
-    };
-    let manner = Manner {
+    let workspace = open_workspace(context, home, &loaded)?;
+    let options = RunOptions {
         model: None,
         stream: config.channels.telegram.streaming,
         chats: true,
         board: Arc::clone(&board),
-        tls,
+        tls: tls.clone(),
+    };
+    let telegram = Channel {
+        adapter: Arc::new(Telegram::new(
+            config.channels.telegram.clone(),
+            tls,
+            Clock::System,
+        )),
+        allow_from: config.channels.telegram.allow_from.clone(),
     };
     let parts = Parts {
-        agent: build(context, home, loaded, manner)?,
+        agent: compose::agent(context, home, loaded, options)?,
         sessions: home.sessions(),
-        journals: Settings {
-            window: config.agents.defaults.memory_window,
-            fsync: config.storage.fsync,
-            clock: Clock::System,
-        },
+        journals: Settings::new(&config, Clock::System),
         inbox,
         outbox,
         pairing,
+        workspace: Arc::new(workspace),
+        files_max_bytes: config.storage.inbox_max_bytes(),
         recent: LastChat::new(&state),
         board,
-        most_turns: config.agents.defaults.max_parallel_turns,
+        max_parallel_turns: config.agents.defaults.max_parallel_turns,
         channels: config.channels,
     };
     let variable = |name: &str| context.environment().get(name).cloned();
     run_gateway(
         parts,
-        vec![Channel::Telegram(Box::new(telegram))],
+        vec![telegram],
         &home.control(),
         Notifier::connect(variable).unwrap_or_else(|error| {
             tracing::warn!("systemd will not be told how it goes: {error}");

@@ -3,6 +3,7 @@
 pub mod agent;
 pub mod channels;
 pub mod completions;
+mod compose;
 pub mod config;
 pub mod doctor;
 pub mod gateway;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::Context;
-use super::agent::open_workspace;
+use super::compose::open_workspace;
 use super::terminal::{input, print};
 use crate::config::{Home, Loaded};
 use crate::error::{Error, Exit, Result};

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, Local};
 use clap::{Args, Subcommand};
 
-use crate::chat::{Entry, Role};
+use crate::chat::{Entry, EntryKind};
 
 use super::Context;
 use super::terminal::markdown::visible;
@@ -171,17 +171,19 @@ fn show(folder: &Path, chat: &SessionKey, full: bool) -> Result<()> {
 
 /// An entry below a line that says who and when.
 fn shown(entry: &Entry, full: bool) -> String {
-    let who = match entry.role {
-        Role::User => "you",
-        Role::Assistant => "peacrab",
-        Role::Tool => entry.name.as_deref().unwrap_or("tool"),
+    let who = match entry.kind {
+        EntryKind::Person => "you",
+        EntryKind::Note => "note to the model",
+        EntryKind::Summary => "summary",
+        EntryKind::Assistant => "peacrab",
+        EntryKind::Tool => entry.name.as_deref().unwrap_or("tool"),
     };
     let time = entry
         .timestamp
         .map(|time| time.format(" · %Y-%m-%d %H:%M").to_string())
         .unwrap_or_default();
     let mut text = entry.content.trim().to_owned();
-    if entry.role == Role::Tool && !full {
+    if entry.kind == EntryKind::Tool && !full {
         cut(&mut text);
     }
     if !text.is_empty() {

@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::Context;
-use super::agent::{models_of, who_answers};
+use super::compose::{models_of, who_answers};
 use super::sessions::size;
 use super::terminal::print;
 use crate::clock::Clock;

@@ -45,6 +45,16 @@ fn nearest(path: &str) -> Option<String> {
     best.map(|(_, known)| known)
 }
 
+/// The edit distance. It costs the product of both lengths, and nothing known is as long as the bound.
+fn edit_distance(one: &str, other: &str) -> usize {
+    let bound = limits::EXCERPT_CHARS;
+    let (one_end, other_end) = (
+        one.floor_char_boundary(bound),
+        other.floor_char_boundary(bound),
+    );
+    strsim::levenshtein(&one[..one_end], &other[..other_end])
+}
+
 /// What a name in another place costs beside a name with that many wrong letters.
 const MOVED: usize = 2;
 
@@ -86,24 +96,6 @@ fn filled(pattern: &str, own: &[&str], spell: impl Fn(&str) -> String) -> Vec<St
             _ => spell(name),
         })
         .collect()
-}
-
-/// How many letters have to be changed, added or taken away to make one text the other (Levenshtein).
-fn edit_distance(one: &str, other: &str) -> usize {
-    // Nothing known is nearly as long, and the cost grows with both lengths.
-    let one: String = one.chars().take(limits::EXCERPT_CHARS).collect();
-    let other: Vec<char> = other.chars().take(limits::EXCERPT_CHARS).collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (above, letter) in one.chars().enumerate() {
-        let mut diagonal = above;
-        row[0] = above + 1;
-        for (column, there) in other.iter().enumerate() {
-            let replaced = diagonal + usize::from(letter != *there);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row[other.len()]
 }
 
 #[cfg(test)]

@@ -338,11 +338,36 @@ pub enum Fsync {
 }
 
 /// `storage`
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Storage {
     /// When journals are forced to the disk.
     pub fsync: Fsync,
+    /// Megabytes of received files that are kept; 0: no limit.
+    pub inbox_max_mb: u64,
+    /// Megabytes of one journal beyond which its older part goes to the archive.
+    pub journal_max_mb: u64,
+    /// Megabytes of the archive of all journals; the oldest files go.
+    pub archive_max_mb: u64,
+}
+
+impl Default for Storage {
+    fn default() -> Self {
+        Self {
+            fsync: Fsync::Always,
+            inbox_max_mb: 512,
+            journal_max_mb: 4,
+            archive_max_mb: 64,
+        }
+    }
+}
+
+impl Storage {
+    /// Bytes of received files that are kept; `None` for no limit.
+    pub fn inbox_max_bytes(&self) -> Option<u64> {
+        let bytes = self.inbox_max_mb.saturating_mul(1_000_000);
+        (bytes > 0).then_some(bytes)
+    }
 }
 
 /// `limits`

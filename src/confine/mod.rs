@@ -15,17 +15,18 @@ use crate::sync::Mutex;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+#[cfg(feature = "test-hooks")]
 #[doc(hidden)]
-pub use policy::Step;
+pub use policy::{HOOKED, Step};
 pub use policy::{Isolation, Namespaces, SandboxMode, Settings};
 pub use run::{Captured, End, Outcome, Output, OutputChunk};
 pub use self_test::EscapeAttempt;
-pub use session::{SessionInfo, Sessions, UnreadOutput};
+pub use session::{Observer, SessionEvent, SessionInfo, Sessions, UnreadOutput};
 
 use crate::error::{Error, Result};
 use crate::limits::confine as bounds;
 use crate::sys::{landlock, seccomp};
-use policy::{ChildTask, Policy};
+use policy::{ChildTask, Hooks, Policy};
 use run::{Running, SupervisorReport};
 
 /// The hidden subcommand. `main` has to look for it before anything else.
@@ -53,8 +54,9 @@ pub struct Exec {
     settings: Settings,
     /// The isolation that works here, once tried.
     isolation: Mutex<Option<Isolation>>,
-    skip: u8,
+    hooks: Hooks,
     /// The newest version of Landlock that is used.
+    #[cfg(feature = "test-hooks")]
     landlock: u32,
 }
 
@@ -64,19 +66,22 @@ impl Exec {
         Ok(Self {
             settings: settings.resolved()?,
             isolation: Mutex::new(None),
-            skip: 0,
+            hooks: Hooks::default(),
+            #[cfg(feature = "test-hooks")]
             landlock: u32::MAX,
         })
     }
 
     /// Leaves a step of the confinement out, for the tests that show that the step is needed.
+    #[cfg(feature = "test-hooks")]
     #[doc(hidden)]
     pub fn without(mut self, step: Step) -> Self {
-        self.skip |= step as u8;
+        self.hooks.skip(step);
         self
     }
 
     /// Uses Landlock as an older kernel has it, for the tests that show that it is enough.
+    #[cfg(feature = "test-hooks")]
     #[doc(hidden)]
     pub fn with_landlock_at_most(mut self, version: u32) -> Self {
         self.landlock = version;
@@ -98,18 +103,8 @@ impl Exec {
     /// The policy of a child with this isolation.
     fn policy(&self, isolation: Isolation, task: ChildTask, folder: &Path) -> Policy {
         let settings = &self.settings;
-        let skips = |step: Step| self.skip & step as u8 != 0;
-        let isolation = Isolation {
-            namespaces: match skips(Step::Namespaces) {
-                true => Namespaces::None,
-                false => isolation.namespaces,
-            },
-            landlock: match skips(Step::FileRights) {
-                true => 0,
-                false => isolation.landlock.min(self.landlock),
-            },
-            ..isolation
-        };
+        #[cfg(feature = "test-hooks")]
+        let isolation = self.weakened(isolation);
         Policy {
             isolation,
             network: settings.network,
@@ -123,8 +118,20 @@ impl Exec {
             hide: settings.hide.clone(),
             environment: settings.environment.clone(),
             bounds: settings.bounds,
-            skip: self.skip,
+            hooks: self.hooks,
         }
+    }
+
+    #[cfg(feature = "test-hooks")]
+    fn weakened(&self, mut isolation: Isolation) -> Isolation {
+        if self.hooks.skips(Step::Namespaces) {
+            isolation.namespaces = Namespaces::None;
+        }
+        isolation.landlock = match self.hooks.skips(Step::FileRights) {
+            true => 0,
+            false => isolation.landlock.min(self.landlock),
+        };
+        isolation
     }
 
     /// The policy of a command.

@@ -43,19 +43,74 @@ impl Isolation {
     }
 }
 
-/// A step of the confinement that a test may leave out, to see that something then gets out. No
-/// configuration and no command reaches this.
+/// A step of the confinement that a test may leave out, to see that something then gets out.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Step {
+    #[cfg(feature = "test-hooks")]
     Namespaces = 1,
+    #[cfg(feature = "test-hooks")]
     FileRights = 2,
     SystemCalls = 4,
     Capabilities = 8,
     Descriptors = 16,
     Limits = 32,
     Sweep = 64,
+}
+
+/// What a child reports when a test has weakened its confinement. `cross/build` refuses a binary that
+/// has this text in it.
+#[cfg(feature = "test-hooks")]
+#[doc(hidden)]
+pub const HOOKED: &str = "a build for tests has left out a step of the confinement";
+
+/// How tests weaken the confinement. Without the feature `test-hooks`, which no release has, there is
+/// nothing in it and every step is taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hooks {
+    #[cfg(feature = "test-hooks")]
+    skip: u8,
+}
+
+impl Hooks {
+    /// Leaves a step out.
+    #[cfg(feature = "test-hooks")]
+    pub fn skip(&mut self, step: Step) {
+        self.skip |= step as u8;
+    }
+
+    /// Whether a step is left out.
+    #[cfg(feature = "test-hooks")]
+    pub fn skips(self, step: Step) -> bool {
+        self.skip & step as u8 != 0
+    }
+
+    /// Whether a step is left out: never.
+    #[cfg(not(feature = "test-hooks"))]
+    pub fn skips(self, _step: Step) -> bool {
+        false
+    }
+
+    #[cfg(feature = "test-hooks")]
+    fn encode(self) -> u8 {
+        self.skip
+    }
+
+    #[cfg(not(feature = "test-hooks"))]
+    fn encode(self) -> u8 {
+        0
+    }
+
+    #[cfg(feature = "test-hooks")]
+    fn decode(byte: u8) -> Option<Self> {
+        Some(Self { skip: byte })
+    }
+
+    #[cfg(not(feature = "test-hooks"))]
+    fn decode(byte: u8) -> Option<Self> {
+        (byte == 0).then_some(Self {})
+    }
 }
 
 /// Limits of each process of a child (setrlimit(2)), and of the child's private /tmp.
@@ -111,16 +166,11 @@ pub struct Policy {
     pub environment: Vec<(OsString, OsString)>,
     /// The limits.
     pub bounds: Bounds,
-    /// The bits of the steps that a test leaves out.
-    pub skip: u8,
+    /// What a test leaves out.
+    pub hooks: Hooks,
 }
 
 impl Policy {
-    /// Whether a test leaves this step out.
-    pub fn skips(&self, step: Step) -> bool {
-        self.skip & step as u8 != 0
-    }
-
     /// The policy as it goes through the pipe, with its length before it.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = vec![0; 4];
@@ -139,7 +189,7 @@ impl Policy {
         ] {
             out.push(u8::from(flag));
         }
-        out.push(self.skip);
+        out.push(self.hooks.encode());
         match &self.task {
             ChildTask::Shell(command) => {
                 out.push(0);
@@ -188,7 +238,7 @@ impl Policy {
             network: from.flag()?,
             whole: from.flag()?,
             keep_input: from.flag()?,
-            skip: from.byte()?,
+            hooks: Hooks::decode(from.byte()?)?,
             task: match from.byte()? {
                 0 => ChildTask::Shell(from.text()?),
                 1 => ChildTask::Escape,
@@ -442,7 +492,7 @@ mod tests {
                 files: 7,
                 ..Bounds::default()
             },
-            skip: 4,
+            hooks: Hooks::default(),
         }
     }
 

@@ -18,6 +18,18 @@ use crate::limits::confine as bounds;
 use crate::sync::{Mutex, MutexGuard};
 use crate::sys::process;
 
+/// What happens to a command in the background.
+#[derive(Clone, Copy, Debug)]
+pub enum SessionEvent<'a> {
+    /// This is about to be written to it. After an error it is not.
+    Input(&'a str),
+    /// It has ended.
+    Ended(&'a End),
+}
+
+/// Is told of each event of one command, before the event takes effect.
+pub type Observer = Arc<dyn Fn(SessionEvent<'_>) -> Result<()> + Send + Sync>;
+
 /// The commands in the background. All are killed when this is dropped.
 pub struct Sessions {
     idle: Duration,
@@ -35,6 +47,7 @@ struct Session {
     owner: String,
     command: String,
     input: Arc<Mutex<Option<ChildStdin>>>,
+    observer: Observer,
     shared: Arc<Mutex<Shared>>,
     cancel: Cancel,
     follower: Option<JoinHandle<()>>,
@@ -88,7 +101,13 @@ impl Sessions {
     }
 
     /// Starts a command for `owner` and says its number.
-    pub fn start(&self, exec: &Exec, command: &ShellCommand<'_>, owner: &str) -> Result<u32> {
+    pub fn start(
+        &self,
+        exec: &Exec,
+        command: &ShellCommand<'_>,
+        owner: &str,
+        observer: Observer,
+    ) -> Result<u32> {
         let mut inner = self.lock();
         // Those that have ended make room, the oldest first.
         if inner.sessions.len() >= bounds::SESSIONS {
@@ -114,6 +133,7 @@ impl Sessions {
             owner: owner.to_owned(),
             command: command.line.to_owned(),
             input: Arc::new(Mutex::new(running.input.take())),
+            observer: observer.clone(),
             shared: shared.clone(),
             cancel: Cancel::new(),
             follower: None,
@@ -122,7 +142,12 @@ impl Sessions {
         let follower = std::thread::Builder::new()
             .name("exec-session".to_owned())
             .stack_size(bounds::SESSION_STACK_BYTES)
-            .spawn(move || follow(running, &shared, &cancel, idle))
+            .spawn(move || {
+                let end = follow(running, &shared, &cancel, idle);
+                // Nothing is left that an error could stop.
+                let _ = observer(SessionEvent::Ended(&end));
+                shared.lock().end = Some(end);
+            })
             .map_err(|error| Error::Failed(format!("cannot follow a command: {error}")))?;
         session.follower = Some(follower);
         inner.sessions.push(session);
@@ -141,16 +166,18 @@ impl Sessions {
     }
 
     /// Gives the command input. It waits a little if the command does not read.
-    pub fn write(&self, owner: &str, id: u32, input: &[u8]) -> Result<()> {
-        let pipe = {
+    pub fn write(&self, owner: &str, id: u32, input: &str) -> Result<()> {
+        let (pipe, observer) = {
             let inner = self.lock();
             let session = &inner.sessions[find(&inner.sessions, owner, id)?];
             session.shared().asked = Stopwatch::start();
-            session.input.clone()
+            (session.input.clone(), session.observer.clone())
         };
         let mut pipe = pipe.lock();
         let closed = || Error::Failed(format!("session {id} reads no input any more"));
-        feed(pipe.as_mut().ok_or_else(closed)?, input).ok_or_else(closed)?
+        let pipe = pipe.as_mut().ok_or_else(closed)?;
+        observer(SessionEvent::Input(input))?;
+        feed(pipe, input.as_bytes()).ok_or_else(closed)?
     }
 
     /// Kills a command and all that it started, and says what it had still written.
@@ -279,7 +306,7 @@ fn feed(pipe: &mut ChildStdin, mut input: &[u8]) -> Option<Result<()>> {
 }
 
 /// Takes a command's output until it ends, is cancelled or nobody has asked for too long.
-fn follow(mut running: Running, shared: &Mutex<Shared>, cancel: &Cancel, idle: Duration) {
+fn follow(mut running: Running, shared: &Mutex<Shared>, cancel: &Cancel, idle: Duration) -> End {
     let lock = || shared.lock();
     let supervisor = running.supervisor();
     let guard = cancel.on_cancel(move || process::signal(supervisor, Signal::TERM));
@@ -312,7 +339,7 @@ fn follow(mut running: Running, shared: &Mutex<Shared>, cancel: &Cancel, idle: D
     }
     let end = std::mem::take(&mut running.report).end;
     drop(running);
-    lock().end = Some(end.or(why).unwrap_or(End::Lost));
+    end.or(why).unwrap_or(End::Lost)
 }
 
 impl Exec {

@@ -83,7 +83,7 @@ pub(super) fn listen(gateway: &Arc<Gateway>, path: &Path) {
                 Ok((stream, _)) => stream,
                 Err(error) => {
                     // Such as too many open files, which passes.
-                    tracing::warn!("the command line is not heard: {error}");
+                    tracing::warn!("failed to accept on the control socket: {error}");
                     tokio::time::sleep(CONTROL_TIME).await;
                     continue;
                 }
@@ -105,7 +105,7 @@ pub(super) fn listen(gateway: &Arc<Gateway>, path: &Path) {
                 drop(busy);
             };
             if let Err(error) = spawn("control", serve) {
-                tracing::warn!("the command line cannot be answered: {error}");
+                tracing::warn!("failed to answer on the control socket: {error}");
             }
         }
     });
@@ -163,15 +163,13 @@ impl Gateway {
             Request::Pair { code } => self.pair(&code),
             Request::Send { chat, text, files } => {
                 let chat = chat.or_else(|| self.parts.recent.get()).ok_or_else(|| {
-                    Error::Usage(
-                        "nobody has spoken yet: name a chat with --channel and --chat".to_owned(),
-                    )
+                    Error::Usage("No chat yet. Message the bot first, or use --chat ID.".to_owned())
                 })?;
-                let parcel = OutgoingMessage {
+                let message = OutgoingMessage {
                     files,
                     ..OutgoingMessage::text(&chat, text)
                 };
-                self.owe(parcel, None)?;
+                self.enqueue(message, None)?;
                 Ok(format!("on its way to {chat}"))
             }
         }

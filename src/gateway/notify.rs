@@ -2,21 +2,20 @@
 
 use std::sync::Arc;
 
-use tokio::time::sleep;
-
-use super::Gateway;
-use crate::bus::Pulse;
+use super::{Gateway, sleep};
+use crate::bus::Heartbeats;
 use crate::limits::gateway::READY_LOOK;
 use crate::sys::notify::Notifier;
 
-/// Says that it is ready once every channel's thread has begun, and feeds the watchdog while the loop
-/// that runs this and all those threads are alive. `notifier`: none where nobody wants to know.
+/// Reports readiness once every receiver has begun, and feeds the watchdog while the runtime that runs
+/// this and all threads with a heartbeat are alive. `notifier`: `None` when no supervisor asked for
+/// notifications.
 pub(super) async fn keep(
     gateway: Arc<Gateway>,
-    pulses: Vec<Pulse>,
+    heartbeats: Heartbeats,
     notifier: Option<Arc<Notifier>>,
 ) {
-    while !pulses.iter().all(Pulse::has_begun) {
+    while !heartbeats.have_begun() {
         sleep(READY_LOOK).await;
     }
     if gateway.is_stopping() {
@@ -26,25 +25,25 @@ pub(super) async fn keep(
     let Some(notifier) = notifier else {
         return;
     };
-    told(notifier.status(&gateway.figures()));
-    told(notifier.ready());
+    log_failure(notifier.status(&gateway.figures()));
+    log_failure(notifier.ready());
     let Some(interval) = notifier.watchdog() else {
         return;
     };
     loop {
         sleep(interval / 2).await;
-        match pulses.iter().find(|pulse| !pulse.is_alive()) {
-            None => told(notifier.alive()),
-            Some(dead) => {
-                tracing::error!("the thread {} hangs; the watchdog is not fed", dead.name());
+        match heartbeats.late() {
+            None => log_failure(notifier.alive()),
+            Some(thread) => {
+                tracing::error!("the thread {thread} hangs; the watchdog is not fed");
             }
         }
     }
 }
 
-/// What systemd does not hear is no reason not to serve people.
-pub(super) fn told(told: std::io::Result<()>) {
-    if let Err(error) = told {
-        tracing::warn!("systemd is not told: {error}");
+/// A failed notification is logged and otherwise ignored: the gateway keeps serving.
+pub(super) fn log_failure(notified: std::io::Result<()>) {
+    if let Err(error) = notified {
+        tracing::warn!("failed to notify systemd: {error}");
     }
 }

@@ -1,70 +1,91 @@
-//! After a start: what the last run had accepted, begun or owed goes on.
+//! After a start: what the last run accepted, began or had to deliver goes on.
 
-use std::sync::Arc;
-
-use super::Gateway;
-use crate::chat::{Entry, Role};
+use super::run::Loop;
+use super::scheduler::Input;
+use crate::bus::Event;
+use crate::chat::{Entry, EntryKind};
 use crate::error::Result;
+use crate::inbox::Inbox;
 use crate::markup::inline_code;
-use crate::message::{Address, Inbound};
-use crate::outbox::Owed;
+use crate::message::Envelope;
+use crate::outbox::Pending;
 use crate::session::line::TurnEnd;
 use crate::session::{Session, store};
 
-impl Gateway {
-    /// Ends turns whose answer is owed already, goes on with those that were interrupted, and takes
+/// The messages that the last run had accepted and not worked off.
+pub(super) struct Accepted {
+    /// With which nothing has been done.
+    waiting: Vec<Envelope>,
+    /// That were begun and must not be run again.
+    begun: Vec<Envelope>,
+}
+
+impl Accepted {
+    /// Reads them.
+    pub(super) fn read(inbox: &Inbox) -> Self {
+        Self {
+            waiting: inbox.waiting(),
+            begun: inbox.begun(),
+        }
+    }
+}
+
+impl Loop {
+    /// Ends turns whose answer is stored already, goes on with those that were interrupted, and takes
     /// what was accepted and not yet read.
-    pub(super) fn recover(self: &Arc<Self>) {
-        for owed in self.parts.outbox.pending() {
-            if let Err(error) = self.close(&owed) {
-                tracing::error!(chat = %owed.parcel.to, "a turn cannot be closed: {error}");
+    pub(super) fn recover(&mut self, accepted: Accepted) {
+        for pending in self.gateway.parts.outbox.pending() {
+            let Some(closes) = &pending.closes else {
+                continue;
+            };
+            if let Err(error) = self.close_turn(&pending) {
+                tracing::error!(session = %closes.session, "failed to close a turn: {error}");
             }
-            self.release(&owed.parcel.to);
+            self.gateway.parts.outbox.release(&closes.session);
         }
-        for chat in self.interrupted() {
-            tracing::info!(%chat, "an interrupted turn goes on");
-            self.lanes().resume(chat);
+        let sessions = store::unfinished(&self.gateway.parts.sessions).unwrap_or_else(|error| {
+            tracing::error!("failed to look for interrupted turns: {error}");
+            Vec::new()
+        });
+        for session in sessions {
+            if self.gateway.deliveries.contains_key(session.parts().0) {
+                tracing::info!(%session, "going on with an interrupted turn");
+                self.handle(Input::Interrupted(session));
+            }
         }
-        for message in self.inbox().begun() {
-            self.say(&message.address(), &format!(
-                "{} was interrupted by a restart. Whether it took effect is not known, and it is not run again.",
-                inline_code(&message.text)
-            ));
-            self.inbox().taken(&message.id);
+        for message in accepted.begun {
+            let command = inline_code(&message.text);
+            let text = format!(
+                "{command} was interrupted by a restart. I don't know whether it took effect, and I did not run it again."
+            );
+            self.gateway.tell(&message.address(), &text);
+            self.gateway.parts.inbox.taken(&message.id);
         }
-        for message in self.inbox().waiting() {
-            self.take(Inbound::Message(message));
+        for message in accepted.waiting {
+            let files = (!message.remote_files.is_empty()).then(|| message.clone());
+            self.take(Event::Arrived(message));
+            if let Some(message) = files {
+                self.fetch(message);
+            }
         }
-        self.start_turns();
+        self.gateway
+            .deliveries
+            .values()
+            .for_each(|delivery| delivery.wake());
     }
 
-    /// Ends a turn that was killed after its answer was owed and before the journal said so. The
-    /// model is not asked again: the answer will go out.
-    fn close(&self, owed: &Owed) -> Result<()> {
-        let Some(turn) = owed.turn else {
+    /// Ends a turn that was killed after its answer was stored and before the journal recorded the
+    /// end. The model is not asked again: the answer will be delivered.
+    fn close_turn(&self, pending: &Pending) -> Result<()> {
+        let Some(closes) = &pending.closes else {
             return Ok(());
         };
-        let chat = &owed.parcel.to;
-        let mut session = Session::open(
-            &self.parts.sessions,
-            &chat.session(),
-            self.parts.journals.clone(),
-        )?;
-        if session.is_unfinished() && session.length() == turn {
-            let answer = Entry::new(Role::Assistant, owed.parcel.text.as_str());
+        let parts = &self.gateway.parts;
+        let mut session = Session::open(&parts.sessions, &closes.session, parts.journals.clone())?;
+        if session.is_unfinished() && session.length() == closes.journal {
+            let answer = Entry::new(EntryKind::Assistant, pending.message.text.as_str());
             session.end_turn(Some(answer), TurnEnd::Answered)?;
         }
         Ok(())
-    }
-
-    /// The chats of channels whose last turn has not ended.
-    fn interrupted(&self) -> Vec<Address> {
-        let unfinished = store::unfinished(&self.parts.sessions).unwrap_or_else(|error| {
-            tracing::error!("interrupted turns cannot be found: {error}");
-            Vec::new()
-        });
-        let ours = |chat: &Address| self.outbound.contains_key(chat.channel.as_str());
-        let chats = unfinished.iter().map(|key| Address::parse(key.as_str()));
-        chats.filter(ours).collect()
     }
 }

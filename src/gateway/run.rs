@@ -1,40 +1,66 @@
-//! The gateway's main loop: starts the channels, hears the signals, and stops in order.
+//! The loop: takes every event from the queue, lets the scheduler decide, and performs its actions.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc as replies;
+use std::thread::JoinHandle;
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc::Receiver;
+use tokio::time::timeout;
 
-use super::{Gateway, Order, Parts, control, notify, spawn};
-use crate::bus::{self, Pulse};
+use super::approvals::Approvals;
+use super::host::{Reply, Work};
+use super::recover::Accepted;
+use super::scheduler::{Action, Input, Scheduler, WorkId};
+use super::{Gateway, Parts, control, notify, sleep, spawn};
+use crate::agent::commands::{self, Slash};
+use crate::bus::{self, Ending, Event, EventSender, Heartbeats};
 use crate::cancel::Cancel;
-use crate::channels::{Channel, Started, Wiring};
-use crate::clock::Stopwatch;
+use crate::channels::adapter::Adapter;
+use crate::channels::delivery::{Delivery, DeliveryParts};
+use crate::channels::intake::{Intake, IntakeParts};
+use crate::clock::{Clock, Stopwatch};
 use crate::error::{Error, Exit, Result};
 use crate::limits::board::SAMPLE_INTERVAL;
 use crate::limits::cancel::POLL;
+use crate::limits::channels::STACK_BYTES;
 use crate::limits::gateway::{SEND_GRACE, STOP_GRACE};
-use crate::message::Outbound;
+use crate::message::{Address, Envelope, SessionKey};
 use crate::sys::memory;
 use crate::sys::notify::Notifier;
 
-/// Why the gateway has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// A signal.
-    Stopped,
-    /// Somebody wants it to start anew.
-    Restart,
+/// A channel, and the people whom the configuration allows to write to it.
+pub struct Channel {
+    /// The channel.
+    pub adapter: Arc<dyn Adapter>,
+    /// Ids, names with an `@`, or `*`.
+    pub allow_from: Vec<String>,
 }
 
-/// The channels at work, and what stops them.
-struct Workers {
-    started: Vec<Started>,
-    polling: Cancel,
-    sending: Cancel,
+/// The loop's own state.
+pub(super) struct Loop {
+    pub(super) gateway: Arc<Gateway>,
+    scheduler: Scheduler,
+    running: BTreeMap<WorkId, Running>,
+    intakes: BTreeMap<&'static str, Intake>,
+    /// Set when the gateway is to end.
+    ending: Option<Ending>,
+}
+
+/// A piece of work, as the loop sees it.
+struct Running {
+    cancel: Cancel,
+    replies: replies::Sender<Reply>,
+}
+
+/// The threads that receive, and what ends them.
+struct Receivers {
+    threads: Vec<JoinHandle<()>>,
+    cancel: Cancel,
 }
 
 /// Runs the gateway until a signal or a restart. It listens for the command line at `socket`.
@@ -47,98 +73,354 @@ pub fn run(
     let notifier = notifier.map(Arc::new);
     let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(cannot_start)?;
-    let (orders, mut ordered) = mpsc::channel(4);
-    watch_signals(&runtime, &orders)?;
-    let (inbound_sender, mut inbound) = bus::inbound();
-    let mut workers = Workers {
-        started: Vec::new(),
-        polling: Cancel::new(),
-        sending: Cancel::new(),
+    let (sender, mut events) = bus::events();
+    watch_signals(&runtime, &sender)?;
+    let heartbeats = Heartbeats::default();
+    let deliveries = deliveries(&parts, &channels, &heartbeats, &runtime);
+    let gateway = Arc::new(Gateway {
+        approvals: Approvals::default(),
+        deliveries,
+        events: sender,
+        timers: runtime.handle().clone(),
+        load: Default::default(),
+        is_stopping: Default::default(),
+        is_closing_idle: Default::default(),
+        since: Stopwatch::start(),
+        parts,
+    });
+    // Before anything is received: what arrives from now on comes through the queue.
+    let accepted = Accepted::read(&gateway.parts.inbox);
+    let mut receivers = Receivers {
+        threads: Vec::new(),
+        cancel: Cancel::new(),
     };
-    let mut outbound = BTreeMap::new();
-    // Polling begins before anything else is looked at: what comes waits in the queue.
-    for channel in channels {
-        let (sender, receiver) = bus::outbound(runtime.handle().clone());
-        outbound.insert(channel.name(), sender);
-        workers.started.push(channel.start(Wiring {
-            inbound: inbound_sender.clone(),
-            outbound: receiver,
-            polling: workers.polling.clone(),
-            sending: workers.sending.clone(),
-        })?);
-    }
-    let gateway = Gateway::new(parts, outbound, orders, runtime.handle().clone());
-    let order = runtime.block_on(async {
+    let intakes = start_receiving(&gateway, channels, &heartbeats, &mut receivers)?;
+    let mut work = Loop {
+        scheduler: Scheduler::new(gateway.parts.max_parallel_turns),
+        running: BTreeMap::new(),
+        gateway: Arc::clone(&gateway),
+        intakes,
+        ending: None,
+    };
+    let ending = runtime.block_on(async {
         control::listen(&gateway, socket);
-        gateway.recover();
-        let taking = Arc::clone(&gateway);
-        tokio::spawn(async move {
-            while let Some(next) = inbound.recv().await {
-                taking.take(next);
-            }
-        });
+        work.recover(accepted);
         tokio::spawn(sample(Arc::clone(&gateway)));
         tokio::spawn(notify::keep(
             Arc::clone(&gateway),
-            workers.pulses(),
+            heartbeats,
             notifier.clone(),
         ));
-        // The start went deeper than anything that this thread does from now on.
         memory::give_back_stack();
-        ordered.recv().await
+        let ending = work.run(&mut events).await;
+        tracing::info!("stopping");
+        if let Some(notifier) = &notifier {
+            notify::log_failure(notifier.stopping());
+        }
+        receivers.cancel.cancel();
+        work.wind_down(&mut events).await;
+        ending
     });
-    tracing::info!("stopping");
-    if let Some(notifier) = &notifier {
-        notify::told(notifier.stopping());
-    }
-    // The runtime goes on meanwhile: the channels' workers wait on its timers.
-    let (done, is_done) = oneshot::channel();
-    let stopping = Arc::clone(&gateway);
-    let stop = move || {
-        stop(&stopping, workers);
-        let _ = done.send(());
-    };
-    if spawn("stop", stop).is_ok() {
-        let _ = runtime.block_on(is_done);
-    }
+    // Whoever still sends events finds the queue closed.
+    drop(events);
+    stop(work, receivers);
     // A turn that is still running ends with the process: its journal is whole, and it goes on later.
     runtime.shutdown_background();
     let _ = std::fs::remove_file(socket);
-    Ok(match order {
-        Some(Order::Restart) => Ending::Restart,
-        Some(Order::Stop) | None => Ending::Stopped,
-    })
+    Ok(ending)
 }
 
-impl Workers {
-    fn pulses(&self) -> Vec<Pulse> {
-        let started = self.started.iter();
-        started.flat_map(|started| started.pulses.clone()).collect()
+fn deliveries(
+    parts: &Parts,
+    channels: &[Channel],
+    heartbeats: &Heartbeats,
+    runtime: &Runtime,
+) -> BTreeMap<&'static str, Delivery> {
+    let delivery = |channel: &Channel| {
+        let delivery = Delivery::new(DeliveryParts {
+            adapter: Arc::clone(&channel.adapter),
+            outbox: Arc::clone(&parts.outbox),
+            workspace: Arc::clone(&parts.workspace),
+            clock: Clock::System,
+            heartbeats: heartbeats.clone(),
+            timers: runtime.handle().clone(),
+            menu: super::menu().collect(),
+            max_retries: parts.channels.send_max_retries,
+        });
+        (channel.adapter.name(), delivery)
+    };
+    channels.iter().map(delivery).collect()
+}
+
+/// Starts a thread for each channel. What it receives waits in the queue until the loop runs.
+fn start_receiving(
+    gateway: &Arc<Gateway>,
+    channels: Vec<Channel>,
+    heartbeats: &Heartbeats,
+    receivers: &mut Receivers,
+) -> Result<BTreeMap<&'static str, Intake>> {
+    let mut intakes = BTreeMap::new();
+    for Channel {
+        adapter,
+        allow_from,
+    } in channels
+    {
+        let name = adapter.name();
+        let Some(delivery) = gateway.deliveries.get(name) else {
+            continue;
+        };
+        let (to_wake, to_tell) = (delivery.clone(), delivery.clone());
+        let parts = &gateway.parts;
+        let intake = Intake::new(IntakeParts {
+            channel: name,
+            inbox: Arc::clone(&parts.inbox),
+            pairing: Arc::clone(&parts.pairing),
+            allow_from,
+            outbox: Arc::clone(&parts.outbox),
+            workspace: Arc::clone(&parts.workspace),
+            files_max_bytes: parts.files_max_bytes,
+            events: gateway.events.clone(),
+            clock: Clock::System,
+            heartbeats: heartbeats.clone(),
+            adapter: Arc::clone(&adapter),
+            cancel: receivers.cancel.clone(),
+            wake: Box::new(move || to_wake.wake()),
+            reachable: Box::new(move || to_tell.reachable()),
+        });
+        intakes.insert(name, intake.clone());
+        let (heartbeat, cancel) = (heartbeats.register(name), receivers.cancel.clone());
+        let thread = std::thread::Builder::new()
+            .name(format!("{name}-receive"))
+            .stack_size(STACK_BYTES)
+            .spawn(move || adapter.receive(intake, heartbeat, cancel))
+            .map_err(cannot_start)?;
+        receivers.threads.push(thread);
+    }
+    Ok(intakes)
+}
+
+/// Waits for the threads of the channels to end; they have been asked to.
+fn stop(work: Loop, receivers: Receivers) {
+    work.intakes.values().for_each(Intake::stop);
+    for thread in receivers.threads {
+        let _ = thread.join();
+    }
+    work.gateway.deliveries.values().for_each(Delivery::stop);
+    match work.gateway.parts.outbox.count() {
+        0 => tracing::info!("stopped, nothing left to send"),
+        left => tracing::info!("stopped, {left} messages left to send after the next start"),
     }
 }
 
-/// Takes nothing more in, lets what runs end, and sends what is owed as far as that goes.
-fn stop(gateway: &Gateway, workers: Workers) {
-    workers.polling.cancel();
-    gateway.wind_down(STOP_GRACE);
-    let watch = Stopwatch::start();
-    while gateway.parts.outbox.count() > 0 && watch.elapsed() < SEND_GRACE {
-        workers.sending.wait(POLL);
-    }
-    workers.sending.cancel();
-    // A worker that waits for something to show looks up.
-    gateway.outbound.values().for_each(|sender| {
-        sender.send(Outbound::Owed);
-    });
-    for started in workers.started {
-        for thread in started.threads {
-            let _ = thread.join();
+impl Loop {
+    /// Takes events until the gateway is asked to end.
+    async fn run(&mut self, events: &mut Receiver<Event>) -> Ending {
+        loop {
+            match events.recv().await {
+                Some(event) => self.take(event),
+                None => return Ending::Stopped,
+            }
+            if let Some(ending) = self.ending {
+                return ending;
+            }
         }
     }
-    match gateway.parts.outbox.count() {
-        0 => tracing::info!("stopped; nothing is owed"),
-        owed => tracing::info!("stopped; {owed} to be sent after the next start"),
+
+    /// Lets what runs come to its end for a while, and what is stored go out. What is left then stays
+    /// unfinished in its journal and goes on after the next start.
+    async fn wind_down(&mut self, events: &mut Receiver<Event>) {
+        self.gateway.is_stopping.store(true, Ordering::SeqCst);
+        self.handle(Input::Stopping);
+        let watch = Stopwatch::start();
+        while !self.running.is_empty() {
+            let left = STOP_GRACE.saturating_sub(watch.elapsed());
+            match timeout(left, events.recv()).await {
+                Ok(Some(event)) => self.take(event),
+                Ok(None) | Err(_) => break,
+            }
+        }
+        if !self.running.is_empty() {
+            tracing::warn!("{} turns go on after the next start", self.running.len());
+        }
+        let watch = Stopwatch::start();
+        while self.gateway.parts.outbox.count() > 0 && watch.elapsed() < SEND_GRACE {
+            sleep(POLL).await;
+        }
     }
+
+    /// Takes an event. Quick: what takes time gets a thread.
+    pub(super) fn take(&mut self, event: Event) {
+        let input = match event {
+            // It is in the inbox, and the next start finds it there.
+            Event::Arrived(_) | Event::Fetched(_) if self.gateway.is_stopping() => return,
+            Event::Arrived(message) => {
+                self.note(&message);
+                Input::Arrived(message)
+            }
+            Event::Fetched(message) => Input::Fetched(message),
+            Event::Edited {
+                session,
+                reference,
+                text,
+            } => Input::Edited {
+                session,
+                reference,
+                text,
+            },
+            Event::Answered {
+                address,
+                sender,
+                question,
+                answer,
+            } => {
+                let is_taken = self
+                    .gateway
+                    .approvals
+                    .answer(&address, Some(question), answer);
+                tracing::info!(chat = %address, sender = %sender.id, is_taken, "{answer}");
+                if !is_taken && !self.gateway.approvals.knows(question) {
+                    let text = "That question is no longer open, so nothing was done. If it is still needed, ask me again.";
+                    self.gateway.tell(&address, text);
+                }
+                return;
+            }
+            Event::End(ending) => {
+                self.ending.get_or_insert(ending);
+                return;
+            }
+            Event::Step(work) => Input::Step(work),
+            Event::Waits(work) => Input::Waits(work),
+            Event::GoesOn(work) => Input::Answered(work),
+            Event::Finished { work, unread } => {
+                self.running.remove(&work);
+                Input::Finished { work, unread }
+            }
+        };
+        self.handle(input);
+    }
+
+    /// Hands an input to the scheduler and performs what it decides.
+    pub(super) fn handle(&mut self, input: Input) {
+        for action in self.scheduler.handle(input) {
+            self.perform(action);
+        }
+        *self.gateway.load.lock() = self.scheduler.load();
+    }
+
+    /// Has the files of a message fetched that was accepted before the start.
+    pub(super) fn fetch(&self, message: Envelope) {
+        if let Some(intake) = self.intakes.get(message.address().channel.as_str()) {
+            intake.fetch_pending(message);
+        }
+    }
+
+    /// A message of a person's: they are told that it is here, and their chat is the active one.
+    fn note(&self, message: &Envelope) {
+        let to = message.address();
+        if let Err(error) = self.gateway.parts.recent.note(&to) {
+            tracing::warn!("failed to save the last active chat: {error}");
+        }
+        if let Some(delivery) = self.gateway.delivery(&to) {
+            delivery.accepted(&to, &message.reference);
+        }
+    }
+
+    fn perform(&mut self, action: Action) {
+        let gateway = Arc::clone(&self.gateway);
+        match action {
+            Action::StartTurn { work, message } => {
+                let to = message.address();
+                self.start(work, "turn", &to, move |gateway, work| {
+                    gateway.run_turn(work, &message.session, Some(&message));
+                });
+            }
+            Action::ResumeTurn { work, session } => {
+                self.start(work, "turn", &address_of(&session), move |gateway, work| {
+                    gateway.run_turn(work, &session, None);
+                });
+            }
+            Action::AbandonTurn { work, session } => {
+                self.start(work, "turn", &address_of(&session), move |gateway, work| {
+                    gateway.abandon_turn(work, &session);
+                });
+            }
+            Action::StartCommand { work, message } => {
+                let to = message.address();
+                self.start(work, "command", &to, move |gateway, work| {
+                    gateway.run_command(work, &message);
+                });
+            }
+            Action::Command(message) => {
+                gateway.answer_command(&message, None);
+                if commands::parse(&message.text)
+                    .is_some_and(|command| command.slash == Slash::Restart)
+                {
+                    self.ending.get_or_insert(Ending::Restart);
+                }
+            }
+            Action::Stopped { message, count } => gateway.answer_command(&message, Some(count)),
+            Action::Interject { work, messages } => self.reply(work, Reply::Messages(messages)),
+            Action::Continue(work) => self.reply(work, Reply::Continue),
+            Action::Cancel(work) => {
+                if let Some(running) = self.running.get(&work) {
+                    running.cancel.cancel();
+                }
+            }
+            Action::Refuse { messages, reason } => gateway.refuse(&messages, reason),
+            Action::Drop(messages) => {
+                let inbox = &gateway.parts.inbox;
+                messages.iter().for_each(|message| inbox.taken(&message.id));
+            }
+        }
+    }
+
+    fn reply(&self, work: WorkId, reply: Reply) {
+        if let Some(running) = self.running.get(&work) {
+            let _ = running.replies.send(reply);
+        }
+    }
+
+    /// Starts work on a thread. Where the system has none left, the message waits in the inbox for the
+    /// next start, and the person is told.
+    fn start(
+        &mut self,
+        id: WorkId,
+        name: &str,
+        to: &Address,
+        run: impl FnOnce(&Arc<Gateway>, &Work) + Send + 'static,
+    ) {
+        let (sender, receiver) = replies::channel();
+        let cancel = Cancel::new();
+        let work = Work {
+            id,
+            cancel: cancel.clone(),
+            replies: receiver,
+        };
+        let gateway = Arc::clone(&self.gateway);
+        match spawn(name, move || run(&gateway, &work)) {
+            Ok(()) => {
+                let running = Running {
+                    cancel,
+                    replies: sender,
+                };
+                self.running.insert(id, running);
+            }
+            Err(error) => {
+                tracing::error!(chat = %to, "failed to start a thread: {error}");
+                let text = format!(
+                    "I can't start on this now: {error}. It goes on after the next restart."
+                );
+                self.gateway.tell(to, &text);
+                let unread = Vec::new();
+                self.handle(Input::Finished { work: id, unread });
+            }
+        }
+    }
+}
+
+/// Where an interrupted turn's answer goes.
+fn address_of(session: &SessionKey) -> Address {
+    Address::parse(session.as_str())
 }
 
 /// Keeps the board's history.
@@ -151,14 +433,14 @@ async fn sample(gateway: Arc<Gateway>) {
 }
 
 /// SIGTERM and Ctrl-C stop in order; a second one ends at once, which loses nothing either.
-fn watch_signals(runtime: &Runtime, orders: &mpsc::Sender<Order>) -> Result<()> {
+fn watch_signals(runtime: &Runtime, events: &EventSender) -> Result<()> {
     let _entered = runtime.enter();
     for kind in [SignalKind::interrupt(), SignalKind::terminate()] {
         let mut signals = signal(kind).map_err(cannot_start)?;
-        let orders = orders.clone();
+        let events = events.clone();
         runtime.spawn(async move {
             signals.recv().await;
-            let _ = orders.send(Order::Stop).await;
+            events.send_async(Event::End(Ending::Stopped)).await;
             signals.recv().await;
             std::process::exit(Exit::Stopped as i32);
         });
@@ -168,6 +450,6 @@ fn watch_signals(runtime: &Runtime, orders: &mpsc::Sender<Order>) -> Result<()> 
 
 fn cannot_start(error: std::io::Error) -> Error {
     Error::Failed(format!(
-        "the system does not let the gateway start: {error}"
+        "The system does not let the gateway start: {error}"
     ))
 }

@@ -1,102 +1,80 @@
-//! Turns: when they begin, what each is made of, and what becomes of one that fails.
+//! Turns on their threads: from the message to the released answer.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use super::lanes::Start;
-use super::listener::ChatListener;
-use super::{Gateway, Working, spawn, typed};
+use super::Gateway;
+use super::commands::sentence;
+use super::host::{ChatHost, Work};
 use crate::agent::Outcome;
-use crate::cancel::Cancel;
+use crate::agent::host::TurnHost;
+use crate::bus::Event;
 use crate::clock::Stopwatch;
-use crate::error::Result;
-use crate::limits::gateway::STOP_GRACE;
-use crate::message::{Address, Envelope, OutgoingMessage};
-use crate::session::{Session, store};
+use crate::error::{Error, Result};
+use crate::message::{Address, DraftKey, Envelope, SessionKey};
+use crate::session::Session;
 
 impl Gateway {
-    /// Starts as many turns as may run.
-    pub(super) fn start_turns(self: &Arc<Self>) {
-        while !self.is_stopping() {
-            let Some((start, working)) = self.next_turn() else {
-                return;
-            };
-            let (gateway, chat) = (Arc::clone(self), start.chat.clone());
-            let id = start.message.as_ref().map(|message| message.id.clone());
-            let started = spawn("turn", move || gateway.turn(start, working));
-            if let Err(error) = started {
-                self.say(
-                    &chat,
-                    &format!("The turn cannot begin: {error}. Say it again later."),
-                );
-                id.iter().for_each(|id| self.inbox().taken(id));
-                self.lanes().ended(&chat);
-            }
+    /// Runs a turn to its end: about a message, or on with the one that was interrupted.
+    pub(super) fn run_turn(
+        self: &Arc<Self>,
+        work: &Work,
+        session: &SessionKey,
+        message: Option<&Envelope>,
+    ) {
+        let mut host = ChatHost::new(self, work, session, message);
+        let (to, draft) = (host.reply().clone(), DraftKey::turn(session));
+        if let Some(delivery) = self.delivery(&to) {
+            delivery.working(&draft, &to);
         }
+        let result = self.try_turn(&mut host, work, session, message);
+        let unread = host.into_unread();
+        match result {
+            Ok(()) => self.release(session),
+            Err(error) => self.turn_failed(&error, work, &to, message),
+        }
+        // Before the loop starts this session's next turn, which must not find this one's draft.
+        if let Some(delivery) = self.delivery(&to) {
+            delivery.resting(&draft);
+        }
+        let work = work.id;
+        self.events.send(Event::Finished { work, unread });
+        self.close_connections_later();
     }
 
-    /// Whoever stops a chat's work finds a message among those that wait or its turn at work, whenever
-    /// it looks.
-    fn next_turn(self: &Arc<Self>) -> Option<(Start, Working)> {
-        let mut lanes = self.lanes();
-        let start = lanes.next()?;
-        let working = self.begin(&start.chat, false);
-        Some((start, working))
-    }
-
-    /// Runs a turn to its end, and starts the next ones.
-    fn turn(self: &Arc<Self>, start: Start, working: Working) {
-        let Start { chat, message } = start;
-        let mut is_told = false;
-        while let Err(error) = self.try_turn(&chat, message.as_ref(), &working.cancel) {
-            let is_owed = self
-                .owe(OutgoingMessage::text(&chat, typed::sentence(&error)), None)
-                .is_ok();
-            if !std::mem::replace(&mut is_told, true) {
-                tracing::error!(%chat, "the turn failed: {error}");
-            }
-            // Where not even that can be kept the disk is full: it is tried again when it has room, and
-            // often enough for the end of the gateway not to wait for it.
-            if is_owed || working.cancel.wait(STOP_GRACE / 2) {
-                message
-                    .iter()
-                    .for_each(|message| self.inbox().taken(&message.id));
-                break;
-            }
-            if self.is_stopping() {
-                break;
-            }
+    /// Closes the connections to the models once they have been idle for their time, so that they
+    /// cost no memory while there is nothing to do.
+    fn close_connections_later(self: &Arc<Self>) {
+        if self.is_closing_idle.swap(true, Ordering::SeqCst) {
+            return;
         }
-        // The next turn of this chat must not find this one's draft.
-        drop(working);
-        self.lanes().ended(&chat);
-        self.start_turns();
+        let gateway = Arc::clone(self);
+        self.timers.spawn(async move {
+            while let Some(left) = gateway.parts.agent.close_idle_connections() {
+                super::sleep(left).await;
+            }
+            gateway.is_closing_idle.store(false, Ordering::SeqCst);
+        });
     }
 
     fn try_turn(
         self: &Arc<Self>,
-        chat: &Address,
+        host: &mut ChatHost<'_>,
+        work: &Work,
+        key: &SessionKey,
         message: Option<&Envelope>,
-        cancel: &Cancel,
     ) -> Result<()> {
-        let mut session = self.open(chat)?;
+        let mut session = self.open_patiently(host, work, key)?;
         if !session.is_unfinished() && message.is_none_or(|message| session.holds(&message.id)) {
             // A power cut has taken the note that the session has the message.
             message
                 .iter()
-                .for_each(|message| self.inbox().taken(&message.id));
+                .for_each(|message| self.parts.inbox.taken(&message.id));
             return Ok(());
         }
-        let mut listener = ChatListener::new(self, chat, message);
         let watch = Stopwatch::start();
-        let report = self
-            .parts
-            .agent
-            .run(&mut session, message, &mut listener, cancel);
-        let unread = listener.unread();
-        self.lanes().put_back(chat, unread);
-        drop(listener);
-        self.release(chat);
-        let report = report?;
+        let agent = &self.parts.agent;
+        let report = agent.run(&mut session, message, host, &work.cancel)?;
         let outcome = match report.outcome {
             Outcome::Answered => "answered",
             Outcome::Bounded(_) => "ended at a bound",
@@ -104,26 +82,58 @@ impl Gateway {
             Outcome::Failed(_) => "failed",
         };
         let (seconds, steps) = (watch.elapsed().as_secs(), report.steps);
-        tracing::info!(%chat, steps, seconds, "turn {outcome}");
+        tracing::info!(session = %key, steps, seconds, "turn {outcome}");
         Ok(())
     }
 
-    /// Whether somebody who may has spoken in a chat: only there the model may send something.
-    pub(super) fn knows(&self, chat: &Address) -> bool {
-        store::path_of(&self.parts.sessions, &chat.session()).exists()
+    /// Opens the session, again and again while the disk does not allow it.
+    fn open_patiently(
+        &self,
+        host: &mut ChatHost<'_>,
+        work: &Work,
+        key: &SessionKey,
+    ) -> Result<Session> {
+        loop {
+            let reply = host.reply().clone();
+            match self.open(key, &reply) {
+                Err(error @ Error::Io { .. }) if host.retry_write(&error, &work.cancel) => {}
+                opened => return opened,
+            }
+        }
     }
 
-    /// Opens a chat's session, and tells what had to be repaired.
-    pub(super) fn open(&self, chat: &Address) -> Result<Session> {
-        let session = Session::open(
-            &self.parts.sessions,
-            &chat.session(),
-            self.parts.journals.clone(),
-        )?;
-        for repair in session.repairs() {
-            tracing::warn!(%chat, "{repair}");
-            self.say(chat, &format!("A note: {repair}."));
+    /// Tells the person, unless the turn goes on after the next start.
+    fn turn_failed(&self, error: &Error, work: &Work, to: &Address, message: Option<&Envelope>) {
+        if self.is_stopping() {
+            tracing::warn!(chat = %to, "a turn goes on after the next start: {error}");
+            return;
         }
-        Ok(session)
+        tracing::error!(chat = %to, "failed to run a turn: {error}");
+        if !work.cancel.is_cancelled() {
+            self.tell(to, &sentence(error));
+        }
+        message
+            .iter()
+            .for_each(|message| self.parts.inbox.taken(&message.id));
+    }
+
+    /// Records that an interrupted turn is not to go on.
+    pub(super) fn abandon_turn(self: &Arc<Self>, work: &Work, key: &SessionKey) {
+        let mut host = ChatHost::new(self, work, key, None);
+        let opened = Session::open(&self.parts.sessions, key, self.parts.journals.clone());
+        let abandoned = opened.and_then(|mut session| {
+            self.parts
+                .agent
+                .abandon(&mut session, &mut host, &work.cancel)
+        });
+        if let Err(error) = abandoned {
+            tracing::error!(session = %key, "failed to end an interrupted turn: {error}");
+        }
+        self.release(key);
+        let unread = Vec::new();
+        self.events.send(Event::Finished {
+            work: work.id,
+            unread,
+        });
     }
 }

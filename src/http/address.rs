@@ -1,23 +1,22 @@
-//! What a URL says about whom to call, and the part of it that may be shown.
+//! URLs: the server that one names, and the part of it that may be shown.
 
 use ureq::http::Uri;
 
 use crate::error::{Error, Result};
 
-/// Takes a URL apart. The error names its host at most.
+/// Parses a URL. The error names its host at most.
 pub fn parse(url: &str) -> Result<Uri> {
     let uri: Option<Uri> = url.parse().ok();
     uri.filter(|uri| host_and_port(uri).is_some())
         .ok_or_else(|| {
-            let shown = origin(url).unwrap_or_else(|| "an address without a scheme".to_owned());
+            let shown = origin(url).unwrap_or_else(|| "an address without http:// or https://".to_owned());
             Error::Config(format!(
-                "{shown} cannot be called: it has to look like https://host/path or http://host:port/path"
+                "Cannot use {shown}: the address must look like https://host/path or http://host:port/path"
             ))
         })
 }
 
-/// The host as the resolver wants it (an IPv6 address without brackets) and the port, for the two
-/// schemes that we speak.
+/// The host, an IPv6 address without its brackets, and the port, for `http` and `https`.
 pub fn host_and_port(uri: &Uri) -> Option<(&str, u16)> {
     let default = match uri.scheme_str()? {
         "https" => 443,
@@ -45,19 +44,14 @@ pub fn name(uri: &Uri) -> String {
     }
 }
 
-/// Scheme, host and port of any text that claims to be a URL; none when it has no scheme, because
-/// then nothing says that it is not a key in the wrong place.
+/// Scheme, host and port of any text that claims to be a URL; none when it has no scheme, because it
+/// could then be a key in the wrong place.
 pub fn origin(url: &str) -> Option<String> {
     let (scheme, rest) = url.split_once("://")?;
     let authority = rest.split(['/', '?', '#']).next()?;
     let host = authority.rsplit('@').next()?;
     let shown = format!("{scheme}://{host}");
-    Some(
-        shown
-            .chars()
-            .filter(|letter| !letter.is_control())
-            .collect(),
-    )
+    Some(shown.chars().filter(|char| !char.is_control()).collect())
 }
 
 #[cfg(test)]

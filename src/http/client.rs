@@ -1,4 +1,4 @@
-//! The client: what goes out, and what is made of the answer.
+//! The client: sends requests and judges the replies.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -26,14 +26,17 @@ use crate::secret::Secret;
 pub struct Settings {
     /// An HTTP proxy's URL; none: from `ALL_PROXY`, `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`.
     pub proxy: Option<Secret>,
-    /// Time from the end of our request until the answer's head is there.
+    /// Time from the end of the request until the header of the reply is there.
     pub first_byte: Duration,
-    /// Longest silence within the answer's body.
+    /// Longest silence within the body of the reply.
     pub idle: Duration,
     /// Tells whether dates can be believed.
     pub clock: Clock,
     /// Is asked about every address before it is dialled.
     pub guard: Guard,
+    /// Whether a POST may be sent again when the connection, which was kept from an earlier call,
+    /// broke before any of the reply came. Only where it does no harm if the server acts on both.
+    pub may_repeat: bool,
 }
 
 impl Settings {
@@ -45,6 +48,7 @@ impl Settings {
             idle,
             clock: Clock::System,
             guard: Guard::default(),
+            may_repeat: false,
         }
     }
 
@@ -109,14 +113,18 @@ impl Client {
         })
     }
 
-    /// Sends a body and waits until the answer begins. The values of headers count as secrets.
+    /// Sends a body and waits until the reply begins. The values of headers count as secrets.
     ///
-    /// A status of 400 or more is [`Error::Status`] with the beginning of the answer; so is a
-    /// redirect, which is not followed. [`Error::Config`] is for an address or a header that
-    /// cannot be sent.
+    /// A status of 400 or more is [`Error::Status`] with the beginning of the reply. So is a
+    /// redirect, which is not followed. [`Error::Config`] means that the address or a header is
+    /// invalid.
     pub fn post(&self, url: &str, headers: &[(&str, &str)], body: &[u8]) -> Result<Response> {
-        let length = body.len() as u64;
-        self.post_reader(url, headers, Upload::new(&mut &*body, length))
+        let may_repeat = self.shared.settings.may_repeat;
+        self.repeating(may_repeat, || {
+            let mut reader = body;
+            let upload = Upload::new(&mut reader, body.len() as u64);
+            self.call(Method::POST, url, headers, Some(upload))
+        })
     }
 
     /// Sends a body as it is read, so that it is never in memory as a whole. As
@@ -135,9 +143,27 @@ impl Client {
         self.call(Method::POST, url, headers, Some(body))
     }
 
-    /// Asks for a resource and waits until the answer begins. As [`post`](Self::post), without a body.
+    /// Asks for a resource and waits until the reply begins. As [`post`](Self::post), without a body.
     pub fn get(&self, url: &str, headers: &[(&str, &str)]) -> Result<Response> {
-        self.call(Method::GET, url, headers, None)
+        self.repeating(true, || self.call(Method::GET, url, headers, None))
+    }
+
+    /// Makes a call, and once more when it met a connection that the server was just closing.
+    fn repeating(&self, may_repeat: bool, call: impl Fn() -> Result<Response>) -> Result<Response> {
+        match call() {
+            Err(Error::Network { .. }) if may_repeat && self.shared.line.was_stale() => call(),
+            outcome => outcome,
+        }
+    }
+
+    /// The token that breaks its calls.
+    pub(super) fn cancel(&self) -> &Cancel {
+        &self.shared.cancel
+    }
+
+    /// Whether it has been used and can be used again.
+    pub(super) fn is_worth_keeping(&self) -> bool {
+        self.shared.line.is_used() && !self.shared.cancel.is_cancelled()
     }
 
     fn call(
@@ -163,6 +189,7 @@ impl Client {
             let (name, value) = header(name, value)?;
             request.headers_mut().append(name, value);
         }
+        self.shared.line.begin_call();
         let watch = Stopwatch::start();
         let sent = body.as_ref().map_or(0, Upload::left);
         let outcome = match &mut body {
@@ -176,7 +203,7 @@ impl Client {
         };
         let outcome = match body.and_then(Upload::into_failure) {
             Some(UploadFailure::Reader(failure)) => Err(Error::Failed(format!(
-                "what was to be sent to {} cannot be read: {failure}",
+                "cannot read what to send to {}: {failure}",
                 context.host
             ))),
             Some(UploadFailure::TooSlow(pace)) => Err(context.timeout(pace.describe())),
@@ -189,7 +216,7 @@ impl Client {
     }
 }
 
-/// The answer's head; the body is still to be read.
+/// The beginning of a reply, whose body is still to be read.
 pub struct Response {
     body: ureq::Body,
     context: Context,
@@ -225,7 +252,7 @@ impl Response {
             if head.headers.contains_key(CONTENT_ENCODING) {
                 return Err(Error::Network {
                     host: response.context.host,
-                    what: "it answers in a compressed form that we did not ask for".to_owned(),
+                    what: "its reply has a compression that was not asked for".to_owned(),
                 });
             }
             return Ok(response);
@@ -251,7 +278,7 @@ impl Response {
         })
     }
 
-    /// The beginning of the body as text. What came before it broke is better than nothing.
+    /// The beginning of the body as text: what came before it broke, if it did.
     fn beginning(self) -> Result<String> {
         let cancel = self.context.shared.cancel.clone();
         let mut content = Vec::new();
@@ -264,32 +291,38 @@ impl Response {
             return Err(Error::Stopped);
         }
         body.finish();
-        let text = String::from_utf8_lossy(&content);
-        let shown = |letter: &char| !letter.is_control() || *letter == '\n';
-        Ok(text.trim().chars().filter(shown).collect())
+        Ok(printable(&content))
     }
 }
 
-/// What a redirect means to the person whose address it is.
+/// What a redirect means to the person who configured the address.
 fn redirect(target: Option<&str>) -> String {
     let to = match target.and_then(address::origin) {
         Some(origin) => format!(" to {origin}"),
         None => String::new(),
     };
-    format!("a redirect{to}, which is not followed; correct the address")
+    format!("a redirect{to}, which is not followed; use that address instead")
 }
 
-fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue)> {
+/// Text from the other side without control characters, so that it can be shown.
+pub(super) fn printable(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let is_shown = |char: &char| !char.is_control() || *char == '\n';
+    text.trim().chars().filter(is_shown).collect()
+}
+
+/// A header that can be sent. Its value counts as a secret.
+pub(super) fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue)> {
     let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| {
         Error::Config(format!(
-            "`{}` cannot be the name of a header",
+            "`{}` is not a valid header name",
             name.escape_debug()
         ))
     })?;
     let mut value = HeaderValue::from_str(value).map_err(|_| {
         Error::Config(format!(
-            "the value of the header {name} holds a line break or another control character; \
-             check the key or header that was entered"
+            "the value of the header {name} contains a newline or another control character; check \
+             the API key or header you entered"
         ))
     })?;
     value.set_sensitive(true);

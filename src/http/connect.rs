@@ -11,7 +11,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use ureq::config::Config;
-use ureq::http::Uri;
+use ureq::http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{
     Buffers, ConnectionDetails, Connector, LazyBuffers, NextTimeout, Transport,
@@ -31,9 +31,11 @@ use crate::net::{Dialer, Failure, Guard, Stream, Tls, is_loopback, known_address
 pub struct Line {
     /// Milliseconds that a connection may be silent within a body.
     idle_timeout: AtomicU64,
-    /// Connections that were opened.
-    opened: AtomicU64,
-    /// Whether anything came since the request began.
+    /// Whether a connection was ever dialled.
+    is_used: AtomicBool,
+    /// Whether one was dialled in this call, so that it is not one that was kept.
+    dialled: AtomicBool,
+    /// Whether any of the reply has come in this call.
     received: AtomicBool,
 }
 
@@ -42,6 +44,24 @@ impl Line {
     pub fn set_idle_timeout(&self, time: Duration) {
         let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         self.idle_timeout.store(millis, Ordering::Relaxed);
+    }
+
+    /// Notes that a call begins.
+    pub fn begin_call(&self) {
+        self.dialled.store(false, Ordering::Relaxed);
+        self.received.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether the call went over a kept connection and none of its reply came.
+    pub fn was_stale(&self) -> bool {
+        self.is_used()
+            && !self.dialled.load(Ordering::Relaxed)
+            && !self.received.load(Ordering::Relaxed)
+    }
+
+    /// Whether there was a connection at all.
+    pub fn is_used(&self) -> bool {
+        self.is_used.load(Ordering::Relaxed)
     }
 
     fn idle_timeout(&self) -> Duration {
@@ -166,7 +186,7 @@ impl Reach {
         match read_head(&mut stream)?.status {
             200..=299 => Ok((stream, watch)),
             status => Err(Failure::Io(io::Error::other(format!(
-                "it opens no tunnel: it answered {status}"
+                "it refused the tunnel with status {status}"
             )))),
         }
     }
@@ -205,16 +225,8 @@ pub const USER_AGENT: &str = concat!("peacrab/", env!("CARGO_PKG_VERSION"));
 pub struct Head {
     /// The status.
     pub status: u16,
-    /// Names in lower case, and values.
-    pub headers: Vec<(String, String)>,
-}
-
-impl Head {
-    /// The value of a header; its name is in lower case.
-    pub fn header(&self, name: &str) -> Option<&str> {
-        let found = self.headers.iter().find(|(other, _)| other == name);
-        found.map(|(_, value)| value.as_str())
-    }
+    /// The headers.
+    pub headers: HeaderMap,
 }
 
 /// Reads a head up to its empty line and nothing beyond it, because what follows is no HTTP.
@@ -223,7 +235,7 @@ pub fn read_head(stream: &mut impl Read) -> io::Result<Head> {
     let mut byte = [0];
     while !head.ends_with(b"\r\n\r\n") {
         if head.len() >= BUFFER_BYTES {
-            return Err(io::Error::other("the head of its answer is too long"));
+            return Err(io::Error::other("the header of its reply is too long"));
         }
         if stream.read(&mut byte)? == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
@@ -231,7 +243,7 @@ pub fn read_head(stream: &mut impl Read) -> io::Result<Head> {
         head.push(byte[0]);
     }
     parse_head(&String::from_utf8_lossy(&head))
-        .ok_or_else(|| io::Error::other("what it sends is not HTTP"))
+        .ok_or_else(|| io::Error::other("its reply is not HTTP"))
 }
 
 fn parse_head(head: &str) -> Option<Head> {
@@ -243,7 +255,8 @@ fn parse_head(head: &str) -> Option<Head> {
     }
     let headers = lines.take_while(|line| !line.is_empty()).map(|line| {
         let (name, value) = line.split_once(':')?;
-        Some((name.to_ascii_lowercase(), value.trim().to_owned()))
+        let name: HeaderName = name.parse().ok()?;
+        Some((name, HeaderValue::from_str(value.trim()).ok()?))
     });
     Some(Head {
         status: status.parse().ok()?,
@@ -265,11 +278,12 @@ impl Connector for ReachConnector {
         details: &ConnectionDetails,
         _chained: Option<()>,
     ) -> Result<Option<Connection>, ureq::Error> {
+        self.line.dialled.store(true, Ordering::Relaxed);
         let stream = self
             .reach
             .open(details.uri)
             .map_err(|error| ureq::Error::Other(Box::new(error)))?;
-        self.line.opened.fetch_add(1, Ordering::Relaxed);
+        self.line.is_used.store(true, Ordering::Relaxed);
         Ok(Some(Connection {
             stream,
             buffers: LazyBuffers::new(BUFFER_BYTES, BUFFER_BYTES),
@@ -378,8 +392,7 @@ mod tests {
             &b"HTTP/1.1 101 Switching Protocols\r\nUpgrade:  websocket \r\n\r\nrest"[..];
         let head = read_head(&mut stream).unwrap();
         assert_eq!(head.status, 101);
-        assert_eq!(head.header("upgrade"), Some("websocket"));
-        assert_eq!(head.header("connection"), None);
+        assert_eq!(head.headers["upgrade"], "websocket");
         assert_eq!(stream, b"rest");
     }
 

@@ -1,4 +1,4 @@
-//! What failed, in words that a person understands.
+//! What a failed call means, in words for people.
 
 use std::io;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use crate::error::Error;
 use crate::limits;
 use crate::net::Failure;
 
-/// What is said of a name without an address.
-pub const UNKNOWN_HOST: &str = "the name cannot be resolved; is it right, and is there a network?";
+/// Why a name without an address cannot be called.
+pub const UNKNOWN_HOST: &str = "cannot resolve its name; check the name and your network";
 
 /// What the calls of a client have in common.
 pub struct Shared {
@@ -24,7 +24,7 @@ pub struct Shared {
     pub line: Arc<Line>,
 }
 
-/// What an error has to know of the call that failed.
+/// What an error needs to know about the call that failed.
 #[derive(Clone)]
 pub struct Context {
     /// Host and port.
@@ -34,7 +34,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// The error as the program knows it. When the token is raised, whatever broke broke for that.
+    /// The error as the program knows it. Once the token is raised, that is why anything broke.
     pub fn explain(&self, error: ureq::Error) -> Error {
         if self.shared.cancel.is_cancelled() {
             return Error::Stopped;
@@ -43,11 +43,22 @@ impl Context {
             ureq::Error::Timeout(phase) => self.timeout(self.waited(phase)),
             ureq::Error::Io(error) => self.network(self.io(&error)),
             ureq::Error::LargeResponseHeader(..) => Error::TooLarge {
-                what: format!("the head of {}'s answer", self.host),
+                what: format!("the header of the reply from {}", self.host),
                 limit: limits::http::BUFFER_BYTES,
             },
             ureq::Error::Other(inner) => self.other(inner),
             error => self.network(words(&error)),
+        }
+    }
+
+    /// The same for a stream that is read and written without ureq.
+    pub fn explain_io(&self, error: &io::Error) -> Error {
+        if self.shared.cancel.is_cancelled() {
+            return Error::Stopped;
+        }
+        match error.kind() {
+            io::ErrorKind::TimedOut => self.timeout("it did not answer in time".to_owned()),
+            _ => self.network(self.io(error)),
         }
     }
 
@@ -69,41 +80,38 @@ impl Context {
 
     fn waited(&self, phase: Timeout) -> String {
         let (what, time) = match phase {
-            Timeout::RecvResponse => ("no answer began within", self.shared.settings.first_byte),
-            Timeout::PerRead => (
-                "it fell silent in its answer for",
-                self.shared.settings.idle,
-            ),
+            Timeout::RecvResponse => ("no reply began within", self.shared.settings.first_byte),
+            Timeout::PerRead => ("its reply stopped for", self.shared.settings.idle),
             Timeout::PerWrite => (
-                "it took nothing of the request for",
+                "it accepted nothing of the request for",
                 limits::http::WRITE_TIMEOUT,
             ),
             _ => (
-                "it did not take the request within",
+                "it did not accept the request within",
                 limits::http::WRITE_TIMEOUT,
             ),
         };
         format!("{what} {} s", time.as_secs_f32())
     }
 
-    pub fn io(&self, error: &io::Error) -> String {
+    fn io(&self, error: &io::Error) -> String {
         let inner = error.get_ref();
         if let Some(error) = inner.and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
             return self.tls(error);
         }
         let what = match error.kind() {
             io::ErrorKind::ConnectionRefused => {
-                "it refuses connections; is the server running, and is the port right?"
+                "it refuses connections; check that the server is running and the port is right"
             }
             io::ErrorKind::HostUnreachable
             | io::ErrorKind::NetworkUnreachable
             | io::ErrorKind::AddrNotAvailable
-            | io::ErrorKind::NetworkDown => "there is no way to it; is there a network?",
+            | io::ErrorKind::NetworkDown => "no route to it; check your network",
             io::ErrorKind::ConnectionReset
             | io::ErrorKind::ConnectionAborted
-            | io::ErrorKind::BrokenPipe => "it broke the connection",
+            | io::ErrorKind::BrokenPipe => "it reset the connection",
             io::ErrorKind::UnexpectedEof => {
-                "it closed the connection before the answer was complete"
+                "it closed the connection before the reply was complete"
             }
             _ => return error.to_string(),
         };
@@ -115,7 +123,7 @@ impl Context {
         match error {
             Tls::InvalidCertificate(error) => self.certificate(error),
             Tls::InvalidMessage(_) => {
-                "it does not speak TLS on this port; perhaps the address has to begin with http://"
+                "it does not use TLS on this port; the address may have to begin with http://"
                     .to_owned()
             }
             error => format!("the TLS connection failed: {error}"),
@@ -126,19 +134,19 @@ impl Context {
         use CertificateError as Bad;
         let what = match error {
             Bad::UnknownIssuer => {
-                "its certificate comes from an authority that is not known; if that is your own, \
-                 name the authority's PEM file in tls.caFile"
+                "its certificate is from an unknown authority; if it is your own, set tls.caFile to \
+                 its PEM file"
             }
             Bad::Expired | Bad::ExpiredContext { .. } => "its certificate has expired",
             Bad::NotValidYet | Bad::NotValidYetContext { .. } => "its certificate is not valid yet",
             Bad::NotValidForName | Bad::NotValidForNameContext { .. } => {
-                "its certificate is for another name; is the address right?"
+                "its certificate is for another name; check the address"
             }
             error => return format!("its certificate cannot be trusted: {error}"),
         };
         let dated = what.ends_with("expired") || what.ends_with("yet");
         if dated && !self.shared.settings.clock.is_set() {
-            return format!("{what}, but the clock of this machine is not set: check the date");
+            return format!("{what}, but this machine's clock is not set: check the date");
         }
         what.to_owned()
     }
@@ -183,8 +191,8 @@ impl Context {
 
 fn words(error: &ureq::Error) -> String {
     match error {
-        ureq::Error::Protocol(error) => format!("what it sends is not HTTP ({error})"),
-        ureq::Error::Decompress(..) => "its compressed answer is broken or cut off".to_owned(),
+        ureq::Error::Protocol(error) => format!("its reply is not HTTP ({error})"),
+        ureq::Error::Decompress(..) => "its compressed reply is damaged or incomplete".to_owned(),
         error => error.to_string(),
     }
 }

@@ -12,12 +12,15 @@ mod address;
 mod client;
 mod connect;
 mod explain;
+mod pool;
 mod retry_after;
 pub mod sse;
 mod transfer;
+pub mod websocket;
 
 pub use crate::net::Tls;
 pub use client::{Client, Response, Settings, look_up};
+pub use pool::{Pool, PooledClient};
 pub use transfer::{Body, Upload, error_of};
 
 #[cfg(test)]

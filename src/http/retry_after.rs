@@ -1,4 +1,4 @@
-//! How long a server asks us to wait, in any of the forms that are in use.
+//! How long a server asks us to wait, in all the forms in use.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use ureq::http::HeaderMap;
 
 use crate::clock::Clock;
 
-/// The wait that an answer with an error asks for.
+/// The wait that an error reply asks for.
 ///
 /// `retry-after` is seconds or a date (RFC 9110, section 10.2.3), `retry-after-ms` is OpenAI's. When
 /// a rate limit (429) has neither, `x-ratelimit-reset…` says when it opens again: OpenAI and Groq
@@ -52,7 +52,7 @@ fn until_instant(text: &str, clock: &Clock) -> Option<Duration> {
     }
 }
 
-/// Without a clock an instant says nothing.
+/// An instant means nothing while the clock is not set.
 fn until_millis(millis: i64, clock: &Clock) -> Option<Duration> {
     if !clock.is_set() {
         return None;

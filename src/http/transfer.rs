@@ -119,7 +119,7 @@ impl<'a> Upload<'a> {
             match self.body.read(&mut buffer[..most]) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(io::Error::other(error)),
-                Ok(0) if most > 0 => return Err(io::Error::other("it has become shorter")),
+                Ok(0) if most > 0 => return Err(io::Error::other("it became shorter")),
                 read => return read,
             }
         }
@@ -182,8 +182,8 @@ impl Body {
         }
     }
 
-    /// Says that the part that matters is read. When the end of the body is near, in bytes and in
-    /// time, the connection stays open for the next call.
+    /// Skips the rest of a body whose relevant part has been read. When its end is near, in bytes and
+    /// in time, the connection stays open for the next call.
     pub fn finish(mut self) {
         let line = &self.context.shared.line;
         line.set_idle_timeout(TAIL_TIMEOUT);
@@ -210,7 +210,7 @@ impl Body {
             .left
             .checked_sub(count)
             .ok_or_else(|| Error::TooLarge {
-                what: format!("the answer of {}", self.context.host),
+                what: format!("the reply from {}", self.context.host),
                 limit: self.limit,
             })?;
         Ok(count)

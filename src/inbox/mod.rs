@@ -1,10 +1,11 @@
-//! Floor 5: messages that were accepted and that no session has yet.
+//! Floor 5: messages that were accepted and are in no session's journal yet.
 //!
-//! A message is here, on the disk, before its channel is told that we have it, until it stands in a
+//! A message is here, on the disk, before its channel is told that we have it, until it is in its
 //! session's journal. The same message seen twice is accepted once.
 
 mod state;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -15,12 +16,12 @@ use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::limits::append_log::LINE_BYTES;
 use crate::limits::inbox::{BYTES, MESSAGES};
-use crate::message::Envelope;
+use crate::message::{Attachment, Envelope, SessionKey};
 use crate::sys;
 
-use state::{Fact, State};
+use state::{Record, State};
 
-/// The inbox of one home, for all threads.
+/// The inbox of one home folder, shared by all threads.
 #[derive(Debug)]
 pub struct Inbox {
     clock: Clock,
@@ -35,11 +36,11 @@ struct Inner {
 }
 
 impl Inbox {
-    /// Opens the file, or begins it. Fails when another process has it open.
+    /// Opens the file, or creates it. Fails when another process has it open.
     pub fn open(path: &Path, clock: Clock) -> Result<Self> {
         let mut state = State::default();
         let (log, repairs) =
-            AppendLog::replay(path, "inbox", |fact, bytes| state.apply(fact, bytes))?;
+            AppendLog::replay(path, "inbox", |record, bytes| state.apply(record, bytes))?;
         Ok(Self {
             clock,
             repairs,
@@ -47,16 +48,16 @@ impl Inbox {
         })
     }
 
-    /// What was repaired when it was opened, as sentences for the person.
+    /// What was repaired when the file was opened, as sentences for the person.
     pub fn repairs(&self) -> Vec<String> {
         self.repairs.clone()
     }
 
-    /// Takes messages in, all or none: once this returns, they are on the disk.
+    /// Accepts messages, all or none, with one write: once this returns, they are on the disk.
     ///
     /// Returns those that are new, in their order; the others have been accepted before. A message
-    /// without an id is always new and gets one, so that it can be taken. Fails when too much waits
-    /// already: then nothing more may be fetched from the channel.
+    /// without an id is always new and gets one. Fails when too many wait already: then nothing more
+    /// may be fetched from the channel.
     pub fn accept(&self, messages: Vec<Envelope>) -> Result<Vec<Envelope>> {
         let mut inner = self.lock();
         let new = inner.state.new_ones(messages);
@@ -64,11 +65,61 @@ impl Inbox {
             return Ok(new);
         }
         let at = self.clock.now();
-        let facts: Vec<Fact> = new
+        let records: Vec<Record> = new
             .into_iter()
-            .map(|message| Ok(Fact::accepted(with_id(message)?, at)))
+            .map(|message| Ok(Record::accepted(with_id(message)?, at)))
             .collect::<Result<_>>()?;
-        inner.record(facts)
+        inner.record(records)
+    }
+
+    /// Notes, on the disk, that a message has another text now. Returns the text with the notes about
+    /// its files; `None` when no such message waits, or it says that already.
+    pub fn edit(&self, session: &SessionKey, reference: &str, text: &str) -> Option<String> {
+        let mut inner = self.lock();
+        let record = inner.state.edit(session, reference, text)?;
+        let Record::Edited { edited: id, .. } = &record else {
+            return None;
+        };
+        let id = id.clone();
+        let line = to_line(&record);
+        if let Err(error) = inner.check_room(0, line.len()) {
+            tracing::warn!("ignored the edit of a message: {error}");
+            return None;
+        }
+        inner.compact();
+        // The message itself is safe. Should the process be killed now, its old text counts.
+        if let Err(error) = inner.log.append(&line, Durability::Synced) {
+            tracing::warn!("failed to keep the edit of a message: {error}");
+        }
+        inner.state.apply(record, line.len());
+        inner.state.message(&id).map(|message| message.text)
+    }
+
+    /// Notes what became of a message's remote files: `attachments` are in the workspace now, and
+    /// `notes`, a line each, say why others are not. Returns the message as it is now; `None` when it
+    /// does not wait any more.
+    ///
+    /// The line is not forced to the disk: after a power cut the files may be fetched again.
+    pub fn fetched(
+        &self,
+        id: &str,
+        attachments: Vec<Attachment>,
+        notes: Vec<String>,
+    ) -> Option<Envelope> {
+        let mut inner = self.lock();
+        if !inner.state.holds(id) {
+            return None;
+        }
+        let record = Record::Fetched {
+            fetched: id.to_owned(),
+            attachments,
+            notes,
+        };
+        if let Err(error) = inner.log.append(&to_line(&record), Durability::Buffered) {
+            tracing::warn!("failed to note that files were fetched: {error}");
+        }
+        inner.state.apply(record, 0);
+        inner.state.message(id)
     }
 
     /// Notes that a session has the message. A power cut may take the note, and then the message is
@@ -78,12 +129,12 @@ impl Inbox {
         if !inner.state.holds(id) {
             return;
         }
-        let fact = Fact::Taken { taken: id.into() };
+        let record = Record::Taken { taken: id.into() };
         // What a session has is not ours any more, whether or not the note can be written.
-        if let Err(error) = inner.log.append(&to_line(&fact), Durability::Buffered) {
-            tracing::warn!("a message that is in its session stays in the inbox too: {error}");
+        if let Err(error) = inner.log.append(&to_line(&record), Durability::Buffered) {
+            tracing::warn!("failed to note that a message is in its session: {error}");
         }
-        inner.state.apply(fact, 0);
+        inner.state.apply(record, 0);
     }
 
     /// Notes, on the disk, that something is done with a message that must not be done twice.
@@ -94,13 +145,22 @@ impl Inbox {
                 "the message {id} is not in the inbox"
             )));
         }
-        let fact = Fact::Begun { begun: id.into() };
-        inner.log.append(&to_line(&fact), Durability::Synced)?;
-        inner.state.apply(fact, 0);
+        let record = Record::Begun { begun: id.into() };
+        inner.log.append(&to_line(&record), Durability::Synced)?;
+        inner.state.apply(record, 0);
         Ok(())
     }
 
-    /// The messages with which nothing has been done, in the order in which they came.
+    /// Whether the message of this id still waits, begun or not.
+    pub fn holds(&self, id: &str) -> bool {
+        self.lock().state.holds(id)
+    }
+
+    /// The messages with which nothing has been done, in the order in which they came. Those with
+    /// remote files still have to get them.
+    ///
+    /// After a start this is read before any receiver runs: what a receiver accepts meanwhile would be
+    /// worked on twice.
     pub fn waiting(&self) -> Vec<Envelope> {
         self.lock().state.messages(false)
     }
@@ -110,8 +170,13 @@ impl Inbox {
         self.lock().state.messages(true)
     }
 
-    /// The number of the message that a channel gave last, as its id `channel:number` has it, and
-    /// when it was accepted.
+    /// The paths, within the workspace, of files that messages in the inbox need.
+    pub fn files(&self) -> BTreeSet<String> {
+        self.lock().state.files()
+    }
+
+    /// The newest number that a channel gave, as its id `channel:number` has it, and when it was
+    /// accepted.
     pub fn last_update(&self, channel: &str) -> Option<(i64, DateTime<FixedOffset>)> {
         self.lock().state.last_update(channel)
     }
@@ -122,25 +187,30 @@ impl Inbox {
 }
 
 impl Inner {
-    /// Writes what was accepted, with one sync for all, and returns the messages.
-    fn record(&mut self, facts: Vec<Fact>) -> Result<Vec<Envelope>> {
-        let lines: Vec<Vec<u8>> = facts.iter().map(to_line).collect();
+    /// Writes the records of accepted messages, with one sync for all, and returns the messages.
+    fn record(&mut self, records: Vec<Record>) -> Result<Vec<Envelope>> {
+        let lines: Vec<Vec<u8>> = records.iter().map(to_line).collect();
         if lines.iter().any(|line| line.len() > LINE_BYTES) {
             return Err(Error::TooLarge {
-                what: "a message with all that belongs to it".to_owned(),
+                what: "a message with its files".to_owned(),
                 limit: LINE_BYTES,
             });
         }
         let content = lines.concat();
         self.check_room(lines.len(), content.len())?;
-        let Self { log, state } = self;
-        log.compact(state.live_bytes(), || state.compacted());
-        log.append(&content, Durability::Synced)?;
-        let messages = facts.iter().filter_map(Fact::message).cloned().collect();
-        for (fact, line) in facts.into_iter().zip(lines) {
-            state.apply(fact, line.len());
+        self.compact();
+        self.log.append(&content, Durability::Synced)?;
+        let messages = records.iter().filter_map(Record::message).cloned();
+        let messages = messages.collect();
+        for (record, line) in records.into_iter().zip(lines) {
+            self.state.apply(record, line.len());
         }
         Ok(messages)
+    }
+
+    fn compact(&mut self) {
+        let Self { log, state } = self;
+        log.compact(state.live_bytes(), || state.compacted());
     }
 
     fn check_room(&self, messages: usize, bytes: usize) -> Result<()> {
@@ -149,7 +219,7 @@ impl Inner {
             return Ok(());
         }
         Err(Error::Failed(format!(
-            "the inbox is full: {waiting} messages wait to be worked on; new ones are fetched when some are done"
+            "the inbox is full: {waiting} messages are waiting; no more are accepted until some of them are done"
         )))
     }
 }

@@ -1,56 +1,73 @@
-//! What the lines of an inbox come to. Pure.
+//! The lines of an inbox, and the state that they amount to. Pure.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use chrono::{DateTime, FixedOffset};
 use serde::{Deserialize, Serialize};
 
 use crate::append_log::{shorten, to_line};
 use crate::limits::inbox::SEEN;
-use crate::message::Envelope;
+use crate::message::{Attachment, Envelope, SessionKey};
 
-/// One line. Which member is there says what happened.
+/// One line of the file. Which member is there says what happened.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Fact {
+pub enum Record {
     /// A message was accepted.
     Accepted {
         /// The message.
-        accepted: Envelope,
+        accepted: Box<Envelope>,
         /// When, RFC 3339.
         at: String,
+    },
+    /// A message that waits has another text now.
+    Edited {
+        /// The message's id.
+        edited: String,
+        /// The new text.
+        text: String,
+    },
+    /// The files of a message have been fetched, or given up.
+    Fetched {
+        /// The message's id.
+        fetched: String,
+        /// Those that are in the workspace now.
+        attachments: Vec<Attachment>,
+        /// What is to be known about the others, a line each.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        notes: Vec<String>,
     },
     /// Something that must not be done twice was begun with the message of this id.
     Begun {
         /// The id.
         begun: String,
     },
-    /// A session has the message of this id.
+    /// The message of this id is in its session's journal.
     Taken {
         /// The id.
         taken: String,
     },
-    /// The file was written anew: what all lines have said, those that are gone too.
+    /// The file was compacted: what is still to be known of the lines that are gone.
     Seen {
         /// The ids of messages that were accepted, oldest first.
         seen: Vec<String>,
-        /// Of each channel the id that was accepted last, and when.
+        /// The newest id of each channel, and when it was accepted.
         last: BTreeMap<String, String>,
     },
 }
 
-impl Fact {
-    /// The fact that a message was accepted. A text that is too long for a line is cut.
+impl Record {
+    /// The record of an accepted message. A text that is too long for a line is cut.
     pub fn accepted(mut message: Envelope, at: DateTime<FixedOffset>) -> Self {
         message.text = shorten(Cow::Owned(message.text)).into_owned();
         Self::Accepted {
-            accepted: message,
+            accepted: Box::new(message),
             at: at.to_rfc3339(),
         }
     }
 
-    /// The message, of one that was accepted.
+    /// The message, if this is the record of an accepted one.
     pub fn message(&self) -> Option<&Envelope> {
         match self {
             Self::Accepted { accepted, .. } => Some(accepted),
@@ -59,50 +76,109 @@ impl Fact {
     }
 }
 
-/// What is known after some lines.
+/// The state after some lines.
 #[derive(Debug, Default)]
 pub struct State {
-    /// Ids that are known again, oldest first.
+    /// Ids that are recognised when they come again, oldest first.
     seen: VecDeque<String>,
     waiting: Vec<Waiting>,
-    /// By channel: the number that was accepted last, and when.
+    /// By channel: its newest number, and when it was accepted.
     last: BTreeMap<String, (i64, String)>,
 }
 
-/// A message that no session has.
+/// A message that is in no session's journal yet.
 #[derive(Debug)]
 struct Waiting {
+    /// The message as it is now, but for the notes.
     message: Envelope,
+    /// Stand below the text. They are kept apart so that an edit of the text does not lose them.
+    notes: Vec<String>,
     at: String,
     is_begun: bool,
-    /// Bytes of its line.
+    /// Bytes of the lines that it needs.
     bytes: usize,
+}
+
+impl Waiting {
+    fn text(&self) -> String {
+        let text = Some(self.message.text.as_str()).filter(|text| !text.is_empty());
+        let lines: Vec<&str> = text
+            .into_iter()
+            .chain(self.notes.iter().map(String::as_str))
+            .collect();
+        lines.join("\n")
+    }
+
+    fn envelope(&self) -> Envelope {
+        Envelope {
+            text: self.text(),
+            ..self.message.clone()
+        }
+    }
+
+    /// The lines that say what is known of it.
+    fn lines(&self) -> Vec<u8> {
+        let id = &self.message.id;
+        let mut lines = to_line(&Record::Accepted {
+            accepted: Box::new(self.message.clone()),
+            at: self.at.clone(),
+        });
+        if !self.notes.is_empty() {
+            lines.extend(to_line(&Record::Fetched {
+                fetched: id.clone(),
+                attachments: Vec::new(),
+                notes: self.notes.clone(),
+            }));
+        }
+        if self.is_begun {
+            lines.extend(to_line(&Record::Begun { begun: id.clone() }));
+        }
+        lines
+    }
 }
 
 impl State {
     /// Takes a line of so many bytes into account.
-    pub fn apply(&mut self, fact: Fact, bytes: usize) {
-        match fact {
-            Fact::Accepted { accepted, at } => {
+    pub fn apply(&mut self, record: Record, bytes: usize) {
+        match record {
+            Record::Accepted { accepted, at } => {
                 self.note_last(&accepted.id, &at);
                 self.seen.push_back(accepted.id.clone());
                 let over = self.seen.len().saturating_sub(SEEN);
                 self.seen.drain(..over);
                 self.waiting.push(Waiting {
-                    message: accepted,
+                    message: *accepted,
+                    notes: Vec::new(),
                     at,
                     is_begun: false,
                     bytes,
                 });
             }
-            Fact::Begun { begun } => {
-                let mut waiting = self.waiting.iter_mut();
-                if let Some(found) = waiting.find(|waiting| waiting.message.id == begun) {
-                    found.is_begun = true;
+            Record::Edited { edited, text } => {
+                if let Some(waiting) = self.find(&edited) {
+                    waiting.message.text = text;
+                    waiting.bytes = waiting.lines().len();
                 }
             }
-            Fact::Taken { taken } => self.waiting.retain(|waiting| waiting.message.id != taken),
-            Fact::Seen { seen, last } => {
+            Record::Fetched {
+                fetched,
+                attachments,
+                notes,
+            } => {
+                if let Some(waiting) = self.find(&fetched) {
+                    waiting.message.attachments.extend(attachments);
+                    waiting.message.remote_files.clear();
+                    waiting.notes.extend(notes);
+                    waiting.bytes = waiting.lines().len();
+                }
+            }
+            Record::Begun { begun } => {
+                if let Some(waiting) = self.find(&begun) {
+                    waiting.is_begun = true;
+                }
+            }
+            Record::Taken { taken } => self.waiting.retain(|waiting| waiting.message.id != taken),
+            Record::Seen { seen, last } => {
                 self.seen = seen.into();
                 self.last.clear();
                 last.iter().for_each(|(id, at)| self.note_last(id, at));
@@ -129,16 +205,46 @@ impl State {
         self.waiting.iter().any(|waiting| waiting.message.id == id)
     }
 
-    /// The messages that no session has, those that were begun or the others.
+    /// The record of an edit, if the message waits, has not been begun and has another text so far.
+    pub fn edit(&self, session: &SessionKey, reference: &str, text: &str) -> Option<Record> {
+        let text = shorten(Cow::Borrowed(text));
+        let mut waiting = self.waiting.iter().rev();
+        let edited = waiting.find(|waiting| {
+            waiting.message.session == *session && waiting.message.reference == reference
+        })?;
+        let is_new = !edited.is_begun && edited.message.text != text;
+        is_new.then(|| Record::Edited {
+            edited: edited.message.id.clone(),
+            text: text.into_owned(),
+        })
+    }
+
+    /// The message of this id as it is now, if it waits.
+    pub fn message(&self, id: &str) -> Option<Envelope> {
+        let mut waiting = self.waiting.iter();
+        let found = waiting.find(|waiting| waiting.message.id == id)?;
+        Some(found.envelope())
+    }
+
+    /// The messages that wait: those that were begun, or the others.
     pub fn messages(&self, are_begun: bool) -> Vec<Envelope> {
         let chosen = self
             .waiting
             .iter()
             .filter(|waiting| waiting.is_begun == are_begun);
-        chosen.map(|waiting| waiting.message.clone()).collect()
+        chosen.map(Waiting::envelope).collect()
     }
 
-    /// How many messages no session has.
+    /// The paths of files that belong to messages that wait.
+    pub fn files(&self) -> BTreeSet<String> {
+        let attachments = self
+            .waiting
+            .iter()
+            .flat_map(|waiting| &waiting.message.attachments);
+        attachments.map(|file| file.path.clone()).collect()
+    }
+
+    /// How many messages wait.
     pub fn waiting(&self) -> usize {
         self.waiting.len()
     }
@@ -148,7 +254,7 @@ impl State {
         self.waiting.iter().map(|waiting| waiting.bytes).sum()
     }
 
-    /// The number that a channel gave last, and when it was accepted.
+    /// A channel's newest number, and when it was accepted.
     pub fn last_update(&self, channel: &str) -> Option<(i64, DateTime<FixedOffset>)> {
         let (number, at) = self.last.get(channel)?;
         // A time that cannot be read is long ago.
@@ -158,35 +264,38 @@ impl State {
 
     /// The lines of a file that says the same and nothing that is over.
     pub fn compacted(&self) -> Vec<u8> {
-        let mut lines = Vec::new();
-        for waiting in &self.waiting {
-            lines.extend(to_line(&Fact::Accepted {
-                accepted: waiting.message.clone(),
-                at: waiting.at.clone(),
-            }));
-            if waiting.is_begun {
-                let begun = waiting.message.id.clone();
-                lines.extend(to_line(&Fact::Begun { begun }));
-            }
-        }
+        let mut lines: Vec<u8> = self.waiting.iter().flat_map(Waiting::lines).collect();
         let id_and_time = |(channel, (number, at)): (&String, &(i64, String))| {
             (format!("{channel}:{number}"), at.clone())
         };
-        // Behind the others: those that wait are older than what was accepted last.
-        lines.extend(to_line(&Fact::Seen {
+        // After the others: messages that wait are older than what was accepted last.
+        lines.extend(to_line(&Record::Seen {
             seen: self.seen.iter().cloned().collect(),
             last: self.last.iter().map(id_and_time).collect(),
         }));
         lines
     }
 
+    fn find(&mut self, id: &str) -> Option<&mut Waiting> {
+        let mut waiting = self.waiting.iter_mut();
+        waiting.find(|waiting| waiting.message.id == id)
+    }
+
+    /// Notes the newest number of a channel. The order within a batch, whose messages have one time,
+    /// says nothing: an album stands where its first part stood and has the number of its last one.
+    /// Across batches the later one counts, because a channel may begin at a lower number.
     fn note_last(&mut self, id: &str, at: &str) {
         let parts = id.split_once(':');
-        let numbered =
-            parts.and_then(|(channel, number)| Some((channel, number.parse::<i64>().ok()?)));
-        if let Some((channel, number)) = numbered {
-            self.last
-                .insert(channel.to_owned(), (number, at.to_owned()));
-        }
+        let Some((channel, number)) =
+            parts.and_then(|(channel, number)| Some((channel, number.parse::<i64>().ok()?)))
+        else {
+            return;
+        };
+        let newest = match self.last.get(channel) {
+            Some((known, when)) if when == at => number.max(*known),
+            _ => number,
+        };
+        self.last
+            .insert(channel.to_owned(), (newest, at.to_owned()));
     }
 }

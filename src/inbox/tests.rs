@@ -9,7 +9,7 @@ use super::*;
 use crate::append_log::tests::{is_alone, limit_files, run_alone};
 use crate::limits::append_log::{COMPACT_BYTES, CONTENT_BYTES};
 use crate::limits::inbox::SEEN;
-use crate::message::Address;
+use crate::message::{Address, Media, RemoteFile};
 
 struct Place {
     folder: tempfile::TempDir,
@@ -36,6 +36,7 @@ impl Place {
 fn message(id: &str) -> Envelope {
     Envelope {
         id: id.to_owned(),
+        reference: id.to_owned(),
         ..Envelope::typed(
             &Address::new("telegram", "1").session(),
             &format!("the text of {id}"),
@@ -128,6 +129,112 @@ fn the_last_update_is_known_with_its_time() {
     let (number, at) = place.open().last_update("telegram").unwrap();
     assert_eq!((number, at.timestamp()), (8, 1_800_000_005));
     assert_eq!(place.open().last_update("other").unwrap().0, 900);
+}
+
+#[test]
+fn an_album_stands_first_and_has_the_last_number_of_its_batch() {
+    let place = Place::new();
+    let inbox = place.open();
+    inbox.accept(vec![update(9), update(8)]).unwrap();
+    assert_eq!(inbox.last_update("telegram").unwrap().0, 9);
+    place.millis.fetch_add(1, Ordering::Relaxed);
+    // After a week the channel may begin at a lower number.
+    inbox.accept(vec![update(3)]).unwrap();
+    drop(inbox);
+    assert_eq!(place.open().last_update("telegram").unwrap().0, 3);
+}
+
+fn with_files(number: u32) -> Envelope {
+    let file = |id: &str| RemoteFile {
+        media: Media::Photo,
+        id: id.to_owned(),
+        size: None,
+        name: "photo.jpg".to_owned(),
+    };
+    Envelope {
+        reference: number.to_string(),
+        remote_files: vec![file("a"), file("b")],
+        ..update(number)
+    }
+}
+
+#[test]
+fn an_edit_counts_while_a_message_waits_and_outlives_a_kill() {
+    let place = Place::new();
+    let inbox = place.open();
+    inbox.accept((1..4).map(with_files).collect()).unwrap();
+    let session = Address::new("telegram", "1").session();
+    inbox.begin("telegram:2").unwrap();
+    inbox.taken("telegram:3");
+    let length = || std::fs::metadata(place.file()).unwrap().len();
+    assert_eq!(inbox.edit(&session, "1", "new").as_deref(), Some("new"));
+    let before = length();
+    for (session, reference, text) in [
+        (&session, "1", "new"),
+        (&session, "2", "begun"),
+        (&session, "3", "taken"),
+        (&session, "4", "unknown"),
+        (&Address::new("telegram", "2").session(), "1", "elsewhere"),
+    ] {
+        assert_eq!(inbox.edit(session, reference, text), None, "{text}");
+    }
+    assert_eq!(length(), before);
+    drop(inbox);
+    assert_eq!(place.open().waiting()[0].text, "new");
+}
+
+#[test]
+fn edits_without_end_fill_neither_the_inbox_nor_the_disk() {
+    let place = Place::new();
+    let inbox = place.open();
+    inbox.accept(vec![with_files(1)]).unwrap();
+    let session = Address::new("telegram", "1").session();
+    for number in 0..300 {
+        let text = format!("{number} {}", "x".repeat(2000));
+        assert!(inbox.edit(&session, "1", &text).is_some());
+    }
+    let length = std::fs::metadata(place.file()).unwrap().len();
+    assert!(length < COMPACT_BYTES + 8 * 1024, "{length}");
+    assert!(inbox.lock().state.live_bytes() < 4 * 1024);
+    drop(inbox);
+    assert!(place.open().waiting()[0].text.starts_with("299 "));
+}
+
+#[test]
+fn what_became_of_the_files_is_known_after_a_kill_and_a_compaction() {
+    let place = Place::new();
+    let inbox = place.open();
+    inbox.accept(vec![with_files(1), with_files(2)]).unwrap();
+    let photo = Attachment {
+        media: Media::Photo,
+        path: "inbox/1-photo.jpg".to_owned(),
+    };
+    let note = "[photo.jpg could not be fetched: gone]".to_owned();
+    let fetched = inbox.fetched("telegram:1", vec![photo.clone()], vec![note.clone()]);
+    let fetched = fetched.unwrap();
+    assert_eq!(fetched.attachments, [photo]);
+    assert_eq!(fetched.text, format!("the text of telegram:1\n{note}"));
+    assert!(fetched.remote_files.is_empty());
+    assert_eq!(inbox.fetched("telegram:9", Vec::new(), Vec::new()), None);
+    assert_eq!(inbox.files().len(), 1);
+    drop(inbox);
+    let inbox = place.open();
+    assert_eq!(inbox.waiting(), [fetched.clone(), with_files(2)]);
+    // Many messages come and go, so that the file is written anew.
+    for batch in 0..100 {
+        let numbers = 50 * batch + 10..50 * batch + 60;
+        inbox.accept(numbers.clone().map(update).collect()).unwrap();
+        numbers.for_each(|number| inbox.taken(&format!("telegram:{number}")));
+    }
+    let session = Address::new("telegram", "1").session();
+    let edited = inbox.edit(&session, "1", "another text").unwrap();
+    assert_eq!(edited, format!("another text\n{note}"));
+    drop(inbox);
+    let edited = Envelope {
+        text: edited,
+        ..fetched
+    };
+    assert_eq!(place.open().waiting(), [edited, with_files(2)]);
 }
 
 #[test]
@@ -270,6 +377,8 @@ fn on_a_full_disk() {
 #[derive(Clone, Debug)]
 enum Step {
     Accept(Vec<u32>),
+    Edit(u32),
+    Fetch(u32),
     Begin(u32),
     Take(u32),
 }
@@ -278,13 +387,22 @@ enum Step {
 #[derive(Clone, Copy)]
 enum Told {
     Accepted(u32),
+    Edited(u32),
+    Fetched(u32),
     Begun(u32),
     Taken(u32),
 }
 
+/// The text that an edit gives.
+const EDITED: &str = "edited";
+/// The note on a file that did not come.
+const NOTE: &str = "[a file could not be fetched]";
+
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         proptest::collection::vec(0u32..12, 0..4).prop_map(Step::Accept),
+        (0u32..12).prop_map(Step::Edit),
+        (0u32..12).prop_map(Step::Fetch),
         (0u32..12).prop_map(Step::Begin),
         (0u32..12).prop_map(Step::Take),
     ]
@@ -293,10 +411,7 @@ fn step() -> impl Strategy<Value = Step> {
 /// Does the steps; returns what each line of the file says.
 fn play(inbox: &Inbox, steps: &[Step]) -> Vec<Told> {
     let mut told = Vec::new();
-    let holds = |number: u32| {
-        let waiting = [inbox.waiting(), inbox.begun()].concat();
-        waiting.contains(&update(number))
-    };
+    let holds = |number: u32| inbox.holds(&format!("telegram:{number}"));
     for step in steps {
         match step {
             Step::Accept(numbers) => {
@@ -304,6 +419,20 @@ fn play(inbox: &Inbox, steps: &[Step]) -> Vec<Told> {
                 for message in inbox.accept(messages).unwrap() {
                     let number = message.id.trim_start_matches("telegram:").parse();
                     told.push(Told::Accepted(number.unwrap()));
+                }
+            }
+            Step::Edit(number) => {
+                let message = update(*number);
+                let edited = inbox.edit(&message.session, &message.reference, EDITED);
+                if edited.is_some() {
+                    told.push(Told::Edited(*number));
+                }
+            }
+            Step::Fetch(number) => {
+                let notes = vec![NOTE.to_owned()];
+                if let Some(message) = inbox.fetched(&update(*number).id, Vec::new(), notes) {
+                    assert!(message.text.ends_with(NOTE));
+                    told.push(Told::Fetched(*number));
                 }
             }
             Step::Begin(number) => {
@@ -324,20 +453,44 @@ fn play(inbox: &Inbox, steps: &[Step]) -> Vec<Told> {
 
 /// What is left after some lines: the messages that wait, and those that were begun.
 fn outcome(told: &[Told]) -> (Vec<Envelope>, Vec<Envelope>) {
-    let mut left: Vec<(u32, bool)> = Vec::new();
-    for fact in told {
-        match fact {
-            Told::Accepted(number) => left.push((*number, false)),
-            Told::Begun(number) => left
-                .iter_mut()
-                .filter(|(other, _)| other == number)
-                .for_each(|(_, begun)| *begun = true),
-            Told::Taken(number) => left.retain(|(other, _)| other != number),
+    struct Left {
+        message: Envelope,
+        notes: usize,
+        is_begun: bool,
+    }
+    let mut left: Vec<Left> = Vec::new();
+    for record in told {
+        let (Told::Accepted(number)
+        | Told::Edited(number)
+        | Told::Fetched(number)
+        | Told::Begun(number)
+        | Told::Taken(number)) = record;
+        let id = update(*number).id;
+        if let Told::Accepted(_) = record {
+            left.push(Left {
+                message: update(*number),
+                notes: 0,
+                is_begun: false,
+            });
+        }
+        let found = left.iter().position(|left| left.message.id == id);
+        let found = found.expect("a line about a message that is not there");
+        match record {
+            Told::Accepted(_) => {}
+            Told::Edited(_) => left[found].message.text = EDITED.to_owned(),
+            Told::Fetched(_) => left[found].notes += 1,
+            Told::Begun(_) => left[found].is_begun = true,
+            Told::Taken(_) => drop(left.remove(found)),
         }
     }
-    let (begun, waiting): (Vec<_>, Vec<_>) = left.into_iter().partition(|(_, begun)| *begun);
-    let messages =
-        |list: Vec<(u32, bool)>| list.iter().map(|(number, _)| update(*number)).collect();
+    let (begun, waiting): (Vec<_>, Vec<_>) = left.into_iter().partition(|left| left.is_begun);
+    let messages = |list: Vec<Left>| {
+        let message = |mut left: Left| {
+            left.message.text += &format!("\n{NOTE}").repeat(left.notes);
+            left.message
+        };
+        list.into_iter().map(message).collect()
+    };
     (messages(waiting), messages(begun))
 }
 

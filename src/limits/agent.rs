@@ -25,6 +25,9 @@ pub const MESSAGE_BYTES: usize = 128 * 1024;
 pub const BYTES_PER_TOKEN: usize = 3;
 /// How long a question to a person waits; then it counts as denied.
 pub const ANSWER_TIME: Duration = Duration::from_mins(10);
+/// Times a question that is too long for the model is asked again, each time with half of it: from
+/// 128,000 tokens to 8,000.
+pub const OVERFLOW_RETRIES: u32 = 4;
 /// Bytes that the history always gets, however small the window is said to be.
 pub const HISTORY_FLOOR_BYTES: usize = 4 * 1024;
 /// Models that are kept ready over all conversations; a household has no more.

@@ -35,6 +35,10 @@ pub const PIECE_ENTITIES: usize = 100;
 pub const LINK_BYTES: usize = 2048;
 /// Bytes of all other tags that can be open at once; the longest is a code block with a language.
 pub const TAGS_BYTES: usize = 256;
+/// Characters of one Discord message, with its Markdown; bots get no more.
+pub const DISCORD_MESSAGE_CHARS: usize = 2000;
+/// Characters of a link's address in a Discord message, so that one message holds it with its words.
+pub const DISCORD_LINK_CHARS: usize = 1000;
 /// How long a long poll waits for something to happen; Telegram allows 50 s.
 pub const LONG_POLL: Duration = Duration::from_secs(50);
 /// How much later than it should an answer may begin, before the connection is given up.
@@ -81,3 +85,50 @@ pub const BUTTON_DATA_BYTES: usize = 64;
 pub const PHOTO_BYTES: u64 = 10 * 1024 * 1024;
 /// How often a sender without anything to do looks whether there is something.
 pub const IDLE_LOOK: Duration = Duration::from_mins(5);
+/// Files of one message that are fetched; an album has ten.
+pub const MESSAGE_FILES: usize = 20;
+/// How often a full queue into the gateway is looked at.
+pub const QUEUE_LOOK: Duration = Duration::from_millis(50);
+/// Threads that fetch files for one channel at a time. Each holds a connection.
+pub const FETCH_THREADS: usize = 2;
+/// How long a fetching thread without work keeps its connection: the next file often follows soon.
+pub const FETCH_LINGER: Duration = Duration::from_secs(10);
+/// How long the files of a message are tried while the channel cannot be reached, or asks to wait. Its
+/// conversation waits as long.
+pub const FETCH_TIME: Duration = Duration::from_mins(10);
+/// How long the confirmation of a pressed button may take to be answered.
+pub const PRESS_PATIENCE: Duration = Duration::from_secs(5);
+/// Received files that are kept, whatever their size: a folder of more is slow to list.
+pub const INBOX_FILES: usize = 5_000;
+/// Age below which a received file is never deleted: a conversation may be about it.
+pub const INBOX_FILE_AGE: Duration = Duration::from_hours(24);
+/// Files after which the folder of received files is looked at again.
+pub const INBOX_LOOK_FILES: u64 = 50;
+/// The longest wait before it is tried again whether the inbox takes messages: somebody may have made
+/// room on the disk and waits for it to be noticed.
+pub const INBOX_BACKOFF: Duration = Duration::from_secs(30);
+/// Threads that deliver for one channel at a time. Each holds a connection. One of them is never
+/// taken by what may be slow (files, chats in trouble), so two slow chats delay nobody.
+pub const DELIVERY_WORKERS: usize = 3;
+/// How long a delivering thread without work lives on: as long, the next message needs no new
+/// handshake.
+pub const DELIVERY_LINGER: Duration = Duration::from_secs(30);
+/// How long a call may last before another thread is started for what else is to be delivered. Most
+/// calls end earlier, and a connection costs a handshake.
+pub const DELIVERY_GROW: Duration = Duration::from_millis(300);
+/// The longest that a worker's job may take without a transfer: up to three calls, each with name,
+/// connection, request and reply.
+pub const CALL_TIME: Duration = Duration::from_mins(5);
+/// How long after it has begun work is shown as "typing": what is done earlier needs no request.
+pub const TYPING_DELAY: Duration = Duration::from_millis(500);
+/// Pieces of work that show something at a time.
+pub const WORKS: usize = 64;
+/// Reactions that wait, over all chats.
+pub const REACTIONS: usize = 200;
+/// Questions that are open and texts that could not be put into the outbox.
+pub const NOTICES: usize = 64;
+/// Edits of a draft after which the time to the next one is doubled: what takes long is looked at
+/// less often.
+pub const DRAFT_EDITS: u32 = 4;
+/// How often that time is doubled.
+pub const DRAFT_DOUBLINGS: u32 = 3;

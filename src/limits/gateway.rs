@@ -4,13 +4,13 @@ use std::ops::Range;
 use std::time::Duration;
 
 /// Messages that wait in one session; a person who has sent more has lost sight of them.
-pub const WAITING: usize = 20;
+pub const WAITING_MAX: usize = 20;
 /// The numbers that questions get: short enough to be typed.
 pub const QUESTION_NUMBERS: Range<u64> = 100_000..1_000_000;
 /// Questions remembered after they were closed; their buttons are pressed twice at once or never.
 pub const CLOSED_QUESTIONS: usize = 16;
-/// Typed commands that run at a time, over all chats: each has a thread.
-pub const COMMANDS_AT_ONCE: usize = 8;
+/// `/sh` commands that run at a time, over all chats: each has a thread.
+pub const COMMANDS_MAX: usize = 8;
 /// How long running turns and commands may take to end by themselves when the gateway stops.
 pub const STOP_GRACE: Duration = Duration::from_secs(10);
 /// How long what is owed may take to be sent after that, before it is left for the next start.
@@ -30,4 +30,14 @@ pub const CONTROL_TIME: Duration = Duration::from_secs(10);
 /// Connections of the control socket at a time; more are turned away.
 pub const CONTROL_AT_ONCE: usize = 8;
 /// Texts of the message tool that are remembered in a turn, so that the answer repeats none.
-pub const SENT_TEXTS: usize = 8;
+pub const SENT_TEXTS_MAX: usize = 8;
+/// Turns that wait for a person and have given their slot to others; each has a thread. A turn beyond
+/// them keeps its slot while it waits.
+pub const PARKED_TURNS_MAX: usize = 16;
+/// Wait before a failed write of a turn's step is tried again. Half of [`STOP_GRACE`], so that the end
+/// of the gateway does not wait for it.
+pub const WRITE_RETRY: Duration = Duration::from_secs(5);
+/// Messages that a refusal names; it counts the others.
+pub const REFUSED_NAMES_MAX: usize = 10;
+/// Characters that a refusal shows of each message.
+pub const REFUSED_CHARS: usize = 40;

@@ -44,13 +44,13 @@ pub mod inbox {
 
 /// Bounds of the outbox.
 pub mod outbox {
-    /// Parcels that are owed at a time: what jobs and people make in a day without the network.
-    pub const PARCELS: usize = 500;
+    /// Messages that are pending at a time: what jobs and people make in a day without the network.
+    pub const MESSAGES_MAX: usize = 500;
     /// Bytes of their lines, which are held in memory too: 4 KiB each.
-    pub const BYTES: usize = 2 * 1024 * 1024;
-    /// Chats whose running turn shows a draft; more than turns run at a time, because a draft stays
-    /// noted when its turn was killed.
-    pub const DRAFTS: usize = 32;
+    pub const BYTES_MAX: usize = 2 * 1024 * 1024;
+    /// Drafts that are noted; more than turns and commands run at a time, because a draft stays noted
+    /// when its work was killed.
+    pub const DRAFTS_MAX: usize = 32;
 }
 
 /// Bounds of the board's readings.
@@ -113,6 +113,8 @@ pub mod doctor {
 pub mod chat {
     /// Tool calls taken from one reply; what is beyond is answered with an error, not run.
     pub const CALLS_PER_REPLY: usize = 32;
+    /// Tool calls of one reply that are kept at all; only a model that has lost its way makes more.
+    pub const CALLS_KEPT_PER_REPLY: usize = 128;
     /// Bytes of one image's file. Base64 and the request double it twice, and it has to fit a board.
     pub const IMAGE_BYTES: usize = 1_500_000;
 }
@@ -156,6 +158,22 @@ pub mod session {
     /// Bytes of journal lines that are held in memory for the history. A window of 128,000 tokens
     /// is about as long; a board with less memory has models with smaller windows.
     pub const HISTORY_BYTES: usize = 512 * 1024;
+    /// Bytes of a journal that are read back to find the beginning of its last turn. A turn of 40
+    /// steps with four calls each, all with results of the usual length, is 3 MB.
+    pub const TURN_BYTES: usize = 16 * 1024 * 1024;
+    /// Entries that are read back for the same purpose, so that many small ones fill no memory.
+    pub const TURN_ENTRIES: usize = 8_000;
+    /// Bytes from the beginning of a tool's result that stay when it is shortened.
+    pub const SHORT_HEAD_BYTES: usize = 400;
+    /// Bytes from its end that stay; the last lines of a command's output tell most.
+    pub const SHORT_TAIL_BYTES: usize = 200;
+    /// Bytes of a result or of a call's arguments below which shortening saves too little.
+    pub const SHORT_MIN_BYTES: usize = 1200;
+    /// Bytes that an image counts as when a conversation is fitted: some 1,500 tokens, however long
+    /// its file is.
+    pub const IMAGE_WEIGHT: usize = 4500;
+    /// Bytes of a journal below which it is not worth to rewrite it for the archive.
+    pub const ARCHIVE_MIN_BYTES: u64 = 64 * 1024;
     /// Bytes of a journal's file name before its ending; 255 is the file systems' own limit.
     pub const NAME_BYTES: usize = 120;
 }
@@ -181,8 +199,8 @@ pub mod state {
     pub const AUDIT_BYTES: u64 = 1_000_000;
     /// Older audit logs that are kept.
     pub const AUDIT_FILES: u32 = 3;
-    /// Bytes of a command in the audit log; its hash stands for the rest.
-    pub const AUDIT_COMMAND_BYTES: usize = 4 * 1024;
+    /// Bytes of a command or of its input in the audit log; a command's hash stands for the rest.
+    pub const AUDIT_TEXT_BYTES: usize = 4 * 1024;
     /// Bytes of the file of counts that are read; what we write is a tenth of it.
     pub const USAGE_FILE_BYTES: usize = 32 * 1024;
     /// Conversations whose choice of a model is kept; the one that chose first goes.
@@ -226,6 +244,9 @@ pub mod cli {
     pub const NAME_COLUMNS: usize = 24;
     /// Columns for what was said last in a session: the rest of a line of 80.
     pub const LAST_COLUMNS: usize = 40;
+    /// How often each byte of a streamed block may be parsed, so that the time for a block grows with
+    /// its length only. Blocks of up to 1 kB are still shown by the token.
+    pub const PARSES_PER_BYTE: usize = 256;
     /// Lines of the prompt's history that are kept.
     pub const HISTORY_LINES: usize = 500;
     /// Bytes of the prompt's history that are read.

@@ -55,5 +55,7 @@ pub const SHELL_CHARS: usize = 3500;
 pub const RESULTS_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// Bytes of all results that are kept.
 pub const RESULTS_BYTES: u64 = 64 * 1024 * 1024;
-/// Levels of substitutions that are looked into when a line is split into commands.
+/// Scripts within scripts (`sh -c`) that are searched for risky commands.
 pub const SPLIT_DEPTH: usize = 16;
+/// Bytes of an unfinished line of input that are kept to be checked together with its rest.
+pub const INPUT_LINE_BYTES: usize = 4 * 1024;

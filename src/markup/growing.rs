@@ -22,7 +22,7 @@ pub(super) fn without_undecided_end(markdown: &str) -> &str {
 /// as an unclosed `**`; counted from the beginning of the stretch.
 pub(super) fn undecided(source: &str, range: Range<usize>) -> Option<usize> {
     let text = source.get(range.clone())?;
-    let marks = text.match_indices(['*', '_', '~', '`', '[', '<', '&', '|']);
+    let marks = text.match_indices(['*', '_', '~', '`', '!', '[', '<', '&', '|']);
     let mut places = marks.map(|(index, _)| index);
     places.find(|index| may_become_syntax(source, range.start + index))
 }
@@ -47,6 +47,7 @@ fn may_become_syntax(source: &str, at: usize) -> bool {
             !is_within_word && next.is_some_and(|c| !c.is_whitespace())
         }
         '[' => may_become_link(rest),
+        '!' => rest.strip_prefix('[').is_some_and(may_become_link),
         '<' => !rest.contains(|c: char| c == '>' || c.is_whitespace()),
         '&' => rest.chars().all(|c| c.is_ascii_alphanumeric() || c == '#'),
         // The next line decides whether this one is the head of a table.

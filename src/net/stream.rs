@@ -108,6 +108,12 @@ impl Stream {
 
     /// Whether the connection is open and silent: nothing has come that was not read.
     pub fn is_open(&self) -> bool {
+        // TLS may have received the end, or data, along with what was read.
+        if let Layer::Tls(tls) = &self.0
+            && !tls.conn.wants_read()
+        {
+            return false;
+        }
         let mut byte = [0];
         let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
         let peeked = rustix::net::recv(&*self.tcp().stream, &mut byte, flags);

@@ -18,14 +18,14 @@ pub struct Tls(Arc<Shared>);
 struct Shared {
     /// The certificates of `tls.caFile`.
     added: RootCertStore,
-    /// Made for the first connection that needs it: 20 kB that a board with a local model saves.
+    /// Made for the first connection that needs it, which saves 20 kB where the model is local.
     config: OnceLock<Arc<ClientConfig>>,
 }
 
 impl Tls {
     /// Trusts the built-in roots and, in addition, every certificate of a PEM file.
     ///
-    /// Errors name the file: it cannot be read, or holds no certificate that can be used.
+    /// Errors name the file: it cannot be read, or contains no usable certificate.
     pub fn new(ca_file: Option<&Path>) -> Result<Self> {
         let mut added = RootCertStore::empty();
         if let Some(path) = ca_file {
@@ -36,13 +36,13 @@ impl Tls {
             let (used, ignored) = added.add_parsable_certificates(certificates);
             if used == 0 {
                 return Err(Error::Config(format!(
-                    "tls.caFile: {} holds no certificate that can be used; it has to be a PEM file \
-                     with -----BEGIN CERTIFICATE-----",
+                    "tls.caFile: {} contains no usable certificate; it must be a PEM file with \
+                     -----BEGIN CERTIFICATE-----",
                     path.display()
                 )));
             }
             if ignored > 0 {
-                tracing::warn!(file = %path.display(), ignored, "tls.caFile: some certificates cannot be used");
+                tracing::warn!(file = %path.display(), ignored, "ignored unusable certificates of tls.caFile");
             }
         }
         Ok(Self(Arc::new(Shared {

@@ -1,21 +1,23 @@
-//! Floor 5: what is owed to people, until their channel has confirmed it, piece by piece.
+//! Floor 5: messages to people, until their channel has confirmed them piece by piece.
 //!
-//! A parcel is here, on the disk, before it is sent. What a kill or a dead network left is sent
-//! later, in order. The file is empty while nothing is owed and no turn shows a draft.
+//! A message is here, on the disk, before it is sent. What a kill or a dead network left behind is
+//! sent later, in order. The file is empty while nothing is pending and no work shows a draft.
 
 mod state;
 
-use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Serialize};
 
 use crate::append_log::{AppendLog, Durability, to_line};
 use crate::error::{Error, Result};
 use crate::limits::append_log::LINE_BYTES;
-use crate::limits::outbox::{BYTES, PARCELS};
-use crate::message::{Address, OutgoingMessage};
+use crate::limits::outbox::{BYTES_MAX, MESSAGES_MAX};
+use crate::message::{Address, DraftKey, OutgoingMessage, SessionKey};
+use crate::sync::{Mutex, MutexGuard};
+use crate::sys::random;
 
-use state::{Fact, State};
+use state::{Record, State};
 
 /// The outbox of one home, for all threads.
 #[derive(Debug)]
@@ -24,17 +26,62 @@ pub struct Outbox {
     inner: Mutex<Inner>,
 }
 
-/// A parcel that is owed.
+/// The turn that a message closes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClosesTurn {
+    /// The session of the turn.
+    pub session: SessionKey,
+    /// The length of the session's journal, in bytes, before the record of the turn's end.
+    pub journal: u64,
+}
+
+/// A message that has not been delivered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Owed {
-    /// Its number. Later parcels have larger ones, until the process ends.
+pub struct Pending {
+    /// Its number. Later messages have larger ones, until the process ends.
     pub id: u64,
-    /// What is to be sent.
-    pub parcel: OutgoingMessage,
-    /// Of a turn's closing words: the length of its session's journal before the turn's end.
-    pub turn: Option<u64>,
+    /// A random number that tells it apart from every other message, also after a restart.
+    pub key: u64,
+    /// The message.
+    pub message: OutgoingMessage,
+    /// The turn that it closes.
+    pub closes: Option<ClosesTurn>,
     /// How many of its pieces the channel has confirmed.
     pub pieces: usize,
+}
+
+/// The next message of an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// Its number.
+    pub id: u64,
+    /// Where it goes.
+    pub to: Address,
+    /// The draft that its first piece takes the place of; `None` once that piece is confirmed.
+    pub replaces: Option<DraftKey>,
+    /// Whether it has files, which can take long.
+    pub has_files: bool,
+}
+
+/// What a channel has to deliver.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// The next message of each address, the oldest first. Addresses whose next message is held are
+    /// left out.
+    pub heads: Vec<Head>,
+    /// The drafts that some message, held or not, will take the place of.
+    pub replaces: Vec<DraftKey>,
+}
+
+/// The message that shows the progress of some work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Draft {
+    /// The work.
+    pub key: DraftKey,
+    /// The chat.
+    pub to: Address,
+    /// The message's id within the chat.
+    pub message: String,
 }
 
 #[derive(Debug)]
@@ -46,11 +93,11 @@ struct Inner {
 }
 
 impl Outbox {
-    /// Opens the file, or begins it. Fails when another process has it open.
+    /// Opens the file, or creates it. Fails when another process has it open.
     pub fn open(path: &Path) -> Result<Self> {
         let mut state = State::default();
         let (log, repairs) =
-            AppendLog::replay(path, "outbox", |fact, bytes| state.apply(fact, bytes))?;
+            AppendLog::replay(path, "outbox", |record, bytes| state.apply(record, bytes))?;
         Ok(Self {
             repairs,
             inner: Mutex::new(Inner {
@@ -66,116 +113,122 @@ impl Outbox {
         self.repairs.clone()
     }
 
-    /// Takes a parcel in: once this returns, it is on the disk. Returns its number. A text that is
-    /// too long is cut, with a note. Fails when too much is owed already.
+    /// Adds a message: once this returns, it is on the disk. Returns its number. A text that is too
+    /// long is cut, with a note. Fails when too much is pending already.
     ///
-    /// `turn` is the length of the session's journal, of the words that close a turn. They are held
-    /// back, also after a restart, until [`Outbox::release`] says that the turn has ended: words that
-    /// were sent of a turn that goes on would be said twice.
-    pub fn add(&self, parcel: &OutgoingMessage, turn: Option<u64>) -> Result<u64> {
+    /// A message that closes a turn is held, also after a restart, until [`Outbox::release`] tells that
+    /// the turn has ended: the answer of a turn that goes on would be given twice.
+    pub fn add(&self, message: &OutgoingMessage, closes: Option<ClosesTurn>) -> Result<u64> {
+        let key = u64::from_ne_bytes(random::bytes()?);
         let mut inner = self.lock();
         let id = inner.state.next_id();
-        let fact = Fact::owed(id, parcel, turn);
-        let line = to_line(&fact);
+        let record = Record::queued(id, key, message, closes);
+        let line = to_line(&record);
         if line.len() > LINE_BYTES {
             return Err(Error::TooLarge {
-                what: format!("a message to {} with all that belongs to it", parcel.to),
+                what: format!("a message to {} with its files and buttons", message.to),
                 limit: LINE_BYTES,
             });
         }
         inner.check_room(line.len())?;
         inner.compact();
         inner.append(&line, Durability::Synced)?;
-        inner.state.apply(fact, line.len());
+        inner.state.apply(record, line.len());
         Ok(id)
     }
 
-    /// Lets a chat's closing words go: the journal says by now that the turn has ended.
-    pub fn release(&self, chat: &Address) {
-        self.lock().state.release(chat);
+    /// Releases the messages that close turns of a session: its journal records the end by now.
+    pub fn release(&self, session: &SessionKey) {
+        self.lock().state.release(session);
     }
 
-    /// All that is owed, oldest first.
-    pub fn pending(&self) -> Vec<Owed> {
-        self.lock().state.owed().cloned().collect()
+    /// Everything that is pending, oldest first.
+    pub fn pending(&self) -> Vec<Pending> {
+        self.lock().state.pending().cloned().collect()
     }
 
-    /// How many parcels are owed.
+    /// How many messages are pending.
     pub fn count(&self) -> usize {
-        self.lock().state.owed().count()
+        self.lock().state.pending().count()
     }
 
-    /// Whether a chat is owed what takes the place of its draft.
-    pub fn replaces_draft(&self, chat: &Address) -> bool {
+    /// One message, if it is still pending.
+    pub fn get(&self, id: u64) -> Option<Pending> {
         let inner = self.lock();
-        let mut owed = inner.state.owed();
-        owed.any(|owed| owed.parcel.to == *chat && owed.parcel.replaces_draft)
+        let mut pending = inner.state.pending();
+        pending.find(|pending| pending.id == id).cloned()
     }
 
-    /// The chats of a channel to which something may be sent.
-    pub fn chats(&self, channel: &str) -> BTreeSet<Address> {
-        let inner = self.lock();
-        let chats = inner.state.sendable().map(|owed| &owed.parcel.to);
-        chats
-            .filter(|chat| chat.channel == channel)
-            .cloned()
-            .collect()
+    /// What a channel has to deliver.
+    pub fn backlog(&self, channel: &str) -> Backlog {
+        self.lock().state.backlog(channel)
     }
 
-    /// The oldest parcel of a channel that may be sent and whose chat is none that `not` excludes. It is
-    /// the first of its chat. `not` must not call the outbox.
-    pub fn next(&self, channel: &str, not: &dyn Fn(&Address) -> bool) -> Option<Owed> {
-        let inner = self.lock();
-        let is_wanted = |chat: &Address| chat.channel == channel && !not(chat);
-        inner.state.next(is_wanted).cloned()
-    }
-
-    /// Notes, on the disk, that the channel has confirmed so many pieces of a parcel.
+    /// Notes, on the disk, that the channel has confirmed that many pieces of a message.
     ///
-    /// After an error it holds until the process ends, and is written with what comes next.
+    /// After an error the confirmation counts until the process ends, and is written with the next
+    /// line.
     pub fn sent(&self, id: u64, pieces: usize) -> Result<()> {
-        self.confirm(Fact::Sent { sent: id, pieces })
+        self.confirm(Record::Sent { sent: id, pieces })
     }
 
-    /// Notes, on the disk, that the channel has confirmed all of a parcel. See [`Outbox::sent`].
+    /// Notes, on the disk, that a message is delivered or given up. See [`Outbox::sent`].
     pub fn done(&self, id: u64) -> Result<()> {
-        self.confirm(Fact::Done { done: id })
+        self.confirm(Record::Done { done: id })
     }
 
-    /// The channel's name for the message that shows the running turn of a chat.
+    /// Notes, on the disk, that a chat has become another one: what is pending goes there. See
+    /// [`Outbox::sent`].
+    pub fn moved(&self, from: &Address, to: &Address) -> Result<()> {
+        self.confirm(Record::Moved {
+            moved: from.clone(),
+            to: to.clone(),
+        })
+    }
+
+    /// The drafts that a channel shows.
     ///
-    /// The first confirmation of a parcel that replaces the draft takes the draft with it: from then
+    /// The first confirmation of a message that replaces a draft takes the draft with it: from then
     /// on the message is the answer.
-    pub fn draft(&self, chat: &Address) -> Option<String> {
-        self.lock().state.draft(chat).map(str::to_owned)
+    pub fn drafts(&self, channel: &str) -> Vec<Draft> {
+        let inner = self.lock();
+        let drafts = inner.state.drafts();
+        let of_channel = drafts.filter(|draft| draft.to.channel == channel);
+        of_channel.cloned().collect()
     }
 
-    /// Notes which message shows the running turn. A power cut may take the note, and then the answer
-    /// comes as a message of its own.
-    pub fn set_draft(&self, chat: &Address, reference: Option<&str>) {
+    /// The message that shows a piece of work.
+    pub fn draft(&self, key: &DraftKey) -> Option<String> {
+        self.lock().state.draft(key).map(str::to_owned)
+    }
+
+    /// Notes which message of which chat shows a piece of work; `None` when none does any longer. A
+    /// power cut may take the note, and then the answer comes as a message of its own.
+    pub fn set_draft(&self, key: &DraftKey, shown: Option<(&Address, &str)>) {
         let mut inner = self.lock();
-        if inner.state.draft(chat) == reference {
+        if inner.state.draft(key) == shown.map(|(_, message)| message) {
             return;
         }
-        let fact = Fact::Draft {
-            draft: chat.clone(),
-            message: reference.map(str::to_owned),
+        let record = Record::Draft {
+            draft: key.clone(),
+            to: shown.map(|(to, _)| to.clone()),
+            message: shown.map(|(_, message)| message.to_owned()),
         };
-        let line = to_line(&fact);
-        inner.state.apply(fact, 0);
+        let line = to_line(&record);
+        inner.state.apply(record, 0);
         if let Err(error) = inner.append_or_empty(&line, Durability::Buffered) {
-            tracing::warn!("after a restart an answer may not replace its draft: {error}");
+            tracing::warn!("failed to note a draft in the outbox: {error}");
         }
     }
 
-    /// What was confirmed was confirmed, whether or not it can be written.
-    fn confirm(&self, fact: Fact) -> Result<()> {
+    /// A confirmation counts whether or not it can be written.
+    fn confirm(&self, record: Record) -> Result<()> {
         let mut inner = self.lock();
-        if !inner.state.is_news(&fact) {
+        if !inner.state.is_news(&record) {
             return Ok(());
         }
-        let line = to_line(&fact);
-        inner.state.apply(fact, 0);
+        let line = to_line(&record);
+        inner.state.apply(record, 0);
         let written = inner.append_or_empty(&line, Durability::Synced);
         if written.is_err() {
             inner.unwritten.extend(line);
@@ -184,17 +237,17 @@ impl Outbox {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock()
     }
 }
 
 impl Inner {
-    /// Appends a line that the state knows already, or empties the file when nothing is owed.
+    /// Appends a line that the state contains already, or empties the file when nothing is pending.
     fn append_or_empty(&mut self, line: &[u8], durability: Durability) -> Result<()> {
-        if self.state.owed().next().is_some() {
+        if self.state.pending().next().is_some() {
             return self.append(line, durability);
         }
-        // Drafts of turns that still run stay noted.
+        // The drafts of work that goes on stay noted.
         self.log.restart(&self.state.compacted(), durability)?;
         self.unwritten.clear();
         Ok(())
@@ -215,12 +268,12 @@ impl Inner {
     }
 
     fn check_room(&self, bytes: usize) -> Result<()> {
-        let owed = self.state.owed().count();
-        if owed < PARCELS && self.state.live_bytes() + bytes <= BYTES {
+        let pending = self.state.pending().count();
+        if pending < MESSAGES_MAX && self.state.live_bytes() + bytes <= BYTES_MAX {
             return Ok(());
         }
         Err(Error::Failed(format!(
-            "the outbox is full: {owed} messages wait for their channel to be reachable"
+            "the outbox is full: {pending} messages wait for their channel to be reachable"
         )))
     }
 }

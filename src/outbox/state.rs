@@ -1,4 +1,4 @@
-//! What the lines of an outbox come to. Pure.
+//! What the records of an outbox amount to. Pure.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -6,61 +6,79 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use crate::append_log::{shorten, to_line};
-use crate::limits::outbox::DRAFTS;
-use crate::message::{Address, OutgoingMessage};
+use crate::limits::outbox::DRAFTS_MAX;
+use crate::message::{Address, DraftKey, OutgoingMessage, SessionKey};
 
-use super::Owed;
+use super::{Backlog, ClosesTurn, Draft, Head, Pending};
 
-/// One line. Which member is there says what happened.
+/// One line. Which member is there tells what happened.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Fact {
-    /// A parcel is owed.
-    Owed {
-        /// What is to be sent.
-        owed: OutgoingMessage,
+pub enum Record {
+    /// A message was added.
+    Queued {
+        /// The message.
+        message: OutgoingMessage,
         /// Its number.
         id: u64,
-        /// The length of its session's journal.
+        /// See [`Pending::key`].
+        key: u64,
+        /// The turn that it closes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        turn: Option<u64>,
-        /// Pieces that were confirmed before the file was written anew.
+        closes: Option<ClosesTurn>,
+        /// Pieces that were confirmed before the file was compacted.
         #[serde(default, skip_serializing_if = "is_zero")]
         pieces: usize,
     },
-    /// So many pieces of the parcel of this number were confirmed.
+    /// Pieces of the message with this number were confirmed.
     Sent {
         /// The number.
         sent: u64,
-        /// How many.
+        /// How many, since the beginning.
         pieces: usize,
     },
-    /// All of the parcel of this number was confirmed.
+    /// The message with this number is delivered or given up.
     Done {
         /// The number.
         done: u64,
     },
-    /// A message of a chat shows the running turn.
+    /// A chat has become another one.
+    Moved {
+        /// The old address.
+        moved: Address,
+        /// The new one.
+        to: Address,
+    },
+    /// A message shows a piece of work. It comes last: both of its other members may be missing.
     Draft {
+        /// The work.
+        draft: DraftKey,
         /// The chat.
-        draft: Address,
-        /// The message; none when it shows it no more.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        to: Option<Address>,
+        /// The message; `None` when none shows the work any longer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
     },
 }
 
-impl Fact {
-    /// The fact that a parcel is owed. A text that is too long for a line is cut.
-    pub fn owed(id: u64, parcel: &OutgoingMessage, turn: Option<u64>) -> Self {
-        let text = shorten(Cow::Borrowed(&parcel.text)).into_owned();
-        Self::Owed {
-            owed: OutgoingMessage {
+impl Record {
+    /// The record of a new message. A text that is too long for a line is cut.
+    pub fn queued(
+        id: u64,
+        key: u64,
+        message: &OutgoingMessage,
+        closes: Option<ClosesTurn>,
+    ) -> Self {
+        let text = shorten(Cow::Borrowed(&message.text)).into_owned();
+        Self::Queued {
+            message: OutgoingMessage {
                 text,
-                ..parcel.clone()
+                ..message.clone()
             },
             id,
-            turn,
+            key,
+            closes,
             pieces: 0,
         }
     }
@@ -68,164 +86,199 @@ impl Fact {
 
 #[expect(
     clippy::trivially_copy_pass_by_ref,
-    reason = "serde's skip_serializing_if hands over a reference"
+    reason = "serde's skip_serializing_if passes a reference"
 )]
 fn is_zero(number: &usize) -> bool {
     *number == 0
 }
 
-/// A parcel that is owed.
 #[derive(Debug)]
 struct Item {
-    owed: Owed,
+    pending: Pending,
     /// Bytes of its line.
     bytes: usize,
     /// Whether the turn that it closes may not have ended: then it is not sent yet.
     is_held: bool,
 }
 
-/// What is known after some lines.
+/// What is known after some records.
 #[derive(Debug, Default)]
 pub struct State {
-    /// What is owed, oldest first.
+    /// What is pending, oldest first.
     items: VecDeque<Item>,
-    /// Which message shows the running turn of a chat, the newest last.
-    drafts: Vec<(Address, String)>,
+    /// Which message shows which work, the newest last.
+    drafts: Vec<Draft>,
     /// The largest number so far.
     last_id: u64,
 }
 
 impl State {
-    /// Takes a line of so many bytes into account.
-    pub fn apply(&mut self, fact: Fact, bytes: usize) {
-        match fact {
-            Fact::Owed {
-                owed,
+    /// Takes a record into account whose line has that many bytes.
+    pub fn apply(&mut self, record: Record, bytes: usize) {
+        match record {
+            Record::Queued {
+                message,
                 id,
-                turn,
+                key,
+                closes,
                 pieces,
             } => {
                 self.last_id = self.last_id.max(id);
-                let owed = Owed {
-                    id,
-                    parcel: owed,
-                    turn,
-                    pieces,
-                };
                 self.items.push_back(Item {
-                    is_held: turn.is_some(),
-                    owed,
+                    is_held: closes.is_some(),
+                    pending: Pending {
+                        id,
+                        key,
+                        message,
+                        closes,
+                        pieces,
+                    },
                     bytes,
                 });
             }
-            Fact::Sent { sent, pieces } => {
+            Record::Sent { sent, pieces } => {
                 self.replace_draft(sent);
-                let mut owed = self.items.iter_mut().map(|item| &mut item.owed);
-                if let Some(owed) = owed.find(|owed| owed.id == sent) {
-                    owed.pieces = owed.pieces.max(pieces);
+                let mut pending = self.items.iter_mut().map(|item| &mut item.pending);
+                if let Some(pending) = pending.find(|pending| pending.id == sent) {
+                    pending.pieces = pending.pieces.max(pieces);
                 }
             }
-            Fact::Done { done } => {
+            Record::Done { done } => {
                 self.replace_draft(done);
-                self.items.retain(|item| item.owed.id != done);
+                self.items.retain(|item| item.pending.id != done);
             }
-            Fact::Draft { draft, message } => {
-                self.drafts.retain(|(chat, _)| *chat != draft);
-                self.drafts.extend(message.map(|message| (draft, message)));
-                let over = self.drafts.len().saturating_sub(DRAFTS);
+            Record::Moved { moved, to } => {
+                let messages = self.items.iter_mut().map(|item| &mut item.pending.message);
+                messages
+                    .filter(|message| message.to == moved)
+                    .for_each(|message| message.to.clone_from(&to));
+                // The messages of the old chat have no ids in the new one.
+                self.drafts.retain(|draft| draft.to != moved);
+            }
+            Record::Draft { draft, to, message } => {
+                self.drafts.retain(|other| other.key != draft);
+                let shown = to.zip(message);
+                self.drafts.extend(shown.map(|(to, message)| Draft {
+                    key: draft,
+                    to,
+                    message,
+                }));
+                let over = self.drafts.len().saturating_sub(DRAFTS_MAX);
                 self.drafts.drain(..over);
             }
         }
     }
 
-    /// Whether a confirmation says more than what is known.
-    pub fn is_news(&self, fact: &Fact) -> bool {
-        let is_owed = |id: u64, pieces: usize| {
-            self.owed()
-                .any(|owed| owed.id == id && owed.pieces < pieces)
+    /// Whether a confirmation tells more than what is known.
+    pub fn is_news(&self, record: &Record) -> bool {
+        let is_pending = |id: u64, pieces: usize| {
+            self.pending()
+                .any(|pending| pending.id == id && pending.pieces < pieces)
         };
-        match fact {
-            Fact::Sent { sent, pieces } => is_owed(*sent, *pieces),
-            Fact::Done { done } => is_owed(*done, usize::MAX),
-            Fact::Owed { .. } | Fact::Draft { .. } => true,
+        match record {
+            Record::Sent { sent, pieces } => is_pending(*sent, *pieces),
+            Record::Done { done } => is_pending(*done, usize::MAX),
+            Record::Moved { moved, to } => {
+                moved != to && self.pending().any(|pending| pending.message.to == *moved)
+            }
+            Record::Queued { .. } | Record::Draft { .. } => true,
         }
     }
 
-    /// What is owed, oldest first.
-    pub fn owed(&self) -> impl Iterator<Item = &Owed> {
-        self.items.iter().map(|item| &item.owed)
+    /// What is pending, oldest first.
+    pub fn pending(&self) -> impl Iterator<Item = &Pending> {
+        self.items.iter().map(|item| &item.pending)
     }
 
-    /// What may be sent, oldest first: nothing that is held, and nothing of its chat behind it.
-    pub fn sendable(&self) -> impl Iterator<Item = &Owed> {
-        let mut held = Vec::new();
-        let sendable = self.items.iter().filter(move |item| {
-            let chat = &item.owed.parcel.to;
-            if item.is_held {
-                held.push(chat);
+    /// What a channel has to deliver.
+    pub fn backlog(&self, channel: &str) -> Backlog {
+        let mut backlog = Backlog::default();
+        let mut seen: Vec<&Address> = Vec::new();
+        for Item {
+            pending, is_held, ..
+        } in &self.items
+        {
+            let message = &pending.message;
+            if message.to.channel != channel {
+                continue;
             }
-            !held.contains(&chat)
-        });
-        sendable.map(|item| &item.owed)
+            let replaces = message.replaces.clone().filter(|_| pending.pieces == 0);
+            backlog.replaces.extend(replaces.clone());
+            if seen.contains(&&message.to) {
+                continue;
+            }
+            seen.push(&message.to);
+            if !is_held {
+                backlog.heads.push(Head {
+                    id: pending.id,
+                    to: message.to.clone(),
+                    replaces,
+                    has_files: !message.files.is_empty(),
+                });
+            }
+        }
+        backlog
     }
 
-    /// The oldest parcel that may be sent to a chat that is wanted.
-    pub fn next(&self, is_wanted: impl Fn(&Address) -> bool) -> Option<&Owed> {
-        self.sendable().find(|owed| is_wanted(&owed.parcel.to))
-    }
-
-    /// The turns of a chat have ended, or never will: what closes them may be sent.
-    pub fn release(&mut self, chat: &Address) {
-        let of_chat = |item: &&mut Item| item.owed.parcel.to == *chat;
-        let items = self.items.iter_mut().filter(of_chat);
+    /// The turns of a session have ended, or never will: what closes them may be sent.
+    pub fn release(&mut self, session: &SessionKey) {
+        let of_session = |item: &&mut Item| {
+            let closes = item.pending.closes.as_ref();
+            closes.is_some_and(|closes| closes.session == *session)
+        };
+        let items = self.items.iter_mut().filter(of_session);
         items.for_each(|item| item.is_held = false);
     }
 
-    /// The number of the next parcel.
+    /// The number of the next message.
     pub fn next_id(&self) -> u64 {
-        self.last_id + 1
+        self.last_id.saturating_add(1)
     }
 
-    /// The message that shows the running turn of a chat.
-    pub fn draft(&self, chat: &Address) -> Option<&str> {
-        let mut drafts = self.drafts.iter();
-        let (_, message) = drafts.find(|(other, _)| other == chat)?;
-        Some(message)
+    /// The message that shows a piece of work.
+    pub fn draft(&self, key: &DraftKey) -> Option<&str> {
+        let draft = self.drafts.iter().find(|draft| draft.key == *key)?;
+        Some(&draft.message)
     }
 
-    /// Bytes of the lines of what is owed.
+    /// The drafts, the newest last.
+    pub fn drafts(&self) -> impl Iterator<Item = &Draft> {
+        self.drafts.iter()
+    }
+
+    /// Bytes of the lines of what is pending.
     pub fn live_bytes(&self) -> usize {
         self.items.iter().map(|item| item.bytes).sum()
     }
 
-    /// The lines of a file that says the same and nothing that is over.
+    /// The lines of a file that holds the same and nothing that is over.
     pub fn compacted(&self) -> Vec<u8> {
         let mut lines = Vec::new();
-        for owed in self.owed() {
-            lines.extend(to_line(&Fact::Owed {
-                owed: owed.parcel.clone(),
-                id: owed.id,
-                turn: owed.turn,
-                pieces: owed.pieces,
+        for pending in self.pending() {
+            lines.extend(to_line(&Record::Queued {
+                message: pending.message.clone(),
+                id: pending.id,
+                key: pending.key,
+                closes: pending.closes.clone(),
+                pieces: pending.pieces,
             }));
         }
-        for (chat, message) in &self.drafts {
-            lines.extend(to_line(&Fact::Draft {
-                draft: chat.clone(),
-                message: Some(message.clone()),
+        for draft in &self.drafts {
+            lines.extend(to_line(&Record::Draft {
+                draft: draft.key.clone(),
+                to: Some(draft.to.clone()),
+                message: Some(draft.message.clone()),
             }));
         }
         lines
     }
 
-    /// With the first piece of a parcel that replaces the draft, the draft has become the answer.
+    /// With its first piece a message that replaces a draft has become what the draft was.
     fn replace_draft(&mut self, id: u64) {
-        let mut owed = self.items.iter().map(|item| &item.owed);
-        let confirmed = owed.find(|owed| owed.id == id && owed.pieces == 0);
-        if let Some(parcel) = confirmed.map(|owed| &owed.parcel)
-            && parcel.replaces_draft
-        {
-            self.drafts.retain(|(chat, _)| *chat != parcel.to);
+        let mut pending = self.items.iter().map(|item| &item.pending);
+        let confirmed = pending.find(|pending| pending.id == id && pending.pieces == 0);
+        if let Some(key) = confirmed.and_then(|pending| pending.message.replaces.as_ref()) {
+            self.drafts.retain(|draft| draft.key != *key);
         }
     }
 }

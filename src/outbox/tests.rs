@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::append_log::tests::{is_alone, limit_files, run_alone};
 use crate::limits::append_log::{COMPACT_BYTES, CONTENT_BYTES};
-use crate::limits::outbox::DRAFTS;
+use crate::limits::outbox::DRAFTS_MAX;
 
 struct Place(tempfile::TempDir);
 
@@ -38,9 +38,31 @@ fn chat(number: u32) -> Address {
     Address::new("telegram", &number.to_string())
 }
 
+fn key(number: u32) -> DraftKey {
+    DraftKey::turn(&chat(number).session())
+}
+
+fn closes(number: u32, journal: u64) -> Option<ClosesTurn> {
+    let session = chat(number).session();
+    Some(ClosesTurn { session, journal })
+}
+
+fn show(outbox: &Outbox, number: u32, message: Option<&str>) {
+    let chat = chat(number);
+    outbox.set_draft(&key(number), message.map(|message| (&chat, message)));
+}
+
+/// The number of the next message that may be sent to one of the chats.
+fn next(outbox: &Outbox, not: &[u32]) -> Option<u64> {
+    let not: Vec<Address> = not.iter().map(|number| chat(*number)).collect();
+    let heads = outbox.backlog("telegram").heads;
+    let head = heads.into_iter().find(|head| !not.contains(&head.to));
+    head.map(|head| head.id)
+}
+
 fn answer(number: u32, text: &str) -> OutgoingMessage {
     OutgoingMessage {
-        replaces_draft: true,
+        replaces: Some(key(number)),
         ..OutgoingMessage::text(&chat(number), text)
     }
 }
@@ -57,17 +79,15 @@ fn what_is_owed_stays_until_it_is_confirmed_and_then_the_file_is_empty() {
     parcel.files.push("/w/chart.png".into());
     parcel.buttons.push(vec!["yes".into(), "no".into()]);
     parcel.reply_to = "55".into();
-    let first = outbox.add(&parcel, Some(1234)).unwrap();
+    let first = outbox.add(&parcel, closes(1, 1234)).unwrap();
     let second = outbox.add(&answer(1, "another"), None).unwrap();
     outbox.sent(first, 2).unwrap();
     let outbox = place.reopen(outbox);
-    let owed = Owed {
-        id: first,
-        parcel,
-        turn: Some(1234),
-        pieces: 2,
-    };
-    assert_eq!(outbox.pending()[0], owed);
+    let pending = &outbox.pending()[0];
+    assert_eq!((pending.id, pending.pieces), (first, 2));
+    assert_eq!(pending.message, parcel);
+    assert_eq!(pending.closes, closes(1, 1234));
+    assert_ne!(pending.key, outbox.pending()[1].key);
     outbox.done(first).unwrap();
     assert_eq!(ids(&outbox), [second]);
     outbox.done(second).unwrap();
@@ -83,8 +103,10 @@ fn what_closes_a_turn_is_held_until_the_turn_has_ended() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("outbox.jsonl");
     let outbox = Outbox::open(&path).unwrap();
-    let next = |outbox: &Outbox| outbox.next("telegram", &|_| false).map(|owed| owed.id);
-    let closing = outbox.add(&answer(1, "closes a turn"), Some(100)).unwrap();
+    let next = |outbox: &Outbox| next(outbox, &[]);
+    let closing = outbox
+        .add(&answer(1, "closes a turn"), closes(1, 100))
+        .unwrap();
     outbox.add(&answer(1, "behind it"), None).unwrap();
     assert_eq!(next(&outbox), None);
     let elsewhere = outbox.add(&answer(2, "elsewhere"), None).unwrap();
@@ -96,7 +118,7 @@ fn what_closes_a_turn_is_held_until_the_turn_has_ended() {
         Some(elsewhere),
         "it is not known to have ended"
     );
-    outbox.release(&chat(1));
+    outbox.release(&chat(1).session());
     assert_eq!(next(&outbox), Some(closing));
 }
 
@@ -105,20 +127,25 @@ fn what_closes_a_turn_is_held_until_the_turn_has_ended() {
 fn a_chat_whose_next_words_are_held_has_nothing_to_be_sent() {
     let place = Place::new();
     let outbox = place.open();
-    outbox.add(&answer(1, "held"), Some(700)).unwrap();
+    outbox.add(&answer(1, "held"), closes(1, 700)).unwrap();
     outbox
         .add(&OutgoingMessage::text(&chat(1), "behind it"), None)
         .unwrap();
     outbox
         .add(&OutgoingMessage::text(&chat(2), "free"), None)
         .unwrap();
-    let chats = |outbox: &Outbox| outbox.chats("telegram").into_iter().collect::<Vec<_>>();
+    let chats = |outbox: &Outbox| -> Vec<Address> {
+        let heads = outbox.backlog("telegram").heads;
+        heads.into_iter().map(|head| head.to).collect()
+    };
     assert_eq!(chats(&outbox), [chat(2)]);
     assert_eq!(outbox.count(), 3);
-    assert!(outbox.replaces_draft(&chat(1)) && !outbox.replaces_draft(&chat(2)));
-    outbox.release(&chat(1));
+    assert_eq!(outbox.backlog("telegram").replaces, [key(1)]);
+    outbox.release(&chat(2).session());
+    assert_eq!(chats(&outbox), [chat(2)]);
+    outbox.release(&chat(1).session());
     assert_eq!(chats(&outbox), [chat(1), chat(2)]);
-    assert!(outbox.chats("other").is_empty());
+    assert_eq!(outbox.backlog("other"), Backlog::default());
 }
 
 #[test]
@@ -132,11 +159,30 @@ fn the_oldest_of_a_channel_comes_first_and_chats_do_not_wait_for_each_other() {
     ));
     let (one, _) = (add(answer(1, "a")), add(answer(1, "b")));
     let two = add(answer(2, "c"));
-    let next = |channel: &str, not: &dyn Fn(&Address) -> bool| Some(outbox.next(channel, not)?.id);
-    assert_eq!(next("telegram", &|_| false), Some(one));
-    assert_eq!(next("telegram", &|busy| *busy == chat(1)), Some(two));
-    assert_eq!(next("telegram", &|_| true), None);
-    assert_eq!(next("other", &|_| false), Some(other));
+    assert_eq!(next(&outbox, &[]), Some(one));
+    assert_eq!(next(&outbox, &[1]), Some(two));
+    assert_eq!(next(&outbox, &[1, 2]), None);
+    let heads = outbox.backlog("other").heads;
+    assert_eq!((heads.len(), heads[0].id), (1, other));
+}
+
+#[test]
+fn a_chat_that_has_moved_takes_its_messages_along_in_order() {
+    let place = Place::new();
+    let outbox = place.open();
+    let one = outbox.add(&answer(1, "a"), None).unwrap();
+    let two = outbox.add(&answer(2, "b"), None).unwrap();
+    let three = outbox.add(&answer(1, "c"), None).unwrap();
+    show(&outbox, 1, Some("77"));
+    outbox.moved(&chat(1), &chat(9)).unwrap();
+    let outbox = place.reopen(outbox);
+    let to: Vec<(u64, Address)> = outbox
+        .pending()
+        .into_iter()
+        .map(|pending| (pending.id, pending.message.to))
+        .collect();
+    assert_eq!(to, [(one, chat(9)), (two, chat(2)), (three, chat(9))]);
+    assert_eq!(outbox.draft(&key(1)), None);
 }
 
 #[test]
@@ -156,21 +202,21 @@ fn a_confirmation_that_says_nothing_new_is_not_written() {
 fn a_draft_is_known_after_a_restart_until_its_answer_has_taken_its_place() {
     let place = Place::new();
     let outbox = place.open();
-    outbox.set_draft(&chat(1), Some("77"));
-    outbox.set_draft(&chat(2), Some("88"));
+    show(&outbox, 1, Some("77"));
+    show(&outbox, 2, Some("88"));
     let id = outbox.add(&answer(1, "the answer"), None).unwrap();
     let outbox = place.reopen(outbox);
-    assert_eq!(outbox.draft(&chat(1)).as_deref(), Some("77"));
+    assert_eq!(outbox.draft(&key(1)).as_deref(), Some("77"));
     outbox.sent(id, 1).unwrap();
-    assert_eq!(outbox.draft(&chat(1)), None);
+    assert_eq!(outbox.draft(&key(1)), None);
     // The next turn of the chat has begun while the rest of the answer is on its way.
-    outbox.set_draft(&chat(1), Some("99"));
+    show(&outbox, 1, Some("99"));
     outbox.done(id).unwrap();
     let outbox = place.reopen(outbox);
-    assert_eq!(outbox.draft(&chat(1)).as_deref(), Some("99"));
-    assert_eq!(outbox.draft(&chat(2)).as_deref(), Some("88"));
-    outbox.set_draft(&chat(1), None);
-    outbox.set_draft(&chat(2), None);
+    assert_eq!(outbox.draft(&key(1)).as_deref(), Some("99"));
+    assert_eq!(outbox.draft(&key(2)).as_deref(), Some("88"));
+    show(&outbox, 1, None);
+    show(&outbox, 2, None);
     assert_eq!(place.length(), 0);
 }
 
@@ -178,15 +224,15 @@ fn a_draft_is_known_after_a_restart_until_its_answer_has_taken_its_place() {
 fn an_answer_of_one_piece_takes_the_draft_with_it_and_other_parcels_do_not() {
     let place = Place::new();
     let outbox = place.open();
-    outbox.set_draft(&chat(1), Some("77"));
+    show(&outbox, 1, Some("77"));
     let note = outbox
         .add(&OutgoingMessage::text(&chat(1), "by the way"), None)
         .unwrap();
     outbox.done(note).unwrap();
-    assert_eq!(outbox.draft(&chat(1)).as_deref(), Some("77"));
+    assert_eq!(outbox.draft(&key(1)).as_deref(), Some("77"));
     let id = outbox.add(&answer(1, "short"), None).unwrap();
     outbox.done(id).unwrap();
-    assert_eq!((outbox.draft(&chat(1)), place.length()), (None, 0));
+    assert_eq!((outbox.draft(&key(1)), place.length()), (None, 0));
 }
 
 #[test]
@@ -194,25 +240,25 @@ fn drafts_are_bounded_and_the_oldest_go() {
     let place = Place::new();
     let outbox = place.open();
     for number in 0..100 {
-        outbox.set_draft(&chat(number), Some("1"));
+        show(&outbox, number, Some("1"));
     }
     let outbox = place.reopen(outbox);
-    assert_eq!(outbox.draft(&chat(99 - DRAFTS as u32)), None);
-    assert!(outbox.draft(&chat(100 - DRAFTS as u32)).is_some());
+    assert_eq!(outbox.draft(&key(99 - DRAFTS_MAX as u32)), None);
+    assert!(outbox.draft(&key(100 - DRAFTS_MAX as u32)).is_some());
 }
 
 #[test]
 fn a_full_outbox_says_so_and_keeps_what_it_has() {
     let place = Place::new();
     let outbox = place.open();
-    for _ in 0..PARCELS {
+    for _ in 0..MESSAGES_MAX {
         outbox.add(&answer(1, "x"), None).unwrap();
     }
     let error = outbox.add(&answer(1, "x"), None).unwrap_err().to_string();
     assert!(error.contains("the outbox is full: 500"), "{error}");
     outbox.done(1).unwrap();
     outbox.add(&answer(1, "y"), None).unwrap();
-    assert_eq!(ids(&outbox).len(), PARCELS);
+    assert_eq!(ids(&outbox).len(), MESSAGES_MAX);
 }
 
 #[test]
@@ -221,9 +267,9 @@ fn what_is_owed_is_bounded_by_its_bytes_too_and_a_text_is_cut() {
     let outbox = place.open();
     let long = answer(1, &"\u{1}".repeat(2 * CONTENT_BYTES));
     while outbox.add(&long, None).is_ok() {}
-    assert!(place.length() <= BYTES as u64, "{}", place.length());
+    assert!(place.length() <= BYTES_MAX as u64, "{}", place.length());
     let owed = place.reopen(outbox).pending();
-    assert!(owed.len() > 1 && owed[0].parcel.text.ends_with("bytes in all]"));
+    assert!(owed.len() > 1 && owed[0].message.text.ends_with("bytes in all]"));
     let mut huge = answer(1, "");
     huge.files = vec!["/x".repeat(LINE_BYTES)];
     let error = Place::new().open().add(&huge, None).unwrap_err();
@@ -234,8 +280,8 @@ fn what_is_owed_is_bounded_by_its_bytes_too_and_a_text_is_cut() {
 fn while_one_chat_cannot_be_reached_the_file_stays_short() {
     let place = Place::new();
     let outbox = place.open();
-    outbox.set_draft(&chat(3), Some("77"));
-    let stuck = outbox.add(&answer(1, "stuck"), Some(9)).unwrap();
+    show(&outbox, 3, Some("77"));
+    let stuck = outbox.add(&answer(1, "stuck"), closes(1, 9)).unwrap();
     outbox.sent(stuck, 3).unwrap();
     for _ in 0..400 {
         let id = outbox.add(&answer(2, &"x".repeat(1000)), None).unwrap();
@@ -246,7 +292,7 @@ fn while_one_chat_cannot_be_reached_the_file_stays_short() {
     assert_eq!(before[0].pieces, 3);
     let outbox = place.reopen(outbox);
     assert_eq!(outbox.pending(), before);
-    assert_eq!(outbox.draft(&chat(3)).as_deref(), Some("77"));
+    assert_eq!(outbox.draft(&key(3)).as_deref(), Some("77"));
     let id = outbox.add(&answer(2, "x"), None).unwrap();
     assert!(id > before[0].id);
 }
@@ -294,7 +340,7 @@ fn on_a_full_disk() {
     // What the channel has confirmed is not sent again, whatever the disk says.
     assert!(outbox.sent(id, 1).is_err());
     assert!(outbox.done(id).is_err());
-    assert_eq!(outbox.pending()[0].parcel, two);
+    assert_eq!(outbox.pending()[0].message, two);
     limit_files(None);
     let third = outbox.add(&one, None).unwrap();
     let outbox = place.reopen(outbox);
@@ -337,14 +383,14 @@ fn play(outbox: &Outbox, step: &Step) {
             .for_each(|id| outbox.done(id).unwrap()),
         Step::Draft(number, draft) => {
             let reference = draft.map(|draft| draft.to_string());
-            outbox.set_draft(&chat(*number), reference.as_deref());
+            show(outbox, *number, reference.as_deref());
         }
     }
 }
 
 /// All that can be seen of an outbox.
-fn seen(outbox: &Outbox) -> (Vec<Owed>, Vec<Option<String>>) {
-    let drafts = (0..3).map(|number| outbox.draft(&chat(number)));
+fn seen(outbox: &Outbox) -> (Vec<Pending>, Vec<Option<String>>) {
+    let drafts = (0..3).map(|number| outbox.draft(&key(number)));
     (outbox.pending(), drafts.collect())
 }
 

@@ -5,10 +5,9 @@
 //! models, then the helper in the program. What happens in between is pure and stands in modules
 //! of its own: `table` and `route` choose, `quirks` knows what an API wants differently, `openai`
 //! and `anthropic` translate, `wire` has what both share, `classify` tells failures apart, `retry`
-//! and `breaker` decide about waiting. `call` alone touches the network.
+//! decides about waiting. `call` alone touches the network.
 
 pub mod anthropic;
-pub mod breaker;
 pub mod call;
 pub mod classify;
 pub mod models;

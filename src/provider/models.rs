@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-use super::breaker::Breaker;
 use super::call::first_model;
 use super::quirks::Quirks;
+use super::retry::CircuitBreaker;
 use super::route::{Route, Sources};
 use super::table::known;
 use super::turn::Turn;
@@ -13,7 +13,7 @@ use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::config::schema::{AgentDefaults, Provider};
 use crate::error::Result;
-use crate::http::{Client, Settings, Tls};
+use crate::http::{Client, Pool, PooledClient, Settings};
 use crate::limits;
 use crate::sync::{Mutex, MutexGuard};
 
@@ -24,8 +24,8 @@ const PROBED: [&str; 3] = ["ollama", "lmstudio", "vllm"];
 pub struct Models {
     /// The primary model, then the fallbacks.
     candidates: Vec<Candidate>,
-    tls: Tls,
-    /// The monotonic clock of the breakers.
+    connections: Pool,
+    /// The monotonic clock of the circuit breakers.
     pub(super) watch: Stopwatch,
     /// Whether nothing is configured and no key is there.
     untouched: bool,
@@ -39,7 +39,7 @@ pub(super) struct Candidate {
 
 /// What is remembered of a model.
 pub(super) struct State {
-    pub breaker: Breaker,
+    pub breaker: CircuitBreaker,
     /// What its API wants differently, and what was learned of that.
     pub quirks: Quirks,
     /// The name as it is sent; empty while the server has to be asked for it.
@@ -49,7 +49,7 @@ pub(super) struct State {
 impl Candidate {
     fn new(route: Route) -> Self {
         let state = State {
-            breaker: Breaker::default(),
+            breaker: CircuitBreaker::default(),
             quirks: Quirks::of(&route.provider, route.format, &route.model),
             model: route.model.clone(),
         };
@@ -96,7 +96,7 @@ impl Models {
         agent: &AgentDefaults,
         providers: &BTreeMap<String, Provider>,
         variable: &dyn Fn(&str) -> Option<String>,
-        tls: Tls,
+        connections: Pool,
     ) -> Result<Self> {
         let sources = Sources {
             providers,
@@ -108,7 +108,7 @@ impl Models {
         }
         Ok(Self {
             candidates: routes.into_iter().map(Candidate::new).collect(),
-            tls,
+            connections,
             watch: Stopwatch::start(),
             untouched: sources.is_untouched(&agent.provider, &agent.model),
         })
@@ -121,7 +121,7 @@ impl Models {
         if self.untouched {
             let rows = PROBED.iter().filter_map(|name| known(name));
             let routes: Vec<_> = rows.map(Route::to_local).collect();
-            if let Some(found) = first_answering(&self.tls, routes, cancel)? {
+            if let Some(found) = first_answering(&self.connections, routes, cancel)? {
                 self.candidates[0] = Candidate::new(found);
             }
         }
@@ -155,14 +155,16 @@ impl Models {
         }
     }
 
-    pub(super) fn client(&self, route: &Route, cancel: &Cancel) -> Result<Client> {
-        client(&self.tls, route, cancel)
+    /// A client for a route, with the connection of an earlier turn where one is open.
+    pub(super) fn client(&self, route: &Route, cancel: &Cancel) -> Result<PooledClient> {
+        let key = format!("{} {}", route.provider, route.url());
+        self.connections.client(&key, settings(route), cancel)
     }
 }
 
 /// The first of the servers that lists a model, with that model.
 pub(super) fn first_answering(
-    tls: &Tls,
+    connections: &Pool,
     routes: Vec<Route>,
     cancel: &Cancel,
 ) -> Result<Option<Route>> {
@@ -172,7 +174,7 @@ pub(super) fn first_answering(
             idle: limits::provider::PROBE,
             ..route.clone()
         };
-        let client = client(tls, &probed, cancel)?;
+        let client = Client::new(connections.tls(), settings(&probed), cancel)?;
         if let Ok(model) = first_model(&client, &probed) {
             return Ok(Some(Route { model, ..route }));
         }
@@ -180,12 +182,13 @@ pub(super) fn first_answering(
     Ok(None)
 }
 
-fn client(tls: &Tls, route: &Route, cancel: &Cancel) -> Result<Client> {
-    let settings = Settings {
+fn settings(route: &Route) -> Settings {
+    Settings {
         proxy: route.proxy.clone(),
+        // A question that is asked twice costs tokens at most.
+        may_repeat: true,
         ..Settings::new(route.first_byte, route.idle)
-    };
-    Client::new(tls, settings, cancel)
+    }
 }
 
 /// A number that cannot be foreseen, from the seed of the hash maps: nothing here needs to be a

@@ -1,9 +1,9 @@
-//! Whether to try again, and when: pure.
+//! Whether to ask a model again, and when. Pure: the time comes in as a value.
 
 use std::time::Duration;
 
 use crate::chat::Fault;
-use crate::limits::provider::{FIRST_WAIT, LONGEST_WAIT, RETRIES};
+use crate::limits::provider::{BREAKER_FAILURES, BREAKER_REST, FIRST_WAIT, LONGEST_WAIT, RETRIES};
 
 /// What is known when a try has failed.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +37,32 @@ pub fn wait(failed: Failed, jitter: f64) -> Option<Duration> {
             let whole = FIRST_WAIT * 2_u32.pow(failed.before);
             Some(whole.mul_f64(0.5 + jitter.clamp(0.0, 1.0) / 2.0))
         }
+    }
+}
+
+/// Counts a model's failures in a row, and leaves it alone for a while after some.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CircuitBreaker {
+    failures: u32,
+    last: Duration,
+}
+
+impl CircuitBreaker {
+    /// It answered, so the count starts over.
+    pub fn succeeded(&mut self) {
+        *self = Self::default();
+    }
+
+    /// It failed, at a time on the monotonic clock.
+    pub fn failed(&mut self, now: Duration) {
+        self.failures = self.failures.saturating_add(1);
+        self.last = now;
+    }
+
+    /// Whether it should be left alone at this time. After that, a single further failure is enough
+    /// for the next rest.
+    pub fn rests(&self, now: Duration) -> bool {
+        self.failures >= BREAKER_FAILURES && now.saturating_sub(self.last) < BREAKER_REST
     }
 }
 
@@ -92,5 +118,21 @@ mod tests {
         };
         assert_eq!(wait(failed, 0.0), Some(Duration::from_secs(2)));
         assert_eq!(wait(failed, 0.5), Some(Duration::from_secs(3)));
+    }
+
+    #[test]
+    fn three_failures_rest_a_model_for_a_minute() {
+        let at = Duration::from_secs;
+        let mut breaker = CircuitBreaker::default();
+        breaker.failed(at(1));
+        breaker.failed(at(2));
+        assert!(!breaker.rests(at(2)));
+        breaker.failed(at(3));
+        assert!(breaker.rests(at(3)) && breaker.rests(at(62)));
+        assert!(!breaker.rests(at(63)));
+        breaker.failed(at(64));
+        assert!(breaker.rests(at(100)));
+        breaker.succeeded();
+        assert!(!breaker.rests(at(100)));
     }
 }

@@ -11,7 +11,7 @@ use super::table::OFFLINE;
 use crate::cancel::Cancel;
 use crate::chat::{Fault, ModelError, Reply, Request};
 use crate::error::{Error, NO_KEY, Result};
-use crate::http::Client;
+use crate::http::{Client, PooledClient};
 use crate::limits::provider::{LEARNINGS, RETRIES};
 
 /// What happens while a question is being answered.
@@ -39,12 +39,13 @@ pub struct Answer {
     pub failure: Option<Box<ModelError>>,
 }
 
-/// The models for one turn: they are asked one question after the other over the same connection.
+/// The models for one turn: they are asked one question after the other over the same connection,
+/// which stays open for the next turn for a while.
 pub struct Turn<'a> {
     models: &'a Models,
     cancel: Cancel,
     /// The connection, and whose it is.
-    client: Option<(&'a Candidate, Client)>,
+    client: Option<(&'a Candidate, PooledClient)>,
     /// Why no model answered an earlier question of this turn.
     failure: Option<ModelError>,
 }

@@ -4,12 +4,16 @@
 //! (`"_type":"metadata"`), of which the first names the session and later ones say what changed.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use chrono::{DateTime, FixedOffset};
+use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
-use crate::append_log::{shorten, to_line};
-use crate::chat::{Entry, Image, Role, ToolCall};
+use crate::append_log::{cut, to_line};
+use crate::chat::{Entry, EntryKind, Image, Role, ToolCall};
+use crate::limits::append_log::{CONTENT_BYTES, LINE_BYTES};
+use crate::text::truncate_bytes;
 
 /// How a turn ended, as a state line says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,26 +54,57 @@ pub enum Line {
     State(State),
 }
 
-/// Encodes an entry as one line with its line end. Reasoning, images' bytes and signatures are left
-/// out; an image is named by its path.
+/// Encodes an entry as one line with its newline. Reasoning, images' bytes and signatures are left
+/// out; an image is named by its path. What would make the line too long to be read again is cut.
 pub fn encode_entry(entry: &Entry) -> Vec<u8> {
+    let line = encode_within(entry, CONTENT_BYTES, usize::MAX);
+    if line.len() <= LINE_BYTES {
+        return line;
+    }
+    // A call has three texts, each as long as the model made it, and JSON can make six bytes of one.
+    let share = CONTENT_BYTES / (3 + 3 * entry.tool_calls.len());
+    encode_within(entry, share, share)
+}
+
+/// Encodes an entry with at most so many bytes of its content and of each text of a call.
+fn encode_within(entry: &Entry, content_bytes: usize, call_bytes: usize) -> Vec<u8> {
     let mut content = Cow::Borrowed(entry.content.as_str());
     for image in &entry.images {
-        content
-            .to_mut()
-            .push_str(&format!("\n[image] {}", image.path));
+        content.to_mut().push_str(&image_note(image));
     }
-    let content = shorten(content);
-    let tool_calls: Vec<WireCall> = entry.tool_calls.iter().map(WireCall::of).collect();
+    let content = cut(content, content_bytes);
+    let calls = entry.tool_calls.iter();
+    let tool_calls: Vec<WireCall> = calls.map(|call| WireCall::of(call, call_bytes)).collect();
+    let id = entry.tool_call_id.as_deref();
     to_line(&WireEntry {
-        role: entry.role,
+        role: entry.role(),
+        kind: match entry.kind {
+            EntryKind::Note => Some(NOTE),
+            EntryKind::Summary => Some(SUMMARY),
+            _ => None,
+        },
         content: &content,
         tool_calls: &tool_calls,
-        tool_call_id: entry.tool_call_id.as_deref(),
-        name: entry.name.as_deref(),
+        tool_call_id: id.map(|id| truncate_bytes(id, call_bytes)),
+        name: entry
+            .name
+            .as_deref()
+            .map(|name| truncate_bytes(name, call_bytes)),
         timestamp: entry.timestamp.map(|time| time.to_rfc3339()),
         origin: entry.origin.as_deref(),
     })
+}
+
+/// The kinds of entries that their role does not tell, as a line names them.
+const NOTE: &str = "note";
+const SUMMARY: &str = "summary";
+
+/// Cuts the arguments of a call to about so many bytes. The result is a JSON object again.
+pub fn cut_arguments(arguments: &str, bytes: usize) -> Cow<'_, str> {
+    match cut(Cow::Borrowed(arguments), bytes) {
+        Cow::Borrowed(whole) => Cow::Borrowed(whole),
+        Cow::Owned(cut) => Cow::Owned(serde_json::json!({ "cut": cut }).to_string()),
+    }
 }
 
 /// What stands for an image in the saved history.
@@ -89,6 +124,24 @@ pub fn encode_state(state: &State, timestamp: DateTime<FixedOffset>) -> Vec<u8> 
     })
 }
 
+/// A line as it is written, with its newline, when what began at the byte `from` of the journal begins
+/// at the byte `to` of a new one.
+pub fn moved(line: &[u8], from: u64, to: u64) -> Vec<u8> {
+    let state = match decode(line) {
+        Some(Line::State(state)) => state.consolidated_to,
+        _ => None,
+    };
+    let value = state.and_then(|offset| {
+        let mut value: serde_json::Value = serde_json::from_slice(line).ok()?;
+        value["consolidated_to"] = (offset.saturating_sub(from) + to).into();
+        Some(value)
+    });
+    match value {
+        Some(value) => to_line(&value),
+        None => [line, b"\n"].concat(),
+    }
+}
+
 /// Decodes a line without its line end; none when it is not one of ours.
 pub fn decode(line: &[u8]) -> Option<Line> {
     let wire: Wire = serde_json::from_slice(line).ok()?;
@@ -100,6 +153,11 @@ pub fn decode(line: &[u8]) -> Option<Line> {
             consolidated_to: wire.consolidated_to,
         })),
         (None, Some(role)) => Some(Line::Entry(Entry {
+            kind: match wire.entry_kind.as_deref() {
+                Some(NOTE) if role == Role::User => EntryKind::Note,
+                Some(SUMMARY) if role == Role::User => EntryKind::Summary,
+                _ => role.into(),
+            },
             tool_calls: wire
                 .tool_calls
                 .unwrap_or_default()
@@ -112,7 +170,10 @@ pub fn decode(line: &[u8]) -> Option<Line> {
                 .timestamp
                 .and_then(|time| DateTime::parse_from_rfc3339(&time).ok()),
             origin: wire.origin,
-            ..Entry::new(role, wire.content.map(text_of).unwrap_or_default())
+            ..Entry::new(
+                role.into(),
+                wire.content.map(|content| content.0).unwrap_or_default(),
+            )
         })),
         (None, None) => None,
     }
@@ -121,6 +182,8 @@ pub fn decode(line: &[u8]) -> Option<Line> {
 #[derive(Serialize)]
 struct WireEntry<'a> {
     role: Role,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<&'static str>,
     content: &'a str,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     tool_calls: &'a [WireCall<'a>],
@@ -150,13 +213,13 @@ struct WireFunction<'a> {
 }
 
 impl<'a> WireCall<'a> {
-    fn of(call: &'a ToolCall) -> Self {
+    fn of(call: &'a ToolCall, most: usize) -> Self {
         Self {
-            id: Cow::Borrowed(&call.id),
+            id: Cow::Borrowed(truncate_bytes(&call.id, most)),
             kind: Cow::Borrowed("function"),
             function: WireFunction {
-                name: Cow::Borrowed(&call.name),
-                arguments: Cow::Borrowed(&call.arguments),
+                name: Cow::Borrowed(truncate_bytes(&call.name, most)),
+                arguments: cut_arguments(&call.arguments, most),
             },
         }
     }
@@ -196,6 +259,8 @@ struct Wire {
     turn: Option<TurnEnd>,
     consolidated_to: Option<u64>,
     role: Option<Role>,
+    #[serde(rename = "kind")]
+    entry_kind: Option<String>,
     content: Option<Content>,
     tool_calls: Option<Vec<WireCall<'static>>>,
     tool_call_id: Option<String>,
@@ -204,12 +269,36 @@ struct Wire {
     origin: Option<String>,
 }
 
-/// Content as a text, or as the parts in which nanobot keeps a message with images.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Content {
-    Text(String),
-    Parts(Vec<Part>),
+/// Content: a text, or the parts in which nanobot keeps a message with images.
+struct Content(String);
+
+impl<'de> Deserialize<'de> for Content {
+    // Derived for an untagged enum this would hold each text in memory twice.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ContentVisitor)
+    }
+}
+
+struct ContentVisitor;
+
+impl<'de> Visitor<'de> for ContentVisitor {
+    type Value = Content;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a text or an array of parts")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Content, E> {
+        Ok(Content(text.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Content, A::Error> {
+        let mut texts = Vec::new();
+        while let Some(part) = parts.next_element::<Part>()? {
+            texts.push(part.text.unwrap_or_else(|| "[image]".to_owned()));
+        }
+        Ok(Content(texts.join("\n")))
+    }
 }
 
 #[derive(Deserialize)]
@@ -217,24 +306,10 @@ struct Part {
     text: Option<String>,
 }
 
-fn text_of(content: Content) -> String {
-    match content {
-        Content::Text(text) => text,
-        Content::Parts(parts) => {
-            let texts: Vec<String> = parts
-                .into_iter()
-                .map(|part| part.text.unwrap_or_else(|| "[image]".to_owned()))
-                .collect();
-            texts.join("\n")
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::chat::Reasoning;
-    use crate::limits::append_log::CONTENT_BYTES;
     use proptest::prelude::*;
 
     fn entry_of(line: &[u8]) -> Entry {
@@ -246,7 +321,7 @@ mod tests {
 
     #[test]
     fn an_entry_is_the_line_that_nanobot_reads() {
-        let mut entry = Entry::new(Role::Assistant, "I look.");
+        let mut entry = Entry::new(EntryKind::Assistant, "I look.");
         entry.timestamp = DateTime::parse_from_rfc3339("2026-11-21T10:00:00+01:00").ok();
         entry.tool_calls.push(ToolCall {
             id: "call_1".into(),
@@ -273,7 +348,7 @@ mod tests {
 
     #[test]
     fn an_image_is_saved_by_its_path() {
-        let mut entry = Entry::new(Role::Tool, "a picture");
+        let mut entry = Entry::new(EntryKind::Tool, "a picture");
         entry.images.push(Image {
             media_type: "image/png".into(),
             base64: "AAAA".into(),
@@ -326,7 +401,7 @@ mod tests {
     #[test]
     fn a_huge_content_is_cut_and_says_so() {
         let back = entry_of(&encode_entry(&Entry::new(
-            Role::Tool,
+            EntryKind::Tool,
             "ä".repeat(CONTENT_BYTES),
         )));
         assert!(
@@ -336,10 +411,56 @@ mod tests {
         assert!(back.content.len() < CONTENT_BYTES + 100);
     }
 
+    #[test]
+    fn a_note_is_told_from_a_persons_words() {
+        for (kind, word) in [
+            (EntryKind::Note, r#""kind":"note""#),
+            (EntryKind::Summary, r#""kind":"summary""#),
+        ] {
+            let line = encode_entry(&Entry::new(kind, "hm"));
+            let text = std::str::from_utf8(&line).unwrap();
+            assert!(text.contains(word) && text.contains(r#""role":"user""#));
+            assert_eq!(entry_of(&line).kind, kind);
+        }
+        let later = br#"{"role":"user","kind":"something new","content":"a"}"#;
+        let odd = br#"{"role":"assistant","kind":"note","content":"a"}"#;
+        assert_eq!(
+            entry_of(&[later, &b"\n"[..]].concat()).kind,
+            EntryKind::Person
+        );
+        assert_eq!(
+            entry_of(&[odd, &b"\n"[..]].concat()).kind,
+            EntryKind::Assistant
+        );
+    }
+
+    #[test]
+    fn huge_arguments_are_cut_so_that_the_line_can_be_read() {
+        for (count, argument) in [(1, "\0".repeat(2_000_000)), (32, "x".repeat(100_000))] {
+            let mut entry = Entry::new(EntryKind::Assistant, "\0".repeat(CONTENT_BYTES));
+            entry.tool_calls = (0..count)
+                .map(|number| ToolCall {
+                    id: format!("call_{number}"),
+                    name: "write_file".into(),
+                    arguments: argument.clone(),
+                    signature: None,
+                })
+                .collect();
+            let line = encode_entry(&entry);
+            assert!(line.len() <= LINE_BYTES, "{}", line.len());
+            let back = entry_of(&line);
+            assert_eq!(back.tool_calls.len(), count);
+            let last = &back.tool_calls[count - 1];
+            assert_eq!(last.id, format!("call_{}", count - 1));
+            let arguments: serde_json::Value = serde_json::from_str(&last.arguments).unwrap();
+            assert!(arguments["cut"].is_string());
+        }
+    }
+
     proptest! {
         #[test]
         fn any_text_comes_back_and_stays_one_line(content in ".*", id in ".*") {
-            let mut entry = Entry::new(Role::Tool, content.clone());
+            let mut entry = Entry::new(EntryKind::Tool, content.clone());
             entry.tool_call_id = Some(id.clone());
             let line = encode_entry(&entry);
             prop_assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);

@@ -1,27 +1,27 @@
 //! Floor 5: the journal of a conversation, append-only, that survives a kill at any instant.
 //!
-//! A session is one JSONL file. Everything that happens is another line; nothing is rewritten. A
-//! torn last line is cut off, a garbled one in the middle is skipped, and both are reported. Opening
-//! costs what the window costs, however long the journal is.
+//! A session is one JSONL file. Everything that happens is another line. A torn last line is cut off, a
+//! garbled one in the middle is skipped, and both are reported. Opening costs what the window costs,
+//! however long the journal is. A journal that has grown beyond its bound moves its older part to the
+//! archive between two turns.
 
-pub mod history;
+pub mod conversation;
 pub mod line;
 pub mod store;
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
-use std::io;
 use std::path::Path;
 
 use crate::append_log::{AppendLog, Durability};
-use crate::chat::{Entry, Role, ToolCall};
+use crate::chat::{Entry, ToolCall};
 use crate::clock::Clock;
-use crate::config::schema::Fsync;
+use crate::config::schema::{Config, Fsync};
 use crate::error::{Error, Result};
-use crate::limits::session::HISTORY_BYTES;
+use crate::limits::session::ARCHIVE_MIN_BYTES;
 use crate::message::SessionKey;
 
-use line::{Line, State, TurnEnd};
+use conversation::{Conversation, Fitted, JournalEntry};
+use line::{State, TurnEnd};
 
 /// How a session is opened.
 #[derive(Clone, Debug)]
@@ -30,20 +30,43 @@ pub struct Settings {
     pub window: usize,
     /// When entries are forced to the disk.
     pub fsync: Fsync,
+    /// Bytes of a journal beyond which its older part goes to the archive.
+    pub journal_bytes: u64,
+    /// Bytes of all archives together.
+    pub archive_bytes: u64,
     /// Where timestamps come from.
     pub clock: Clock,
 }
+
+impl Settings {
+    /// As the configuration says.
+    pub fn new(config: &Config, clock: Clock) -> Self {
+        /// Bytes of a megabyte.
+        const MB: u64 = 1_000_000;
+        Self {
+            window: config.agents.defaults.memory_window,
+            fsync: config.storage.fsync,
+            journal_bytes: config.storage.journal_max_mb * MB,
+            archive_bytes: config.storage.archive_max_mb * MB,
+            clock,
+        }
+    }
+}
+
+/// Decides whether a write that failed is tried again, and waits before it says so.
+pub type Retry<'a> = dyn FnMut(&Error) -> bool + 'a;
 
 /// An open session: the only one that writes its journal.
 pub struct Session {
     chat: SessionKey,
     log: AppendLog,
     settings: Settings,
-    /// The newest entries that may go to the model.
-    entries: VecDeque<Entry>,
+    conversation: Conversation,
     /// Whether entries stand behind the last end of a turn.
     unfinished: bool,
     repairs: Vec<String>,
+    /// Bytes beyond which it is worth a look whether something can go to the archive.
+    archive_above: u64,
 }
 
 impl Session {
@@ -58,17 +81,18 @@ impl Session {
                 "the session {chat} is in use by another peacrab; wait for it, or choose another with --session"
             ))
         })?;
+        let window = store::read_window(log.tail(), settings.window)
+            .map_err(Error::io("read the session", &path))?;
         let mut session = Self {
             chat: chat.clone(),
+            repairs: log.repairs("session", window.garbled),
+            conversation: window.conversation,
+            unfinished: window.unfinished,
+            archive_above: settings.journal_bytes,
             log,
             settings,
-            entries: VecDeque::new(),
-            unfinished: false,
-            repairs: Vec::new(),
         };
-        session
-            .load()
-            .map_err(Error::io("read the session", &path))?;
+        session.archive();
         Ok(session)
     }
 
@@ -82,9 +106,15 @@ impl Session {
         &self.repairs
     }
 
-    /// The entries that may go to the model, oldest first.
-    pub fn entries(&self) -> &VecDeque<Entry> {
-        &self.entries
+    /// What may go to the model.
+    pub fn conversation(&self) -> &Conversation {
+        &self.conversation
+    }
+
+    /// Makes the conversation fit into so many bytes and into the window, in memory, and returns what
+    /// goes to the model. See [`Conversation::fit`].
+    pub fn fit<'a>(&'a mut self, budget: usize, facts: &'a Entry) -> Fitted<'a> {
+        self.conversation.fit(self.settings.window, budget, facts)
     }
 
     /// Whether the last turn has not ended: it was killed, and can go on.
@@ -99,69 +129,66 @@ impl Session {
 
     /// Whether a message of a channel has been journalled, among the entries that are held.
     pub fn holds(&self, origin: &str) -> bool {
-        let mut entries = self.entries.iter();
-        !origin.is_empty() && entries.any(|entry| entry.origin.as_deref() == Some(origin))
+        self.conversation.holds(origin)
     }
 
     /// The calls of the unfinished turn that have no result.
     pub fn unanswered(&self) -> Vec<ToolCall> {
-        if self.unfinished {
-            history::unanswered(&self.entries)
-        } else {
-            Vec::new()
+        match self.unfinished {
+            true => self.conversation.unanswered(),
+            false => Vec::new(),
         }
     }
 
     /// Journals an entry, and forces it to the disk when the configuration says so, before it counts.
-    pub fn append(&mut self, mut entry: Entry) -> Result<()> {
+    /// A write that fails leaves the session as it was.
+    pub fn append(&mut self, entry: Entry) -> Result<()> {
+        self.append_with(entry, &mut |_| false)
+    }
+
+    /// Like [`append`](Self::append), and writes again while `retry` says so.
+    pub fn append_with(&mut self, mut entry: Entry, retry: &mut Retry<'_>) -> Result<()> {
         entry.timestamp = Some(self.settings.clock.now());
         let durability = match self.settings.fsync {
             Fsync::Always => Durability::Synced,
             Fsync::Turn => Durability::Buffered,
         };
-        self.write(&line::encode_entry(&entry), durability)?;
-        self.unfinished = true;
-        self.hold(entry);
+        let offset = self.write(&line::encode_entry(&entry), durability, retry)?;
+        self.hold(entry, offset);
         Ok(())
     }
 
     /// Journals that the turn has ended, together with its last entry where there is one.
     pub fn end_turn(&mut self, last: Option<Entry>, end: TurnEnd) -> Result<()> {
-        let now = self.settings.clock.now();
-        let mut lines = Vec::new();
-        let last = last.map(|entry| Entry {
-            timestamp: Some(now),
-            ..entry
-        });
-        if let Some(entry) = &last {
-            lines = line::encode_entry(entry);
-        }
-        lines.extend(line::encode_state(
-            &State {
-                turn: Some(end),
-                ..State::default()
-            },
-            now,
-        ));
-        self.write(&lines, Durability::Synced)?;
-        last.into_iter().for_each(|entry| self.hold(entry));
-        self.unfinished = false;
-        self.forget_thoughts();
-        Ok(())
+        self.end_turn_with(last, end, &mut |_| false)
     }
 
-    /// What only the running turn needs leaves the memory too, as it never was on the disk.
-    fn forget_thoughts(&mut self) {
-        for entry in &mut self.entries {
-            entry.reasoning.clear();
-            for image in std::mem::take(&mut entry.images) {
-                entry.content.push_str(&line::image_note(&image));
-            }
-            entry
-                .tool_calls
-                .iter_mut()
-                .for_each(|call| call.signature = None);
+    /// Like [`end_turn`](Self::end_turn), and writes again while `retry` says so.
+    pub fn end_turn_with(
+        &mut self,
+        mut last: Option<Entry>,
+        end: TurnEnd,
+        retry: &mut Retry<'_>,
+    ) -> Result<()> {
+        let now = self.settings.clock.now();
+        let mut lines = Vec::new();
+        if let Some(entry) = &mut last {
+            entry.timestamp = Some(now);
+            lines = line::encode_entry(entry);
         }
+        let state = State {
+            turn: Some(end),
+            ..State::default()
+        };
+        lines.extend(line::encode_state(&state, now));
+        let offset = self.write(&lines, Durability::Synced, retry)?;
+        if let Some(entry) = last {
+            self.hold(entry, offset);
+        }
+        self.unfinished = false;
+        self.conversation.end_turn();
+        self.archive();
+        Ok(())
     }
 
     /// Journals that nothing said so far goes to the model any more. The journal keeps it.
@@ -172,32 +199,80 @@ impl Session {
             ..State::default()
         };
         let line = line::encode_state(&state, self.settings.clock.now());
-        self.write(&line, Durability::Synced)?;
-        self.entries.clear();
+        self.write(&line, Durability::Synced, &mut |_| false)?;
+        self.conversation = Conversation::default();
         self.unfinished = false;
         Ok(())
     }
 
-    /// Lets go of the oldest entries beyond the window, at a person's entry.
-    fn hold(&mut self, entry: Entry) {
-        let begins_turn = entry.role == Role::User;
-        self.entries.push_back(entry);
-        // A turn's own entries all stay until it ends: the model needs its calls and results.
-        if begins_turn {
-            while self.entries.len() > self.settings.window {
-                self.entries.pop_front();
+    fn hold(&mut self, entry: Entry, offset: u64) {
+        let begins_turn = !std::mem::replace(&mut self.unfinished, true);
+        self.conversation.push(JournalEntry {
+            entry,
+            offset,
+            begins_turn,
+        });
+    }
+
+    /// Writes lines at the journal's end, and returns where they begin. The first ones of all have the
+    /// head before them: a session that was only looked at is none yet.
+    fn write(
+        &mut self,
+        lines: &[u8],
+        durability: Durability,
+        retry: &mut Retry<'_>,
+    ) -> Result<u64> {
+        let written = match self.log.length() {
+            0 => Cow::Owned([&self.head(), lines].concat()),
+            _ => Cow::Borrowed(lines),
+        };
+        loop {
+            match self.log.append(&written, durability) {
+                Ok(()) => return Ok(self.log.length() - lines.len() as u64),
+                Err(error) if retry(&error) => {}
+                Err(error) => return Err(error),
             }
         }
     }
 
-    /// Writes lines at the journal's end. The first ones of all have the head before them: a session
-    /// that was only looked at is none yet.
-    fn write(&mut self, lines: &[u8], durability: Durability) -> Result<()> {
-        let lines = match self.log.length() {
-            0 => Cow::Owned([&self.head(), lines].concat()),
-            _ => Cow::Borrowed(lines),
-        };
-        self.log.append(&lines, durability)
+    /// Moves what no longer goes to the model to the archive, when the journal has grown beyond its
+    /// bound and no turn is running. It fails quietly: the journal is as it was then, and it is tried
+    /// again when it has grown some more.
+    fn archive(&mut self) {
+        let length = self.log.length();
+        if self.unfinished || length <= self.archive_above {
+            return;
+        }
+        self.archive_above = length + ARCHIVE_MIN_BYTES;
+        match self.try_archive(length) {
+            Ok(true) => self.archive_above = self.settings.journal_bytes,
+            Ok(false) => {}
+            Err(error) => {
+                tracing::warn!(session = %self.chat, "failed to archive the journal: {error}")
+            }
+        }
+    }
+
+    /// Returns whether enough could go to be worth it.
+    fn try_archive(&mut self, length: u64) -> Result<bool> {
+        let path = self.log.path().to_owned();
+        // What is in memory may be less than what goes to the model after the next start.
+        let window = store::read_window(self.log.tail(), self.settings.window)
+            .map_err(Error::io("read the session", &path))?;
+        let keep = window.first_offset.unwrap_or(length);
+        if keep < length / 2 {
+            return Ok(false);
+        }
+        store::remove_links(&path)?;
+        let (now, head) = (self.settings.clock.now(), self.head());
+        let begin = head.len() as u64;
+        let archive = store::archive_path(&path, now);
+        self.log
+            .archive(&archive, keep, &head, |line| line::moved(line, keep, begin))?;
+        self.conversation = window.conversation;
+        self.conversation.moved(keep, begin);
+        store::prune_archive(&path, self.settings.archive_bytes)?;
+        Ok(true)
     }
 
     /// The first line: whose journal it is.
@@ -209,37 +284,6 @@ impl Session {
             ..State::default()
         };
         line::encode_state(&state, now)
-    }
-
-    /// Reads as much of the journal's end as the window wants.
-    fn load(&mut self) -> io::Result<()> {
-        let mut reader = self.log.tail();
-        let (mut barrier, mut bytes, mut garbled, mut turn_known) = (0, 0, 0, false);
-        while let Some(line) = reader.previous()? {
-            bytes += line.bytes.len();
-            if line.offset < barrier
-                || self.entries.len() >= self.settings.window
-                || bytes > HISTORY_BYTES
-            {
-                break;
-            }
-            match line::decode(&line.bytes) {
-                Some(Line::Entry(entry)) => {
-                    // A journal of nanobot's has no ends of turns: there an answer is one.
-                    let answer = entry.role == Role::Assistant && entry.tool_calls.is_empty();
-                    self.unfinished |= !turn_known && !answer;
-                    turn_known = true;
-                    self.entries.push_front(entry);
-                }
-                Some(Line::State(state)) => {
-                    turn_known |= state.turn.is_some();
-                    barrier = barrier.max(state.consolidated_to.unwrap_or(0));
-                }
-                None => garbled += 1,
-            }
-        }
-        self.repairs = self.log.repairs("session", garbled);
-        Ok(())
     }
 }
 

@@ -1,18 +1,212 @@
-//! The journals of a home folder: their names, and reading them without taking them over.
+//! The journals of a home folder: their names, their archive, and reading them without taking them
+//! over.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::fs::{DirEntry, File, Metadata};
+use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use chrono::{DateTime, FixedOffset};
+
 use crate::append_log::{Lines, Tail};
-use crate::chat::Role;
+use crate::chat::{Entry, EntryKind};
 use crate::error::{Error, Result};
 use crate::limits::append_log::LINE_BYTES;
-use crate::limits::session::NAME_BYTES;
+use crate::limits::session::{HISTORY_BYTES, NAME_BYTES, TURN_BYTES, TURN_ENTRIES};
 use crate::message::SessionKey;
 use crate::sys;
 
+use super::conversation::{self, Conversation, JournalEntry};
 use super::line::{self, Line};
+
+/// The folder of older parts of journals, beside the journals.
+const ARCHIVE: &str = "archive";
+
+/// The end of a journal.
+#[derive(Debug)]
+pub struct Window {
+    /// What may go to the model.
+    pub conversation: Conversation,
+    /// The byte at which the first entry of that begins.
+    pub first_offset: Option<u64>,
+    /// Whether entries stand behind the last end of a turn.
+    pub unfinished: bool,
+    /// Lines that could not be read.
+    pub garbled: usize,
+}
+
+/// Reads as much of a journal's end as may go to the model: about `window` entries in whole turns, and
+/// the last turn whatever its length.
+pub(super) fn read_window(mut tail: Tail<'_>, window: usize) -> io::Result<Window> {
+    // The newest entry first.
+    let mut found: Vec<JournalEntry> = Vec::new();
+    let (mut barrier, mut bytes, mut garbled) = (0, 0, 0);
+    let (mut is_unfinished, mut has_turn, mut is_cut) = (None, false, false);
+    while let Some(line) = tail.previous()? {
+        if line.offset < barrier {
+            break;
+        }
+        if found.len() >= TURN_ENTRIES.max(window) || bytes > TURN_BYTES {
+            is_cut = true;
+            break;
+        }
+        let is_full = found.len() >= window || bytes > HISTORY_BYTES;
+        bytes += line.bytes.len();
+        match line::decode(&line.bytes) {
+            Some(Line::Entry(mut entry)) => {
+                // A journal of nanobot's has no ends of turns: there an answer is one.
+                let is_answer = closes_turn(&entry);
+                is_unfinished.get_or_insert(!is_answer);
+                let is_person = |later: &&mut JournalEntry| later.entry.kind == EntryKind::Person;
+                if let Some(later) = found.last_mut().filter(is_person).filter(|_| is_answer) {
+                    (later.begins_turn, has_turn) = (true, true);
+                }
+                if has_turn && is_full {
+                    is_cut = true;
+                    break;
+                }
+                if bytes > HISTORY_BYTES {
+                    conversation::shorten(&mut entry, true);
+                }
+                found.push(JournalEntry {
+                    entry,
+                    offset: line.offset,
+                    begins_turn: false,
+                });
+            }
+            Some(Line::State(state)) => {
+                if state.turn.is_some() {
+                    is_unfinished.get_or_insert(false);
+                    if let Some(later) = found.last_mut() {
+                        (later.begins_turn, has_turn) = (true, true);
+                    }
+                }
+                barrier = barrier.max(state.consolidated_to.unwrap_or(0));
+            }
+            None => garbled += 1,
+        }
+    }
+    if is_cut && has_turn {
+        // The rest of a turn whose beginning was not read.
+        while found.last().is_some_and(|oldest| !oldest.begins_turn) {
+            found.pop();
+        }
+    }
+    let first_offset = found.last().map(|oldest| oldest.offset);
+    let mut conversation = Conversation::default();
+    found
+        .into_iter()
+        .rev()
+        .for_each(|entry| conversation.push(entry));
+    Ok(Window {
+        conversation,
+        first_offset,
+        unfinished: is_unfinished.unwrap_or(false),
+        garbled,
+    })
+}
+
+/// Whether an entry answers the person, so that nothing has to follow in its turn.
+fn closes_turn(entry: &Entry) -> bool {
+    entry.kind == EntryKind::Assistant && entry.tool_calls.is_empty()
+}
+
+/// Counts the entries of a chat that may go to the model. Does not lock its journal: a turn may be
+/// running. A chat without a journal has none.
+pub fn count_window(folder: &Path, chat: &SessionKey, window: usize) -> Result<usize> {
+    let path = path_of(folder, chat);
+    let count = || -> io::Result<usize> {
+        let file = match File::open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+            opened => opened?,
+        };
+        let tail = Tail::new(&file, file.metadata()?.len());
+        Ok(read_window(tail, window)?.conversation.len())
+    };
+    count().map_err(Error::io("read the session", &path))
+}
+
+/// Where the older part of a journal goes now: `archive/{name}-{date}.jsonl`.
+pub(super) fn archive_path(journal: &Path, now: DateTime<FixedOffset>) -> PathBuf {
+    let stem = journal.file_stem().unwrap_or_default().to_string_lossy();
+    let name = format!("{stem}-{}.jsonl", now.format(ARCHIVE_DATE));
+    archive_of(journal).join(name)
+}
+
+/// How the name of an archive says when it was made. Always as long as [`ARCHIVE_DATE_CHARS`] says.
+const ARCHIVE_DATE: &str = "%Y%m%dT%H%M%S%3f";
+const ARCHIVE_DATE_CHARS: usize = 18;
+
+fn archive_of(journal: &Path) -> PathBuf {
+    journal.parent().unwrap_or(Path::new("")).join(ARCHIVE)
+}
+
+/// The files of the archive, the oldest first.
+fn archived(journal: &Path) -> Result<Vec<(DirEntry, Metadata)>> {
+    let folder = archive_of(journal);
+    let entries = match std::fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(Error::io("read the folder", &folder)(error)),
+    };
+    let files = entries.filter_map(|entry| {
+        let entry = entry.ok()?;
+        let metadata = entry.metadata().ok()?;
+        metadata.is_file().then_some((entry, metadata))
+    });
+    let mut files: Vec<_> = files.collect();
+    files.sort_by_cached_key(|(entry, metadata)| {
+        (metadata.mtime(), metadata.mtime_nsec(), entry.file_name())
+    });
+    Ok(files)
+}
+
+/// Removes names in the archive that lead to the journal itself: a kill has come between its two steps.
+pub(super) fn remove_links(journal: &Path) -> Result<()> {
+    let ours = std::fs::metadata(journal).map_err(Error::io("read", journal))?;
+    if ours.nlink() < 2 {
+        return Ok(());
+    }
+    for (entry, metadata) in archived(journal)? {
+        if (metadata.dev(), metadata.ino()) == (ours.dev(), ours.ino()) {
+            remove(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// Deletes the oldest files of the archive until at most so many bytes are left.
+pub(super) fn prune_archive(journal: &Path, most: u64) -> Result<()> {
+    let files = archived(journal)?;
+    let mut bytes: u64 = files.iter().map(|(_, metadata)| metadata.len()).sum();
+    for (entry, metadata) in files {
+        if bytes <= most {
+            break;
+        }
+        remove(&entry.path())?;
+        bytes -= metadata.len();
+    }
+    Ok(())
+}
+
+/// The archived parts of one journal, the oldest first.
+fn archives_of(journal: &Path) -> Result<Vec<PathBuf>> {
+    let stem = journal.file_stem().unwrap_or_default().to_string_lossy();
+    let is_ours = |name: &str| {
+        let rest = name
+            .strip_prefix(&*stem)
+            .and_then(|rest| rest.strip_prefix('-'));
+        let date = rest.and_then(|rest| rest.strip_suffix(".jsonl"));
+        date.is_some_and(|date| date.len() == ARCHIVE_DATE_CHARS && !date.contains('-'))
+    };
+    let files = archived(journal)?.into_iter().map(|(entry, _)| entry);
+    let ours = files.filter(|entry| entry.file_name().to_str().is_some_and(is_ours));
+    Ok(ours.map(|entry| entry.path()).collect())
+}
+
+fn remove(path: &Path) -> Result<()> {
+    std::fs::remove_file(path).map_err(Error::io("delete", path))
+}
 
 /// A journal, as a list shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,15 +290,17 @@ pub fn read(
     Ok(garbled)
 }
 
-/// Copies the journal's bytes, as they are, to `output`.
+/// Copies the journal's bytes, as they are, to `output`: those in the archive first.
 pub fn export(folder: &Path, chat: &SessionKey, output: &mut impl std::io::Write) -> Result<()> {
     let path = existing(folder, chat)?;
-    let mut file = File::open(&path).map_err(Error::io("read the session", &path))?;
-    std::io::copy(&mut file, output).map_err(Error::io("copy", &path))?;
+    for path in archives_of(&path)?.iter().chain([&path]) {
+        let mut file = File::open(path).map_err(Error::io("read the session", path))?;
+        std::io::copy(&mut file, output).map_err(Error::io("copy", path))?;
+    }
     Ok(())
 }
 
-/// Deletes a journal that nobody has open.
+/// Deletes a journal that nobody has open, and what is in the archive of it.
 pub fn delete(folder: &Path, chat: &SessionKey) -> Result<()> {
     let path = existing(folder, chat)?;
     let file = File::open(&path).map_err(Error::io("open the session", &path))?;
@@ -113,7 +309,8 @@ pub fn delete(folder: &Path, chat: &SessionKey) -> Result<()> {
             "the session {chat} is in use by another peacrab"
         )));
     }
-    std::fs::remove_file(&path).map_err(Error::io("delete", &path))
+    remove(&path)?;
+    archives_of(&path)?.iter().try_for_each(|path| remove(path))
 }
 
 fn journals(folder: &Path) -> Result<Vec<PathBuf>> {
@@ -154,9 +351,7 @@ fn is_unfinished(path: &Path) -> std::io::Result<Option<SessionKey>> {
     while let Some(line) = tail.previous()? {
         let is_open = match line::decode(&line.bytes) {
             // A journal of nanobot's has no ends of turns: there an answer is one.
-            Some(Line::Entry(entry)) => {
-                entry.role != Role::Assistant || !entry.tool_calls.is_empty()
-            }
+            Some(Line::Entry(entry)) => !closes_turn(&entry),
             Some(Line::State(state)) if state.turn.is_some() => false,
             _ => continue,
         };
@@ -180,7 +375,7 @@ fn summary(path: &Path) -> std::io::Result<Option<Summary>> {
             break;
         }
     }
-    let changed = std::os::unix::fs::MetadataExt::mtime(&metadata);
+    let changed = metadata.mtime();
     Ok(Some(Summary {
         chat: SessionKey::parse(&key),
         bytes: metadata.len(),

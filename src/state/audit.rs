@@ -1,10 +1,15 @@
 //! The audit log: what was run, asked, allowed and refused, one JSON object a line.
 //!
+//! It is written ahead: a command's `start` is on the disk before the command runs, and so is the
+//! `input` of a command in the background. Its `end` follows under the same id. A start without an end
+//! is a command that was killed together with the program.
+//!
 //! It is appended to and, when it is full, rotated: `audit.jsonl`, then `.1`, `.2`, `.3`.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,28 +17,26 @@ use serde::Serialize;
 
 use crate::clock::Clock;
 use crate::error::{Error, Result};
-use crate::limits::state::{AUDIT_BYTES, AUDIT_COMMAND_BYTES, AUDIT_FILES};
+use crate::limits::state::{AUDIT_BYTES, AUDIT_FILES, AUDIT_TEXT_BYTES};
 use crate::sync::Mutex;
 use crate::sys;
 use crate::text::truncate_bytes;
 
-/// What is logged of one command.
+/// A command that is about to run, or that was refused.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Record<'a> {
     /// The session that asked for it.
     pub who: &'a str,
     /// The tool.
     pub tool: &'a str,
-    /// The command, its beginning if it is long.
+    /// The command; only its beginning if it is long.
     pub command: &'a str,
-    /// SHA-256 of the command, the folder and whether it is lifted, in hexadecimal.
+    /// SHA-256 of the command, the folder and whether it is unsandboxed, in hexadecimal.
     pub hash: &'a str,
     /// The folder.
     pub folder: &'a str,
     /// Who or what decided, and how.
     pub decision: &'a str,
-    /// How it ended; empty when it was not run.
-    pub result: &'a str,
 }
 
 /// The log of one home. Clones wait for each other, so that a full log is rotated once.
@@ -44,11 +47,32 @@ pub struct Audit {
     writing: Arc<Mutex<()>>,
 }
 
+/// A command whose start is on record: what happens to it later goes under the same id.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    audit: Audit,
+    id: String,
+}
+
 #[derive(Serialize)]
-struct Line<'a> {
+struct Line<'a, T> {
     time: String,
+    event: &'static str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    id: &'a str,
     #[serde(flatten)]
-    record: Record<'a>,
+    content: T,
+}
+
+#[derive(Serialize)]
+struct Input<'a> {
+    input: &'a str,
+    decision: &'a str,
+}
+
+#[derive(Serialize)]
+struct End<'a> {
+    result: &'a str,
 }
 
 impl Audit {
@@ -61,22 +85,63 @@ impl Audit {
         }
     }
 
-    /// Writes a record. What cannot be logged must not be run, so an error is the caller's to heed.
-    pub fn write(&self, record: Record<'_>) -> Result<()> {
-        let command = truncate_bytes(record.command, AUDIT_COMMAND_BYTES);
+    /// Records that a command is about to run. When this returns the record is on the disk; after an
+    /// error the command must not run.
+    pub fn start(&self, record: Record<'_>) -> Result<Entry> {
+        let id: String = sys::random::bytes::<8>()?
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        self.write("start", &id, record.cut(), true)?;
+        Ok(Entry {
+            audit: self.clone(),
+            id,
+        })
+    }
+
+    /// Records that a command was refused.
+    pub fn refuse(&self, record: Record<'_>) -> Result<()> {
+        self.write("refused", "", record.cut(), false)
+    }
+
+    fn write(
+        &self,
+        event: &'static str,
+        id: &str,
+        content: impl Serialize,
+        sync: bool,
+    ) -> Result<()> {
         let line = Line {
             time: self.clock.now().to_rfc3339(),
-            record: Record { command, ..record },
+            event,
+            id,
+            content,
         };
         // Strings only: nothing here that JSON cannot say.
         let mut bytes = serde_json::to_vec(&line).unwrap_or_default();
         bytes.push(b'\n');
         let _writing = self.writing.lock();
         let file = self.open()?;
+        let length = file.metadata().map_or(0, |found| found.len());
+        let mut last = [b'\n'];
+        // A full disk may have cut the last line short; it must not spoil this one.
+        if length > 0 && file.read_exact_at(&mut last, length - 1).is_ok() && last != [b'\n'] {
+            bytes.insert(0, b'\n');
+        }
         // Two processes of one home write whole lines one after the other (open(2), O_APPEND).
         (&file)
             .write_all(&bytes)
-            .map_err(Error::io("write", &self.path))
+            .map_err(Error::io("write", &self.path))?;
+        if !sync {
+            return Ok(());
+        }
+        file.sync_data().map_err(Error::io("sync", &self.path))?;
+        match self.path.parent().filter(|_| length == 0) {
+            Some(folder) => File::open(folder)
+                .and_then(|folder| sys::file::sync_folder(folder.as_fd()))
+                .map_err(Error::io("sync", folder)),
+            None => Ok(()),
+        }
     }
 
     fn open(&self) -> Result<File> {
@@ -87,6 +152,7 @@ impl Audit {
             self.rotate()?;
         }
         let opened = OpenOptions::new()
+            .read(true)
             .append(true)
             .create(true)
             .mode(0o600)
@@ -114,6 +180,37 @@ impl Audit {
     }
 }
 
+impl Record<'_> {
+    fn cut(self) -> Self {
+        Self {
+            command: cut(self.command),
+            ..self
+        }
+    }
+}
+
+impl Entry {
+    /// Records input that is about to be written to the command, like [`Audit::start`], or that was
+    /// refused.
+    pub fn input(&self, input: &str, decision: &str) -> Result<()> {
+        let input = cut(input);
+        let content = Input { input, decision };
+        self.audit.write("input", &self.id, content, true)
+    }
+
+    /// Records how the command ended. It has run, so a failure is only logged; the next command will
+    /// not run while the log cannot be written.
+    pub fn end(&self, result: &str) {
+        if let Err(error) = self.audit.write("end", &self.id, End { result }, false) {
+            tracing::warn!("failed to record the end of a command: {error}");
+        }
+    }
+}
+
+fn cut(text: &str) -> &str {
+    truncate_bytes(text, AUDIT_TEXT_BYTES)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -126,7 +223,6 @@ mod tests {
             hash: "h",
             folder: "/w",
             decision: "d",
-            result: "exit status 0",
         }
     }
 
@@ -135,10 +231,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("audit.jsonl");
         let audit = Audit::new(path.clone(), Clock::System);
-        audit.write(record("echo \"a\nb\"")).unwrap();
-        audit
-            .write(record(&"ä".repeat(AUDIT_COMMAND_BYTES)))
-            .unwrap();
+        audit.start(record("echo \"a\nb\"")).unwrap();
+        audit.start(record(&"ä".repeat(AUDIT_TEXT_BYTES))).unwrap();
         let content = std::fs::read_to_string(&path).unwrap();
         assert_eq!(content.lines().count(), 2);
         let first: serde_json::Value =
@@ -147,6 +241,44 @@ mod tests {
             (first["who"].as_str(), first["command"].as_str()),
             (Some("cli:x"), Some("echo \"a\nb\""))
         );
+    }
+
+    #[test]
+    fn what_happens_to_a_command_goes_under_its_id() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit.jsonl");
+        let audit = Audit::new(path.clone(), Clock::System);
+        let entry = audit.start(record("sh")).unwrap();
+        // What a full disk leaves of a line.
+        std::fs::write(&path, std::fs::read_to_string(&path).unwrap() + "{\"time").unwrap();
+        entry.input("ls\n", "allowed").unwrap();
+        entry.end("exit status 0");
+        audit.refuse(record("reboot")).unwrap();
+        let content = std::fs::read_to_string(&path).unwrap();
+        let lines: Vec<serde_json::Value> = content
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .collect();
+        let events: Vec<_> = lines
+            .iter()
+            .map(|line| line["event"].as_str().unwrap())
+            .collect();
+        assert_eq!(events, ["start", "input", "end", "refused"]);
+        assert!(lines[..3].iter().all(|line| line["id"] == lines[0]["id"]));
+        assert!(lines[3].get("id").is_none());
+    }
+
+    #[test]
+    fn what_cannot_be_written_or_synced_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit.jsonl");
+        // The first takes no byte; the second takes all of them and cannot be synced.
+        for target in ["/dev/full", "/dev/null"] {
+            std::os::unix::fs::symlink(target, &path).unwrap();
+            let audit = Audit::new(path.clone(), Clock::System);
+            assert!(audit.start(record("x")).is_err(), "{target}");
+            std::fs::remove_file(&path).unwrap();
+        }
     }
 
     #[test]
@@ -159,7 +291,7 @@ mod tests {
             std::thread::scope(|scope| {
                 for _ in 0..4 {
                     let audit = audit.clone();
-                    scope.spawn(move || audit.write(record("x")).unwrap());
+                    scope.spawn(move || audit.start(record("x")).unwrap());
                 }
             });
             let lines = std::fs::read_to_string(&path).unwrap().lines().count();
@@ -176,7 +308,7 @@ mod tests {
         let audit = Audit::new(path.clone(), Clock::System);
         for round in 0..6 {
             std::fs::write(&path, vec![b'0' + round; AUDIT_BYTES as usize]).unwrap();
-            audit.write(record("x")).unwrap();
+            audit.start(record("x")).unwrap();
         }
         let mut names: Vec<String> = std::fs::read_dir(folder.path())
             .unwrap()

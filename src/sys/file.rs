@@ -22,7 +22,7 @@ pub fn write_atomic_at(
     mode: u32,
 ) -> io::Result<()> {
     let folder = folder.as_fd();
-    replace_at(folder, name, content, mode, true)?;
+    replace_at(folder, name, mode, true, |file| file.write_all(content))?;
     sync_folder(folder)
 }
 
@@ -36,18 +36,24 @@ pub fn write_atomic(path: &Path, content: &[u8], mode: u32) -> Result<()> {
 /// Like [`write_atomic`], but without the fsync of the folder, half of the wear: after a power cut
 /// there still is the old content or the new, whole, but it may be the old one for some seconds.
 ///
-/// Returns the new file, open to be read and appended to.
-pub fn replace(path: &Path, content: &[u8], mode: u32) -> Result<File> {
+/// `fill` writes the content, and may lock the file before others find it under its name. Returns the
+/// new file, open to be read and appended to.
+pub fn replace(
+    path: &Path,
+    mode: u32,
+    fill: impl FnOnce(&mut File) -> io::Result<()>,
+) -> Result<File> {
     let written = open_parent(path)
-        .and_then(|(folder, name)| replace_at(folder.as_fd(), name, content, mode, true));
+        .and_then(|(folder, name)| replace_at(folder.as_fd(), name, mode, true, fill));
     written.map_err(Error::io("write", path))
 }
 
 /// Like [`replace`], but without any fsync. A killed process still leaves the old content or the new,
 /// whole; a power cut within seconds may leave an empty file on some file systems.
 pub fn replace_unsynced(path: &Path, content: &[u8], mode: u32) -> Result<()> {
+    let fill = |file: &mut File| file.write_all(content);
     let written = open_parent(path)
-        .and_then(|(folder, name)| replace_at(folder.as_fd(), name, content, mode, false));
+        .and_then(|(folder, name)| replace_at(folder.as_fd(), name, mode, false, fill));
     written.map(drop).map_err(Error::io("write", path))
 }
 
@@ -111,19 +117,18 @@ fn open_parent(path: &Path) -> io::Result<(OwnedFd, &OsStr)> {
 fn replace_at(
     folder: BorrowedFd<'_>,
     name: &OsStr,
-    content: &[u8],
     mode: u32,
     synced: bool,
+    fill: impl FnOnce(&mut File) -> io::Result<()>,
 ) -> io::Result<File> {
     let temporary = temporary_name(name);
-    let written =
-        write_new(folder, &temporary, content, Mode::from_raw_mode(mode)).and_then(|file| {
-            if synced {
-                file.sync_all()?;
-            }
-            rustix::fs::renameat(folder, &temporary, folder, name)?;
-            Ok(file)
-        });
+    let written = write_new(folder, &temporary, Mode::from_raw_mode(mode), fill).and_then(|file| {
+        if synced {
+            file.sync_all()?;
+        }
+        rustix::fs::renameat(folder, &temporary, folder, name)?;
+        Ok(file)
+    });
     if written.is_err() {
         // The first error is the one that says what happened.
         let _ = rustix::fs::unlinkat(folder, &temporary, AtFlags::empty());
@@ -131,7 +136,12 @@ fn replace_at(
     written
 }
 
-fn write_new(folder: BorrowedFd<'_>, name: &OsStr, content: &[u8], mode: Mode) -> io::Result<File> {
+fn write_new(
+    folder: BorrowedFd<'_>,
+    name: &OsStr,
+    mode: Mode,
+    fill: impl FnOnce(&mut File) -> io::Result<()>,
+) -> io::Result<File> {
     let access = OFlags::RDWR | OFlags::APPEND;
     let flags = access | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let open = || rustix::fs::openat(folder, name, flags, Mode::RUSR | Mode::WUSR);
@@ -144,7 +154,7 @@ fn write_new(folder: BorrowedFd<'_>, name: &OsStr, content: &[u8], mode: Mode) -
         opened => opened?,
     };
     let mut file = File::from(descriptor);
-    file.write_all(content)?;
+    fill(&mut file)?;
     match rustix::fs::fchmod(&file, mode) {
         // FAT, on a stick or a boot partition, keeps no modes and refuses most of them.
         Ok(()) | Err(rustix::io::Errno::PERM) => {}

@@ -3,19 +3,23 @@
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
-    clippy::print_stdout,
-    reason = "a test may fail by panicking and say what it could not try"
+    reason = "a test may fail by panicking"
 )]
 
 mod attacks;
+#[path = "../harness/feature.rs"]
+mod feature;
 mod world;
 
 use std::process::Command;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use attacks::{ATTACKS, ATTRIBUTE_ATTACKS, MULTIPLY, NETWORK_ATTACKS, WORK};
+use attacks::{ATTACKS, ATTRIBUTE_ATTACKS, NETWORK_ATTACKS, WORK};
 use peacrab::cancel::Cancel;
-use peacrab::confine::{End, Exec, OutputChunk, SandboxMode, Sessions, ShellCommand, Step};
+use peacrab::confine::{
+    End, Exec, HOOKED, OutputChunk, SandboxMode, SessionEvent, Sessions, ShellCommand, Step,
+};
 use world::{CANARY, GOT_OUT, World};
 
 /// Each kind of isolation, and the newest version of Landlock that is used. Its older versions
@@ -28,7 +32,17 @@ const MODES: [(&str, SandboxMode, u32); 5] = [
     ("Landlock 1", SandboxMode::Landlock, 1),
 ];
 
-/// The modes that work here; those that do not are named.
+/// Whether a mode works here. It has to, unless the machine lacks what it stands on.
+fn works(exec: &Exec, mode: SandboxMode) -> bool {
+    let feature = match mode {
+        SandboxMode::Namespaces => "namespaces",
+        SandboxMode::Landlock => "landlock",
+        SandboxMode::Auto | SandboxMode::Off => "a sandbox",
+    };
+    feature::has(feature, exec.isolation().map(drop))
+}
+
+/// The modes that this machine has.
 fn modes(world: &World, network: bool, protect: bool) -> Vec<(&'static str, Exec)> {
     let mut found = Vec::new();
     for (name, choice, version) in MODES {
@@ -38,9 +52,8 @@ fn modes(world: &World, network: bool, protect: bool) -> Vec<(&'static str, Exec
             settings.protect.clear();
         }
         let exec = Exec::new(settings).unwrap().with_landlock_at_most(version);
-        match exec.isolation() {
-            Ok(_) => found.push((name, exec)),
-            Err(why) => println!("not tried: {name}: {why}"),
+        if works(&exec, choice) {
+            found.push((name, exec));
         }
     }
     assert!(!found.is_empty(), "no mode works here");
@@ -53,11 +66,7 @@ fn no_attack_gets_out() {
     let mut failures = Vec::new();
     for (mode, exec) in modes(&world, true, true) {
         for (class, commands) in ATTACKS {
-            if *class == MULTIPLY
-                && rustix::process::getuid().is_root()
-                && mode.starts_with("Landlock")
-            {
-                println!("not tried: {mode}, as root: commands that multiply");
+            if !attacks::applies(class, mode) {
                 continue;
             }
             for command in *commands {
@@ -98,8 +107,7 @@ fn who_sees_everything_still_does_not_see_what_is_hidden() {
         settings.whole = true;
         settings.protect.push(world.at("outside/victim"));
         let exec = Exec::new(settings).unwrap().with_landlock_at_most(version);
-        if let Err(why) = exec.isolation() {
-            println!("not tried: {mode}: {why}");
+        if !works(&exec, choice) {
             continue;
         }
         let text = |command: &str| world.run(&exec, command).output.text();
@@ -204,12 +212,12 @@ fn each_step_is_needed() {
             "nice -n -5 true 2>&1 | grep -q . || echo GOT-OUT".to_owned(),
         ),
     ];
-    let root = rustix::process::getuid().is_root();
     for (step, choice, command) in steps {
         let settings = world.settings(choice, true);
         let whole = Exec::new(settings.clone()).unwrap();
-        if whole.isolation().is_err() || (step == Step::Capabilities && !root) {
-            println!("not tried: {step:?}");
+        // An ordinary user has no capabilities that could be dropped.
+        let applies = step != Step::Capabilities || rustix::process::getuid().is_root();
+        if !applies || !works(&whole, choice) {
             continue;
         }
         assert_eq!(world.attack(&whole, &command), [""; 0], "{step:?}");
@@ -237,6 +245,26 @@ fn the_self_test_holds_and_notices_a_missing_wall() {
     let rows = open.self_test(&world.at("home/.peacrab")).unwrap();
     let out = rows.iter().filter(|row| !row.held).count();
     assert!(out >= 8, "{rows:?}");
+}
+
+#[test]
+#[should_panic(expected = "this test needs a feature: gone")]
+fn a_test_is_not_passed_by_being_skipped() {
+    feature::has("a feature", Err("gone"));
+}
+
+/// The tests run a program with the hooks; `cross/build` refuses one.
+#[test]
+fn the_hooks_are_in_the_program_for_tests_and_what_is_released_is_searched_for_them() {
+    let program = std::fs::read(env!("CARGO_BIN_EXE_peacrab")).unwrap();
+    let has = |content: &[u8], text: &str| {
+        content
+            .windows(text.len())
+            .any(|part| part == text.as_bytes())
+    };
+    assert!(has(&program, HOOKED));
+    let build = include_bytes!("../../cross/build");
+    assert!(has(build, &HOOKED[..HOOKED.len() / 2]));
 }
 
 fn job<'a>(command: &'a str, folder: &'a std::path::Path) -> ShellCommand<'a> {
@@ -332,9 +360,10 @@ fn a_session_is_written_to_read_and_killed() {
                 &exec,
                 &job("while read -r x; do echo got $x; done; echo bye", &folder),
                 "a",
+                Arc::new(|_| Ok(())),
             )
             .unwrap();
-        sessions.write("a", id, b"one\n").unwrap();
+        sessions.write("a", id, "one\n").unwrap();
         assert_eq!(until(&sessions, id, "got one\n"), "got one\n");
         assert!(
             sessions.read("b", id).is_err(),
@@ -344,7 +373,9 @@ fn a_session_is_written_to_read_and_killed() {
         let killed = sessions.kill("a", id).unwrap();
         assert_eq!(killed.end, Some(End::Cancelled));
         assert!(sessions.list("a").is_empty());
-        let flood = sessions.start(&exec, &job("yes", &folder), "a").unwrap();
+        let flood = sessions
+            .start(&exec, &job("yes", &folder), "a", Arc::new(|_| Ok(())))
+            .unwrap();
         let since = loop {
             let since = sessions.read("a", flood).unwrap();
             if since.dropped > 0 || !since.text.is_empty() {
@@ -365,8 +396,16 @@ fn a_session_that_nobody_asks_for_ends() {
     let folder = world.workspace();
     let exec = Exec::new(world.settings(SandboxMode::Auto, true)).unwrap();
     let sessions = Sessions::new(Duration::from_millis(100));
+    let told = Arc::new(Mutex::new(None));
+    let ended = told.clone();
+    let observer = Arc::new(move |event: SessionEvent<'_>| {
+        if let SessionEvent::Ended(end) = event {
+            *ended.lock().unwrap() = Some(end.clone());
+        }
+        Ok(())
+    });
     sessions
-        .start(&exec, &job("sleep 600", &folder), "a")
+        .start(&exec, &job("sleep 600", &folder), "a", observer)
         .unwrap();
     let started = Instant::now();
     while sessions.list("a")[0].end.is_none() {
@@ -375,6 +414,7 @@ fn a_session_that_nobody_asks_for_ends() {
     }
     let end = sessions.list("a")[0].end.clone();
     assert!(matches!(end, Some(End::Stopped(_))), "{end:?}");
+    assert_eq!(*told.lock().unwrap(), end);
 }
 
 fn until(sessions: &Sessions, id: u32, wanted: &str) -> String {
@@ -387,15 +427,11 @@ fn until(sessions: &Sessions, id: u32, wanted: &str) -> String {
     text
 }
 
-/// Runs all of the above once more as an ordinary user, when this is root.
+/// Runs all of the above once more as an ordinary user. Where this is one already, it has been.
 #[test]
 fn all_holds_for_an_ordinary_user() {
     const INNER: &str = "PEACRAB_TEST_INNER";
-    if std::env::var_os(INNER).is_some() {
-        return;
-    }
-    if !rustix::process::getuid().is_root() {
-        println!("not tried as root: this is an ordinary user");
+    if std::env::var_os(INNER).is_some() || !rustix::process::getuid().is_root() {
         return;
     }
     let _alone = world::alone();
@@ -409,8 +445,8 @@ fn all_holds_for_an_ordinary_user() {
         .env("TMPDIR", folder.path())
         .current_dir("/")
         .status();
-    match status {
-        Ok(status) => assert!(status.success(), "as an ordinary user"),
-        Err(why) => println!("not tried as an ordinary user: {why}"),
+    let succeeded = status.as_ref().is_ok_and(|status| status.success());
+    if feature::has("setpriv", status.map(drop)) {
+        assert!(succeeded, "as an ordinary user");
     }
 }

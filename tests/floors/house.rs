@@ -34,7 +34,7 @@ const ONLY_IN: [(&[&str], &str); 9] = [
 ];
 
 const LINES_PER_FILE: usize = 600;
-const FILES_PER_FOLDER: usize = 10;
+const FILES_PER_FOLDER: usize = 12;
 
 /// The sources beneath a folder by their paths, without those that only tests compile.
 pub fn files_beneath(root: &Path) -> BTreeMap<String, String> {

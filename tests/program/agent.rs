@@ -5,7 +5,9 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::harness::home::{Home, KEY, MODEL};
-use crate::harness::model::{Format, Gate, INPUT_TOKENS, Model, OUTPUT_TOKENS, call, error, say};
+use crate::harness::model::{
+    Format, Gate, INPUT_TOKENS, Model, OUTPUT_TOKENS, call, error, overflow, say,
+};
 use crate::harness::program::{Output, Program};
 use crate::harness::terminal::Terminal;
 
@@ -312,5 +314,99 @@ fn json_output_is_one_object_too_when_the_model_fails() {
         model.requests().len(),
         2,
         "nothing is asked above the limit"
+    );
+}
+
+const TASK: &str = "compare the five files and tell me which one is wrong";
+
+#[test]
+fn a_note_from_the_runtime_does_not_push_the_task_out_of_a_long_turn() {
+    let mut script: Vec<_> = (0..4)
+        .map(|number| call("read_file", json!({"path": format!("{number}.txt")})))
+        .collect();
+    // The empty reply makes the runtime put a note behind the conversation.
+    script.extend([say(""), say("the third")]);
+    let model = Model::playing(script);
+    let mut home = Home::with_model(&model);
+    home.set("/agents/defaults/memoryWindow", json!(4));
+    Program::new(&home)
+        .args(["agent", "-m", TASK])
+        .run()
+        .ends_with(0);
+    let requests = model.requests();
+    let last = requests[5].body["messages"].to_string();
+    assert!(last.contains(TASK), "{last}");
+    for number in 0..4 {
+        assert!(last.contains(&format!("{number}.txt")), "{last}");
+    }
+}
+
+#[test]
+fn a_turn_that_is_too_long_for_the_model_is_asked_again_with_shorter_results() {
+    let read = |name: &str| call("read_file", json!({"path": name}));
+    let model = Model::playing([read("a.txt"), read("b.txt"), overflow(), say("b is newer")]);
+    let home = Home::with_model(&model);
+    for name in ["a", "b"] {
+        let text = format!("the file {name} {}", "word ".repeat(2000));
+        fs::write(home.workspace(&format!("{name}.txt")), text).unwrap();
+    }
+    let output = Program::new(&home)
+        .args(["agent", "-m", TASK])
+        .run()
+        .ends_with(0);
+    assert_eq!(output.stdout, "b is newer\n");
+    let requests = model.requests();
+    let [too_long, shorter] = [2, 3].map(|number: usize| requests[number].body.to_string());
+    assert!(
+        shorter.len() + 5_000 < too_long.len(),
+        "{} bytes, then {}",
+        too_long.len(),
+        shorter.len()
+    );
+    assert!(shorter.contains(TASK), "{shorter}");
+    assert!(shorter.contains("the file a") && shorter.contains("the file b"));
+    assert!(home.journal("default").contains(&"word ".repeat(2000)));
+}
+
+#[test]
+fn what_cannot_be_shortened_is_not_sent_again() {
+    let model = Model::playing([overflow()]);
+    let home = Home::with_model(&model);
+    let output = Program::new(&home).args(["agent", "-m", "hi"]).run();
+    output
+        .ends_with(1)
+        .complains_of(&["nothing in it can be shortened"]);
+    assert_eq!(model.requests().len(), 1);
+}
+
+#[test]
+fn a_call_with_huge_arguments_stays_in_the_journal_with_its_result() {
+    let content = "\"quoted\" ".repeat(120_000);
+    let model = Model::playing([
+        call(
+            "write_file",
+            json!({"path": "huge.txt", "content": content}),
+        ),
+        say("written"),
+        say("huge.txt"),
+    ]);
+    let home = Home::with_model(&model);
+    let ask = |text: &str| Program::new(&home).args(["agent", "-m", text]).run();
+    ask("write it").ends_with(0);
+    let output = ask("which file was it?").ends_with(0);
+    assert!(!output.stderr.contains("unreadable"), "{output:?}");
+    assert_eq!(
+        fs::read_to_string(home.workspace("huge.txt")).unwrap(),
+        content
+    );
+    let request = &model.requests()[2];
+    let roles: Vec<&str> = request
+        .messages()
+        .iter()
+        .filter_map(|message| message["role"].as_str())
+        .collect();
+    assert_eq!(
+        roles,
+        ["system", "user", "assistant", "tool", "assistant", "user"]
     );
 }

@@ -5,9 +5,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::harness::gateway::Gateway;
 use crate::harness::home::{Home, KEY};
 use crate::harness::model::{Model, Request, call, say};
 use crate::harness::program::{Output, Program};
+use crate::harness::telegram::Telegram;
 use crate::harness::terminal::{CTRL_C, RETURN, Terminal};
 use crate::terminal::AT_ONCE;
 
@@ -44,6 +46,7 @@ fn exec(arguments: Value, change: impl FnOnce(&mut Home)) -> (Home, String) {
     (home, told)
 }
 
+/// What the audit log holds.
 fn audit(home: &Home) -> Vec<Value> {
     let log = fs::read_to_string(home.path().join("audit.jsonl")).unwrap_or_default();
     log.lines()
@@ -64,12 +67,144 @@ fn a_command_works_in_the_workspace_and_is_on_record() {
         fs::read_to_string(home.workspace("made.txt")).unwrap(),
         "made\n"
     );
-    let record = &audit(&home)[0];
+    let log = audit(&home);
+    let [start, end] = &log[..] else {
+        panic!("{log:?}");
+    };
     assert_eq!(
-        (&record["who"], &record["result"]),
-        (&json!("cli:default"), &json!("exit status 1"))
+        (&start["event"], &start["who"]),
+        (&json!("start"), &json!("cli:default"))
     );
-    assert_eq!(record["command"], "echo made > made.txt && pwd && false");
+    assert_eq!(start["command"], "echo made > made.txt && pwd && false");
+    assert_eq!(
+        (&end["event"], &end["result"], &end["id"]),
+        (&json!("end"), &json!("exit status 1"), &start["id"])
+    );
+}
+
+#[test]
+fn a_command_whose_record_is_not_on_the_disk_is_not_run() {
+    // A full disk, and one that takes the record and cannot keep it.
+    for target in ["/dev/full", "/dev/null"] {
+        for background in [false, true] {
+            let arguments = json!({"command": "echo made > made.txt", "background": background});
+            let (home, told) = exec(arguments, |home| {
+                std::os::unix::fs::symlink(target, home.path().join("audit.jsonl")).unwrap();
+            });
+            assert!(
+                told.starts_with(
+                    "Error: the command was not run, because it could not be recorded"
+                ) && told.contains("audit.jsonl"),
+                "{target}: {told}"
+            );
+            assert!(!home.workspace("made.txt").exists(), "{target}");
+        }
+    }
+}
+
+#[test]
+fn the_record_of_a_command_that_kills_the_program_is_there() {
+    // The shell's parent is its supervisor, and the supervisor's is the program.
+    let command = "kill -9 $(sed -n 's/^PPid:\\s*//p' /proc/$PPID/status)";
+    let model = Model::playing([call("exec", json!({"command": command}))]);
+    let mut home = Home::with_model(&model);
+    home.set("/tools", json!({"exec": {"sandbox": "off"}}));
+    let output = Program::new(&home).args(["agent", "-m", "do it"]).run();
+    assert_eq!(output.code, None, "{output:#?}");
+    let log = audit(&home);
+    assert_eq!(log.len(), 1, "{log:?}");
+    assert_eq!(log[0]["command"], command);
+}
+
+#[test]
+fn input_to_a_command_in_the_background_is_checked_and_recorded() {
+    let write = |input: &str| {
+        let arguments = json!({"action": "write", "session_id": 1, "input": input});
+        call("exec_session", arguments)
+    };
+    let model = Model::playing([
+        call("exec", json!({"command": "cat > got", "background": true})),
+        write("echo plain\n"),
+        write("echo hi; c'u'rl x\n"),
+        write("cu"),
+        write("rl x\n"),
+        write("; sudo reboot\n"),
+        say("done"),
+    ]);
+    let mut home = Home::with_model(&model);
+    home.set("/tools", json!({"exec": {"denyPatterns": ["^curl "]}}));
+    run(&home, &model);
+    let requests = model.requests();
+    let told: Vec<String> = requests[2..].iter().map(told).collect();
+    assert_eq!([&told[0], &told[2]], ["Written.", "Written."]);
+    for refused in [&told[1], &told[3]] {
+        assert!(
+            refused.contains("tools.exec.denyPatterns: ^curl "),
+            "{refused}"
+        );
+    }
+    assert!(told[4].contains("power"), "{}", told[4]);
+    let log = audit(&home);
+    let inputs: Vec<(&str, &str)> = log
+        .iter()
+        .filter(|record| record["event"] == "input" && record["id"] == log[0]["id"])
+        .map(|record| {
+            (
+                record["input"].as_str().unwrap(),
+                record["decision"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    let denied = "refused: tools.exec.denyPatterns: ^curl ";
+    assert_eq!(
+        inputs,
+        [
+            ("echo plain\n", "allowed"),
+            ("echo hi; c'u'rl x\n", denied),
+            ("cu", "allowed"),
+            ("rl x\n", denied),
+            ("; sudo reboot\n", "refused: power"),
+        ]
+    );
+    assert_eq!(
+        fs::read_to_string(home.workspace("got")).unwrap(),
+        "echo plain\ncu"
+    );
+}
+
+#[test]
+fn the_end_of_a_command_in_the_background_is_recorded() {
+    let kill = json!({"action": "kill", "session_id": 2});
+    let started = |command: &str| call("exec", json!({"command": command, "background": true}));
+    let read = json!({"action": "read", "session_id": 1});
+    let model = Model::answering(move |request| match told(request).as_str() {
+        "do it" => started("exit 3"),
+        words if words.starts_with("Started as session 1") => call("exec_session", read.clone()),
+        // It may take a moment until the command has ended.
+        words if words.starts_with("running") => call("exec_session", read.clone()),
+        words if words.starts_with("exit status 3") => started("sleep 600"),
+        words if words.starts_with("Started as session 2") => call("exec_session", kill.clone()),
+        words if words.starts_with("Killed.") => started("sleep 601"),
+        words if words.starts_with("Started as session 3") => say("done"),
+        other => say(&format!("unexpected: {other}")),
+    });
+    let home = Home::with_model(&model);
+    let (output, _) = run(&home, &model);
+    assert_eq!(output.stdout, "done\n");
+    let log = audit(&home);
+    let end_of = |command: &str| {
+        let start = log
+            .iter()
+            .find(|record| record["command"] == command)
+            .unwrap();
+        let mut ends = log.iter().filter(|record| record["event"] == "end");
+        ends.find(|record| record["id"] == start["id"])
+            .map(|record| record["result"].as_str().unwrap())
+    };
+    assert_eq!(end_of("exit 3"), Some("exit status 3"));
+    assert_eq!(end_of("sleep 600"), Some("stopped on request"));
+    // The program's end ends it.
+    assert_eq!(end_of("sleep 601"), Some("stopped on request"));
 }
 
 #[test]
@@ -141,6 +276,7 @@ fn a_person_at_the_terminal_allows_once_always_or_not() {
     assert_eq!(lines(), 3);
     let decisions: Vec<Value> = audit(&home)
         .into_iter()
+        .filter(|record| record["event"] != "end")
         .map(|record| record["decision"].clone())
         .collect();
     assert_eq!(
@@ -306,6 +442,21 @@ fn a_command_in_the_background_is_read_written_to_and_killed() {
     let home = Home::with_model(&model);
     let (output, _) = run(&home, &model);
     assert_eq!(output.stdout, "it is gone\n");
+}
+
+#[test]
+fn the_end_of_the_gateway_ends_its_commands_on_record() {
+    let command = json!({"command": "sleep 602", "background": true});
+    let model = Model::playing([call("exec", command), say("started")]);
+    let telegram = Telegram::start();
+    let home = Home::with_telegram(&model, &telegram);
+    let gateway = Gateway::start(&home);
+    telegram.person(1001, "Ana", None).says("start it");
+    telegram.wait_for_calls("sendMessage", 1);
+    gateway.stop().ends_with(0);
+    let log = audit(&home);
+    let ends = log.iter().map(|record| record["result"].as_str());
+    assert_eq!(ends.collect::<Vec<_>>(), [None, Some("stopped on request")]);
 }
 
 #[test]

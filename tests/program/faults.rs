@@ -106,21 +106,17 @@ fn half_an_answer_is_never_saved_as_a_whole_one() {
 #[test]
 fn a_conversation_that_does_not_fit_is_said_in_plain_words() {
     for anthropic in [false, true] {
-        let model = Model::playing([overflow(), overflow()]);
+        let long = || say(&"long ".repeat(1000));
+        let model = Model::playing([long(), overflow(), overflow()]);
         let home = match anthropic {
             true => Home::with_anthropic_model(&model),
             false => Home::with_model(&model),
         };
+        ask_at(&home).ends_with(0);
         let output = ask_at(&home).ends_with(1);
-        output.complains_of(&["asking with half of it", "fake-model"]);
+        output.complains_of(&["asking again with less of it", "fake-model"]);
+        assert_eq!(model.requests().len(), 3);
     }
-}
-
-#[test]
-fn a_conversation_that_does_not_fit_is_asked_again_with_half_of_it() {
-    let (output, asked) = ask([overflow(), say("it fits")]);
-    assert_eq!(output.ends_with(0).stdout, "it fits\n");
-    assert_eq!(asked, 2);
 }
 
 #[test]

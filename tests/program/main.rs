@@ -19,6 +19,7 @@ mod device;
 mod disk;
 mod doctor;
 mod fake;
+mod fake_discord;
 mod fake_systemd;
 mod fake_telegram;
 mod faults;

@@ -1,21 +1,27 @@
 //! `peacrab agent`: one question, or a conversation.
 
-mod commands;
 mod one_shot;
-mod setup;
 mod talk;
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
 
-pub use commands::exec_of;
-pub use setup::{Manner, build, models_of, open_workspace, who_answers};
-
 use super::Context;
-use super::terminal::input;
-use super::terminal::view::Mode;
+use super::compose::{self, RunOptions};
+use super::terminal::view::{Mode, View};
+use super::terminal::{input, print};
+use crate::agent::Agent;
+use crate::agent::host::TurnEvent;
+use crate::board::Board;
+use crate::clock::Clock;
 use crate::error::{Error, Exit, Result};
+use crate::http::Tls;
+use crate::message::SessionKey;
+use crate::provider::table::OFFLINE;
+use crate::session::{Session, Settings};
 
 /// `peacrab agent …`
 #[derive(Debug, Default, Args)]
@@ -61,6 +67,60 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
 impl Arguments {
     fn mode(&self) -> Mode {
         Mode::detect(!self.no_markdown, self.json)
+    }
+}
+
+/// An agent, ready to talk in a session.
+struct Ready {
+    /// The agent.
+    pub agent: Agent,
+    /// Its session.
+    pub session: Session,
+    /// Where the journals are.
+    pub sessions: PathBuf,
+}
+
+/// Loads the configuration, makes what is missing of the home, and opens the session.
+fn prepare(context: &Context, arguments: &Arguments, stream: bool) -> Result<Ready> {
+    let home = context.home()?;
+    let loaded = context.start()?;
+    let chat = SessionKey::parse(&arguments.session);
+    let session = Session::open(
+        &home.sessions(),
+        &chat,
+        Settings::new(&loaded.config, Clock::System),
+    )?;
+    let ca_file = loaded.config.tls.ca_file.as_deref();
+    let options = RunOptions {
+        model: arguments.model.clone(),
+        stream,
+        chats: false,
+        board: Arc::new(Board::new(Path::new("/"), home.path())),
+        tls: Tls::new(ca_file.map(Path::new))?,
+    };
+    let agent = compose::agent(context, &home, loaded, options)?;
+    warn_of_stranger(&agent, &chat, arguments.model.as_deref());
+    Ok(Ready {
+        agent,
+        session,
+        sessions: home.sessions(),
+    })
+}
+
+/// Says that nobody is known for the model that was asked for, and who answers in its stead.
+fn warn_of_stranger(agent: &Agent, chat: &SessionKey, model: Option<&str>) {
+    if let Some(model) = model.filter(|model| *model != OFFLINE && agent.lacks_model(chat)) {
+        print::complain(&format!(
+            "no provider is connected for the model {model}, so the offline helper answers; \
+             `peacrab onboard` connects one"
+        ));
+    }
+}
+
+/// Says what had to be repaired in the journal.
+fn say_repairs<Output: Write, Errors: Write>(session: &Session, view: &mut View<Output, Errors>) {
+    for repair in session.repairs() {
+        view.show(TurnEvent::Notice(repair));
     }
 }
 

@@ -2,8 +2,7 @@
 
 use serde_json::json;
 
-use super::Arguments;
-use super::setup::{self, Ready};
+use super::{Arguments, Ready};
 use crate::agent::{Outcome, Report};
 use crate::cli::Context;
 use crate::cli::terminal::interrupt::Foreground;
@@ -16,8 +15,9 @@ use crate::message::Envelope;
 pub fn run(context: &Context, arguments: &Arguments, message: Option<String>) -> Result<Exit> {
     let mode = arguments.mode();
     let foreground = Foreground::new()?;
-    let Ready { agent, mut session } =
-        setup::prepare(context, arguments, mode != Mode::AnswerOnly)?;
+    let Ready {
+        agent, mut session, ..
+    } = super::prepare(context, arguments, mode != Mode::AnswerOnly)?;
     if message.is_none() && !session.is_unfinished() {
         print::complain("no turn was interrupted; there is nothing to go on with");
         return Ok(Exit::Done);
@@ -25,7 +25,7 @@ pub fn run(context: &Context, arguments: &Arguments, message: Option<String>) ->
     let name = session.chat().to_string();
     let turn = foreground.run(move |cancel| {
         let mut view = View::new(mode, std::io::stdout(), std::io::stderr());
-        setup::say_repairs(&session, &mut view);
+        super::say_repairs(&session, &mut view);
         let message = message.map(|text| Envelope::typed(session.chat(), &text));
         let report = agent.run(&mut session, message.as_ref(), &mut view, cancel)?;
         Ok::<_, Error>((report, view))

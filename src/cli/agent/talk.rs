@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use super::Arguments;
-use super::setup::{self, Ready};
-use crate::agent::commands::{self, Command, Listed};
+use super::{Arguments, Ready};
+use crate::agent::commands::{self, Command, Place, Slash};
 use crate::agent::host::TurnEvent;
 use crate::agent::{Outcome, Report};
 use crate::cancel::Cancel;
@@ -26,10 +25,10 @@ type TerminalView = View<std::io::Stdout, std::io::Stderr>;
 pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     let mode = arguments.mode();
     let foreground = Foreground::new()?;
-    let ready = setup::prepare(context, arguments, true)?;
+    let ready = super::prepare(context, arguments, true)?;
     let mut prompt = Prompt::new(context.home()?.state().join("prompt_history"))?;
     print::line(&greeting(&ready))?;
-    setup::say_repairs(&ready.session, &mut view(mode));
+    super::say_repairs(&ready.session, &mut view(mode));
     let unfinished = ready.session.is_unfinished();
     let shared = Arc::new(Mutex::new(ready));
     if unfinished {
@@ -53,8 +52,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
         match commands::parse(line) {
             _ if line.is_empty() => continue,
             Some(Command {
-                name: "exit" | "quit",
-                ..
+                slash: Slash::Exit, ..
             }) => break,
             Some(command) => say(&answer(&shared, command), mode),
             None => turn(&foreground, &shared, mode, Some(line.to_owned()))?,
@@ -103,20 +101,17 @@ fn show_end(report: Report, view: &mut TerminalView) {
     }
 }
 
-/// What can be typed at the terminal only.
-const OF_THE_TERMINAL: [Listed; 1] = [("exit", "leaves, and so does Ctrl-D; Ctrl-C stops a turn")];
-
-/// Answers a typed command.
+/// Answers a slash command.
 fn answer(shared: &Shared, command: Command<'_>) -> Result<String> {
-    if matches!(command.name, "help" | "start") {
-        return Ok(commands::help(&OF_THE_TERMINAL));
+    if matches!(command.slash, Slash::Help | Slash::Start) {
+        return Ok(commands::help(Place::Terminal));
     }
     let ready = &mut *shared.lock();
-    let chat = ready.session.chat().clone();
+    let key = ready.session.chat().clone();
     let answer = ready
         .agent
-        .command(&chat, command, || Ok(&mut ready.session))?;
-    Ok(answer.unwrap_or_else(|| commands::unknown(command.name, &OF_THE_TERMINAL)))
+        .command(&key, command, &ready.sessions, || Ok(&mut ready.session))?;
+    Ok(answer.unwrap_or_else(|| format!("Unknown command /{}. See /help.", command.word)))
 }
 
 /// Shows what a typed command answers.

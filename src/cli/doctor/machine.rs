@@ -8,7 +8,7 @@ use rustix::fs::StatVfsMountFlags;
 use super::report::Row;
 use super::sandbox::described;
 use crate::cli::Context;
-use crate::cli::agent::exec_of;
+use crate::cli::compose::exec_of;
 use crate::cli::service::manager::{self, NotDone, Properties};
 use crate::cli::service::{self, Scope, account_name, is_running, no_linger};
 use crate::cli::sessions::size;

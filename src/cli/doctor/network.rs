@@ -9,7 +9,7 @@ use crate::cancel::Cancel;
 use crate::channels::telegram::api::{Api, ApiError};
 use crate::chat::Fault;
 use crate::cli::Context;
-use crate::cli::agent::{models_of, who_answers};
+use crate::cli::compose::{models_of, who_answers};
 use crate::config::Loaded;
 use crate::config::schema::Telegram;
 use crate::error::{Error, Result};

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::json;
 
 use crate::cli::Context;
-use crate::cli::agent::exec_of;
+use crate::cli::compose::exec_of;
 use crate::cli::terminal::print;
 use crate::confine::{EscapeAttempt, Exec, Isolation, Namespaces};
 use crate::error::{Exit, Result};

@@ -9,7 +9,7 @@ use clap::Args;
 use serde_json::Value;
 
 use super::Context;
-use super::agent::{models_of, who_answers};
+use super::compose::{models_of, who_answers};
 use super::config::masked;
 use super::terminal::print;
 use crate::config::Loaded;

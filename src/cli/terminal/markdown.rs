@@ -1,432 +1,181 @@
-//! Markdown for a terminal, letter by letter as it streams. Pure: text in, text with SGR codes out.
+//! Markdown for a terminal, as it streams: text in, text with SGR codes out.
 //!
-//! A model's text is untrusted: control characters are dropped, so that it cannot move the cursor,
-//! set the title or answer the terminal's questions (ECMA-48). Only what can be decided from what has
-//! come so far is styled; a marker that turns out to be none is printed as it stands.
+//! What has been printed stays, so only what more text will hardly change is printed: complete blocks,
+//! and the last one as far as no unclosed mark leaves it open.
+//!
+//! A model's text is untrusted: control characters are dropped, so that it cannot move the cursor, set
+//! the title or answer the terminal's questions (ECMA-48).
+
+use std::ops::Range;
+
+use crate::limits::cli::PARSES_PER_BYTE;
+use crate::markup::{Document, Growing, Level, Style, parse_growing, parse_grown};
 
 /// Renders a stream of Markdown.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Renderer {
-    place: Place,
-    style: Style,
-    /// The style that the terminal has now.
-    shown: Style,
-    /// What cannot be decided yet: the beginning of a line, a run of markers, or a link.
-    held: String,
-    /// The letter before what is held.
-    before: Option<char>,
-    /// Whether a `[` is text: within what was held as a link.
-    in_link: bool,
+    /// The Markdown of the last block, and of those before it that are not shown yet.
+    source: String,
+    /// Bytes that came after the source was last parsed.
+    unparsed: usize,
+    /// What has been shown of the source's text.
+    shown: String,
+    /// Whether a complete block stands directly above what comes next.
+    is_apart: bool,
+    /// Whether the cursor stands behind something in its line.
+    in_line: bool,
+    /// The terminal's style, as SGR parameters.
+    codes: String,
 }
-
-/// Where in the text the next letter stands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Place {
-    /// At the beginning of a line, with what may be its marker held.
-    #[default]
-    LineStart,
-    /// Within a line.
-    Text,
-    /// Behind some of `* _ ~` or a backquote, which are held.
-    Run(char),
-    /// Behind a `[`.
-    Link,
-    /// Within a code span that as many backquotes close.
-    Code(usize),
-    /// Within a fenced block; the letter and number of its fence.
-    Fence(char, usize),
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Style {
-    bold: bool,
-    italic: bool,
-    strike: bool,
-    code: bool,
-    heading: bool,
-    faint: bool,
-}
-
-/// Longest `[text](address)` that is waited for.
-const LINK_LETTERS: usize = 400;
 
 impl Renderer {
-    /// A renderer at the beginning of a text.
+    /// A renderer at the beginning of a text and of a line.
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Takes the next piece and appends what can be shown to `out`.
     pub fn push(&mut self, piece: &str, out: &mut String) {
-        for letter in piece.chars().filter(|letter| visible(*letter)) {
-            self.letter(letter, out);
+        let visible = piece.chars().filter(|c| visible(*c));
+        self.source.extend(visible);
+        self.unparsed += piece.len();
+        // A block that grows by single words would take a time that grows with the square of its
+        // length.
+        if self.unparsed * PARSES_PER_BYTE >= self.source.len() {
+            self.unparsed = 0;
+            self.show(&parse_growing(&self.source), out);
         }
     }
 
-    /// The text has ended: shows what is held and sets the terminal back to plain.
+    /// The text has ended: shows what was held back and sets the terminal back to plain.
     pub fn finish(&mut self, out: &mut String) {
-        let unfinished_line = !matches!(self.place, Place::LineStart) || !self.held.is_empty();
-        if unfinished_line {
-            self.letter('\n', out);
-            // The line end was ours and not the text's.
-            out.truncate(out.trim_end_matches('\n').len());
-        }
-        self.style = Style::default();
-        self.switch(out);
+        self.show(&parse_grown(&self.source), out);
+        self.switch("", out);
         *self = Self::default();
     }
 
-    fn letter(&mut self, letter: char, out: &mut String) {
-        match self.place {
-            Place::LineStart => self.line_start(letter, out),
-            Place::Text => self.text(letter, out),
-            Place::Run(marker) => self.run(marker, letter, out),
-            Place::Link => self.link(letter, out),
-            Place::Code(count) => self.code(count, letter, out),
-            Place::Fence(marker, count) => self.fence(marker, count, letter, out),
+    fn show(&mut self, growing: &Growing, out: &mut String) {
+        let text = growing.document.text();
+        let end = growing.settled.clamp(growing.block_text, text.len());
+        let (from, is_same) = continuation(&self.shown, text);
+        if from < end {
+            if !is_same {
+                self.newline(out);
+            } else if self.is_apart && self.shown.is_empty() {
+                self.newline(out);
+                self.newline(out);
+            }
+            self.write(&growing.document, from..end, out);
+            self.is_apart = false;
+            text[..end].clone_into(&mut self.shown);
+        }
+        if growing.block_source > 0 {
+            // What was shown of the last block goes on; the blocks before it are done.
+            self.source.drain(..growing.block_source);
+            self.is_apart |= growing.block_text > 0 && end == growing.block_text;
+            let last = &text[growing.block_text..end];
+            last.trim_start_matches('\n').clone_into(&mut self.shown);
         }
     }
 
-    fn line_start(&mut self, letter: char, out: &mut String) {
-        self.held.push(letter);
-        let ended = letter == '\n';
-        match line_kind(&self.held) {
-            Kind::Undecided if !ended => return,
-            Kind::Heading => self.style.heading = true,
-            Kind::Item(marker) => {
-                self.style.faint = true;
-                self.show(&marker, out);
-                self.style.faint = false;
-            }
-            Kind::Quote(indent) => {
-                self.style.faint = true;
-                self.show(&format!("{indent}│ "), out);
-                self.style.faint = false;
-                // What stands behind it begins like a line.
-                let rest = self.held.pop().filter(|letter| *letter != ' ');
-                self.held.clear();
-                return rest.into_iter().for_each(|letter| self.letter(letter, out));
-            }
-            Kind::Rule => {
-                self.style.faint = true;
-                self.show("────────", out);
-                self.style.faint = false;
-                self.held = "\n".to_owned();
-                return self.plain_line(out);
-            }
-            Kind::Fence(marker, count, language) => {
-                if !language.is_empty() {
-                    self.style.faint = true;
-                    self.show(&language, out);
-                    self.end_line(out);
+    fn write(&mut self, document: &Document, range: Range<usize>, out: &mut String) {
+        let text = document.text();
+        // The character before shows whether a code block begins here or goes on.
+        let before = text.floor_char_boundary(range.start.saturating_sub(1));
+        let mut last = 0;
+        for (stretch, style) in document.stretches(before..range.end) {
+            let code = style.get(Level::Pre);
+            let language = document.value(Level::Pre, style);
+            let new = stretch.start.max(range.start)..stretch.end;
+            if !new.is_empty() {
+                if stretch.start >= range.start && code != last && !language.is_empty() {
+                    self.put(language, Style::default().with(Level::Aside, 1), out);
+                    self.newline(out);
                 }
-                self.held.clear();
-                self.place = Place::Fence(marker, count);
-                return;
+                self.put(&text[new], style, out);
             }
-            Kind::Plain | Kind::Undecided => return self.plain_line(out),
-        }
-        self.held.clear();
-        self.before = None;
-        self.place = Place::Text;
-    }
-
-    /// What is held is no marker: it is text.
-    fn plain_line(&mut self, out: &mut String) {
-        self.place = Place::Text;
-        self.before = None;
-        for letter in std::mem::take(&mut self.held).chars() {
-            self.letter(letter, out);
+            last = code;
         }
     }
 
-    fn text(&mut self, letter: char, out: &mut String) {
-        match letter {
-            '\n' => self.end_line(out),
-            '\\' | '*' | '_' | '~' | '`' => {
-                self.held.push(letter);
-                self.place = Place::Run(letter);
+    fn put(&mut self, text: &str, style: Style, out: &mut String) {
+        for c in text.chars().filter(|c| visible(*c)) {
+            if !self.in_line && style.has(Level::Quote) {
+                self.switch(FAINT, out);
+                out.push_str("│ ");
             }
-            '[' if !self.in_link => {
-                self.held.push(letter);
-                self.place = Place::Link;
+            if c == '\n' {
+                self.newline(out);
+                continue;
             }
-            _ => self.show_letter(letter, out),
+            self.switch(&codes(style), out);
+            out.push(c);
+            self.in_line = true;
         }
     }
 
-    fn run(&mut self, marker: char, letter: char, out: &mut String) {
-        if marker == '\\' {
-            self.held.clear();
-            self.place = Place::Text;
-            if letter.is_ascii_punctuation() {
-                return self.show_letter(letter, out);
-            }
-            self.show_letter('\\', out);
-            return self.text(letter, out);
-        }
-        if letter == marker && self.held.len() < 3 {
-            self.held.push(letter);
-            return;
-        }
-        let run = std::mem::take(&mut self.held);
-        self.place = Place::Text;
-        if marker == '`' {
-            self.style.code = true;
-            self.place = Place::Code(run.len());
-            return self.letter(letter, out);
-        }
-        if !self.toggle(marker, run.len(), letter) {
-            self.show(&run, out);
-        }
-        self.before = run.chars().last();
-        self.text(letter, out);
-    }
-
-    /// Opens or closes what a run of markers means between two letters; false when it means nothing
-    /// (CommonMark 0.31, 6.2, without the rule of three).
-    fn toggle(&mut self, marker: char, count: usize, next: char) -> bool {
-        let space_before = self.before.is_none_or(char::is_whitespace);
-        let space_after = next.is_whitespace();
-        let word_before = self.before.is_some_and(char::is_alphanumeric);
-        let open = match (marker, count) {
-            ('~', 2) => self.style.strike,
-            ('~' | '\\', _) => return false,
-            (_, 1) => self.style.italic,
-            _ => self.style.bold,
-        };
-        let can = if open {
-            !space_before && (marker != '_' || !next.is_alphanumeric())
-        } else {
-            !(space_after || marker == '_' && word_before)
-        };
-        if can {
-            match (marker, count) {
-                ('~', _) => self.style.strike = !open,
-                (_, 1) => self.style.italic = !open,
-                (_, 2) => self.style.bold = !open,
-                _ => (self.style.bold, self.style.italic) = (!open, !open),
-            }
-        }
-        can
-    }
-
-    fn link(&mut self, letter: char, out: &mut String) {
-        if letter != '\n' {
-            self.held.push(letter);
-        }
-        let opened = self.held.contains("](");
-        let undecided = if opened {
-            letter != ')'
-        } else {
-            letter != ']' || self.held.len() < 3
-        };
-        let waits_for_address = !opened && letter == ']';
-        let goes_on = opened || !self.held[1..].contains(']') || waits_for_address;
-        if letter != '\n'
-            && goes_on
-            && (undecided || waits_for_address)
-            && self.held.len() < LINK_LETTERS
-        {
-            return;
-        }
-        let held = std::mem::take(&mut self.held);
-        self.place = Place::Text;
-        match held
-            .strip_prefix('[')
-            .and_then(|link| link.strip_suffix(')'))
-            .and_then(|link| link.split_once("]("))
-        {
-            Some((text, address)) => {
-                self.inner(text, out);
-                if text != address {
-                    self.style.faint = true;
-                    self.show(&format!(" ({address})"), out);
-                    self.style.faint = false;
-                }
-            }
-            None => self.inner(&held, out),
-        }
-        self.before = Some(')');
-        if letter == '\n' {
-            self.end_line(out);
-        }
-    }
-
-    /// Shows a piece that was held with the markers in it, but no link.
-    fn inner(&mut self, text: &str, out: &mut String) {
-        self.in_link = true;
-        text.chars().for_each(|letter| self.letter(letter, out));
-        self.in_link = false;
-        if let Place::Run(_) = self.place {
-            let run = std::mem::take(&mut self.held);
-            self.place = Place::Text;
-            let marker = run.chars().next().unwrap_or(' ');
-            if !self.toggle(marker, run.len(), ' ') {
-                self.show(&run, out);
-            }
-        }
-        if let Place::Code(_) = self.place {
-            self.style.code = false;
-            self.held.clear();
-            self.place = Place::Text;
-        }
-    }
-
-    fn code(&mut self, count: usize, letter: char, out: &mut String) {
-        if letter == '`' {
-            self.held.push(letter);
-            return;
-        }
-        let run = std::mem::take(&mut self.held);
-        if run.len() == count || letter == '\n' {
-            self.style.code = false;
-            self.place = Place::Text;
-            self.before = Some('`');
-            self.text(letter, out);
-        } else {
-            self.show(&run, out);
-            self.show_letter(letter, out);
-        }
-    }
-
-    fn fence(&mut self, marker: char, count: usize, letter: char, out: &mut String) {
-        self.held.push(letter);
-        if letter == '\n' {
-            let line = std::mem::take(&mut self.held);
-            let closing = line.trim();
-            if closing.len() >= count && closing.chars().all(|each| each == marker) {
-                self.place = Place::LineStart;
-                return;
-            }
-            self.style.code = true;
-            self.show(line.trim_end_matches('\n'), out);
-            self.style.code = false;
-            self.switch(out);
-            out.push('\n');
-        }
-    }
-
-    fn end_line(&mut self, out: &mut String) {
-        self.style = Style::default();
-        self.switch(out);
+    fn newline(&mut self, out: &mut String) {
+        self.switch("", out);
         out.push('\n');
-        self.before = None;
-        self.place = Place::LineStart;
+        self.in_line = false;
     }
 
-    fn show(&mut self, text: &str, out: &mut String) {
-        if !text.is_empty() {
-            self.switch(out);
-            out.push_str(text);
+    fn switch(&mut self, codes: &str, out: &mut String) {
+        if self.codes != codes {
+            out.push_str("\x1b[0");
+            out.push_str(codes);
+            out.push('m');
+            codes.clone_into(&mut self.codes);
         }
-    }
-
-    fn show_letter(&mut self, letter: char, out: &mut String) {
-        self.switch(out);
-        out.push(letter);
-        self.before = Some(letter);
-    }
-
-    /// Brings the terminal to the wanted style (ECMA-48 SGR).
-    fn switch(&mut self, out: &mut String) {
-        if self.shown == self.style {
-            return;
-        }
-        out.push_str("\x1b[0");
-        let codes = [
-            (self.style.bold || self.style.heading, ";1"),
-            (self.style.faint, ";2"),
-            (self.style.italic, ";3"),
-            (self.style.heading, ";4"),
-            (self.style.strike, ";9"),
-            (self.style.code, ";36"),
-        ];
-        codes
-            .iter()
-            .filter(|(wanted, _)| *wanted)
-            .for_each(|(_, code)| out.push_str(code));
-        out.push('m');
-        self.shown = self.style;
     }
 }
 
-/// Whether a letter may go to a terminal: no control characters but the line end and the tab, and
+const FAINT: &str = ";2";
+
+/// The SGR parameters of a style (ECMA-48).
+fn codes(style: Style) -> String {
+    [
+        (Level::Bold, ";1"),
+        (Level::Mark, FAINT),
+        (Level::Aside, FAINT),
+        (Level::Italic, ";3"),
+        (Level::Heading, ";4"),
+        (Level::Strike, ";9"),
+        (Level::Code, ";36"),
+        (Level::Pre, ";36"),
+    ]
+    .iter()
+    .filter(|(level, _)| style.has(*level))
+    .map(|(_, code)| *code)
+    .collect()
+}
+
+/// Where a text goes on after what has been shown of it, and whether that is still how it begins; if
+/// not, the beginning of the first line that differs. White space may have changed: a list that becomes
+/// loose parts the items that it has.
+fn continuation(shown: &str, text: &str) -> (usize, bool) {
+    if text.starts_with(shown) {
+        return (shown.len(), true);
+    }
+    let is_visible = |(_, c): &(usize, char)| !c.is_whitespace();
+    let mut visible = text.char_indices().filter(is_visible);
+    let mut end = 0;
+    for (_, expected) in shown.char_indices().filter(is_visible) {
+        match visible.next() {
+            Some((place, c)) if c == expected => end = place + c.len_utf8(),
+            _ => return (text[..end].rfind('\n').map_or(0, |line| line + 1), false),
+        }
+    }
+    (end, true)
+}
+
+/// Whether a character may go to a terminal: no control characters but the newline and the tab, and
 /// none of the marks that turn the direction of what follows.
-pub fn visible(letter: char) -> bool {
-    match letter {
+pub fn visible(c: char) -> bool {
+    match c {
         '\n' | '\t' => true,
         '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => false,
-        _ => !letter.is_control(),
-    }
-}
-
-/// What a line begins with.
-#[derive(Debug, PartialEq)]
-enum Kind {
-    /// More letters are needed.
-    Undecided,
-    Plain,
-    Heading,
-    /// A bullet or a number, as it is shown.
-    Item(String),
-    /// A quote; what stands before its sign.
-    Quote(String),
-    Rule,
-    /// A fence, with the language behind it.
-    Fence(char, usize, String),
-}
-
-/// Looks at the beginning of a line, as far as it has come.
-fn line_kind(held: &str) -> Kind {
-    let rest = held.trim_start_matches([' ', '\t']);
-    let indent = &held[..held.len() - rest.len()];
-    let Some(first) = rest.chars().next() else {
-        return Kind::Undecided;
-    };
-    let run = rest.len() - rest.trim_start_matches(first).len();
-    let after = rest[run..].chars().next();
-    match first {
-        '\n' => Kind::Plain,
-        '#' if run <= 6 => match after {
-            None => Kind::Undecided,
-            Some(' ') => Kind::Heading,
-            Some(_) => Kind::Plain,
-        },
-        '>' => Kind::Quote(indent.to_owned()).when(rest.len() > 1),
-        '`' | '~' if run >= 3 => match rest.strip_suffix('\n') {
-            None => Kind::Undecided,
-            Some(line) => Kind::Fence(first, run, line[run..].trim().to_owned()),
-        },
-        '`' | '~' => Kind::Plain.when(after.is_some()),
-        '-' | '*' | '_' if run >= 3 => match after {
-            None => Kind::Undecided,
-            Some('\n') => Kind::Rule,
-            Some(_) => Kind::Plain,
-        },
-        '-' | '*' | '+' if run == 1 && after == Some(' ') => Kind::Item(format!("{indent}• ")),
-        '-' | '*' | '+' | '_' => Kind::Plain.when(after.is_some()),
-        '0'..='9' => number_kind(indent, rest),
-        _ => Kind::Plain,
-    }
-}
-
-fn number_kind(indent: &str, rest: &str) -> Kind {
-    let digits = rest.len()
-        - rest
-            .trim_start_matches(|letter: char| letter.is_ascii_digit())
-            .len();
-    let mut behind = rest[digits..].chars();
-    match (behind.next(), behind.next()) {
-        (None, _) | (Some('.' | ')'), None) if digits <= 9 => Kind::Undecided,
-        (Some('.' | ')'), Some(' ')) if digits <= 9 => Kind::Item(format!("{indent}{rest}")),
-        _ => Kind::Plain,
-    }
-}
-
-impl Kind {
-    fn when(self, decided: bool) -> Self {
-        if decided { self } else { Self::Undecided }
+        _ => !c.is_control(),
     }
 }
 
@@ -435,64 +184,158 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Renders, and writes the codes as `<1>` so that a table can be read.
-    fn render(text: &str) -> String {
+    fn stream<'a>(pieces: impl IntoIterator<Item = &'a str>) -> String {
         let mut renderer = Renderer::new();
         let mut out = String::new();
-        renderer.push(text, &mut out);
+        for piece in pieces {
+            renderer.push(piece, &mut out);
+        }
         renderer.finish(&mut out);
-        out.replace("\x1b[0m", "<>")
-            .replace("\x1b[0;", "<")
-            .replace('m', "ᵐ")
-            .replace("ᵐ", "m")
+        out
+    }
+
+    /// Renders, and writes the codes as `<1>` so that a table can be read.
+    fn render(text: &str) -> String {
+        shorten(&stream([text]))
+    }
+
+    fn shorten(out: &str) -> String {
+        let sequences = out.replace("\x1b[0m", "<>").replace("\x1b[0;", "<\x1b");
+        let mut parts = sequences.split('\x1b');
+        let first = parts.next().unwrap_or_default().to_owned();
+        parts.fold(first, |out, part| out + &part.replacen('m', ">", 1))
+    }
+
+    fn characters(text: &str) -> impl Iterator<Item = &str> {
+        text.split_inclusive(|_| true)
+    }
+
+    const TABLE: &[(&str, &str)] = &[
+        ("plain text", "plain text"),
+        ("two\nlines\n", "two\nlines"),
+        ("a **bold** word", "a <1>bold<> word"),
+        (
+            "an *italic* and _another_",
+            "an <3>italic<> and <3>another<>",
+        ),
+        ("***both***", "<1;3>both<>"),
+        ("~~gone~~", "<9>gone<>"),
+        ("`code` here", "<36>code<> here"),
+        ("``a ` b``", "<36>a ` b<>"),
+        ("2 * 3 * 4 ~ 5 & 6 < 7", "2 * 3 * 4 ~ 5 & 6 < 7"),
+        ("snake_case_name", "snake_case_name"),
+        ("a \\*star\\*", "a *star*"),
+        ("C:\\new", "C:\\new"),
+        ("AT&amp;T &lt;3", "AT&T <3"),
+        ("# Title\ntext", "<1;4>Title<>\n\ntext"),
+        ("## A `b` c", "<1;4>A <4;36>b<1;4> c<>"),
+        ("#hashtag", "#hashtag"),
+        ("- one\n- two", "<2>• <>one\n<2>• <>two"),
+        ("text\n* a\n  * nested", "text\n\n<2>• <>a\n  <2>• <>nested"),
+        ("1. first\n2. second", "<2>1. <>first\n<2>2. <>second"),
+        ("1. a\n\n   b\n\n2. c", "<2>1. <>a\n\n  b\n\n<2>2. <>c"),
+        ("2026 was", "2026 was"),
+        ("3.14 is pi", "3.14 is pi"),
+        (
+            "> quoted **b**\n> more",
+            "<2>│ <>quoted <1>b<>\n<2>│ <>more",
+        ),
+        ("> a\n>\n> b\n\nc", "<2>│ <>a\n<2>│ <>\n<2>│ <>b\n\nc"),
+        ("a\n\n---\n\nb", "a\n\n<2>———<>\n\nb"),
+        ("**bold** at the start", "<1>bold<> at the start"),
+        (
+            "```rust\nlet a = \"**\";\n\n\tb\n```\nafter",
+            "<2>rust<>\n<36>let a = \"**\";<>\n\n<36>    b<>\n\nafter",
+        ),
+        ("```\nnever closed", "<36>never closed<>"),
+        ("[text](http://a.b) x", "text<2> (http://a.b)<> x"),
+        ("[http://a.b](http://a.b)", "http://a.b"),
+        ("<http://a.b> c", "http://a.b c"),
+        ("[**bold** link](x)", "<1>bold<> link<2> (x)<>"),
+        ("![cat](x.png)", "cat<2> (x.png)<>"),
+        ("an [array] index", "an [array] index"),
+        ("open [never closed\nnext", "open [never closed\nnext"),
+        ("unclosed **bold\nnext", "unclosed **bold\nnext"),
+        ("unclosed *a\n\nnext `b\n\nc", "unclosed *a\n\nnext `b\n\nc"),
+        ("a | b\nnext", "a | b\nnext"),
+        (
+            "| a | b |\n|---|--:|\n| ccc | 4 |\n\nafter",
+            "<36>a   | b<>\n<36>----+--<>\n<36>ccc | 4<>\n\nafter",
+        ),
+        ("- [ ] task\n- [x] done", "<2>☐ <>task\n<2>☑ <>done"),
+        (
+            "<b>x</b>\n\n<div>\ny\n</div>",
+            "<b>x</b>\n\n<div>\ny\n</div>",
+        ),
+        ("a\u{1b}[2J &#27;[2J &#x202e;b", "a[2J [2J b"),
+    ];
+
+    #[test]
+    fn every_mark_becomes_a_style() {
+        for (text, expected) in TABLE {
+            assert_eq!(render(text), *expected, "{text:?}");
+        }
     }
 
     #[test]
-    fn what_is_shown() {
-        let table = [
-            ("plain text", "plain text"),
-            ("two\nlines\n", "two\nlines\n"),
-            ("a **bold** word", "a <1mbold<> word"),
-            (
-                "an *italic* and _another_",
-                "an <3mitalic<> and <3manother<>",
-            ),
-            ("***both***", "<1;3mboth<>"),
-            ("~~gone~~", "<9mgone<>"),
-            ("`code` here", "<36mcode<> here"),
-            ("``a ` b``", "<36ma ` b<>"),
-            ("2 * 3 * 4", "2 * 3 * 4"),
-            ("snake_case_name", "snake_case_name"),
-            ("a \\*star\\*", "a *star*"),
-            ("C:\\new", "C:\\new"),
-            ("# Title\ntext", "<1;4mTitle<>\ntext"),
-            ("#hashtag", "#hashtag"),
-            ("- one\n- two", "<2m• <>one\n<2m• <>two"),
-            ("  * nested", "<2m  • <>nested"),
-            ("1. first", "<2m1. <>first"),
-            ("2026 was", "2026 was"),
-            ("3.14 is pi", "3.14 is pi"),
-            ("> quoted **b**", "<2m│ <>quoted <1mb<>"),
-            (">> twice", "<2m│ │ <>twice"),
-            ("---\n", "<2m────────<>\n"),
-            ("**bold** at the start", "<1mbold<> at the start"),
-            (
-                "```rust\nlet a = \"**\";\n```\nafter",
-                "<2mrust<>\n<36mlet a = \"**\";<>\nafter",
-            ),
-            ("```\nnever closed", "<36mnever closed<>"),
-            ("[text](http://a.b) x", "text<2m (http://a.b)<> x"),
-            ("[http://a.b](http://a.b)", "http://a.b"),
-            ("[**bold** link](x)", "<1mbold<> link<2m (x)<>"),
-            ("an [array] index", "an [array] index"),
-            ("open [never closed\nnext", "open [never closed\nnext"),
-            ("unclosed **bold\nnext", "unclosed <1mbold<>\nnext"),
-            ("| a | b |\n|---|---|", "| a | b |\n|---|---|"),
-            ("- [ ] task", "<2m• <>[ ] task"),
-        ];
-        for (text, expected) in table {
-            assert_eq!(render(text), expected, "{text:?}");
+    fn a_text_that_comes_in_characters_looks_the_same() {
+        for (text, expected) in TABLE {
+            let out = shorten(&stream(characters(text)));
+            assert_eq!(out, *expected, "{text:?}");
         }
+        let all: Vec<&str> = TABLE.iter().map(|(text, _)| *text).collect();
+        // What is never closed would take in what follows.
+        let all = all
+            .join("\n\nnext\n\n")
+            .replace("```\nnever closed", "")
+            .replace("[1]:", "");
+        assert_eq!(shorten(&stream(characters(&all))), render(&all));
+    }
+
+    #[test]
+    fn a_definition_that_comes_too_late_for_its_link_is_shown() {
+        let text = "see [a][1].\n\n[1]: http://x.y";
+        assert_eq!(stream(characters(text)), text);
+    }
+
+    #[test]
+    fn words_are_shown_while_they_come() {
+        let mut renderer = Renderer::new();
+        for (piece, expected) in [
+            ("Hello", "Hello"),
+            (" the", " the"),
+            ("re, **bo", "re,"),
+            ("ld** a", " \x1b[0;1mbold\x1b[0m a"),
+            ("nd\n- it", "nd\n\n\x1b[0;2m• \x1b[0mit"),
+            ("em *one", "em"),
+            ("\n- two", " *one\n\x1b[0;2m• \x1b[0mtwo"),
+            ("\n\n```sh\nls -", "\n\n\x1b[0;2msh\x1b[0m\n\x1b[0;36mls -"),
+            ("l\npw", "l\x1b[0m\n\x1b[0;36mpw"),
+            ("d\n``", "d"),
+            ("`\n", ""),
+            ("Done.", "\x1b[0m\n\nDone."),
+        ] {
+            let mut out = String::new();
+            renderer.push(piece, &mut out);
+            assert_eq!(out, expected, "{piece:?}");
+        }
+    }
+
+    #[test]
+    fn a_beginning_that_turns_out_otherwise_is_shown_again() {
+        assert_eq!(continuation("a b", "a  b\n\nc"), (4, true));
+        assert_eq!(continuation("x\na *b", "x\na b"), (2, false));
+        assert_eq!(continuation("abc", "ab"), (0, false));
+        // What has been printed keeps its style.
+        assert_eq!(stream(characters("Title\n===\n\ntext")), "Title\n\ntext");
+        let mut renderer = Renderer {
+            shown: "x\na *b".to_owned(),
+            in_line: true,
+            ..Renderer::new()
+        };
+        let mut out = String::new();
+        renderer.push("x\na b c", &mut out);
+        assert_eq!(out, "\na b c");
     }
 
     #[test]
@@ -501,36 +344,66 @@ mod tests {
         assert_eq!(shown, "a]0;titleb31mcde");
     }
 
+    #[test]
+    fn a_long_block_is_not_parsed_for_each_of_its_words() {
+        let mut renderer = Renderer::new();
+        let mut out = String::new();
+        renderer.push(&"a ".repeat(50_000), &mut out);
+        out.clear();
+        renderer.push("word ", &mut out);
+        assert_eq!(out, "");
+        renderer.finish(&mut out);
+        assert_eq!(out, " word");
+    }
+
+    fn letters(text: &str) -> String {
+        text.chars().filter(char::is_ascii_lowercase).collect()
+    }
+
+    /// The text without SGR codes.
+    fn plain(out: &str) -> String {
+        let mut parts = out.split('\x1b');
+        let first = parts.next().unwrap_or_default().to_owned();
+        let text = |part: &str| {
+            part.split_once('m')
+                .map_or("?".to_owned(), |(_, text)| text.to_owned())
+        };
+        parts.fold(first, |plain, part| plain + &text(part))
+    }
+
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1000))]
+
         #[test]
-        fn pieces_make_no_difference(text in "[-a_*`~#>.1 \\[\\]()\n\\\\]{0,60}", cut in 0usize..60) {
-            let cut = text.char_indices().map(|(index, _)| index).nth(cut).unwrap_or(text.len());
-            let mut renderer = Renderer::new();
-            let mut out = String::new();
-            renderer.push(&text[..cut], &mut out);
-            renderer.push(&text[cut..], &mut out);
-            renderer.finish(&mut out);
-            prop_assert_eq!(out.replace("\x1b[0m", "<>").replace("\x1b[0;", "<"), render(&text));
+        fn no_letter_is_lost_however_the_text_is_cut(
+            text in "([-a-z0-9_*`~#>.|=+!<&; \\[\\]():\\\\]{0,12}\n{0,2}){0,12}",
+            length in 1_usize..20,
+        ) {
+            let cuts = text.as_bytes().chunks(length).map(|piece| std::str::from_utf8(piece).unwrap());
+            let streamed = plain(&stream(cuts));
+            let whole = letters(&plain(&stream([text.as_str()])));
+            let streamed = letters(&streamed);
+            let mut rest = streamed.chars();
+            prop_assert!(whole.chars().all(|c| rest.any(|other| other == c)), "{streamed} of {whole}");
         }
 
         #[test]
-        fn letters_and_digits_are_never_lost(text in "[-a-z0-9_*`~#>. \\[\\]()\n\\\\]{0,80}") {
-            let words = |text: &str| text.chars().filter(char::is_ascii_alphabetic).collect::<String>();
-            let mut renderer = Renderer::new();
-            let mut out = String::new();
-            renderer.push(&text, &mut out);
-            renderer.finish(&mut out);
-            let mut plain = String::new();
-            let mut codes = false;
-            for letter in out.chars() {
-                match letter {
-                    '\x1b' => codes = true,
-                    'm' if codes => codes = false,
-                    _ if !codes => plain.push(letter),
-                    _ => {}
-                }
-            }
-            prop_assert_eq!(words(&plain), words(&text));
+        fn words_with_common_marks_look_the_same_however_they_come(
+            words in prop::collection::vec(
+                prop::sample::select(vec![
+                    "word", "**bold**", "*it*", "`code`", "two words", "[a](http://x.y)", "5 * 3",
+                    "\n", "\n\n", "\n- item", "\n\n# Head\n\n", "\n\n```sh\nls\n```\n\n", "~~s~~,",
+                    "\n\n| a | b |\n|---|---|\n| c | d |\n\n", "\n\n> quote\n\n", "**a *b* c**.",
+                ]),
+                0..20,
+            ),
+            length in 1_usize..20,
+        ) {
+            let text = words.join(" ");
+            let cuts = text.as_bytes().chunks(length).map(|piece| std::str::from_utf8(piece).unwrap());
+            // A list that becomes loose only parts what comes from then on.
+            let tight = |out: String| out.replace("\n\n", "\n");
+            prop_assert_eq!(tight(stream(cuts)), tight(stream([text.as_str()])), "{:?}", text);
         }
     }
 }

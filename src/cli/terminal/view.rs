@@ -122,10 +122,6 @@ impl<Output: Write, Errors: Write> View<Output, Errors> {
                 let mut shown = String::new();
                 self.renderer.push(piece, &mut shown);
                 self.write(&shown);
-                if !piece.is_empty() {
-                    // Letters that the renderer holds count too.
-                    self.in_line = !piece.ends_with('\n');
-                }
             }
         }
     }
@@ -251,7 +247,7 @@ mod tests {
             let mut view = View::new(Mode::Rendered, Vec::new(), Vec::new());
             view.show(TurnEvent::Delta("half a `wor"));
             stop(&mut view);
-            assert!(view.output.ends_with(b"wor\x1b[0m\n"), "{:?}", view.output);
+            assert!(view.output.ends_with(b"half a `wor\n"), "{:?}", view.output);
         }
     }
 

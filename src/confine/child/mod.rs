@@ -18,6 +18,8 @@ use std::path::{Path, PathBuf};
 use rustix::process::Resource;
 
 use super::policy::{Bounds, ChildTask, Policy, Step};
+#[cfg(feature = "test-hooks")]
+use super::policy::{HOOKED, Hooks};
 use crate::limits::confine as bounds;
 use crate::sys::process::{self, Alone, Fork, Signals};
 use crate::sys::seccomp::notify::Listener;
@@ -44,7 +46,7 @@ pub fn main() -> ! {
 fn confine(status: &Status) -> Result<(), Failure> {
     let policy = read_policy().doing("read what to do")?;
     let alone = Alone::prove().doing("start alone")?;
-    if !policy.skips(Step::Descriptors) {
+    if !policy.hooks.skips(Step::Descriptors) {
         process::close_on_exec_from(3).doing("close what was open")?;
     }
     // It fails for the leader of a group only, and then there is a session already.
@@ -139,7 +141,7 @@ fn in_group(
                 questions: questions.map(Listener::new),
             };
             let ended = watch.command(main);
-            if !policy.skips(Step::Sweep) {
+            if !policy.hooks.skips(Step::Sweep) {
                 supervise::sweep(signals, status);
             }
             // What cannot be removed is in the system's own folder for such things.
@@ -163,20 +165,24 @@ fn command(
         let null = open_null().doing("open /dev/null")?;
         rustix::stdio::dup2_stdin(&null).doing("close the input")?;
     }
-    if !policy.skips(Step::Limits) {
+    if !policy.hooks.skips(Step::Limits) {
         set_limits(&policy.bounds).doing("set limits")?;
     }
-    if policy.isolation.system_calls && !policy.skips(Step::Capabilities) {
+    if policy.isolation.system_calls && !policy.hooks.skips(Step::Capabilities) {
         process::drop_capabilities().doing("drop its rights")?;
     }
     if policy.isolation.landlock > 0 {
         rules::restrict(policy, temporary).doing("set file rights")?;
     }
-    if policy.isolation.system_calls && !policy.skips(Step::SystemCalls) {
+    if policy.isolation.system_calls && !policy.hooks.skips(Step::SystemCalls) {
         let listener = seccomp::install(&rules::filter(policy)).doing("filter system calls")?;
         if let (Some(listener), Some(supervisor)) = (listener, supervisor) {
             descriptor::send(&supervisor, listener).doing("hand its signals over")?;
         }
+    }
+    #[cfg(feature = "test-hooks")]
+    if policy.hooks != Hooks::default() {
+        status.note(HOOKED);
     }
     status.confined();
     match &policy.task {

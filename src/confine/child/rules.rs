@@ -163,7 +163,7 @@ pub fn filter(policy: &Policy) -> seccomp::Filter {
 /// Landlock keeps them inside.
 pub fn asks_before_signals(policy: &Policy) -> bool {
     let apart = policy.isolation.own_view() || policy.isolation.landlock >= landlock::SCOPES_FROM;
-    policy.isolation.system_calls && !policy.skips(Step::SystemCalls) && !apart
+    policy.isolation.system_calls && !policy.hooks.skips(Step::SystemCalls) && !apart
 }
 
 // What a confined command sees of the system beside its own folders: programs, and what programs need

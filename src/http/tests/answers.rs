@@ -192,9 +192,7 @@ fn silence_within_an_answer_breaks_it() {
     let error = error_of(body.read(&mut [0; 9]).unwrap_err());
     assert!(matches!(error, Error::Timeout { .. }), "{error}");
     assert!(
-        error
-            .to_string()
-            .contains("fell silent in its answer for 0.05 s"),
+        error.to_string().contains("its reply stopped for 0.05 s"),
         "{error}"
     );
 }
@@ -216,7 +214,7 @@ fn the_wait_for_the_first_byte_has_a_limit_of_its_own() {
     let error = hasty.get(&server.http(), &[]).map(drop).unwrap_err();
     assert!(matches!(error, Error::Timeout { .. }), "{error}");
     assert!(
-        error.to_string().contains("no answer began within 0.05 s"),
+        error.to_string().contains("no reply began within 0.05 s"),
         "{error}"
     );
 }
@@ -280,7 +278,9 @@ fn a_head_without_end_is_cut_off() {
         .unwrap_err();
     assert!(matches!(error, Error::TooLarge { .. }), "{error}");
     assert!(
-        error.to_string().starts_with("the head of 127.0.0.1:"),
+        error
+            .to_string()
+            .starts_with("the header of the reply from 127.0.0.1:"),
         "{error}"
     );
     let error = client().get(&server.http(), &[]).map(drop).unwrap_err();

@@ -2,7 +2,7 @@
 
 mod answers;
 mod cancelled;
-mod proxied;
+pub mod proxied;
 mod reached;
 mod secured;
 pub mod server;

@@ -31,7 +31,7 @@ fn a_tunnel_is_opened_with_the_proxys_password_and_the_name_is_left_to_the_proxy
 }
 
 /// Answers any CONNECT with a way to `target`.
-fn tunnel_to(target: SocketAddr) -> SocketAddr {
+pub fn tunnel_to(target: SocketAddr) -> SocketAddr {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {

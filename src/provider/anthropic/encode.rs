@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::chat::{Entry, Reasoning, ReasoningEffort, Request, Role, ToolSpec};
+use crate::chat::{Entry, EntryKind, Reasoning, ReasoningEffort, Request, Role, ToolSpec};
 use crate::limits::provider::{THINKING_HIGH, THINKING_LOW, THINKING_MEDIUM};
 use crate::provider::quirks::Quirks;
 use crate::provider::wire::body::{Body, Target};
@@ -58,7 +58,7 @@ pub fn encode(request: &Request<'_>, target: &Target<'_>) -> serde_json::Result<
 /// Thinking may be asked for unless the calls that are being answered came without it: the API
 /// refuses a conversation that turns it on within a turn, as one resumed from the disk would.
 fn may_think(request: &Request<'_>, quirks: Quirks) -> bool {
-    let is_assistant = |entry: &&Entry| entry.role == Role::Assistant;
+    let is_assistant = |entry: &&&Entry| entry.kind == EntryKind::Assistant;
     let last = request.entries.iter().rfind(is_assistant);
     let lacks = last.is_some_and(|entry| {
         !entry.tool_calls.is_empty() && !entry.reasoning.iter().any(is_signed)
@@ -219,7 +219,7 @@ fn messages<'a>(request: &Request<'a>, quirks: Quirks) -> Vec<Message<'a>> {
     let running = running_turn(request.entries);
     let mut messages: Vec<Message<'a>> = Vec::with_capacity(request.entries.len());
     for (index, entry) in request.entries.iter().enumerate() {
-        let (role, mut content) = match entry.role {
+        let (role, mut content) = match entry.role() {
             Role::User => ("user", blocks(entry, quirks, "(empty)")),
             Role::Assistant => ("assistant", assistant(entry, quirks, index >= running)),
             Role::Tool => ("user", vec![result(entry, quirks)]),

@@ -4,7 +4,7 @@ use serde_json::Map;
 use super::decode::Decoder;
 use super::encode::encode;
 use crate::chat::{
-    Entry, Fault, Reasoning, ReasoningEffort, Reply, Request, Role, StopReason, Usage,
+    Entry, EntryKind, Fault, Reasoning, ReasoningEffort, Reply, Request, StopReason, Usage,
 };
 use crate::http::sse::{Event, Parser};
 use crate::provider::classify::Failure;
@@ -60,7 +60,7 @@ fn a_conversation_is_written_as_anthropic_reads_it() {
 
 #[test]
 fn thinking_is_asked_for_in_the_way_of_the_models_age() {
-    let entries = [Entry::new(Role::User, "hi")];
+    let entries = [Entry::new(EntryKind::Person, "hi")];
     let wanted = Request {
         reasoning_effort: Some(ReasoningEffort::Medium),
         tools: &[],
@@ -101,16 +101,16 @@ fn a_turn_resumed_without_its_thinking_goes_on_without() {
     assert!(wanted(&conversation(signed())));
     let mut resumed = conversation(Vec::new());
     assert!(!wanted(&resumed));
-    resumed.push(Entry::new(Role::Assistant, "A cat."));
-    resumed.push(Entry::new(Role::User, "And now?"));
+    resumed.push(Entry::new(EntryKind::Assistant, "A cat."));
+    resumed.push(Entry::new(EntryKind::Person, "And now?"));
     assert!(wanted(&resumed));
 }
 
 #[test]
 fn the_thinking_of_finished_turns_stays_away() {
     let mut entries = conversation(signed());
-    entries.push(Entry::new(Role::Assistant, "A cat."));
-    entries.push(Entry::new(Role::User, "And now?"));
+    entries.push(Entry::new(EntryKind::Assistant, "A cat."));
+    entries.push(Entry::new(EntryKind::Person, "And now?"));
     assert!(!encoded(&request(&entries), "claude-opus-4-5").contains("c2ln"));
 }
 

@@ -1,42 +1,34 @@
-//! The sentences that are understood: a table. The first that matches counts, so the more exact
-//! ones stand first.
+//! The sentences that are understood: a table of templates such as `write <text> to <path>`, and how a
+//! sentence is matched against them. The first match counts, so the more exact templates come first.
 
-/// What is wanted.
+/// What a sentence asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// What can be asked for.
+    /// What the helper understands.
     Help,
     /// The time.
     Time,
-    /// A reminder again and again.
-    RemindEvery,
-    /// A reminder after a span.
-    RemindIn,
-    /// A reminder at a clock time.
-    RemindAt,
-    /// Which reminders there are.
-    Reminders,
-    /// A reminder is no longer wanted.
-    Forget,
-    /// How the device is.
+    /// Anything about reminders, which do not exist.
+    Reminder,
+    /// The state of the board.
     Status,
-    /// A command of the shell.
+    /// Run a shell command.
     Run,
-    /// A text at the end of a file.
+    /// Append a text to a file.
     Append,
-    /// A text as a file.
+    /// Write a file.
     Write,
-    /// Files with a text in them.
+    /// Search files for a text.
     Search,
-    /// Files with a name.
+    /// Find files by name.
     Find,
-    /// What is in a folder.
+    /// List a folder.
     List,
-    /// What is in a file.
+    /// Read a file.
     Read,
 }
 
-/// The sentences, in lower case, without what [`super::wish`] takes off at their ends.
+/// The templates, in lower case, without the politeness and punctuation that is removed beforehand.
 pub const PHRASES: &[(Kind, &[&str])] = &[
     (
         Kind::Help,
@@ -76,7 +68,7 @@ pub const PHRASES: &[(Kind, &[&str])] = &[
         ],
     ),
     (
-        Kind::Reminders,
+        Kind::Reminder,
         &[
             "reminders",
             "list reminders",
@@ -91,50 +83,6 @@ pub const PHRASES: &[(Kind, &[&str])] = &[
             "查看提醒",
             "有哪些提醒",
             "我的提醒",
-        ],
-    ),
-    (
-        Kind::Forget,
-        &[
-            "remove reminder <text>",
-            "delete reminder <text>",
-            "cancel reminder <text>",
-            "删除提醒<text>",
-            "取消提醒<text>",
-        ],
-    ),
-    (
-        Kind::RemindEvery,
-        &[
-            "remind me every <when> to <text>",
-            "remind me every <when>: <text>",
-            "every <when> remind me to <text>",
-            "remind me to <text> every <when>",
-            "每隔<when>提醒我<text>",
-            "每<when>提醒我<text>",
-        ],
-    ),
-    (
-        Kind::RemindIn,
-        &[
-            "remind me in <when> to <text>",
-            "remind me in <when>: <text>",
-            "in <when> remind me to <text>",
-            "remind me to <text> in <when>",
-            "<when>后提醒我<text>",
-            "<when>之后提醒我<text>",
-            "<when>以后提醒我<text>",
-        ],
-    ),
-    (
-        Kind::RemindAt,
-        &[
-            "remind me at <when> to <text>",
-            "remind me at <when>: <text>",
-            "at <when> remind me to <text>",
-            "remind me to <text> at <when>",
-            "在<when>提醒我<text>",
-            "<when>提醒我<text>",
         ],
     ),
     (
@@ -337,3 +285,156 @@ pub const PHRASES: &[(Kind, &[&str])] = &[
         ],
     ),
 ];
+
+/// What a sentence has at a template's placeholders.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Found<'a> {
+    /// At `<path>`: a file or folder, one word unless it is quoted.
+    pub path: &'a str,
+    /// At `<text>`: anything.
+    pub text: &'a str,
+}
+
+/// Matches the whole sentence; upper and lower case of ASCII letters are the same. A `<text>` takes
+/// as much as it can, a `<path>` as little as it can, and neither may be empty.
+pub fn matches<'a>(template: &str, sentence: &'a str) -> Option<Found<'a>> {
+    let mut found = Found::default();
+    let (mut template, mut rest) = (template, sentence);
+    loop {
+        let (literal, place) = match template.split_once('<') {
+            Some((literal, place)) => (literal, Some(place)),
+            None => (template, None),
+        };
+        rest = strip_prefix(rest, literal)?;
+        let Some((name, after)) = place.and_then(|place| place.split_once('>')) else {
+            return rest.is_empty().then_some(found);
+        };
+        let next = after.split('<').next().unwrap_or_default();
+        let end = match (next, name) {
+            ("", _) => rest.len(),
+            _ if after.len() == next.len() => rest.len().checked_sub(next.len())?,
+            (_, "text") => position(rest, next, true)?,
+            _ => position(rest, next, false)?,
+        };
+        let value = rest.get(..end)?.trim();
+        match name {
+            "path" => found.path = path(value)?,
+            _ => found.text = Some(unquoted(value)).filter(|value| !value.is_empty())?,
+        }
+        (template, rest) = (after, &rest[end..]);
+    }
+}
+
+fn strip_prefix<'a>(text: &'a str, literal: &str) -> Option<&'a str> {
+    let begin = text.get(..literal.len())?;
+    begin
+        .eq_ignore_ascii_case(literal)
+        .then(|| &text[literal.len()..])
+}
+
+fn position(text: &str, literal: &str, last: bool) -> Option<usize> {
+    // Only ASCII letters change, so that the places stay the same.
+    let (text, literal) = (text.to_ascii_lowercase(), literal.to_ascii_lowercase());
+    if last {
+        text.rfind(&literal)
+    } else {
+        text.find(&literal)
+    }
+}
+
+/// A file's or folder's name, without the words around it.
+fn path(value: &str) -> Option<&str> {
+    const BEFORE: [&str; 9] = [
+        "the ",
+        "my ",
+        "file ",
+        "folder ",
+        "directory ",
+        "文件夹",
+        "文件",
+        "目录",
+        "当前",
+    ];
+    const AFTER: [&str; 6] = [" folder", " directory", " file", "文件夹", "目录", "文件"];
+    const HERE: [&str; 10] = [
+        "here",
+        "workspace",
+        "this",
+        "it",
+        "current",
+        "这里",
+        "工作区",
+        "当前",
+        "文件夹",
+        "目录",
+    ];
+    let mut name = value;
+    if HERE.iter().any(|here| name.eq_ignore_ascii_case(here)) {
+        return Some(".");
+    }
+    while let Some(rest) = BEFORE.iter().find_map(|word| strip_prefix(name, word)) {
+        name = rest.trim_start();
+    }
+    while let Some(rest) = AFTER.iter().find_map(|word| name.strip_suffix(word)) {
+        name = rest.trim_end();
+    }
+    if name.is_empty() || HERE.iter().any(|here| name.eq_ignore_ascii_case(here)) {
+        // It was all words and no name.
+        return (!value.is_empty()).then_some(".");
+    }
+    let bare = unquoted(name);
+    let is_one_word = bare.len() < name.len() || !bare.contains(char::is_whitespace);
+    (is_one_word && !bare.is_empty()).then_some(bare)
+}
+
+/// The text without one pair of quotes around it.
+fn unquoted(text: &str) -> &str {
+    const QUOTES: [(char, char); 7] = [
+        ('"', '"'),
+        ('\'', '\''),
+        ('`', '`'),
+        ('“', '”'),
+        ('‘', '’'),
+        ('「', '」'),
+        ('《', '》'),
+    ];
+    let inner = |(open, close): (char, char)| text.strip_prefix(open)?.strip_suffix(close);
+    QUOTES.into_iter().find_map(inner).unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_template_finds_the_values_of_its_placeholders() {
+        let found = matches("write <text> to <path>", "Write go to bed to My list.txt").unwrap();
+        assert_eq!((found.text, found.path), ("go to bed", "list.txt"));
+        let found = matches("把<text>写入<path>", "把 “牛奶” 写入 购物.txt").unwrap();
+        assert_eq!((found.text, found.path), ("牛奶", "购物.txt"));
+        let found = matches("看看<path>的内容", "看看 a.txt 的内容").unwrap();
+        assert_eq!(found.path, "a.txt");
+        assert_eq!(
+            matches("read <path>", "read \"a b.txt\"").unwrap().path,
+            "a b.txt"
+        );
+        assert_eq!(
+            matches("list <path>", "list the docs folder").unwrap().path,
+            "docs"
+        );
+        assert_eq!(
+            matches("list <path>", "list this folder").unwrap().path,
+            "."
+        );
+        for (template, sentence) in [
+            ("read <path>", "read"),
+            ("read <path>", "read a b"),
+            ("read <path>", "read  "),
+            ("help", "help me"),
+            ("<text>!", "é"),
+            ("把<text>写入<path>", "把写入x"),
+        ] {
+            assert_eq!(matches(template, sentence), None, "{sentence}");
+        }
+    }
+}

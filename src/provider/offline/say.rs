@@ -33,7 +33,7 @@ impl Language {
 }
 
 /// What can be asked for: the tool, and examples in both languages.
-const EXAMPLES: [(&str, &str, &str); 10] = [
+const EXAMPLES: [(&str, &str, &str); 8] = [
     ("list_dir", "list files in docs", "列出 docs 里的文件"),
     ("read_file", "read notes.txt", "读取 notes.txt"),
     (
@@ -50,12 +50,6 @@ const EXAMPLES: [(&str, &str, &str); 10] = [
     ("grep", "search for error in logs", "在 logs 中搜索 error"),
     ("device", "status", "设备状态"),
     ("exec", "run uname -a", "运行 uname -a"),
-    (
-        "cron",
-        "remind me in 10 minutes to drink water",
-        "10分钟后提醒我喝水",
-    ),
-    ("cron", "list reminders", "列出提醒"),
 ];
 
 /// Who speaks, what can be asked for with the tools there are, and how to connect a model.
@@ -96,7 +90,6 @@ pub fn cannot(tool: &str, language: Language) -> String {
     let what = match tool {
         "device" => language.pick("tell how the device is", "查看设备状态"),
         "exec" => language.pick("run commands", "运行命令"),
-        "cron" => language.pick("remind you of things", "设置提醒"),
         _ => language.pick("do that with files", "这样处理文件"),
     };
     match language {
@@ -107,6 +100,15 @@ pub fn cannot(tool: &str, language: Language) -> String {
         }
         Language::Chinese => format!("我不能{what}：这个版本没有工具 `{tool}`，或者它已关闭。"),
     }
+}
+
+/// There are no reminders.
+pub fn no_reminders(language: Language) -> String {
+    let text = language.pick(
+        "I can't set reminders in this version.",
+        "这个版本不能设置提醒。",
+    );
+    text.to_owned()
 }
 
 /// The time, as the runtime told it.
@@ -120,7 +122,7 @@ pub fn time(told: Option<&str>, language: Language) -> String {
 }
 
 /// What the tools found.
-pub fn results(results: &[Entry], language: Language) -> String {
+pub fn results(results: &[&Entry], language: Language) -> String {
     let mut text = String::new();
     for result in results {
         if results.len() > 1 {
@@ -130,7 +132,7 @@ pub fn results(results: &[Entry], language: Language) -> String {
         text += "\n\n";
     }
     text += language.pick(
-        "(offline helper; `help` tells what it understands and how to connect a model)",
+        "(offline helper: type `help` for what I understand)",
         "（离线助手；输入“帮助”可查看它能做什么以及如何连接模型）",
     );
     text

@@ -1,7 +1,7 @@
 use super::*;
 use crate::chat::ToolSpec;
 
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 8] = [
     "list_dir",
     "read_file",
     "write_file",
@@ -10,23 +10,38 @@ const NAMES: [&str; 9] = [
     "grep",
     "device",
     "exec",
-    "cron",
 ];
 
 fn tools(names: &[&'static str]) -> Vec<ToolSpec> {
     let tool = |name: &&'static str| ToolSpec {
         name,
         description: "",
-        parameters: "{}",
+        parameters: schema(name),
         read_only: true,
     };
     names.iter().map(tool).collect()
 }
 
-fn answer(entries: &[Entry], names: &[&'static str]) -> Reply {
+/// What the real tools take, as far as it matters here.
+fn schema(tool: &str) -> &'static str {
+    match tool {
+        "write_file" | "append_file" => {
+            r#"{"properties":{"path":{},"content":{}},"required":["path","content"]}"#
+        }
+        "find_files" => r#"{"properties":{"glob":{},"path":{}},"required":["glob"]}"#,
+        "grep" => {
+            r#"{"properties":{"pattern":{},"path":{},"case_insensitive":{}},"required":["pattern"]}"#
+        }
+        "device" => r#"{"properties":{"action":{}},"required":["action"]}"#,
+        "exec" => r#"{"properties":{"command":{},"timeout_secs":{}},"required":["command"]}"#,
+        _ => r#"{"properties":{"path":{}},"required":["path"]}"#,
+    }
+}
+
+fn answer_to(entries: &[Entry], names: &[&'static str]) -> Reply {
     let request = Request {
         system: "",
-        entries,
+        entries: &entries.iter().collect::<Vec<_>>(),
         stable: 0,
         tools: &tools(names),
         max_tokens: 1,
@@ -38,7 +53,7 @@ fn answer(entries: &[Entry], names: &[&'static str]) -> Reply {
 }
 
 fn say(text: &str) -> Reply {
-    answer(&[Entry::new(Role::User, text)], &NAMES)
+    answer_to(&[Entry::new(EntryKind::Person, text)], &NAMES)
 }
 
 /// What the person says, and the call it becomes.
@@ -97,31 +112,6 @@ const REQUESTS: &[(&str, &str)] = &[
     ("status", r#"device {"action":"status"}"#),
     ("run df -h", r#"exec {"command":"df -h"}"#),
     ("$ ls -l", r#"exec {"command":"ls -l"}"#),
-    (
-        "remind me in 5 minutes to call mum",
-        r#"cron {"action":"add","at":"in 300 seconds","message":"call mum"}"#,
-    ),
-    (
-        "remind me to drink water in an hour",
-        r#"cron {"action":"add","at":"in 3600 seconds","message":"drink water"}"#,
-    ),
-    (
-        "remind me at 8:30 pm to sleep",
-        r#"cron {"action":"add","at":"20:30","message":"sleep"}"#,
-    ),
-    (
-        "remind me every day at 7:00 to stretch",
-        r#"cron {"action":"add","cron_expr":"0 7 * * *","message":"stretch"}"#,
-    ),
-    (
-        "remind me every 2 hours to look up",
-        r#"cron {"action":"add","every_seconds":7200,"message":"look up"}"#,
-    ),
-    ("list my reminders", r#"cron {"action":"list"}"#),
-    (
-        "cancel reminder a1",
-        r#"cron {"action":"remove","job_id":"a1"}"#,
-    ),
     ("列出文件", r#"list_dir {"path":"."}"#),
     ("请列出 docs 目录里的文件", r#"list_dir {"path":"docs"}"#),
     ("docs里有什么？", r#"list_dir {"path":"docs"}"#),
@@ -142,24 +132,6 @@ const REQUESTS: &[(&str, &str)] = &[
     ),
     ("设备状态", r#"device {"action":"status"}"#),
     ("运行 uname -a", r#"exec {"command":"uname -a"}"#),
-    (
-        "10分钟后提醒我喝水",
-        r#"cron {"action":"add","at":"in 600 seconds","message":"喝水"}"#,
-    ),
-    (
-        "每天早上8点提醒我吃药",
-        r#"cron {"action":"add","cron_expr":"0 8 * * *","message":"吃药"}"#,
-    ),
-    (
-        "每30分钟提醒我站起来",
-        r#"cron {"action":"add","every_seconds":1800,"message":"站起来"}"#,
-    ),
-    (
-        "晚上9点提醒我睡觉",
-        r#"cron {"action":"add","at":"21:00","message":"睡觉"}"#,
-    ),
-    ("有哪些提醒？", r#"cron {"action":"list"}"#),
-    ("删除提醒 a1", r#"cron {"action":"remove","job_id":"a1"}"#),
 ];
 
 #[test]
@@ -194,37 +166,74 @@ fn what_it_does_not_understand_it_says_with_what_it_does() {
 
 #[test]
 fn help_names_only_what_there_is_a_tool_for() {
-    let help = |names| answer(&[Entry::new(Role::User, "help")], names).text;
-    assert!(help(&NAMES).contains("remind me in 10 minutes"));
+    let help = |names| answer_to(&[Entry::new(EntryKind::Person, "help")], names).text;
+    assert!(help(&NAMES).contains("run uname -a"));
     let few = help(&["read_file"]);
-    assert!(
-        few.contains("read notes.txt") && !few.contains("remind") && !few.contains("list files")
-    );
+    assert!(few.contains("read notes.txt") && !few.contains("list files"));
 }
 
 #[test]
 fn a_tool_that_is_missing_is_named() {
-    let reply = answer(&[Entry::new(Role::User, "run reboot")], &["read_file"]);
+    let reply = answer_to(
+        &[Entry::new(EntryKind::Person, "run reboot")],
+        &["read_file"],
+    );
     assert!(reply.tool_calls.is_empty());
     assert_eq!(
         reply.text,
         "I cannot run commands: this version does not have the tool `exec`, or it is turned off."
     );
-    let reply = answer(&[Entry::new(Role::User, "设备状态")], &[]);
+    let reply = answer_to(&[Entry::new(EntryKind::Person, "设备状态")], &[]);
     assert!(reply.text.starts_with("我不能查看设备状态"));
+}
+
+#[test]
+fn a_tool_with_another_schema_is_not_called() {
+    for parameters in [
+        "",
+        "{}",
+        r#"{"properties":{"cmd":{}}}"#,
+        r#"{"properties":{"command":{},"host":{}},"required":["command","host"]}"#,
+    ] {
+        let spec = ToolSpec {
+            parameters,
+            ..tools(&["exec"]).remove(0)
+        };
+        assert!(!accepts(&spec, &json!({"command": "ls"})), "{parameters}");
+    }
+}
+
+#[test]
+fn it_says_that_there_are_no_reminders() {
+    for spoken in [
+        "remind me in 5 minutes to call mum",
+        "Please remind me every day at 7:00 to stretch.",
+        "list my reminders",
+        "show reminders",
+        "cancel reminder a1",
+        "can you set a reminder?",
+    ] {
+        let reply = say(spoken);
+        assert!(reply.tool_calls.is_empty(), "{spoken}");
+        assert_eq!(reply.text, "I can't set reminders in this version.");
+    }
+    for spoken in ["10分钟后提醒我喝水", "有哪些提醒？"] {
+        assert_eq!(say(spoken).text, "这个版本不能设置提醒。");
+    }
+    assert_eq!(say("read reminders.txt").tool_calls.len(), 1);
 }
 
 #[test]
 fn the_time_is_what_the_runtime_told() {
     let entries = [
         Entry::new(
-            Role::User,
+            EntryKind::Note,
             "[Runtime facts]\nTime: Saturday 2026-11-21 09:05 (UTC)\nChannel: cli",
         ),
-        Entry::new(Role::User, "What time is it?"),
+        Entry::new(EntryKind::Person, "What time is it?"),
     ];
     assert_eq!(
-        answer(&entries, &NAMES).text,
+        answer_to(&entries, &NAMES).text,
         "It is Saturday 2026-11-21 09:05 (UTC)"
     );
     assert_eq!(say("现在几点？").text, "我这里不知道时间。");
@@ -232,19 +241,19 @@ fn the_time_is_what_the_runtime_told() {
 
 fn after(spoken: &str, results: &[&str]) -> Vec<Entry> {
     let mut entries = vec![
-        Entry::new(Role::User, spoken),
+        Entry::new(EntryKind::Person, spoken),
         Entry::of_reply(&say(spoken)),
     ];
     entries.extend(results.iter().map(|result| Entry {
         name: Some("read_file".to_owned()),
-        ..Entry::new(Role::Tool, *result)
+        ..Entry::new(EntryKind::Tool, *result)
     }));
     entries
 }
 
 #[test]
 fn results_are_shown_readably() {
-    let shown = |results: &[&str]| answer(&after("read a", results), &NAMES).text;
+    let shown = |results: &[&str]| answer_to(&after("read a", results), &NAMES).text;
     assert!(shown(&["one\ntwo"]).starts_with("```\none\ntwo\n```\n\n(offline helper"));
     assert!(shown(&["a\n```\nb"]).starts_with("~~~~\na\n```"));
     assert!(shown(&["wrote 5 bytes"]).starts_with("wrote 5 bytes\n"));
@@ -256,6 +265,6 @@ fn results_are_shown_readably() {
     let long = "é\n".repeat(10_000);
     assert!(shown(&[&long]).contains("\n…\n```"));
     assert!(shown(&["x", "y"]).starts_with("**read_file**\n\nx\n\n**read_file**\n\ny"));
-    let chinese = answer(&after("读取 a", &["内容"]), &NAMES).text;
+    let chinese = answer_to(&after("读取 a", &["内容"]), &NAMES).text;
     assert!(chinese.ends_with("）"), "{chinese}");
 }

@@ -197,10 +197,10 @@ fn messages<'a>(request: &Request<'a>, quirks: Quirks) -> Vec<Message<'a>> {
     // Images of tools' results wait until all results of the calls are there.
     let mut images = Vec::new();
     for (index, entry) in request.entries.iter().enumerate() {
-        if entry.role != Role::Tool {
+        if entry.role() != Role::Tool {
             add_user(&mut messages, std::mem::take(&mut images));
         }
-        match entry.role {
+        match entry.role() {
             Role::User => {
                 let mut said: Vec<_> = parts(entry, quirks.sees).collect();
                 if said.is_empty() {

@@ -4,7 +4,7 @@ use serde_json::Map;
 use super::decode::Decoder;
 use super::encode::encode;
 use crate::chat::{
-    Entry, Fault, Reasoning, ReasoningEffort, Reply, Request, Role, StopReason, Usage,
+    Entry, EntryKind, Fault, Reasoning, ReasoningEffort, Reply, Request, StopReason, Usage,
 };
 use crate::http::sse::Parser;
 use crate::provider::classify::Failure;
@@ -64,7 +64,7 @@ fn a_model_that_does_not_see_is_told_where_the_image_is() {
 
 #[test]
 fn reasoning_models_get_their_own_parameters() {
-    let entries = [Entry::new(Role::User, "hi")];
+    let entries = [Entry::new(EntryKind::Person, "hi")];
     let wanted = Request {
         reasoning_effort: Some(ReasoningEffort::High),
         stream: false,
@@ -111,8 +111,8 @@ fn reasoning_goes_back_with_the_running_turns_calls() {
 
     // The turn is over.
     let mut entries = conversation(thoughts("hm"));
-    entries.push(Entry::new(Role::Assistant, "A cat."));
-    entries.push(Entry::new(Role::User, "thanks"));
+    entries.push(Entry::new(EntryKind::Assistant, "A cat."));
+    entries.push(Entry::new(EntryKind::Person, "thanks"));
     let body = encoded(&request(&entries), "moonshot", "kimi-k3");
     assert!(body.contains(r#""reasoning_content":"tool call""#));
     assert_eq!(body.matches("reasoning_content").count(), 1);
@@ -144,16 +144,16 @@ fn mistral_gets_ids_of_nine_letters_in_call_and_result() {
 #[test]
 fn an_assistant_that_said_nothing_is_left_out() {
     let entries = [
-        Entry::new(Role::User, "a"),
-        Entry::new(Role::Assistant, " "),
-        Entry::new(Role::User, ""),
+        Entry::new(EntryKind::Person, "a"),
+        Entry::new(EntryKind::Assistant, " "),
+        Entry::new(EntryKind::Person, ""),
     ];
     let body = encoded(&request(&entries), "openai", "gpt-4o");
     assert!(
         body.contains(r#"{"role":"user","content":"a\n\n(empty)"}]"#),
         "{body}"
     );
-    let mut calling = Entry::new(Role::Assistant, "");
+    let mut calling = Entry::new(EntryKind::Assistant, "");
     calling.tool_calls.push(call("1", "list_dir", "not json"));
     let body = encoded(&request(&[calling]), "openai", "gpt-4o");
     assert!(body.contains(r#"{"role":"assistant","content":null,"tool_calls""#));

@@ -7,9 +7,9 @@ use std::thread;
 use super::super::models::first_answering;
 use super::super::route::{Route, Sources};
 use super::*;
-use crate::chat::{Entry, Role};
+use crate::chat::{Entry, EntryKind};
 use crate::config::schema::AgentDefaults;
-use crate::http::Tls;
+use crate::http::{Pool, Tls};
 
 /// A server on a port of its own that gives the scripted answers, one a request, over as many
 /// connections as come, and tells what it was asked. The number is the connection's.
@@ -103,6 +103,10 @@ fn stream(events: &[&str]) -> String {
 const HI: &str = r#"{"choices":[{"delta":{"content":"Hi."}}]}"#;
 const STOP: &str = r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
 
+fn pool() -> Pool {
+    Pool::new(Tls::new(None).unwrap())
+}
+
 /// Models at these servers: `one/m` is the primary one, the others are fallbacks.
 fn models(servers: &[(&str, &Server)]) -> Models {
     let providers = servers.iter().map(|(name, server)| {
@@ -117,13 +121,13 @@ fn models(servers: &[(&str, &Server)]) -> Models {
         ..AgentDefaults::default()
     };
     let providers = serde_json::from_str(&providers).unwrap();
-    Models::new(&agent, &providers, &|_| None, Tls::new(None).unwrap()).unwrap()
+    Models::new(&agent, &providers, &|_| None, pool()).unwrap()
 }
 
 fn question(entries: &[Entry]) -> Request<'_> {
     Request {
         system: "",
-        entries,
+        entries: entries.iter().collect::<Vec<_>>().leak(),
         stable: 0,
         tools: &[],
         max_tokens: 10,
@@ -137,7 +141,7 @@ fn question(entries: &[Entry]) -> Request<'_> {
 fn ask(models: &Models) -> (Result<Answer>, Vec<String>) {
     let cancel = Cancel::new();
     let mut heard = Vec::new();
-    let entries = [Entry::new(Role::User, "hello")];
+    let entries = [Entry::new(EntryKind::Person, "hello")];
     let answer = models
         .for_turn(&cancel)
         .ask(&question(&entries), &mut |progress| {
@@ -191,12 +195,23 @@ fn json_in_place_of_a_stream_is_an_answer_too() {
 }
 
 #[test]
+fn turns_share_a_connection_too() {
+    let server = Server::new(&[said("Hi."), stream(&[HI, STOP, "[DONE]"]), said("Hi.")]);
+    let models = models(&[("one", &server)]);
+    for _ in 0..3 {
+        ask(&models).0.unwrap();
+    }
+    let connections: Vec<_> = server.asked.try_iter().map(|(number, _)| number).collect();
+    assert_eq!(connections, [0, 0, 0]);
+}
+
+#[test]
 fn questions_of_a_turn_share_a_connection() {
     let server = Server::new(&[stream(&[HI, STOP, "[DONE]"]), said("Hi.")]);
     let models = models(&[("one", &server)]);
     let cancel = Cancel::new();
     let mut turn = models.for_turn(&cancel);
-    let entries = [Entry::new(Role::User, "hello")];
+    let entries = [Entry::new(EntryKind::Person, "hello")];
     for _ in 0..2 {
         turn.ask(&question(&entries), &mut |_| {}).unwrap();
     }
@@ -218,7 +233,7 @@ fn anthropics_format_is_spoken_where_it_is_set() {
         ..AgentDefaults::default()
     };
     let providers = serde_json::from_str(&providers).unwrap();
-    let models = Models::new(&agent, &providers, &|_| None, Tls::new(None).unwrap()).unwrap();
+    let models = Models::new(&agent, &providers, &|_| None, pool()).unwrap();
     assert_eq!(ask(&models).0.unwrap().reply.text, "Hi.");
     let request = server.requests()[0].to_lowercase();
     assert!(request.starts_with("post /v1/messages "));
@@ -241,7 +256,7 @@ fn a_wait_ends_when_the_person_stops_it() {
     let server = Server::new(&[limited.to_owned()]);
     let models = models(&[("one", &server)]);
     let cancel = Cancel::new();
-    let entries = [Entry::new(Role::User, "hello")];
+    let entries = [Entry::new(EntryKind::Person, "hello")];
     let answer = models
         .for_turn(&cancel)
         .ask(&question(&entries), &mut |_| cancel.cancel());
@@ -378,7 +393,7 @@ fn a_missing_key_is_told_without_a_connection() {
         ..AgentDefaults::default()
     };
     let providers = std::collections::BTreeMap::new();
-    let models = Models::new(&agent, &providers, &|_| None, Tls::new(None).unwrap()).unwrap();
+    let models = Models::new(&agent, &providers, &|_| None, pool()).unwrap();
     assert_eq!(models.names(), ["anthropic/claude-sonnet-5"]);
     let (answer, heard) = ask(&models);
     let answer = answer.unwrap();
@@ -396,7 +411,7 @@ fn a_missing_key_is_told_without_a_connection() {
 fn with_nothing_configured_the_helper_answers_without_an_error() {
     let providers = std::collections::BTreeMap::new();
     let agent = AgentDefaults::default();
-    let models = Models::new(&agent, &providers, &|_| None, Tls::new(None).unwrap()).unwrap();
+    let models = Models::new(&agent, &providers, &|_| None, pool()).unwrap();
     let answer = ask(&models).0.unwrap();
     assert_eq!(
         (answer.provider.as_str(), answer.failure),
@@ -429,7 +444,7 @@ fn a_server_is_asked_for_its_first_model_when_none_is_named() {
     };
     let providers = format!(r#"{{"ollama":{{"apiBase":"{}/v1"}}}}"#, server.base);
     let providers = serde_json::from_str(&providers).unwrap();
-    let models = Models::new(&agent, &providers, &|_| None, Tls::new(None).unwrap()).unwrap();
+    let models = Models::new(&agent, &providers, &|_| None, pool()).unwrap();
     for _ in 0..2 {
         assert_eq!(ask(&models).0.unwrap().model, "qwen3:8b");
     }
@@ -444,9 +459,9 @@ fn the_first_local_server_that_lists_a_model_is_found() {
     let none = Server::new(&[json(r#"{"data":[]}"#)]);
     let other = Server::new(&[http("404 Not Found", "text/plain", "no")]);
     let right = Server::new(&[json(r#"{"data":[{"id":"gemma"}]}"#)]);
-    let tls = Tls::new(None).unwrap();
+    let pool = pool();
     let routes = vec![local(&none), local(&other), local(&right)];
-    let found = first_answering(&tls, routes, &Cancel::new())
+    let found = first_answering(&pool, routes, &Cancel::new())
         .unwrap()
         .unwrap();
     assert_eq!(
@@ -455,7 +470,7 @@ fn the_first_local_server_that_lists_a_model_is_found() {
     );
     let silent = Server::new(&[]);
     assert!(
-        first_answering(&tls, vec![local(&silent)], &Cancel::new())
+        first_answering(&pool, vec![local(&silent)], &Cancel::new())
             .unwrap()
             .is_none()
     );

@@ -6,11 +6,11 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::chat::{Entry, Image, Role, ToolSpec};
+use crate::chat::{Entry, EntryKind, Image, ToolSpec};
 
 /// Where the running turn begins: after the assistant's last entry that calls no tool.
-pub fn running_turn(entries: &[Entry]) -> usize {
-    let closes = |entry: &Entry| entry.role == Role::Assistant && entry.tool_calls.is_empty();
+pub fn running_turn(entries: &[&Entry]) -> usize {
+    let closes = |entry: &&Entry| entry.kind == EntryKind::Assistant && entry.tool_calls.is_empty();
     entries.iter().rposition(closes).map_or(0, |last| last + 1)
 }
 
@@ -158,16 +158,13 @@ mod tests {
             arguments: String::new(),
             signature: None,
         };
-        let mut calling = Entry::new(Role::Assistant, "");
+        let mut calling = Entry::new(EntryKind::Assistant, "");
         calling.tool_calls.push(call);
-        let person = Entry::new(Role::User, "hi");
-        let answer = Entry::new(Role::Assistant, "done");
+        let person = Entry::new(EntryKind::Person, "hi");
+        let answer = Entry::new(EntryKind::Assistant, "done");
         assert_eq!(running_turn(&[]), 0);
-        assert_eq!(running_turn(std::slice::from_ref(&person)), 0);
-        assert_eq!(
-            running_turn(&[person.clone(), calling.clone(), answer.clone()]),
-            3
-        );
-        assert_eq!(running_turn(&[person.clone(), answer, person, calling]), 2);
+        assert_eq!(running_turn(&[&person]), 0);
+        assert_eq!(running_turn(&[&person, &calling, &answer]), 3);
+        assert_eq!(running_turn(&[&person, &answer, &person, &calling]), 2);
     }
 }

@@ -1,6 +1,6 @@
 //! The conversation that both formats' golden tests encode.
 
-use crate::chat::{Entry, Image, Reasoning, Request, Role, ToolCall, ToolSpec};
+use crate::chat::{Entry, EntryKind, Image, Reasoning, Request, ToolCall, ToolSpec};
 
 /// Two tools.
 pub const TOOLS: [ToolSpec; 2] = [
@@ -40,25 +40,25 @@ pub fn conversation(reasoning: Vec<Reasoning>) -> Vec<Entry> {
         path: "cat.png".to_owned(),
     };
     vec![
-        Entry::new(Role::User, "hello"),
-        Entry::new(Role::Assistant, "Hello!"),
-        Entry::new(Role::User, "[facts]"),
-        Entry::new(Role::User, "what is \"cat.png\"?"),
+        Entry::new(EntryKind::Person, "hello"),
+        Entry::new(EntryKind::Assistant, "Hello!"),
+        Entry::new(EntryKind::Note, "[facts]"),
+        Entry::new(EntryKind::Person, "what is \"cat.png\"?"),
         Entry {
             tool_calls: calls,
             reasoning,
-            ..Entry::new(Role::Assistant, "I look.")
+            ..Entry::new(EntryKind::Assistant, "I look.")
         },
         Entry {
             tool_call_id: Some("call_1".to_owned()),
             images: vec![image],
-            ..Entry::new(Role::Tool, "an image")
+            ..Entry::new(EntryKind::Tool, "an image")
         },
         Entry {
             tool_call_id: Some("call:2".to_owned()),
-            ..Entry::new(Role::Tool, "")
+            ..Entry::new(EntryKind::Tool, "")
         },
-        Entry::new(Role::User, "quickly"),
+        Entry::new(EntryKind::Person, "quickly"),
     ]
 }
 
@@ -66,7 +66,7 @@ pub fn conversation(reasoning: Vec<Reasoning>) -> Vec<Entry> {
 pub fn request(entries: &[Entry]) -> Request<'_> {
     Request {
         system: "Be brief.",
-        entries,
+        entries: entries.iter().collect::<Vec<_>>().leak(),
         stable: 2,
         tools: &TOOLS,
         max_tokens: 100,

@@ -1,16 +1,22 @@
-//! exec: a command within the isolation, or outside when a person allows it.
+//! exec: a command in the sandbox, or outside when a person allows it.
 
+use std::fs::File;
+use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::chat::{Effect, ToolResult, ToolSpec};
 use crate::confine::{End, Outcome, OutputChunk, ShellCommand};
 use crate::error::{Error, Result};
+use crate::files::Workspace;
+use crate::limits::tools::SPILL_BYTES;
+use crate::secret::Eraser;
 use crate::tools::Context;
 use crate::tools::arguments::Arguments;
+use crate::tools::results::Results;
 
-use super::spool::Spool;
-use super::{Commands, Permit, Wanted};
+use super::decision::Request;
+use super::{Commands, Permit};
 
 pub(in crate::tools) const SPEC: ToolSpec = ToolSpec {
     name: "exec",
@@ -23,9 +29,9 @@ pub(in crate::tools) const SPEC: ToolSpec = ToolSpec {
 
 pub(in crate::tools) fn run(context: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {
     let commands = context.commands()?;
-    let wanted = wanted(context, arguments)?;
-    let decision = match commands.permit(&wanted, context.caller)? {
-        Permit::Run(decision) => decision,
+    let request = request(context, arguments)?;
+    let entry = match commands.permit(&request, context.caller)? {
+        Permit::Run(entry) => entry,
         Permit::Ask(question) => {
             return Ok(ToolResult {
                 effect: Some(Effect::Ask(question)),
@@ -33,20 +39,17 @@ pub(in crate::tools) fn run(context: &Context<'_>, arguments: &Arguments) -> Res
             });
         }
     };
-    let job = ShellCommand {
-        line: &wanted.command,
-        folder: &wanted.folder,
-        unsandboxed: wanted.lifted,
+    let command = ShellCommand {
+        line: &request.command,
+        folder: &request.folder,
+        unsandboxed: request.unsandboxed,
     };
     if arguments.flag("background")? {
+        let (owner, observer) = (context.caller.session, commands.observer(entry.clone()));
         let started = commands
             .sessions
-            .start(&commands.exec, &job, context.caller.session);
-        let result = started
-            .as_ref()
-            .map_or_else(ToString::to_string, |id| format!("background session {id}"));
-        commands.log(&wanted, context.caller, &decision, &result)?;
-        let id = started?;
+            .start(&commands.exec, &command, owner, observer);
+        let id = started.inspect_err(|error| entry.end(&error.to_string()))?;
         return Ok(said(format!(
             "Started as session {id}; exec_session reads, writes and kills it."
         )));
@@ -55,7 +58,7 @@ pub(in crate::tools) fn run(context: &Context<'_>, arguments: &Arguments) -> Res
     let time = timeout(commands, arguments)?;
     let outcome = commands
         .exec
-        .run(&job, time, context.caller.cancel, &mut |piece| {
+        .run(&command, time, context.caller.cancel, &mut |piece| {
             if let OutputChunk::Whole(bytes) = piece {
                 spool.write(bytes);
             }
@@ -63,11 +66,11 @@ pub(in crate::tools) fn run(context: &Context<'_>, arguments: &Arguments) -> Res
     let result = outcome
         .as_ref()
         .map_or_else(ToString::to_string, |outcome| outcome.end.to_string());
-    commands.log(&wanted, context.caller, &decision, &result)?;
-    Ok(told(context, &outcome?, spool.finish()))
+    entry.end(&result);
+    Ok(render_outcome(context, &outcome?, spool.finish()))
 }
 
-fn wanted(context: &Context<'_>, arguments: &Arguments) -> Result<Wanted> {
+fn request(context: &Context<'_>, arguments: &Arguments) -> Result<Request> {
     let command = arguments
         .text("command", "the command, as for sh -c")?
         .into_owned();
@@ -76,11 +79,11 @@ fn wanted(context: &Context<'_>, arguments: &Arguments) -> Result<Wanted> {
             "command wants a shell command, such as \"df -h\"".to_owned(),
         ));
     }
-    let lifted = arguments.flag("escalate")?;
+    let unsandboxed = arguments.flag("escalate")?;
     let reason = arguments
         .optional_text("reason", "why the sandbox is not enough")?
         .unwrap_or_default();
-    if lifted && reason.trim().is_empty() {
+    if unsandboxed && reason.trim().is_empty() {
         return Err(Error::Failed(
             "escalate wants a reason, in a sentence: the person reads it and decides".to_owned(),
         ));
@@ -98,10 +101,10 @@ fn wanted(context: &Context<'_>, arguments: &Arguments) -> Result<Wanted> {
             folder.display()
         )));
     }
-    Ok(Wanted {
+    Ok(Request {
         command,
         folder,
-        lifted,
+        unsandboxed,
         reason: reason.into_owned(),
         is_typed: false,
     })
@@ -117,7 +120,11 @@ fn timeout(commands: &Commands, arguments: &Arguments) -> Result<Duration> {
 }
 
 /// The result as the model reads it: how it ended, then the output.
-fn told(context: &Context<'_>, outcome: &Outcome, spilled: Option<Result<PathBuf>>) -> ToolResult {
+fn render_outcome(
+    context: &Context<'_>,
+    outcome: &Outcome,
+    spilled: Option<Result<PathBuf>>,
+) -> ToolResult {
     let failed = !matches!(outcome.end, End::Exit(_));
     let mut text = if failed {
         format!("Error: {}", outcome.end)
@@ -156,5 +163,66 @@ pub(super) fn said(text: String) -> ToolResult {
     ToolResult {
         text,
         ..ToolResult::default()
+    }
+}
+
+/// The file with the whole of an output that is too long to be held. It is made when the first of the
+/// output comes, and no secret gets into it.
+pub(super) struct Spool<'a> {
+    results: &'a Results,
+    workspace: &'a Workspace,
+    eraser: &'a Eraser,
+    tool: &'static str,
+    file: Option<Result<(PathBuf, File)>>,
+    /// What is not written: a secret may go on in what comes next.
+    waiting: Vec<u8>,
+}
+
+impl<'a> Spool<'a> {
+    /// A spool without a file.
+    pub fn new(
+        results: &'a Results,
+        workspace: &'a Workspace,
+        eraser: &'a Eraser,
+        tool: &'static str,
+    ) -> Self {
+        Self {
+            results,
+            workspace,
+            eraser,
+            tool,
+            file: None,
+            waiting: Vec::new(),
+        }
+    }
+
+    /// Takes the next bytes.
+    pub fn write(&mut self, bytes: &[u8]) {
+        let begin = || self.results.begin(self.workspace, self.tool);
+        self.file.get_or_insert_with(begin);
+        self.waiting.extend_from_slice(bytes);
+        if self.waiting.len() < SPILL_BYTES {
+            return;
+        }
+        // A secret is within a line; a line that is longer than all this is cut somewhere.
+        let end = self.waiting.iter().rposition(|byte| *byte == b'\n');
+        self.flush(end.map_or(self.waiting.len(), |newline| newline + 1));
+    }
+
+    /// The file with the whole; none when there was nothing.
+    pub fn finish(mut self) -> Option<Result<PathBuf>> {
+        self.flush(self.waiting.len());
+        Some(self.file?.map(|(path, _)| path))
+    }
+
+    fn flush(&mut self, end: usize) {
+        let text = String::from_utf8_lossy(&self.waiting[..end]);
+        let clean = self.eraser.clean(&text);
+        if let Some(Ok((path, file))) = &mut self.file
+            && let Err(error) = file.write_all(clean.as_bytes())
+        {
+            self.file = Some(Err(Error::io("write", path)(error)));
+        }
+        self.waiting.drain(..end);
     }
 }

@@ -32,17 +32,17 @@ pub(in crate::tools) fn run(context: &Context<'_>, arguments: &Arguments) -> Res
     })?;
     let id = u32::try_from(id).unwrap_or(u32::MAX);
     match action.as_ref() {
-        "read" => Ok(said(told(&sessions.read(owner, id)?))),
+        "read" => Ok(said(render_output(&sessions.read(owner, id)?))),
         "kill" => Ok(said(format!(
             "Killed.\n{}",
-            told(&sessions.kill(owner, id)?)
+            render_output(&sessions.kill(owner, id)?)
         ))),
         "write" => {
             let input = arguments.text(
                 "input",
                 "the text for its standard input, with its line end",
             )?;
-            sessions.write(owner, id, input.as_bytes())?;
+            sessions.write(owner, id, &input)?;
             Ok(said("Written.".to_owned()))
         }
         other => Err(Error::Failed(format!(
@@ -73,7 +73,7 @@ fn listed(context: &Context<'_>) -> String {
     }
 }
 
-fn told(since: &UnreadOutput) -> String {
+fn render_output(since: &UnreadOutput) -> String {
     let mut text = match &since.end {
         Some(end) => end.to_string(),
         None => "running".to_owned(),

@@ -1,34 +1,33 @@
-//! Commands for the model: who may run what, and how it is told. The walls are the sandbox's.
+//! Commands: who may run what. Each is on record before it runs; `confine` runs it.
 
 mod decision;
 pub(super) mod exec;
 pub(super) mod exec_session;
 pub mod risk;
 pub mod shell;
-mod spool;
 
-use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
-
-use ring::digest::{SHA256, digest};
 
 use crate::approval::{Answer, Question};
 use crate::clock::Clock;
 use crate::config::schema::{ApprovalMode, ExecTool, SandboxChoice};
-use crate::confine::{Exec, Sessions};
+use crate::confine::{Exec, Observer, SessionEvent, Sessions};
 use crate::error::{Error, Result};
-use crate::state::audit::Record;
+use crate::limits::tools::INPUT_LINE_BYTES;
+use crate::state::audit::{Entry, Record};
 use crate::state::{Approvals, Audit};
+use crate::sync::Mutex;
 
 use super::Caller;
-use decision::Decision;
+use decision::{Decision, Request};
 use risk::Patterns;
 
 /// Everything that the two tools for commands need.
 pub struct Commands {
     exec: Exec,
     sessions: Sessions,
-    patterns: Patterns,
+    patterns: Arc<Patterns>,
     mode: ApprovalMode,
     sandboxed: bool,
     network: bool,
@@ -51,12 +50,15 @@ pub struct Records {
 }
 
 impl Commands {
-    /// Puts them together. Fails when a pattern of the configuration is none.
+    /// Puts them together. Fails when a pattern of the configuration is invalid.
     pub fn new(exec: Exec, config: &ExecTool, records: Records) -> Result<Self> {
         Ok(Self {
             exec,
             sessions: Sessions::default(),
-            patterns: Patterns::new(&config.deny_patterns, &config.allow_patterns)?,
+            patterns: Arc::new(Patterns::new(
+                &config.deny_patterns,
+                &config.allow_patterns,
+            )?),
             mode: config.approval,
             sandboxed: config.sandbox != SandboxChoice::Off,
             network: config.network,
@@ -68,8 +70,8 @@ impl Commands {
         })
     }
 
-    /// What the model is told of the walls and of the way through them. Nothing is tried for it: where
-    /// the kernel offers too little, exec itself says so.
+    /// What the model is told of the sandbox and of the way out of it. Nothing is tried for it: where
+    /// the kernel supports too little, exec itself says so.
     pub fn rules(&self) -> String {
         let within = if self.sandboxed {
             "exec runs in a sandbox that the kernel keeps: commands see the system read-only, your workspace (and \
@@ -101,23 +103,24 @@ impl Commands {
     }
 
     /// Decides about a command and, where a person has to, says what to ask. The answer that the
-    /// caller brings holds for exactly the question that would be asked now.
-    fn permit(&self, wanted: &Wanted, caller: &Caller<'_>) -> Result<Permit> {
-        let objection = self.patterns.objection(&wanted.command);
-        let rule = match decision::decide(objection.as_ref(), self.mode, wanted.lifted) {
-            Decision::Run => return Ok(Permit::Run("allowed: no rule against it".to_owned())),
+    /// caller brings holds for exactly the question that would be asked now. A command that may run is
+    /// on record; one that cannot be recorded may not.
+    fn permit(&self, request: &Request, caller: &Caller<'_>) -> Result<Permit> {
+        let objection = self.patterns.objection(&request.command);
+        let rule = match decision::decide(objection.as_ref(), self.mode, request.unsandboxed) {
+            Decision::Run => return self.start(request, caller, "allowed: no rule against it"),
             Decision::Refuse {
                 why,
                 rule,
                 can_be_asked,
             } => {
-                self.log(wanted, caller, &format!("refused: {rule}"), "")?;
-                let way = match (can_be_asked, wanted.is_typed) {
+                self.refuse(request, caller, &format!("refused: {rule}"))?;
+                let way = match (can_be_asked, request.is_typed) {
                     (false, _) => "",
                     (true, false) => {
                         ". With escalate and a reason the person can be asked to allow it"
                     }
-                    (true, true) => ". With a ! before the command you are asked, and can allow it",
+                    (true, true) => ". Put a ! before the command to be asked for confirmation",
                 };
                 return Err(Error::Failed(format!(
                     "the command was not run: {why}{way}"
@@ -125,7 +128,7 @@ impl Commands {
             }
             Decision::Ask { rule } => rule,
         };
-        let question = wanted.question(rule);
+        let question = request.question(rule);
         let answer = match caller.answer {
             Some((asked, answer)) if asked.hash == question.hash => answer,
             // Between the question and the answer something became another thing.
@@ -134,8 +137,8 @@ impl Commands {
             None => return Ok(Permit::Ask(Box::new(question))),
         };
         if !answer.allows() {
-            self.log(wanted, caller, &answer.to_string(), "")?;
-            let way = match wanted.is_typed {
+            self.refuse(request, caller, &answer.to_string())?;
+            let way = match request.is_typed {
                 true => "",
                 false => ". Do it within the sandbox, or tell the person what you would need",
             };
@@ -147,82 +150,80 @@ impl Commands {
             self.approvals
                 .add(&question, self.clock.now().to_rfc3339())?;
         }
-        Ok(Permit::Run(answer.to_string()))
+        self.start(request, caller, &answer.to_string())
     }
 
-    fn log(
-        &self,
-        wanted: &Wanted,
-        caller: &Caller<'_>,
-        decision: &str,
-        result: &str,
-    ) -> Result<()> {
-        self.audit.write(Record {
-            who: caller.session,
-            tool: "exec",
-            command: &wanted.command,
-            hash: &wanted.hash(),
-            folder: &wanted.folder.to_string_lossy(),
-            decision,
-            result,
+    fn start(&self, request: &Request, caller: &Caller<'_>, decision: &str) -> Result<Permit> {
+        let entry = with_record(request, caller, decision, |record| self.audit.start(record));
+        entry.map(Permit::Run).map_err(|error| {
+            Error::Failed(format!(
+                "the command was not run, because it could not be recorded: {error}"
+            ))
+        })
+    }
+
+    fn refuse(&self, request: &Request, caller: &Caller<'_>, decision: &str) -> Result<()> {
+        with_record(request, caller, decision, |record| {
+            self.audit.refuse(record)
+        })
+    }
+
+    /// Checks and records what is written to a command in the background, and records its end.
+    fn observer(&self, entry: Entry) -> Observer {
+        let patterns = self.patterns.clone();
+        // A command that is written in pieces is still one command.
+        let unfinished = Mutex::new(String::new());
+        Arc::new(move |event| {
+            let input = match event {
+                SessionEvent::Input(input) => input,
+                SessionEvent::Ended(end) => {
+                    entry.end(&end.to_string());
+                    return Ok(());
+                }
+            };
+            let mut unfinished = unfinished.lock();
+            let lines = format!("{unfinished}{input}");
+            if let Some(objection) = patterns.objection_to_input(&lines) {
+                entry.input(input, &format!("refused: {}", objection.rule))?;
+                return Err(Error::Failed(format!(
+                    "the input was not written: {} ({})",
+                    objection.reason, objection.rule
+                )));
+            }
+            entry.input(input, "allowed").map_err(|error| {
+                Error::Failed(format!(
+                    "the input was not written, because it could not be recorded: {error}"
+                ))
+            })?;
+            let last = lines.rsplit('\n').next().unwrap_or_default();
+            let from = last.ceil_char_boundary(last.len().saturating_sub(INPUT_LINE_BYTES));
+            last[from..].clone_into(&mut unfinished);
+            Ok(())
         })
     }
 }
 
 /// Whether a command may run now.
 enum Permit {
-    /// It may; how that was decided.
-    Run(String),
+    /// It may, and that is on record.
+    Run(Entry),
     /// A person has to be asked first.
     Ask(Box<Question>),
 }
 
-/// A command that the model or a person wants to run.
-struct Wanted {
-    command: String,
-    folder: PathBuf,
-    /// Whether it should run outside the sandbox.
-    lifted: bool,
-    reason: String,
-    /// Whether a person has typed it, and not the model.
-    is_typed: bool,
-}
-
-impl Wanted {
-    fn question(&self, rule: String) -> Question {
-        Question {
-            command: self.command.clone(),
-            folder: self.folder.to_string_lossy().into_owned(),
-            reason: self.reason.clone(),
-            rule,
-            lifted: self.lifted,
-            hash: self.hash(),
-        }
-    }
-
-    /// SHA-256 of the command, the folder (its path and its inode, so that another folder under the
-    /// same name is another one) and whether it is lifted, in hexadecimal.
-    fn hash(&self) -> String {
-        let mut bytes = self.command.clone().into_bytes();
-        bytes.push(0);
-        bytes.extend_from_slice(self.folder.as_os_str().as_encoded_bytes());
-        bytes.push(0);
-        bytes.extend_from_slice(&inode(&self.folder));
-        bytes.push(u8::from(self.lifted));
-        digest(&SHA256, &bytes)
-            .as_ref()
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect()
-    }
-}
-
-fn inode(folder: &Path) -> [u8; 16] {
-    use std::os::unix::fs::MetadataExt;
-    let mut bytes = [0; 16];
-    if let Ok(found) = std::fs::metadata(folder) {
-        bytes[..8].copy_from_slice(&found.dev().to_le_bytes());
-        bytes[8..].copy_from_slice(&found.ino().to_le_bytes());
-    }
-    bytes
+/// Makes the record of a request and does something with it.
+fn with_record<T>(
+    request: &Request,
+    caller: &Caller<'_>,
+    decision: &str,
+    write: impl FnOnce(Record<'_>) -> Result<T>,
+) -> Result<T> {
+    write(Record {
+        who: caller.session,
+        tool: "exec",
+        command: &request.command,
+        hash: &request.hash(),
+        folder: &request.folder.to_string_lossy(),
+        decision,
+    })
 }

@@ -1,4 +1,4 @@
-//! A command that a person types: the same rules and the same isolation, without the model.
+//! A command that a person types: the same rules and the same sandbox, without the model.
 
 use std::path::PathBuf;
 
@@ -8,8 +8,9 @@ use crate::error::{Error, Result};
 use crate::limits::tools::SHELL_CHARS;
 use crate::tools::{Caller, Toolbox};
 
-use super::spool::Spool;
-use super::{Permit, Wanted};
+use super::Permit;
+use super::decision::Request;
+use super::exec::Spool;
 
 /// What came of a typed command.
 #[derive(Debug)]
@@ -34,33 +35,33 @@ pub struct Ran {
 }
 
 impl Toolbox {
-    /// Runs what a person has typed, in the workspace; `lifted`: outside the isolation, if a person
+    /// Runs what a person has typed, in the workspace; with `unsandboxed` outside the sandbox, if a person
     /// allows it. `watch` gets the output as it comes.
     pub fn shell(
         &self,
         command: &str,
-        lifted: bool,
+        unsandboxed: bool,
         caller: &Caller<'_>,
         watch: &mut dyn FnMut(&[u8]),
     ) -> Result<Shell> {
         let commands = self.commands.as_ref().ok_or_else(|| {
             Error::Failed("there are no commands here (tools.exec.enabled)".to_owned())
         })?;
-        let wanted = Wanted {
+        let request = Request {
             command: command.to_owned(),
             folder: self.workspace.path().to_owned(),
-            lifted,
-            reason: "typed with /sh".to_owned(),
+            unsandboxed,
+            reason: String::new(),
             is_typed: true,
         };
-        let decision = match commands.permit(&wanted, caller)? {
-            Permit::Run(decision) => decision,
+        let entry = match commands.permit(&request, caller)? {
+            Permit::Run(entry) => entry,
             Permit::Ask(question) => return Ok(Shell::Ask(question)),
         };
-        let job = ShellCommand {
+        let command = ShellCommand {
             line: command,
-            folder: &wanted.folder,
-            unsandboxed: lifted,
+            folder: &request.folder,
+            unsandboxed,
         };
         let mut spool = Spool::new(&self.results, &self.workspace, &self.eraser, "sh");
         let mut output = |piece: OutputChunk<'_>| match piece {
@@ -69,11 +70,11 @@ impl Toolbox {
         };
         let outcome = commands
             .exec
-            .run(&job, commands.max_timeout, caller.cancel, &mut output);
+            .run(&command, commands.max_timeout, caller.cancel, &mut output);
         let result = outcome
             .as_ref()
             .map_or_else(ToString::to_string, |outcome| outcome.end.to_string());
-        commands.log(&wanted, caller, &decision, &result)?;
+        entry.end(&result);
         Ok(Shell::Ran(self.ran(&outcome?, spool.finish())))
     }
 

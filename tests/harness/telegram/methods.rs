@@ -2,9 +2,11 @@
 
 use serde_json::{Value, json};
 
+use crate::harness::form::Part;
+
 use super::check::{self, Refusal, Shown};
 use super::person::{Media, Place};
-use super::request::{Call, Part};
+use super::request::Call;
 use super::server::State;
 use super::store::{self, Gone, Message, Version};
 

@@ -4,7 +4,6 @@
 mod check;
 mod fault;
 mod methods;
-mod network;
 mod person;
 mod poll;
 mod request;
@@ -20,10 +19,10 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use crate::harness::line::{Rate, Rates};
+use crate::harness::network::Network;
 use crate::harness::tls::Authority;
 
 pub use fault::Fault;
-use network::Network;
 pub use person::{Media, Person, Place, Said, Upload};
 pub use request::Call;
 use server::Server;
@@ -57,7 +56,8 @@ impl Telegram {
     fn start_as(with_tls: bool) -> Self {
         let (authority, tls) = with_tls.then(Authority::with_server).unzip();
         let server = Arc::new(Server {
-            network: Network::new(tls),
+            network: Network::new(),
+            tls,
             state: Mutex::default(),
             changed: Condvar::new(),
         });

@@ -3,26 +3,28 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::TcpStream;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use rustls::ServerConfig;
 use serde_json::Value;
 
 use crate::harness::PATIENCE;
-use crate::harness::wire::{Connection, RawRequest};
+use crate::harness::network::Network;
+use crate::harness::wire::{self, Connection, RawRequest};
 
 use super::TOKEN;
 use super::check::{self, Refusal};
 use super::fault::{Fault, Faults, Reply};
-use super::network::Network;
 use super::person::Place;
 use super::poll::Queue;
-use super::request::{Call, DOWNLOAD};
+use super::request::{Call, DOWNLOAD, method_of};
 use super::store::Store;
 
 /// What all connections share.
 pub(super) struct Server {
-    pub network: Network,
+    pub network: Arc<Network>,
+    pub tls: Option<Arc<ServerConfig>>,
     pub state: Mutex<State>,
     /// Told whenever the state has changed.
     pub changed: Condvar,
@@ -44,6 +46,28 @@ pub(super) struct State {
 }
 
 impl Server {
+    /// Accepts connections from now on.
+    pub(super) fn listen(self: &Arc<Self>) {
+        let server = Arc::clone(self);
+        self.network.listen(move |socket| server.serve(socket));
+    }
+
+    fn serve(&self, socket: &TcpStream) -> io::Result<()> {
+        let line = self.network.line();
+        let mut connection = wire::open(socket.try_clone()?, &line, self.tls.as_ref())?;
+        while let Some(mut raw) = wire::read_head(&mut connection)? {
+            let method = method_of(&raw.path).to_owned();
+            line.carries(&method);
+            self.change(|state| state.begun.push(method));
+            wire::read_body(&mut connection, &mut raw)?;
+            if !self.handle(&mut connection, raw, socket)? {
+                break;
+            }
+            line.carries("");
+        }
+        Ok(())
+    }
+
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

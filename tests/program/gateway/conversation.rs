@@ -56,3 +56,18 @@ fn a_typed_command_runs_without_any_model() {
     assert_eq!(answer.html, "<pre>42</pre>");
     gateway.stop().ends_with(0);
 }
+
+#[test]
+fn messages_one_after_the_other_reach_the_model_over_one_connection() {
+    let model = Model::playing([say("one"), say("two"), say("three")]);
+    let telegram = Telegram::start();
+    let home = Home::with_telegram(&model, &telegram);
+    let ana = telegram.person(1001, "Ana", Some("ana"));
+    let gateway = Gateway::start(&home);
+    for word in ["one", "two", "three"] {
+        ana.says(word);
+        telegram.wait_for_message(ana.chat(), |message| message.text == word);
+    }
+    gateway.stop().ends_with(0);
+    assert_eq!(model.connections(), 1);
+}

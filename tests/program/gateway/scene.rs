@@ -79,11 +79,12 @@ impl Scene {
         messages.map(|message| message.text).collect()
     }
 
-    /// What is on record about commands.
+    /// What was decided about commands, as it is on record.
     pub fn audit(&self) -> Vec<Value> {
         let log = fs::read_to_string(self.home.path().join("audit.jsonl")).unwrap_or_default();
         log.lines()
-            .map(|line| serde_json::from_str(line).unwrap())
+            .map(|line| serde_json::from_str::<Value>(line).unwrap())
+            .filter(|record| record["event"] != "end")
             .collect()
     }
 

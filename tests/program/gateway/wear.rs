@@ -2,13 +2,13 @@
 //! nothing happens. Both are seen from outside only, by strace.
 
 use std::fs;
-use std::process::Command;
 
 use serde_json::json;
 
+use crate::disk::has_strace;
 use crate::harness::gateway::Gateway;
 use crate::harness::home::Home;
-use crate::harness::model::{Model, call, say};
+use crate::harness::model::{Model, Step, call, say};
 use crate::harness::program::{PEACRAB, Program};
 use crate::harness::telegram::{Fault, Telegram};
 
@@ -16,15 +16,6 @@ use crate::harness::telegram::{Fault, Telegram};
 const SYNCS: usize = 8;
 /// Polls that come to nothing.
 const POLLS: usize = 3;
-
-/// Whether there is strace; says so where not.
-fn has_strace() -> bool {
-    let found = Command::new("strace").arg("-V").output().is_ok();
-    if !found {
-        eprintln!("not tried: there is no strace");
-    }
-    found
-}
 
 /// A gateway under strace, which is not its parent, so that signals reach it.
 fn traced(home: &Home) -> Gateway {
@@ -48,10 +39,21 @@ fn calls(home: &Home) -> Vec<String> {
 
 #[test]
 fn a_turn_with_a_tool_call_is_forced_to_the_card_eight_times_at_most() {
+    turn_costs(SYNCS, || call("list_dir", json!({"path": "."})));
+}
+
+/// The record of the command is on the card before the command runs.
+#[test]
+fn a_command_costs_one_more() {
+    turn_costs(SYNCS + 1, || call("exec", json!({"command": "true"})));
+}
+
+/// Lets a turn make a call, and counts how often it is forced to the card.
+fn turn_costs(most: usize, tool_call: impl Fn() -> Step) {
     if !has_strace() {
         return;
     }
-    let script = || [call("list_dir", json!({"path": "."})), say("Nothing here.")];
+    let script = || [tool_call(), say("Nothing here.")];
     let model = Model::playing(script().into_iter().chain(script()));
     let telegram = Telegram::start();
     let home = Home::with_telegram(&model, &telegram);
@@ -71,7 +73,7 @@ fn a_turn_with_a_tool_call_is_forced_to_the_card_eight_times_at_most() {
     let is_sync = |call: &&String| call.contains("fsync(") || call.contains("fdatasync(");
     let syncs: Vec<&String> = calls[last..].iter().filter(is_sync).collect();
     assert!(syncs.len() > 4, "it is not measured: {calls:#?}");
-    assert!(syncs.len() <= SYNCS, "{syncs:#?}");
+    assert!(syncs.len() <= most, "{syncs:#?}");
 }
 
 #[test]

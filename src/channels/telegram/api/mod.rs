@@ -42,6 +42,8 @@ pub struct Api {
     token: Secret,
     /// For what the other side says: a proxy's page may show the address that it was asked for.
     eraser: Eraser,
+    /// Called while the bytes of a file are moving.
+    progress: Box<dyn Fn() + Send>,
 }
 
 impl Api {
@@ -61,7 +63,17 @@ impl Api {
             base: config.api_base.trim_end_matches('/').to_owned(),
             eraser: Eraser::new([token.clone(), Secret::new(secret_part)]),
             token,
+            progress: Box::new(|| ()),
         })
+    }
+
+    /// Calls `progress` whenever bytes of a file have moved.
+    #[must_use]
+    pub fn with_progress(self, progress: impl Fn() + Send + 'static) -> Self {
+        Self {
+            progress: Box::new(progress),
+            ..self
+        }
     }
 
     /// Who the token belongs to.

@@ -76,7 +76,8 @@ impl Api {
             .post_reader(
                 &url,
                 &headers,
-                http::Upload::new(&mut body, form.length(length)),
+                http::Upload::new(&mut body, form.length(length))
+                    .with_progress(&|_| (self.progress)()),
             )
             .and_then(|answer| answer.read_to_end(BODY_BYTES))
             .map_err(|error| self.explain(error))?;
@@ -100,7 +101,7 @@ impl Api {
             }
             error => self.explain(error),
         })?;
-        response.download(to, limit, &|_| ())?;
+        response.download(to, limit, &|_| (self.progress)())?;
         Ok(())
     }
 }

@@ -1,32 +1,18 @@
 //! The files of a message.
 
 use crate::channels::telegram::api::types::{File, Message};
-use crate::message::Media;
-
-/// A file that came with a message and is still at Telegram.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
-    /// What it is.
-    pub media: Media,
-    /// What it is asked for by.
-    pub file_id: String,
-    /// Bytes, where that is known.
-    pub size: Option<u64>,
-    /// What the sender calls it, or a usual name for its kind. It may be anything.
-    pub name: String,
-}
+use crate::message::{Media, RemoteFile};
 
 /// The files of a message. Telegram puts one into each.
-pub fn wanted(message: &Message) -> Vec<Wanted> {
+pub fn remote_files(message: &Message) -> Vec<RemoteFile> {
     found(message)
-        .map(|(media, file, usual)| Wanted {
+        .map(|(media, file, usual)| RemoteFile {
             media,
-            file_id: file.file_id.clone(),
+            id: file.file_id.clone(),
             size: file.file_size,
-            name: if file.file_name.is_empty() {
-                usual.to_owned()
-            } else {
-                file.file_name.clone()
+            name: match file.file_name.as_str() {
+                "" => usual.to_owned(),
+                name => name.to_owned(),
             },
         })
         .into_iter()

@@ -1,5 +1,4 @@
-//! What an update means. Nothing is asked and nothing is written here; who may speak is decided at
-//! the door.
+//! What an update means. Pure; who may speak is decided by the intake.
 
 mod media;
 mod text;
@@ -9,20 +8,18 @@ use super::api::{CHANNEL, Me, Place};
 use crate::config::schema::GroupPolicy;
 use crate::message::{self, Address, Sender};
 
-pub use media::Wanted;
-
 /// What an update comes to.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Meaning {
-    /// Somebody said something.
-    Message(Box<Incoming>),
-    /// A message has other words now.
+    /// A new message.
+    Message(Box<Received>),
+    /// A message was edited.
     Edited {
         /// Where.
         chat: Address,
         /// The message's number.
         reference: String,
-        /// The words, as [`Incoming`] would have them.
+        /// The new text, as [`Received`] would have it.
         text: String,
     },
     /// A button was pressed.
@@ -31,19 +28,17 @@ pub enum Meaning {
     Nothing,
 }
 
-/// Something that was said, before its files are here.
+/// A new message.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Incoming {
-    /// The message, still without attachments.
+pub struct Received {
+    /// The message. Its files are still at Telegram.
     pub message: message::Envelope,
     /// The sender's name without the `@`, as others can write to them; may be empty.
     pub username: String,
-    /// The files that came with it.
-    pub wanted: Vec<Wanted>,
-    /// The same for all parts of an album, of which each comes as a message of its own.
+    /// The same for all parts of an album, each of which comes as a message of its own.
     pub album: Option<String>,
     /// Whether it is for us. What is not becomes [`Meaning::Nothing`], but for the parts of an
-    /// album: only one of them has the words, and when it is for us, all are.
+    /// album: only one of them has the text, and when it is for us, all are.
     pub addressed: bool,
 }
 
@@ -80,14 +75,14 @@ pub fn read(update: Update, me: &Me, policy: GroupPolicy) -> Meaning {
         return Meaning::Nothing;
     };
     let has_words = !words(&message).0.is_empty();
-    match reader.incoming(*message, number) {
+    match reader.received(*message, number) {
         // A live location that moves is an edit, too.
-        Some(incoming) if is_edit && has_words => Meaning::Edited {
-            chat: incoming.message.address(),
-            reference: incoming.message.reference,
-            text: incoming.message.text,
+        Some(received) if is_edit && has_words => Meaning::Edited {
+            chat: received.message.address(),
+            reference: received.message.reference,
+            text: received.message.text,
         },
-        Some(incoming) if !is_edit => Meaning::Message(Box::new(incoming)),
+        Some(received) if !is_edit => Meaning::Message(Box::new(received)),
         _ => Meaning::Nothing,
     }
 }
@@ -107,7 +102,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn incoming(&self, message: Message, number: i64) -> Option<Incoming> {
+    fn received(&self, message: Message, number: i64) -> Option<Received> {
         let is_group = is_group(&message.chat)?;
         // Who writes in the name of a chat cannot be told, and bots could talk to each other forever.
         let from = message.from.as_ref().filter(|from| !from.is_bot)?;
@@ -120,24 +115,24 @@ impl Reader<'_> {
         if !addressed && message.media_group_id.is_none() {
             return None;
         }
-        let wanted = media::wanted(&message);
+        let remote_files = media::remote_files(&message);
         let mut text = text::with_context(&said.text, &message, self.me);
-        if text.is_empty() && wanted.is_empty() {
+        if text.is_empty() && remote_files.is_empty() {
             // Whoever only calls us by our name wants something as well.
             words.trim().clone_into(&mut text);
             if text.is_empty() {
                 return None;
             }
         }
-        Some(Incoming {
+        Some(Received {
             username: from.username.clone(),
             message: message::Envelope {
                 id: format!("{CHANNEL}:{number}"),
                 is_group,
                 reference: message.message_id.to_string(),
+                remote_files,
                 ..message::Envelope::written(&place(&message).key(), sender(from), &text)
             },
-            wanted,
             album: message.media_group_id,
             addressed,
         })

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::message::Media;
+use crate::message::{Media, RemoteFile};
 
 fn me() -> Me {
     Me {
@@ -58,7 +58,7 @@ fn entity(kind: &str, text: &str, part: &str) -> Value {
     json!({"type": kind, "offset": offset, "length": length})
 }
 
-fn incoming(update: Value) -> Incoming {
+fn incoming(update: Value) -> Received {
     match read_json(update) {
         Meaning::Message(incoming) => *incoming,
         other => panic!("{other:?}"),
@@ -88,7 +88,7 @@ fn a_private_message_is_for_us() {
         }
     );
     assert_eq!(said.username, "annlee");
-    assert!(said.addressed && said.wanted.is_empty() && said.album.is_none());
+    assert!(said.addressed && said.message.remote_files.is_empty() && said.album.is_none());
 }
 
 /// A text in a group, the entity within it, and what we make of it.
@@ -240,23 +240,26 @@ fn files_are_wanted_by_their_kind_and_captions_are_the_words() {
         ),
     ] {
         let said = incoming(private(json!({member: value, "caption": "look"})));
-        let wanted = Wanted {
+        let wanted = RemoteFile {
             media,
-            file_id: "f".to_owned(),
+            id: "f".to_owned(),
             size: Some(9),
             name: name.to_owned(),
         };
         assert_eq!(
-            (said.wanted, said.message.text.as_str()),
+            (said.message.remote_files, said.message.text.as_str()),
             (vec![wanted], "look"),
             "{member}"
         );
     }
     let named = json!({"file_id": "f", "file_name": "../cat.mp4"});
     let said = incoming(private(json!({"animation": named, "document": named})));
-    assert_eq!(said.wanted.len(), 1);
+    assert_eq!(said.message.remote_files.len(), 1);
     assert_eq!(
-        (said.wanted[0].media, said.wanted[0].name.as_str()),
+        (
+            said.message.remote_files[0].media,
+            said.message.remote_files[0].name.as_str()
+        ),
         (Media::Video, "../cat.mp4")
     );
     assert_eq!(said.message.text, "");
@@ -400,7 +403,7 @@ fn a_pressed_button_says_who_where_and_which() {
     let topic = json!({"message_id": 42, "chat": {"id": -5, "type": "supergroup"}, "message_thread_id": 7, "is_topic_message": true});
     assert!(matches!(
         pressed(topic, "x"),
-        Meaning::Pressed(pressed) if pressed.chat.chat == "-5:7" && pressed.is_group
+        Meaning::Pressed(pressed) if pressed.chat.to_string() == "telegram:-5:7" && pressed.is_group
     ));
 }
 

@@ -1,0 +1,100 @@
+//! How long a receiver waits after failures, and what is logged about them once.
+
+use std::fmt::Display;
+use std::time::Duration;
+
+use crate::clock::Clock;
+use crate::limits::channels::{FIRST_WAIT, LONGEST_BACKOFF};
+use crate::sys::random;
+
+/// The failures of one task in a row.
+pub struct Backoff {
+    /// As in "failed to …" and "can … again".
+    task: &'static str,
+    clock: Clock,
+    failures: u32,
+    /// What was logged last; the same is not logged again.
+    logged: String,
+}
+
+impl Backoff {
+    /// No failure yet.
+    pub fn new(task: &'static str, clock: Clock) -> Self {
+        Self {
+            task,
+            clock,
+            failures: 0,
+            logged: String::new(),
+        }
+    }
+
+    /// The task has succeeded. Returns whether it had failed before.
+    pub fn succeeded(&mut self) -> bool {
+        let had_failed = self.failures > 0;
+        if had_failed {
+            tracing::info!("can {} again", self.task);
+            self.failures = 0;
+            self.logged.clear();
+        }
+        had_failed
+    }
+
+    /// The task has failed: logs why, once, and returns how long to wait. `asked` is the time that the
+    /// other side asks for; without it each wait is twice as long as the last one.
+    pub fn failed(&mut self, error: &dyn Display, asked: Option<Duration>) -> Duration {
+        let mut why = error.to_string();
+        if !self.clock.is_set() {
+            // Certificates cannot be checked before the time is known.
+            why = format!("waiting for the clock to be set ({why})");
+        }
+        if why == self.logged {
+            tracing::debug!("failed to {}: {why}", self.task);
+        } else {
+            tracing::warn!("failed to {}: {why}", self.task);
+            self.logged = why;
+        }
+        let wait = asked.unwrap_or_else(|| doubled(self.failures));
+        self.failures = self.failures.saturating_add(1);
+        with_jitter(wait)
+    }
+}
+
+/// The wait after so many failures before: twice as long each time.
+pub fn doubled(failures: u32) -> Duration {
+    let times = 1_u32.checked_shl(failures).unwrap_or(u32::MAX);
+    FIRST_WAIT.saturating_mul(times).min(LONGEST_BACKOFF)
+}
+
+/// Up to a quarter longer, so that many boards do not come back in step.
+pub fn with_jitter(wait: Duration) -> Duration {
+    let [chance] = random::bytes().unwrap_or_default();
+    wait + wait.mul_f32(f32::from(chance) / 1024.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wait_doubles_up_to_its_bound_and_begins_anew() {
+        let mut backoff = Backoff::new("test", Clock::System);
+        let waits: Vec<u64> = (0..40)
+            .map(|_| backoff.failed(&"no route", None).as_secs())
+            .collect();
+        let grows = |pair: &[u64]| pair[1] >= pair[0] || pair[0] >= 300;
+        assert!(waits.windows(2).all(grows), "{waits:?}");
+        assert!(
+            waits[0] <= 1 && (300..=375).contains(&waits[39]),
+            "{waits:?}"
+        );
+        assert!(backoff.succeeded() && !backoff.succeeded());
+        assert!(backoff.failed(&"no route", None).as_secs() <= 1);
+    }
+
+    #[test]
+    fn the_wait_that_the_other_side_asks_for_counts_more() {
+        let mut backoff = Backoff::new("test", Clock::System);
+        let wait = backoff.failed(&"429", Some(Duration::from_secs(40)));
+        assert!((40..=50).contains(&wait.as_secs()), "{wait:?}");
+    }
+}

@@ -1,0 +1,97 @@
+//! What a button carries while it is in a chat, and what it means when it is pressed. Pure.
+
+use super::adapter::Button;
+use crate::approval::Answer;
+
+/// What a pressed button means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Press {
+    /// The answer to a question.
+    Answer {
+        /// The question's number.
+        question: u64,
+        /// The answer.
+        answer: Answer,
+    },
+    /// A text, as if it had been typed.
+    Text(String),
+}
+
+/// The labels of the answers to a question, and the words that stand for them.
+const ANSWERS: [(&str, &str, Answer); 3] = [
+    ("Run once", "once", Answer::Once),
+    ("Always this command", "always", Answer::Always),
+    ("Deny", "deny", Answer::Deny),
+];
+
+/// The buttons of a question.
+pub fn for_question(number: u64) -> Vec<Vec<Button>> {
+    let button = |(label, word, _): &(&str, &str, Answer)| Button {
+        label: (*label).to_owned(),
+        data: format!("q:{number}:{word}"),
+    };
+    let [once, always, deny] = ANSWERS.each_ref().map(button);
+    vec![vec![once, deny], vec![always]]
+}
+
+/// Buttons whose press comes back as their label, or as much of it as fits into `data_bytes`.
+pub fn for_labels(rows: &[Vec<String>], data_bytes: usize) -> Vec<Vec<Button>> {
+    let button = |label: &String| {
+        let kept = label.floor_char_boundary(data_bytes.saturating_sub("w:".len()));
+        Button {
+            label: label.clone(),
+            data: format!("w:{}", &label[..kept]),
+        }
+    };
+    let row = |row: &Vec<String>| row.iter().map(button).collect();
+    rows.iter().map(row).collect()
+}
+
+/// What the data of a pressed button means; `None` when it is not one of ours.
+pub fn read(data: &str) -> Option<Press> {
+    if let Some(text) = data.strip_prefix("w:") {
+        return Some(Press::Text(text.to_owned()));
+    }
+    let (number, word) = data.strip_prefix("q:")?.split_once(':')?;
+    let (.., answer) = ANSWERS.iter().find(|(_, known, _)| *known == word)?;
+    Some(Press::Answer {
+        question: number.parse().ok()?,
+        answer: *answer,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_button_of_a_question_comes_back_as_its_answer() {
+        let buttons = for_question(123_456).concat();
+        let pressed: Vec<_> = buttons.iter().map(|button| read(&button.data)).collect();
+        let wanted = [Answer::Once, Answer::Deny, Answer::Always].map(|answer| {
+            Some(Press::Answer {
+                question: 123_456,
+                answer,
+            })
+        });
+        assert_eq!(pressed, wanted);
+    }
+
+    #[test]
+    fn a_label_comes_back_as_far_as_it_fits() {
+        let long = "ü".repeat(40);
+        let rows = for_labels(&[vec!["Yes".to_owned()], vec![long.clone()]], 64);
+        assert_eq!(read(&rows[0][0].data), Some(Press::Text("Yes".to_owned())));
+        let Some(Press::Text(cut)) = read(&rows[1][0].data) else {
+            panic!("{rows:?}");
+        };
+        assert!(long.starts_with(&cut) && rows[1][0].data.len() <= 64);
+    }
+
+    #[test]
+    fn what_is_not_ours_means_nothing() {
+        for data in ["", "q:1", "q:x:once", "q:1:maybe", "yes"] {
+            assert_eq!(read(data), None, "{data}");
+        }
+    }
+}

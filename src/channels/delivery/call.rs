@@ -1,0 +1,450 @@
+//! Does what the plan has decided, with one connection.
+
+use std::fs::File;
+use std::path::Path;
+
+use crate::bus::Heartbeat;
+use crate::cancel::Cancel;
+use crate::channels::adapter::{Connection, Failure, Piece, Post, Sent, Upload};
+use crate::channels::buttons;
+use crate::error::Error;
+use crate::limits::channels::{CALL_TIME, DELIVERY_LINGER};
+use crate::message::{Address, DraftKey, OutgoingMessage};
+use crate::outbox::Pending;
+
+use super::DeliveryParts;
+use super::job::{Content, Job, Outcome};
+use super::question;
+
+/// One worker's end of the channel.
+pub(super) struct Caller<'a> {
+    parts: &'a DeliveryParts,
+    cancel: &'a Cancel,
+    heartbeat: Heartbeat,
+    connection: Option<Box<dyn Connection>>,
+    /// The pieces of the message that was sent from last, by its number: a long one is rendered once.
+    rendered: Option<(u64, Vec<Piece>)>,
+}
+
+impl<'a> Caller<'a> {
+    /// Nothing is connected yet.
+    pub fn new(parts: &'a DeliveryParts, cancel: &'a Cancel) -> Self {
+        let heartbeat = parts.heartbeats.register("delivery");
+        heartbeat.beat(CALL_TIME);
+        Self {
+            parts,
+            cancel,
+            heartbeat,
+            connection: None,
+            rendered: None,
+        }
+    }
+
+    /// The worker is about to rest.
+    pub fn rest(&mut self) {
+        self.rendered = None;
+        self.heartbeat.beat(2 * DELIVERY_LINGER);
+    }
+
+    /// Does a job. The outbox has recorded the result when this returns.
+    pub fn call(&mut self, job: &Job) -> Outcome {
+        self.heartbeat.beat(CALL_TIME);
+        if self.connection.is_none() {
+            match self.parts.adapter.connect(self.cancel, &self.heartbeat) {
+                Ok(connection) => self.connection = Some(connection),
+                Err(Error::Stopped) => return Outcome::Stopped,
+                Err(error) => return Outcome::Down(error.to_string()),
+            }
+        }
+        let Some(mut connection) = self.connection.take() else {
+            return Outcome::Stopped;
+        };
+        let done = self.call_with(connection.as_mut(), job);
+        let outcome = done.unwrap_or_else(|failure| failed(job, failure));
+        if !matches!(outcome, Outcome::Down(_)) {
+            self.connection = Some(connection);
+        }
+        outcome
+    }
+
+    fn call_with(&mut self, connection: &mut dyn Connection, job: &Job) -> Sent<Outcome> {
+        match job {
+            Job::Deliver { to, id, edits, .. } => {
+                return Ok(self.deliver(connection, to, *id, edits.as_deref()));
+            }
+            Job::Delete {
+                to, key, message, ..
+            } => self.delete(connection, to, key, message)?,
+            Job::Show {
+                to,
+                key,
+                text,
+                reply_to,
+                message,
+            } => return self.show(connection, (to, key), (text, reply_to), message.as_deref()),
+            Job::Notify {
+                to, content, piece, ..
+            } => return self.notify(connection, to, content, *piece),
+            Job::Settle {
+                to,
+                content,
+                message,
+                outcome,
+                ..
+            } => self.settle(connection, to, content, (message, outcome))?,
+            Job::React { to, message } => {
+                let reaction = &self.parts.adapter.capabilities().reaction;
+                connection.react(to, message, reaction)?;
+            }
+            Job::Type { to } => connection.typing(to)?,
+            Job::SetMenu => connection.set_menu(&self.parts.menu)?,
+        }
+        Ok(done(None, true))
+    }
+
+    fn deliver(
+        &mut self,
+        connection: &mut dyn Connection,
+        to: &Address,
+        id: u64,
+        edits: Option<&str>,
+    ) -> Outcome {
+        let Some(pending) = self.parts.outbox.get(id) else {
+            return Outcome::Dropped;
+        };
+        if self.parts.adapter.is_group(to).is_none() {
+            tracing::error!(chat = %to, "failed to deliver a message: not an address of the channel");
+            self.confirm(id, None);
+            return Outcome::Dropped;
+        }
+        let adapter = &self.parts.adapter;
+        let pieces = match self.rendered.take() {
+            Some((of, pieces)) if of == id => pieces,
+            _ => adapter.render(&pending.message.text),
+        };
+        let total = pieces.len() + pending.message.files.len();
+        let sent = match pieces.get(pending.pieces) {
+            Some(piece) => {
+                let is_last = pending.pieces + 1 == pieces.len();
+                self.send_piece(connection, &pending, (piece, is_last), edits)
+            }
+            None => {
+                let index = pending.pieces.saturating_sub(pieces.len());
+                match pending.message.files.get(index) {
+                    Some(file) => self.send_file(connection, &pending, file),
+                    None => Ok(()),
+                }
+            }
+        };
+        let is_last = pending.pieces + 1 >= total;
+        if !is_last {
+            self.rendered = Some((id, pieces));
+        }
+        match sent {
+            Ok(()) => {
+                self.confirm(id, (!is_last).then_some(pending.pieces + 1));
+                done(None, is_last)
+            }
+            Err(failure) => self.undelivered(to, id, failure),
+        }
+    }
+
+    /// What becomes of a piece that was not sent: some failures pass, others never.
+    fn undelivered(&self, to: &Address, id: u64, failure: Failure) -> Outcome {
+        if let Failure::Gone {
+            moved_to: Some(moved_to),
+            ..
+        } = &failure
+            && moved_to != to
+        {
+            tracing::info!(chat = %to, to = %moved_to, "the group has moved; its messages follow");
+            if let Err(error) = self.parts.outbox.moved(to, moved_to) {
+                tracing::warn!("failed to write to the outbox: {error}");
+            }
+            return Outcome::Moved;
+        }
+        let why = failure.to_string();
+        let outcome = Outcome::from(failure);
+        if matches!(outcome, Outcome::Dropped) {
+            tracing::error!(chat = %to, "failed to deliver a message, giving up: {why}");
+            self.confirm(id, None);
+        }
+        outcome
+    }
+
+    /// Records that so many pieces of a message were sent, or that nothing of it remains to be sent.
+    fn confirm(&self, id: u64, pieces: Option<usize>) {
+        let recorded = match pieces {
+            Some(pieces) => self.parts.outbox.sent(id, pieces),
+            None => self.parts.outbox.done(id),
+        };
+        if let Err(error) = recorded {
+            tracing::warn!("failed to record in the outbox what was sent: {error}");
+        }
+    }
+
+    fn send_piece(
+        &self,
+        connection: &mut dyn Connection,
+        pending: &Pending,
+        (piece, is_last): (&Piece, bool),
+        edits: Option<&str>,
+    ) -> Sent {
+        let message = &pending.message;
+        let capabilities = self.parts.adapter.capabilities();
+        let buttons = match is_last {
+            true => buttons::for_labels(&message.buttons, capabilities.button_data_bytes),
+            false => Vec::new(),
+        };
+        let is_first = pending.pieces == 0;
+        let post = Post {
+            text: &piece.written,
+            is_marked: true,
+            buttons: &buttons,
+            reply_to: self.reply_to(&message.reply_to).filter(|_| is_first),
+            key: Some(key(pending)),
+        };
+        let edits = edits.filter(|_| is_first);
+        put(connection, &message.to, &post, &piece.plain, edits).map(drop)
+    }
+
+    /// The message to quote, where that is wanted.
+    fn reply_to<'b>(&self, reference: &'b str) -> Option<&'b str> {
+        let quotes = self.parts.adapter.capabilities().quotes;
+        (quotes && !reference.is_empty()).then_some(reference)
+    }
+
+    /// Sends a file of the workspace; what stands in the way is told in its place.
+    fn send_file(&self, connection: &mut dyn Connection, pending: &Pending, path: &str) -> Sent {
+        let to = &pending.message.to;
+        let name = OutgoingMessage::name_of(path);
+        let sent = self
+            .open(path, name)
+            .map_err(Failure::Local)
+            .and_then(|file| {
+                let upload = Upload {
+                    file: &file,
+                    name,
+                    key: Some(key(pending)),
+                };
+                connection.upload(to, &upload)
+            });
+        let failure = match sent {
+            Err(
+                failure @ (Failure::Local(_)
+                | Failure::Refused(_)
+                | Failure::TooLong
+                | Failure::Markup(_)
+                | Failure::MessageGone
+                | Failure::NotModified),
+            ) => failure,
+            sent => return sent,
+        };
+        tracing::warn!(chat = %to, "failed to send a file: {failure}");
+        self.heartbeat.beat(CALL_TIME);
+        let post = Post {
+            text: &format!("The file {name} could not be sent: {failure}"),
+            key: Some(key(pending)),
+            ..Post::default()
+        };
+        connection.send(to, &post).map(drop)
+    }
+
+    fn open(&self, path: &str, name: &str) -> crate::error::Result<File> {
+        let file = self.parts.workspace.open_read(Path::new(path))?;
+        let length = file.metadata().map_err(Error::io("read", name))?.len();
+        let limit = self.parts.adapter.capabilities().upload_bytes;
+        match length > limit {
+            true => Err(Error::TooLarge {
+                what: name.to_owned(),
+                limit: usize::try_from(limit).unwrap_or(usize::MAX),
+            }),
+            false => Ok(file),
+        }
+    }
+
+    fn show(
+        &self,
+        connection: &mut dyn Connection,
+        (to, key): (&Address, &DraftKey),
+        (text, reply_to): (&str, &str),
+        message: Option<&str>,
+    ) -> Sent<Outcome> {
+        let Some(piece) = self.parts.adapter.render_draft(text) else {
+            return Ok(Outcome::Dropped);
+        };
+        let post = Post {
+            text: &piece.written,
+            is_marked: true,
+            reply_to: self.reply_to(reply_to),
+            ..Post::default()
+        };
+        let sent = put(connection, to, &post, &piece.plain, message)?;
+        if let Some(sent) = &sent {
+            self.parts.outbox.set_draft(key, Some((to, sent)));
+        }
+        Ok(done(sent, true))
+    }
+
+    fn delete(
+        &self,
+        connection: &mut dyn Connection,
+        to: &Address,
+        key: &DraftKey,
+        message: &str,
+    ) -> Sent {
+        let deleted = connection.delete(to, message);
+        let may_come_right = matches!(
+            deleted,
+            Err(Failure::RetryAfter(_) | Failure::Down(_) | Failure::Stopped)
+        );
+        if !may_come_right {
+            self.parts.outbox.set_draft(key, None);
+        }
+        deleted
+    }
+
+    fn notify(
+        &self,
+        connection: &mut dyn Connection,
+        to: &Address,
+        content: &Content,
+        index: usize,
+    ) -> Sent<Outcome> {
+        let (text, buttons) = match content {
+            Content::Question(number, question) => (
+                &question::ask(*number, question),
+                buttons::for_question(*number),
+            ),
+            Content::Text(text) => (text, Vec::new()),
+        };
+        let pieces = self.parts.adapter.render(text);
+        let is_last = index + 1 >= pieces.len();
+        let Some(piece) = pieces.get(index) else {
+            return Ok(Outcome::Dropped);
+        };
+        let post = Post {
+            text: &piece.written,
+            is_marked: true,
+            buttons: if is_last { &buttons } else { &[] },
+            ..Post::default()
+        };
+        let sent = put(connection, to, &post, &piece.plain, None)?;
+        Ok(done(sent, is_last))
+    }
+
+    /// Writes below a question how it came out; without room for that it only loses its buttons.
+    fn settle(
+        &self,
+        connection: &mut dyn Connection,
+        to: &Address,
+        content: &Content,
+        (message, outcome): (&str, &str),
+    ) -> Sent {
+        let Content::Question(number, question) = content else {
+            return Ok(());
+        };
+        let mut asked = self.parts.adapter.render(&question::ask(*number, question));
+        let mut settled = self
+            .parts
+            .adapter
+            .render(&question::settled(question, outcome));
+        let settled = (settled.len() == asked.len())
+            .then(|| settled.pop())
+            .flatten();
+        let mut edit = |piece: &Piece| {
+            let post = Post {
+                text: &piece.written,
+                is_marked: true,
+                ..Post::default()
+            };
+            connection.edit(to, message, &post)
+        };
+        let edited = match &settled {
+            Some(piece) => edit(piece),
+            None => Err(Failure::TooLong),
+        };
+        match (edited, asked.pop()) {
+            (Err(Failure::NotModified), _) => Ok(()),
+            (Err(Failure::TooLong | Failure::Markup(_) | Failure::Refused(_)), Some(piece)) => {
+                edit(&piece)
+            }
+            (edited, _) => edited,
+        }
+    }
+}
+
+/// The same for each attempt to send the same piece.
+fn key(pending: &Pending) -> u64 {
+    pending.key.wrapping_add(pending.pieces as u64)
+}
+
+fn done(message: Option<String>, is_last: bool) -> Outcome {
+    Outcome::Done { message, is_last }
+}
+
+/// The outcome of a job that failed and is not a delivery.
+fn failed(job: &Job, failure: Failure) -> Outcome {
+    let why = failure.to_string();
+    let outcome = Outcome::from(failure);
+    if matches!(outcome, Outcome::Dropped) {
+        match job {
+            Job::Notify { to, .. } => {
+                tracing::error!(chat = %to, "failed to deliver a question or a notice, giving up: {why}");
+            }
+            Job::SetMenu => tracing::warn!("failed to set the menu of commands: {why}"),
+            _ => tracing::debug!("not shown: {why}"),
+        }
+    }
+    outcome
+}
+
+/// Edits a message, or sends one where there is none to edit; as plain text if the channel rejects the
+/// markup. Returns the id of the message that was sent.
+fn put(
+    connection: &mut dyn Connection,
+    to: &Address,
+    post: &Post<'_>,
+    plain: &str,
+    edits: Option<&str>,
+) -> Sent<Option<String>> {
+    match put_once(connection, to, post, edits) {
+        Err(Failure::Markup(said)) => {
+            tracing::warn!(chat = %to, "sent as plain text, because the channel rejects the markup: {said}");
+            let post = Post {
+                text: plain,
+                is_marked: false,
+                ..*post
+            };
+            put_once(connection, to, &post, edits)
+        }
+        done => done,
+    }
+}
+
+fn put_once(
+    connection: &mut dyn Connection,
+    to: &Address,
+    post: &Post<'_>,
+    edits: Option<&str>,
+) -> Sent<Option<String>> {
+    if let Some(message) = edits {
+        match connection.edit(to, message, post) {
+            Err(Failure::MessageGone) => {}
+            Err(Failure::NotModified) | Ok(()) => return Ok(None),
+            Err(failure) => return Err(failure),
+        }
+    }
+    let sent = match connection.send(to, post) {
+        // What it quotes was deleted.
+        Err(Failure::MessageGone) if post.reply_to.is_some() => {
+            let post = Post {
+                reply_to: None,
+                ..*post
+            };
+            connection.send(to, &post)
+        }
+        sent => sent,
+    };
+    sent.map(Some)
+}

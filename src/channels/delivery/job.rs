@@ -1,0 +1,145 @@
+//! What the plan and the workers tell each other: jobs, outcomes and reports.
+
+use std::time::Duration;
+
+use crate::approval::Question;
+use crate::channels::adapter::Failure;
+use crate::message::{Address, DraftKey};
+
+/// Something to be done with one call of a connection, or a few.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Job {
+    /// Send the next piece of a message of the outbox.
+    Deliver {
+        to: Address,
+        id: u64,
+        /// The draft that the message replaces, and the message that shows it.
+        replaces: Option<DraftKey>,
+        edits: Option<String>,
+        has_files: bool,
+    },
+    /// Delete a draft.
+    Delete {
+        to: Address,
+        key: DraftKey,
+        message: String,
+        /// Whether it is to be shown again, below what comes now.
+        again: bool,
+    },
+    /// Show a draft: edit its message, or send one.
+    Show {
+        to: Address,
+        key: DraftKey,
+        text: String,
+        reply_to: String,
+        message: Option<String>,
+    },
+    /// Send the next piece of a notice.
+    Notify {
+        to: Address,
+        serial: u64,
+        content: Content,
+        piece: usize,
+    },
+    /// Write the outcome below a question.
+    Settle {
+        to: Address,
+        serial: u64,
+        content: Content,
+        message: String,
+        outcome: String,
+    },
+    /// React to a message.
+    React { to: Address, message: String },
+    /// Show "typing".
+    Type { to: Address },
+    /// Register the slash commands.
+    SetMenu,
+}
+
+/// A job that was taken, until [`Plan::finish`](super::plan::Plan::finish).
+#[derive(Debug)]
+pub(super) struct Ticket {
+    pub job: Job,
+    /// Whether it may take long.
+    pub is_slow: bool,
+    /// When it was taken.
+    pub begun: Duration,
+}
+
+/// How a job ended.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    Done {
+        /// The id of the message that was sent, if one was.
+        message: Option<String>,
+        /// Whether that was the last piece.
+        is_last: bool,
+    },
+    /// It will never succeed, or need not any longer.
+    Dropped,
+    /// The chat has become another one, and its messages follow.
+    Moved,
+    RetryAfter(Duration),
+    Trouble(String),
+    Down(String),
+    Stopped,
+}
+
+impl From<Failure> for Outcome {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::RetryAfter(time) => Self::RetryAfter(time),
+            Failure::Trouble(why) => Self::Trouble(why),
+            Failure::Local(error) => Self::Trouble(error.to_string()),
+            Failure::Down(why) => Self::Down(why),
+            Failure::Stopped => Self::Stopped,
+            Failure::Markup(_)
+            | Failure::NotModified
+            | Failure::MessageGone
+            | Failure::TooLong
+            | Failure::Gone { .. }
+            | Failure::Refused(_) => Self::Dropped,
+        }
+    }
+}
+
+/// What is worth a line in the log.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Report {
+    /// The channel cannot be reached.
+    Down { why: String },
+    /// The channel is reached again.
+    Back,
+    /// The channel wants a chat to wait.
+    RateLimited { to: Address, wait: Duration },
+    /// A message could not be sent, for the first time in a row or again.
+    Trouble {
+        to: Address,
+        why: String,
+        is_first: bool,
+    },
+    /// Something that is only shown was not shown.
+    NotShown { to: Address, why: String },
+    /// The menu of commands was not set.
+    NoMenu { why: String },
+}
+
+/// What there is to do.
+#[derive(Debug)]
+pub(super) enum Next<T> {
+    Do(T),
+    /// Nothing before then.
+    At(Duration),
+    /// Nothing before something happens.
+    Nothing,
+}
+
+/// What a notice says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    /// A question that asks for approval, by its number.
+    Question(u64, Box<Question>),
+    /// A text that could not be put into the outbox, as Markdown.
+    Text(String),
+}

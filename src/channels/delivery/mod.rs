@@ -1,0 +1,413 @@
+//! Messages to people, the same for every channel: what the outbox holds, and what is only shown
+//! (drafts, questions, reactions, "typing").
+//!
+//! The `plan` decides what is done next, without threads or a clock. A few workers do it, each with a
+//! connection of its own. They start when something is to be done and end a while after nothing is:
+//! an idle gateway has no delivering thread and no connection. Waiting for a later time is left to one
+//! timer of the runtime.
+
+mod call;
+mod job;
+mod pace;
+mod plan;
+mod question;
+#[cfg(test)]
+mod tests;
+mod work;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use tokio::task;
+
+use crate::append_log::shorten;
+use crate::approval::Question;
+use crate::bus::Heartbeats;
+use crate::cancel::Cancel;
+use crate::clock::{Clock, Stopwatch};
+use crate::files::Workspace;
+use crate::limits::channels::{
+    DELIVERY_GROW, DELIVERY_LINGER, DELIVERY_WORKERS, LONGEST_BACKOFF, STACK_BYTES,
+};
+use crate::message::{Address, DraftKey};
+use crate::outbox::Outbox;
+use crate::sync::{Condvar, Mutex, MutexGuard};
+use crate::sys::random;
+
+use super::adapter::Adapter;
+use call::Caller;
+use job::{Content, Job, Next, Outcome, Report, Ticket};
+use plan::Plan;
+use work::DraftText;
+
+pub use question::render_outcome;
+
+/// What the deliveries of a channel are made of.
+pub struct DeliveryParts {
+    /// The channel.
+    pub adapter: Arc<dyn Adapter>,
+    /// What is to be delivered.
+    pub outbox: Arc<Outbox>,
+    /// Where the files lie that are sent.
+    pub workspace: Arc<Workspace>,
+    /// Tells whether the time is known, without which no connection can be made.
+    pub clock: Clock,
+    /// Where the workers show that they are alive.
+    pub heartbeats: Heartbeats,
+    /// The runtime whose timers wake the workers.
+    pub timers: tokio::runtime::Handle,
+    /// The slash commands for the channel's menu: names without the slash, and descriptions.
+    pub menu: Vec<(&'static str, &'static str)>,
+    /// Quick tries for a message; after them the longest wait lies between two tries.
+    pub max_retries: u32,
+}
+
+/// The deliveries of one channel. Clones share them. No method but [`Delivery::stop`] blocks, and all
+/// may be called from any thread.
+#[derive(Clone)]
+pub struct Delivery(Arc<Shared>);
+
+struct Shared {
+    parts: DeliveryParts,
+    cancel: Cancel,
+    watch: Stopwatch,
+    inner: Mutex<Inner>,
+    /// A worker that rests is woken by it.
+    woken: Condvar,
+    /// Held while the outbox is read, so that an older state never replaces a newer one.
+    reading: Mutex<()>,
+    /// See [`DELIVERY_LINGER`].
+    linger: Duration,
+}
+
+struct Inner {
+    plan: Plan,
+    /// Whether the outbox has changed since the plan was told.
+    is_outdated: bool,
+    workers: Vec<JoinHandle<()>>,
+    /// Workers that have not ended, those of them that rest, and those that are about to look.
+    alive: usize,
+    resting: usize,
+    rising: usize,
+    /// When a job was taken last.
+    taken_at: Duration,
+    timer: Option<(Duration, task::JoinHandle<()>)>,
+    /// What was logged about the channel being down.
+    logged: String,
+}
+
+impl Delivery {
+    /// Prepares deliveries. No thread runs before there is something to deliver.
+    pub fn new(parts: DeliveryParts) -> Self {
+        Self::with_linger(parts, DELIVERY_LINGER)
+    }
+
+    fn with_linger(parts: DeliveryParts, linger: Duration) -> Self {
+        let adapter = Arc::clone(&parts.adapter);
+        let plan = Plan::new(
+            adapter.capabilities().clone(),
+            parts.max_retries,
+            move |address| adapter.is_group(address).unwrap_or(false),
+            !parts.menu.is_empty(),
+            parts.outbox.drafts(parts.adapter.name()),
+        );
+        let inner = Inner {
+            plan,
+            is_outdated: true,
+            workers: Vec::new(),
+            alive: 0,
+            resting: 0,
+            rising: 0,
+            taken_at: Duration::ZERO,
+            timer: None,
+            logged: String::new(),
+        };
+        Self(Arc::new(Shared {
+            parts,
+            cancel: Cancel::new(),
+            watch: Stopwatch::start(),
+            inner: Mutex::new(inner),
+            woken: Condvar::new(),
+            reading: Mutex::new(()),
+            linger,
+        }))
+    }
+
+    /// Looks into the outbox: it has something new, or has released something. To be called once
+    /// after the start, too.
+    pub fn wake(&self) {
+        self.change(|inner, _| inner.is_outdated = true);
+    }
+
+    /// Reacts to a person's message, which has been accepted.
+    pub fn accepted(&self, to: &Address, reference: &str) {
+        if !reference.is_empty() {
+            self.change(|inner, _| inner.plan.react(to, reference));
+        }
+    }
+
+    /// Work has begun: "typing" is shown until [`Delivery::resting`].
+    pub fn working(&self, work: &DraftKey, to: &Address) {
+        self.change(|inner, now| inner.plan.working(work, to, now));
+    }
+
+    /// Work has ended. Its draft is deleted, unless a message in the outbox replaces it: so add that
+    /// message first.
+    pub fn resting(&self, work: &DraftKey) {
+        self.change(|inner, _| {
+            // The message that replaces the draft may be unknown so far.
+            inner.is_outdated = true;
+            inner.plan.resting(work);
+        });
+    }
+
+    /// Shows what work has come to so far, as Markdown; of several texts the newest counts. There is
+    /// no need to call it less often than the channel can show it.
+    pub fn draft(&self, work: &DraftKey, to: &Address, text: String, reply_to: &str) {
+        let reply_to = reply_to.to_owned();
+        let text = DraftText { text, reply_to };
+        self.change(|inner, now| inner.plan.draft(work, to, text, now));
+    }
+
+    /// Asks for an approval. It is tried until the question is shown or settled. False when too many
+    /// questions are open.
+    pub fn ask(&self, to: &Address, number: u64, question: Question) -> bool {
+        self.notify(to, Content::Question(number, Box::new(question)))
+    }
+
+    /// A question is over: its buttons go, and the outcome is written below it. See
+    /// [`render_outcome`].
+    pub fn settle(&self, number: u64, outcome: &str) {
+        self.change(|inner, _| inner.plan.settle(number, outcome));
+    }
+
+    /// Sends a text that cannot be put into the outbox, such as news of a full disk. It is tried until
+    /// it is sent or the process ends. False when too many such texts wait.
+    pub fn tell(&self, to: &Address, text: &str) -> bool {
+        let text = shorten(Cow::Borrowed(text)).into_owned();
+        self.notify(to, Content::Text(text))
+    }
+
+    /// The receiver has reached the channel: waiting for it is over.
+    pub fn reachable(&self) {
+        self.change(|inner, _| inner.plan.reachable());
+    }
+
+    /// Ends every call and waits until the workers have ended. What was not confirmed stays in the
+    /// outbox. Must not be called on the runtime's own thread.
+    pub fn stop(&self) {
+        self.0.cancel.cancel();
+        let workers = {
+            let mut inner = self.0.lock();
+            if let Some((_, timer)) = inner.timer.take() {
+                timer.abort();
+            }
+            std::mem::take(&mut inner.workers)
+        };
+        self.0.woken.notify_all();
+        for worker in workers {
+            let _ = worker.join();
+        }
+    }
+
+    fn notify(&self, to: &Address, content: Content) -> bool {
+        let mut is_added = false;
+        self.change(|inner, _| is_added = inner.plan.notify(to, content));
+        is_added
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Inner, Duration)) {
+        let mut inner = self.0.lock();
+        change(&mut inner, self.0.watch.elapsed());
+        self.0.schedule(&mut inner);
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock()
+    }
+
+    /// Sees to it that what is to be done is done: now by a worker, or later by the timer.
+    fn schedule(self: &Arc<Self>, inner: &mut Inner) {
+        if self.cancel.is_cancelled() {
+            return;
+        }
+        let now = self.watch.elapsed();
+        let next = match inner.is_outdated {
+            true => now,
+            false => match inner.plan.look(now) {
+                Next::Do(_) => now,
+                Next::At(at) => at,
+                Next::Nothing => return,
+            },
+        };
+        if next > now {
+            self.set_timer(inner, next, now);
+        } else if inner.rising > 0 {
+            // Somebody is about to look, and schedules the rest.
+        } else if inner.resting > 0 {
+            inner.resting -= 1;
+            inner.rising += 1;
+            self.woken.notify_one();
+        } else if inner.alive >= DELIVERY_WORKERS {
+            // Whoever is done first takes it.
+        } else if inner.alive > 0 && now < inner.taken_at + DELIVERY_GROW {
+            // Most calls are short: another connection is made only where one is not.
+            let grow_at = inner.taken_at + DELIVERY_GROW;
+            self.set_timer(inner, grow_at, now);
+        } else {
+            self.start_worker(inner, now);
+        }
+    }
+
+    fn set_timer(self: &Arc<Self>, inner: &mut Inner, at: Duration, now: Duration) {
+        if let Some((set, timer)) = &inner.timer {
+            if *set <= at {
+                return;
+            }
+            timer.abort();
+        }
+        let shared = Arc::clone(self);
+        let timer = self.parts.timers.spawn(async move {
+            tokio::time::sleep(at.saturating_sub(now)).await;
+            let mut inner = shared.lock();
+            inner.timer = None;
+            shared.schedule(&mut inner);
+        });
+        inner.timer = Some((at, timer));
+    }
+
+    fn start_worker(self: &Arc<Self>, inner: &mut Inner, now: Duration) {
+        inner.workers.retain(|worker| !worker.is_finished());
+        let shared = Arc::clone(self);
+        let worker = thread::Builder::new()
+            .name("delivery".to_owned())
+            .stack_size(STACK_BYTES)
+            .spawn(move || shared.work());
+        match worker {
+            Ok(worker) => {
+                inner.workers.push(worker);
+                inner.alive += 1;
+                inner.rising += 1;
+            }
+            Err(error) => {
+                tracing::error!("failed to start a delivering thread: {error}");
+                self.set_timer(inner, now + LONGEST_BACKOFF, now);
+            }
+        }
+    }
+
+    /// A worker's life.
+    fn work(self: Arc<Self>) {
+        let mut caller = Caller::new(&self.parts, &self.cancel);
+        let mut inner = self.lock();
+        inner.rising -= 1;
+        while !self.cancel.is_cancelled() {
+            if inner.is_outdated {
+                drop(inner);
+                self.read_outbox();
+                inner = self.lock();
+                continue;
+            }
+            let now = self.watch.elapsed();
+            match inner.plan.take(now) {
+                Next::Do(ticket) => {
+                    inner.taken_at = now;
+                    self.schedule(&mut inner);
+                    drop(inner);
+                    let outcome = caller.call(&ticket.job);
+                    inner = self.lock();
+                    self.finish(&mut inner, ticket, outcome);
+                }
+                Next::At(_) | Next::Nothing => {
+                    self.schedule(&mut inner);
+                    caller.rest();
+                    let is_over;
+                    (inner, is_over) = self.rest(inner);
+                    if is_over {
+                        break;
+                    }
+                }
+            }
+        }
+        inner.alive -= 1;
+    }
+
+    /// Waits to be woken; true when nothing was to be done for so long that the worker ends.
+    fn rest<'a>(&'a self, mut inner: MutexGuard<'a, Inner>) -> (MutexGuard<'a, Inner>, bool) {
+        inner.resting += 1;
+        let is_quiet = |inner: &mut Inner| inner.rising == 0 && !self.cancel.is_cancelled();
+        inner = self.woken.wait_timeout_while(inner, self.linger, is_quiet);
+        if inner.rising > 0 {
+            inner.rising -= 1;
+            return (inner, false);
+        }
+        inner.resting = inner.resting.saturating_sub(1);
+        // Since nobody was woken, nothing is to be done.
+        (inner, true)
+    }
+
+    fn read_outbox(&self) {
+        let _one_at_a_time = self.reading.lock();
+        let was_outdated = std::mem::replace(&mut self.lock().is_outdated, false);
+        if was_outdated {
+            let backlog = self.parts.outbox.backlog(self.parts.adapter.name());
+            self.lock().plan.set_backlog(backlog);
+        }
+    }
+
+    fn finish(self: &Arc<Self>, inner: &mut Inner, ticket: Ticket, outcome: Outcome) {
+        inner.is_outdated |= matches!(ticket.job, Job::Deliver { .. });
+        let [chance] = random::bytes().unwrap_or_default();
+        let chance = f32::from(chance) / f32::from(u8::MAX);
+        let now = self.watch.elapsed();
+        for report in inner.plan.finish(ticket, outcome, now, chance) {
+            self.log(inner, report);
+        }
+    }
+
+    fn log(&self, inner: &mut Inner, report: Report) {
+        let channel = self.parts.adapter.name();
+        match report {
+            Report::Down { why } => {
+                let why = match self.parts.clock.is_set() {
+                    true => why,
+                    // Certificates cannot be checked before the time is known.
+                    false => format!("waiting for the clock to be set ({why})"),
+                };
+                if inner.logged == why {
+                    tracing::debug!("failed to send to {channel}: {why}");
+                } else {
+                    tracing::warn!("failed to send to {channel}: {why}");
+                    inner.logged = why;
+                }
+            }
+            Report::Back => {
+                inner.logged.clear();
+                tracing::info!("sending to {channel} works again");
+            }
+            Report::RateLimited { to, wait } => {
+                tracing::warn!(chat = %to, seconds = wait.as_secs(), "rate-limited by {channel}");
+            }
+            Report::Trouble {
+                to,
+                why,
+                is_first: true,
+            } => {
+                tracing::warn!(chat = %to, "failed to send a message, trying again: {why}");
+            }
+            Report::Trouble { to, why, .. } => {
+                tracing::debug!(chat = %to, "failed to send a message, trying again: {why}");
+            }
+            Report::NotShown { to, why } => {
+                tracing::debug!(chat = %to, "failed to show a draft, a reaction or \"typing\": {why}");
+            }
+            Report::NoMenu { why } => {
+                tracing::warn!("failed to set the menu of commands of {channel}: {why}");
+            }
+        }
+    }
+}

@@ -1,0 +1,493 @@
+//! What is done next for which address, and what an outcome means. Pure: it owns no thread, clock or
+//! connection, and whoever asks tells the time.
+//!
+//! An address has at most one message on its way, so its order holds. Each address has its own
+//! back-off; only a channel that cannot be reached at all makes everything wait.
+
+mod finish;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use crate::channels::adapter::Capabilities;
+use crate::limits::channels::{
+    DELIVERY_WORKERS, LONGEST_BACKOFF, NOTICES, REACTIONS, REACTIONS_WAITING, WORKS,
+};
+use crate::message::{Address, DraftKey};
+use crate::outbox::{Backlog, Draft, Head};
+
+use super::job::{Content, Job, Next, Ticket};
+use super::pace::{Limits, Pace};
+use super::work::{DraftText, Work};
+
+/// Something that is sent, but not kept across a restart.
+#[derive(Debug)]
+struct Notice {
+    to: Address,
+    serial: u64,
+    content: Content,
+    /// Pieces that were sent.
+    pieces: usize,
+    /// The message of the last piece, once all are sent.
+    message: Option<String>,
+    outcome: Option<String>,
+    tries: u32,
+    is_busy: bool,
+}
+
+impl Notice {
+    fn is_question(&self, number: u64) -> bool {
+        matches!(self.content, Content::Question(own, _) if own == number)
+    }
+
+    fn is_settleable(&self) -> bool {
+        self.message.is_some() && self.outcome.is_some()
+    }
+}
+
+/// Failures in a row, and until when nothing is tried because of them.
+#[derive(Debug, Default)]
+struct Failures {
+    count: u32,
+    until: Duration,
+}
+
+impl Failures {
+    fn add(&mut self, wait: Duration, now: Duration) {
+        self.count = self.count.saturating_add(1);
+        self.until = now + wait;
+    }
+
+    /// Whether they count no longer: nothing is tried again after this much time.
+    fn is_over(&self, now: Duration) -> bool {
+        let counted = match self.count {
+            0 => Duration::ZERO,
+            _ => LONGEST_BACKOFF,
+        };
+        self.until + counted <= now
+    }
+}
+
+/// One address.
+#[derive(Debug, Default)]
+struct Lane {
+    /// Calls on their way that send or change messages.
+    calls: u32,
+    /// Whether one of them sends files, which can take long.
+    is_transferring: bool,
+    /// Whether a reaction or "typing" is on its way.
+    is_signing: bool,
+    messages: Failures,
+    /// Of reactions, "typing" and drafts: they keep no message waiting.
+    signs: Failures,
+}
+
+impl Lane {
+    fn is_idle(&self, now: Duration) -> bool {
+        self.calls == 0 && !self.is_signing && self.messages.is_over(now) && self.signs.is_over(now)
+    }
+
+    /// When a message may be sent; `None` while one is on its way.
+    fn message_at(&self) -> Option<Duration> {
+        (self.calls == 0).then_some(self.messages.until)
+    }
+
+    /// The same for a notice, which does not wait for files.
+    fn notice_at(&self) -> Option<Duration> {
+        let is_free = self.calls == u32::from(self.is_transferring);
+        is_free.then_some(self.messages.until)
+    }
+
+    fn sign_at(&self) -> Option<Duration> {
+        (!self.is_signing).then_some(self.signs.until.max(self.messages.until))
+    }
+}
+
+/// Looks for something that may be done now, and remembers when the soonest of the rest may.
+struct Search {
+    now: Duration,
+    soonest: Option<Duration>,
+}
+
+impl Search {
+    fn is_due(&mut self, at: Option<Duration>) -> bool {
+        match at {
+            Some(at) if at <= self.now => true,
+            Some(at) => {
+                self.soonest = Some(self.soonest.map_or(at, |soonest| soonest.min(at)));
+                false
+            }
+            None => false,
+        }
+    }
+}
+
+/// What is to be done, and how it went so far.
+pub(super) struct Plan {
+    capabilities: Capabilities,
+    /// Quick tries; then the longest wait lies between two.
+    max_retries: u32,
+    is_group: Box<dyn Fn(&Address) -> bool + Send>,
+    backlog: Backlog,
+    lanes: BTreeMap<Address, Lane>,
+    pub(super) works: BTreeMap<DraftKey, Work>,
+    notices: Vec<Notice>,
+    last_serial: u64,
+    reactions: VecDeque<(Address, String)>,
+    pace: Pace,
+    outage: Failures,
+    /// When the menu is to be set; `None` once it is.
+    menu_at: Option<Duration>,
+    /// Jobs that were taken, and those of them that may take long.
+    running: usize,
+    slow: usize,
+}
+
+impl Plan {
+    pub fn new(
+        capabilities: Capabilities,
+        max_retries: u32,
+        is_group: impl Fn(&Address) -> bool + Send + 'static,
+        has_menu: bool,
+        drafts: Vec<Draft>,
+    ) -> Self {
+        let limits = Limits {
+            chat_interval: capabilities.chat_interval,
+            group_rate: capabilities.group_rate,
+            total_rate: capabilities.total_rate,
+        };
+        let works = drafts
+            .into_iter()
+            .map(|draft| (draft.key, Work::left(draft.to, draft.message)));
+        Self {
+            capabilities,
+            max_retries,
+            is_group: Box::new(is_group),
+            backlog: Backlog::default(),
+            lanes: BTreeMap::new(),
+            works: works.collect(),
+            notices: Vec::new(),
+            last_serial: 0,
+            reactions: VecDeque::new(),
+            pace: Pace::new(limits),
+            outage: Failures::default(),
+            menu_at: has_menu.then_some(Duration::ZERO),
+            running: 0,
+            slow: 0,
+        }
+    }
+
+    /// What the outbox holds by now.
+    pub fn set_backlog(&mut self, backlog: Backlog) {
+        self.backlog = backlog;
+    }
+
+    pub fn react(&mut self, to: &Address, message: &str) {
+        let waiting = self.reactions.iter().filter(|(other, _)| other == to);
+        let has_room = self.reactions.len() < REACTIONS && waiting.count() < REACTIONS_WAITING;
+        if has_room && !self.capabilities.reaction.is_empty() {
+            self.reactions.push_back((to.clone(), message.to_owned()));
+        }
+    }
+
+    pub fn working(&mut self, key: &DraftKey, to: &Address, now: Duration) {
+        let will_be_replaced = self.backlog.replaces.contains(key);
+        if let Some(work) = self.work(key, to) {
+            work.begin(to, will_be_replaced, now);
+        }
+    }
+
+    pub fn resting(&mut self, key: &DraftKey) {
+        if let Some(work) = self.works.get_mut(key) {
+            work.end();
+        }
+        self.forget_works();
+    }
+
+    pub fn draft(&mut self, key: &DraftKey, to: &Address, text: DraftText, now: Duration) {
+        if self.capabilities.edit_interval.is_some()
+            && let Some(work) = self.work(key, to)
+        {
+            work.draft(text, now);
+        }
+    }
+
+    /// Adds a notice; false when there are too many.
+    pub fn notify(&mut self, to: &Address, content: Content) -> bool {
+        if self.notices.len() >= NOTICES {
+            return false;
+        }
+        self.last_serial += 1;
+        self.notices.push(Notice {
+            to: to.clone(),
+            serial: self.last_serial,
+            content,
+            pieces: 0,
+            message: None,
+            outcome: None,
+            tries: 0,
+            is_busy: false,
+        });
+        true
+    }
+
+    /// A question is over. One that was not asked yet is not asked any more.
+    pub fn settle(&mut self, number: u64, outcome: &str) {
+        let mut notices = self.notices.iter_mut();
+        if let Some(notice) = notices.find(|notice| notice.is_question(number)) {
+            notice.outcome = Some(outcome.to_owned());
+        }
+        self.notices.retain(|notice| {
+            !notice.is_question(number) || notice.is_busy || notice.message.is_some()
+        });
+    }
+
+    /// The channel is reached again: what failed may be tried at once.
+    pub fn reachable(&mut self) {
+        self.outage.until = Duration::ZERO;
+        for lane in self.lanes.values_mut() {
+            lane.messages.until = Duration::ZERO;
+        }
+    }
+
+    /// Takes what is to be done now.
+    pub fn take(&mut self, now: Duration) -> Next<Ticket> {
+        match self.look(now) {
+            Next::Do(job) => {
+                let is_slow = self.is_slow(&job);
+                self.begin(&job, now);
+                self.running += 1;
+                self.slow += usize::from(is_slow);
+                Next::Do(Ticket {
+                    job,
+                    is_slow,
+                    begun: now,
+                })
+            }
+            Next::At(at) => Next::At(at),
+            Next::Nothing => Next::Nothing,
+        }
+    }
+
+    /// What is to be done now.
+    pub fn look(&self, now: Duration) -> Next<Job> {
+        if self.outage.until > now {
+            return Next::At(self.outage.until);
+        }
+        // A channel that could not be reached is tried with one call.
+        if self.running >= DELIVERY_WORKERS || self.outage.count > 0 && self.running > 0 {
+            return Next::Nothing;
+        }
+        let mut search = Search { now, soonest: None };
+        let job = self
+            .delivery(&mut search)
+            .or_else(|| self.settling(&mut search))
+            .or_else(|| self.notice(&mut search))
+            .or_else(|| self.draft_job(&mut search))
+            .or_else(|| self.sign(&mut search))
+            .or_else(|| {
+                let may = search.is_due(self.menu_at) && self.has_slow_worker();
+                may.then_some(Job::SetMenu)
+            });
+        match (job, search.soonest) {
+            (Some(job), _) => Next::Do(job),
+            (None, Some(at)) => Next::At(at),
+            (None, None) => Next::Nothing,
+        }
+    }
+
+    /// Whether a job may be taken that can take long.
+    fn has_slow_worker(&self) -> bool {
+        self.slow + 1 < DELIVERY_WORKERS
+    }
+
+    fn is_slow(&self, job: &Job) -> bool {
+        match job {
+            Job::Deliver {
+                has_files: true, ..
+            }
+            | Job::React { .. }
+            | Job::Type { .. }
+            | Job::SetMenu => true,
+            Job::Deliver { to, .. }
+            | Job::Delete { to, .. }
+            | Job::Show { to, .. }
+            | Job::Notify { to, .. }
+            | Job::Settle { to, .. } => self.is_troubled(to),
+        }
+    }
+
+    /// Whether calls for an address have failed: then the next one may hang.
+    fn is_troubled(&self, to: &Address) -> bool {
+        let lane = self.lanes.get(to);
+        lane.is_some_and(|lane| lane.messages.count > 0 || lane.signs.count > 0)
+    }
+
+    fn delivery(&self, search: &mut Search) -> Option<Job> {
+        self.backlog.heads.iter().find_map(|head| {
+            let Head {
+                id,
+                to,
+                replaces,
+                has_files,
+            } = head;
+            let edits = replaces.as_ref().and_then(|key| {
+                let work = self.works.get(key)?;
+                work.message.clone().filter(|_| work.to == *to)
+            });
+            let lane_at = self.lane_at(to, Lane::message_at);
+            let paced = self.pace.message_at(&to.chat, (self.is_group)(to));
+            if !search.is_due(lane_at.map(|at| at.max(paced)))
+                || (*has_files || self.is_troubled(to)) && !self.has_slow_worker()
+            {
+                return None;
+            }
+            let below = match &edits {
+                Some(_) => None,
+                None => self.draft_above(to, true),
+            };
+            Some(below.unwrap_or_else(|| Job::Deliver {
+                to: to.clone(),
+                id: *id,
+                replaces: replaces.clone(),
+                edits,
+                has_files: *has_files,
+            }))
+        })
+    }
+
+    /// Deletes a draft that would stand above what is sent now.
+    fn draft_above(&self, to: &Address, again: bool) -> Option<Job> {
+        let mut works = self.works.iter().filter(|(_, work)| work.to == *to);
+        works.find_map(|(key, work)| {
+            Some(Job::Delete {
+                to: to.clone(),
+                key: key.clone(),
+                message: work.message.clone()?,
+                again,
+            })
+        })
+    }
+
+    fn settling(&self, search: &mut Search) -> Option<Job> {
+        let mut over = self.notices.iter().filter(|notice| notice.is_settleable());
+        over.find_map(|notice| {
+            let held = self.pace.held_until(&notice.to.chat);
+            let at = self.lane_at(&notice.to, Lane::notice_at);
+            let may = search.is_due(at.map(|at| at.max(held))) && self.may_try(&notice.to);
+            may.then_some(Job::Settle {
+                to: notice.to.clone(),
+                serial: notice.serial,
+                content: notice.content.clone(),
+                message: notice.message.clone()?,
+                outcome: notice.outcome.clone()?,
+            })
+        })
+    }
+
+    fn notice(&self, search: &mut Search) -> Option<Job> {
+        let mut open = self
+            .notices
+            .iter()
+            .filter(|notice| notice.message.is_none());
+        open.find_map(|notice| {
+            let to = &notice.to;
+            let paced = self.pace.message_at(&to.chat, (self.is_group)(to));
+            let at = self.lane_at(to, Lane::notice_at);
+            if !search.is_due(at.map(|at| at.max(paced))) || !self.may_try(to) {
+                return None;
+            }
+            let is_text = matches!(notice.content, Content::Text(_));
+            let above = self.draft_above(to, is_text);
+            Some(above.unwrap_or_else(|| Job::Notify {
+                to: to.clone(),
+                serial: notice.serial,
+                content: notice.content.clone(),
+                piece: notice.pieces,
+            }))
+        })
+    }
+
+    fn may_try(&self, to: &Address) -> bool {
+        !self.is_troubled(to) || self.has_slow_worker()
+    }
+
+    fn draft_job(&self, search: &mut Search) -> Option<Job> {
+        self.works.iter().find_map(|(key, work)| {
+            let to = &work.to;
+            let is_replaced = self.backlog.replaces.contains(key);
+            // What is delivered first moves the draft anyway.
+            if is_replaced || self.backlog.heads.iter().any(|head| head.to == *to) {
+                return None;
+            }
+            let lane_at = self.lane_at(to, |lane| Some(lane.message_at()?.max(lane.signs.until)));
+            if work.is_leftover()
+                && let Some(message) = &work.message
+            {
+                let held = self.pace.held_until(&to.chat);
+                let may = search.is_due(lane_at.map(|at| at.max(held))) && self.may_try(to);
+                return may.then(|| Job::Delete {
+                    to: to.clone(),
+                    key: key.clone(),
+                    message: message.clone(),
+                    again: false,
+                });
+            }
+            let text = work.text.as_ref()?;
+            let paced = self.pace.draft_at(&to.chat, (self.is_group)(to));
+            let work_at = work.draft_at(self.capabilities.edit_interval?);
+            let may = search.is_due(lane_at.map(|at| at.max(paced).max(work_at)));
+            (may && self.may_try(to)).then(|| Job::Show {
+                to: to.clone(),
+                key: key.clone(),
+                text: text.text.clone(),
+                reply_to: text.reply_to.clone(),
+                message: work.message.clone(),
+            })
+        })
+    }
+
+    fn sign(&self, search: &mut Search) -> Option<Job> {
+        let reaction = self.reactions.iter().find_map(|(to, message)| {
+            let held = self.pace.held_until(&to.chat);
+            let at = self.lane_at(to, Lane::sign_at);
+            let may = search.is_due(at.map(|at| at.max(held))) && self.has_slow_worker();
+            may.then(|| Job::React {
+                to: to.clone(),
+                message: message.clone(),
+            })
+        });
+        reaction.or_else(|| {
+            self.capabilities.typing_interval?;
+            self.works.values().find_map(|work| {
+                let to = &work.to;
+                let held = self.pace.held_until(&to.chat);
+                let at = self.lane_at(to, Lane::sign_at);
+                let at = at
+                    .zip(work.typing_at)
+                    .map(|(lane, typing)| lane.max(typing).max(held));
+                let may = search.is_due(at) && self.has_slow_worker();
+                may.then(|| Job::Type { to: to.clone() })
+            })
+        })
+    }
+
+    fn lane_at(&self, to: &Address, at: impl Fn(&Lane) -> Option<Duration>) -> Option<Duration> {
+        self.lanes.get(to).map_or(Some(Duration::ZERO), at)
+    }
+
+    fn work(&mut self, key: &DraftKey, to: &Address) -> Option<&mut Work> {
+        if self.works.len() >= WORKS && !self.works.contains_key(key) {
+            return None;
+        }
+        Some(
+            self.works
+                .entry(key.clone())
+                .or_insert_with(|| Work::new(to)),
+        )
+    }
+
+    fn forget_works(&mut self) {
+        self.works.retain(|_, work| !work.is_over());
+    }
+}

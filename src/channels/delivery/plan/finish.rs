@@ -1,0 +1,330 @@
+//! What a job changes when it begins, and what its outcome means.
+
+use std::time::Duration;
+
+use super::{Failures, Plan};
+use crate::channels::backoff::doubled;
+use crate::channels::delivery::job::{Content, Job, Outcome, Report, Ticket};
+use crate::limits::channels::LONGEST_BACKOFF;
+use crate::message::Address;
+
+impl Plan {
+    pub(super) fn begin(&mut self, job: &Job, now: Duration) {
+        match job {
+            Job::Deliver { to, has_files, .. } => {
+                self.call(to);
+                self.lanes.entry(to.clone()).or_default().is_transferring = *has_files;
+                self.pace.begin(&to.chat, now);
+            }
+            Job::Delete { to, .. } => self.call(to),
+            Job::Show { to, key, .. } => {
+                self.call(to);
+                self.pace.begin(&to.chat, now);
+                if let Some(work) = self.works.get_mut(key) {
+                    work.showing(now);
+                }
+            }
+            Job::Notify { to, serial, .. } => {
+                self.call(to);
+                self.pace.begin(&to.chat, now);
+                self.set_busy(*serial, true);
+            }
+            Job::Settle { to, serial, .. } => {
+                self.call(to);
+                self.set_busy(*serial, true);
+            }
+            Job::React { to, message } => {
+                self.reactions
+                    .retain(|(other, waiting)| other != to || waiting != message);
+                self.lanes.entry(to.clone()).or_default().is_signing = true;
+            }
+            Job::Type { to } => {
+                let next = now + self.capabilities.typing_interval.unwrap_or_default();
+                let works = self.works.values_mut().filter(|work| work.to == *to);
+                works
+                    .filter_map(|work| work.typing_at.as_mut())
+                    .for_each(|at| *at = next);
+                self.lanes.entry(to.clone()).or_default().is_signing = true;
+            }
+            Job::SetMenu => self.menu_at = None,
+        }
+    }
+
+    /// Takes the outcome of a job into account. `chance` is a random number from 0 to 1, for the
+    /// jitter of waits.
+    pub fn finish(
+        &mut self,
+        ticket: Ticket,
+        outcome: Outcome,
+        now: Duration,
+        chance: f32,
+    ) -> Vec<Report> {
+        let Ticket {
+            job,
+            is_slow,
+            begun,
+        } = ticket;
+        self.running = self.running.saturating_sub(1);
+        self.slow = self.slow.saturating_sub(usize::from(is_slow));
+        if let Job::Deliver { to, .. } | Job::Show { to, .. } | Job::Notify { to, .. } = &job {
+            self.pace.end(&to.chat, begun, now);
+        }
+        self.free(&job);
+        let mut reports = Vec::new();
+        match &outcome {
+            Outcome::Done { .. } | Outcome::Dropped | Outcome::Moved | Outcome::RetryAfter(_) => {
+                if self.outage.count > 0 {
+                    self.outage = Failures::default();
+                    reports.push(Report::Back);
+                }
+            }
+            Outcome::Trouble(_) | Outcome::Down(_) | Outcome::Stopped => {}
+        }
+        match outcome {
+            Outcome::Done { message, is_last } => {
+                self.answered(&job);
+                self.succeeded(&job, message, is_last);
+            }
+            Outcome::Dropped | Outcome::Moved => {
+                self.answered(&job);
+                self.dropped(&job);
+            }
+            failed => {
+                self.restore(&job, now);
+                reports.extend(self.failed(&job, failed, (begun, now), chance));
+            }
+        }
+        self.forget_works();
+        self.lanes.retain(|_, lane| !lane.is_idle(now));
+        reports
+    }
+
+    fn call(&mut self, to: &Address) {
+        self.lanes.entry(to.clone()).or_default().calls += 1;
+    }
+
+    fn set_busy(&mut self, serial: u64, is_busy: bool) {
+        let mut notices = self.notices.iter_mut();
+        if let Some(notice) = notices.find(|notice| notice.serial == serial) {
+            notice.is_busy = is_busy;
+        }
+    }
+
+    /// The job's call is no longer on its way.
+    fn free(&mut self, job: &Job) {
+        match job {
+            Job::Deliver { to, .. }
+            | Job::Delete { to, .. }
+            | Job::Show { to, .. }
+            | Job::Notify { to, .. }
+            | Job::Settle { to, .. } => {
+                if let Some(lane) = self.lanes.get_mut(to) {
+                    lane.calls = lane.calls.saturating_sub(1);
+                    lane.is_transferring &= !matches!(job, Job::Deliver { .. });
+                }
+            }
+            Job::React { to, .. } | Job::Type { to } => {
+                if let Some(lane) = self.lanes.get_mut(to) {
+                    lane.is_signing = false;
+                }
+            }
+            Job::SetMenu => {}
+        }
+        if let Job::Notify { serial, .. } | Job::Settle { serial, .. } = job {
+            self.set_busy(*serial, false);
+        }
+    }
+
+    /// The channel has answered for the address, so what failed before counts no longer.
+    fn answered(&mut self, job: &Job) {
+        match job {
+            Job::Deliver { to, .. }
+            | Job::Delete { to, .. }
+            | Job::Notify { to, .. }
+            | Job::Settle { to, .. } => {
+                if let Some(lane) = self.lanes.get_mut(to) {
+                    lane.messages = Failures::default();
+                    lane.signs = Failures::default();
+                }
+            }
+            Job::Show { to, .. } | Job::React { to, .. } | Job::Type { to } => {
+                if let Some(lane) = self.lanes.get_mut(to) {
+                    lane.signs = Failures::default();
+                }
+            }
+            Job::SetMenu => {}
+        }
+    }
+
+    fn succeeded(&mut self, job: &Job, message: Option<String>, is_last: bool) {
+        match job {
+            Job::Show { key, .. } => {
+                if let Some(work) = self.works.get_mut(key) {
+                    work.showed(message);
+                }
+            }
+            Job::Notify { serial, .. } => {
+                let mut notices = self.notices.iter_mut();
+                if let Some(notice) = notices.find(|notice| notice.serial == *serial) {
+                    notice.pieces += 1;
+                    notice.message = message.filter(|_| is_last);
+                }
+                self.notices.retain(|notice| {
+                    let is_text = matches!(notice.content, Content::Text(_));
+                    let is_settled_early = notice.outcome.is_some() && notice.message.is_none();
+                    notice.serial != *serial || !(is_text && is_last || is_settled_early)
+                });
+            }
+            _ => self.dropped(job),
+        }
+    }
+
+    /// What a job is about is over, whether it succeeded or never will.
+    fn dropped(&mut self, job: &Job) {
+        match job {
+            Job::Deliver { replaces, .. } => {
+                if let Some(work) = replaces.as_ref().and_then(|key| self.works.get_mut(key)) {
+                    work.replaced();
+                }
+                if let Job::Deliver { id, .. } = job {
+                    // The outbox is read again; until then it is not delivered once more.
+                    self.backlog.heads.retain(|head| head.id != *id);
+                }
+            }
+            Job::Delete {
+                key,
+                message,
+                again,
+                ..
+            } => {
+                if let Some(work) = self.works.get_mut(key) {
+                    work.deleted(message, *again);
+                }
+            }
+            Job::Notify { serial, .. } | Job::Settle { serial, .. } => {
+                self.notices.retain(|notice| notice.serial != *serial);
+            }
+            Job::Show { key, .. } => {
+                if let Some(work) = self.works.get_mut(key) {
+                    work.showed(None);
+                }
+            }
+            Job::React { .. } | Job::Type { .. } | Job::SetMenu => {}
+        }
+    }
+
+    /// What was to be done is still to be done.
+    fn restore(&mut self, job: &Job, now: Duration) {
+        match job {
+            Job::Show { key, .. } => {
+                if let Some(work) = self.works.get_mut(key) {
+                    work.showed(None);
+                    work.show_again();
+                }
+            }
+            Job::Notify { serial, .. } => {
+                let over =
+                    |notice: &super::Notice| notice.serial == *serial && notice.outcome.is_some();
+                self.notices.retain(|notice| !over(notice));
+            }
+            Job::SetMenu => self.menu_at = Some(now),
+            _ => {}
+        }
+    }
+
+    fn failed(
+        &mut self,
+        job: &Job,
+        outcome: Outcome,
+        (begun, now): (Duration, Duration),
+        chance: f32,
+    ) -> Option<Report> {
+        let longer = |wait: Duration| wait + wait.mul_f32(chance.clamp(0.0, 1.0) / 4.0);
+        match outcome {
+            Outcome::Down(why) => {
+                // Calls that were on their way together fail together.
+                if begun >= self.outage.until {
+                    let wait = longer(doubled(self.outage.count));
+                    self.outage.add(wait, now);
+                }
+                Some(Report::Down { why })
+            }
+            Outcome::RetryAfter(wait) => self.rate_limited(job, wait, now),
+            Outcome::Trouble(why) => self.troubled(job, why, now, &longer),
+            Outcome::Done { .. } | Outcome::Dropped | Outcome::Moved | Outcome::Stopped => None,
+        }
+    }
+
+    fn rate_limited(&mut self, job: &Job, wait: Duration, now: Duration) -> Option<Report> {
+        let to = match job {
+            Job::SetMenu => {
+                self.menu_at = Some(now + wait);
+                let why = format!("rate-limited for {} s", wait.as_secs());
+                return Some(Report::NoMenu { why });
+            }
+            Job::React { to, .. } | Job::Type { to } => {
+                self.lanes.entry(to.clone()).or_default().signs.until = now + wait;
+                to
+            }
+            Job::Deliver { to, .. }
+            | Job::Delete { to, .. }
+            | Job::Show { to, .. }
+            | Job::Notify { to, .. }
+            | Job::Settle { to, .. } => {
+                self.pace.hold(&to.chat, now + wait);
+                to
+            }
+        };
+        let to = to.clone();
+        Some(Report::RateLimited { to, wait })
+    }
+
+    fn troubled(
+        &mut self,
+        job: &Job,
+        why: String,
+        now: Duration,
+        longer: &dyn Fn(Duration) -> Duration,
+    ) -> Option<Report> {
+        let max_retries = self.max_retries;
+        let add = |failures: &mut Failures| {
+            let wait = match failures.count >= max_retries {
+                true => LONGEST_BACKOFF,
+                false => doubled(failures.count),
+            };
+            failures.add(longer(wait), now);
+        };
+        match job {
+            Job::SetMenu => {
+                self.menu_at = Some(now + longer(LONGEST_BACKOFF));
+                Some(Report::NoMenu { why })
+            }
+            Job::Show { to, .. } | Job::React { to, .. } | Job::Type { to } => {
+                add(&mut self.lanes.entry(to.clone()).or_default().signs);
+                let to = to.clone();
+                Some(Report::NotShown { to, why })
+            }
+            // A draft that cannot be deleted is no reason to keep what is delivered waiting.
+            Job::Delete { to, .. } => {
+                add(&mut self.lanes.entry(to.clone()).or_default().signs);
+                self.dropped(job);
+                let to = to.clone();
+                Some(Report::NotShown { to, why })
+            }
+            Job::Deliver { to, .. } | Job::Notify { to, .. } | Job::Settle { to, .. } => {
+                let lane = self.lanes.entry(to.clone()).or_default();
+                let is_first = lane.messages.count == 0;
+                add(&mut lane.messages);
+                if let Job::Settle { serial, .. } = job {
+                    let mut notices = self.notices.iter_mut();
+                    if let Some(notice) = notices.find(|notice| notice.serial == *serial) {
+                        notice.tries += 1;
+                    }
+                    self.notices.retain(|notice| notice.tries <= max_retries);
+                }
+                let to = to.clone();
+                Some(Report::Trouble { to, why, is_first })
+            }
+        }
+    }
+}

@@ -1,0 +1,730 @@
+//! The plan, without threads or a clock.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use crate::approval::Question;
+use crate::channels::adapter::Capabilities;
+use crate::channels::delivery::job::{Content, Job, Next, Outcome, Report, Ticket};
+use crate::channels::delivery::plan::Plan;
+use crate::channels::delivery::work::DraftText;
+use crate::limits::channels::{DELIVERY_WORKERS, DRAFT_EDITS, LONGEST_BACKOFF, TYPING_DELAY};
+use crate::message::{Address, DraftKey};
+use crate::outbox::{Backlog, Draft, Head};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+pub(super) fn capabilities() -> Capabilities {
+    Capabilities {
+        button_data_bytes: 64,
+        upload_bytes: 1000,
+        download_bytes: 1000,
+        typing_interval: Some(4 * SECOND),
+        chat_interval: SECOND,
+        group_rate: (20, 60 * SECOND),
+        total_rate: (30, SECOND),
+        reaction: "👀".to_owned(),
+        quotes: false,
+        edit_interval: Some(SECOND),
+    }
+}
+
+fn is_group(address: &Address) -> bool {
+    address.chat.starts_with('-')
+}
+
+fn empty() -> Plan {
+    Plan::new(capabilities(), 5, is_group, false, Vec::new())
+}
+
+fn chat(name: &str) -> Address {
+    Address::parse(&format!("fake:{name}"))
+}
+
+fn key(name: &str) -> DraftKey {
+    DraftKey::command(name)
+}
+
+fn head(id: u64, to: &str, replaces: Option<&str>) -> Head {
+    Head {
+        id,
+        to: chat(to),
+        replaces: replaces.map(key),
+        has_files: false,
+    }
+}
+
+fn backlog(heads: impl IntoIterator<Item = Head>) -> Backlog {
+    let heads: Vec<Head> = heads.into_iter().collect();
+    Backlog {
+        replaces: heads
+            .iter()
+            .filter_map(|head| head.replaces.clone())
+            .collect(),
+        heads,
+    }
+}
+
+fn text(text: impl Into<String>, reply_to: &str) -> DraftText {
+    DraftText {
+        text: text.into(),
+        reply_to: reply_to.to_owned(),
+    }
+}
+
+#[track_caller]
+fn take(plan: &mut Plan, now: Duration) -> Ticket {
+    match plan.take(now) {
+        Next::Do(ticket) => ticket,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[track_caller]
+fn waits_until(plan: &Plan, now: Duration) -> Duration {
+    match plan.look(now) {
+        Next::At(at) => at,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn done(message: &str) -> Outcome {
+    Outcome::Done {
+        message: Some(message.to_owned()),
+        is_last: true,
+    }
+}
+
+fn finish(plan: &mut Plan, ticket: Ticket, outcome: Outcome, now: Duration) -> Vec<Report> {
+    plan.finish(ticket, outcome, now, 0.0)
+}
+
+fn question() -> Box<Question> {
+    Box::new(Question {
+        command: "reboot".to_owned(),
+        folder: "/w".to_owned(),
+        reason: String::new(),
+        rule: "a rule".to_owned(),
+        lifted: true,
+        hash: String::new(),
+    })
+}
+
+#[test]
+fn a_draft_waits_is_edited_and_its_answer_takes_its_place() {
+    let mut plan = empty();
+    plan.draft(&key("a"), &chat("1"), text("one".to_owned(), "7"), SECOND);
+    assert_eq!(waits_until(&plan, SECOND), 2 * SECOND);
+    plan.draft(
+        &key("a"),
+        &chat("1"),
+        text("one two".to_owned(), "7"),
+        SECOND,
+    );
+    let ticket = take(&mut plan, 2 * SECOND);
+    let shows = |ticket: &Ticket, wanted: &str, in_message: Option<&str>| {
+        matches!(&ticket.job, Job::Show { text, message, .. }
+            if text == wanted && message.as_deref() == in_message)
+    };
+    assert!(shows(&ticket, "one two", None), "{ticket:?}");
+    finish(&mut plan, ticket, done("55"), 2 * SECOND);
+    plan.draft(
+        &key("a"),
+        &chat("1"),
+        text("one two".to_owned(), "7"),
+        3 * SECOND,
+    );
+    assert!(
+        matches!(plan.look(9 * SECOND), Next::Nothing),
+        "the same again"
+    );
+    plan.draft(
+        &key("a"),
+        &chat("1"),
+        text("three".to_owned(), "7"),
+        3 * SECOND,
+    );
+    let ticket = take(&mut plan, 3 * SECOND);
+    assert!(shows(&ticket, "three", Some("55")), "{ticket:?}");
+    let edited = Outcome::Done {
+        message: None,
+        is_last: true,
+    };
+    finish(&mut plan, ticket, edited, 3 * SECOND);
+    // The answer is in the outbox: a newer draft is not shown any more.
+    plan.draft(
+        &key("a"),
+        &chat("1"),
+        text("four".to_owned(), "7"),
+        4 * SECOND,
+    );
+    plan.set_backlog(backlog([head(1, "1", Some("a"))]));
+    plan.resting(&key("a"));
+    let ticket = take(&mut plan, 5 * SECOND);
+    assert!(
+        matches!(&ticket.job, Job::Deliver { edits: Some(edits), .. } if edits == "55"),
+        "{ticket:?}"
+    );
+    finish(&mut plan, ticket, done("55"), 5 * SECOND);
+    plan.set_backlog(Backlog::default());
+    assert!(matches!(plan.look(99 * SECOND), Next::Nothing));
+    assert!(plan.works.is_empty());
+}
+
+#[test]
+fn what_goes_on_for_long_is_shown_less_often() {
+    let mut plan = empty();
+    let mut now = SECOND;
+    let mut gaps = Vec::new();
+    for number in 0..4 * DRAFT_EDITS {
+        plan.draft(&key("a"), &chat("1"), text(number.to_string(), ""), now);
+        let at = match plan.look(now) {
+            Next::At(at) => at,
+            _ => now,
+        };
+        gaps.push((at - now).as_secs());
+        now = at;
+        let ticket = take(&mut plan, now);
+        finish(&mut plan, ticket, done("5"), now);
+    }
+    assert_eq!(gaps[..5], [1, 1, 1, 1, 2]);
+    assert_eq!(gaps.last(), Some(&8));
+}
+
+#[test]
+fn two_commands_and_a_turn_in_one_chat_have_a_message_each() {
+    let mut plan = empty();
+    for (name, second) in [("turn", 1), ("one", 2), ("two", 3)] {
+        let now = second * SECOND;
+        plan.working(&key(name), &chat("1"), now);
+        plan.draft(&key(name), &chat("1"), text(name.to_owned(), ""), now);
+    }
+    let mut now = 9 * SECOND;
+    for _ in 0..3 {
+        now += SECOND;
+        let ticket = take(&mut plan, now);
+        let Job::Show { text, .. } = &ticket.job else {
+            panic!("{ticket:?}");
+        };
+        let message = format!("message of {text}");
+        finish(&mut plan, ticket, done(&message), now);
+    }
+    plan.set_backlog(backlog([head(1, "1", Some("two"))]));
+    plan.resting(&key("two"));
+    now += SECOND;
+    let ticket = take(&mut plan, now);
+    let own = "message of two";
+    assert!(
+        matches!(&ticket.job, Job::Deliver { edits: Some(edits), .. } if edits == own),
+        "{ticket:?}"
+    );
+}
+
+#[test]
+fn drafts_move_below_what_is_sent_and_go_when_nothing_replaces_them() {
+    let left = Draft {
+        key: key("old"),
+        to: chat("2"),
+        message: "66".to_owned(),
+    };
+    let mut plan = Plan::new(capabilities(), 5, is_group, false, vec![left]);
+    plan.working(&key("a"), &chat("1"), SECOND);
+    plan.draft(&key("a"), &chat("1"), text("one".to_owned(), ""), SECOND);
+    let ticket = take(&mut plan, 2 * SECOND);
+    let ticket = match ticket.job {
+        Job::Type { .. } => {
+            finish(&mut plan, ticket, done(""), 2 * SECOND);
+            take(&mut plan, 2 * SECOND)
+        }
+        _ => ticket,
+    };
+    finish(&mut plan, ticket, done("55"), 2 * SECOND);
+    plan.set_backlog(backlog([head(1, "1", None), head(2, "2", None)]));
+    let mut jobs = Vec::new();
+    for second in 3..9 {
+        while let Next::Do(ticket) = plan.take(second * SECOND) {
+            jobs.push(match &ticket.job {
+                Job::Delete { message, .. } => format!("delete {message}"),
+                Job::Deliver { id, .. } => format!("deliver {id}"),
+                Job::Show { text, .. } => format!("show {text}"),
+                Job::Type { .. } => "type".to_owned(),
+                other => panic!("{other:?}"),
+            });
+            let heads = match &ticket.job {
+                Job::Deliver { id: 1, .. } => vec![head(2, "2", None)],
+                Job::Deliver { .. } => Vec::new(),
+                _ => plan_heads(&jobs),
+            };
+            finish(&mut plan, ticket, done("77"), second * SECOND);
+            plan.set_backlog(backlog(heads));
+        }
+    }
+    jobs.retain(|job| job != "type");
+    assert_eq!(
+        jobs,
+        [
+            "delete 55",
+            "deliver 1",
+            "delete 66",
+            "deliver 2",
+            "show one"
+        ]
+    );
+    plan.resting(&key("a"));
+    let ticket = take(&mut plan, 20 * SECOND);
+    assert!(
+        matches!(&ticket.job, Job::Delete { message, again: false, .. } if message == "77"),
+        "{ticket:?}"
+    );
+}
+
+/// What is still to be delivered after these jobs.
+fn plan_heads(jobs: &[String]) -> Vec<Head> {
+    let heads = [head(1, "1", None), head(2, "2", None)].into_iter();
+    heads
+        .filter(|head| !jobs.contains(&format!("deliver {}", head.id)))
+        .collect()
+}
+
+#[test]
+fn typing_begins_late_and_is_repeated_until_the_work_ends() {
+    let mut plan = empty();
+    plan.working(&key("a"), &chat("1"), SECOND);
+    assert_eq!(waits_until(&plan, SECOND), SECOND + TYPING_DELAY);
+    let ticket = take(&mut plan, 2 * SECOND);
+    assert!(matches!(ticket.job, Job::Type { .. }));
+    finish(&mut plan, ticket, done(""), 2 * SECOND);
+    assert_eq!(waits_until(&plan, 2 * SECOND), 6 * SECOND);
+    plan.resting(&key("a"));
+    assert!(matches!(plan.look(9 * SECOND), Next::Nothing));
+}
+
+#[test]
+fn a_question_is_asked_until_it_is_shown_or_settled() {
+    let mut plan = empty();
+    assert!(plan.notify(&chat("1"), Content::Question(7, question())));
+    let ticket = take(&mut plan, SECOND);
+    let trouble = Outcome::Trouble("500".to_owned());
+    finish(&mut plan, ticket, trouble, SECOND);
+    let at = waits_until(&plan, SECOND);
+    let ticket = take(&mut plan, at.max(2 * SECOND));
+    assert!(matches!(ticket.job, Job::Notify { .. }));
+    // It is settled while it is on its way: then it is shown and settled.
+    plan.settle(7, "✗ Denied");
+    finish(&mut plan, ticket, done("55"), 9 * SECOND);
+    let ticket = take(&mut plan, 9 * SECOND);
+    assert!(
+        matches!(&ticket.job, Job::Settle { message, outcome, .. }
+            if message == "55" && outcome == "✗ Denied"),
+        "{ticket:?}"
+    );
+    finish(&mut plan, ticket, done(""), 9 * SECOND);
+    plan.notify(&chat("1"), Content::Question(8, question()));
+    plan.settle(8, "✗ Denied");
+    assert!(
+        matches!(plan.look(99 * SECOND), Next::Nothing),
+        "never asked"
+    );
+}
+
+#[test]
+fn a_channel_that_is_down_makes_everything_wait_and_one_call_tries_it() {
+    let mut plan = empty();
+    plan.set_backlog(backlog([head(1, "1", None), head(2, "2", None)]));
+    let (one, two) = (take(&mut plan, SECOND), take(&mut plan, SECOND));
+    let down = || Outcome::Down("no route".to_owned());
+    assert_eq!(finish(&mut plan, one, down(), SECOND).len(), 1);
+    let first = waits_until(&plan, SECOND);
+    finish(&mut plan, two, down(), SECOND);
+    assert_eq!(waits_until(&plan, SECOND), first, "they failed together");
+    let mut now = first;
+    for _ in 0..20 {
+        now += SECOND;
+        let ticket = take(&mut plan, now);
+        assert!(matches!(plan.look(now), Next::Nothing), "one at a time");
+        finish(&mut plan, ticket, down(), now);
+        now = waits_until(&plan, now);
+    }
+    assert_eq!(waits_until(&plan, now - SECOND) - now, Duration::ZERO);
+    let ticket = take(&mut plan, now);
+    finish(&mut plan, ticket, down(), now);
+    assert_eq!(waits_until(&plan, now), now + LONGEST_BACKOFF);
+    plan.reachable();
+    let ticket = take(&mut plan, now + SECOND);
+    let reports = finish(&mut plan, ticket, done("5"), now + SECOND);
+    assert_eq!(reports, [Report::Back]);
+}
+
+#[test]
+fn after_the_quick_tries_a_chat_in_trouble_waits_longest() {
+    let mut plan = empty();
+    plan.set_backlog(backlog([head(1, "1", None)]));
+    let mut now = SECOND;
+    let mut waits = Vec::new();
+    for _ in 0..7 {
+        let ticket = take(&mut plan, now);
+        let reports = finish(&mut plan, ticket, Outcome::Trouble("502".to_owned()), now);
+        let is_first = waits.is_empty();
+        assert!(
+            matches!(&reports[..], [Report::Trouble { is_first: first, .. }] if *first == is_first)
+        );
+        let at = waits_until(&plan, now).max(now + SECOND);
+        waits.push((at - now).as_secs());
+        now = at;
+    }
+    assert_eq!(waits, [1, 1, 2, 4, 8, 300, 300]);
+}
+
+#[test]
+fn files_leave_a_worker_to_the_others_and_questions_do_not_wait_for_them() {
+    let mut plan = empty();
+    let file = |id, to| Head {
+        has_files: true,
+        ..head(id, to, None)
+    };
+    plan.set_backlog(backlog([
+        file(1, "1"),
+        file(2, "2"),
+        file(3, "3"),
+        head(4, "4", None),
+    ]));
+    let tickets: Vec<Ticket> = (0..2).map(|_| take(&mut plan, SECOND)).collect();
+    let third = take(&mut plan, SECOND);
+    assert!(matches!(third.job, Job::Deliver { id: 4, .. }), "{third:?}");
+    finish(&mut plan, third, done("5"), SECOND);
+    plan.set_backlog(backlog([file(1, "1"), file(2, "2"), file(3, "3")]));
+    assert!(matches!(plan.look(SECOND), Next::Nothing));
+    plan.notify(&chat("1"), Content::Question(7, question()));
+    let asked = take(&mut plan, 3 * SECOND);
+    assert!(matches!(asked.job, Job::Notify { .. }), "{asked:?}");
+    assert_eq!(tickets.len() + 1, DELIVERY_WORKERS);
+}
+
+/// A source of random numbers that can be repeated (xorshift).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % bound
+    }
+}
+
+/// One message of the made-up outbox.
+#[derive(Debug)]
+struct Message {
+    id: u64,
+    to: Address,
+    pieces: u64,
+    sent: u64,
+    replaces: Option<DraftKey>,
+    has_files: bool,
+}
+
+/// The chats: three that always answer, a group and one of its topics with all kinds of faults, one
+/// that answers 500, and one that hangs.
+const CHATS: [&str; 7] = ["1", "2", "4", "-3", "-3:7", "5", "6"];
+const HEALTHY: usize = 3;
+/// How long a hanging call lasts, and the longest upload.
+const HANG: Duration = Duration::from_secs(30);
+const UPLOAD: Duration = Duration::from_secs(600);
+
+struct World {
+    random: Random,
+    plan: Plan,
+    now: Duration,
+    outbox: VecDeque<Message>,
+    last_id: u64,
+    running: Vec<(Duration, Ticket)>,
+    /// Begins of messages by chat, and of all.
+    begun: BTreeMap<String, Vec<Duration>>,
+    all_begun: Vec<Duration>,
+    delivered: BTreeMap<String, Vec<(u64, u64)>>,
+    added: BTreeMap<String, Vec<(u64, u64)>>,
+    /// Since when a healthy chat could be served.
+    waiting: BTreeMap<String, Duration>,
+    has_outages: bool,
+    is_healed: bool,
+    events: u64,
+}
+
+impl World {
+    fn new(seed: u64) -> Self {
+        Self {
+            random: Random(seed * 2 + 1),
+            plan: empty(),
+            now: Duration::ZERO,
+            outbox: VecDeque::new(),
+            last_id: 0,
+            running: Vec::new(),
+            begun: BTreeMap::new(),
+            all_begun: Vec::new(),
+            delivered: BTreeMap::new(),
+            added: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            has_outages: seed.is_multiple_of(4),
+            is_healed: false,
+            events: 0,
+        }
+    }
+
+    /// Something that comes from outside.
+    fn input(&mut self) {
+        self.events += 1;
+        let name = CHATS[self.random.below(CHATS.len() as u64) as usize];
+        let to = chat(name);
+        let work = key(&format!("{name}/{}", self.random.below(2)));
+        match self.random.below(12) {
+            0..4 if self.outbox.len() < 60 => self.add(name, &work),
+            4 => self.plan.working(&work, &to, self.now),
+            5 => self.plan.resting(&work),
+            6 | 7 => {
+                let written = self.random.below(1000).to_string();
+                self.plan.draft(&work, &to, text(written, ""), self.now);
+            }
+            8 => self.plan.react(&to, "3"),
+            9 => {
+                let number = self.random.below(9);
+                self.plan.notify(&to, Content::Question(number, question()));
+            }
+            10 => (0..9).for_each(|number| self.plan.settle(number, "over")),
+            _ if self.random.below(9) == 0 => self.plan.reachable(),
+            _ => {}
+        }
+    }
+
+    fn add(&mut self, name: &str, work: &DraftKey) {
+        self.last_id += 1;
+        let message = Message {
+            id: self.last_id,
+            to: chat(name),
+            pieces: 1 + self.random.below(3),
+            sent: 0,
+            replaces: (self.random.below(2) == 0).then(|| work.clone()),
+            has_files: self.random.below(6) == 0,
+        };
+        let pieces = (0..message.pieces).map(|piece| (message.id, piece));
+        self.added
+            .entry(name.to_owned())
+            .or_default()
+            .extend(pieces);
+        self.outbox.push_back(message);
+        self.tell();
+    }
+
+    /// Tells the plan what the outbox holds.
+    fn tell(&mut self) {
+        let mut backlog = Backlog::default();
+        let mut seen: Vec<&Address> = Vec::new();
+        for message in &self.outbox {
+            let replaces = message.replaces.clone().filter(|_| message.sent == 0);
+            backlog.replaces.extend(replaces.clone());
+            if !seen.contains(&&message.to) {
+                seen.push(&message.to);
+                backlog.heads.push(Head {
+                    id: message.id,
+                    to: message.to.clone(),
+                    replaces,
+                    has_files: message.has_files,
+                });
+            }
+        }
+        self.plan.set_backlog(backlog);
+    }
+
+    /// Lets the workers take what they can.
+    fn take(&mut self) {
+        while self.running.len() < DELIVERY_WORKERS {
+            let Next::Do(ticket) = self.plan.take(self.now) else {
+                break;
+            };
+            self.events += 1;
+            self.check(&ticket);
+            let time = self.duration(&ticket.job);
+            self.running.push((self.now + time, ticket));
+        }
+    }
+
+    fn check(&mut self, ticket: &Ticket) {
+        let now = self.now;
+        if let Job::Deliver { to, id, .. } = &ticket.job {
+            let oldest = self.outbox.iter().find(|message| message.to == *to);
+            assert_eq!(oldest.map(|message| message.id), Some(*id), "out of order");
+            let same = |other: &Ticket| matches!(&other.job, Job::Deliver { to: other, .. } | Job::Show { to: other, .. } if other == to);
+            assert!(
+                !self.running.iter().any(|(_, other)| same(other)),
+                "two at once"
+            );
+            if let Some(since) = self.waiting.remove(&to.to_string()) {
+                let waited = now.saturating_sub(since);
+                let most = HANG + 10 * SECOND;
+                assert!(
+                    self.has_outages || waited <= most,
+                    "{to} starved for {waited:?}"
+                );
+            }
+        }
+        if let Job::Deliver { to, .. } | Job::Show { to, .. } | Job::Notify { to, .. } = &ticket.job
+        {
+            let of_chat = self.begun.entry(to.chat.clone()).or_default();
+            of_chat.push(now);
+            self.all_begun.push(now);
+            let within = |times: &[Duration], span: Duration| {
+                let recent = times.iter().rev().take_while(|at| now - **at < span);
+                recent.count()
+            };
+            assert!(within(of_chat, SECOND) <= 1, "too fast for {to}");
+            let is_held = is_group(to) && within(of_chat, 60 * SECOND) > 20;
+            assert!(!is_held, "too fast for the group");
+            assert!(within(&self.all_begun, SECOND) <= 30, "too fast");
+        }
+    }
+
+    fn address(job: &Job) -> Option<&Address> {
+        match job {
+            Job::Deliver { to, .. }
+            | Job::Delete { to, .. }
+            | Job::Show { to, .. }
+            | Job::Notify { to, .. }
+            | Job::Settle { to, .. }
+            | Job::React { to, .. }
+            | Job::Type { to } => Some(to),
+            Job::SetMenu => None,
+        }
+    }
+
+    fn duration(&mut self, job: &Job) -> Duration {
+        let name = Self::address(job).map(|to| to.chat.clone());
+        match job {
+            _ if self.is_healed => Duration::from_millis(50),
+            _ if name.as_deref() == Some("6") => HANG,
+            Job::Deliver {
+                has_files: true, ..
+            } => Duration::from_secs(self.random.below(UPLOAD.as_secs())),
+            _ => Duration::from_millis(self.random.below(200)),
+        }
+    }
+
+    fn outcome(&mut self, job: &Job) -> Outcome {
+        let name = Self::address(job)
+            .map(|to| to.chat.clone())
+            .unwrap_or_default();
+        let is_healthy = self.is_healed || CHATS[..HEALTHY].contains(&name.as_str());
+        let succeeded = Outcome::Done {
+            message: Some(self.random.below(1_000_000).to_string()),
+            is_last: true,
+        };
+        if self.has_outages && !self.is_healed && self.random.below(8) == 0 {
+            return Outcome::Down("no route".to_owned());
+        }
+        match (name.as_str(), self.random.below(12)) {
+            _ if is_healthy => succeeded,
+            ("5" | "6", _) => Outcome::Trouble("500".to_owned()),
+            (_, 0) => Outcome::RetryAfter(Duration::from_secs(self.random.below(90))),
+            (_, 1) => Outcome::Trouble("502".to_owned()),
+            (_, 2) => Outcome::Dropped,
+            (_, 3) => Outcome::Stopped,
+            _ => succeeded,
+        }
+    }
+
+    /// A call ends: the outbox records it, and the plan is told.
+    fn end(&mut self, index: usize) {
+        self.events += 1;
+        let (_, ticket) = self.running.swap_remove(index);
+        let outcome = self.outcome(&ticket.job);
+        if let Job::Deliver { id, to, .. } = &ticket.job {
+            let message = self.outbox.iter_mut().find(|message| message.id == *id);
+            let message = message.expect("it is pending");
+            let delivered = self.delivered.entry(to.to_string()).or_default();
+            match &outcome {
+                Outcome::Done { .. } => {
+                    delivered.push((*id, message.sent));
+                    message.sent += 1;
+                }
+                Outcome::Dropped => {
+                    delivered.extend((message.sent..message.pieces).map(|piece| (*id, piece)));
+                    message.sent = message.pieces;
+                }
+                _ => {}
+            }
+            self.outbox.retain(|message| message.sent < message.pieces);
+        }
+        let chance = self.random.below(100) as f32 / 100.0;
+        self.plan.finish(ticket, outcome, self.now, chance);
+        self.tell();
+    }
+
+    /// Goes to the next time at which something happens, at most so far.
+    fn advance(&mut self, most: Duration) {
+        let mut next = self.now + most;
+        for (at, _) in &self.running {
+            next = next.min(*at);
+        }
+        if let Next::At(at) = self.plan.look(self.now) {
+            next = next.min(at);
+        }
+        self.now = next.max(self.now);
+        while let Some(index) = self.running.iter().position(|(at, _)| *at <= self.now) {
+            self.end(index);
+        }
+        self.note_waiting();
+    }
+
+    /// Notes which healthy chats wait although nothing of their own keeps them waiting.
+    fn note_waiting(&mut self) {
+        for name in &CHATS[..HEALTHY] {
+            let to = chat(name);
+            let is_running = self
+                .running
+                .iter()
+                .any(|(_, ticket)| Self::address(&ticket.job) == Some(&to));
+            let is_waiting = self.outbox.iter().any(|message| message.to == to);
+            let last = self.begun.get(*name).and_then(|times| times.last());
+            let is_paced = last.is_some_and(|last| *last + 2 * SECOND > self.now);
+            let ready = is_waiting && !is_running && !is_paced;
+            // Files wait for files.
+            let has_files = self.outbox.iter().find(|message| message.to == to);
+            let has_files = has_files.is_some_and(|message| message.has_files);
+            match ready && !has_files {
+                true => _ = self.waiting.entry(to.to_string()).or_insert(self.now),
+                false => _ = self.waiting.remove(&to.to_string()),
+            }
+        }
+    }
+}
+
+#[test]
+fn with_random_faults_order_and_pace_are_kept_and_nobody_is_lost_or_starves() {
+    let mut events = 0;
+    let mut seed = 0;
+    while events < 120_000 {
+        seed += 1;
+        let mut world = World::new(seed);
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            for _ in 0..1500 {
+                world.input();
+                world.take();
+                let most = Duration::from_millis(world.random.below(1500));
+                world.advance(most);
+            }
+            world.is_healed = true;
+            let mut steps = 0;
+            while !(world.outbox.is_empty() && world.running.is_empty()) {
+                world.take();
+                world.advance(3600 * SECOND);
+                steps += 1;
+                assert!(steps < 100_000, "{} messages are stuck", world.outbox.len());
+            }
+        }));
+        assert!(outcome.is_ok(), "seed {seed}");
+        let names = |map: &BTreeMap<String, Vec<(u64, u64)>>| -> Vec<Vec<(u64, u64)>> {
+            map.values().cloned().collect()
+        };
+        assert_eq!(names(&world.delivered), names(&world.added), "seed {seed}");
+        events += world.events;
+    }
+    assert!(seed > 5, "only {seed} worlds");
+}

@@ -1,0 +1,509 @@
+//! The workers and their calls, with a channel made up for them and a real outbox.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+use super::plan::capabilities;
+use crate::approval::{Answer, Question};
+use crate::bus::{Heartbeat, Heartbeats};
+use crate::cancel::Cancel;
+use crate::channels::adapter::{
+    Adapter, Capabilities, Connection, Failure, Piece, Post, Sent, Upload,
+};
+use crate::channels::delivery::{Delivery, DeliveryParts, render_outcome};
+use crate::channels::intake::Intake;
+use crate::clock::{Clock, Stopwatch};
+use crate::config::schema::Tools;
+use crate::error::Result;
+use crate::files::{Places, Workspace};
+use crate::message::{Address, DraftKey, OutgoingMessage, SessionKey};
+use crate::outbox::{ClosesTurn, Outbox};
+use crate::sys::beneath::Resolver;
+
+/// Longest wait for something that has to happen.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+type Script = dyn Fn(&str) -> Option<Failure> + Send + Sync;
+
+/// A channel that records what it is asked for. Messages are split at `|`.
+struct Channel {
+    capabilities: Capabilities,
+    /// What a call fails with, by its description.
+    script: Box<Script>,
+    calls: Mutex<Vec<String>>,
+    called: Condvar,
+    messages: AtomicUsize,
+    connections: AtomicUsize,
+}
+
+struct Fake(Arc<Channel>);
+
+struct Line(Arc<Channel>, Cancel);
+
+impl Line {
+    /// Records a call of a chat. One whose description has "hang" in it lasts until the end.
+    fn call(&self, what: String) -> Sent {
+        if what.contains("hang") && self.1.wait(PATIENCE) {
+            return Err(Failure::Stopped);
+        }
+        let failure = (self.0.script)(&what);
+        let outcome = if failure.is_some() { " failed" } else { "" };
+        self.0.calls.lock().unwrap().push(what + outcome);
+        self.0.called.notify_all();
+        failure.map_or(Ok(()), Err)
+    }
+}
+
+fn describe(post: &Post<'_>) -> String {
+    let labels = post.buttons.concat().into_iter().map(|button| button.label);
+    let labels = labels.collect::<Vec<_>>().join(",");
+    let mode = if post.is_marked { "" } else { " plain" };
+    let reply = post.reply_to.map(|to| format!(" to {to}"));
+    let buttons = if labels.is_empty() {
+        labels
+    } else {
+        format!(" [{labels}]")
+    };
+    format!("{}{mode}{}{buttons}", post.text, reply.unwrap_or_default())
+}
+
+impl Adapter for Fake {
+    fn name(&self) -> &'static str {
+        "fake"
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.0.capabilities
+    }
+
+    fn is_group(&self, address: &Address) -> Option<bool> {
+        (address.chat != "none").then_some(false)
+    }
+
+    fn render(&self, markdown: &str) -> Vec<Piece> {
+        let pieces = markdown.split('|').filter(|piece| !piece.is_empty());
+        let piece = |text: &str| Piece {
+            written: text.to_owned(),
+            plain: text.to_owned(),
+        };
+        pieces.map(piece).collect()
+    }
+
+    fn render_draft(&self, markdown: &str) -> Option<Piece> {
+        self.render(markdown).pop()
+    }
+
+    fn connect(&self, cancel: &Cancel, _: &Heartbeat) -> Result<Box<dyn Connection>> {
+        self.0.connections.fetch_add(1, Ordering::SeqCst);
+        Ok(Box::new(Line(Arc::clone(&self.0), cancel.clone())))
+    }
+
+    fn receive(&self, _: Intake, _: Heartbeat, _: Cancel) {}
+}
+
+impl Connection for Line {
+    fn send(&mut self, to: &Address, post: &Post<'_>) -> Sent<String> {
+        self.call(format!("{}: send {}", to.chat, describe(post)))?;
+        Ok(self.0.messages.fetch_add(1, Ordering::SeqCst).to_string())
+    }
+
+    fn edit(&mut self, to: &Address, message: &str, post: &Post<'_>) -> Sent {
+        self.call(format!("{}: edit {message} {}", to.chat, describe(post)))
+    }
+
+    fn delete(&mut self, to: &Address, message: &str) -> Sent {
+        self.call(format!("{}: delete {message}", to.chat))
+    }
+
+    fn upload(&mut self, to: &Address, upload: &Upload<'_>) -> Sent {
+        let mut content = String::new();
+        (&mut &*upload.file).read_to_string(&mut content).unwrap();
+        self.call(format!("{}: upload {} {content}", to.chat, upload.name))
+    }
+
+    fn react(&mut self, to: &Address, message: &str, emoji: &str) -> Sent {
+        self.call(format!("{}: react {message} {emoji}", to.chat))
+    }
+
+    fn typing(&mut self, to: &Address) -> Sent {
+        self.call(format!("{}: typing", to.chat))
+    }
+
+    fn fetch(&mut self, _: &str, _: &mut File, _: usize) -> Sent {
+        Err(Failure::Stopped)
+    }
+
+    fn set_menu(&mut self, commands: &[(&'static str, &'static str)]) -> Sent {
+        self.call(format!("menu {}", commands.len()))
+    }
+}
+
+struct Scene {
+    folder: tempfile::TempDir,
+    /// The runtime runs until it is dropped.
+    _end: tokio::sync::oneshot::Sender<()>,
+    channel: Arc<Channel>,
+    outbox: Arc<Outbox>,
+    heartbeats: Heartbeats,
+    delivery: Delivery,
+}
+
+impl Scene {
+    fn new(script: impl Fn(&str) -> Option<Failure> + Send + Sync + 'static) -> Self {
+        Self::with(script, PATIENCE, Vec::new())
+    }
+
+    fn with(
+        script: impl Fn(&str) -> Option<Failure> + Send + Sync + 'static,
+        linger: Duration,
+        menu: Vec<(&'static str, &'static str)>,
+    ) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("workspace")).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
+        let timers = runtime.handle().clone();
+        let (end, ended) = tokio::sync::oneshot::channel::<()>();
+        std::thread::spawn(move || runtime.block_on(ended));
+        let channel = Arc::new(Channel {
+            capabilities: Capabilities {
+                chat_interval: Duration::ZERO,
+                quotes: true,
+                edit_interval: Some(Duration::from_millis(20)),
+                ..capabilities()
+            },
+            script: Box::new(script),
+            calls: Mutex::default(),
+            called: Condvar::new(),
+            messages: AtomicUsize::new(50),
+            connections: AtomicUsize::new(0),
+        });
+        let places = Places {
+            workspace: &folder.path().join("workspace"),
+            hidden: &[],
+            user_home: None,
+        };
+        let workspace = Workspace::open(&places, &Tools::default(), Resolver::detect()).unwrap();
+        let outbox = Arc::new(Outbox::open(&folder.path().join("outbox.jsonl")).unwrap());
+        let heartbeats = Heartbeats::default();
+        let parts = DeliveryParts {
+            adapter: Arc::new(Fake(Arc::clone(&channel))),
+            outbox: Arc::clone(&outbox),
+            workspace: Arc::new(workspace),
+            clock: Clock::System,
+            heartbeats: heartbeats.clone(),
+            timers,
+            menu,
+            max_retries: 5,
+        };
+        Self {
+            delivery: Delivery::with_linger(parts, linger),
+            folder,
+            _end: end,
+            channel,
+            outbox,
+            heartbeats,
+        }
+    }
+
+    fn file(&self, name: &str, content: &str) -> String {
+        let path = self.folder.path().join("workspace").join(name);
+        std::fs::write(&path, content).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
+    fn send(&self, message: &OutgoingMessage) {
+        self.outbox.add(message, None).unwrap();
+        self.delivery.wake();
+    }
+
+    fn say(&self, to: &str, text: &str) {
+        self.send(&OutgoingMessage::text(&chat(to), text));
+    }
+
+    fn calls(&self) -> Vec<String> {
+        self.channel.calls.lock().unwrap().clone()
+    }
+
+    /// Waits until a call has been made.
+    #[track_caller]
+    fn wait_for(&self, what: &str) {
+        let calls = self.channel.calls.lock().unwrap();
+        let is_missing = |calls: &mut Vec<String>| !calls.iter().any(|call| call == what);
+        let waited = self
+            .channel
+            .called
+            .wait_timeout_while(calls, PATIENCE, is_missing);
+        let (calls, timeout) = waited.unwrap();
+        assert!(!timeout.timed_out(), "{what:?} is not in {calls:?}");
+    }
+
+    #[track_caller]
+    fn wait_until(&self, what: &str, is_so: impl Fn() -> bool) {
+        let watch = Stopwatch::start();
+        while !is_so() {
+            assert!(watch.elapsed() < PATIENCE, "{what}: {:?}", self.calls());
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn wait_until_empty(&self) {
+        self.wait_until("messages are pending", || self.outbox.count() == 0);
+    }
+
+    fn alive(&self) -> usize {
+        self.delivery.0.lock().alive
+    }
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        self.delivery.stop();
+    }
+}
+
+fn chat(name: &str) -> Address {
+    Address::new("fake", name)
+}
+
+fn server_error() -> Option<Failure> {
+    Some(Failure::Trouble("502".to_owned()))
+}
+
+#[test]
+fn a_chat_that_hangs_and_one_in_trouble_delay_nobody_and_an_end_is_an_end() {
+    let scene = Scene::new(|call| call.starts_with("sick").then(server_error).flatten());
+    scene.say("hanging", "first");
+    scene.say("sick", "second");
+    for number in 0..20 {
+        scene.say(&number.to_string(), "third");
+    }
+    scene.wait_for("19: send third");
+    scene.wait_for("sick: send second failed");
+    scene.say("1", "fourth");
+    scene.wait_for("1: send fourth");
+    assert_eq!(scene.heartbeats.late(), None);
+    scene.delivery.stop();
+    assert_eq!(scene.alive(), 0);
+    let left: Vec<String> = scene
+        .outbox
+        .pending()
+        .into_iter()
+        .map(|left| left.message.text)
+        .collect();
+    assert_eq!(left, ["first", "second"]);
+}
+
+#[test]
+fn workers_come_when_something_is_pending_and_go_when_nothing_is() {
+    let linger = Duration::from_millis(50);
+    let scene = Scene::with(|_| None, linger, vec![("help", "Help")]);
+    assert_eq!(scene.alive(), 0);
+    scene.say("1", "hello");
+    scene.wait_for("menu 1");
+    scene.wait_until("a worker stays", || scene.alive() == 0);
+    assert_eq!(scene.calls(), ["1: send hello", "menu 1"]);
+    scene.say("1", "again");
+    scene.wait_for("1: send again");
+    scene.wait_until("a worker stays", || scene.alive() == 0);
+    assert_eq!(scene.channel.connections.load(Ordering::SeqCst), 2);
+}
+
+#[test]
+fn pieces_come_in_order_then_files_and_the_rest_after_a_failure() {
+    let failures = AtomicUsize::new(0);
+    let scene = Scene::new(move |call| match call.contains("two") {
+        true if failures.fetch_add(1, Ordering::SeqCst) == 0 => server_error(),
+        _ => None,
+    });
+    let message = OutgoingMessage {
+        files: vec![scene.file("a.txt", "content"), "/etc/shadow".to_owned()],
+        buttons: vec![vec!["Yes".to_owned()]],
+        reply_to: "7".to_owned(),
+        ..OutgoingMessage::text(&chat("1"), "one|two")
+    };
+    scene.send(&message);
+    scene.wait_until_empty();
+    let calls = scene.calls();
+    assert_eq!(
+        calls[..4],
+        [
+            "1: send one to 7",
+            "1: send two [Yes] failed",
+            "1: send two [Yes]",
+            "1: upload a.txt content"
+        ]
+    );
+    assert!(
+        calls[4].starts_with("1: send The file shadow could not be sent: "),
+        "{calls:?}"
+    );
+}
+
+#[test]
+fn rejected_markup_goes_as_plain_text_and_final_failures_end_their_message() {
+    let scene = Scene::new(|call| match call {
+        "1: send *a*" => Some(Failure::Markup("unclosed".to_owned())),
+        "2: send b" => Some(Failure::Gone {
+            said: "blocked".to_owned(),
+            moved_to: None,
+        }),
+        "3: send c" => Some(Failure::Gone {
+            said: "upgraded".to_owned(),
+            moved_to: Some(chat("9")),
+        }),
+        _ => None,
+    });
+    for (to, text) in [
+        ("1", "*a*"),
+        ("2", "b"),
+        ("3", "c"),
+        ("none", "d"),
+        ("3", "e"),
+    ] {
+        let message = OutgoingMessage::text(&chat(to), text);
+        scene.outbox.add(&message, None).unwrap();
+    }
+    scene.delivery.wake();
+    scene.wait_until_empty();
+    let mut calls = scene.calls();
+    calls.sort();
+    assert_eq!(
+        calls,
+        [
+            "1: send *a* failed",
+            "1: send *a* plain",
+            "2: send b failed",
+            "3: send c failed",
+            "9: send c",
+            "9: send e"
+        ]
+    );
+}
+
+#[test]
+fn an_answer_is_edited_into_its_draft_and_sent_where_that_is_gone() {
+    let scene = Scene::new(|call| call.starts_with("2: edit").then_some(Failure::MessageGone));
+    for (name, message) in [("1", "50"), ("2", "51")] {
+        let key = DraftKey::command(name);
+        scene
+            .delivery
+            .draft(&key, &chat(name), "draft".to_owned(), "7");
+        scene.wait_for(&format!("{name}: send draft to 7"));
+        scene.wait_until("no draft is noted", || {
+            scene.outbox.draft(&key).as_deref() == Some(message)
+        });
+        let answer = OutgoingMessage {
+            replaces: Some(key.clone()),
+            ..OutgoingMessage::text(&chat(name), "answer")
+        };
+        // It closes a turn: until that has ended it is held, and its draft stays.
+        let session = SessionKey::parse("fake:x");
+        let closes = ClosesTurn {
+            session: session.clone(),
+            journal: 9,
+        };
+        scene.outbox.add(&answer, Some(closes)).unwrap();
+        scene.delivery.resting(&key);
+        scene.outbox.release(&session);
+        scene.delivery.wake();
+        scene.wait_until_empty();
+    }
+    assert_eq!(
+        scene.calls(),
+        [
+            "1: send draft to 7",
+            "1: edit 50 answer",
+            "2: send draft to 7",
+            "2: edit 51 answer failed",
+            "2: send answer"
+        ]
+    );
+    assert!(scene.outbox.drafts("fake").is_empty());
+}
+
+#[test]
+fn work_that_ends_without_an_answer_leaves_no_draft() {
+    let scene = Scene::new(|_| None);
+    let key = DraftKey::command("a");
+    scene.delivery.accepted(&chat("1"), "7");
+    scene.delivery.working(&key, &chat("1"));
+    scene
+        .delivery
+        .draft(&key, &chat("1"), "draft".to_owned(), "");
+    scene.wait_for("1: typing");
+    scene.delivery.resting(&key);
+    scene.wait_for("1: delete 50");
+    scene.wait_until("a draft is noted", || {
+        scene.outbox.drafts("fake").is_empty()
+    });
+    assert_eq!(
+        scene.calls(),
+        [
+            "1: react 7 👀",
+            "1: send draft",
+            "1: typing",
+            "1: delete 50"
+        ]
+    );
+}
+
+#[test]
+fn a_question_is_shown_whole_and_settled_and_a_text_is_told_without_the_outbox() {
+    let scene = Scene::new(|_| None);
+    let question = Question {
+        command: "reboot".to_owned(),
+        folder: "/w".to_owned(),
+        reason: String::new(),
+        rule: "it would restart the board".to_owned(),
+        lifted: false,
+        hash: String::new(),
+    };
+    assert!(scene.delivery.ask(&chat("1"), 554_137, question));
+    let text = "Run this in the sandbox?\n```sh\nreboot\n```\n\nFolder: `/w`\n\
+                Why I'm asking: it would restart the board.";
+    let asked = format!(
+        "1: send {text}\n\nExpires in 10 minutes. You can also type /approve 554137 or /deny 554137."
+    );
+    scene.wait_until("it is not asked", || !scene.calls().is_empty());
+    let calls = scene.calls();
+    assert!(calls[0].starts_with(&asked), "{calls:?}");
+    assert!(
+        calls[0].ends_with("[Run once,Deny,Always this command]"),
+        "{calls:?}"
+    );
+    scene.delivery.settle(554_137, render_outcome(Answer::Deny));
+    scene.wait_for(&format!("1: edit 50 {text}\n\n**✗ Denied**"));
+    assert!(scene.delivery.tell(&chat("1"), "The disk is full."));
+    scene.wait_for("1: send The disk is full.");
+    assert_eq!(scene.outbox.count(), 0);
+}
+
+#[test]
+fn a_channel_that_is_down_is_tried_again_when_the_receiver_reaches_it() {
+    let is_down = Arc::new(std::sync::atomic::AtomicBool::new(true));
+    let down = Arc::clone(&is_down);
+    let scene = Scene::new(move |_| {
+        let is_down = down.load(Ordering::SeqCst);
+        is_down.then(|| Failure::Down("no route".to_owned()))
+    });
+    scene.say("1", "one");
+    scene.say("2", "two");
+    // By now the next try is seconds away.
+    scene.wait_until("it is not tried", || scene.calls().len() >= 4);
+    is_down.store(false, Ordering::SeqCst);
+    scene.delivery.reachable();
+    scene.wait_until_empty();
+    let calls = scene.calls();
+    let sent: BTreeMap<&str, usize> = calls.iter().fold(BTreeMap::new(), |mut sent, call| {
+        *sent.entry(call.as_str()).or_default() += 1;
+        sent
+    });
+    assert_eq!((sent["1: send one"], sent["2: send two"]), (1, 1));
+}

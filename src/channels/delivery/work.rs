@@ -1,0 +1,155 @@
+//! What a chat shows of one piece of work. Pure.
+
+use std::time::Duration;
+
+use crate::limits::channels::{DRAFT_DOUBLINGS, DRAFT_EDITS, TYPING_DELAY};
+use crate::message::Address;
+
+/// What work has come to so far.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct DraftText {
+    /// Markdown.
+    pub text: String,
+    /// The message that it is about, by its id within the chat; may be empty.
+    pub reply_to: String,
+}
+
+/// One piece of work: a turn, or a slash command.
+#[derive(Debug)]
+pub(super) struct Work {
+    /// Where it is shown.
+    pub to: Address,
+    /// When "typing" is shown next; `None` while no work goes on.
+    pub typing_at: Option<Duration>,
+    /// The newest text that is not shown.
+    pub text: Option<DraftText>,
+    /// The message that shows the work.
+    pub message: Option<String>,
+    /// What that message shows.
+    shown: Option<DraftText>,
+    /// When the draft was shown last, or its first text came.
+    since: Option<Duration>,
+    /// How often it was shown.
+    edits: u32,
+    has_ended: bool,
+    /// Whether its text is on its way.
+    is_showing: bool,
+    /// Whether the message shows earlier work under the same key.
+    is_stale: bool,
+}
+
+impl Work {
+    /// Work that shows nothing yet.
+    pub fn new(to: &Address) -> Self {
+        Self {
+            to: to.clone(),
+            typing_at: None,
+            text: None,
+            message: None,
+            shown: None,
+            since: None,
+            edits: 0,
+            has_ended: false,
+            is_showing: false,
+            is_stale: false,
+        }
+    }
+
+    /// Work that an earlier process left. Its draft stays until something replaces or moves it.
+    pub fn left(to: Address, message: String) -> Self {
+        Self {
+            message: Some(message),
+            ..Self::new(&to)
+        }
+    }
+
+    /// The work begins, or begins again under the same key.
+    pub fn begin(&mut self, to: &Address, will_be_replaced: bool, now: Duration) {
+        if self.has_ended {
+            self.is_stale = self.message.is_some() && !will_be_replaced;
+            self.has_ended = false;
+        }
+        if self.message.is_none() {
+            self.to = to.clone();
+        }
+        self.typing_at.get_or_insert(now + TYPING_DELAY);
+    }
+
+    /// The work has ended.
+    pub fn end(&mut self) {
+        self.typing_at = None;
+        self.has_ended = true;
+        self.forget_text();
+    }
+
+    /// A newer text. One that is shown already is nothing new.
+    pub fn draft(&mut self, text: DraftText, now: Duration) {
+        let shown = self.shown.as_ref();
+        let is_shown = shown.is_some_and(|shown| shown.text == text.text);
+        self.text = (!is_shown).then_some(text);
+        self.since.get_or_insert(now);
+    }
+
+    /// When the text may be shown. The first one waits as well, since an answer that comes soon needs
+    /// no draft; and what goes on for long is shown less often.
+    pub fn draft_at(&self, interval: Duration) -> Duration {
+        let doublings = (self.edits / DRAFT_EDITS).min(DRAFT_DOUBLINGS);
+        self.since.unwrap_or_default() + interval * (1 << doublings)
+    }
+
+    /// The text is being shown.
+    pub fn showing(&mut self, now: Duration) {
+        self.since = Some(now);
+        self.is_showing = true;
+        self.edits = self.edits.saturating_add(1);
+        self.shown = self.text.take();
+    }
+
+    /// The call that showed the text has ended. `message` is the message that it sent, if it did.
+    pub fn showed(&mut self, message: Option<String>) {
+        self.is_showing = false;
+        self.message = message.or(self.message.take());
+    }
+
+    /// What was shown is to be shown again, unless there is something newer.
+    pub fn show_again(&mut self) {
+        let shown = self.shown.take();
+        if !self.has_ended && self.text.is_none() {
+            self.text = shown;
+        }
+    }
+
+    /// A message has taken the draft's place.
+    pub fn replaced(&mut self) {
+        self.message = None;
+        self.is_stale = false;
+        self.forget_text();
+    }
+
+    /// The draft was deleted.
+    pub fn deleted(&mut self, message: &str, again: bool) {
+        if self.message.as_deref() != Some(message) {
+            return;
+        }
+        self.message = None;
+        match again && !self.is_stale {
+            true => self.show_again(),
+            false => self.shown = None,
+        }
+        self.is_stale = false;
+    }
+
+    /// Whether its message shows work that has ended.
+    pub fn is_leftover(&self) -> bool {
+        self.has_ended || self.is_stale
+    }
+
+    /// Whether nothing remains of it.
+    pub fn is_over(&self) -> bool {
+        self.has_ended && self.message.is_none() && !self.is_showing
+    }
+
+    fn forget_text(&mut self) {
+        (self.text, self.shown, self.since, self.edits) = (None, None, None, 0);
+    }
+}

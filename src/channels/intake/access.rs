@@ -1,0 +1,84 @@
+//! Who may speak: the allow-list of the configuration and those who were paired. Anybody else who
+//! writes to the bot alone gets a code to be paired with.
+
+use super::IntakeParts;
+use crate::limits::state::PAIRING_VALID_SECS;
+use crate::message::{Envelope, OutgoingMessage, Sender};
+
+/// Whether the configuration lets a sender in: by the id, by the name with an `@` that people choose
+/// themselves, or because everyone may.
+pub fn is_allowed(allow_from: &[String], id: &str, username: Option<&str>) -> bool {
+    allow_from.iter().any(|entry| match entry.trim() {
+        "*" => true,
+        entry => match entry.strip_prefix('@') {
+            Some("") => false,
+            Some(name) => username.is_some_and(|username| username.eq_ignore_ascii_case(name)),
+            None => entry == id,
+        },
+    })
+}
+
+/// Ignores a message of an unknown sender, who is offered a code if nobody else reads it.
+pub(super) fn refuse(parts: &IntakeParts, envelope: &Envelope, sender: &Sender) {
+    let chat = envelope.address();
+    if envelope.is_group {
+        tracing::debug!(sender = %sender.id, %chat, "ignored message from unknown user");
+        return;
+    }
+    tracing::info!(sender = %sender.id, %chat, "ignored message from unknown user");
+    match parts.pairing.offer(parts.channel, sender) {
+        Ok(Some(code)) => {
+            let message = OutgoingMessage::text(&chat, introduction(&code, &sender.id));
+            match parts.outbox.add(&message, None) {
+                Ok(_) => (parts.wake)(),
+                Err(error) => {
+                    tracing::warn!("failed to send a pairing code: {error}");
+                    take_back(parts, sender);
+                }
+            }
+        }
+        // They have one.
+        Ok(None) => {}
+        Err(error) => tracing::warn!("failed to make a pairing code: {error}"),
+    }
+}
+
+/// A code that nobody has got must not keep its owner from getting another one.
+fn take_back(parts: &IntakeParts, sender: &Sender) {
+    if let Err(error) = parts.pairing.remove(parts.channel, &sender.id) {
+        tracing::warn!("failed to withdraw a pairing code: {error}");
+    }
+}
+
+fn introduction(code: &str, id: &str) -> String {
+    // It stands within backticks.
+    let id = id.replace(['`', '\n'], "");
+    format!(
+        "We haven't met. If I'm your bot, run this on the board:\n\
+         `peacrab channels pair {code}`\n\n\
+         Otherwise ask someone who already has access to send me:\n`/pair {code}`\n\n\
+         The code is valid for {} minutes. Your id is `{id}`.",
+        PAIRING_VALID_SECS / 60
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_or_a_name_or_everyone() {
+        let allowed = |list: &[&str], id: &str, name: Option<&str>| {
+            let list: Vec<String> = list.iter().map(|entry| (*entry).to_owned()).collect();
+            is_allowed(&list, id, name)
+        };
+        assert!(!allowed(&[], "1", Some("ana")));
+        assert!(allowed(&["7", "1"], "1", None));
+        assert!(allowed(&["@Ana"], "1", Some("ana")));
+        assert!(!allowed(&["@ana"], "1", None));
+        assert!(!allowed(&["ana"], "1", Some("ana")), "a name needs its @");
+        assert!(!allowed(&["1"], "11", Some("1")));
+        assert!(!allowed(&["@"], "1", Some("")), "an empty name is nobody's");
+        assert!(allowed(&["*"], "1", None));
+    }
+}

@@ -1,0 +1,410 @@
+//! Fetches the files of accepted messages, on threads that come and go.
+//!
+//! The files of a session are fetched one message after the other, those of different sessions side
+//! by side. What may succeed later is tried again without holding a thread; what does not come is
+//! given up with a note in the message.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use super::{Shared, store};
+use crate::bus::{Event, Heartbeat};
+use crate::cancel::Cancel;
+use crate::channels::adapter::{Connection, Failure};
+use crate::channels::backoff::{doubled, with_jitter};
+use crate::channels::names;
+use crate::clock::Stopwatch;
+use crate::error::Error;
+use crate::limits::channels::{
+    FETCH_LINGER, FETCH_THREADS, FETCH_TIME, FILE_TRIES, IDLE, PATIENCE, STACK_BYTES,
+};
+use crate::message::{Attachment, Envelope, RemoteFile, SessionKey};
+use crate::sync::{Condvar, Mutex, MutexGuard};
+
+/// The messages whose files are to be fetched, and the threads that do it.
+#[derive(Default)]
+pub(super) struct Fetches {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// In the order in which the messages came. There are no more than messages in the inbox.
+    queue: VecDeque<Job>,
+    /// The sessions and message ids of the jobs that threads are at.
+    busy: Vec<(SessionKey, String)>,
+    threads: usize,
+    idle: usize,
+    handles: Vec<JoinHandle<()>>,
+}
+
+/// The files of one message.
+struct Job {
+    id: String,
+    session: SessionKey,
+    files: VecDeque<RemoteFile>,
+    attachments: Vec<Attachment>,
+    notes: Vec<String>,
+    /// Since the first try.
+    age: Stopwatch,
+    /// Failed tries of the file that is next.
+    tries: u32,
+    /// Failures in a row to reach the channel.
+    outages: u32,
+    /// When it is tried again, on the stopwatch `age`.
+    due: Duration,
+}
+
+/// What a thread does next.
+enum Task {
+    Fetch(Job),
+    /// Nothing is to be done for a while: the connection need not be kept.
+    Disconnect,
+    End,
+}
+
+/// How far a job has come.
+enum Progress {
+    Done,
+    /// It is to be tried again after this time.
+    Later(Duration),
+    /// Nobody needs the files any more, or the token was raised.
+    Dropped,
+}
+
+/// Puts the files of a message into the queue, and starts a thread if one is needed.
+pub(super) fn enqueue(shared: &Arc<Shared>, envelope: Envelope) {
+    let fetches = &shared.fetches;
+    let mut state = fetches.state.lock();
+    if state.knows(&envelope.id) || shared.parts.cancel.is_cancelled() {
+        return;
+    }
+    state.queue.push_back(Job {
+        id: envelope.id,
+        session: envelope.session,
+        files: envelope.remote_files.into(),
+        attachments: Vec::new(),
+        notes: Vec::new(),
+        age: Stopwatch::start(),
+        tries: 0,
+        outages: 0,
+        due: Duration::ZERO,
+    });
+    if state.queue.len() > state.idle && state.threads < FETCH_THREADS {
+        state.handles.retain(|handle| !handle.is_finished());
+        let shared = Arc::clone(shared);
+        let thread = thread::Builder::new()
+            .name("fetch".to_owned())
+            .stack_size(STACK_BYTES);
+        match thread.spawn(move || work(&shared)) {
+            Ok(handle) => {
+                state.handles.push(handle);
+                state.threads += 1;
+            }
+            Err(error) => tracing::error!("failed to start a thread that fetches files: {error}"),
+        }
+    }
+    drop(state);
+    fetches.changed.notify_all();
+}
+
+/// A thread's life.
+fn work(shared: &Arc<Shared>) {
+    let heartbeat = shared.parts.heartbeats.register("fetch");
+    let waker = Arc::clone(shared);
+    let _waker = shared.parts.cancel.on_cancel(move || {
+        // With the lock, so that it does not come between a look at the token and the wait.
+        drop(waker.fetches.state.lock());
+        waker.fetches.changed.notify_all();
+    });
+    let mut connection = None;
+    loop {
+        let is_connected = connection.is_some();
+        let cancel = &shared.parts.cancel;
+        match shared.fetches.next(cancel, &heartbeat, is_connected) {
+            Task::Fetch(mut job) => {
+                let progress = fetch(shared, &mut job, &mut connection, &heartbeat);
+                settle(shared, job, progress, &heartbeat);
+            }
+            Task::Disconnect => connection = None,
+            Task::End => return,
+        }
+    }
+}
+
+/// Fetches what is left of a job, until something fails that may succeed later.
+fn fetch(
+    shared: &Shared,
+    job: &mut Job,
+    connection: &mut Option<Box<dyn Connection>>,
+    heartbeat: &Heartbeat,
+) -> Progress {
+    while let Some(file) = job.files.front().cloned() {
+        if !shared.parts.inbox.holds(&job.id) {
+            return Progress::Dropped;
+        }
+        heartbeat.beat(IDLE + 2 * PATIENCE);
+        let failure = match fetch_file(shared, &file, connection, heartbeat) {
+            Ok(attachment) => {
+                job.attachments.push(attachment);
+                job.next_file();
+                continue;
+            }
+            Err(failure) => failure,
+        };
+        if matches!(failure, Failure::Stopped) {
+            return Progress::Dropped;
+        }
+        match job.wait_after(&failure) {
+            Some(wait) => {
+                tracing::debug!(session = %job.session, "failed to fetch a file: {}", explain(&failure));
+                *connection = None;
+                return Progress::Later(wait);
+            }
+            None => {
+                let why = explain(&failure);
+                tracing::warn!(session = %job.session, "failed to fetch a file: {why}");
+                let name = names::clean(&file.name);
+                job.notes
+                    .push(format!("[{name} could not be fetched: {why}]"));
+                job.next_file();
+            }
+        }
+    }
+    Progress::Done
+}
+
+/// Fetches one file into the workspace and forces it to the disk. What comes only in part is removed.
+fn fetch_file(
+    shared: &Shared,
+    file: &RemoteFile,
+    connection: &mut Option<Box<dyn Connection>>,
+    heartbeat: &Heartbeat,
+) -> Result<Attachment, Failure> {
+    let parts = &shared.parts;
+    let limit = parts.adapter.capabilities().download_bytes;
+    if file.size.is_some_and(|size| size > limit as u64) {
+        return Err(Failure::Local(Error::TooLarge {
+            what: "the file".to_owned(),
+            limit,
+        }));
+    }
+    let connection = match connection {
+        Some(connection) => connection,
+        None => {
+            let new = parts.adapter.connect(&parts.cancel, heartbeat);
+            connection.insert(new.map_err(Failure::Local)?)
+        }
+    };
+    let created = store::create(&parts.workspace, &file.name, parts.clock.now());
+    let (path, mut to) = created.map_err(Failure::Local)?;
+    let stored = connection.fetch(&file.id, &mut to, limit).and_then(|()| {
+        let size = to.sync_all().and_then(|()| to.metadata());
+        size.map(|status| status.len())
+            .map_err(|error| Failure::Local(Error::io("write", &path)(error)))
+    });
+    match stored {
+        Ok(bytes) => {
+            shared
+                .store
+                .stored(bytes, &parts.workspace, &parts.inbox, &parts.clock);
+            Ok(Attachment {
+                media: file.media,
+                path,
+            })
+        }
+        Err(failure) => {
+            remove(shared, &path);
+            Err(failure)
+        }
+    }
+}
+
+/// Tells the gateway of a job that is done, and puts one back that is not.
+fn settle(shared: &Shared, mut job: Job, progress: Progress, heartbeat: &Heartbeat) {
+    let is_over = !matches!(progress, Progress::Later(_));
+    match progress {
+        Progress::Done => {
+            let (attachments, notes) = (job.attachments.clone(), std::mem::take(&mut job.notes));
+            match shared.parts.inbox.fetched(&job.id, attachments, notes) {
+                Some(envelope) => {
+                    shared.send(Event::Fetched(envelope), heartbeat);
+                }
+                None => job.discard(shared),
+            }
+        }
+        Progress::Later(wait) => job.due = job.age.elapsed() + wait,
+        Progress::Dropped => job.discard(shared),
+    }
+    let mut state = shared.fetches.state.lock();
+    state.busy.retain(|(_, id)| *id != job.id);
+    if !is_over {
+        // Before the others of its session.
+        state.queue.push_front(job);
+    }
+    drop(state);
+    shared.fetches.changed.notify_all();
+}
+
+impl Job {
+    fn next_file(&mut self) {
+        self.files.pop_front();
+        (self.tries, self.outages) = (0, 0);
+    }
+
+    /// How long to wait before the next try; `None` when the file is given up.
+    fn wait_after(&mut self, failure: &Failure) -> Option<Duration> {
+        let wait = match failure {
+            Failure::RetryAfter(time) => *time,
+            Failure::Down(_) => {
+                self.outages = self.outages.saturating_add(1);
+                with_jitter(doubled(self.outages - 1))
+            }
+            Failure::Trouble(_) => {
+                self.tries += 1;
+                if self.tries >= FILE_TRIES {
+                    return None;
+                }
+                return Some(with_jitter(doubled(self.tries - 1)));
+            }
+            _ => return None,
+        };
+        (self.age.elapsed() + wait <= FETCH_TIME).then_some(wait)
+    }
+
+    /// Removes what was fetched of a message that nobody needs.
+    fn discard(&self, shared: &Shared) {
+        for attachment in &self.attachments {
+            remove(shared, &attachment.path);
+        }
+    }
+
+    /// How long it still has to wait.
+    fn wait(&self) -> Duration {
+        self.due.saturating_sub(self.age.elapsed())
+    }
+}
+
+impl Fetches {
+    /// Tries at once what waits for the channel to be reached.
+    pub fn hurry(&self) {
+        let mut state = self.state.lock();
+        let waiting = state.queue.iter_mut().filter(|job| job.outages > 0);
+        waiting.for_each(|job| job.due = Duration::ZERO);
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Waits until every thread has ended.
+    pub fn join(&self) {
+        let handles = std::mem::take(&mut self.state.lock().handles);
+        for handle in handles {
+            // A thread that panicked has said so.
+            let _ = handle.join();
+        }
+    }
+
+    /// Waits for something to fetch. The thread counts as gone when this returns [`Task::End`].
+    fn next(&self, cancel: &Cancel, heartbeat: &Heartbeat, is_connected: bool) -> Task {
+        let idle = Stopwatch::start();
+        let mut state = self.state.lock();
+        loop {
+            if cancel.is_cancelled() {
+                state.threads -= 1;
+                return Task::End;
+            }
+            let wait = match state.pick() {
+                Ok(job) => return Task::Fetch(job),
+                Err(wait) => wait,
+            };
+            let linger = FETCH_LINGER.saturating_sub(idle.elapsed());
+            let wait = match wait {
+                // One thread is enough to wait for what is tried again.
+                Some(wait) if !linger.is_zero() || state.threads == 1 => {
+                    if is_connected && wait > FETCH_LINGER {
+                        return Task::Disconnect;
+                    }
+                    match state.threads {
+                        1 => wait,
+                        _ => wait.min(linger),
+                    }
+                }
+                None if !linger.is_zero() => linger,
+                _ => {
+                    state.threads -= 1;
+                    return Task::End;
+                }
+            };
+            state = self.rest(state, wait, heartbeat);
+        }
+    }
+
+    fn rest<'a>(
+        &self,
+        mut state: MutexGuard<'a, State>,
+        time: Duration,
+        heartbeat: &Heartbeat,
+    ) -> MutexGuard<'a, State> {
+        heartbeat.beat(time + PATIENCE);
+        state.idle += 1;
+        let mut state = self.changed.wait_timeout(state, time);
+        state.idle -= 1;
+        state
+    }
+}
+
+impl State {
+    fn knows(&self, id: &str) -> bool {
+        self.queue.iter().any(|job| job.id == id) || self.busy.iter().any(|(_, busy)| busy == id)
+    }
+
+    /// Takes the first job that may be worked on: the first of its session, of which no other thread
+    /// has one. Otherwise returns after what time there is one, if one waits.
+    fn pick(&mut self) -> Result<Job, Option<Duration>> {
+        let mut blocked: BTreeSet<&SessionKey> =
+            self.busy.iter().map(|(session, _)| session).collect();
+        let mut soonest: Option<Duration> = None;
+        let mut found = None;
+        for (index, job) in self.queue.iter().enumerate() {
+            if !blocked.insert(&job.session) {
+                continue;
+            }
+            let wait = job.wait();
+            if wait.is_zero() {
+                found = Some(index);
+                break;
+            }
+            soonest = Some(soonest.map_or(wait, |soonest| soonest.min(wait)));
+        }
+        let job = found.and_then(|index| self.queue.remove(index));
+        let job = job.ok_or(soonest)?;
+        self.busy.push((job.session.clone(), job.id.clone()));
+        Ok(job)
+    }
+}
+
+fn remove(shared: &Shared, path: &str) {
+    if let Err(error) = shared.parts.workspace.remove(Path::new(path)) {
+        tracing::debug!("failed to remove a file that is not needed: {error}");
+    }
+}
+
+/// Why a file did not come, for the model and the log.
+fn explain(failure: &Failure) -> String {
+    match failure {
+        Failure::RetryAfter(_) => "too many requests".to_owned(),
+        Failure::Gone { said: why, .. }
+        | Failure::Refused(why)
+        | Failure::Trouble(why)
+        | Failure::Down(why)
+        | Failure::Markup(why) => why.clone(),
+        Failure::Local(error) => error.to_string(),
+        Failure::MessageGone => "it does not exist any more".to_owned(),
+        Failure::NotModified | Failure::TooLong => "the channel refused".to_owned(),
+        Failure::Stopped => "stopped".to_owned(),
+    }
+}

@@ -1,0 +1,309 @@
+//! Messages from people, for every channel: who may speak, acceptance in order, and their files.
+//!
+//! A channel's receiver hands over what came, in batches. Messages are in the inbox, on the disk, when
+//! [`Intake::take`] returns, so the receiver may confirm them to the channel. The gateway hears of
+//! them at once. Their files are fetched afterwards, on other threads: receiving never waits for
+//! them, and what was written after a file does not overtake it, because the session waits.
+
+mod access;
+pub use access::is_allowed;
+mod fetch;
+mod store;
+
+#[cfg(test)]
+pub(super) mod tests;
+
+use std::sync::Arc;
+
+use chrono::{DateTime, FixedOffset};
+
+use super::adapter::Adapter;
+use super::buttons::{self, Press};
+use crate::bus::{Event, EventSender, Heartbeat, Heartbeats};
+use crate::cancel::Cancel;
+use crate::clock::Clock;
+use crate::error::Result;
+use crate::files::Workspace;
+use crate::inbox::Inbox;
+use crate::limits::channels::{MESSAGE_FILES, PATIENCE, QUEUE_LOOK};
+use crate::message::{Address, Envelope, Sender, SessionKey};
+use crate::outbox::Outbox;
+use crate::state::Pairing;
+
+use fetch::Fetches;
+use store::Store;
+
+/// What an intake is made of.
+pub struct IntakeParts {
+    /// The channel's name.
+    pub channel: &'static str,
+    /// Where accepted messages are kept.
+    pub inbox: Arc<Inbox>,
+    /// Who was let in with a code.
+    pub pairing: Arc<Pairing>,
+    /// Who may speak by the configuration.
+    pub allow_from: Vec<String>,
+    /// Where pairing codes are sent from.
+    pub outbox: Arc<Outbox>,
+    /// Where files are stored.
+    pub workspace: Arc<Workspace>,
+    /// Bytes of received files that are kept; `None` for no bound. See `storage.inboxMaxMb`.
+    pub files_max_bytes: Option<u64>,
+    /// The queue into the gateway.
+    pub events: EventSender,
+    /// Tells the time.
+    pub clock: Clock,
+    /// Where the fetching threads show that they are alive.
+    pub heartbeats: Heartbeats,
+    /// The channel, for connections to fetch files with.
+    pub adapter: Arc<dyn Adapter>,
+    /// Raised when nothing more is to be taken in: ends every wait in here, and the fetching threads.
+    pub cancel: Cancel,
+    /// Tells the delivery that something is in the outbox.
+    pub wake: Box<dyn Fn() + Send + Sync>,
+    /// Tells the delivery that the channel was reached again.
+    pub reachable: Box<dyn Fn() + Send + Sync>,
+}
+
+/// Something that came from a channel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Incoming {
+    /// A message, or a slash command, which is a message whose text begins with `/`.
+    Message {
+        /// The message. Its files are in [`remote_files`](Envelope::remote_files).
+        envelope: Envelope,
+        /// The sender's name as others can write to them, without the `@`; may be empty.
+        username: String,
+    },
+    /// A message was edited.
+    Edited {
+        /// Whose conversation.
+        session: SessionKey,
+        /// The message's id within its chat.
+        reference: String,
+        /// The new text, made up as that of a message.
+        text: String,
+    },
+    /// A button was pressed.
+    Pressed {
+        /// An id of the press, of the form of [`Envelope::id`].
+        id: String,
+        /// Where.
+        address: Address,
+        /// Whether others can press buttons there too.
+        is_group: bool,
+        /// Who pressed it.
+        sender: Sender,
+        /// Their name, as in [`Incoming::Message`].
+        username: String,
+        /// The message with the button, by its id within the chat.
+        message: String,
+        /// What the button carries.
+        data: String,
+    },
+}
+
+/// What a channel's receiver hands its messages to. Clones share it.
+#[derive(Clone)]
+pub struct Intake(Arc<Shared>);
+
+struct Shared {
+    parts: IntakeParts,
+    store: Store,
+    fetches: Fetches,
+}
+
+/// What is to be done with one entry of a batch.
+enum Step {
+    /// A message that is to be accepted.
+    Accept(Envelope),
+    Edit {
+        session: SessionKey,
+        reference: String,
+        text: String,
+    },
+    Tell(Event),
+}
+
+impl Intake {
+    /// An intake of which nothing runs yet.
+    pub fn new(parts: IntakeParts) -> Self {
+        Self(Arc::new(Shared {
+            store: Store::new(parts.files_max_bytes),
+            fetches: Fetches::default(),
+            parts,
+        }))
+    }
+
+    /// Takes what came, in its order. When this returns, the messages are on the disk and the gateway
+    /// knows of them.
+    ///
+    /// Fails, before anything of the batch has had an effect, when the inbox cannot take the messages:
+    /// then the receiver must not confirm them, and tries again later. While the gateway's queue is
+    /// full it waits and beats `heartbeat`.
+    pub fn take(&self, batch: Vec<Incoming>, heartbeat: &Heartbeat) -> Result<()> {
+        let steps: Vec<Step> = batch
+            .into_iter()
+            .filter_map(|incoming| self.admit(incoming))
+            .collect();
+        let messages: Vec<Envelope> = steps.iter().filter_map(Step::message).cloned().collect();
+        let accepted = match messages.is_empty() {
+            true => messages,
+            false => self.0.parts.inbox.accept(messages)?,
+        };
+        let mut accepted = accepted.into_iter().peekable();
+        for step in steps {
+            let event = match step {
+                // What is not among the new ones was accepted before.
+                Step::Accept(message) => accepted
+                    .next_if(|new| message.id.is_empty() || new.id == message.id)
+                    .map(Event::Arrived),
+                Step::Edit {
+                    session,
+                    reference,
+                    text,
+                } => self.edit(session, reference, &text),
+                Step::Tell(event) => Some(event),
+            };
+            // Nothing is lost when the gateway has gone: the inbox has the messages.
+            if event.is_some_and(|event| !self.tell(event, heartbeat)) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether somebody may speak: by the configuration, or because they were paired.
+    pub fn may_speak(&self, sender: &Sender, username: &str) -> bool {
+        let username = Some(username).filter(|name| !name.is_empty());
+        let parts = &self.0.parts;
+        access::is_allowed(&parts.allow_from, &sender.id, username)
+            || parts.pairing.is_paired(parts.channel, &sender.id)
+    }
+
+    /// The newest number that the channel gave, and when it was accepted.
+    pub fn last_update(&self) -> Option<(i64, DateTime<FixedOffset>)> {
+        self.0.parts.inbox.last_update(self.0.parts.channel)
+    }
+
+    /// The channel was reached again after a failure: what waits for it is tried at once.
+    pub fn reachable(&self) {
+        (self.0.parts.reachable)();
+        self.0.fetches.hurry();
+    }
+
+    /// Fetches the files of a message that was in the inbox when the gateway started. The message is
+    /// sent as [`Event::Fetched`] then. Does not block.
+    pub fn fetch_pending(&self, envelope: Envelope) {
+        if !envelope.remote_files.is_empty() {
+            fetch::enqueue(&self.0, envelope);
+        }
+    }
+
+    /// Raises the cancellation token and waits until the fetching threads have ended.
+    pub fn stop(&self) {
+        self.0.parts.cancel.cancel();
+        self.0.fetches.join();
+    }
+
+    /// What is to be done with an entry; `None` when it is from nobody who may speak, or nothing to us.
+    fn admit(&self, incoming: Incoming) -> Option<Step> {
+        match incoming {
+            Incoming::Message { envelope, username } => {
+                let sender = envelope.sender().cloned().unwrap_or_default();
+                if self.may_speak(&sender, &username) {
+                    return Some(Step::Accept(within_bounds(envelope)));
+                }
+                access::refuse(&self.0.parts, &envelope, &sender);
+                None
+            }
+            Incoming::Edited {
+                session,
+                reference,
+                text,
+            } => Some(Step::Edit {
+                session,
+                reference,
+                text,
+            }),
+            Incoming::Pressed {
+                id,
+                address,
+                is_group,
+                sender,
+                username,
+                message,
+                data,
+            } => {
+                let press = buttons::read(&data).filter(|_| self.may_speak(&sender, &username))?;
+                Some(match press {
+                    Press::Answer { question, answer } => Step::Tell(Event::Answered {
+                        address,
+                        sender,
+                        question,
+                        answer,
+                    }),
+                    Press::Text(text) => Step::Accept(Envelope {
+                        id,
+                        is_group,
+                        reference: message,
+                        ..Envelope::written(&address, sender, &text)
+                    }),
+                })
+            }
+        }
+    }
+
+    /// An edit counts only while the message waits.
+    fn edit(&self, session: SessionKey, reference: String, text: &str) -> Option<Event> {
+        let text = self.0.parts.inbox.edit(&session, &reference, text)?;
+        Some(Event::Edited {
+            session,
+            reference,
+            text,
+        })
+    }
+
+    /// Tells the gateway, and has the files of a message fetched once it knows of the message.
+    fn tell(&self, event: Event, heartbeat: &Heartbeat) -> bool {
+        let with_files = match &event {
+            Event::Arrived(envelope) if !envelope.remote_files.is_empty() => Some(envelope.clone()),
+            _ => None,
+        };
+        let is_sent = self.0.send(event, heartbeat);
+        if let Some(envelope) = with_files.filter(|_| is_sent) {
+            fetch::enqueue(&self.0, envelope);
+        }
+        is_sent
+    }
+}
+
+impl Shared {
+    /// Sends an event. While the queue is full it waits; false when the gateway has gone.
+    fn send(&self, event: Event, heartbeat: &Heartbeat) -> bool {
+        self.parts.events.send_while(event, &mut || {
+            heartbeat.beat(PATIENCE);
+            !self.parts.cancel.wait(QUEUE_LOOK)
+        })
+    }
+}
+
+impl Step {
+    fn message(&self) -> Option<&Envelope> {
+        match self {
+            Self::Accept(message) => Some(message),
+            _ => None,
+        }
+    }
+}
+
+/// The message with no more files than a message may have.
+fn within_bounds(mut envelope: Envelope) -> Envelope {
+    let more = envelope.remote_files.len().saturating_sub(MESSAGE_FILES);
+    if more > 0 {
+        envelope.remote_files.truncate(MESSAGE_FILES);
+        let gap = if envelope.text.is_empty() { "" } else { "\n" };
+        envelope.text += &format!("{gap}[{more} more files were not fetched]");
+    }
+    envelope
+}

@@ -1,0 +1,310 @@
+//! The intake with a channel made up for it: order, files that fail, kills, strangers.
+
+mod random;
+pub mod scene;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::*;
+use crate::approval::Answer;
+use crate::channels::adapter::{Button, Failure};
+use crate::clock::Stopwatch;
+use crate::limits::bus::ENTRIES;
+
+use scene::{Gate, Outcome, PATIENCE, Scene, edit, envelope, file, message, sender};
+
+#[test]
+fn a_batch_arrives_in_its_order_and_files_are_fetched_afterwards() {
+    let mut scene = Scene::new();
+    let gate = Arc::new(Gate::default());
+    scene.channel.says("a", Outcome::Waits(Arc::clone(&gate)));
+    scene.take(vec![
+        message(1, "1", "look", &["a", "b"]),
+        message(2, "1", "what is it?", &[]),
+    ]);
+    // The files are still at the channel.
+    assert_eq!(scene.inbox.waiting().len(), 2);
+    assert_eq!(scene.arrived(), envelope(1, "1", "look", &["a", "b"]));
+    assert_eq!(scene.arrived(), envelope(2, "1", "what is it?", &[]));
+    scene.take(vec![message(3, "1", "/stop", &[])]);
+    assert_eq!(scene.arrived().text, "/stop");
+    assert!(scene.has_no_event());
+    gate.open();
+    let fetched = scene.fetched();
+    let contents: Vec<String> = fetched
+        .attachments
+        .iter()
+        .map(|attachment| scene.content(attachment))
+        .collect();
+    assert_eq!(contents, ["a", "b"]);
+    assert!(fetched.remote_files.is_empty() && fetched.text == "look");
+    assert_eq!(scene.inbox.waiting()[0], fetched);
+    scene.intake.stop();
+    assert!(scene.heartbeats.late().is_none());
+}
+
+#[test]
+fn what_comes_twice_arrives_once() {
+    let mut scene = Scene::new();
+    scene.take(vec![message(1, "1", "hello", &[])]);
+    scene.take(vec![
+        message(1, "1", "hello", &[]),
+        message(2, "1", "you", &[]),
+    ]);
+    assert_eq!(
+        [scene.arrived().id, scene.arrived().id],
+        ["fake:1", "fake:2"]
+    );
+    assert!(scene.has_no_event());
+}
+
+#[test]
+fn a_file_that_fails_is_tried_again_and_then_given_up_with_a_note() {
+    let mut scene = Scene::new();
+    let trouble = || Outcome::Fails(Failure::Trouble("502".to_owned()));
+    scene.channel.says("again", trouble());
+    let refused = Failure::Refused("no such file".to_owned());
+    scene.channel.says("gone", Outcome::Fails(refused));
+    let mut large = file("large");
+    large.size = Some(1001);
+    let mut envelope = envelope(1, "1", "", &["again", "gone"]);
+    envelope.remote_files.push(large);
+    envelope.remote_files[1].name = "x]\n[y".to_owned();
+    scene.take(vec![Incoming::Message {
+        envelope,
+        username: String::new(),
+    }]);
+    scene.arrived();
+    let fetched = scene.fetched();
+    assert_eq!(fetched.attachments.len(), 1);
+    assert_eq!(
+        fetched.text,
+        "[x]_[y could not be fetched: no such file]\n\
+         [large.txt could not be fetched: the file is larger than the limit of 1000 bytes]"
+    );
+    assert_eq!(
+        *scene.channel.asked.lock().unwrap(),
+        ["again", "again", "gone"]
+    );
+    assert_eq!(scene.files().len(), 1, "what came only in part is removed");
+    // An edit of the text does not lose what is to be known of the files.
+    scene.take(vec![edit(1, "1", "see above")]);
+    let Event::Edited { text, .. } = scene.event() else {
+        panic!("no edit");
+    };
+    assert!(text.starts_with("see above\n[x]_[y could"), "{text}");
+}
+
+#[test]
+fn one_sessions_trouble_does_not_hold_up_anothers_files() {
+    let mut scene = Scene::new();
+    let gate = Arc::new(Gate::default());
+    scene
+        .channel
+        .says("slow", Outcome::Waits(Arc::clone(&gate)));
+    let offline = || Outcome::Fails(Failure::Down("no route".to_owned()));
+    (0..20).for_each(|_| scene.channel.says("down", offline()));
+    scene.take(vec![
+        message(1, "1", "", &["slow"]),
+        message(2, "1", "", &["behind"]),
+        message(3, "2", "", &["down"]),
+        message(4, "3", "", &["quick"]),
+    ]);
+    (0..4).for_each(|_| drop(scene.arrived()));
+    assert_eq!(scene.fetched().id, "fake:4");
+    scene.channel.outcomes.lock().unwrap().remove("down");
+    scene.intake.reachable();
+    assert_eq!(scene.fetched().id, "fake:3");
+    assert!(
+        !scene
+            .channel
+            .asked
+            .lock()
+            .unwrap()
+            .contains(&"behind".to_owned())
+    );
+    gate.open();
+    assert_eq!(
+        [scene.fetched().id, scene.fetched().id],
+        ["fake:1", "fake:2"]
+    );
+    assert!(scene.channel.connections.load(Ordering::SeqCst) >= 2);
+}
+
+#[test]
+fn files_that_nobody_needs_any_more_are_not_fetched() {
+    let mut scene = Scene::new();
+    let gate = Arc::new(Gate::default());
+    scene.channel.says("a", Outcome::Waits(Arc::clone(&gate)));
+    scene.take(vec![
+        message(1, "1", "", &["a", "b"]),
+        message(2, "1", "", &["c"]),
+    ]);
+    (0..2).for_each(|_| drop(scene.arrived()));
+    let watch = Stopwatch::start();
+    while scene.channel.asked.lock().unwrap().is_empty() {
+        assert!(watch.elapsed() < PATIENCE, "nothing is asked for");
+        std::thread::yield_now();
+    }
+    scene.inbox.taken("fake:1");
+    gate.open();
+    assert_eq!(scene.fetched().id, "fake:2");
+    assert_eq!(*scene.channel.asked.lock().unwrap(), ["a", "c"]);
+    assert_eq!(scene.files().len(), 1);
+}
+
+#[test]
+fn after_a_kill_files_are_fetched_that_were_not_and_edits_are_kept() {
+    let mut scene = Scene::new();
+    let offline = Outcome::Fails(Failure::Down("no route".to_owned()));
+    scene.channel.says("late", offline);
+    scene.take(vec![
+        message(1, "1", "one", &["early"]),
+        message(2, "2", "two", &["late"]),
+        message(3, "1", "three", &[]),
+        edit(3, "1", "third"),
+        edit(9, "1", "nobody waits for this"),
+    ]);
+    (0..3).for_each(|_| drop(scene.arrived()));
+    let (mut is_fetched, mut is_edited) = (false, false);
+    while !(is_fetched && is_edited) {
+        match scene.event() {
+            Event::Fetched(envelope) => is_fetched = envelope.id == "fake:1",
+            Event::Edited { text, .. } => is_edited = text == "third",
+            other => panic!("{other:?}"),
+        }
+    }
+    let mut scene = scene.killed();
+    let waiting = scene.inbox.waiting();
+    assert_eq!(waiting[0].attachments.len(), 1);
+    assert_eq!(waiting[2].text, "third");
+    scene.channel.asked.lock().unwrap().clear();
+    for envelope in waiting {
+        scene.intake.fetch_pending(envelope);
+    }
+    let fetched = scene.fetched();
+    assert_eq!(
+        (fetched.id.as_str(), fetched.attachments.len()),
+        ("fake:2", 1)
+    );
+    assert_eq!(*scene.channel.asked.lock().unwrap(), ["late"]);
+    scene.intake.stop();
+    assert!(scene.has_no_event());
+}
+
+#[test]
+fn what_the_inbox_cannot_take_has_no_effect_and_is_taken_later() {
+    let mut scene = Scene::new();
+    let press = |data: &str| Incoming::Pressed {
+        id: "fake:2".to_owned(),
+        address: Address::new("fake", "1"),
+        is_group: false,
+        sender: sender("1"),
+        username: String::new(),
+        message: "7".to_owned(),
+        data: data.to_owned(),
+    };
+    let mut long = envelope(1, "1", "", &["a"]);
+    long.remote_files[0].name = "x".repeat(2 * 1024 * 1024);
+    let long = Incoming::Message {
+        envelope: long,
+        username: String::new(),
+    };
+    let batch = vec![press("q:7:once"), long, press("w:Yes")];
+    assert!(scene.intake.take(batch, &scene.heartbeat).is_err());
+    assert!(scene.has_no_event() && scene.inbox.waiting().is_empty());
+    scene.take(vec![press("q:7:once"), press("w:Yes"), press("nonsense")]);
+    assert!(matches!(
+        scene.event(),
+        Event::Answered {
+            question: 7,
+            answer: Answer::Once,
+            ..
+        }
+    ));
+    let pressed = scene.arrived();
+    assert_eq!(
+        (pressed.text.as_str(), pressed.reference.as_str()),
+        ("Yes", "7")
+    );
+    assert!(scene.has_no_event());
+}
+
+#[test]
+fn strangers_get_one_code_and_are_not_heard() {
+    let mut scene = Scene::new();
+    let stranger = |number: usize, id: &str, is_group: bool| Incoming::Message {
+        envelope: Envelope {
+            id: format!("fake:{number}"),
+            is_group,
+            ..Envelope::written(&Address::new("fake", id), sender(id), "let me in")
+        },
+        username: "ana".to_owned(),
+    };
+    scene.take(vec![
+        stranger(1, "2", false),
+        stranger(2, "2", false),
+        stranger(3, "3", true),
+    ]);
+    assert!(scene.has_no_event() && scene.inbox.waiting().is_empty());
+    assert_eq!(scene.woken.load(Ordering::SeqCst), 1);
+    let pending = scene.outbox.pending();
+    assert_eq!(pending.len(), 1);
+    let code = scene.pairing.list().unwrap().offers[0].code.clone();
+    assert!(scene.pairing.confirm(&code).is_ok());
+    scene.take(vec![stranger(4, "2", false)]);
+    assert_eq!(scene.arrived().id, "fake:4");
+    assert!(!scene.intake.may_speak(&sender("3"), "ana"));
+}
+
+#[test]
+fn a_full_queue_makes_the_receiver_wait_and_it_is_alive_meanwhile() {
+    let mut scene = Scene::new();
+    let batch = |from: usize| (from..from + 100).map(|number| message(number, "1", "x", &[]));
+    assert_eq!(ENTRIES, 100);
+    scene.take(batch(0).collect());
+    let (intake, heartbeat) = (scene.intake.clone(), scene.heartbeat.clone());
+    heartbeat.beat(Duration::ZERO);
+    let more: Vec<Incoming> = batch(100).collect();
+    let receiver = std::thread::spawn(move || intake.take(more, &heartbeat));
+    let watch = Stopwatch::start();
+    while scene.inbox.waiting().len() < 200 || scene.heartbeats.late().is_some() {
+        assert!(
+            watch.elapsed() < PATIENCE,
+            "the second batch is not accepted"
+        );
+        std::thread::yield_now();
+    }
+    for number in 0..200 {
+        assert_eq!(scene.arrived().id, format!("fake:{number}"));
+    }
+    receiver.join().unwrap().unwrap();
+}
+
+#[test]
+fn when_the_gateway_stops_nothing_waits_for_it() {
+    let scene = Scene::new();
+    let gate = Arc::new(Gate::default());
+    let batch = (0..150).map(|number| message(number, "1", "x", &[]));
+    let (intake, heartbeat) = (scene.intake.clone(), scene.heartbeat.clone());
+    let batch: Vec<Incoming> = batch.collect();
+    let receiver = std::thread::spawn(move || intake.take(batch, &heartbeat));
+    let busy = scene.intake.clone();
+    busy.fetch_pending(envelope(900, "2", "", &["a"]));
+    gate.open();
+    scene.intake.stop();
+    receiver.join().unwrap().unwrap();
+    assert_eq!(scene.inbox.waiting().len(), 150);
+}
+
+#[test]
+fn button_data_is_what_a_button_carries() {
+    let rows: Vec<Vec<Button>> = buttons::for_question(7);
+    assert!(
+        rows.concat()
+            .iter()
+            .all(|button| buttons::read(&button.data).is_some())
+    );
+}

@@ -1,0 +1,392 @@
+//! Telegram as a channel: what it can do, and the calls of one worker.
+
+use std::fs::File;
+use std::io::{Seek, SeekFrom};
+use std::time::Duration;
+
+use super::api::{Api, ApiError, Button, Place, SendAs, Upload, Words};
+use super::{html, receive};
+use crate::bus::Heartbeat;
+use crate::cancel::Cancel;
+use crate::channels::adapter::{
+    self, Adapter, Capabilities, Connection, Failure, Piece, Post, Sent,
+};
+use crate::channels::intake::Intake;
+use crate::clock::Clock;
+use crate::config::schema;
+use crate::error::{Error, Result};
+use crate::http::Tls;
+use crate::limits::channels::{
+    BUTTON_DATA_BYTES, CALL_TIME, CHAT_INTERVAL, DOWNLOAD_BYTES, GROUP_MESSAGES, GROUP_SPAN,
+    PATIENCE, PHOTO_BYTES, TOTAL_MESSAGES, TOTAL_SPAN, TYPING_INTERVAL, UPLOAD_BYTES,
+};
+use crate::markup;
+use crate::message::Address;
+
+/// The endings of pictures that Telegram shows as such.
+const PHOTO_ENDINGS: [&str; 4] = ["jpg", "jpeg", "png", "webp"];
+
+/// Telegram, as the configuration describes it.
+pub struct Telegram {
+    config: schema::Telegram,
+    tls: Tls,
+    clock: Clock,
+    capabilities: Capabilities,
+}
+
+impl Telegram {
+    /// Prepares the channel; nothing is connected yet.
+    pub fn new(config: schema::Telegram, tls: Tls, clock: Clock) -> Self {
+        let capabilities = Capabilities {
+            button_data_bytes: BUTTON_DATA_BYTES,
+            upload_bytes: UPLOAD_BYTES,
+            download_bytes: DOWNLOAD_BYTES,
+            typing_interval: Some(TYPING_INTERVAL),
+            chat_interval: CHAT_INTERVAL,
+            group_rate: (GROUP_MESSAGES, GROUP_SPAN),
+            total_rate: (TOTAL_MESSAGES, TOTAL_SPAN),
+            reaction: config.react_emoji.clone(),
+            quotes: config.reply_to_message,
+            edit_interval: Some(Duration::from_millis(config.stream_edit_interval_ms)),
+        };
+        Self {
+            config,
+            tls,
+            clock,
+            capabilities,
+        }
+    }
+}
+
+impl Adapter for Telegram {
+    fn name(&self) -> &'static str {
+        super::NAME
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn is_group(&self, address: &Address) -> Option<bool> {
+        // The ids of groups are negative.
+        Place::of(address).map(|place| place.chat < 0)
+    }
+
+    fn render(&self, markdown: &str) -> Vec<Piece> {
+        markup::render(markdown, &html::Html)
+    }
+
+    fn render_draft(&self, markdown: &str) -> Option<Piece> {
+        markup::draft(markdown, &html::Html)
+    }
+
+    fn connect(&self, cancel: &Cancel, heartbeat: &Heartbeat) -> Result<Box<dyn Connection>> {
+        let api = Api::new(&self.tls, &self.config, PATIENCE, cancel)?;
+        let heartbeat = heartbeat.clone();
+        Ok(Box::new(
+            api.with_progress(move || heartbeat.beat(CALL_TIME)),
+        ))
+    }
+
+    fn receive(&self, intake: Intake, heartbeat: Heartbeat, cancel: Cancel) {
+        receive::run(receive::ReceiverParts {
+            tls: &self.tls,
+            config: &self.config,
+            clock: &self.clock,
+            intake,
+            heartbeat,
+            cancel,
+        });
+    }
+}
+
+impl Connection for Api {
+    fn send(&mut self, to: &Address, post: &Post<'_>) -> Sent<String> {
+        let buttons = keyboard(post);
+        let reply_to = post.reply_to.and_then(|message| message.parse().ok());
+        let sent = self.send_message(place(to)?, &words(post, &buttons), reply_to)?;
+        Ok(sent.to_string())
+    }
+
+    fn edit(&mut self, to: &Address, message: &str, post: &Post<'_>) -> Sent {
+        let buttons = keyboard(post);
+        self.edit_message_text(place(to)?, id(message)?, &words(post, &buttons))?;
+        Ok(())
+    }
+
+    fn delete(&mut self, to: &Address, message: &str) -> Sent {
+        Ok(self.delete_message(place(to)?, id(message)?)?)
+    }
+
+    fn upload(&mut self, to: &Address, upload: &adapter::Upload<'_>) -> Sent {
+        let place = place(to)?;
+        let adapter::Upload { mut file, name, .. } = *upload;
+        let as_what = |send_as| Upload {
+            file,
+            name,
+            send_as,
+            caption: Words::default(),
+        };
+        let length = file.metadata().map_err(Error::io("read", name));
+        let length = length.map_err(Failure::Local)?.len();
+        if is_photo(name) && length <= PHOTO_BYTES {
+            match self.send_file(place, &as_what(SendAs::Photo), None) {
+                // Too wide, too high, or not a picture after all.
+                Err(ApiError::Refused(_)) => {}
+                sent => return Ok(sent.map(drop)?),
+            }
+            let rewound = file.seek(SeekFrom::Start(0));
+            rewound.map_err(|error| Failure::Local(Error::io("read", name)(error)))?;
+        }
+        self.send_file(place, &as_what(SendAs::Document), None)?;
+        Ok(())
+    }
+
+    fn react(&mut self, to: &Address, message: &str, emoji: &str) -> Sent {
+        Ok(self.set_message_reaction(place(to)?, id(message)?, emoji)?)
+    }
+
+    fn typing(&mut self, to: &Address) -> Sent {
+        Ok(self.send_chat_action(place(to)?, "typing")?)
+    }
+
+    fn fetch(&mut self, id: &str, into: &mut File, limit: usize) -> Sent {
+        let found = self.get_file(id)?;
+        if found.file_size.is_some_and(|size| size > limit as u64) {
+            return Err(Failure::Local(Error::TooLarge {
+                what: "the file".to_owned(),
+                limit,
+            }));
+        }
+        Ok(self.download(&found.file_path, into, limit)?)
+    }
+
+    fn set_menu(&mut self, commands: &[(&'static str, &'static str)]) -> Sent {
+        Ok(self.set_my_commands(commands)?)
+    }
+}
+
+impl From<ApiError> for Failure {
+    fn from(error: ApiError) -> Self {
+        let said = error.to_string();
+        match error {
+            ApiError::TooManyRequests { retry_after } => Self::RetryAfter(retry_after),
+            ApiError::CannotParse(said) => Self::Markup(said),
+            ApiError::NotModified => Self::NotModified,
+            ApiError::MessageGone => Self::MessageGone,
+            ApiError::TooLong => Self::TooLong,
+            ApiError::Gone { moved_to, .. } => Self::Gone {
+                said,
+                moved_to: moved_to.map(|chat| Place { chat, thread: None }.key()),
+            },
+            ApiError::Refused(_) => Self::Refused(said),
+            ApiError::Server(_) | ApiError::Timeout(_) => Self::Trouble(said),
+            ApiError::Token | ApiError::Conflict { .. } | ApiError::Network(_) => Self::Down(said),
+            ApiError::Local(error) => Self::Local(error),
+            ApiError::Stopped => Self::Stopped,
+        }
+    }
+}
+
+fn place(to: &Address) -> Sent<Place> {
+    Place::of(to).ok_or_else(|| Failure::Refused(format!("{to} is not a chat of Telegram")))
+}
+
+/// The number of a message. A draft of another program's version may have any.
+fn id(message: &str) -> Sent<i64> {
+    message.parse().map_err(|_| Failure::MessageGone)
+}
+
+fn keyboard(post: &Post<'_>) -> Vec<Vec<Button>> {
+    let button = |button: &adapter::Button| Button {
+        text: button.label.clone(),
+        data: button.data.clone(),
+    };
+    let rows = post.buttons.iter();
+    rows.map(|row| row.iter().map(button).collect()).collect()
+}
+
+fn words<'a>(post: &Post<'a>, buttons: &'a [Vec<Button>]) -> Words<'a> {
+    Words {
+        text: post.text,
+        html: post.is_marked,
+        buttons,
+    }
+}
+
+fn is_photo(name: &str) -> bool {
+    let ending = name.rsplit('.').next().unwrap_or_default();
+    PHOTO_ENDINGS
+        .iter()
+        .any(|known| ending.eq_ignore_ascii_case(known))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::bus::Heartbeats;
+    use crate::http::server::{Answer, Server, answer};
+
+    fn telegram(server: &Server) -> Telegram {
+        let config = schema::Telegram {
+            api_base: format!("http://{}", server.address),
+            ..schema::Telegram::default()
+        };
+        Telegram::new(config, Tls::new(None).unwrap(), Clock::System)
+    }
+
+    fn connect(server: &Server) -> Box<dyn Connection> {
+        let heartbeat = Heartbeats::default().register("test");
+        let telegram = telegram(server);
+        telegram.connect(&Cancel::new(), &heartbeat).unwrap()
+    }
+
+    fn replies(status: &str, body: &Value) -> Answer {
+        answer(status, "", body.to_string().as_bytes())
+    }
+
+    fn sent(message: i64) -> Answer {
+        replies(
+            "200 OK",
+            &json!({"ok": true, "result": {"message_id": message}}),
+        )
+    }
+
+    fn refused(description: &str, more: Value) -> Answer {
+        let body = json!({
+            "ok": false,
+            "error_code": 400,
+            "description": description,
+            "parameters": more,
+        });
+        replies("400 Bad Request", &body)
+    }
+
+    #[test]
+    fn a_post_goes_to_its_topic_with_markup_buttons_and_what_it_quotes() {
+        let server = Server::plain([sent(45), sent(45)]);
+        let mut connection = connect(&server);
+        let to = Address::parse("telegram:-100:7");
+        let buttons = [vec![adapter::Button {
+            label: "Yes".to_owned(),
+            data: "w:Yes".to_owned(),
+        }]];
+        let post = Post {
+            text: "<b>hi</b>",
+            is_marked: true,
+            buttons: &buttons,
+            reply_to: Some("3"),
+            key: Some(9),
+        };
+        assert_eq!(connection.send(&to, &post).unwrap(), "45");
+        let (_, body) = server.request_with_body();
+        let body: Value = serde_json::from_slice(&body).unwrap();
+        let expected = json!({
+            "chat_id": -100,
+            "message_thread_id": 7,
+            "text": "<b>hi</b>",
+            "parse_mode": "HTML",
+            "reply_parameters": {"message_id": 3, "allow_sending_without_reply": true},
+            "reply_markup": {"inline_keyboard": [[{"text": "Yes", "callback_data": "w:Yes"}]]},
+        });
+        assert_eq!(body, expected);
+        let plain = Post {
+            text: "hi",
+            ..Post::default()
+        };
+        connection.edit(&to, "45", &plain).unwrap();
+        let (head, body) = server.request_with_body();
+        let body: Value = serde_json::from_slice(&body).unwrap();
+        assert!(head.contains("/editmessagetext"), "{head}");
+        assert_eq!(
+            body,
+            json!({"chat_id": -100, "message_id": 45, "text": "hi"})
+        );
+    }
+
+    #[test]
+    fn a_picture_that_telegram_refuses_goes_whole_as_a_file() {
+        let server = Server::plain([
+            refused("Bad Request: PHOTO_INVALID_DIMENSIONS", json!({})),
+            sent(46),
+        ]);
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"not a picture").unwrap();
+        file.rewind().unwrap();
+        let upload = adapter::Upload {
+            file: &file,
+            name: "a.PNG",
+            key: None,
+        };
+        let to = Address::parse("telegram:5");
+        connect(&server).upload(&to, &upload).unwrap();
+        for method in ["/sendphoto", "/senddocument"] {
+            let (head, body) = server.request_with_body();
+            let body = String::from_utf8(body).unwrap();
+            assert!(
+                head.contains(method) && body.contains("not a picture"),
+                "{head} {body}"
+            );
+        }
+    }
+
+    #[test]
+    fn each_failure_says_what_can_be_done_about_it() {
+        let moved = json!({"migrate_to_chat_id": -1001});
+        let server = Server::plain([
+            refused(
+                "Bad Request: group chat was upgraded to a supergroup chat",
+                moved,
+            ),
+            refused("Bad Request: message to delete not found", json!({})),
+            replies("502 Bad Gateway", &json!("a proxy's page")),
+            replies(
+                "401 Unauthorized",
+                &json!({"ok": false, "description": "Unauthorized"}),
+            ),
+        ]);
+        let mut connection = connect(&server);
+        let to = Address::parse("telegram:-7");
+        let post = Post {
+            text: "hi",
+            ..Post::default()
+        };
+        let error = connection.send(&to, &post).unwrap_err();
+        assert!(
+            matches!(&error, Failure::Gone { moved_to: Some(to), .. }
+                if to.to_string() == "telegram:-1001"),
+            "{error:?}"
+        );
+        let error = connection.delete(&to, "5").unwrap_err();
+        assert!(matches!(error, Failure::MessageGone), "{error:?}");
+        let error = connection.typing(&to).unwrap_err();
+        assert!(matches!(error, Failure::Trouble(_)), "{error:?}");
+        let error = connection.send(&to, &post).unwrap_err();
+        assert!(matches!(error, Failure::Down(_)), "{error:?}");
+        let strange = Address::parse("telegram:x");
+        let error = connection.send(&strange, &post).unwrap_err();
+        assert!(matches!(error, Failure::Refused(_)), "{error:?}");
+    }
+
+    #[test]
+    fn groups_are_known_by_their_ids_and_other_channels_are_none() {
+        let server = Server::plain([]);
+        let telegram = telegram(&server);
+        for (address, expected) in [
+            ("telegram:5", Some(false)),
+            ("telegram:-5:7", Some(true)),
+            ("telegram:x", None),
+            ("discord:5", None),
+        ] {
+            assert_eq!(
+                telegram.is_group(&Address::parse(address)),
+                expected,
+                "{address}"
+            );
+        }
+    }
+}

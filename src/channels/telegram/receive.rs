@@ -1,0 +1,553 @@
+//! Receives updates by long polling and passes them on to the intake.
+//!
+//! An update is confirmed to Telegram with the next poll, when the intake has it on the disk.
+
+use std::time::Duration;
+
+use super::api::types::Update;
+use super::api::{Api, ApiError, Me};
+use super::update::{self, Meaning, Pressed, Received};
+use crate::bus::Heartbeat;
+use crate::cancel::Cancel;
+use crate::channels::backoff::Backoff;
+use crate::channels::intake::{Incoming, Intake};
+use crate::clock::Clock;
+use crate::config::schema::Telegram;
+use crate::error::Error;
+use crate::http::Tls;
+use crate::limits::channels::{
+    ALBUM_LOOKS, ALBUM_WAIT, INBOX_BACKOFF, LONG_POLL, OFFSET_AGE, PATIENCE, PRESS_PATIENCE,
+    UPDATES_AT_ONCE,
+};
+use crate::sys::memory;
+
+/// What a receiver is made of.
+pub(super) struct ReceiverParts<'a> {
+    pub tls: &'a Tls,
+    pub config: &'a Telegram,
+    pub clock: &'a Clock,
+    pub intake: Intake,
+    pub heartbeat: Heartbeat,
+    pub cancel: Cancel,
+}
+
+/// Receives until the token is raised.
+pub(super) fn run(parts: ReceiverParts<'_>) {
+    match Receiver::new(parts) {
+        Ok(receiver) => receiver.run(),
+        Err(error) => tracing::error!("failed to receive from Telegram: {error}"),
+    }
+}
+
+struct Receiver<'a> {
+    parts: ReceiverParts<'a>,
+    api: Api,
+    me: Option<Me>,
+    /// The first update that has not been dealt with.
+    offset: Option<i64>,
+    /// Failures of Telegram, and of the inbox.
+    backoff: Backoff,
+    full: Backoff,
+    /// Whether the next poll only checks that Telegram can be reached: one that waits for updates
+    /// would tell so much later.
+    is_probe: bool,
+}
+
+/// Why nothing was received.
+enum Fault {
+    Telegram(ApiError),
+    /// The inbox does not take the messages.
+    Inbox(Error),
+}
+
+impl From<ApiError> for Fault {
+    fn from(error: ApiError) -> Self {
+        Self::Telegram(error)
+    }
+}
+
+impl<'a> Receiver<'a> {
+    fn new(parts: ReceiverParts<'a>) -> Result<Self, Error> {
+        let now = parts.clock.now();
+        // After a week without updates Telegram begins at another number (the API's `Update`).
+        let offset = parts.intake.last_update().and_then(|(number, at)| {
+            let age = now.signed_duration_since(at).to_std().unwrap_or_default();
+            (age < OFFSET_AGE).then_some(number + 1)
+        });
+        let patience = LONG_POLL + PATIENCE;
+        Ok(Self {
+            api: Api::new(parts.tls, parts.config, patience, &parts.cancel)?,
+            me: None,
+            offset,
+            backoff: Backoff::new("receive from Telegram", parts.clock.clone()),
+            full: Backoff::new("accept messages from Telegram", parts.clock.clone()),
+            is_probe: false,
+            parts,
+        })
+    }
+
+    fn run(mut self) {
+        let cancel = self.parts.cancel.clone();
+        while !cancel.is_cancelled() {
+            self.parts.heartbeat.beat(LONG_POLL + 2 * PATIENCE);
+            memory::give_back_stack();
+            let wait = match self.poll() {
+                Ok(()) => {
+                    self.reached();
+                    self.full.succeeded();
+                    continue;
+                }
+                Err(Fault::Telegram(ApiError::Stopped)) => continue,
+                Err(Fault::Telegram(error)) => {
+                    self.is_probe = matches!(error, ApiError::Network(_) | ApiError::Timeout(_));
+                    self.backoff.failed(&error, asked_wait(&error))
+                }
+                Err(Fault::Inbox(error)) => {
+                    self.reached();
+                    self.full.failed(&error, None).min(INBOX_BACKOFF)
+                }
+            };
+            self.parts.heartbeat.beat(wait + PATIENCE);
+            cancel.wait(wait);
+        }
+    }
+
+    /// Telegram has answered.
+    fn reached(&mut self) {
+        self.is_probe = false;
+        if self.backoff.succeeded() {
+            self.parts.intake.reachable();
+        }
+    }
+
+    fn poll(&mut self) -> Result<(), Fault> {
+        let time = match self.is_probe {
+            true => Duration::ZERO,
+            false => LONG_POLL,
+        };
+        let updates = self.api.get_updates(self.offset, UPDATES_AT_ONCE, time)?;
+        if updates.is_empty() {
+            return Ok(());
+        }
+        let updates = self.whole_albums(updates)?;
+        let next = updates.iter().map(|update| update.update_id + 1).max();
+        self.take(updates)?;
+        self.offset = next.or(self.offset);
+        Ok(())
+    }
+
+    /// An album comes as several updates. If the last ones belong to one, looks whether more of it
+    /// has come before any of it is confirmed.
+    fn whole_albums(&self, mut updates: Vec<Update>) -> Result<Vec<Update>, ApiError> {
+        let is_album = |update: &Update| {
+            let message = update.message.as_ref();
+            message.is_some_and(|message| message.media_group_id.is_some())
+        };
+        for _ in 0..ALBUM_LOOKS {
+            let ends_in_album = updates.last().is_some_and(is_album);
+            let first = updates.iter().map(|update| update.update_id).min();
+            if !ends_in_album
+                || updates.len() >= UPDATES_AT_ONCE
+                || self.parts.cancel.wait(ALBUM_WAIT)
+            {
+                break;
+            }
+            let again = self
+                .api
+                .get_updates(first, UPDATES_AT_ONCE, Duration::ZERO)?;
+            let is_whole = again.len() <= updates.len();
+            if !again.is_empty() {
+                updates = again;
+            }
+            if is_whole {
+                break;
+            }
+        }
+        Ok(updates)
+    }
+
+    fn take(&mut self, updates: Vec<Update>) -> Result<(), Fault> {
+        let me = match self.me.take() {
+            Some(me) => me,
+            None => self.api.get_me()?,
+        };
+        let policy = self.parts.config.group_policy;
+        let meanings = updates
+            .into_iter()
+            .map(|update| update::read(update, &me, policy));
+        let meanings = join_albums(meanings);
+        self.me = Some(me);
+        let presses: Vec<(String, bool)> = meanings
+            .iter()
+            .filter_map(|meaning| match meaning {
+                Meaning::Pressed(pressed) => Some((
+                    pressed.callback.clone(),
+                    self.parts
+                        .intake
+                        .may_speak(&pressed.sender, &pressed.username),
+                )),
+                _ => None,
+            })
+            .collect();
+        let batch = meanings.into_iter().filter_map(incoming).collect();
+        let taken = self.parts.intake.take(batch, &self.parts.heartbeat);
+        taken.map_err(Fault::Inbox)?;
+        self.confirm(&presses);
+        Ok(())
+    }
+
+    /// Confirms pressed buttons, so that they stop showing progress. Over a connection of its own: a
+    /// poll may wait for a minute, a person not.
+    fn confirm(&self, presses: &[(String, bool)]) {
+        if presses.is_empty() {
+            return;
+        }
+        let ReceiverParts {
+            tls,
+            config,
+            cancel,
+            ..
+        } = &self.parts;
+        let Ok(api) = Api::new(tls, config, PRESS_PATIENCE, cancel) else {
+            return;
+        };
+        for (callback, may) in presses {
+            self.parts.heartbeat.beat(LONG_POLL + 2 * PATIENCE);
+            let text = if *may { "" } else { "This is not for you." };
+            match api.answer_callback_query(callback, text) {
+                Ok(()) | Err(ApiError::Refused(_)) => {}
+                Err(error) => {
+                    tracing::debug!("failed to confirm a pressed button: {error}");
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// The wait that Telegram asks for.
+fn asked_wait(error: &ApiError) -> Option<Duration> {
+    match error {
+        ApiError::TooManyRequests { retry_after } => Some(*retry_after),
+        _ => None,
+    }
+}
+
+/// Joins the parts of each album into one message, in the place of the first part, and drops albums
+/// that are not for us.
+///
+/// The message has the id of the last part: the updates before it have all been dealt with when it
+/// has been accepted. It is known by the part that has the text, which is the one that can be edited.
+fn join_albums(meanings: impl Iterator<Item = Meaning>) -> Vec<Meaning> {
+    let mut joined: Vec<Meaning> = Vec::new();
+    for meaning in meanings {
+        let part = match meaning {
+            Meaning::Nothing => continue,
+            Meaning::Message(part) if part.album.is_some() => *part,
+            other => {
+                joined.push(other);
+                continue;
+            }
+        };
+        match joined
+            .iter_mut()
+            .find_map(|meaning| album_of(meaning, &part))
+        {
+            Some(album) => add_part(album, part),
+            None => joined.push(Meaning::Message(Box::new(part))),
+        }
+    }
+    joined.retain(|meaning| !matches!(meaning, Meaning::Message(received) if !received.addressed));
+    joined
+}
+
+/// The message of a meaning, if it is of the album that a part belongs to.
+fn album_of<'a>(meaning: &'a mut Meaning, part: &Received) -> Option<&'a mut Received> {
+    match meaning {
+        Meaning::Message(album)
+            if album.album == part.album && album.message.session == part.message.session =>
+        {
+            Some(album)
+        }
+        _ => None,
+    }
+}
+
+fn add_part(album: &mut Received, part: Received) {
+    album.addressed |= part.addressed;
+    let (whole, part) = (&mut album.message, part.message);
+    if whole.text.is_empty() && !part.text.is_empty() {
+        whole.text = part.text;
+        whole.reference = part.reference;
+    }
+    whole.remote_files.extend(part.remote_files);
+    whole.id = part.id;
+}
+
+fn incoming(meaning: Meaning) -> Option<Incoming> {
+    match meaning {
+        Meaning::Message(received) => Some(Incoming::Message {
+            envelope: received.message,
+            username: received.username,
+        }),
+        Meaning::Edited {
+            chat,
+            reference,
+            text,
+        } => Some(Incoming::Edited {
+            session: chat.session(),
+            reference,
+            text,
+        }),
+        Meaning::Pressed(pressed) => {
+            let Pressed {
+                number,
+                chat,
+                is_group,
+                sender,
+                username,
+                message,
+                data,
+                ..
+            } = *pressed;
+            Some(Incoming::Pressed {
+                id: format!("{}:{number}", super::NAME),
+                address: chat,
+                is_group,
+                sender,
+                username,
+                message: message.to_string(),
+                data,
+            })
+        }
+        Meaning::Nothing => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+    use std::thread;
+
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::approval::Answer;
+    use crate::bus::Event;
+    use crate::channels::intake::tests::scene::Scene;
+    use crate::http::server::{self, Server};
+    use crate::limits::inbox::MESSAGES;
+    use crate::message::{Envelope, SessionKey};
+
+    fn done(result: &Value) -> server::Answer {
+        let body = json!({"ok": true, "result": result}).to_string();
+        server::answer("200 OK", "", body.as_bytes())
+    }
+
+    fn me() -> server::Answer {
+        done(&json!({"id": 900, "is_bot": true, "first_name": "Pea", "username": "peabot"}))
+    }
+
+    fn message(number: i64, members: Value) -> Value {
+        let mut message = json!({
+            "message_id": 100 + number,
+            "from": {"id": 1, "is_bot": false, "first_name": "Ana"},
+            "chat": {"id": 1, "type": "private"},
+        });
+        for (name, value) in members.as_object().unwrap() {
+            message[name] = value.clone();
+        }
+        message
+    }
+
+    fn text(number: i64, text: &str) -> Value {
+        json!({"update_id": number, "message": message(number, json!({"text": text}))})
+    }
+
+    fn album(number: i64, caption: &str) -> Value {
+        let members = json!({
+            "media_group_id": "a",
+            "caption": caption,
+            "photo": [{"file_id": format!("f{number}")}],
+        });
+        json!({"update_id": number, "message": message(number, members)})
+    }
+
+    /// The next request's method, and its JSON.
+    fn asked(server: &Server) -> (String, Value) {
+        let (head, body) = server.request_with_body();
+        let path = head.split(' ').nth(1).unwrap_or_default();
+        let method = path.rsplit('/').next().unwrap_or_default().to_owned();
+        (method, serde_json::from_slice(&body).unwrap())
+    }
+
+    /// Receives from a server while the story is told.
+    fn receiving(scene: &mut Scene, server: &Server, story: impl FnOnce(&mut Scene)) {
+        let config = Telegram {
+            api_base: format!("http://{}", server.address),
+            ..Telegram::default()
+        };
+        let cancel = Cancel::new();
+        let (intake, heartbeat) = (scene.intake.clone(), scene.heartbeat.clone());
+        let stops = cancel.clone();
+        let receiver = thread::spawn(move || {
+            run(ReceiverParts {
+                tls: &Tls::new(None).unwrap(),
+                config: &config,
+                clock: &Clock::System,
+                intake,
+                heartbeat,
+                cancel: stops,
+            });
+        });
+        story(scene);
+        cancel.cancel();
+        receiver.join().unwrap();
+        scene.intake.stop();
+    }
+
+    #[test]
+    fn a_batch_keeps_its_order_and_an_album_stands_where_it_began() {
+        let edited = message(11, json!({"text": "two pictures?"}));
+        let button = json!({"message_id": 7, "chat": {"id": 1, "type": "private"}});
+        let press = |number: i64, from: i64| {
+            json!({"update_id": number, "callback_query": {
+                "id": format!("c{number}"),
+                "from": {"id": from, "is_bot": false, "first_name": "Ana"},
+                "message": button,
+                "data": "q:7:once",
+            }})
+        };
+        let updates = json!([
+            album(10, ""),
+            text(11, "two"),
+            album(12, "look"),
+            {"update_id": 13, "edited_message": edited},
+            press(14, 1),
+            press(15, 2),
+        ]);
+        let none = json!([]);
+        let server = Server::plain([
+            done(&updates),
+            me(),
+            done(&json!(true)),
+            done(&json!(true)),
+            done(&none).after(Duration::from_secs(60)),
+        ]);
+        let mut scene = Scene::named("telegram");
+        receiving(&mut scene, &server, |scene| {
+            let album = scene.arrived();
+            assert_eq!(
+                (album.id.as_str(), album.text.as_str()),
+                ("telegram:12", "look")
+            );
+            assert_eq!(
+                album.reference, "112",
+                "the part with the text can be edited"
+            );
+            let files: Vec<&str> = album
+                .remote_files
+                .iter()
+                .map(|file| file.id.as_str())
+                .collect();
+            assert_eq!(files, ["f10", "f12"]);
+            assert_eq!(scene.arrived().text, "two");
+            let mut rest = vec![scene.event(), scene.event(), scene.event()];
+            rest.retain(|event| !matches!(event, Event::Fetched(_)));
+            assert!(matches!(&rest[0], Event::Edited { text, .. } if text == "two pictures?"));
+            assert!(matches!(
+                rest[1],
+                Event::Answered {
+                    question: 7,
+                    answer: Answer::Once,
+                    ..
+                }
+            ));
+            assert_eq!(
+                asked(&server),
+                (
+                    "getupdates".to_owned(),
+                    json!({
+                        "limit": 100, "timeout": 50,
+                        "allowed_updates": ["message", "edited_message", "callback_query"],
+                    })
+                )
+            );
+            assert_eq!(asked(&server).0, "getme");
+            let (method, answer) = asked(&server);
+            assert_eq!(
+                (method.as_str(), &answer),
+                ("answercallbackquery", &json!({"callback_query_id": "c14"}))
+            );
+            assert_eq!(asked(&server).1["text"], "This is not for you.");
+            assert_eq!(asked(&server).1["offset"], 16);
+        });
+        // After a restart it goes on behind the album's last part.
+        assert_eq!(scene.intake.last_update().unwrap().0, 12);
+    }
+
+    #[test]
+    fn what_the_inbox_does_not_take_is_not_confirmed() {
+        let mut scene = Scene::named("telegram");
+        let waiting = Envelope::typed(&SessionKey::parse("a"), "x");
+        let accepted = scene.inbox.accept(vec![waiting; MESSAGES]).unwrap();
+        let updates = json!([text(10, "hello")]);
+        let again = (0..10).map(|_| done(&updates));
+        let first = [done(&updates), me()];
+        let server = Server::plain(first.into_iter().chain(again));
+        receiving(&mut scene, &server, |scene| {
+            assert_eq!(asked(&server).0, "getupdates");
+            assert_eq!(asked(&server).0, "getme");
+            assert_eq!(asked(&server).1["offset"], Value::Null);
+            scene.inbox.taken(&accepted[0].id);
+            assert_eq!(scene.arrived().text, "hello");
+            while asked(&server).1["offset"] != 11 {}
+        });
+        assert_eq!(scene.reached.load(Ordering::SeqCst), 0);
+    }
+
+    #[test]
+    fn after_a_failure_it_is_told_once_that_telegram_is_reached() {
+        let mut scene = Scene::named("telegram");
+        let server = Server::plain([
+            server::close(""),
+            server::answer("502 Bad Gateway", "", b""),
+            done(&json!([])),
+            done(&json!([])).after(Duration::from_secs(60)),
+        ]);
+        receiving(&mut scene, &server, |scene| {
+            let timeouts: Vec<Value> = (0..4)
+                .map(|_| asked(&server).1["timeout"].clone())
+                .collect();
+            // What only looks whether Telegram is there does not wait for updates.
+            assert_eq!(timeouts, [json!(50), json!(0), json!(50), json!(50)]);
+            assert_eq!(scene.reached.load(Ordering::SeqCst), 1);
+        });
+    }
+
+    #[test]
+    fn albums_that_are_not_for_us_are_dropped_and_those_of_two_chats_kept_apart() {
+        let part = |number: u64, chat: &str, addressed: bool| {
+            let address = crate::message::Address::new("telegram", chat);
+            Meaning::Message(Box::new(Received {
+                message: Envelope {
+                    id: format!("telegram:{number}"),
+                    ..Envelope::written(&address, crate::message::Sender::default(), "")
+                },
+                username: String::new(),
+                album: Some("a".to_owned()),
+                addressed,
+            }))
+        };
+        let parts = [part(1, "1", false), part(2, "2", false), part(3, "1", true)];
+        let ids: Vec<String> = join_albums(parts.into_iter())
+            .into_iter()
+            .filter_map(incoming)
+            .map(|incoming| match incoming {
+                Incoming::Message { envelope, .. } => envelope.id,
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(ids, ["telegram:3"]);
+    }
+}

@@ -1,0 +1,155 @@
+//! The composition root: builds what a command needs from the configuration.
+
+mod commands;
+pub use commands::exec_of;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::agent::context::Surroundings;
+use crate::agent::{Agent, ModelsFor, Parts};
+use crate::board::Board;
+use crate::cancel::Cancel;
+use crate::cli::Context;
+use crate::clock::Clock;
+use crate::config::schema::{AgentDefaults, Provider};
+use crate::config::{Home, Loaded};
+use crate::error::Result;
+use crate::files::{Places, Workspace};
+use crate::http::{Pool, Tls};
+use crate::provider::Models;
+use crate::provider::table::{OFFLINE, known};
+use crate::state::{ModelChoices, TokenUsage};
+use crate::sys;
+use crate::sys::beneath::Resolver;
+use crate::sys::environment::Environment;
+use crate::tools::Toolbox;
+use crate::tools::commands::Commands;
+use commands::commands_of;
+
+/// How an agent runs.
+pub struct RunOptions {
+    /// The model that was named, if any.
+    pub model: Option<String>,
+    /// Whether answers should come in pieces.
+    pub stream: bool,
+    /// Whether people are in chats, and not at the terminal.
+    pub chats: bool,
+    /// The machine.
+    pub board: Arc<Board>,
+    /// The certificates to trust.
+    pub tls: Tls,
+}
+
+/// Puts an agent together, and makes its workspace where it is missing.
+pub fn agent(context: &Context, home: &Home, loaded: Loaded, options: RunOptions) -> Result<Agent> {
+    let eraser = context.eraser(&loaded);
+    let workspace = open_workspace(context, home, &loaded)?;
+    let commands = commands_of(context, home, &loaded)?;
+    let config = loaded.config;
+    let settings = config.agents.defaults.clone();
+    let surroundings = Surroundings {
+        kernel: sys::host::kernel(),
+        board: sys::host::board(),
+        host: sys::host::name(),
+        workspace: workspace.path().display().to_string(),
+        reach: workspace.folders().to_owned(),
+        commands: commands.as_ref().map_or_else(String::new, Commands::rules),
+    };
+    let mut toolbox = Toolbox::new(
+        workspace,
+        settings.max_tool_result_chars,
+        eraser,
+        Clock::System,
+    )
+    .with_board(options.board);
+    if let Some(commands) = commands {
+        toolbox = toolbox.with_commands(commands);
+    }
+    if options.chats {
+        toolbox = toolbox.with_chats();
+    }
+    let connections = Pool::new(options.tls);
+    Agent::new(Parts {
+        models: models_for(
+            settings.clone(),
+            config.providers,
+            context.environment().clone(),
+            connections.clone(),
+        ),
+        connections,
+        model: options.model,
+        choices: ModelChoices::new(&home.state()),
+        toolbox,
+        ledger: TokenUsage::new(&home.state(), Clock::System),
+        clock: Clock::System,
+        surroundings,
+        settings,
+        limits: config.limits,
+        stream: options.stream,
+    })
+}
+
+/// The workspace, made where it is missing.
+pub fn open_workspace(context: &Context, home: &Home, loaded: &Loaded) -> Result<Workspace> {
+    let config = &loaded.config;
+    let path = home.workspace(&config.agents.defaults.workspace);
+    sys::file::private_folder(&path)?;
+    let config_file = context.config_file()?;
+    let user_home = context.environment().get("HOME").map(Path::new);
+    let mut hidden = vec![home.path(), &config_file];
+    hidden.extend(loaded.secret_files.iter().map(PathBuf::as_path));
+    let places = Places {
+        workspace: &path,
+        hidden: &hidden,
+        user_home,
+    };
+    Workspace::open(&places, &config.tools, Resolver::detect())
+}
+
+/// The models as the configuration and the environment say, for what only shows them.
+pub fn models_of(context: &Context, loaded: &Loaded) -> Result<Models> {
+    let config = loaded.config.clone();
+    let tls = Tls::new(config.tls.ca_file.as_deref().map(Path::new))?;
+    models_for(
+        config.agents.defaults,
+        config.providers,
+        context.environment().clone(),
+        Pool::new(tls),
+    )(None)
+}
+
+/// The models that answer, the fallbacks behind the first, and what the first one lacks; `None` where only
+/// the offline helper answers.
+pub fn who_answers(models: &Models) -> Option<String> {
+    let route = models.primary();
+    if route.provider == OFFLINE {
+        return None;
+    }
+    let missing = match known(&route.provider).map(|known| known.variables) {
+        Some([variable, ..]) if route.needs_key && route.key.is_empty() => {
+            format!("; the key of {} is missing: set {variable}", route.provider)
+        }
+        _ => String::new(),
+    };
+    Some(models.names().join(", then ") + &missing)
+}
+
+fn models_for(
+    settings: AgentDefaults,
+    providers: BTreeMap<String, Provider>,
+    environment: Environment,
+    connections: Pool,
+) -> ModelsFor {
+    Box::new(move |name| {
+        let mut settings = settings.clone();
+        if let Some(name) = name {
+            name.clone_into(&mut settings.model);
+        }
+        let variable = |name: &str| environment.get(name).cloned();
+        let mut models = Models::new(&settings, &providers, &variable, connections.clone())?;
+        models.discover(&Cancel::new())?;
+        Ok(models)
+    })
+}

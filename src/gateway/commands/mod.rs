@@ -1,0 +1,312 @@
+//! Slash commands in a chat, answered without the model. The table of all commands is the agent's
+//! (`agent::commands`); here is what a chat has beside the terminal's.
+
+mod shell;
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use super::Gateway;
+use super::host::Work;
+use super::scheduler::{Reason, Stopped};
+use crate::agent::commands::{self, Command, Place, Slash};
+use crate::approval::Answer;
+use crate::bus::Event;
+use crate::error::{Error, Result};
+use crate::limits::gateway::{COMMANDS_MAX, REFUSED_CHARS, REFUSED_NAMES_MAX, WAITING_MAX};
+use crate::markup::inline_code;
+use crate::message::{Address, Envelope, OutgoingMessage};
+
+/// Every command of a chat with its description, for the channels' menus.
+pub fn menu() -> impl Iterator<Item = (&'static str, &'static str)> {
+    commands::listed(Place::Chat)
+}
+
+impl Gateway {
+    /// Answers a command on the loop. `stopped` is what a `/stop` has stopped.
+    pub(super) fn answer_command(&self, message: &Envelope, stopped: Option<Stopped>) {
+        let Some(command) = commands::parse(&message.text) else {
+            return;
+        };
+        let answer = match stopped {
+            Some(count) => Ok(describe_stop(count)),
+            None => self.answer_to(message, command),
+        };
+        self.finish_command(message, &answer.unwrap_or_else(|error| sentence(&error)));
+    }
+
+    /// Runs a command on a thread: one that takes long, or that has its conversation to itself.
+    pub(super) fn run_command(self: &Arc<Self>, work: &Work, message: &Envelope) {
+        match commands::parse(&message.text) {
+            Some(command) if command.slash == Slash::Sh => {
+                self.shell(message, command.argument, &work.cancel);
+            }
+            Some(command) => {
+                let answer = self.answer_to(message, command);
+                self.finish_command(message, &answer.unwrap_or_else(|error| sentence(&error)));
+            }
+            None => {}
+        }
+        let (work, unread) = (work.id, Vec::new());
+        self.events.send(Event::Finished { work, unread });
+    }
+
+    /// Tells people that their messages were not accepted, and forgets these.
+    pub(super) fn refuse(&self, messages: &[Envelope], reason: Reason) {
+        let Some(first) = messages.first() else {
+            return;
+        };
+        let to = first.address();
+        tracing::warn!(chat = %to, count = messages.len(), "messages refused: {reason:?}");
+        self.tell(&to, &describe_refusal(messages, reason));
+        for message in messages {
+            self.parts.inbox.taken(&message.id);
+        }
+    }
+
+    /// Stores a command's answer, and forgets the command: also where the answer could not be stored,
+    /// else every start would run it again, and /restart for ever.
+    fn finish_command(&self, message: &Envelope, answer: &str) {
+        let to = message.address();
+        let reply = OutgoingMessage {
+            reply_to: message.reference.clone(),
+            ..OutgoingMessage::text(&to, answer)
+        };
+        if let Err(error) = self.enqueue(reply, None) {
+            tracing::error!(chat = %to, "failed to store the answer to a command: {error}");
+            if let Some(delivery) = self.delivery(&to) {
+                delivery.tell(&to, answer);
+            }
+        }
+        self.parts.inbox.taken(&message.id);
+    }
+
+    fn answer_to(&self, message: &Envelope, command: Command<'_>) -> Result<String> {
+        let to = message.address();
+        Ok(match command.slash {
+            Slash::Start => format!(
+                "I'm Peacrab, and I live on this board. Write to me, or use a command:\n\n{}",
+                commands::help(Place::Chat)
+            ),
+            Slash::Help => commands::help(Place::Chat),
+            Slash::Approve => self.approve(&to, command.argument)?,
+            Slash::Deny => self.settle(&to, command.argument, Answer::Deny)?,
+            Slash::Id => describe_ids(message),
+            Slash::Pair => self.pair(command.argument)?,
+            Slash::Restart => "Restarting… running work will continue afterwards.".to_owned(),
+            _ => {
+                let agent = &self.parts.agent;
+                let (key, folder) = (&message.session, &self.parts.sessions);
+                let session = || self.open(key, &to).map(Box::new);
+                match agent.command(key, command, folder, session)? {
+                    Some(text) if command.slash == Slash::Status => self.status(&text),
+                    Some(text) => text,
+                    None => format!("Unknown command /{}. See /help.", command.word),
+                }
+            }
+        })
+    }
+
+    fn approve(&self, to: &Address, argument: &str) -> Result<String> {
+        let (number, answer) = match argument.strip_suffix("always") {
+            Some(number) => (number, Answer::Always),
+            None => (argument, Answer::Once),
+        };
+        self.settle(to, number, answer)
+    }
+
+    /// Answers a pending approval of this chat.
+    fn settle(&self, to: &Address, number: &str, answer: Answer) -> Result<String> {
+        let number = match number.trim() {
+            "" => None,
+            text => Some(text.parse().map_err(|_| {
+                Error::Usage(format!(
+                    "{text:?} is not the number of an approval. You find the number at the end of the question."
+                ))
+            })?),
+        };
+        if self.approvals.answer(to, number, answer) {
+            return Ok(super::approvals::outcome(answer).to_owned());
+        }
+        let open: Vec<String> = self.approvals.of(to).iter().map(u64::to_string).collect();
+        Ok(match open.as_slice() {
+            [] => "Nothing is waiting for approval here.".to_owned(),
+            open => format!("Which one? Waiting for approval: {}.", open.join(", ")),
+        })
+    }
+
+    /// Gives somebody access who has this pairing code.
+    pub(super) fn pair(&self, code: &str) -> Result<String> {
+        if code.is_empty() {
+            return Err(Error::Usage(
+                "Add the code that the other person got, for example /pair ABCD2345".to_owned(),
+            ));
+        }
+        let paired = self.parts.pairing.confirm(code)?;
+        let (id, name) = (&paired.sender.id, &paired.sender.name);
+        self.tell(
+            &Address::new(&paired.channel, id),
+            "You're paired. Write to me; /help shows what I can do.",
+        );
+        Ok(format!(
+            "{name} ({id}) is now paired on {}.",
+            paired.channel
+        ))
+    }
+
+    /// The status of the conversation, the gateway and the machine.
+    fn status(&self, of_the_agent: &str) -> String {
+        let mut text = String::from("**Agent**\n");
+        for line in of_the_agent.lines() {
+            let _ = writeln!(text, "- {line}");
+        }
+        let (gateway, board) = (self.figures(), self.parts.board.status_text());
+        let _ = write!(text, "\n**Gateway**: {gateway}\n\n{board}");
+        text
+    }
+
+    /// The gateway in a line.
+    pub(super) fn figures(&self) -> String {
+        let load = *self.load.lock();
+        let uptime = format_minutes(self.since.elapsed().as_secs() / 60);
+        let unsent = self.parts.outbox.count();
+        let (running, waiting) = (load.running, load.waiting);
+        format!("running for {uptime} · {running} active · {waiting} waiting · {unsent} unsent")
+    }
+}
+
+/// An error as a sentence, for a chat.
+pub(super) fn sentence(error: &Error) -> String {
+    let text = error.to_string();
+    let mut chars = text.chars();
+    let first = chars.next().map(char::to_uppercase);
+    let mut sentence: String = first.into_iter().flatten().chain(chars).collect();
+    if !text.ends_with(['.', '!', '?']) {
+        sentence.push('.');
+    }
+    sentence
+}
+
+fn describe_stop(count: Stopped) -> String {
+    let Stopped {
+        turns,
+        commands,
+        messages,
+    } = count;
+    let mut parts = Vec::new();
+    if turns > 0 {
+        parts.push(format!("{} cancelled", count_of(turns, "reply", "replies")));
+    }
+    if commands > 0 {
+        parts.push(format!(
+            "{} ended",
+            count_of(commands, "command", "commands")
+        ));
+    }
+    if messages > 0 {
+        let messages = count_of(messages, "queued message", "queued messages");
+        parts.push(format!("{messages} dropped"));
+    }
+    match parts.is_empty() {
+        true => "Nothing is running here.".to_owned(),
+        false => format!("Stopped. {}.", sentence_case(&parts.join(", "))),
+    }
+}
+
+/// Says which messages were not accepted, by the beginning of each.
+fn describe_refusal(messages: &[Envelope], reason: Reason) -> String {
+    let why = match reason {
+        Reason::QueueFull => {
+            format!("{WAITING_MAX} messages are waiting here already. /stop clears them.")
+        }
+        Reason::TooManyCommands => format!("{COMMANDS_MAX} commands are running already."),
+    };
+    let names = messages.iter().take(REFUSED_NAMES_MAX).map(|message| {
+        let first = message.text.lines().next().unwrap_or_default();
+        inline_code(&crate::text::truncate_chars(first, REFUSED_CHARS))
+    });
+    let mut names = names.collect::<Vec<_>>().join(", ");
+    let more = messages.len().saturating_sub(REFUSED_NAMES_MAX);
+    if more > 0 {
+        let _ = write!(names, " and {more} more");
+    }
+    format!("Not accepted: {names}. {why} Please send it again later.")
+}
+
+fn describe_ids(message: &Envelope) -> String {
+    let chat = format!("This chat: `{}`", message.address());
+    match message.sender() {
+        Some(sender) => {
+            format!("{chat}\nYou: `{}` {}", sender.id, inline_code(&sender.name))
+        }
+        None => chat,
+    }
+}
+
+fn count_of(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+fn sentence_case(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().map(char::to_uppercase);
+    first.into_iter().flatten().chain(chars).collect()
+}
+
+fn format_minutes(minutes: u64) -> String {
+    match (minutes / (24 * 60), minutes / 60 % 24, minutes % 60) {
+        (0, 0, minutes) => format!("{minutes} min"),
+        (0, hours, minutes) => format!("{hours} h {minutes} min"),
+        (days, hours, _) => format!("{days} d {hours} h"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_told_as_a_sentence() {
+        let told = |text: &str| sentence(&Error::Failed(text.to_owned()));
+        assert_eq!(told("éa is gone"), "Éa is gone.");
+        assert_eq!(told("Why?"), "Why?");
+    }
+
+    #[test]
+    fn a_time_is_told_in_two_units() {
+        assert_eq!(format_minutes(59), "59 min");
+        assert_eq!(format_minutes(61), "1 h 1 min");
+        assert_eq!(format_minutes(24 * 60 * 3 + 60), "3 d 1 h");
+    }
+
+    #[test]
+    fn a_stop_says_what_it_stopped() {
+        let count = Stopped {
+            turns: 1,
+            commands: 0,
+            messages: 2,
+        };
+        let told = "Stopped. 1 reply cancelled, 2 queued messages dropped.";
+        assert_eq!(describe_stop(count), told);
+        assert_eq!(
+            describe_stop(Stopped::default()),
+            "Nothing is running here."
+        );
+    }
+
+    #[test]
+    fn refused_messages_are_named() {
+        let address = Address::new("telegram", "1");
+        let message = |text: &str| Envelope::written(&address, Default::default(), text);
+        let told = describe_refusal(
+            &[message("/sh ls"), message("b\nc")],
+            Reason::TooManyCommands,
+        );
+        assert!(
+            told.starts_with("Not accepted: `/sh ls`, `b`. 8 commands"),
+            "{told}"
+        );
+        let many: Vec<Envelope> = (0..REFUSED_NAMES_MAX + 3).map(|_| message("x")).collect();
+        assert!(describe_refusal(&many, Reason::QueueFull).contains("and 3 more"));
+    }
+}

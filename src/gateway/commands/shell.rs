@@ -1,0 +1,155 @@
+//! `/sh`: the remote terminal. It works when no model can be reached.
+
+use std::sync::Arc;
+
+use super::sentence;
+use crate::cancel::Cancel;
+use crate::clock::Stopwatch;
+use crate::error::{Error, Result};
+use crate::gateway::Gateway;
+use crate::limits::gateway::SHOWN_OUTPUT_BYTES;
+use crate::markup::{self, inline_code};
+use crate::message::{Address, DraftKey, Envelope, OutgoingMessage};
+use crate::tools::Caller;
+use crate::tools::commands::shell::{Ran, Shell};
+
+impl Gateway {
+    /// Runs a command, shows its output as it comes, and stores the outcome for delivery. Each command
+    /// has a message of its own.
+    pub(in crate::gateway) fn shell(
+        self: &Arc<Self>,
+        message: &Envelope,
+        argument: &str,
+        cancel: &Cancel,
+    ) {
+        let (to, draft) = (message.address(), DraftKey::command(&message.id));
+        if let Some(delivery) = self.delivery(&to) {
+            delivery.working(&draft, &to);
+        }
+        let outcome = self
+            .try_shell(message, argument, &draft, cancel)
+            .unwrap_or_else(|error| OutgoingMessage::text(&to, sentence(&error)));
+        let outcome = OutgoingMessage {
+            reply_to: message.reference.clone(),
+            replaces: Some(draft.clone()),
+            ..outcome
+        };
+        let text = outcome.text.clone();
+        if let Err(error) = self.enqueue(outcome, None) {
+            tracing::error!(chat = %to, "failed to store a command's output: {error}");
+            if let Some(delivery) = self.delivery(&to) {
+                delivery.tell(&to, &text);
+            }
+        }
+        self.parts.inbox.taken(&message.id);
+        if let Some(delivery) = self.delivery(&to) {
+            delivery.resting(&draft);
+        }
+    }
+
+    fn try_shell(
+        self: &Arc<Self>,
+        message: &Envelope,
+        argument: &str,
+        draft: &DraftKey,
+        cancel: &Cancel,
+    ) -> Result<OutgoingMessage> {
+        let (is_unsandboxed, line) = match argument.strip_prefix('!') {
+            Some(line) => (true, line.trim()),
+            None => (false, argument),
+        };
+        if line.is_empty() {
+            return Err(Error::Usage(
+                "Add a command, for example /sh df -h".to_owned(),
+            ));
+        }
+        // From here on it is not run again: a kill leaves it with an unknown outcome.
+        self.parts.inbox.begin(&message.id)?;
+        let to = message.address();
+        let mut tail = Tail::new(self, message, draft);
+        let toolbox = self.parts.agent.toolbox();
+        let caller = Caller {
+            session: message.session.as_str(),
+            cancel,
+            answer: None,
+        };
+        let mut push = |bytes: &[u8]| tail.push(bytes);
+        let mut shell = toolbox.shell(line, is_unsandboxed, &caller, &mut push)?;
+        if let Shell::Ask(question) = shell {
+            let answer = self.ask(&to, &question, cancel);
+            let caller = Caller {
+                answer: Some((&question, answer)),
+                ..caller
+            };
+            shell = toolbox.shell(line, is_unsandboxed, &caller, &mut push)?;
+        }
+        let Shell::Ran(ran) = shell else {
+            return Err(Error::Failed(
+                "The command was not run: it changed while it was asked about".to_owned(),
+            ));
+        };
+        Ok(render_outcome(&to, ran))
+    }
+}
+
+fn render_outcome(to: &Address, ran: Ran) -> OutgoingMessage {
+    let output = ran.output.trim_end();
+    let mut text = match (output.is_empty(), ran.is_success) {
+        (true, true) => "Done, no output.".to_owned(),
+        (true, false) => String::new(),
+        (false, _) => markup::code_block(output, ""),
+    };
+    if !ran.is_success {
+        text.push_str(&format!("\n{}", inline_code(&ran.end)));
+    }
+    if ran.file.is_some() {
+        text.push_str("\nThe beginning is left out here; the file has all of it.");
+    }
+    OutgoingMessage {
+        files: ran.file.into_iter().collect(),
+        ..OutgoingMessage::text(to, text)
+    }
+}
+
+/// The end of a running command's output, shown as it comes.
+struct Tail<'a> {
+    gateway: &'a Gateway,
+    to: Address,
+    draft: &'a DraftKey,
+    reply_to: &'a str,
+    bytes: Vec<u8>,
+    is_fresh: bool,
+    shown: Stopwatch,
+}
+
+impl<'a> Tail<'a> {
+    fn new(gateway: &'a Gateway, message: &'a Envelope, draft: &'a DraftKey) -> Self {
+        Self {
+            gateway,
+            to: message.address(),
+            draft,
+            reply_to: &message.reference,
+            bytes: Vec::new(),
+            is_fresh: false,
+            shown: Stopwatch::start(),
+        }
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        self.is_fresh |= !bytes.is_empty();
+        self.bytes.extend_from_slice(bytes);
+        let over = self.bytes.len().saturating_sub(SHOWN_OUTPUT_BYTES);
+        self.bytes.drain(..over);
+        let interval = self.gateway.display_settings().interval;
+        if self.is_fresh && self.shown.elapsed() >= interval {
+            self.is_fresh = false;
+            self.shown = Stopwatch::start();
+            let output = String::from_utf8_lossy(&self.bytes);
+            let output = self.gateway.parts.agent.toolbox().cleaned(&output);
+            if let Some(delivery) = self.gateway.delivery(&self.to) {
+                let text = markup::code_block(&output, "");
+                delivery.draft(self.draft, &self.to, text, self.reply_to);
+            }
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! The host of a turn in a chat: shows it, asks the person, and stores the answer for delivery.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+
+use super::Gateway;
+use super::progress::Progress;
+use super::scheduler::WorkId;
+use crate::agent::host::{TurnEvent, TurnHost};
+use crate::approval::{Answer, Question};
+use crate::bus::Event;
+use crate::cancel::Cancel;
+use crate::chat::Letter;
+use crate::error::{Error, Result};
+use crate::limits::cancel::POLL;
+use crate::limits::gateway::{SENT_TEXTS_MAX, WRITE_RETRY};
+use crate::message::{Address, DraftKey, Envelope, OutgoingMessage, SessionKey};
+use crate::outbox::ClosesTurn;
+use crate::sync::Mutex;
+
+/// A running piece of work, as its thread sees it.
+pub struct Work {
+    /// Its name.
+    pub id: WorkId,
+    /// Raised when the person stops it.
+    pub cancel: Cancel,
+    /// What the loop answers.
+    pub replies: Receiver<Reply>,
+}
+
+/// What the loop answers a piece of work.
+#[derive(Debug)]
+pub enum Reply {
+    /// To [`Event::Step`]: what has arrived.
+    Messages(Vec<Envelope>),
+    /// To [`Event::GoesOn`].
+    Continue,
+}
+
+/// The host of one turn.
+pub struct ChatHost<'a> {
+    gateway: &'a Arc<Gateway>,
+    work: &'a Work,
+    session: SessionKey,
+    reply: Address,
+    draft: DraftKey,
+    /// Whether there is a person who can be asked.
+    is_attended: bool,
+    /// The message that the answer answers.
+    reference: String,
+    progress: Arc<Mutex<Progress>>,
+    /// What the model has sent to this chat itself.
+    sent: Vec<String>,
+    /// What was handed to the turn and is not in its journal yet.
+    unread: Vec<Envelope>,
+    /// Whether the person knows that writing fails.
+    is_write_failure_told: bool,
+}
+
+impl<'a> ChatHost<'a> {
+    /// A host for a turn that begins with a message, or goes on where it was interrupted.
+    pub fn new(
+        gateway: &'a Arc<Gateway>,
+        work: &'a Work,
+        session: &SessionKey,
+        message: Option<&Envelope>,
+    ) -> Self {
+        let of_session = || Address::parse(session.as_str());
+        let progress = Progress::new(gateway.display_settings());
+        Self {
+            gateway,
+            work,
+            session: session.clone(),
+            reply: message.map_or_else(of_session, Envelope::address),
+            draft: DraftKey::turn(session),
+            is_attended: message.is_none_or(|message| message.attended),
+            reference: message.map_or_else(String::new, |message| message.reference.clone()),
+            progress: Arc::new(Mutex::new(progress)),
+            sent: Vec::new(),
+            unread: Vec::new(),
+            is_write_failure_told: false,
+        }
+    }
+
+    /// Where the answer goes.
+    pub fn reply(&self) -> &Address {
+        &self.reply
+    }
+
+    /// The messages that the turn was handed and has not put into its journal.
+    pub fn into_unread(mut self) -> Vec<Envelope> {
+        std::mem::take(&mut self.unread)
+    }
+
+    /// Shows the draft when it is due, or later when it came too early.
+    fn show(&self) {
+        let (gateway, progress) = (Arc::clone(self.gateway), Arc::clone(&self.progress));
+        let (draft, to) = (self.draft.clone(), self.reply.clone());
+        let reply_to = self.reference.clone();
+        let show = move |progress: &mut Progress| {
+            if let (Some(text), Some(delivery)) = (progress.due(), gateway.delivery(&to)) {
+                delivery.draft(&draft, &to, text, &reply_to);
+            }
+        };
+        let mut wait = {
+            let mut progress = self.progress.lock();
+            show(&mut progress);
+            progress.watch()
+        };
+        if wait.is_none() {
+            return;
+        }
+        self.gateway.timers.spawn(async move {
+            while let Some(time) = wait {
+                super::sleep(time).await;
+                let mut progress = progress.lock();
+                show(&mut progress);
+                progress.watched();
+                // Something else may have been shown meanwhile, and the interval begun again.
+                wait = progress.watch();
+            }
+        });
+    }
+
+    /// Waits until the loop lets the turn go on, which a stopped turn does at once.
+    fn wait_for_slot(&self) {
+        while !self.work.cancel.is_cancelled() {
+            match self.work.replies.recv_timeout(POLL) {
+                Ok(Reply::Continue) | Err(RecvTimeoutError::Disconnected) => return,
+                Ok(Reply::Messages(_)) | Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+}
+
+impl Drop for ChatHost<'_> {
+    fn drop(&mut self) {
+        // A look that comes later finds nothing to show.
+        self.progress.lock().close();
+    }
+}
+
+impl TurnHost for ChatHost<'_> {
+    fn on_event(&mut self, event: TurnEvent<'_>) {
+        if let TurnEvent::Notice(what) = event {
+            tracing::warn!(session = %self.session, "{what}");
+        }
+        self.progress.lock().on_event(&event);
+        self.show();
+    }
+
+    fn ask(&mut self, question: &Question, cancel: &Cancel) -> Answer {
+        if !self.is_attended {
+            return Answer::Nobody;
+        }
+        self.gateway.events.send(Event::Waits(self.work.id));
+        let answer = self.gateway.ask(&self.reply, question, cancel);
+        if self.gateway.events.send(Event::GoesOn(self.work.id)) {
+            self.wait_for_slot();
+        }
+        answer
+    }
+
+    fn interjections(&mut self) -> Vec<Envelope> {
+        if !self.gateway.events.send(Event::Step(self.work.id)) {
+            return Vec::new();
+        }
+        let messages = loop {
+            match self.work.replies.recv() {
+                Ok(Reply::Messages(messages)) => break messages,
+                // Of a wait that a /stop has ended.
+                Ok(Reply::Continue) => {}
+                Err(_) => return Vec::new(),
+            }
+        };
+        if let Some(last) = messages.last() {
+            self.reference.clone_from(&last.reference);
+        }
+        self.unread.extend(messages.iter().cloned());
+        messages
+    }
+
+    fn journalled(&mut self, id: &str) {
+        self.unread.retain(|message| message.id != id);
+        self.gateway.parts.inbox.taken(id);
+    }
+
+    fn close(&mut self, text: &str, journal: Option<u64>) -> Result<()> {
+        let is_said = |sent: &String| sent.trim() == text.trim();
+        if text.trim().is_empty() || self.sent.iter().any(is_said) {
+            return Ok(());
+        }
+        let message = OutgoingMessage {
+            reply_to: self.reference.clone(),
+            replaces: Some(self.draft.clone()),
+            ..OutgoingMessage::text(&self.reply, text)
+        };
+        let closes = journal.map(|journal| ClosesTurn {
+            session: self.session.clone(),
+            journal,
+        });
+        let cancel = self.work.cancel.clone();
+        while let Err(error) = self.gateway.enqueue(message.clone(), closes.clone()) {
+            let is_passing = !matches!(error, Error::TooLarge { .. });
+            if !is_passing || !self.retry_write(&error, &cancel) {
+                return Err(error);
+            }
+        }
+        self.progress.lock().close();
+        Ok(())
+    }
+
+    fn retry_write(&mut self, error: &Error, cancel: &Cancel) -> bool {
+        if !std::mem::replace(&mut self.is_write_failure_told, true) {
+            tracing::error!(session = %self.session, "failed to store a step, trying again: {error}");
+            if let Some(delivery) = self.gateway.delivery(&self.reply) {
+                let text =
+                    format!("I can't go on for now: {error}. I'll keep trying; /stop gives up.");
+                delivery.tell(&self.reply, &text);
+            }
+        }
+        !self.gateway.is_stopping() && !cancel.wait(WRITE_RETRY)
+    }
+
+    fn send(&mut self, letter: Letter) -> Result<()> {
+        let to = letter.to.as_deref().map(Address::parse);
+        let to = to.unwrap_or_else(|| self.reply.clone());
+        let is_here = to == self.reply;
+        if !is_here && !self.gateway.knows(&to) {
+            return Err(Error::Failed(format!(
+                "{to} is not a chat in which somebody has written to me"
+            )));
+        }
+        let text = letter.text.clone();
+        let message = OutgoingMessage {
+            files: letter.files,
+            buttons: letter.buttons,
+            ..OutgoingMessage::text(&to, letter.text)
+        };
+        self.gateway.enqueue(message, None)?;
+        if is_here && self.sent.len() < SENT_TEXTS_MAX {
+            self.sent.push(text);
+        }
+        Ok(())
+    }
+}

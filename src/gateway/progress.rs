@@ -1,0 +1,232 @@
+//! What a person sees of work that is not done: what has happened, and what is being said. Pure but
+//! for the stopwatch.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use crate::agent::host::TurnEvent;
+use crate::clock::Stopwatch;
+use crate::config::schema::Channels;
+use crate::limits::gateway::{DRAFT_BYTES, DRAFT_LINES};
+use crate::markup::inline_code;
+
+/// What of a turn is shown while it goes on.
+#[derive(Clone, Copy, Debug)]
+pub struct DisplaySettings {
+    /// What the model says on its way.
+    pub progress: bool,
+    /// Which tools run.
+    pub hints: bool,
+    /// The answer while it comes.
+    pub streaming: bool,
+    /// The time between two looks.
+    pub interval: Duration,
+}
+
+impl DisplaySettings {
+    /// As the configuration says.
+    pub fn new(config: &Channels) -> Self {
+        Self {
+            progress: config.send_progress,
+            hints: config.send_tool_hints,
+            streaming: config.telegram.streaming,
+            interval: Duration::from_millis(config.telegram.stream_edit_interval_ms),
+        }
+    }
+}
+
+/// The draft of one turn.
+pub struct Progress {
+    settings: DisplaySettings,
+    /// What has happened, the newest last.
+    lines: VecDeque<String>,
+    /// What is being said.
+    partial: String,
+    shown: Option<Stopwatch>,
+    is_fresh: bool,
+    /// Whether something has happened that is shown at once: what follows may take long.
+    is_pressing: bool,
+    /// Whether somebody has promised to look again.
+    is_watched: bool,
+    /// Whether the answer has taken its place.
+    is_over: bool,
+}
+
+impl Progress {
+    /// Nothing has happened yet.
+    pub fn new(settings: DisplaySettings) -> Self {
+        Self {
+            settings,
+            lines: VecDeque::new(),
+            partial: String::new(),
+            shown: None,
+            is_fresh: false,
+            is_pressing: false,
+            is_watched: false,
+            is_over: false,
+        }
+    }
+
+    /// Takes an event of the turn.
+    pub fn on_event(&mut self, event: &TurnEvent<'_>) {
+        match event {
+            TurnEvent::Delta(piece) if self.settings.streaming => {
+                if self.partial.len() + piece.len() <= DRAFT_BYTES {
+                    self.partial.push_str(piece);
+                    self.is_fresh = true;
+                }
+            }
+            TurnEvent::Delta(_) => {}
+            // What was said on the way is followed by a hint; the answer by the end.
+            TurnEvent::Said(text) => (*text).clone_into(&mut self.partial),
+            TurnEvent::ToolHint(hint) => {
+                let said = std::mem::take(&mut self.partial);
+                if self.settings.progress && !said.trim().is_empty() {
+                    self.line(said);
+                }
+                if self.settings.hints {
+                    self.line(format!("▸ {}", inline_code(hint)));
+                }
+            }
+            TurnEvent::ToolFailed(what) if self.settings.hints => {
+                self.line(format!("✗ {}", inline_code(what)));
+            }
+            TurnEvent::ToolFailed(_) => {}
+            TurnEvent::Notice(what) => self.line(format!("· {}", inline_code(what))),
+        }
+    }
+
+    /// The draft, when there is something new and the last look was long enough ago.
+    pub fn due(&mut self) -> Option<String> {
+        if self.wait() != Some(Duration::ZERO) {
+            return None;
+        }
+        (self.is_fresh, self.is_pressing) = (false, false);
+        self.shown = Some(Stopwatch::start());
+        let lines = self.lines.iter().map(String::as_str);
+        let partial = Some(self.partial.as_str()).filter(|text| !text.trim().is_empty());
+        Some(lines.chain(partial).collect::<Vec<_>>().join("\n\n"))
+    }
+
+    /// In how long there is something to be shown; none while nothing is new.
+    fn wait(&self) -> Option<Duration> {
+        if !self.is_fresh || self.is_over {
+            return None;
+        }
+        Some(match &self.shown {
+            Some(shown) if !self.is_pressing => {
+                self.settings.interval.saturating_sub(shown.elapsed())
+            }
+            _ => Duration::ZERO,
+        })
+    }
+
+    /// In how long somebody has to look again, because what is new came too early; none where that
+    /// is promised already. A model that pauses leaves nothing half shown.
+    pub fn watch(&mut self) -> Option<Duration> {
+        let wait = self.wait().filter(|_| !self.is_watched)?;
+        self.is_watched = true;
+        Some(wait)
+    }
+
+    /// The promise of [`watch`](Self::watch) is kept.
+    pub fn watched(&mut self) {
+        self.is_watched = false;
+    }
+
+    /// The answer takes its place: from now on nothing is due.
+    pub fn close(&mut self) {
+        self.is_over = true;
+    }
+
+    fn line(&mut self, mut text: String) {
+        text.truncate(text.floor_char_boundary(DRAFT_BYTES / DRAFT_LINES));
+        if self.lines.len() >= DRAFT_LINES {
+            self.lines.pop_front();
+        }
+        self.lines.push_back(text);
+        (self.is_fresh, self.is_pressing) = (true, true);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings() -> DisplaySettings {
+        DisplaySettings {
+            progress: true,
+            hints: true,
+            streaming: true,
+            interval: Duration::ZERO,
+        }
+    }
+
+    fn shown(settings: DisplaySettings, events: &[TurnEvent<'_>]) -> Option<String> {
+        let mut progress = Progress::new(settings);
+        events.iter().for_each(|event| progress.on_event(event));
+        progress.due()
+    }
+
+    const TURN: [TurnEvent<'_>; 5] = [
+        TurnEvent::Delta("I look."),
+        TurnEvent::Said("I look."),
+        TurnEvent::ToolHint("read_file(\"a\")"),
+        TurnEvent::ToolFailed("read_file: no such file"),
+        TurnEvent::Delta("It is"),
+    ];
+
+    #[test]
+    fn a_draft_says_what_has_happened_and_then_what_is_being_said() {
+        assert_eq!(
+            shown(settings(), &TURN).unwrap(),
+            "I look.\n\n▸ `read_file(\"a\")`\n\n✗ `read_file: no such file`\n\nIt is"
+        );
+    }
+
+    #[test]
+    fn each_part_can_be_left_out() {
+        let hints = DisplaySettings {
+            hints: false,
+            ..settings()
+        };
+        assert_eq!(shown(hints, &TURN).unwrap(), "I look.\n\nIt is");
+        let progress = DisplaySettings {
+            progress: false,
+            ..settings()
+        };
+        assert!(!shown(progress, &TURN).unwrap().contains("I look."));
+        let streaming = DisplaySettings {
+            streaming: false,
+            ..settings()
+        };
+        assert!(!shown(streaming, &TURN).unwrap().contains("It is"));
+        let nothing = DisplaySettings {
+            progress: false,
+            hints: false,
+            ..streaming
+        };
+        assert_eq!(shown(nothing, &TURN), None);
+    }
+
+    #[test]
+    fn a_look_waits_for_the_interval_and_for_something_new() {
+        let mut progress = Progress::new(DisplaySettings {
+            interval: Duration::from_secs(600),
+            ..settings()
+        });
+        assert_eq!(progress.due(), None);
+        progress.on_event(&TurnEvent::Delta("a"));
+        assert_eq!(progress.due().as_deref(), Some("a"));
+        progress.on_event(&TurnEvent::Delta("b"));
+        assert_eq!(progress.due(), None);
+        assert!(progress.watch().is_some_and(|wait| wait > Duration::ZERO));
+        assert_eq!(progress.watch(), None, "one look is enough");
+        progress.watched();
+        progress.on_event(&TurnEvent::ToolHint("exec(\"make\")"));
+        assert!(progress.due().is_some(), "what runs now may run for long");
+        progress.on_event(&TurnEvent::ToolHint("exec(\"make\")"));
+        progress.close();
+        assert_eq!((progress.due(), progress.watch()), (None, None));
+    }
+}

@@ -1,0 +1,541 @@
+//! Decides what runs when: at most one piece of work in a session, so many turns at a time, commands
+//! beside them. Pure: events go in, actions come out, and `run` performs them.
+//!
+//! Every message that goes in comes out exactly once: as the start of a turn or a command, as an
+//! interjection into a running turn, refused by name, or dropped by `/stop`. Within a session the
+//! order stays as it was, but for what is refused and for commands that act at once.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::agent::commands::{self, When};
+use crate::limits::gateway::{COMMANDS_MAX, PARKED_TURNS_MAX, WAITING_MAX};
+use crate::message::{Address, Envelope, SessionKey};
+
+/// Names a piece of work: a turn or a command.
+pub type WorkId = u64;
+
+/// What the scheduler is told.
+#[derive(Debug)]
+pub enum Input {
+    /// A message arrived. It waits while it has files to be fetched.
+    Arrived(Envelope),
+    /// A message's files are here.
+    Fetched(Envelope),
+    /// A message has another text now.
+    Edited {
+        /// Whose conversation.
+        session: SessionKey,
+        /// The message's id within its chat.
+        reference: String,
+        /// The new text.
+        text: String,
+    },
+    /// A session's turn was interrupted by the end of the process and goes on.
+    Interrupted(SessionKey),
+    /// A turn is between two steps and takes what has arrived for its session.
+    Step(WorkId),
+    /// A turn waits for a person's answer and needs no slot meanwhile.
+    Waits(WorkId),
+    /// A turn has its answer and wants to go on.
+    Answered(WorkId),
+    /// A piece of work has ended. `unread` are messages that were handed to it and that it has not
+    /// put into its journal.
+    Finished {
+        /// Which one.
+        work: WorkId,
+        /// In their order.
+        unread: Vec<Envelope>,
+    },
+    /// Nothing new is to be started.
+    Stopping,
+}
+
+/// What is to be done.
+#[derive(Debug, PartialEq)]
+pub enum Action {
+    /// Start a turn on a thread.
+    StartTurn {
+        /// Its name.
+        work: WorkId,
+        /// The message that it is about.
+        message: Box<Envelope>,
+    },
+    /// Go on with an interrupted turn, on a thread.
+    ResumeTurn {
+        /// Its name.
+        work: WorkId,
+        /// Whose.
+        session: SessionKey,
+    },
+    /// Record the end of an interrupted turn that is not to go on.
+    AbandonTurn {
+        /// Its name.
+        work: WorkId,
+        /// Whose.
+        session: SessionKey,
+    },
+    /// Run a slash command on a thread. If it touches a session, nothing else has that session open.
+    StartCommand {
+        /// Its name.
+        work: WorkId,
+        /// The command.
+        message: Box<Envelope>,
+    },
+    /// Answer a slash command here and now.
+    Command(Box<Envelope>),
+    /// Hand messages to a turn that asked for them by [`Input::Step`].
+    Interject {
+        /// Which turn.
+        work: WorkId,
+        /// In their order; may be empty.
+        messages: Vec<Envelope>,
+    },
+    /// Let a turn go on that asked to by [`Input::Answered`].
+    Continue(WorkId),
+    /// Raise the cancellation token of a piece of work.
+    Cancel(WorkId),
+    /// Tell the person that messages were not accepted, and forget them.
+    Refuse {
+        /// Which ones; never empty, all of one chat.
+        messages: Vec<Envelope>,
+        /// Why.
+        reason: Reason,
+    },
+    /// Forget messages, because the person said `/stop` or because they are empty of meaning now.
+    Drop(Vec<Envelope>),
+    /// Answer a `/stop`.
+    Stopped {
+        /// The command.
+        message: Box<Envelope>,
+        /// What it stopped.
+        count: Stopped,
+    },
+}
+
+/// Why a message is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// So many messages wait in its conversation already.
+    QueueFull,
+    /// So many commands run already.
+    TooManyCommands,
+}
+
+/// What a `/stop` stopped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stopped {
+    /// Turns that were running or about to be resumed.
+    pub turns: usize,
+    /// Commands.
+    pub commands: usize,
+    /// Messages that waited.
+    pub messages: usize,
+}
+
+/// How much there is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Load {
+    /// Turns and commands.
+    pub running: usize,
+    /// Messages.
+    pub waiting: usize,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Scheduler {
+    slots: usize,
+    slots_held: usize,
+    sessions: BTreeMap<SessionKey, Session>,
+    /// Sessions that can start something, in the order in which they became able to.
+    ready: VecDeque<SessionKey>,
+    works: BTreeMap<WorkId, Work>,
+    /// Turns that have their answer and wait for a slot.
+    returning: VecDeque<WorkId>,
+    /// Chats that were told of a refusal, with what was refused since.
+    refused: BTreeMap<(Address, bool), Vec<Envelope>>,
+    last_work: WorkId,
+    is_stopping: bool,
+}
+
+#[derive(Debug, Default)]
+struct Session {
+    queue: VecDeque<Envelope>,
+    /// The work that has the session to itself.
+    running: Option<WorkId>,
+    /// Whether an interrupted turn goes on before anything else.
+    is_interrupted: bool,
+}
+
+#[derive(Debug)]
+struct Work {
+    session: SessionKey,
+    kind: Kind,
+    is_cancelled: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Turn(Slot),
+    /// A command that has its session to itself, or the end of an abandoned turn.
+    Exclusive,
+    /// A command beside whatever else runs.
+    Beside,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Slot {
+    Held,
+    /// Given back while a person is asked.
+    Released,
+    /// Wanted back.
+    Wanted,
+}
+
+impl Scheduler {
+    /// At most so many turns run at a time.
+    pub fn new(slots: usize) -> Self {
+        Self {
+            slots: slots.max(1),
+            slots_held: 0,
+            sessions: BTreeMap::new(),
+            ready: VecDeque::new(),
+            works: BTreeMap::new(),
+            returning: VecDeque::new(),
+            refused: BTreeMap::new(),
+            last_work: 0,
+            is_stopping: false,
+        }
+    }
+
+    /// Takes what has happened, and says what is to be done, in this order.
+    pub fn handle(&mut self, input: Input) -> Vec<Action> {
+        let mut actions = Vec::new();
+        match input {
+            Input::Arrived(message) => self.arrived(message, &mut actions),
+            Input::Fetched(message) => self.fetched(message),
+            Input::Edited {
+                session,
+                reference,
+                text,
+            } => self.edited(&session, &reference, text),
+            Input::Interrupted(session) => {
+                self.sessions
+                    .entry(session.clone())
+                    .or_default()
+                    .is_interrupted = true;
+                self.make_ready(&session);
+            }
+            Input::Step(work) => {
+                let messages = self.interjections(work);
+                actions.push(Action::Interject { work, messages });
+            }
+            Input::Waits(work) => self.release_slot(work),
+            Input::Answered(work) => self.want_slot(work, &mut actions),
+            Input::Finished { work, unread } => self.finished(work, unread, &mut actions),
+            Input::Stopping => self.is_stopping = true,
+        }
+        self.start(&mut actions);
+        actions
+    }
+
+    /// How much runs and waits.
+    pub fn load(&self) -> Load {
+        Load {
+            running: self.works.len(),
+            waiting: self
+                .sessions
+                .values()
+                .map(|session| session.queue.len())
+                .sum(),
+        }
+    }
+
+    fn arrived(&mut self, message: Envelope, actions: &mut Vec<Action>) {
+        match commands::parse(&message.text).map(|command| command.when()) {
+            Some(When::Stop) => self.stop(message, actions),
+            Some(When::AtOnce) => actions.push(Action::Command(Box::new(message))),
+            Some(When::Beside) => self.start_beside(message, actions),
+            Some(When::InOrder) | None => self.enqueue(message, actions),
+        }
+    }
+
+    fn enqueue(&mut self, message: Envelope, actions: &mut Vec<Action>) {
+        let key = message.session.clone();
+        let session = self.sessions.entry(key.clone()).or_default();
+        if session.queue.len() >= WAITING_MAX {
+            return self.refuse(message, Reason::QueueFull, actions);
+        }
+        session.queue.push_back(message);
+        self.make_ready(&key);
+    }
+
+    fn start_beside(&mut self, message: Envelope, actions: &mut Vec<Action>) {
+        let commands = self.works.values().filter(|work| work.kind == Kind::Beside);
+        if commands.count() >= COMMANDS_MAX {
+            return self.refuse(message, Reason::TooManyCommands, actions);
+        }
+        let work = self.add_work(message.session.clone(), Kind::Beside);
+        let message = Box::new(message);
+        actions.push(Action::StartCommand { work, message });
+    }
+
+    /// The first refusal in a chat is told at once, and the following ones together when something has
+    /// ended: a flood of messages makes no flood of refusals.
+    fn refuse(&mut self, message: Envelope, reason: Reason, actions: &mut Vec<Action>) {
+        let key = (message.address(), reason == Reason::QueueFull);
+        match self.refused.get_mut(&key) {
+            Some(others) => others.push(message),
+            None => {
+                self.refused.insert(key, Vec::new());
+                let messages = vec![message];
+                actions.push(Action::Refuse { messages, reason });
+            }
+        }
+    }
+
+    fn tell_refused(&mut self, actions: &mut Vec<Action>) {
+        self.refused.retain(|(_, is_full), messages| {
+            if messages.is_empty() {
+                return false;
+            }
+            let reason = match is_full {
+                true => Reason::QueueFull,
+                false => Reason::TooManyCommands,
+            };
+            let messages = std::mem::take(messages);
+            actions.push(Action::Refuse { messages, reason });
+            true
+        });
+    }
+
+    fn fetched(&mut self, message: Envelope) {
+        let key = message.session.clone();
+        let queue = self
+            .sessions
+            .get_mut(&key)
+            .map(|session| &mut session.queue);
+        let mut waiting = queue.into_iter().flatten();
+        if let Some(found) = waiting.find(|other| other.id == message.id) {
+            found.attachments = message.attachments;
+            // An edit may have come while the files were fetched; a note about a file counts with it.
+            if !found.remote_files.is_empty() && found.text != message.text {
+                found.text = message.text;
+            }
+            found.remote_files.clear();
+            self.make_ready(&key);
+        }
+    }
+
+    fn edited(&mut self, session: &SessionKey, reference: &str, text: String) {
+        let queue = self
+            .sessions
+            .get_mut(session)
+            .map(|session| &mut session.queue);
+        let mut waiting = queue.into_iter().flatten();
+        if let Some(message) = waiting.find(|message| message.reference == reference) {
+            message.text = text;
+        }
+    }
+
+    /// What stands first in the queue of a turn's session and can be read now. A command there keeps
+    /// its place: what was said after it belongs after it.
+    fn interjections(&mut self, work: WorkId) -> Vec<Envelope> {
+        let session = self.works.get(&work).filter(|work| !work.is_cancelled);
+        let session = session.and_then(|work| self.sessions.get_mut(&work.session));
+        let Some(session) = session.filter(|session| session.running == Some(work)) else {
+            return Vec::new();
+        };
+        let is_readable = |message: &&Envelope| is_ready(message) && !is_command(message);
+        let count = session.queue.iter().take_while(is_readable).count();
+        session.queue.drain(..count).collect()
+    }
+
+    fn release_slot(&mut self, work: WorkId) {
+        let parked = |work: &&Work| matches!(work.kind, Kind::Turn(slot) if slot != Slot::Held);
+        if self.works.values().filter(parked).count() >= PARKED_TURNS_MAX {
+            return;
+        }
+        if let Some(Kind::Turn(slot)) = self.works.get_mut(&work).map(|work| &mut work.kind)
+            && *slot == Slot::Held
+        {
+            *slot = Slot::Released;
+            self.slots_held -= 1;
+        }
+    }
+
+    fn want_slot(&mut self, work: WorkId, actions: &mut Vec<Action>) {
+        match self.works.get_mut(&work).map(|work| &mut work.kind) {
+            Some(Kind::Turn(slot @ Slot::Released)) => {
+                *slot = Slot::Wanted;
+                self.returning.push_back(work);
+            }
+            Some(_) => actions.push(Action::Continue(work)),
+            None => {}
+        }
+    }
+
+    fn finished(&mut self, work: WorkId, unread: Vec<Envelope>, actions: &mut Vec<Action>) {
+        let Some(ended) = self.works.remove(&work) else {
+            return;
+        };
+        self.returning.retain(|other| *other != work);
+        if ended.kind == Kind::Turn(Slot::Held) {
+            self.slots_held -= 1;
+        }
+        if ended.kind != Kind::Beside
+            && let Some(session) = self.sessions.get_mut(&ended.session)
+        {
+            session.running = None;
+            match ended.is_cancelled {
+                // The person said /stop after these were sent.
+                true if !unread.is_empty() => actions.push(Action::Drop(unread)),
+                _ => unread
+                    .into_iter()
+                    .rev()
+                    .for_each(|message| session.queue.push_front(message)),
+            }
+            self.make_ready(&ended.session);
+        }
+        self.tell_refused(actions);
+    }
+
+    /// Stops everything of a conversation, what waits for it too.
+    fn stop(&mut self, message: Envelope, actions: &mut Vec<Action>) {
+        let mut count = Stopped::default();
+        for (id, work) in &mut self.works {
+            if work.session == message.session && !std::mem::replace(&mut work.is_cancelled, true) {
+                match work.kind {
+                    Kind::Turn(_) => count.turns += 1,
+                    Kind::Exclusive | Kind::Beside => count.commands += 1,
+                }
+                actions.push(Action::Cancel(*id));
+            }
+        }
+        let session = self.sessions.entry(message.session.clone()).or_default();
+        let waiting: Vec<Envelope> = session.queue.drain(..).collect();
+        count.messages = waiting.len();
+        if !waiting.is_empty() {
+            actions.push(Action::Drop(waiting));
+        }
+        if std::mem::take(&mut session.is_interrupted) {
+            count.turns += 1;
+            let work = self.add_work(message.session.clone(), Kind::Exclusive);
+            let session = message.session.clone();
+            if let Some(session) = self.sessions.get_mut(&session) {
+                session.running = Some(work);
+            }
+            actions.push(Action::AbandonTurn { work, session });
+        }
+        self.forget_if_idle(&message.session);
+        let message = Box::new(message);
+        actions.push(Action::Stopped { message, count });
+    }
+
+    /// Starts what may start: turns that have been before new ones.
+    fn start(&mut self, actions: &mut Vec<Action>) {
+        while self.slots_held < self.slots
+            && let Some(work) = self.returning.pop_front()
+        {
+            if let Some(Kind::Turn(slot)) = self.works.get_mut(&work).map(|work| &mut work.kind) {
+                *slot = Slot::Held;
+                self.slots_held += 1;
+                actions.push(Action::Continue(work));
+            }
+        }
+        if self.is_stopping {
+            return;
+        }
+        let mut passed_over = VecDeque::new();
+        while let Some(key) = self.ready.pop_front() {
+            match self.start_in(&key) {
+                Some(action) => actions.push(action),
+                None if self.can_start(&key) => passed_over.push_back(key),
+                None => self.forget_if_idle(&key),
+            }
+        }
+        self.ready = passed_over;
+    }
+
+    /// Starts the next thing of a session; `None` where there is nothing, or no slot for it.
+    fn start_in(&mut self, key: &SessionKey) -> Option<Action> {
+        if !self.can_start(key) {
+            return None;
+        }
+        let session = self.sessions.get_mut(key)?;
+        let command = session.queue.front().filter(|message| is_command(message));
+        if command.is_some() && !session.is_interrupted {
+            let message = Box::new(session.queue.pop_front()?);
+            let work = self.take_session(key, Kind::Exclusive);
+            return Some(Action::StartCommand { work, message });
+        }
+        if self.slots_held >= self.slots {
+            return None;
+        }
+        self.slots_held += 1;
+        if std::mem::take(&mut session.is_interrupted) {
+            let work = self.take_session(key, Kind::Turn(Slot::Held));
+            let session = key.clone();
+            return Some(Action::ResumeTurn { work, session });
+        }
+        let message = Box::new(session.queue.pop_front()?);
+        let work = self.take_session(key, Kind::Turn(Slot::Held));
+        Some(Action::StartTurn { work, message })
+    }
+
+    /// Whether a session has something to start, apart from the slot that it may need.
+    fn can_start(&self, key: &SessionKey) -> bool {
+        self.sessions.get(key).is_some_and(|session| {
+            session.running.is_none()
+                && (session.is_interrupted || session.queue.front().is_some_and(is_ready))
+        })
+    }
+
+    fn make_ready(&mut self, key: &SessionKey) {
+        if self.can_start(key) && !self.ready.contains(key) {
+            self.ready.push_back(key.clone());
+        } else {
+            self.forget_if_idle(key);
+        }
+    }
+
+    fn forget_if_idle(&mut self, key: &SessionKey) {
+        let is_idle = |session: &Session| {
+            session.queue.is_empty() && session.running.is_none() && !session.is_interrupted
+        };
+        if self.sessions.get(key).is_some_and(is_idle) {
+            self.sessions.remove(key);
+        }
+    }
+
+    fn take_session(&mut self, key: &SessionKey, kind: Kind) -> WorkId {
+        let work = self.add_work(key.clone(), kind);
+        if let Some(session) = self.sessions.get_mut(key) {
+            session.running = Some(work);
+        }
+        work
+    }
+
+    fn add_work(&mut self, session: SessionKey, kind: Kind) -> WorkId {
+        self.last_work += 1;
+        let work = Work {
+            session,
+            kind,
+            is_cancelled: false,
+        };
+        self.works.insert(self.last_work, work);
+        self.last_work
+    }
+}
+
+fn is_ready(message: &Envelope) -> bool {
+    message.remote_files.is_empty()
+}
+
+fn is_command(message: &Envelope) -> bool {
+    commands::parse(&message.text).is_some()
+}
+
+#[cfg(test)]
+#[path = "scheduler_tests.rs"]
+mod tests;

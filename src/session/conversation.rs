@@ -1,0 +1,539 @@
+//! What of a journal may still go to the model, and how it is made to fit. Pure.
+//!
+//! The entries are always in the form that every API takes: the first one is a person's, results
+//! stand behind their call, and each call has a result before anything else is said. What is shortened
+//! or left out here is so in memory only; the journal keeps the whole.
+
+use std::collections::VecDeque;
+
+use crate::chat::{Entry, EntryKind, ToolCall, ToolResult};
+use crate::limits::session::{
+    HISTORY_BYTES, IMAGE_WEIGHT, SHORT_HEAD_BYTES, SHORT_MIN_BYTES, SHORT_TAIL_BYTES,
+};
+use crate::text::truncate_bytes;
+
+use super::line::{cut_arguments, image_note};
+
+/// What stands in for a result that was never journalled.
+pub const UNKNOWN_OUTCOME: &str = "Error: interrupted, outcome unknown. The call may or may not have taken effect; \
+     it was not run again. Check before you repeat it.";
+
+/// What answers a call whose turn was stopped by the person.
+pub const STOPPED_OUTCOME: &str = "Error: stopped by the person before it ran.";
+
+/// An entry and its place in the journal.
+#[derive(Clone, Debug)]
+pub struct JournalEntry {
+    /// The entry, possibly shortened.
+    pub entry: Entry,
+    /// The byte of the journal at which its line begins.
+    pub offset: u64,
+    /// Whether a turn begins with it.
+    pub begins_turn: bool,
+}
+
+/// The entries that may go to the model, oldest first.
+#[derive(Clone, Debug, Default)]
+pub struct Conversation {
+    entries: VecDeque<JournalEntry>,
+    /// About how many bytes they are in a request.
+    bytes: usize,
+}
+
+/// What goes to the model.
+#[derive(Debug)]
+pub struct Fitted<'a> {
+    /// The entries, with the runtime's facts among them.
+    pub entries: Vec<&'a Entry>,
+    /// Where the last turn begins: at the facts, which stand before the person's words.
+    pub turn: usize,
+    /// About how many bytes the conversation is.
+    pub bytes: usize,
+}
+
+impl Conversation {
+    /// The entries with their places.
+    pub fn entries(&self) -> impl DoubleEndedIterator<Item = &JournalEntry> + ExactSizeIterator {
+        self.entries.iter()
+    }
+
+    /// The number of entries.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there is nothing that could go to the model.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Whether a message of a channel is among the entries.
+    pub fn holds(&self, origin: &str) -> bool {
+        let mut entries = self.entries.iter();
+        !origin.is_empty() && entries.any(|held| held.entry.origin.as_deref() == Some(origin))
+    }
+
+    /// The calls at the end that have no result, in order.
+    pub fn unanswered(&self) -> Vec<ToolCall> {
+        self.open_calls().into_iter().cloned().collect()
+    }
+
+    fn open_calls(&self) -> Vec<&ToolCall> {
+        let is_result = |held: &JournalEntry| held.entry.kind == EntryKind::Tool;
+        let Some(last) = self.entries.iter().rposition(|held| !is_result(held)) else {
+            return Vec::new();
+        };
+        let mut calls: Vec<_> = self.entries[last].entry.tool_calls.iter().collect();
+        for held in self.entries.range(last + 1..) {
+            let id = held.entry.tool_call_id.as_deref();
+            if let Some(index) = calls.iter().position(|call| Some(call.id.as_str()) == id) {
+                calls.remove(index);
+            }
+        }
+        calls
+    }
+
+    /// Adds an entry. What no API would take is left out: a result without its call, a reply that says
+    /// and does nothing, and what stands before the first words of a person. Calls that are still
+    /// without a result are answered as unknown first.
+    pub fn push(&mut self, added: JournalEntry) {
+        let entry = &added.entry;
+        match entry.kind {
+            EntryKind::Tool => {
+                let id = entry.tool_call_id.as_deref();
+                let mut open = self.open_calls().into_iter();
+                if !open.any(|call| Some(call.id.as_str()) == id) {
+                    return;
+                }
+            }
+            EntryKind::Assistant if entry.content.is_empty() && entry.tool_calls.is_empty() => {
+                return;
+            }
+            EntryKind::Assistant | EntryKind::Note if self.is_empty() => return,
+            _ => self.answer_open_calls(),
+        }
+        self.hold(added);
+        // However long a turn gets, memory is bounded.
+        if self.bytes > HISTORY_BYTES {
+            self.shrink(HISTORY_BYTES);
+        }
+    }
+
+    fn hold(&mut self, added: JournalEntry) {
+        self.bytes += weight(&added.entry);
+        self.entries.push_back(added);
+    }
+
+    fn answer_open_calls(&mut self) {
+        let offset = self.entries.back().map_or(0, |held| held.offset);
+        for call in self.unanswered() {
+            let unknown = ToolResult::failed(UNKNOWN_OUTCOME);
+            self.hold(JournalEntry {
+                entry: Entry::of_result(&call, unknown),
+                offset,
+                begins_turn: false,
+            });
+        }
+    }
+
+    /// Forgets what only the running turn has needed, as it never was on the disk: reasoning, images,
+    /// signatures.
+    pub fn end_turn(&mut self) {
+        for held in &mut self.entries {
+            let entry = &mut held.entry;
+            entry.reasoning = Vec::new();
+            forget_images(entry);
+            let calls = entry.tool_calls.iter_mut();
+            calls.for_each(|call| call.signature = None);
+        }
+        self.weigh();
+    }
+
+    /// The journal's line at `from` begins at `to` now, and so do the later ones behind it.
+    pub fn moved(&mut self, from: u64, to: u64) {
+        for held in &mut self.entries {
+            held.offset = held.offset.saturating_sub(from) + to;
+        }
+    }
+
+    /// Makes the conversation fit, and returns what goes to the model.
+    ///
+    /// Whole turns are left out until `window` entries are left; the last turn and the one before it
+    /// stay. When the entries are more than `budget` bytes, old results of tools are shortened, those of
+    /// the last turn too, except the newest ones; then whole turns are left out, the oldest first; then
+    /// the newest results and the calls of the last turn are shortened. The words of people in the last
+    /// turn are never touched. What is still too much then is returned as it is.
+    pub fn fit<'a>(&'a mut self, window: usize, budget: usize, facts: &'a Entry) -> Fitted<'a> {
+        self.answer_open_calls();
+        while self.len() > window && self.turns().nth(2).is_some() {
+            self.leave_out_oldest_turn();
+        }
+        self.shrink(budget);
+        let turn = self.last_turn();
+        let mut entries: Vec<&Entry> = Vec::with_capacity(self.len() + 1);
+        entries.extend(self.entries.iter().map(|held| &held.entry));
+        entries.insert(turn, facts);
+        Fitted {
+            entries,
+            turn,
+            bytes: self.bytes,
+        }
+    }
+
+    /// Shortens and leaves out until at most `limit` bytes are left, or nothing more can go.
+    fn shrink(&mut self, limit: usize) {
+        if self.bytes <= limit {
+            return;
+        }
+        // Some more than needed, so that the next steps of the turn begin with the same bytes: that is
+        // what providers cache.
+        let goal = limit / 4 * 3;
+        let turn = self.last_turn();
+        let is_calling = |held: &JournalEntry| !held.entry.tool_calls.is_empty();
+        let newest = self.entries.iter().rposition(is_calling);
+        let newest = newest.unwrap_or(self.len()).max(turn);
+        self.shorten(0..turn, goal, true);
+        self.shorten(turn..newest, goal, false);
+        // The turn before the last one stays if it can: people refer to it.
+        while (self.bytes > limit && self.turns().nth(1).is_some())
+            || (self.bytes > goal && self.turns().nth(2).is_some())
+        {
+            self.leave_out_oldest_turn();
+        }
+        let turn = self.last_turn();
+        self.shorten(turn..self.len(), limit, false);
+        self.shorten(turn..self.len(), limit, true);
+    }
+
+    /// Shortens results, and calls when `calls` says so, until at most `goal` bytes are left.
+    fn shorten(&mut self, range: std::ops::Range<usize>, goal: usize, calls: bool) {
+        for held in self.entries.range_mut(range) {
+            if self.bytes <= goal {
+                return;
+            }
+            let before = weight(&held.entry);
+            shorten(&mut held.entry, calls);
+            self.bytes = self.bytes + weight(&held.entry) - before;
+        }
+    }
+
+    /// Where turns begin. The first entry counts as the beginning of one.
+    fn turns(&self) -> impl DoubleEndedIterator<Item = usize> {
+        let entries = self.entries.iter().enumerate();
+        entries.filter_map(|(index, held)| (index == 0 || held.begins_turn).then_some(index))
+    }
+
+    fn last_turn(&self) -> usize {
+        self.turns().next_back().unwrap_or(0)
+    }
+
+    fn leave_out_oldest_turn(&mut self) {
+        let second = self.turns().nth(1);
+        if let Some(second) = second {
+            self.entries.drain(..second);
+            self.weigh();
+        }
+    }
+
+    fn weigh(&mut self) {
+        self.bytes = self.entries.iter().map(|held| weight(&held.entry)).sum();
+    }
+}
+
+/// About how many bytes an entry is in a request.
+fn weight(entry: &Entry) -> usize {
+    /// Roles, ids and punctuation.
+    const FRAME: usize = 60;
+    let calls = entry.tool_calls.iter();
+    let calls: usize = calls
+        .map(|call| call.name.len() + call.arguments.len() + FRAME)
+        .sum();
+    entry.content.len() + calls + entry.images.len() * IMAGE_WEIGHT + FRAME
+}
+
+/// Shortens a tool's result, or the arguments of calls when `calls` says so.
+pub(super) fn shorten(entry: &mut Entry, calls: bool) {
+    if entry.kind == EntryKind::Tool {
+        forget_images(entry);
+        if let Some(text) = shortened_result(entry) {
+            entry.content = text;
+        }
+    }
+    if calls {
+        for call in &mut entry.tool_calls {
+            if call.arguments.len() > SHORT_MIN_BYTES {
+                call.arguments = cut_arguments(&call.arguments, SHORT_HEAD_BYTES).into_owned();
+            }
+        }
+    }
+}
+
+/// Head and tail of a result with a note that says how to see the whole; `None` when it is short.
+fn shortened_result(entry: &Entry) -> Option<String> {
+    let text = &entry.content;
+    if text.len() <= SHORT_MIN_BYTES {
+        return None;
+    }
+    let head = truncate_bytes(text, SHORT_HEAD_BYTES);
+    let tail = &text[text.ceil_char_boundary(text.len() - SHORT_TAIL_BYTES)..];
+    let tool = entry.name.as_deref().unwrap_or("the tool");
+    let tool = truncate_bytes(tool, SHORT_TAIL_BYTES);
+    // A result that was long from the beginning names the file that has all of it.
+    const WHOLE: &str = "the whole is in ";
+    let file = text
+        .split_once(WHOLE)
+        .and_then(|(_, rest)| rest.split(['\n', ']']).next());
+    let file = file.filter(|file| file.len() <= SHORT_TAIL_BYTES);
+    let how = match file {
+        Some(file) => format!("{WHOLE}{file}"),
+        None => format!("to see the whole, call {tool} again if that does no harm"),
+    };
+    let left_out = text.len() - head.len() - tail.len();
+    Some(format!(
+        "{head}\n[shortened to save room: {left_out} bytes are left out here; {how}]\n{tail}"
+    ))
+}
+
+/// Leaves the notes of images in their place.
+fn forget_images(entry: &mut Entry) {
+    for image in std::mem::take(&mut entry.images) {
+        entry.content.push_str(&image_note(&image));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chat::Role;
+    use proptest::prelude::*;
+
+    fn calls(ids: &[&str]) -> Entry {
+        let mut entry = Entry::new(EntryKind::Assistant, "");
+        entry.tool_calls = ids
+            .iter()
+            .map(|id| ToolCall {
+                id: (*id).to_owned(),
+                name: "t".into(),
+                arguments: "{}".into(),
+                signature: None,
+            })
+            .collect();
+        entry
+    }
+
+    fn result(id: &str, text: &str) -> Entry {
+        let mut entry = Entry::new(EntryKind::Tool, text);
+        entry.tool_call_id = Some(id.to_owned());
+        entry
+    }
+
+    fn person(text: &str) -> Entry {
+        Entry::new(EntryKind::Person, text)
+    }
+
+    fn answer(text: &str) -> Entry {
+        Entry::new(EntryKind::Assistant, text)
+    }
+
+    /// A conversation of turns.
+    fn conversation(turns: &[&[Entry]]) -> Conversation {
+        let mut conversation = Conversation::default();
+        for turn in turns {
+            for (index, entry) in turn.iter().enumerate() {
+                conversation.push(JournalEntry {
+                    entry: entry.clone(),
+                    offset: 0,
+                    begins_turn: index == 0,
+                });
+            }
+        }
+        conversation
+    }
+
+    fn fitted(conversation: &mut Conversation, window: usize, budget: usize) -> Vec<String> {
+        let facts = Entry::new(EntryKind::Note, "(facts)");
+        let fitted = conversation.fit(window, budget, &facts);
+        let text = |entry: &&Entry| match entry.tool_calls.len() {
+            0 => entry
+                .content
+                .split([',', '\n'])
+                .next()
+                .unwrap_or_default()
+                .to_owned(),
+            number => format!("{number} calls"),
+        };
+        fitted.entries.iter().map(text).collect()
+    }
+
+    #[test]
+    fn whole_turns_leave_when_the_window_is_full_but_the_last_two_stay() {
+        let old = [person("old"), answer("Old")];
+        let turn = [person("a"), calls(&["1"]), result("1", "r"), answer("A")];
+        let running = [person("b"), calls(&["2"]), result("2", "r")];
+        let mut all = conversation(&[&old, &turn, &running]);
+        assert_eq!(fitted(&mut all.clone(), 100, 10_000).len(), 10);
+        let rest = ["a", "1 calls", "r", "A", "(facts)", "b", "1 calls", "r"];
+        assert_eq!(fitted(&mut all.clone(), 8, 10_000), rest);
+        assert_eq!(fitted(&mut all, 1, 10_000), rest);
+    }
+
+    #[test]
+    fn a_call_without_a_result_gets_one_and_a_result_without_a_call_goes() {
+        let odd = [
+            result("0", "early"),
+            answer("early"),
+            person("a"),
+            calls(&["1", "2"]),
+            result("2", "second"),
+            person("b"),
+            result("9", "stray"),
+            answer(""),
+            calls(&["3"]),
+        ];
+        let mut all = conversation(&[&odd]);
+        assert_eq!(all.unanswered()[0].id, "3");
+        assert_eq!(
+            fitted(&mut all, 100, 10_000),
+            [
+                "(facts)",
+                "a",
+                "2 calls",
+                "second",
+                "Error: interrupted",
+                "b",
+                "1 calls",
+                "Error: interrupted"
+            ]
+        );
+    }
+
+    #[test]
+    fn old_results_are_shortened_before_a_turn_is_left_out() {
+        let long = "x".repeat(5_000);
+        let old = [person("a"), calls(&["1"]), result("1", &long), answer("A")];
+        let running = [
+            person("b"),
+            calls(&["2"]),
+            result("2", &long),
+            calls(&["3"]),
+            result("3", &long),
+        ];
+        let size = |conversation: &Conversation, index: usize| {
+            conversation.entries[index].entry.content.len()
+        };
+        let mut all = conversation(&[&old, &running]);
+        all.fit(100, 15_500, &person("facts"));
+        assert!(size(&all, 2) < 1_000, "the oldest result");
+        assert_eq!((size(&all, 6), size(&all, 8)), (5_000, 5_000));
+        let note = &all.entries[2].entry.content;
+        assert!(note.contains("call the tool again"), "{note}");
+
+        all.fit(100, 10_000, &person("facts"));
+        assert!(size(&all, 6) < 1_000, "an older result of the running turn");
+        assert_eq!((all.len(), size(&all, 8)), (9, 5_000));
+
+        all.fit(100, 6_500, &person("facts"));
+        assert_eq!((all.len(), size(&all, 4)), (5, 5_000), "the old turn");
+
+        let fitted = all.fit(100, 3_000, &person("facts")).bytes;
+        assert!(fitted < 3_000 && size(&all, 4) < 1_000, "the newest result");
+        assert_eq!(all.entries[0].entry.content, "b");
+        assert_eq!(all.fit(100, 10, &person("facts")).bytes, fitted);
+    }
+
+    #[test]
+    fn a_shortened_result_says_where_the_whole_is() {
+        let long = "x".repeat(2_000);
+        let text = format!(
+            "{long}\n[9 characters are left out here; the whole is in .results/a.txt]\n{long}"
+        );
+        let mut entry = result("1", &text);
+        shorten(&mut entry, false);
+        assert!(
+            entry
+                .content
+                .contains("here; the whole is in .results/a.txt]")
+        );
+        let short = entry.clone();
+        shorten(&mut entry, false);
+        assert_eq!(entry, short, "it is short now");
+    }
+
+    #[test]
+    fn long_arguments_of_calls_are_the_last_to_be_shortened() {
+        let mut calling = calls(&["1"]);
+        calling.tool_calls[0].arguments = format!(r#"{{"content":"{}"}}"#, "x".repeat(9_000));
+        let mut all = conversation(&[&[person("a"), calling, result("1", "done")]]);
+        assert!(all.fit(100, 9_500, &person("facts")).bytes > 9_000);
+        assert!(all.fit(100, 2_000, &person("facts")).bytes < 2_000);
+        let arguments = &all.entries[1].entry.tool_calls[0].arguments;
+        let arguments: serde_json::Value = serde_json::from_str(arguments).unwrap();
+        assert!(arguments["cut"].as_str().unwrap().contains("bytes in all"));
+    }
+
+    #[test]
+    fn every_word_of_a_person_in_the_running_turn_stays_behind_a_note_too() {
+        let mut entries = vec![person("the task")];
+        for _ in 0..20 {
+            entries.extend([calls(&["1"]), result("1", &"x".repeat(2_000))]);
+        }
+        entries.extend([person("and quickly"), Entry::new(EntryKind::Note, "hm")]);
+        let mut all = conversation(&[&[person("old"), answer("Old")], &entries]);
+        let texts = fitted(&mut all, 4, 100);
+        assert_eq!(texts[..2], ["(facts)", "the task"]);
+        assert_eq!(texts[texts.len() - 2..], ["and quickly", "hm"]);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_was_journalled_the_request_is_in_form_and_the_task_is_in_it(
+            kinds in proptest::collection::vec((0u8..5, 0u8..4, 0u8..3, 0usize..4_000), 1..60),
+            window in 0usize..50,
+            budget in 0usize..60_000,
+        ) {
+            let mut all = Conversation::default();
+            let mut turn = Vec::new();
+            for (kind, id, count, length) in kinds {
+                let text = "x".repeat(length);
+                let entry = match kind {
+                    0 | 1 => person(&format!("u{length}")),
+                    2 => calls(&["0", "1", "2"][..usize::from(count)]),
+                    3 => result(&id.to_string(), &text),
+                    _ => Entry::new(EntryKind::Note, "n"),
+                };
+                let begins_turn = kind == 0;
+                if begins_turn {
+                    turn.clear();
+                }
+                if entry.kind == EntryKind::Person {
+                    turn.push(entry.content.clone());
+                }
+                all.push(JournalEntry { entry, offset: 0, begins_turn });
+            }
+            let facts = Entry::new(EntryKind::Note, "facts");
+            let before = all.bytes;
+            let fitted = all.fit(window, budget, &facts);
+            prop_assert!(std::ptr::eq(fitted.entries[fitted.turn], &facts));
+            let bytes: usize = fitted.entries.iter().map(|entry| weight(entry)).sum();
+            prop_assert_eq!(bytes - weight(&facts), fitted.bytes);
+            prop_assert!(fitted.bytes <= before + 60 * 400);
+            let mut open: Vec<&str> = Vec::new();
+            for (index, entry) in fitted.entries.iter().enumerate() {
+                if let Some(id) = entry.tool_call_id.as_deref() {
+                    let index = open.iter().position(|call| *call == id);
+                    prop_assert!(index.is_some(), "a result without its call");
+                    open.remove(index.unwrap());
+                } else {
+                    prop_assert!(open.is_empty(), "a call without its result");
+                    open = entry.tool_calls.iter().map(|call| call.id.as_str()).collect();
+                }
+                prop_assert!(index > 0 || entry.role() == Role::User);
+            }
+            prop_assert!(open.is_empty());
+            let last = &fitted.entries[fitted.turn + 1..];
+            let people = last.iter().filter(|entry| entry.kind == EntryKind::Person);
+            let people: Vec<&str> = people.map(|entry| entry.content.as_str()).collect();
+            prop_assert!(people.ends_with(&turn.iter().map(String::as_str).collect::<Vec<_>>()));
+        }
+    }
+}

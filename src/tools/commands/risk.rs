@@ -1,0 +1,526 @@
+//! Risky command lines. The kernel confines commands; these patterns only explain a refusal early, and
+//! give a second look to what a person allows outside the sandbox. They are no boundary.
+
+use regex_lite::Regex;
+
+use crate::error::{Error, Result};
+use crate::limits::tools::SPLIT_DEPTH;
+
+/// The patterns of the configuration.
+#[derive(Clone, Debug, Default)]
+pub struct Patterns {
+    deny: Vec<Regex>,
+    allow: Vec<Regex>,
+}
+
+/// What speaks against a command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Objection {
+    /// The rule: the name of a built-in pattern, or a setting with its pattern.
+    pub rule: String,
+    /// What the command does, or why it is refused.
+    pub reason: String,
+    /// Whether the configuration forbids it, so that nobody is asked.
+    pub is_configured: bool,
+}
+
+impl Patterns {
+    /// Compiles patterns in regex-lite's syntax. An error names the setting and the pattern.
+    pub fn new(deny: &[String], allow: &[String]) -> Result<Self> {
+        Ok(Self {
+            deny: compile("tools.exec.denyPatterns", deny)?,
+            allow: compile("tools.exec.allowPatterns", allow)?,
+        })
+    }
+
+    /// What speaks against running a line: the configuration first, because that is final. With allow
+    /// patterns every command of the line has to match one of them.
+    pub fn objection(&self, line: &str) -> Option<Objection> {
+        let is_allowed =
+            |command: &&Simple| self.allow.iter().any(|one| one.is_match(&command.text));
+        let not_listed = || {
+            let commands = split(line);
+            let other = commands.iter().find(|one| !is_allowed(one))?;
+            Some(Objection {
+                rule: "tools.exec.allowPatterns".to_owned(),
+                reason: format!("`{}` matches none of the allowed patterns", other.text),
+                is_configured: true,
+            })
+        };
+        let not_listed = || (!self.allow.is_empty()).then(not_listed).flatten();
+        self.denied(line).or_else(not_listed).or_else(|| risk(line))
+    }
+
+    /// What speaks against a line of input for a running command. Allow patterns say which programs may
+    /// be started, not what is typed into them.
+    pub fn objection_to_input(&self, line: &str) -> Option<Objection> {
+        self.denied(line).or_else(|| risk(line))
+    }
+
+    /// A deny pattern is looked for in the whole line and in each command, with and without quotes.
+    fn denied(&self, line: &str) -> Option<Objection> {
+        if self.deny.is_empty() {
+            return None;
+        }
+        let commands = split(line);
+        let mut texts = vec![line.to_owned()];
+        for command in commands {
+            texts.extend([command.words.join(" "), command.text]);
+        }
+        let is_match = |pattern: &&Regex| texts.iter().any(|text| pattern.is_match(text));
+        self.deny.iter().find(is_match).map(|pattern| Objection {
+            rule: format!("tools.exec.denyPatterns: {pattern}"),
+            reason: "the configuration forbids it".to_owned(),
+            is_configured: true,
+        })
+    }
+}
+
+fn compile(setting: &str, patterns: &[String]) -> Result<Vec<Regex>> {
+    let compile = |pattern: &String| {
+        Regex::new(pattern).map_err(|error| {
+            Error::Config(format!("{setting}: invalid pattern \"{pattern}\": {error}"))
+        })
+    };
+    patterns.iter().map(compile).collect()
+}
+
+/// A built-in pattern: its name, what such a command does, and whether a command is one.
+type Risk = (&'static str, &'static str, fn(&Command<'_>) -> bool);
+
+const RISKS: [Risk; 5] = [
+    (
+        "delete-root",
+        "it would delete system files or a home folder",
+        |command| command.is("rm") && command.is_recursive() && command.has(is_vital),
+    ),
+    (
+        "open-root",
+        "it would change who may use system files or a home folder",
+        |command| {
+            command.is("chmod chown chgrp") && command.is_recursive() && command.has(is_vital)
+        },
+    ),
+    (
+        "format",
+        "it would create a file system and destroy the one that is there",
+        |command| command.name.starts_with("mkfs") || command.is("mke2fs mkdosfs"),
+    ),
+    (
+        "write-device",
+        "it would overwrite a disk, a card or the kernel's memory",
+        |command| {
+            let output = |word: &str| word.strip_prefix("of=").is_some_and(is_device);
+            let last = command.arguments.last().is_some_and(|word| is_device(word));
+            command.is("dd") && command.has(output)
+                || command.is("cp mv tee shred mkswap wipefs blkdiscard") && last
+                || command.writes.iter().any(|target| is_device(target))
+        },
+    ),
+    (
+        "power",
+        "it would shut the board down or restart it",
+        |command| {
+            let verb = command.arguments.iter().find(|word| !word.starts_with('-'));
+            let is_verb = |verbs| verb.is_some_and(|verb| is_one_of(verb, verbs));
+            let is_harmless = command.has(|word| word == "-c" || word == "--help");
+            command.is("shutdown poweroff halt reboot") && !is_harmless
+                || command.is("init telinit") && is_verb("0 6")
+                || command.is("systemctl loginctl") && is_verb("poweroff reboot halt kexec suspend")
+        },
+    ),
+];
+
+/// The first built-in pattern that a line matches.
+fn risk(line: &str) -> Option<Objection> {
+    let fork_bomb = (
+        "fork-bomb",
+        "it would start copies of itself until the board hangs",
+    );
+    let found = is_fork_bomb(line).then_some(fork_bomb);
+    let (name, reason) = found.or_else(|| find_risk(line, 0))?;
+    Some(Objection {
+        rule: name.to_owned(),
+        reason: reason.to_owned(),
+        is_configured: false,
+    })
+}
+
+fn find_risk(line: &str, depth: usize) -> Option<(&'static str, &'static str)> {
+    split(line).iter().find_map(|simple| {
+        let command = Command::of(simple);
+        let risk = RISKS.iter().find(|(_, _, matches)| matches(&command));
+        let script = || command.script().filter(|_| depth < SPLIT_DEPTH);
+        let direct = risk.map(|(name, reason, _)| (*name, *reason));
+        direct.or_else(|| find_risk(&script()?, depth + 1))
+    })
+}
+
+/// `name(){ name|name& };name`, with any name and spaces.
+fn is_fork_bomb(line: &str) -> bool {
+    let dense: String = line.split_whitespace().collect();
+    dense.match_indices("(){").any(|(at, _)| {
+        let is_separator = |char: char| !char.is_alphanumeric() && !"_:.".contains(char);
+        let name = dense[..at].rsplit(is_separator).next().unwrap_or_default();
+        !name.is_empty() && dense[at + 3..].starts_with(&format!("{name}|{name}&"))
+    })
+}
+
+/// A simple command without what only runs it: `sudo`, `env`, `nohup` …
+struct Command<'a> {
+    /// The program, without its folder.
+    name: &'a str,
+    arguments: &'a [String],
+    writes: &'a [String],
+}
+
+const WRAPPERS: &str =
+    "sudo doas env nohup nice ionice setsid exec command time timeout busybox xargs";
+
+impl<'a> Command<'a> {
+    fn of(simple: &'a Simple) -> Self {
+        let mut words = &simple.words[..];
+        while let Some((first, mut rest)) = words.split_first()
+            && is_one_of(base(first), WRAPPERS)
+        {
+            // Options, assignments, times and the names of users are the wrapper's own.
+            while let Some(word) = rest.first() {
+                let is_own = word.starts_with(|c: char| c == '-' || c.is_ascii_digit());
+                match is_one_of(word, "-u -g -I -k") {
+                    true => rest = rest.get(2..).unwrap_or_default(),
+                    false if is_own || word.contains('=') => rest = &rest[1..],
+                    false => break,
+                }
+            }
+            words = rest;
+        }
+        Self {
+            name: words.first().map_or("", |word| base(word)),
+            arguments: words.get(1..).unwrap_or_default(),
+            writes: &simple.writes,
+        }
+    }
+
+    fn is(&self, names: &str) -> bool {
+        is_one_of(self.name, names)
+    }
+
+    fn has(&self, matches: impl Fn(&str) -> bool) -> bool {
+        self.arguments.iter().any(|word| matches(word))
+    }
+
+    fn has_short_option(&self, letters: &[char]) -> Option<usize> {
+        let is_short = |word: &str| word.starts_with('-') && !word.starts_with("--");
+        let mut words = self.arguments.iter();
+        words.position(|word| is_short(word) && word.contains(letters))
+    }
+
+    fn is_recursive(&self) -> bool {
+        self.has(|word| word == "--recursive") || self.has_short_option(&['r', 'R']).is_some()
+    }
+
+    /// What a shell or `eval` is given to run.
+    fn script(&self) -> Option<String> {
+        if self.is("eval") {
+            return Some(self.arguments.join(" "));
+        }
+        let at = self.has_short_option(&['c'])?;
+        let is_shell = self.is("sh bash dash ash zsh ksh su");
+        self.arguments.get(at + 1).filter(|_| is_shell).cloned()
+    }
+}
+
+fn is_one_of(word: &str, words: &str) -> bool {
+    words.split(' ').any(|one| one == word)
+}
+
+fn base(word: &str) -> &str {
+    word.rsplit('/').next().unwrap_or(word)
+}
+
+/// The root, a folder of the system right below it, or a home folder, however it is written.
+fn is_vital(word: &str) -> bool {
+    const FOLDERS: &str = "bin boot dev etc home lib lib64 opt proc root run sbin srv sys usr var";
+    let path = word.trim_end_matches(['/', '.', '*']);
+    if !word.starts_with('/') {
+        return path.starts_with('~') && !path.contains('/') || is_one_of(path, "$HOME ${HOME}");
+    }
+    let names: Vec<&str> = path
+        .split('/')
+        .filter(|name| !matches!(*name, "" | "."))
+        .collect();
+    match names[..] {
+        [] | ["home", _] => true,
+        [name] => is_one_of(name, FOLDERS),
+        _ => false,
+    }
+}
+
+/// A disk, a card, or a file through which the kernel is commanded.
+fn is_device(word: &str) -> bool {
+    const KINDS: &str = "sd hd vd xvd nvme mmcblk disk/ mapper/ md mem kmem port";
+    let device = word.strip_prefix("/dev/");
+    device.is_some_and(|name| KINDS.split(' ').any(|kind| name.starts_with(kind)))
+        || word == "/proc/sysrq-trigger"
+}
+
+/// A simple command of a line: its words without quotes, the files that it writes to, and its text.
+#[derive(Debug, Default)]
+struct Simple {
+    words: Vec<String>,
+    writes: Vec<String>,
+    text: String,
+}
+
+/// Words before a command that are not the command.
+const KEYWORDS: &str = "if then else elif fi do done while until ! { } esac time";
+
+/// Splits a line of sh into its simple commands, also those in groups and substitutions. It is no
+/// shell: nothing is expanded, and in doubt it finds more commands than there are.
+fn split(line: &str) -> Vec<Simple> {
+    let mut splitter = Splitter::default();
+    let mut rest = line;
+    while let Some(char) = rest.chars().next() {
+        let length = splitter.step(char, rest).min(rest.len());
+        splitter.command.text.push_str(&rest[..length]);
+        rest = &rest[length..];
+        if std::mem::take(&mut splitter.is_over) {
+            splitter
+                .command
+                .text
+                .truncate(splitter.command.text.len() - length);
+            splitter.finish();
+        }
+    }
+    splitter.finish();
+    splitter.found
+}
+
+#[derive(Default)]
+struct Splitter {
+    command: Simple,
+    /// The word that is being read; empty quotes make one too.
+    word: Option<String>,
+    is_quoted: bool,
+    /// The operator that the word follows, such as `>` or `<<`.
+    redirection: String,
+    /// Whether double quotes are open: in the line, and in each substitution around the place here.
+    quotes: Vec<bool>,
+    /// The end of a here-document whose body follows this line, and whether substitutions run in it.
+    here_document: Option<(String, bool)>,
+    is_over: bool,
+    found: Vec<Simple>,
+}
+
+impl Splitter {
+    /// Reads what begins with a char, and gives its length in bytes.
+    fn step(&mut self, char: char, rest: &str) -> usize {
+        let in_quotes = self.quotes.last().is_some_and(|open| *open);
+        let next = rest[char.len_utf8()..].chars().next();
+        match char {
+            // In backticks an escaped one opens another substitution.
+            '\\' if next == Some('`') => {
+                self.is_over = true;
+                return 2;
+            }
+            '\\' => {
+                self.is_quoted = true;
+                self.push(next.filter(|next| *next != '\n'));
+                return 1 + next.map_or(0, char::len_utf8);
+            }
+            '\'' if !in_quotes => {
+                let text = rest[1..].split('\'').next().unwrap_or_default();
+                self.is_quoted = true;
+                self.word.get_or_insert_default().push_str(text);
+                return text.len() + 2;
+            }
+            '"' => {
+                self.is_quoted = true;
+                self.word.get_or_insert_default();
+                match self.quotes.last_mut() {
+                    Some(open) => *open = !in_quotes,
+                    None => self.quotes.push(true),
+                }
+            }
+            '$' | '<' | '>' if next == Some('(') && (char == '$' || !in_quotes) => {
+                self.quotes.resize(self.quotes.len().max(1), false);
+                self.quotes.push(false);
+                self.is_over = true;
+                return 2;
+            }
+            '`' => self.is_over = true,
+            ')' if !in_quotes => {
+                self.quotes.pop();
+                self.is_over = true;
+            }
+            _ if in_quotes => self.push(Some(char)),
+            '<' | '>' => {
+                let operator: String = rest.chars().take_while(|c| "<>|&".contains(*c)).collect();
+                // A number right before it is a descriptor.
+                self.word
+                    .take_if(|word| word.chars().all(|c| c.is_ascii_digit()));
+                self.end_word();
+                let dash = usize::from(operator == "<<" && rest[2..].starts_with('-'));
+                self.redirection.clone_from(&operator);
+                return operator.len() + dash;
+            }
+            '&' if next == Some('>') => self.end_word(),
+            '(' => {
+                self.quotes.resize(self.quotes.len().max(1), false);
+                self.quotes.push(false);
+                self.is_over = true;
+            }
+            ';' | '|' | '&' => self.is_over = true,
+            '\n' => {
+                self.end_word();
+                self.is_over = true;
+                return 1 + self.body_length(&rest[1..]);
+            }
+            ' ' | '\t' | '\r' => self.end_word(),
+            '#' if self.word.is_none() => return rest.find('\n').unwrap_or(rest.len()),
+            _ => self.push(Some(char)),
+        }
+        char.len_utf8()
+    }
+
+    fn push(&mut self, char: Option<char>) {
+        self.word.get_or_insert_default().extend(char);
+    }
+
+    fn end_word(&mut self) {
+        let is_quoted = std::mem::take(&mut self.is_quoted);
+        let redirection = std::mem::take(&mut self.redirection);
+        let Some(word) = self.word.take() else {
+            self.redirection = redirection;
+            return;
+        };
+        let (name, _) = word.split_once('=').unwrap_or_default();
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let is_assignment = !name.is_empty() && name.chars().all(is_name);
+        let is_prefix =
+            word.is_empty() || is_assignment || !is_quoted && is_one_of(&word, KEYWORDS);
+        match redirection.as_str() {
+            "" if self.command.words.is_empty() && is_prefix => {}
+            "" => self.command.words.push(word),
+            "<<" => self.here_document = Some((word, !is_quoted)),
+            other if other.contains('>') => self.command.writes.push(word),
+            _ => {}
+        }
+    }
+
+    fn finish(&mut self) {
+        self.end_word();
+        self.redirection.clear();
+        let mut command = std::mem::take(&mut self.command);
+        command.text = command.text.trim().to_owned();
+        if !command.words.is_empty() || !command.writes.is_empty() {
+            self.found.push(command);
+        }
+    }
+
+    /// The length of a here-document's body; none where something is substituted in it, which runs.
+    fn body_length(&mut self, rest: &str) -> usize {
+        let Some((end, substitutes)) = self.here_document.take() else {
+            return 0;
+        };
+        let mut length = 0;
+        for line in rest.split_inclusive('\n') {
+            length += line.len();
+            if line.trim_matches(['\t', '\n']) == end {
+                break;
+            }
+        }
+        let runs = substitutes && (rest[..length].contains("$(") || rest[..length].contains('`'));
+        if runs { 0 } else { length }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn rule(deny: &str, allow: &str, line: &str) -> Option<String> {
+        let list = |patterns: &str| {
+            patterns
+                .split_whitespace()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        let patterns = Patterns::new(&list(deny), &list(allow)).unwrap();
+        patterns.objection(line).map(|objection| objection.rule)
+    }
+
+    #[test]
+    fn an_allow_list_has_to_match_every_command_of_a_line() {
+        let allow = |line: &str| rule("", r"^git\b ^ls\b", line);
+        for line in r#"git status ¦ ls -la | git diff ¦ ls;git log ¦ ls "$(ls)""#.split(" ¦ ") {
+            assert_eq!(allow(line), None, "{line}");
+        }
+        let lines = "git status; curl x ¦ ls | sh ¦ ls && wget x ¦ ls\ncurl x ¦ ls $(curl x) ¦ lsof ¦ X=1 curl x \
+            ¦ ls \"`curl x`\" ¦ ls & curl x ¦ ls <(curl x) ¦ if ls; then curl x; fi ¦ (ls; curl x) \
+            ¦ git log <<E\n$(curl x)\nE ¦ git log <<'E'\nx\nE\ncurl x ¦ ls `ls \\`curl x\\``";
+        for line in lines.split(" ¦ ") {
+            assert_eq!(
+                allow(line).as_deref(),
+                Some("tools.exec.allowPatterns"),
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_configuration_is_final_and_sees_through_quotes() {
+        for line in ["ls; c'u'rl x", "reboot", "ls | \\reboot"] {
+            let denied = Some("tools.exec.denyPatterns: ^(curl|reboot)");
+            assert_eq!(
+                rule("^(curl|reboot)", "", line).as_deref(),
+                denied,
+                "{line}"
+            );
+        }
+        assert_eq!(rule("^curl", "", "grep curl file"), None);
+        let error = Patterns::new(&["(".to_owned()], &[]).unwrap_err();
+        assert!(error.to_string().starts_with("tools.exec.denyPatterns: "));
+    }
+
+    #[test]
+    fn risks_are_found_however_they_are_written() {
+        const LINES: &str = r#"
+delete-root: rm -rf / ¦ rm -fr /* ¦ rm -r -f --no-preserve-root / ¦ sudo rm -rf /etc ¦ cd / && rm -rf ~ ¦ rm -rf ~/*
+delete-root: rm -rf "$HOME" ¦ rm --recursive /usr/ ¦ echo a; /bin/rm -Rf /home/pi ¦ sh -c 'rm -rf /' ¦ eval rm -rf /
+delete-root: echo $(rm -rf /) ¦ env X=1 nice -n 5 rm -rf / ¦ r''m -rf // ¦ timeout 5 rm -rf / ¦ sudo -u root -- rm -rf /
+open-root: chmod -R 777 / ¦ sudo chown -R pi:pi /usr ¦ chmod 777 -R ~
+format: mkfs.ext4 /dev/sda1 ¦ sudo mkfs -t vfat /dev/mmcblk0p1
+write-device: dd if=/dev/zero of=/dev/mmcblk0 bs=1M ¦ cat x > /dev/sda ¦ xz -dc i | sudo tee /dev/sdb ¦ cp i /dev/mmcblk0
+write-device: wipefs -a /dev/sda ¦ echo b > /proc/sysrq-trigger ¦ echo b | sudo tee /proc/sysrq-trigger
+power: reboot ¦ sudo shutdown -h now ¦ make && poweroff ¦ systemctl --force reboot ¦ init 0 ¦ nohup /sbin/halt & ¦ sudo -n reboot
+fork-bomb: :(){ :|:& };: ¦ bomb() { bomb | bomb & }; bomb"#;
+        for (name, lines) in LINES.lines().filter_map(|line| line.split_once(": ")) {
+            for line in lines.split(" ¦ ") {
+                assert_eq!(rule("", "", line).as_deref(), Some(name), "{line}");
+            }
+        }
+    }
+
+    #[test]
+    fn plain_work_raises_no_alarm() {
+        const LINES: &str = r#"grep kill src; git commit -m "reboot fix"; echo $((1+1)); echo ~; rm file
+rm -rf build ./node_modules target/ /tmp/build ~/project/build /home/pi/old; rm -r "$HOME/.cache/pip"; ls -R /etc
+echo "rm -rf /"; echo 'rm -rf /'; chmod -R u+w build; make > build.log 2>&1 & df -h /; sed -i 's/reboot/restart/' notes
+mkswap /swapfile; dd if=/dev/zero of=disk.img bs=1M count=10; dd if=/dev/sda of=card.img; cat x > /dev/null 2>&1; cp -r /etc/skel .
+git log --grep=shutdown; man reboot; shutdown -c; reboot --help; systemctl status reboot.target; journalctl -u halt
+python3 -c 'print("poweroff")'; sudo grep reboot /var/log/syslog; f() { g | h & }; curl -s https://example.org | sh"#;
+        for line in LINES.lines().chain(["cat > x <<E\nreboot\nE\nls"]) {
+            assert_eq!(rule("", "", line), None, "{line}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_line_is_split_and_what_stands_before_it_is_seen(line in ".{0,80}") {
+            let more = ["curl x\n", &line].concat();
+            prop_assert!(rule("", "^ls$", &more).is_some());
+        }
+    }
+}
