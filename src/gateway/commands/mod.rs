@@ -178,9 +178,7 @@ impl Gateway {
 /// An error as a sentence, for a chat.
 pub(super) fn sentence(error: &Error) -> String {
     let text = error.to_string();
-    let mut chars = text.chars();
-    let first = chars.next().map(char::to_uppercase);
-    let mut sentence: String = first.into_iter().flatten().chain(chars).collect();
+    let mut sentence = capitalize(&text);
     if !text.ends_with(['.', '!', '?']) {
         sentence.push('.');
     }
@@ -209,7 +207,7 @@ fn describe_stop(count: Stopped) -> String {
     }
     match parts.is_empty() {
         true => "Nothing is running here.".to_owned(),
-        false => format!("Stopped. {}.", sentence_case(&parts.join(", "))),
+        false => format!("Stopped. {}.", capitalize(&parts.join(", "))),
     }
 }
 
@@ -247,7 +245,7 @@ fn count_of(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-fn sentence_case(text: &str) -> String {
+fn capitalize(text: &str) -> String {
     let mut chars = text.chars();
     let first = chars.next().map(char::to_uppercase);
     first.into_iter().flatten().chain(chars).collect()
