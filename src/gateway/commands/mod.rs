@@ -12,6 +12,7 @@ use super::scheduler::{Reason, Stopped};
 use crate::agent::commands::{self, Command, Place, Slash};
 use crate::approval::Answer;
 use crate::bus::Event;
+use crate::channels::delivery::render_outcome;
 use crate::error::{Error, Result};
 use crate::limits::gateway::{COMMANDS_MAX, REFUSED_CHARS, REFUSED_NAMES_MAX, WAITING_MAX};
 use crate::markup::inline_code;
@@ -126,7 +127,7 @@ impl Gateway {
             })?),
         };
         if self.approvals.answer(to, number, answer) {
-            return Ok(super::approvals::outcome(answer).to_owned());
+            return Ok(render_outcome(answer).to_owned());
         }
         let open: Vec<String> = self.approvals.of(to).iter().map(u64::to_string).collect();
         Ok(match open.as_slice() {
