@@ -17,6 +17,7 @@ use crate::error::{Error, Result};
 use crate::limits::gateway::{COMMANDS_MAX, REFUSED_CHARS, REFUSED_NAMES_MAX, WAITING_MAX};
 use crate::markup::inline_code;
 use crate::message::{Address, Envelope, OutgoingMessage};
+use crate::text::truncate_chars;
 
 /// Every command of a chat with its description, for the channels' menus.
 pub fn menu() -> impl Iterator<Item = (&'static str, &'static str)> {
@@ -222,7 +223,7 @@ fn describe_refusal(messages: &[Envelope], reason: Reason) -> String {
     };
     let names = messages.iter().take(REFUSED_NAMES_MAX).map(|message| {
         let first = message.text.lines().next().unwrap_or_default();
-        inline_code(&crate::text::truncate_chars(first, REFUSED_CHARS))
+        inline_code(truncate_chars(first, REFUSED_CHARS))
     });
     let mut names = names.collect::<Vec<_>>().join(", ");
     let more = messages.len().saturating_sub(REFUSED_NAMES_MAX);
