@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::limits::gateway::{COMMANDS_MAX, REFUSED_CHARS, REFUSED_NAMES_MAX, WAITING_MAX};
 use crate::markup::inline_code;
 use crate::message::{Address, Envelope, OutgoingMessage};
-use crate::text::truncate_chars;
+use crate::text::{count_of, truncate_chars};
 
 /// Every command of a chat with its description, for the channels' menus.
 pub fn menu() -> impl Iterator<Item = (&'static str, &'static str)> {
@@ -241,10 +241,6 @@ fn describe_ids(message: &Envelope) -> String {
         }
         None => chat,
     }
-}
-
-fn count_of(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 fn capitalize(text: &str) -> String {

@@ -59,7 +59,7 @@ fn a_flood_neither_fills_the_memory_nor_keeps_others_from_being_served() {
     assert!(inbox < INBOX, "{inbox} bytes");
     ana.says("/stop");
     telegram.wait_for_message(ana.chat(), |message| {
-        message.text == "Stopped: 1 turn, 20 waiting messages."
+        message.text == "Stopped. 1 reply cancelled, 20 queued messages dropped."
     });
     ana.says("hello again");
     telegram.wait_for_message(ana.chat(), |message| message.text == "Hello.");

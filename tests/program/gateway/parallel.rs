@@ -41,7 +41,7 @@ fn two_people_are_served_at_the_same_time_and_a_third_waits() {
     cleo.says("three");
     cleo.says("/status");
     telegram.wait_for_message(cleo.chat(), |message| {
-        message.text.contains("2 turns running, 1 waiting")
+        message.text.contains("2 active · 1 waiting")
     });
     assert_eq!(model.requests().len(), 2);
     gate.open();

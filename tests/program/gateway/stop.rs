@@ -37,7 +37,7 @@ fn a_turn_that_is_not_done_when_the_program_is_to_end_goes_on_after_the_next_sta
     gateway.wait_for_log("stopping");
     let output = gateway.finish().ends_with(0);
     assert!(start.elapsed() < LONG_STOP, "{:?}", start.elapsed());
-    output.complains_of(&["1 turns go on after the next start"]);
+    output.complains_of(&["1 turn goes on after the next start"]);
     let gateway = Gateway::start(&home);
     telegram.wait_for_message(ana.chat(), is("It is done."));
     gateway.stop().ends_with(0);
@@ -87,7 +87,10 @@ fn a_person_stops_what_runs_and_what_waits() {
     ana.says("more work");
     let start = Instant::now();
     ana.says("/stop");
-    telegram.wait_for_message(ana.chat(), is("Stopped: 1 turn, 1 waiting message."));
+    telegram.wait_for_message(
+        ana.chat(),
+        is("Stopped. 1 reply cancelled, 1 queued message dropped."),
+    );
     gateway.wait_for_log("turn stopped");
     assert!(start.elapsed() < QUICK_STOP, "{:?}", start.elapsed());
     ana.says("/stop");
@@ -109,7 +112,7 @@ fn a_stop_that_comes_together_with_the_work_stops_it() {
     ana.says("work");
     ana.says("/stop");
     let gateway = Gateway::start(&home);
-    telegram.wait_for_message(ana.chat(), is("Stopped: 1 turn."));
+    telegram.wait_for_message(ana.chat(), is("Stopped. 1 reply cancelled."));
     let start = Instant::now();
     gateway.stop().ends_with(0);
     assert!(start.elapsed() < QUICK_STOP, "{:?}", start.elapsed());
@@ -123,9 +126,9 @@ fn a_restart_is_the_same_process_and_happens_once() {
     let ana = telegram.person(1001, "Ana", None);
     let mut gateway = Gateway::start(&home);
     ana.says("/restart");
-    let is_told = |message: &Message| message.text.starts_with("Restarting.");
+    let is_told = |message: &Message| message.text.starts_with("Restarting…");
     telegram.wait_for_message(ana.chat(), is_told);
-    gateway.wait_for_log("stopped; nothing is owed");
+    gateway.wait_for_log("stopped, nothing left to send");
     ana.says("hello");
     telegram.wait_for_message(ana.chat(), is("Hello."));
     assert!(gateway.is_running());
