@@ -4,6 +4,7 @@ mod approvals;
 mod conversation;
 mod faults;
 mod flood;
+mod full;
 mod groups;
 mod media;
 mod network;
