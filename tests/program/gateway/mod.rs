@@ -2,6 +2,7 @@
 
 mod approvals;
 mod conversation;
+mod crowd;
 mod faults;
 mod flood;
 mod full;
