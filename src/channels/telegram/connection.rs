@@ -372,6 +372,46 @@ mod tests {
         assert!(matches!(error, Failure::Refused(_)), "{error:?}");
     }
 
+    /// The watchdog is fed while its bytes move, and only then: a call that falls silent is noticed.
+    #[test]
+    fn a_transfer_keeps_the_heartbeat_and_other_calls_do_not() {
+        let found = json!({"ok": true, "result": {"file_id": "a", "file_path": "documents/a"}});
+        let server = Server::plain([
+            sent(7),
+            replies("200 OK", &found),
+            answer("200 OK", "", b"some bytes"),
+            replies("200 OK", &json!({"ok": true, "result": true})),
+        ]);
+        let heartbeats = Heartbeats::default();
+        let heartbeat = heartbeats.register("delivery");
+        let telegram = telegram(&server);
+        let mut connection = telegram.connect(&Cancel::new(), &heartbeat).unwrap();
+        let break_promise = || {
+            heartbeat.beat(Duration::ZERO);
+            Cancel::new().wait(Duration::from_millis(2));
+            assert_eq!(heartbeats.late(), Some("delivery"));
+        };
+        let to = Address::parse("telegram:5");
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"some bytes").unwrap();
+        file.rewind().unwrap();
+        let upload = adapter::Upload {
+            file: &file,
+            name: "a.txt",
+            key: None,
+        };
+
+        break_promise();
+        connection.upload(&to, &upload).unwrap();
+        assert_eq!(heartbeats.late(), None);
+        break_promise();
+        connection.fetch("a", &mut file, 100).unwrap();
+        assert_eq!(heartbeats.late(), None);
+        break_promise();
+        connection.typing(&to).unwrap();
+        assert_eq!(heartbeats.late(), Some("delivery"));
+    }
+
     #[test]
     fn groups_are_known_by_their_ids_and_other_channels_are_none() {
         let server = Server::plain([]);

@@ -2,16 +2,21 @@
 
 mod approvals;
 mod conversation;
+mod crowd;
 mod faults;
 mod flood;
+mod full;
 mod groups;
 mod media;
 mod network;
+mod order;
+mod others;
 mod parallel;
 mod power;
 mod promises;
 mod scene;
 mod sending;
+mod slots;
 mod slow;
 mod stop;
 mod typed;
