@@ -2,6 +2,7 @@
 
 mod approvals;
 mod conversation;
+mod discord;
 mod faults;
 mod flood;
 mod groups;
