@@ -3,6 +3,7 @@
 mod approvals;
 mod conversation;
 mod crowd;
+mod discord;
 mod faults;
 mod flood;
 mod full;
