@@ -287,7 +287,7 @@ impl Agent {
             let sentence = spec
                 .description
                 .split_once(". ")
-                .map_or(spec.description, |(first, _)| first);
+                .map_or(&*spec.description, |(first, _)| first);
             format!("- `{}`: {}", spec.name, sentence.trim_end_matches('.'))
         });
         lines.collect::<Vec<_>>().join("\n")

@@ -9,4 +9,3 @@ pub mod discord;
 pub mod intake;
 mod names;
 pub mod telegram;
-mod utf16;

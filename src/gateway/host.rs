@@ -10,7 +10,7 @@ use crate::agent::host::{TurnEvent, TurnHost};
 use crate::approval::{Answer, Question};
 use crate::bus::Event;
 use crate::cancel::Cancel;
-use crate::chat::Letter;
+use crate::chat::SendRequest;
 use crate::error::{Error, Result};
 use crate::limits::cancel::POLL;
 use crate::limits::gateway::{SENT_TEXTS_MAX, WRITE_RETRY};
@@ -222,8 +222,8 @@ impl TurnHost for ChatHost<'_> {
         !self.gateway.is_stopping() && !cancel.wait(WRITE_RETRY)
     }
 
-    fn send(&mut self, letter: Letter) -> Result<()> {
-        let to = letter.to.as_deref().map(Address::parse);
+    fn send(&mut self, request: SendRequest) -> Result<()> {
+        let to = request.to.as_deref().map(Address::parse);
         let to = to.unwrap_or_else(|| self.reply.clone());
         let is_here = to == self.reply;
         if !is_here && !self.gateway.knows(&to) {
@@ -231,11 +231,11 @@ impl TurnHost for ChatHost<'_> {
                 "{to} is not a chat in which somebody has written to me"
             )));
         }
-        let text = letter.text.clone();
+        let text = request.text.clone();
         let message = OutgoingMessage {
-            files: letter.files,
-            buttons: letter.buttons,
-            ..OutgoingMessage::text(&to, letter.text)
+            files: request.files,
+            buttons: request.buttons,
+            ..OutgoingMessage::text(&to, request.text)
         };
         self.gateway.enqueue(message, None)?;
         if is_here && self.sent.len() < SENT_TEXTS_MAX {

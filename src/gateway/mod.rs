@@ -30,7 +30,7 @@ use crate::approval::{Answer, Question};
 use crate::board::Board;
 use crate::bus::EventSender;
 use crate::cancel::Cancel;
-use crate::channels::delivery::Delivery;
+use crate::channels::delivery::{Delivery, render_outcome};
 use crate::clock::Stopwatch;
 use crate::config::schema::Channels;
 use crate::error::{Error, Result};
@@ -155,7 +155,7 @@ impl Gateway {
         }
         let answer = self.approvals.wait(number, cancel);
         if let Some(delivery) = self.delivery(to) {
-            delivery.settle(number, approvals::outcome(answer));
+            delivery.settle(number, render_outcome(answer));
         }
         answer
     }

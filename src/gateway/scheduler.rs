@@ -537,5 +537,4 @@ fn is_command(message: &Envelope) -> bool {
 }
 
 #[cfg(test)]
-#[path = "scheduler_tests.rs"]
 mod tests;

@@ -12,11 +12,12 @@ use super::scheduler::{Reason, Stopped};
 use crate::agent::commands::{self, Command, Place, Slash};
 use crate::approval::Answer;
 use crate::bus::Event;
+use crate::channels::delivery::render_outcome;
 use crate::error::{Error, Result};
 use crate::limits::gateway::{COMMANDS_MAX, REFUSED_CHARS, REFUSED_NAMES_MAX, WAITING_MAX};
 use crate::markup::inline_code;
 use crate::message::{Address, Envelope, OutgoingMessage};
-use crate::text::count_of;
+use crate::text::{count_of, truncate_chars};
 
 /// Every command of a chat with its description, for the channels' menus.
 pub fn menu() -> impl Iterator<Item = (&'static str, &'static str)> {
@@ -127,7 +128,7 @@ impl Gateway {
             })?),
         };
         if self.approvals.answer(to, number, answer) {
-            return Ok(super::approvals::outcome(answer).to_owned());
+            return Ok(render_outcome(answer).to_owned());
         }
         let open: Vec<String> = self.approvals.of(to).iter().map(u64::to_string).collect();
         Ok(match open.as_slice() {
@@ -179,9 +180,7 @@ impl Gateway {
 /// An error as a sentence, for a chat.
 pub(super) fn sentence(error: &Error) -> String {
     let text = error.to_string();
-    let mut chars = text.chars();
-    let first = chars.next().map(char::to_uppercase);
-    let mut sentence: String = first.into_iter().flatten().chain(chars).collect();
+    let mut sentence = capitalize(&text);
     if !text.ends_with(['.', '!', '?']) {
         sentence.push('.');
     }
@@ -210,7 +209,7 @@ fn describe_stop(count: Stopped) -> String {
     }
     match parts.is_empty() {
         true => "Nothing is running here.".to_owned(),
-        false => format!("Stopped. {}.", sentence_case(&parts.join(", "))),
+        false => format!("Stopped. {}.", capitalize(&parts.join(", "))),
     }
 }
 
@@ -224,7 +223,7 @@ fn describe_refusal(messages: &[Envelope], reason: Reason) -> String {
     };
     let names = messages.iter().take(REFUSED_NAMES_MAX).map(|message| {
         let first = message.text.lines().next().unwrap_or_default();
-        inline_code(&crate::text::truncate_chars(first, REFUSED_CHARS))
+        inline_code(truncate_chars(first, REFUSED_CHARS))
     });
     let mut names = names.collect::<Vec<_>>().join(", ");
     let more = messages.len().saturating_sub(REFUSED_NAMES_MAX);
@@ -244,7 +243,7 @@ fn describe_ids(message: &Envelope) -> String {
     }
 }
 
-fn sentence_case(text: &str) -> String {
+fn capitalize(text: &str) -> String {
     let mut chars = text.chars();
     let first = chars.next().map(char::to_uppercase);
     first.into_iter().flatten().chain(chars).collect()
