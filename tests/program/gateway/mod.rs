@@ -9,7 +9,7 @@ mod media;
 mod network;
 mod parallel;
 mod power;
-mod promises;
+mod recovery;
 mod scene;
 mod sending;
 mod slow;
