@@ -371,7 +371,12 @@ impl Loop {
                     running.cancel.cancel();
                 }
             }
-            Action::Refuse { messages, reason } => gateway.refuse(&messages, reason),
+            Action::Refuse {
+                messages,
+                more,
+                reason,
+            } => gateway.refuse(&messages, more, reason),
+            Action::Forget(message) => gateway.parts.inbox.taken(&message.id),
             Action::Drop(messages) => {
                 let inbox = &gateway.parts.inbox;
                 messages.iter().for_each(|message| inbox.taken(&message.id));

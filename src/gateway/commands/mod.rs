@@ -14,7 +14,7 @@ use crate::approval::Answer;
 use crate::bus::Event;
 use crate::channels::delivery::render_outcome;
 use crate::error::{Error, Result};
-use crate::limits::gateway::{COMMANDS_MAX, REFUSED_CHARS, REFUSED_NAMES_MAX, WAITING_MAX};
+use crate::limits::gateway::{COMMANDS_MAX, REFUSED_CHARS, WAITING_MAX};
 use crate::markup::inline_code;
 use crate::message::{Address, Envelope, OutgoingMessage};
 use crate::text::{count_of, truncate_chars};
@@ -54,13 +54,13 @@ impl Gateway {
     }
 
     /// Tells people that their messages were not accepted, and forgets these.
-    pub(super) fn refuse(&self, messages: &[Envelope], reason: Reason) {
+    pub(super) fn refuse(&self, messages: &[Envelope], more: usize, reason: Reason) {
         let Some(first) = messages.first() else {
             return;
         };
         let to = first.address();
-        tracing::warn!(chat = %to, count = messages.len(), "messages refused: {reason:?}");
-        self.tell(&to, &describe_refusal(messages, reason));
+        tracing::warn!(chat = %to, count = messages.len() + more, "messages refused: {reason:?}");
+        self.tell(&to, &describe_refusal(messages, more, reason));
         for message in messages {
             self.parts.inbox.taken(&message.id);
         }
@@ -214,20 +214,19 @@ fn describe_stop(count: Stopped) -> String {
     }
 }
 
-/// Says which messages were not accepted, by the beginning of each.
-fn describe_refusal(messages: &[Envelope], reason: Reason) -> String {
+/// Says which messages were not accepted, by the beginning of each, and how many more.
+fn describe_refusal(messages: &[Envelope], more: usize, reason: Reason) -> String {
     let why = match reason {
         Reason::QueueFull => {
             format!("{WAITING_MAX} messages are waiting here already. /stop clears them.")
         }
         Reason::TooManyCommands => format!("{COMMANDS_MAX} commands are running already."),
     };
-    let names = messages.iter().take(REFUSED_NAMES_MAX).map(|message| {
+    let names = messages.iter().map(|message| {
         let first = message.text.lines().next().unwrap_or_default();
         inline_code(truncate_chars(first, REFUSED_CHARS))
     });
     let mut names = names.collect::<Vec<_>>().join(", ");
-    let more = messages.len().saturating_sub(REFUSED_NAMES_MAX);
     if more > 0 {
         let _ = write!(names, " and {more} more");
     }
@@ -297,13 +296,14 @@ mod tests {
         let message = |text: &str| Envelope::written(&address, Default::default(), text);
         let told = describe_refusal(
             &[message("/sh ls"), message("b\nc")],
+            0,
             Reason::TooManyCommands,
         );
         assert!(
             told.starts_with("Not accepted: `/sh ls`, `b`. 8 commands"),
             "{told}"
         );
-        let many: Vec<Envelope> = (0..REFUSED_NAMES_MAX + 3).map(|_| message("x")).collect();
-        assert!(describe_refusal(&many, Reason::QueueFull).contains("and 3 more"));
+        let told = describe_refusal(&[message("x")], 3, Reason::QueueFull);
+        assert!(told.starts_with("Not accepted: `x` and 3 more. "), "{told}");
     }
 }

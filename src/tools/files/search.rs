@@ -18,6 +18,7 @@ use crate::limits::tools::{
 };
 use crate::secret::Eraser;
 use crate::sys::at::Kind;
+use crate::text::count_of;
 use crate::tools::Context;
 use crate::tools::arguments::Arguments;
 
@@ -276,7 +277,8 @@ impl Search<'_> {
             );
         }
         if self.unreadable > 0 {
-            let _ = write!(text, "\n[{} files may not be read]", self.unreadable);
+            let files = count_of(self.unreadable, "file", "files");
+            let _ = write!(text, "\n[{files} may not be read]");
         }
         ToolResult::new(text)
     }

@@ -14,7 +14,7 @@ mod order;
 mod others;
 mod parallel;
 mod power;
-mod promises;
+mod recovery;
 mod scene;
 mod sending;
 mod slots;

@@ -191,6 +191,12 @@ fn order(gateway: &Gateway, mut orders: &File, word: &str) {
     gateway.wait_for_log(&format!("done: {word}"));
 }
 
+fn says_it_cannot_go_on(message: &Message) -> bool {
+    message.text.starts_with("I can't go on for now: ")
+        && message.text.contains("no space left on device")
+        && message.text.contains("/stop gives up")
+}
+
 #[test]
 fn a_disk_that_is_full_for_a_while_loses_nothing_and_repeats_nothing() {
     if !has_mounts_of_its_own() {
@@ -216,13 +222,16 @@ fn a_disk_that_is_full_for_a_while_loses_nothing_and_repeats_nothing() {
     model.wait_for_requests(2);
     order(&gateway, &orders, "fill 2");
     gate.open();
-    gateway.wait_for_log("the turn failed");
+    gateway.wait_for_log("failed to store a step, trying again");
+    telegram.wait_for_message(ana.chat(), says_it_cannot_go_on);
     order(&gateway, &orders, "free 2");
     telegram.wait_for_message(ana.chat(), |message| message.text.starts_with('ö'));
     writeln!(orders, "end").unwrap();
     gateway.finish().ends_with(0);
     let _ = fs::remove_dir(format!("{}.small", home.path().display()));
-    assert_eq!(telegram.messages(ana.chat()).len(), 2);
+    // The trouble is told once, and the answer is there without the model being asked again.
+    assert_eq!(telegram.messages(ana.chat()).len(), 3);
+    assert_eq!(model.requests().len(), 2);
 }
 
 #[test]
@@ -247,8 +256,9 @@ fn tokens_are_counted_although_a_full_disk_keeps_the_answer_and_the_counts_from_
     order(&gateway, &orders, "fill 1");
     gate.open();
     gateway.wait_for_log("failed to save the token usage");
-    gateway.wait_for_log("the turn failed");
+    telegram.wait_for_message(ana.chat(), says_it_cannot_go_on);
     order(&gateway, &orders, "free 1");
+    telegram.wait_for_message(ana.chat(), |message| message.text.starts_with('ö'));
     ana.says("two");
     let refused = |message: &Message| {
         message.text.contains("tokensPerDay") && message.text.contains(&turn.to_string())

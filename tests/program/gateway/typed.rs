@@ -127,7 +127,6 @@ fn stop_ends_the_turn_and_forgets_what_waits() {
     scene.ana.says("tell me a story");
     scene.wait_for("Once");
     scene.ana.says("/new");
-    scene.wait_for("A turn is running here. /stop ends it");
     scene.ana.says("/stop");
     scene.wait_for("Stopped. 1 reply cancelled, 1 queued message dropped.");
     gateway.wait_for_log("turn stopped");
@@ -135,7 +134,40 @@ fn stop_ends_the_turn_and_forgets_what_waits() {
     scene.wait_for("Hello again.");
     gateway.stop().ends_with(0);
     let texts = scene.texts();
-    assert!(!texts.iter().any(|text| text.contains("Once")), "{texts:?}");
+    for words in ["Once", "Started a new conversation"] {
+        assert!(!texts.iter().any(|text| text.contains(words)), "{texts:?}");
+    }
+}
+
+#[test]
+fn what_touches_the_conversation_waits_for_the_turn_that_runs() {
+    let gate = Gate::default();
+    let scene = Scene::playing([say("Noted.").after(&gate), say("I do not know.")]);
+    let gateway = scene.start();
+    scene.ana.says("my cat is called Tom");
+    scene.model.wait_for_requests(1);
+    scene.ana.says("/new");
+    scene.ana.says("/model other-model");
+    scene.ana.says("what is my cat called?");
+    scene.ana.says("/id");
+    scene.wait_for("This chat:");
+    gate.open();
+    scene.wait_for("I do not know.");
+    gateway.stop().ends_with(0);
+    let texts = scene.texts();
+    let expected = [
+        "Noted.",
+        "Started a new",
+        "fake/other-model",
+        "I do not know.",
+    ];
+    assert_eq!(texts.len(), 1 + expected.len(), "{texts:?}");
+    for (text, words) in texts[1..].iter().zip(expected) {
+        assert!(text.contains(words), "{texts:?}");
+    }
+    let asked = &scene.model.requests()[1].body;
+    assert_eq!(asked["model"], "other-model");
+    assert!(!asked.to_string().contains("Tom"), "{asked}");
 }
 
 #[test]
@@ -309,7 +341,7 @@ fn scripts_tell_the_owner_something_through_the_running_gateway() {
     assert_eq!((mode(&socket), mode("")), (0o600, 0o700));
     send(&scene, &["too early"], "")
         .ends_with(1)
-        .complains_of(&["nobody has spoken yet"]);
+        .complains_of(&["No chat yet"]);
     scene.ana.says("/id");
     scene.wait_for("1001");
     send(&scene, &["The **backup** is done"], "").ends_with(0);
