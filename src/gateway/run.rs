@@ -207,6 +207,9 @@ fn stop(work: Loop, receivers: Receivers) {
         let _ = thread.join();
     }
     work.gateway.deliveries.values().for_each(Delivery::stop);
+    if let Err(error) = work.gateway.parts.recent.save() {
+        tracing::warn!("failed to save the last active chat: {error}");
+    }
     match work.gateway.parts.outbox.count() {
         0 => tracing::info!("stopped, nothing left to send"),
         left => {

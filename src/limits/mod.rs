@@ -201,6 +201,11 @@ pub mod state {
     pub const AUDIT_FILES: u32 = 3;
     /// Bytes of a command or of its input in the audit log; a command's hash stands for the rest.
     pub const AUDIT_TEXT_BYTES: usize = 4 * 1024;
+    /// How long counted tokens may be in memory only while a turn runs; its end saves them.
+    pub const USAGE_SAVE_INTERVAL: std::time::Duration = std::time::Duration::from_secs(10);
+    /// How often another last active chat is written at most: with two people who take turns, each
+    /// message would write it.
+    pub const LAST_CHAT_INTERVAL: std::time::Duration = std::time::Duration::from_mins(1);
     /// Bytes of the file of counts that are read; what we write is a tenth of it.
     pub const USAGE_FILE_BYTES: usize = 32 * 1024;
     /// Conversations whose choice of a model is kept; the one that chose first goes.

@@ -42,6 +42,8 @@ struct Tcp {
 struct Deadline {
     watch: Stopwatch,
     time: Duration,
+    /// The timeout that the socket has.
+    set: Option<Duration>,
 }
 
 impl Deadline {
@@ -49,7 +51,27 @@ impl Deadline {
         Self {
             watch: Stopwatch::start(),
             time,
+            set: None,
         }
+    }
+
+    /// The time of another deadline on the same socket, which keeps its timeout.
+    fn renewed(self, time: Duration) -> Self {
+        Self {
+            set: self.set,
+            ..Self::after(time)
+        }
+    }
+
+    /// The timeout to give to the socket, where the one that it has is not near enough: a system call
+    /// is spared for nearly every read and write, and a deadline is kept to within a quarter.
+    fn timeout(&mut self) -> io::Result<Option<Duration>> {
+        let left = self.left()?;
+        if self.set.is_some_and(|set| left <= set && set - left <= left / 4) {
+            return Ok(None);
+        }
+        self.set = Some(left);
+        Ok(self.set)
     }
 
     fn left(&self) -> io::Result<Duration> {
@@ -98,12 +120,14 @@ impl Stream {
 
     /// Sets how long reads from now on may take together, until this is called again.
     pub fn set_read_deadline(&mut self, time: Duration) {
-        self.tcp_mut().read = Deadline::after(time);
+        let tcp = self.tcp_mut();
+        tcp.read = tcp.read.renewed(time);
     }
 
     /// Sets how long writes from now on may take together, until this is called again.
     pub fn set_write_deadline(&mut self, time: Duration) {
-        self.tcp_mut().write = Deadline::after(time);
+        let tcp = self.tcp_mut();
+        tcp.write = tcp.write.renewed(time);
     }
 
     /// Whether the connection is open and silent: nothing has come that was not read.
@@ -168,7 +192,9 @@ impl Write for Stream {
 impl Tcp {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            self.stream.set_read_timeout(Some(self.read.left()?))?;
+            if let Some(timeout) = self.read.timeout()? {
+                self.stream.set_read_timeout(Some(timeout))?;
+            }
             match (&*self.stream).read(buffer) {
                 // A read with a timeout is never restarted after a signal (signal(7)).
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -179,7 +205,9 @@ impl Tcp {
 
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
         loop {
-            self.stream.set_write_timeout(Some(self.write.left()?))?;
+            if let Some(timeout) = self.write.timeout()? {
+                self.stream.set_write_timeout(Some(timeout))?;
+            }
             match (&*self.stream).write(buffer) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 outcome => return outcome.map_err(timed_out),

@@ -5,8 +5,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::clock::Stopwatch;
 use crate::error::Result;
-use crate::limits::state::{CHOICES, CHOICES_FILE_BYTES, RECENT_FILE_BYTES};
+use crate::limits::state::{CHOICES, CHOICES_FILE_BYTES, LAST_CHAT_INTERVAL, RECENT_FILE_BYTES};
 use crate::message::Address;
 use crate::sync::Mutex;
 
@@ -58,7 +59,16 @@ impl ModelChoices {
 #[derive(Debug)]
 pub struct LastChat {
     file: StateFile<Option<Address>>,
-    known: Mutex<Option<Address>>,
+    known: Mutex<Known>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    chat: Option<Address>,
+    /// Runs since the file was written.
+    written: Option<Stopwatch>,
+    /// Whether the file names an earlier chat.
+    is_unsaved: bool,
 }
 
 impl LastChat {
@@ -70,26 +80,52 @@ impl LastChat {
             synced: true,
         };
         let file = StateFile::new(state.join("recent.json"), policy);
-        let known = Mutex::new(file.read().unwrap_or_default());
-        Self { file, known }
+        let known = Known {
+            chat: file.read().unwrap_or_default(),
+            ..Known::default()
+        };
+        Self {
+            file,
+            known: Mutex::new(known),
+        }
     }
 
     /// The chat that was active last.
     pub fn get(&self) -> Option<Address> {
-        self.known.lock().clone()
+        self.known.lock().chat.clone()
     }
 
-    /// Notes that a chat is active. Writes only when it is another one than before.
+    /// Notes that a chat is active. Writes only when it is another one than before, and at most once a
+    /// [`LAST_CHAT_INTERVAL`]; [`LastChat::save`] writes the rest.
     pub fn note(&self, chat: &Address) -> Result<()> {
         let mut known = self.known.lock();
-        if known.as_ref() == Some(chat) {
+        if known.chat.as_ref() == Some(chat) && !known.is_unsaved {
             return Ok(());
         }
-        *known = Some(chat.clone());
+        known.chat = Some(chat.clone());
+        known.is_unsaved = true;
+        match known.written {
+            Some(written) if written.elapsed() < LAST_CHAT_INTERVAL => Ok(()),
+            _ => self.write(&mut known),
+        }
+    }
+
+    /// Writes what has not been written: at the end.
+    pub fn save(&self) -> Result<()> {
+        let mut known = self.known.lock();
+        match known.is_unsaved {
+            true => self.write(&mut known),
+            false => Ok(()),
+        }
+    }
+
+    fn write(&self, known: &mut Known) -> Result<()> {
         self.file.update(|last| {
-            last.clone_from(&known);
+            last.clone_from(&known.chat);
             Ok(())
-        })
+        })?;
+        (known.written, known.is_unsaved) = (Some(Stopwatch::start()), false);
+        Ok(())
     }
 }
 
@@ -142,6 +178,8 @@ mod tests {
         recent.note(&one).unwrap();
         assert!(!path.exists());
         recent.note(&two).unwrap();
+        assert_eq!(recent.get(), Some(two.clone()));
+        recent.save().unwrap();
         assert_eq!(LastChat::new(folder.path()).get(), Some(two));
         std::fs::write(&path, "{").unwrap();
         assert_eq!(LastChat::new(folder.path()).get(), None);

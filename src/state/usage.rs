@@ -9,8 +9,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::chat::Usage;
-use crate::clock::Clock;
-use crate::limits::state::{USAGE_DAYS, USAGE_FILE_BYTES, USAGE_MODELS};
+use crate::clock::{Clock, Stopwatch};
+use crate::limits::state::{USAGE_DAYS, USAGE_FILE_BYTES, USAGE_MODELS, USAGE_SAVE_INTERVAL};
 use crate::sync::Mutex;
 
 use super::file::{Damaged, Policy, StateFile};
@@ -109,6 +109,8 @@ pub struct TokenUsage {
 #[derive(Debug, Default)]
 struct Unsaved {
     counts: Counts,
+    /// Runs since the first of them was counted.
+    since: Option<Stopwatch>,
     /// Whether the last attempt failed, which is logged once.
     has_failed: bool,
     /// Whether the file holds something that may not have reached the disk.
@@ -139,6 +141,27 @@ impl TokenUsage {
         let mut unsaved = self.unsaved.lock();
         unsaved.counts.turn_to(&self.today());
         unsaved.counts.add(model, usage);
+        let since = unsaved.since.get_or_insert_with(Stopwatch::start);
+        if since.elapsed() >= USAGE_SAVE_INTERVAL {
+            self.save(&mut unsaved);
+        }
+    }
+
+    /// Forces the counts to the disk. Once a turn is enough: without it, a kill may take those of the
+    /// last [`USAGE_SAVE_INTERVAL`].
+    pub fn sync(&self) {
+        let mut unsaved = self.unsaved.lock();
+        if unsaved.since.is_some() {
+            self.save(&mut unsaved);
+        }
+        if std::mem::take(&mut unsaved.is_unsynced)
+            && let Err(error) = self.file.sync()
+        {
+            tracing::debug!("failed to sync the token usage: {error}");
+        }
+    }
+
+    fn save(&self, unsaved: &mut Unsaved) {
         let saved = self.file.update(|counts| {
             counts.absorb(&unsaved.counts);
             Ok(())
@@ -155,17 +178,6 @@ impl TokenUsage {
                     tracing::warn!("failed to save the token usage, it is kept in memory: {error}");
                 }
             }
-        }
-    }
-
-    /// Forces the counts to the disk. Once a turn is enough: without it, a power cut may take those of
-    /// the last seconds.
-    pub fn sync(&self) {
-        if !std::mem::take(&mut self.unsaved.lock().is_unsynced) {
-            return;
-        }
-        if let Err(error) = self.file.sync() {
-            tracing::debug!("failed to sync the token usage: {error}");
         }
     }
 
@@ -235,6 +247,7 @@ mod tests {
             for model in 0..3 * USAGE_MODELS {
                 tokens.add(&format!("vendor/model-{model}-{day}"), usage);
             }
+            tokens.sync();
             millis.fetch_add(DAY_MILLIS, Ordering::Relaxed);
         }
         let path = folder.path().join("usage.json");
@@ -257,6 +270,7 @@ mod tests {
             cached: 4,
         };
         tokens.add("a", usage);
+        tokens.sync();
         let kept = folder.path().join("kept");
         std::fs::rename(&state, &kept).unwrap();
         std::fs::write(&state, "no folder").unwrap();
@@ -271,6 +285,7 @@ mod tests {
         std::fs::rename(&kept, &state).unwrap();
         assert_eq!(tokens.counts().past[0].usage.input, 30);
         tokens.add("a", usage);
+        tokens.sync();
         let written = TokenUsage::new(&state, Clock::Hand(millis));
         assert_eq!(written.counts(), tokens.counts());
         assert_eq!(written.counts().today().input, 20);
