@@ -67,7 +67,10 @@ impl Deadline {
     /// is spared for nearly every read and write, and a deadline is kept to within a quarter.
     fn timeout(&mut self) -> io::Result<Option<Duration>> {
         let left = self.left()?;
-        if self.set.is_some_and(|set| left <= set && set - left <= left / 4) {
+        if self
+            .set
+            .is_some_and(|set| left <= set && set - left <= left / 4)
+        {
             return Ok(None);
         }
         self.set = Some(left);

@@ -87,10 +87,15 @@ struct Inner {
     /// Whether the outbox has changed since the plan was told.
     is_outdated: bool,
     workers: Vec<JoinHandle<()>>,
-    /// Workers that have not ended, those of them that rest, and those that are about to look.
+    /// Workers that have not ended.
     alive: usize,
+    /// Those of them that rest and that nobody has woken.
     resting: usize,
-    rising: usize,
+    /// Those that were woken, and those that were started, and that have not looked yet. They are
+    /// counted apart: a worker that goes to rest may take the place of one that was woken, but not of
+    /// one that starts.
+    woken: usize,
+    starting: usize,
     /// When a job was taken last.
     taken_at: Duration,
     timer: Option<(Duration, task::JoinHandle<()>)>,
@@ -119,7 +124,8 @@ impl Delivery {
             workers: Vec::new(),
             alive: 0,
             resting: 0,
-            rising: 0,
+            woken: 0,
+            starting: 0,
             taken_at: Duration::ZERO,
             timer: None,
             logged: String::new(),
@@ -246,11 +252,11 @@ impl Shared {
         };
         if next > now {
             self.set_timer(inner, next, now);
-        } else if inner.rising > 0 {
+        } else if inner.woken + inner.starting > 0 {
             // Somebody is about to look, and schedules the rest.
         } else if inner.resting > 0 {
             inner.resting -= 1;
-            inner.rising += 1;
+            inner.woken += 1;
             self.woken.notify_one();
         } else if inner.alive >= DELIVERY_WORKERS {
             // Whoever is done first takes it.
@@ -291,7 +297,7 @@ impl Shared {
             Ok(worker) => {
                 inner.workers.push(worker);
                 inner.alive += 1;
-                inner.rising += 1;
+                inner.starting += 1;
             }
             Err(error) => {
                 tracing::error!("failed to start a delivering thread: {error}");
@@ -304,7 +310,7 @@ impl Shared {
     fn work(self: Arc<Self>) {
         let mut caller = Caller::new(&self.parts, &self.cancel);
         let mut inner = self.lock();
-        inner.rising -= 1;
+        inner.starting -= 1;
         while !self.cancel.is_cancelled() {
             if inner.is_outdated {
                 drop(inner);
@@ -339,10 +345,10 @@ impl Shared {
     /// Waits to be woken; true when nothing was to be done for so long that the worker ends.
     fn rest<'a>(&'a self, mut inner: MutexGuard<'a, Inner>) -> (MutexGuard<'a, Inner>, bool) {
         inner.resting += 1;
-        let is_quiet = |inner: &mut Inner| inner.rising == 0 && !self.cancel.is_cancelled();
+        let is_quiet = |inner: &mut Inner| inner.woken == 0 && !self.cancel.is_cancelled();
         inner = self.woken.wait_timeout_while(inner, self.linger, is_quiet);
-        if inner.rising > 0 {
-            inner.rising -= 1;
+        if inner.woken > 0 {
+            inner.woken -= 1;
             return (inner, false);
         }
         inner.resting = inner.resting.saturating_sub(1);

@@ -315,6 +315,19 @@ fn workers_come_when_something_is_pending_and_go_when_nothing_is() {
     assert_eq!(scene.channel.connections.load(Ordering::SeqCst), 2);
 }
 
+/// A worker that took the place of a starting one made it count below zero: from then on every worker
+/// that went to rest was woken at once, and one of them ran for ever.
+#[test]
+fn a_worker_that_rests_does_not_take_the_place_of_one_that_starts() {
+    let scene = Scene::with(|_| None, Duration::from_millis(1), Vec::new());
+    let shared = &scene.delivery.0;
+    let mut inner = shared.lock();
+    inner.starting = 1;
+    let (mut inner, is_over) = shared.rest(inner);
+    assert!(is_over && inner.starting == 1 && inner.woken == 0);
+    inner.starting = 0;
+}
+
 #[test]
 fn pieces_come_in_order_then_files_and_the_rest_after_a_failure() {
     let failures = AtomicUsize::new(0);
