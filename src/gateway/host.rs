@@ -66,12 +66,13 @@ impl<'a> ChatHost<'a> {
         message: Option<&Envelope>,
     ) -> Self {
         let of_session = || Address::parse(session.as_str());
-        let progress = Progress::new(gateway.display_settings());
+        let reply = message.map_or_else(of_session, Envelope::address);
+        let progress = Progress::new(gateway.display_settings(&reply));
         Self {
             gateway,
             work,
             session: session.clone(),
-            reply: message.map_or_else(of_session, Envelope::address),
+            reply,
             draft: DraftKey::turn(session),
             is_attended: message.is_none_or(|message| message.attended),
             reference: message.map_or_else(String::new, |message| message.reference.clone()),

@@ -100,8 +100,8 @@ impl Gateway {
         self.is_stopping.load(Ordering::SeqCst)
     }
 
-    fn display_settings(&self) -> DisplaySettings {
-        DisplaySettings::new(&self.parts.channels)
+    fn display_settings(&self, to: &Address) -> DisplaySettings {
+        DisplaySettings::new(&self.parts.channels, &to.channel)
     }
 
     /// The delivery of an address's channel.

@@ -31,7 +31,7 @@ impl Gateway {
         let unread = host.into_unread();
         match result {
             Ok(()) => self.release(session),
-            Err(error) => self.turn_failed(&error, work, &to, message),
+            Err(error) => self.turn_failed(&error, work, session, &to, message),
         }
         // Before the loop starts this session's next turn, which must not find this one's draft.
         if let Some(delivery) = self.delivery(&to) {
@@ -103,12 +103,22 @@ impl Gateway {
     }
 
     /// Tells the person, unless the turn goes on after the next start.
-    fn turn_failed(&self, error: &Error, work: &Work, to: &Address, message: Option<&Envelope>) {
+    fn turn_failed(
+        &self,
+        error: &Error,
+        work: &Work,
+        session: &SessionKey,
+        to: &Address,
+        message: Option<&Envelope>,
+    ) {
         if self.is_stopping() {
             tracing::warn!(chat = %to, "a turn goes on after the next start: {error}");
             return;
         }
         tracing::error!(chat = %to, "failed to run a turn: {error}");
+        if let Err(error) = self.parts.outbox.withdraw(session) {
+            tracing::warn!(chat = %to, "failed to note that an answer is given up: {error}");
+        }
         if !work.cancel.is_cancelled() {
             self.tell(to, &sentence(error));
         }

@@ -142,6 +142,15 @@ impl Outbox {
         self.lock().state.release(session);
     }
 
+    /// Gives up the messages that are held for the end of a session's turn: the person has stopped the
+    /// turn, and what is held would keep back all else in its chat. See [`Outbox::sent`] for errors.
+    pub fn withdraw(&self, session: &SessionKey) -> Result<()> {
+        let held: Vec<u64> = self.lock().state.held(session).collect();
+        held.into_iter()
+            .map(|id| self.done(id))
+            .fold(Ok(()), Result::and)
+    }
+
     /// Everything that is pending, oldest first.
     pub fn pending(&self) -> Vec<Pending> {
         self.lock().state.pending().cloned().collect()

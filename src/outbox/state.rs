@@ -230,6 +230,18 @@ impl State {
         items.for_each(|item| item.is_held = false);
     }
 
+    /// The numbers of the messages that are held for the end of a session's turn.
+    pub fn held(&self, session: &SessionKey) -> impl Iterator<Item = u64> {
+        let is_held = |item: &&Item| {
+            let closes = item.pending.closes.as_ref();
+            item.is_held && closes.is_some_and(|closes| closes.session == *session)
+        };
+        self.items
+            .iter()
+            .filter(is_held)
+            .map(|item| item.pending.id)
+    }
+
     /// The number of the next message.
     pub fn next_id(&self) -> u64 {
         self.last_id.saturating_add(1)

@@ -124,6 +124,29 @@ fn what_closes_a_turn_is_held_until_the_turn_has_ended() {
 
 /// Who waits for a chat that cannot be served would look again and again without a pause.
 #[test]
+fn an_answer_that_is_given_up_holds_back_nothing() {
+    let place = Place::new();
+    let outbox = place.open();
+    outbox.add(&answer(1, "given up"), closes(1, 7)).unwrap();
+    outbox.add(&answer(2, "goes on"), closes(2, 7)).unwrap();
+    let other = outbox.add(&answer(1, "what follows"), None).unwrap();
+    assert_eq!(next(&outbox, &[]), None);
+    outbox.withdraw(&chat(1).session()).unwrap();
+    assert_eq!(next(&outbox, &[]), Some(other));
+    let outbox = place.reopen(outbox);
+    let left: Vec<String> = outbox
+        .pending()
+        .into_iter()
+        .map(|pending| pending.message.text)
+        .collect();
+    assert_eq!(left, ["goes on", "what follows"]);
+    // What was released is on its way.
+    outbox.release(&chat(2).session());
+    outbox.withdraw(&chat(2).session()).unwrap();
+    assert_eq!(outbox.count(), 2);
+}
+
+#[test]
 fn a_chat_whose_next_words_are_held_has_nothing_to_be_sent() {
     let place = Place::new();
     let outbox = place.open();

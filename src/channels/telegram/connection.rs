@@ -28,7 +28,7 @@ const PHOTO_ENDINGS: [&str; 4] = ["jpg", "jpeg", "png", "webp"];
 
 /// Telegram, as the configuration describes it.
 pub struct Telegram {
-    config: schema::Telegram,
+    config: schema::Bot,
     tls: Tls,
     clock: Clock,
     capabilities: Capabilities,
@@ -36,7 +36,7 @@ pub struct Telegram {
 
 impl Telegram {
     /// Prepares the channel; nothing is connected yet.
-    pub fn new(config: schema::Telegram, tls: Tls, clock: Clock) -> Self {
+    pub fn new(config: schema::Bot, tls: Tls, clock: Clock) -> Self {
         let capabilities = Capabilities {
             button_data_bytes: BUTTON_DATA_BYTES,
             upload_bytes: UPLOAD_BYTES,
@@ -232,9 +232,9 @@ mod tests {
     use crate::http::server::{Answer, Server, answer};
 
     fn telegram(server: &Server) -> Telegram {
-        let config = schema::Telegram {
+        let config = schema::Bot {
             api_base: format!("http://{}", server.address),
-            ..schema::Telegram::default()
+            ..schema::Bot::default()
         };
         Telegram::new(config, Tls::new(None).unwrap(), Clock::System)
     }
@@ -370,6 +370,46 @@ mod tests {
         let strange = Address::parse("telegram:x");
         let error = connection.send(&strange, &post).unwrap_err();
         assert!(matches!(error, Failure::Refused(_)), "{error:?}");
+    }
+
+    /// The watchdog is fed while its bytes move, and only then: a call that falls silent is noticed.
+    #[test]
+    fn a_transfer_keeps_the_heartbeat_and_other_calls_do_not() {
+        let found = json!({"ok": true, "result": {"file_id": "a", "file_path": "documents/a"}});
+        let server = Server::plain([
+            sent(7),
+            replies("200 OK", &found),
+            answer("200 OK", "", b"some bytes"),
+            replies("200 OK", &json!({"ok": true, "result": true})),
+        ]);
+        let heartbeats = Heartbeats::default();
+        let heartbeat = heartbeats.register("delivery");
+        let telegram = telegram(&server);
+        let mut connection = telegram.connect(&Cancel::new(), &heartbeat).unwrap();
+        let break_promise = || {
+            heartbeat.beat(Duration::ZERO);
+            Cancel::new().wait(Duration::from_millis(2));
+            assert_eq!(heartbeats.late(), Some("delivery"));
+        };
+        let to = Address::parse("telegram:5");
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"some bytes").unwrap();
+        file.rewind().unwrap();
+        let upload = adapter::Upload {
+            file: &file,
+            name: "a.txt",
+            key: None,
+        };
+
+        break_promise();
+        connection.upload(&to, &upload).unwrap();
+        assert_eq!(heartbeats.late(), None);
+        break_promise();
+        connection.fetch("a", &mut file, 100).unwrap();
+        assert_eq!(heartbeats.late(), None);
+        break_promise();
+        connection.typing(&to).unwrap();
+        assert_eq!(heartbeats.late(), Some("delivery"));
     }
 
     #[test]

@@ -146,8 +146,9 @@ impl Gateway {
         }
         let paired = self.parts.pairing.confirm(code)?;
         let (id, name) = (&paired.sender.id, &paired.sender.name);
+        let of_person = || Address::new(&paired.channel, id);
         self.tell(
-            &Address::new(&paired.channel, id),
+            &paired.chat.clone().unwrap_or_else(of_person),
             "You're paired. Write to me; /help shows what I can do.",
         );
         Ok(format!(

@@ -140,7 +140,7 @@ impl<'a> Tail<'a> {
         self.bytes.extend_from_slice(bytes);
         let over = self.bytes.len().saturating_sub(SHOWN_OUTPUT_BYTES);
         self.bytes.drain(..over);
-        let interval = self.gateway.display_settings().interval;
+        let interval = self.gateway.display_settings(&self.to).interval;
         if self.is_fresh && self.shown.elapsed() >= interval {
             self.is_fresh = false;
             self.shown = Stopwatch::start();

@@ -2,16 +2,22 @@
 
 mod approvals;
 mod conversation;
+mod crowd;
+mod discord;
 mod faults;
 mod flood;
+mod full;
 mod groups;
 mod media;
 mod network;
+mod order;
+mod others;
 mod parallel;
 mod power;
 mod recovery;
 mod scene;
 mod sending;
+mod slots;
 mod slow;
 mod stop;
 mod typed;

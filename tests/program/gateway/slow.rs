@@ -1,10 +1,16 @@
 //! Slow lines, and a watchdog that has to be fed meanwhile.
 
+use std::fs;
 use std::time::Duration;
 
+use serde_json::json;
+
+use super::order::words;
 use super::scene::Scene;
 use crate::harness::line::Rate;
-use crate::harness::model::say;
+use crate::harness::model::{call, say};
+use crate::harness::systemd::Watchdog;
+use crate::harness::telegram::{Media, Person, Upload};
 
 #[test]
 fn a_model_on_a_slow_line_does_not_starve_the_watchdog() {
@@ -18,4 +24,90 @@ fn a_model_on_a_slow_line_does_not_starve_the_watchdog() {
     gateway.stop().ends_with(0);
     watchdog.wait_for("STOPPING=1");
     watchdog.assert_fed();
+}
+
+/// The watchdog's time, of which each transfer here lasts several.
+const EVERY: Duration = Duration::from_secs(4);
+/// Bytes a second of a line from the country.
+const SLOW: u32 = 40_000;
+/// What takes such a line 14 seconds, and the kernel's buffers.
+const LARGE: usize = 14 * SLOW as usize + 100_000;
+
+/// Others are answered while Ana's file is on its way, and the watchdog is fed.
+fn serve_during(scene: &Scene, ben: &Person, watchdog: &Watchdog) {
+    for round in 1..=4 {
+        ben.says(&format!("hello {round}?"));
+        scene.wait_in(ben.chat(), &format!("Hello {round}."));
+        watchdog.wait_for_meals(2 * round);
+    }
+}
+
+/// A scene whose model answers Ben, and sends Ana a file that she asks for.
+fn with_ben() -> (Scene, Person) {
+    let scene = Scene::answering(|request| {
+        let said = words(request).pop().unwrap_or_default();
+        match said.strip_prefix("hello ") {
+            Some(round) => say(&format!("Hello {}.", round.trim_end_matches('?'))),
+            None if said == "send it" && !request.last_message().contains(r#""role":"tool""#) => {
+                call(
+                    "message",
+                    json!({"content": "Here.", "media": ["film.bin"]}),
+                )
+            }
+            None => say("That is all."),
+        }
+    });
+    let scene = scene.set("allowFrom", json!(["*"]));
+    let ben = scene.telegram.person(1002, "Ben", None);
+    (scene, ben)
+}
+
+fn large_file() -> Vec<u8> {
+    (0..LARGE).map(|byte| (byte / 256) as u8).collect()
+}
+
+#[test]
+fn a_large_file_goes_out_once_over_a_slow_line_and_the_watchdog_is_fed() {
+    let (scene, ben) = with_ben();
+    fs::write(scene.home.workspace("film.bin"), large_file()).unwrap();
+    scene.telegram.set_rate_of("sendDocument", Rate::up(SLOW));
+    let (gateway, watchdog) = scene.start_with_watchdog(EVERY);
+    watchdog.wait_for("READY=1");
+    scene.ana.says("send it");
+    scene.telegram.wait_for_beginning("sendDocument", 1);
+    serve_during(&scene, &ben, &watchdog);
+    let meanwhile = scene.telegram.calls("sendDocument").len();
+    assert_eq!(
+        meanwhile, 0,
+        "the upload was over before the others were served"
+    );
+    scene.wait_for("That is all.");
+    gateway.stop().ends_with(0);
+    watchdog.assert_fed();
+    assert_eq!(scene.telegram.calls("sendDocument").len(), 1);
+    let messages = scene.telegram.messages(scene.ana.chat());
+    let file = messages.iter().find_map(|message| message.file.as_ref());
+    assert!(*file.unwrap().bytes == large_file()[..]);
+}
+
+#[test]
+fn a_large_file_comes_in_over_a_slow_line_and_the_watchdog_is_fed() {
+    let (scene, ben) = with_ben();
+    scene.telegram.set_rate_of("file", Rate::down(SLOW));
+    scene
+        .ana
+        .sends(Upload::new(Media::Document, "film.bin", large_file()));
+    scene.ana.says("what is it?");
+    let (gateway, watchdog) = scene.start_with_watchdog(EVERY);
+    watchdog.wait_for("READY=1");
+    scene.telegram.wait_for_beginning("file", 1);
+    serve_during(&scene, &ben, &watchdog);
+    assert!(scene.texts().is_empty(), "{:?}", scene.texts());
+    scene.wait_for("That is all.");
+    gateway.stop().ends_with(0);
+    watchdog.assert_fed();
+    assert_eq!(scene.telegram.calls("file").len(), 1);
+    let mut inbox = fs::read_dir(scene.home.workspace("inbox")).unwrap();
+    let file = inbox.next().unwrap().unwrap().path();
+    assert!(fs::read(file).unwrap() == large_file());
 }

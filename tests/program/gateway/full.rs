@@ -1,0 +1,265 @@
+//! A disk that takes nothing for a while, in the middle of a turn: the write is tried again, and not
+//! the turn. Nothing is asked or answered twice, and the person sees what is the matter.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::thread;
+use std::time::Duration;
+
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use serde_json::json;
+
+use super::order::wait_until;
+use super::scene::Scene;
+use crate::disk::{IN_OWN_MOUNTS, has_mounts_of_its_own};
+use crate::harness::gateway::Gateway;
+use crate::harness::model::{Gate, INPUT_TOKENS, call, say};
+use crate::harness::program::{PEACRAB, Program};
+
+/// Longer than two waits before a failed write is tried again.
+const A_WHILE: Duration = Duration::from_secs(11);
+/// What the person is told, once.
+const TOLD: &str = "I can't go on for now";
+
+/// Runs a gateway on a small disk, and does to the disk what it is told.
+const SMALL_DISK: &str = r#"
+    exec 3<"$HOME/orders"
+    small="$HOME.small"
+    mkdir "$small"
+    mount -t tmpfs -o size=1m none "$small"
+    if [ -n "$WHOLE" ]; then
+        cp "$HOME/config.json" "$small"
+        mkdir "$small/workspace"
+        export PEACRAB_HOME="$small"
+    else
+        # Only the journals are there; all else has room.
+        mkdir -p "$HOME/sessions"
+        mount --bind "$small" "$HOME/sessions"
+        small="$HOME/sessions"
+    fi
+    cd "$PEACRAB_HOME"
+    "$P" gateway 3<&- &
+    while read word <&3; do
+        case $word in
+        fill*) cat /dev/zero >"$small/fill" 2>/dev/null || true ;;
+        free*) rm "$small/fill" ;;
+        lock*) mount -o remount,bind,ro "$small" ;;
+        unlock*) mount -o remount,bind,rw "$small" ;;
+        go) : >"$PEACRAB_HOME/workspace/go" ;;
+        usage*) cp "$PEACRAB_HOME/state/usage.json" "$HOME/usage.json" ;;
+        end) break ;;
+        esac
+        echo "done: $word" >&2
+    done
+    kill $!
+    wait $!
+"#;
+
+/// A gateway with a small disk, for all of its home or for its journals.
+struct SmallDisk {
+    gateway: Gateway,
+    orders: File,
+    scene: Scene,
+}
+
+impl SmallDisk {
+    fn start(scene: Scene, is_whole: bool) -> Self {
+        let path = scene.home.path().join("orders");
+        mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        // Open for both, it waits for nobody; dropped, it ends the script.
+        let orders = File::options().read(true).write(true).open(path).unwrap();
+        let script = Program::of("unshare", &scene.home)
+            .args(IN_OWN_MOUNTS)
+            .args(["sh", "-eu", "-c", SMALL_DISK])
+            .env("WHOLE", if is_whole { "yes" } else { "" })
+            .env("P", PEACRAB);
+        let gateway = Gateway::of(script);
+        gateway.wait_for_log("ready");
+        Self {
+            gateway,
+            orders,
+            scene,
+        }
+    }
+
+    /// Gives an order, and waits until it has been carried out.
+    fn order(&self, word: &str) {
+        writeln!(&self.orders, "{word}").unwrap();
+        self.gateway.wait_for_log(&format!("done: {word}"));
+    }
+
+    /// How many texts of the chat contain these words.
+    fn count(&self, words: &str) -> usize {
+        let texts = self.scene.texts().into_iter();
+        texts.filter(|text| text.contains(words)).count()
+    }
+
+    /// How often the model was asked.
+    fn requests(&self) -> usize {
+        self.scene.model.requests().len()
+    }
+
+    /// Ends the gateway in order; returns what it said.
+    fn end(self) -> String {
+        writeln!(&self.orders, "end").unwrap();
+        let output = self.gateway.finish().ends_with(0);
+        let small = format!("{}.small", self.scene.home.path().display());
+        let _ = fs::remove_dir(small);
+        output.stderr
+    }
+}
+
+/// A step that is longer than what is left of a file's last block.
+fn long(text: &str) -> String {
+    format!("{text} {}", "ö".repeat(3500))
+}
+
+#[test]
+fn a_disk_that_fills_in_the_middle_of_a_turn_has_each_step_asked_once() {
+    fill_within_a_turn(true);
+}
+
+#[test]
+fn journals_without_room_in_the_middle_of_a_turn_have_each_step_asked_once() {
+    fill_within_a_turn(false);
+}
+
+fn fill_within_a_turn(is_whole: bool) {
+    if !has_mounts_of_its_own() {
+        return;
+    }
+    let gates = [Gate::default(), Gate::default()];
+    let scene = Scene::playing([
+        call("list_dir", json!({"path": long("nowhere")})).after(&gates[0]),
+        say(&long("It is done.")).after(&gates[1]),
+        say("Later."),
+    ]);
+    let scene = scene.set("streaming", json!(false));
+    let disk = SmallDisk::start(scene, is_whole);
+    disk.scene.ana.says("work");
+    disk.scene.model.wait_for_requests(1);
+    // A step cannot be written, and then the end.
+    for (gate, number) in gates.iter().zip(1..) {
+        disk.order(&format!("fill {number}"));
+        gate.open();
+        if number == 1 {
+            disk.scene.wait_for(TOLD);
+            disk.gateway.wait_for_log("failed to store a step");
+        }
+        thread::sleep(A_WHILE);
+        assert_eq!(disk.requests(), number);
+        assert_eq!(disk.count("It is done."), 0, "{:#?}", disk.scene.texts());
+        disk.order(&format!("free {number}"));
+        if number == 1 {
+            disk.scene.model.wait_for_requests(2);
+        }
+    }
+    disk.scene.wait_for("It is done.");
+    disk.scene.ana.says("and later?");
+    disk.scene.wait_for("Later.");
+    disk.order("usage");
+    let usage = fs::read_to_string(disk.scene.home.path().join("usage.json")).unwrap();
+    assert!(usage.contains(&(3 * INPUT_TOKENS).to_string()), "{usage}");
+    assert_eq!((disk.requests(), disk.count(TOLD)), (3, 1));
+    assert_eq!(disk.scene.texts().len(), 3, "{:#?}", disk.scene.texts());
+    disk.end();
+}
+
+#[test]
+fn journals_that_are_read_only_for_a_while_have_nothing_asked_again() {
+    if !has_mounts_of_its_own() {
+        return;
+    }
+    let scene = Scene::playing([say("One."), say("Two.")]);
+    let disk = SmallDisk::start(scene, false);
+    disk.scene.ana.says("one");
+    disk.scene.wait_for("One.");
+    wait_until("the end of the turn", || {
+        disk.gateway.log().contains("turn answered")
+    });
+    disk.order("lock");
+    disk.scene.ana.says("two");
+    let told = disk.scene.wait_for(TOLD);
+    assert!(told.text.contains("read-only"), "{}", told.text);
+    thread::sleep(A_WHILE);
+    assert_eq!(disk.requests(), 1);
+    disk.order("unlock");
+    disk.scene.wait_for("Two.");
+    assert_eq!((disk.requests(), disk.count(TOLD)), (2, 1));
+    disk.end();
+}
+
+#[test]
+fn an_answer_is_held_until_the_journal_has_the_end_of_its_turn() {
+    if !has_mounts_of_its_own() {
+        return;
+    }
+    let gate = Gate::default();
+    let scene = Scene::playing([say(&long("The answer.")).after(&gate), say("Next.")]);
+    let scene = scene.set("streaming", json!(false));
+    let disk = SmallDisk::start(scene, false);
+    disk.scene.ana.says("work");
+    disk.scene.model.wait_for_requests(1);
+    disk.order("fill");
+    gate.open();
+    disk.scene.wait_for(TOLD);
+    // The outbox has it, and the journal not.
+    let outbox = disk.scene.home.path().join("outbox.jsonl");
+    let kept = fs::read_to_string(&outbox).unwrap();
+    assert!(kept.contains("The answer."), "{kept}");
+    // Others are answered meanwhile, in the same chat too.
+    disk.scene.ana.says("/id");
+    thread::sleep(A_WHILE);
+    assert_eq!((disk.requests(), disk.count("The answer.")), (1, 0));
+    disk.order("free");
+    disk.scene.wait_for("The answer.");
+    disk.scene.wait_for("This chat:");
+    disk.scene.ana.says("and then?");
+    disk.scene.wait_for("Next.");
+    assert_eq!((disk.requests(), disk.count("The answer.")), (2, 1));
+    disk.end();
+}
+
+#[test]
+fn a_held_answer_that_the_person_gives_up_is_not_sent_and_holds_up_nothing() {
+    if !has_mounts_of_its_own() {
+        return;
+    }
+    let gate = Gate::default();
+    let scene = Scene::playing([say(&long("The answer.")).after(&gate), say("Next.")]);
+    let scene = scene.set("streaming", json!(false));
+    let disk = SmallDisk::start(scene, false);
+    disk.scene.ana.says("work");
+    disk.scene.model.wait_for_requests(1);
+    disk.order("fill");
+    gate.open();
+    disk.scene.wait_for(TOLD);
+    disk.scene.ana.says("/stop");
+    disk.scene.wait_for("Stopped. 1 reply cancelled.");
+    disk.order("free");
+    disk.scene.ana.says("and then?");
+    disk.scene.wait_for("Next.");
+    assert_eq!((disk.requests(), disk.count("The answer.")), (2, 0));
+    disk.end();
+}
+
+#[test]
+fn what_cannot_be_stored_for_delivery_is_seen_all_the_same() {
+    if !has_mounts_of_its_own() {
+        return;
+    }
+    let disk = SmallDisk::start(Scene::playing([]), true);
+    let wait = "echo started; until [ -e go ]; do sleep 0.05; done";
+    let output = "yes ö | head -n 3000 | tr -d '\\n'; echo that is all";
+    disk.scene.ana.says(&format!("/sh {wait}; {output}"));
+    disk.scene.wait_for("started");
+    disk.order("fill");
+    disk.order("go");
+    let told = disk.scene.wait_for("that is all");
+    assert!(told.text.contains("ööö"), "{}", told.text);
+    disk.order("free");
+    disk.scene.ana.says("/id");
+    disk.scene.wait_for("This chat:");
+    let log = disk.end();
+    assert!(log.contains("failed to store"), "{log}");
+}

@@ -1,0 +1,213 @@
+//! What stands together in one batch: everything here is queued before the start, so that it comes in
+//! the first answer of the long poll.
+
+use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::scene::Scene;
+use crate::harness::PATIENCE;
+use crate::harness::gate::Gate;
+use crate::harness::model::{Request, hang, say};
+use crate::harness::telegram::{FOREVER, Fault, Media, Upload};
+
+/// What the person said before the batch.
+const BEFORE: &str = "remember blue";
+
+fn photo() -> Upload {
+    Upload::new(Media::Photo, "", "jpeg")
+}
+
+fn document(name: &str) -> Upload {
+    Upload::new(Media::Document, name, format!("content of {name}"))
+}
+
+/// Waits for what no server and no log tells.
+#[track_caller]
+pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < PATIENCE, "{what} never came");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// What people have said, in a request to the model, the newest last. The runtime's notes are nobody's.
+pub fn words(request: &Request) -> Vec<String> {
+    let messages = request.messages().iter();
+    let people = messages.filter(|message| message["role"] == "user");
+    let texts = people.flat_map(|message| match message["content"].as_array() {
+        Some(parts) => parts.iter().map(|part| &part["text"]).collect(),
+        None => vec![&message["content"]],
+    });
+    let parts = texts.flat_map(|text| text.as_str().unwrap_or_default().split("\n\n"));
+    let words = parts.filter(|part| !part.starts_with("[Runtime facts"));
+    words.map(str::to_owned).collect()
+}
+
+/// A model's answer that says in which conversation it is asked, and what it has heard last.
+fn recalling(request: &Request) -> String {
+    let remembers = request.body["messages"].to_string().contains(BEFORE);
+    let conversation = if remembers { "old" } else { "new" };
+    let words = words(request).pop().unwrap_or_default();
+    let first = words.lines().next().unwrap_or_default();
+    format!("{first} in the {conversation} conversation")
+}
+
+/// The texts of the journal of Ana's conversation that people have said, oldest first.
+fn said(scene: &Scene) -> Vec<String> {
+    let folder = fs::read_dir(scene.home.path().join("sessions")).unwrap();
+    let journals = folder
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
+    let mut texts = Vec::new();
+    for journal in journals {
+        let lines = fs::read_to_string(journal).unwrap();
+        for line in lines.lines() {
+            let line: serde_json::Value = serde_json::from_str(line).unwrap();
+            if line["role"] == "user" {
+                texts.push(line["content"].as_str().unwrap_or_default().to_owned());
+            }
+        }
+    }
+    texts
+}
+
+#[test]
+fn a_message_between_commands_is_answered_in_the_right_conversation() {
+    // In every order.
+    for batch in [
+        ["question", "/new", "/status"],
+        ["question", "/status", "/new"],
+        ["/new", "question", "/status"],
+        ["/new", "/status", "question"],
+        ["/status", "question", "/new"],
+        ["/status", "/new", "question"],
+    ] {
+        let scene = Scene::answering(|request| say(&recalling(request)));
+        let gateway = scene.start();
+        scene.ana.says(BEFORE);
+        scene.wait_for("in the old conversation");
+        gateway.stop().ends_with(0);
+
+        for text in batch {
+            scene.ana.says(text);
+        }
+        let gateway = scene.start();
+        let position = |wanted: &str| batch.iter().position(|text| *text == wanted);
+        let conversation = match position("/new") < position("question") {
+            true => "new",
+            false => "old",
+        };
+        let answer = format!("question in the {conversation} conversation");
+        scene.wait_for(&answer);
+        scene.wait_for("Started a new conversation");
+        scene.wait_for("Gateway");
+        scene.ana.says("afterwards");
+        scene.wait_for("afterwards in the new conversation");
+        gateway.stop().ends_with(0);
+        let texts = scene.texts();
+        assert_eq!(texts.len(), 5, "{batch:?}: {texts:#?}");
+        assert_eq!(scene.model.requests().len(), 3, "{batch:?}");
+    }
+}
+
+#[test]
+fn an_album_comes_before_what_was_said_after_its_beginning() {
+    for is_between in [false, true] {
+        let scene = Scene::answering(|_| say("I see."));
+        scene.ana.says("before it");
+        scene
+            .ana
+            .sends_of_album("trip", photo().caption("the album"));
+        if is_between {
+            scene.ana.says("after it");
+        }
+        scene.ana.sends_of_album("trip", photo());
+        if !is_between {
+            scene.ana.says("after it");
+        }
+        scene.ana.sends(document("a.txt").caption("the file"));
+        scene.ana.says("the end");
+        // The files come slowly enough for the texts to overtake them.
+        let gate = Gate::default();
+        let held = Fault::HoldUntil(gate.clone());
+        scene.telegram.fail_times("getFile", 1, held);
+        let gateway = scene.start();
+        scene.ana.says("/id");
+        scene.wait_for("This chat:");
+        gate.open();
+        let is_last = |text: &String| text.starts_with("the end");
+        wait_until("the last message", || said(&scene).iter().any(is_last));
+        gateway.stop().ends_with(0);
+        let said = said(&scene);
+        let begins = ["before it", "the album", "after it", "the file", "the end"];
+        assert_eq!(said.len(), begins.len(), "{said:#?}");
+        for (text, begin) in said.iter().zip(begins) {
+            assert!(text.starts_with(begin), "{said:#?}");
+        }
+        assert_eq!(said[1].matches("[photo: inbox/").count(), 2, "{said:#?}");
+        assert_eq!(said[3].matches("[file: inbox/").count(), 1, "{said:#?}");
+    }
+}
+
+#[test]
+fn two_files_that_fail_in_turn_stop_nothing_and_come_in_the_end() {
+    let scene = Scene::answering(|request| say(&format!("I have {}.", recalling(request))));
+    let scene = scene.set("allowFrom", json!(["*"]));
+    let ben = scene.telegram.person(1002, "Ben", None);
+    let files = ["a.txt", "b.txt"].map(|name| scene.ana.sends(document(name).caption(name)));
+    for file in &files {
+        scene.telegram.fail_download(file, 3, Fault::InternalError);
+    }
+    let gateway = scene.start();
+    ben.says("hello");
+    scene.wait_in(ben.chat(), "hello in the new conversation");
+    for number in 1..=3 {
+        ben.says(&format!("word {number}"));
+        scene.wait_in(ben.chat(), &format!("word {number} in"));
+    }
+    scene.wait_for("I have");
+    wait_until("the files", || said(&scene).len() == 6);
+    gateway.stop().ends_with(0);
+    let said = said(&scene);
+    for name in ["a.txt", "b.txt"] {
+        let of_file: Vec<_> = said.iter().filter(|text| text.starts_with(name)).collect();
+        let [text] = of_file[..] else {
+            panic!("{said:#?}");
+        };
+        assert!(text.contains("[file: inbox/"), "{text}");
+    }
+}
+
+#[test]
+fn a_stop_is_heard_while_files_do_not_come() {
+    let scene = Scene::answering(|request| match request.last_message().contains("hello") {
+        true => say("Hello."),
+        false => hang(),
+    });
+    let scene = scene.set("allowFrom", json!(["*"]));
+    let ben = scene.telegram.person(1002, "Ben", None);
+    let gate = Gate::default();
+    let held = Fault::HoldUntil(gate.clone());
+    scene.telegram.fail_times("getFile", FOREVER, held);
+    for person in [&scene.ana, &ben] {
+        for name in ["a.txt", "b.txt", "c.txt"] {
+            person.sends(document(name));
+        }
+        person.says("what is in them?");
+    }
+    let gateway = scene.start();
+    for person in [&scene.ana, &ben] {
+        person.says("/stop");
+        let told = "Stopped. 4 queued messages dropped.";
+        scene.wait_in(person.chat(), told);
+        person.says("hello");
+        scene.wait_in(person.chat(), "Hello.");
+    }
+    gate.open();
+    gateway.stop().ends_with(0);
+    assert_eq!(scene.model.requests().len(), 2);
+}

@@ -1,0 +1,226 @@
+//! Who waits for whom: turns that wait for a person, commands side by side, and a `/stop` for what has
+//! not begun.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::scene::Scene;
+use crate::harness::model::{Request, Step, call, hang, say};
+use crate::harness::telegram::{Message, Person};
+
+/// How many `/sh` run at a time.
+const COMMANDS: usize = 8;
+
+/// A scene in which three people may speak.
+fn of_three(answer: impl Fn(&Request) -> Step + Send + Sync + 'static) -> (Scene, [Person; 3]) {
+    let scene = Scene::answering(answer).set("allowFrom", json!(["*"]));
+    let ben = scene.telegram.person(1002, "Ben", None);
+    let cleo = scene.telegram.person(1003, "Cleo", None);
+    let people = [scene.ana.clone(), ben, cleo];
+    (scene, people)
+}
+
+/// A command that wants to be run outside the sandbox.
+fn escalated(command: &str) -> Value {
+    json!({"command": command, "escalate": true, "reason": "a test"})
+}
+
+/// A command that ends when a file of this name lies in the workspace.
+fn until(file: &str, words: &str) -> String {
+    format!("/sh until [ -e {file} ]; do sleep 0.05; done; echo {words}")
+}
+
+fn touch(file: &Path) {
+    fs::write(file, "").unwrap();
+}
+
+fn count(texts: &[String], words: &str) -> usize {
+    texts.iter().filter(|text| text.contains(words)).count()
+}
+
+#[test]
+fn turns_that_wait_for_a_person_leave_their_slots_to_others() {
+    let (scene, [ana, ben, cleo]) = of_three(|request| {
+        let said = request.body["messages"].to_string();
+        match (said.contains("delete"), request.last_message()) {
+            (true, last) if last.contains(r#""role":"tool""#) => say("It is decided."),
+            (true, _) => call("exec", escalated("true")),
+            (false, _) => say("I have time for you."),
+        }
+    });
+    // With the two slots of the default.
+    let gateway = scene.start();
+    for person in [&ana, &ben] {
+        person.says("delete it");
+        scene
+            .telegram
+            .wait_for_message(person.chat(), |message| message.markup.is_some());
+    }
+    cleo.says("hello?");
+    scene.wait_in(cleo.chat(), "I have time for you.");
+    for person in [&ana, &ben] {
+        assert_eq!(count(&scene.texts_in(person.chat()), "It is decided."), 0);
+        person.presses("Deny");
+    }
+    for person in [&ana, &ben] {
+        scene.wait_in(person.chat(), "It is decided.");
+    }
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_turn_that_has_its_answer_waits_for_a_slot_and_a_stop_ends_it() {
+    let (mut scene, [ana, ben, _]) = of_three(|request| {
+        let said = request.body["messages"].to_string();
+        match (said.contains("delete"), request.last_message()) {
+            (_, last) if last.contains("hello") => say("Hello."),
+            (true, last) if last.contains(r#""role":"tool""#) => say("It is decided."),
+            (true, _) => call("exec", escalated("true")),
+            (false, _) => hang(),
+        }
+    });
+    let slots = "/agents/defaults/maxParallelTurns";
+    scene.home.set(slots, json!(1));
+    let gateway = scene.start();
+    ana.says("delete it");
+    scene
+        .telegram
+        .wait_for_message(ana.chat(), |message| message.markup.is_some());
+    ben.says("take the slot");
+    scene.model.wait_for_requests(2);
+    ana.presses("Deny");
+    scene.wait_in(ana.chat(), "Denied");
+    ana.says("/stop");
+    scene.wait_in(ana.chat(), "Stopped. 1 reply cancelled.");
+    gateway.wait_for_log("turn stopped");
+    ben.says("/stop");
+    scene.wait_in(ben.chat(), "Stopped. 1 reply cancelled.");
+    ana.says("hello");
+    scene.wait_in(ana.chat(), "Hello.");
+    gateway.stop().ends_with(0);
+    assert_eq!(count(&scene.texts_in(ana.chat()), "It is decided."), 0);
+}
+
+#[test]
+fn an_interrupted_turn_that_waits_for_its_slot_can_be_stopped() {
+    let (mut scene, people) = of_three(|request| match request.last_message().contains("hello") {
+        true => say("Hello."),
+        false => hang(),
+    });
+    let slots = "/agents/defaults/maxParallelTurns";
+    scene.home.set(slots, json!(3));
+    let gateway = scene.start();
+    for (person, number) in people.iter().zip(1..) {
+        person.says(&format!("work {number}"));
+    }
+    scene.model.wait_for_requests(people.len());
+    gateway.kill();
+
+    scene.home.set(slots, json!(1));
+    let gateway = scene.start();
+    // One goes on, and two wait for it.
+    scene.model.wait_for_requests(people.len() + 1);
+    let going_on = scene.asked(people.len());
+    // The one that runs is stopped last, else the next one would begin.
+    let is_running = |number: &usize| going_on.contains(&format!("work {}", number + 1));
+    let mut order: Vec<usize> = (0..people.len()).collect();
+    order.sort_by_key(is_running);
+    for number in order {
+        let person = &people[number];
+        person.says("/stop");
+        scene.wait_in(person.chat(), "Stopped. 1 reply cancelled.");
+    }
+    assert_eq!(scene.model.requests().len(), people.len() + 1);
+    for person in &people {
+        person.says("hello");
+        scene.wait_in(person.chat(), "Hello.");
+    }
+    gateway.stop().ends_with(0);
+    // And it is not gone on with after another start.
+    let gateway = scene.start();
+    gateway.wait_for_log("ready");
+    gateway.stop().ends_with(0);
+    assert_eq!(scene.model.requests().len(), 2 * people.len() + 1);
+}
+
+#[test]
+fn each_chat_is_told_whose_commands_were_too_many() {
+    let (scene, people) = of_three(|_| hang());
+    let [ana, ben, cleo] = &people;
+    let go = scene.home.workspace("go");
+    // All of it is there before the start.
+    for number in 1..=COMMANDS {
+        ana.says(&until("go", &format!("did {number}")));
+    }
+    for person in &people {
+        person.says("/sh echo too many");
+    }
+    // They are told of the first one at once, and of these when something has ended.
+    for word in ["second", "third"] {
+        ben.says(&format!("/sh echo {word}"));
+        cleo.says(&format!("/sh echo {word}"));
+    }
+    let gateway = scene.start();
+    for person in &people {
+        let told = scene.wait_in(person.chat(), "8 commands are running already.");
+        let named = "Not accepted: /sh echo too many.";
+        assert!(told.text.starts_with(named), "{}", told.text);
+    }
+    ben.says("/id");
+    scene.wait_in(ben.chat(), "This chat:");
+    touch(&go);
+    for number in 1..=COMMANDS {
+        scene.wait_in(ana.chat(), &format!("did {number}"));
+    }
+    for person in [ben, cleo] {
+        scene.wait_in(person.chat(), "/sh echo second, /sh echo third");
+        person.says("/sh echo now");
+        scene
+            .telegram
+            .wait_for_message(person.chat(), |message| message.text.trim() == "now");
+    }
+    let log = gateway.stop().ends_with(0).stderr;
+    assert!(log.contains("refused"), "{log}");
+    for person in &people {
+        let texts = scene.texts_in(person.chat());
+        let told = 1 + usize::from(person.chat() != ana.chat());
+        assert_eq!(count(&texts, "Not accepted"), told, "{texts:#?}");
+        assert!(
+            !texts.iter().any(|text| text.trim() == "too many"),
+            "{texts:#?}"
+        );
+    }
+}
+
+#[test]
+fn two_commands_at_once_own_a_message_each() {
+    let scene = Scene::playing([]).set("replyToMessage", json!(true));
+    let gateway = scene.start();
+    let said = ["one", "two"].map(|name| {
+        let wait = until(name, &format!("end of {name}"));
+        let command = wait.strip_prefix("/sh ").unwrap().to_owned();
+        scene.ana.says(&format!(
+            "/sh echo beginning of {name}; {command}; sleep 0.2"
+        ))
+    });
+    // Both are shown while they run.
+    let drafts = ["one", "two"].map(|name| scene.wait_for(&format!("beginning of {name}")));
+    assert_ne!(drafts[0].id, drafts[1].id);
+    for name in ["two", "one"] {
+        touch(&scene.home.workspace(name));
+        scene.wait_for(&format!("end of {name}"));
+    }
+    gateway.stop().ends_with(0);
+    let messages = scene.telegram.messages(scene.ana.chat());
+    let outcome = |message: &Message| (message.id, message.reply_to, message.text.clone());
+    let outcomes: Vec<_> = messages.iter().map(outcome).collect();
+    let mut expected = [0, 1].map(|at| {
+        let name = ["one", "two"][at];
+        let text = format!("beginning of {name}\nend of {name}");
+        (drafts[at].id, Some(said[at].message), text)
+    });
+    expected.sort();
+    assert_eq!(outcomes, expected);
+}
