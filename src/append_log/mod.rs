@@ -49,6 +49,13 @@ pub struct AppendLog {
     compact_above: u64,
 }
 
+impl Drop for AppendLog {
+    fn drop(&mut self) {
+        // What cannot be unlocked is unlocked when the last copy of the file is closed.
+        let _ = sys::file::unlock(&self.file);
+    }
+}
+
 impl AppendLog {
     /// Opens the log, or begins it with mode 0600, and cuts a torn end off: a last line that has no
     /// line end or that `is_line` does not know. None when another process has it open.

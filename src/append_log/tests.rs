@@ -57,6 +57,17 @@ fn lines_are_there_when_it_is_opened_again_and_only_one_has_it_open() {
 }
 
 #[test]
+fn a_log_that_was_closed_can_be_opened_although_a_child_still_has_a_copy_of_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log");
+    let log = open(&path);
+    // As a child has it between fork(2) and execve(2).
+    let _copy = log.file.try_clone().unwrap();
+    drop(log);
+    assert!(AppendLog::open(&path, |_| true).unwrap().is_some());
+}
+
+#[test]
 fn what_is_dead_leaves_with_a_new_file_and_lines_go_on_there() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log");

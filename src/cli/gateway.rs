@@ -44,7 +44,7 @@ pub fn run(context: &Context, _arguments: &Arguments) -> Result<Exit> {
     let version = env!("CARGO_PKG_VERSION");
     tracing::info!(home = %home.path().display(), "peacrab {version}: the gateway starts");
     let ending = start(context, &home, loaded)?;
-    drop(lock);
+    let _ = sys::file::unlock(&lock);
     match ending {
         Ending::Stopped => Ok(Exit::Done),
         Ending::Restart => Err(start_anew()),

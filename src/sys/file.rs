@@ -93,6 +93,12 @@ pub fn try_lock(file: impl AsFd) -> io::Result<bool> {
     }
 }
 
+/// Gives a lock back, on every copy of the description. Closing the file is not enough: a child that
+/// another thread starts has a copy of it between fork(2) and execve(2).
+pub fn unlock(file: impl AsFd) -> io::Result<()> {
+    rustix::fs::flock(file, FlockOperation::Unlock).map_err(io::Error::from)
+}
+
 /// Forces a folder's entries to the disk, so that a new or renamed file is found after a power cut.
 pub fn sync_folder(folder: BorrowedFd<'_>) -> io::Result<()> {
     match rustix::fs::fsync(folder) {
@@ -231,7 +237,10 @@ mod tests {
         let second = File::open(&path).unwrap();
         assert!(try_lock(&first).unwrap());
         assert!(!try_lock(&second).unwrap());
+        let copy = first.try_clone().unwrap();
         drop(first);
+        assert!(!try_lock(&second).unwrap(), "a copy is open");
+        unlock(&copy).unwrap();
         assert!(try_lock(&second).unwrap());
     }
 }

@@ -8,7 +8,7 @@ use crate::harness::model::{Model, call, say};
 use crate::harness::telegram::Telegram;
 
 #[test]
-fn a_message_is_answered_and_what_was_owed_is_gone() {
+fn a_message_is_answered_and_the_outbox_is_empty_then() {
     let model = Model::playing([say("Good **morning**, Ana.")]);
     let telegram = Telegram::start();
     let home = Home::with_telegram(&model, &telegram);
@@ -19,8 +19,8 @@ fn a_message_is_answered_and_what_was_owed_is_gone() {
     assert_eq!(answer.text, "Good morning, Ana.");
     assert_eq!(answer.html, "Good <b>morning</b>, Ana.");
     gateway.stop().ends_with(0);
-    let owed = std::fs::read_to_string(home.path().join("outbox.jsonl")).unwrap();
-    assert_eq!(owed, "");
+    let outbox = std::fs::read_to_string(home.path().join("outbox.jsonl")).unwrap();
+    assert_eq!(outbox, "");
 }
 
 #[test]

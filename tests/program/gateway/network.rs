@@ -68,7 +68,7 @@ fn an_answer_that_meets_no_network_waits_and_comes_once_and_in_order() {
 }
 
 #[test]
-fn what_is_owed_when_the_program_ends_without_a_network_is_sent_after_the_next_start() {
+fn what_was_not_sent_without_a_network_is_sent_after_the_next_start() {
     let gate = Gate::default();
     let held = gate.clone();
     let model = Model::answering(move |request| echo(request).after(&held));

@@ -17,8 +17,8 @@ fn is_to(chat: i64) -> impl Fn(&Call) -> bool {
     move |call| call.parameters["chat_id"] == chat
 }
 
-/// What still lies in the outbox.
-fn owed(scene: &Scene) -> String {
+/// What is still in the outbox.
+fn outbox(scene: &Scene) -> String {
     fs::read_to_string(scene.home.path().join("outbox.jsonl")).unwrap()
 }
 
@@ -119,7 +119,7 @@ fn a_chat_that_has_to_wait_does_not_hold_up_the_others() {
 }
 
 #[test]
-fn signs_and_drafts_that_have_to_wait_do_not_hold_up_the_others_either() {
+fn reactions_and_typing_that_have_to_wait_hold_up_nothing_else() {
     for method in ["setMessageReaction", "sendChatAction", "setMyCommands"] {
         // "Typing" is shown of work that takes a while.
         let gate = Gate::default();
@@ -263,7 +263,7 @@ fn nothing_is_shown_on_the_way_where_nothing_is_wanted() {
 }
 
 #[test]
-fn a_message_that_was_taken_gets_a_sign() {
+fn a_message_that_was_accepted_gets_a_reaction() {
     let scene = Scene::playing([say("Hello.")]);
     let gateway = scene.start();
     let said = scene.ana.says("hello");
@@ -365,7 +365,7 @@ fn whoever_has_blocked_the_bot_ends_their_delivery_and_nobody_elses() {
         "{}",
         output.stderr
     );
-    assert_eq!(owed(&scene), "");
+    assert_eq!(outbox(&scene), "");
 }
 
 #[test]
@@ -380,7 +380,7 @@ fn a_chat_that_does_not_exist_ends_its_delivery() {
     scene.ana.says("/id");
     scene.wait_for("telegram:1001");
     gateway.stop().ends_with(0);
-    assert_eq!(owed(&scene), "");
+    assert_eq!(outbox(&scene), "");
 }
 
 #[test]

@@ -264,6 +264,25 @@ fn output_is_shown_while_it_comes_and_stop_ends_the_command() {
 }
 
 #[test]
+fn commands_at_the_same_time_have_a_message_each() {
+    let scene = Scene::playing([]).set("streamEditIntervalMs", json!(300));
+    let gateway = scene.start();
+    scene.ana.says("/sh echo one; sleep 600");
+    let first = scene.wait_for("one");
+    scene.ana.says("/sh echo two; sleep 600");
+    let second = scene.wait_for("two");
+    assert_ne!(first.id, second.id);
+    assert_eq!(scene.texts(), ["one", "two"]);
+    scene.ana.says("/stop");
+    scene.wait_for("Stopped. 2 commands ended.");
+    for words in ["one\n\nstopped on request", "two\n\nstopped on request"] {
+        scene.wait_for(words);
+    }
+    gateway.stop().ends_with(0);
+    assert_eq!(scene.texts().len(), 3, "{:?}", scene.texts());
+}
+
+#[test]
 fn a_command_outside_the_sandbox_asks_first_and_patterns_refuse() {
     let outside = tempfile::tempdir().unwrap();
     let file = outside.path().join("made");
