@@ -2,6 +2,7 @@
 //!
 //! Providers translate them to and from the wire, tools answer them, sessions keep them.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use chrono::{DateTime, FixedOffset};
@@ -168,29 +169,30 @@ pub struct ToolCall {
     pub signature: Option<String>,
 }
 
-/// What a tool wants and cannot do itself; the turn does it.
+/// Something that a call needs and that only the host of the turn can do. A tool returns it as a value;
+/// the turn passes it to its host, which performs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// A person has to allow the call; then it is made again with the answer.
+    /// Ask a person whether the call is allowed. It is then made again, with the answer.
     Ask(Box<Question>),
-    /// Something is to be sent to a person.
-    Send(Box<Letter>),
+    /// Send a message to a chat.
+    Send(Box<SendRequest>),
 }
 
-/// What a tool wants to be sent.
+/// A message that a tool asks to have sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Letter {
-    /// The key of another chat; none: the one that the turn is in.
+pub struct SendRequest {
+    /// The address of another chat; `None` for the chat of the turn.
     pub to: Option<String>,
-    /// The words, as Markdown; may be empty when there are files.
+    /// The text, as Markdown; may be empty when there are files.
     pub text: String,
-    /// Files of the workspace to go along.
+    /// Workspace files to attach.
     pub files: Vec<String>,
     /// Rows of buttons.
     pub buttons: Vec<Vec<String>>,
 }
 
-/// What a tool call came to.
+/// What a tool call returned.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolResult {
     /// What the model reads.
@@ -199,11 +201,19 @@ pub struct ToolResult {
     pub images: Vec<Image>,
     /// Whether the call failed; its text then begins with "Error".
     pub failed: bool,
-    /// What the turn has to do before the call has a result.
+    /// What the host has to do before the call has a result.
     pub effect: Option<Effect>,
 }
 
 impl ToolResult {
+    /// A text, without images or effects.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            ..Self::default()
+        }
+    }
+
     /// The result of a call that failed or was not run. The text begins with "Error".
     pub fn failed(text: impl Into<String>) -> Self {
         Self {
@@ -214,17 +224,45 @@ impl ToolResult {
     }
 }
 
-/// A tool as the model is told of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A tool as the model is told about it. Those of built-in tools are borrowed and cost nothing to copy;
+/// those of other tools arrive at run time.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolSpec {
     /// The name it is called by.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// One to three sentences: what it does and when to use it.
-    pub description: &'static str,
-    /// A JSON schema of type object, as compact JSON text.
-    pub parameters: &'static str,
+    pub description: Cow<'static, str>,
+    /// A JSON schema of type object, as JSON text.
+    pub parameters: Cow<'static, str>,
     /// Whether it only reads, so that calls may run side by side and again after a crash.
     pub read_only: bool,
+}
+
+impl ToolSpec {
+    /// The spec of a built-in tool that changes something.
+    pub const fn fixed(
+        name: &'static str,
+        description: &'static str,
+        parameters: &'static str,
+    ) -> Self {
+        Self {
+            name: Cow::Borrowed(name),
+            description: Cow::Borrowed(description),
+            parameters: Cow::Borrowed(parameters),
+            read_only: false,
+        }
+    }
+
+    /// The same for a tool that only reads.
+    pub const fn read_only(mut self) -> Self {
+        self.read_only = true;
+        self
+    }
+
+    /// Its bytes in every request, without the punctuation around them.
+    pub fn bytes(&self) -> usize {
+        self.name.len() + self.description.len() + self.parameters.len()
+    }
 }
 
 /// How hard a reasoning model should think.
@@ -284,7 +322,7 @@ impl Request<'_> {
             let images: usize = images.map(|image| image.base64.len() + FRAME).sum();
             entry.content.len() + calls + images + FRAME
         };
-        let tool = |tool: &ToolSpec| tool.description.len() + tool.parameters.len() + FRAME;
+        let tool = |tool: &ToolSpec| tool.bytes() + FRAME;
         let entries: usize = self.entries.iter().map(entry).sum();
         let tools: usize = self.tools.iter().map(tool).sum();
         // Line ends and quotes become two bytes each.

@@ -1,4 +1,5 @@
-//! Floor 1: the beginnings of texts that are too long, cut where a character ends.
+//! Floor 1: the beginnings of texts that are too long, cut where a character ends, and numbers of
+//! things.
 
 use std::borrow::Cow;
 
@@ -8,6 +9,11 @@ pub fn truncate_chars(text: &str, chars: usize) -> &str {
         Some((end, _)) => &text[..end],
         None => text,
     }
+}
+
+/// A number of things, such as `1 message` or `2 messages`.
+pub fn count_of(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// As many whole characters of a text's beginning as fit into `bytes`.

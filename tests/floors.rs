@@ -124,8 +124,8 @@ fn a_full_folder_is_found() {
             .map(|n| format!("tools/t{n}.rs"))
             .collect::<Vec<_>>()
     };
-    assert!(check_folders(files(13).iter())[0].contains("13 files"));
-    assert!(check_folders(files(12).iter()).is_empty());
+    assert!(check_folders(files(11).iter())[0].contains("11 files"));
+    assert!(check_folders(files(10).iter()).is_empty());
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::path::Path;
 use crate::error::Result;
 use crate::message::SessionKey;
 use crate::session::{Session, store};
+use crate::text::count_of;
 
 use super::Agent;
 
@@ -273,8 +274,9 @@ impl Agent {
     fn status(&self, chat: &SessionKey, folder: &Path) -> Result<String> {
         let today = self.ledger.counts().today();
         let entries = store::count_window(folder, chat, self.settings.memory_window)?;
+        let messages = count_of(entries, "message", "messages");
         Ok(format!(
-            "{}\nConversation: {chat}, {entries} messages in context\nWorkspace: {}\nTokens today: {today}",
+            "{}\nConversation: {chat}, {messages} in context\nWorkspace: {}\nTokens today: {today}",
             self.model_line(chat),
             self.surroundings.workspace,
         ))
@@ -285,7 +287,7 @@ impl Agent {
             let sentence = spec
                 .description
                 .split_once(". ")
-                .map_or(spec.description, |(first, _)| first);
+                .map_or(&*spec.description, |(first, _)| first);
             format!("- `{}`: {}", spec.name, sentence.trim_end_matches('.'))
         });
         lines.collect::<Vec<_>>().join("\n")

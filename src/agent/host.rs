@@ -2,7 +2,7 @@
 
 use crate::approval::{Answer, Question};
 use crate::cancel::Cancel;
-use crate::chat::Letter;
+use crate::chat::SendRequest;
 use crate::error::{Error, Result};
 use crate::message::Envelope;
 
@@ -54,7 +54,7 @@ pub trait TurnHost {
     }
 
     /// Sends a message for a tool. When this returns it is stored for delivery.
-    fn send(&mut self, _letter: Letter) -> Result<()> {
+    fn send(&mut self, _request: SendRequest) -> Result<()> {
         Err(Error::Failed(
             "nothing can be sent from here: the person reads the answer itself".to_owned(),
         ))

@@ -371,8 +371,8 @@ impl<'a> Run<'a> {
                     };
                     *result = self.agent.toolbox.run(call, &caller);
                 }
-                Some(Effect::Send(letter)) => {
-                    if let Err(error) = self.host.send(*letter) {
+                Some(Effect::Send(request)) => {
+                    if let Err(error) = self.host.send(*request) {
                         *result = ToolResult::failed(format!("Error: {error}"));
                     }
                 }

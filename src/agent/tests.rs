@@ -1,12 +1,12 @@
-//! A turn on a disk that is full, with the offline helper as the model: it asks for `list_dir` first,
-//! and answers with the result then.
+//! Turns with the offline helper as the model. On a full disk it asks for `list_dir` first, and then
+//! answers with the result.
 
 use std::path::PathBuf;
 
 use super::*;
 use crate::append_log::tests::{is_alone, limit_files, run_alone};
 use crate::approval::{Answer, Question};
-use crate::chat::{Entry, EntryKind, ToolCall};
+use crate::chat::{Entry, EntryKind, ToolCall, ToolResult, ToolSpec};
 use crate::config::schema::{Config, Tools};
 use crate::files::{Places, Workspace};
 use crate::http::{Pool, Tls};
@@ -14,7 +14,10 @@ use crate::provider::Models;
 use crate::secret::Eraser;
 use crate::session::Settings;
 use crate::sys::beneath::Resolver;
+use crate::tools::arguments::Arguments;
+use crate::tools::{Context, Tool};
 use host::TurnEvent;
+use serde_json::json;
 
 struct Bench {
     top: tempfile::TempDir,
@@ -295,4 +298,38 @@ fn an_abandoned_turn_has_ended_and_the_model_was_not_asked() {
     let journal = std::fs::read_to_string(bench.journal()).unwrap();
     assert!(journal.contains("[stopped by the person]"), "{journal}");
     assert!(journal.contains(r#""turn":"stopped""#), "{journal}");
+}
+
+/// The offline helper calls only tools of its request, with a schema that takes what it gives them.
+#[test]
+fn a_tool_made_at_run_time_is_in_the_request_and_is_run() {
+    struct Echo;
+    impl Tool for Echo {
+        fn run(&self, context: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {
+            let command = arguments.text("command", "a command")?;
+            let text = format!("{} ran {command}", context.caller.session);
+            Ok(ToolResult::new(text))
+        }
+    }
+    let mut bench = Bench::new();
+    let ask = |bench: &Bench| {
+        let mut host = Host::new(bench, (0, 0));
+        bench.run(Some("run df -h"), &mut host).unwrap().text
+    };
+    let without = ask(&bench);
+    assert!(without.contains("`exec`"), "{without}");
+    let schema = json!({
+        "type": "object",
+        "properties": {"command": {"type": "string"}},
+        "required": ["command"],
+    });
+    let spec = ToolSpec {
+        name: ["ex", "ec"].concat().into(),
+        description: "Made at run time.".to_owned().into(),
+        parameters: schema.to_string().into(),
+        read_only: false,
+    };
+    bench.agent.toolbox.add(spec, Box::new(Echo)).unwrap();
+    let with = ask(&bench);
+    assert!(with.contains("cli:test ran df -h"), "{with}");
 }

@@ -126,6 +126,15 @@ impl fmt::Display for Failure {
     }
 }
 
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Stopped => Self::Stopped,
+            error => Self::Local(error),
+        }
+    }
+}
+
 /// The outcome of a call.
 pub type Sent<T = ()> = std::result::Result<T, Failure>;
 

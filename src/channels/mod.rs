@@ -7,6 +7,6 @@ pub mod buttons;
 pub mod delivery;
 pub mod discord;
 pub mod intake;
+mod multipart;
 mod names;
 pub mod telegram;
-mod utf16;

@@ -8,14 +8,22 @@ use clap::{Args, Subcommand};
 use super::Context;
 use super::terminal::print;
 use crate::cancel::Cancel;
+use crate::channels::adapter::{Failure, Post};
+use crate::channels::discord::{self, Discord};
 use crate::channels::telegram::{self, api};
 use crate::clock::Clock;
 use crate::config::Loaded;
+use crate::config::schema::Bot;
 use crate::error::{Error, Exit, Result};
 use crate::gateway::control::{self, Request};
 use crate::http::Tls;
 use crate::limits::channels::TEST_PATIENCE;
 use crate::state::{Pairing, pairing::Pairings};
+
+const CHANNELS: [&str; 2] = [telegram::NAME, discord::NAME];
+/// The column in which the state of a channel begins.
+const INDENT: usize = 10;
+const TEST_MESSAGE: &str = "This is a test of peacrab's.";
 
 /// `peacrab channels …`
 #[derive(Debug, Args)]
@@ -38,8 +46,11 @@ enum Action {
         #[arg(long, value_name = "ID", conflicts_with = "code")]
         remove: Option<String>,
     },
-    /// Try whether Telegram accepts the token
+    /// Try whether Telegram and Discord accept their tokens
     Test {
+        /// Only this channel, and even if it is not enabled
+        #[arg(value_parser = ["telegram", "discord"])]
+        channel: Option<String>,
         /// Also send a message to this chat
         #[arg(long, value_name = "ID", allow_hyphen_values = true)]
         chat: Option<i64>,
@@ -59,28 +70,31 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
             code: Some(code), ..
         } => pair(context, code),
         Action::Pair { .. } => pairings(context),
-        Action::Test { chat } => test(&loaded, *chat),
+        Action::Test { channel, chat } => test(&loaded, channel.as_deref(), *chat),
     }
 }
 
 fn list(context: &Context, loaded: &Loaded) -> Result<Exit> {
-    let config = &loaded.config.channels.telegram;
-    let paired = pairing(context)?.list()?.paired.len();
-    let state = match (config.enabled, config.token.is_empty()) {
-        (true, false) => "enabled",
-        (true, true) => "enabled, but channels.telegram.token is empty",
-        (false, false) => "off (channels.telegram.enabled), with a token",
-        (false, true) => "off (channels.telegram.enabled), no token",
-    };
-    let allowed = match config.allow_from.as_slice() {
-        [] => "nobody by the configuration".to_owned(),
-        list if list.iter().any(|entry| entry == "*") => "everyone".to_owned(),
-        list => list.join(", "),
-    };
-    print::out(&format!(
-        "{}  {state}\n          may speak: {allowed}; {paired} paired\n",
-        print::bold(telegram::NAME)
-    ))?;
+    let paired = pairing(context)?.list()?.paired;
+    for (name, config) in loaded.config.channels.all() {
+        let state = match (config.enabled, config.token.is_empty()) {
+            (true, false) => "enabled".to_owned(),
+            (true, true) => format!("enabled, but channels.{name}.token is empty"),
+            (false, false) => format!("off (channels.{name}.enabled), with a token"),
+            (false, true) => format!("off (channels.{name}.enabled), no token"),
+        };
+        let allowed = match config.allow_from.as_slice() {
+            [] => "nobody by the configuration".to_owned(),
+            list if list.iter().any(|entry| entry == "*") => "everyone".to_owned(),
+            list => list.join(", "),
+        };
+        let paired = paired.iter().filter(|one| one.channel == name).count();
+        let gap = " ".repeat(INDENT - name.len());
+        print::out(&format!(
+            "{}{gap}{state}\n          may speak: {allowed}; {paired} paired\n",
+            print::bold(name)
+        ))?;
+    }
     Ok(Exit::Done)
 }
 
@@ -114,7 +128,12 @@ fn pair(context: &Context, code: &str) -> Result<Exit> {
 }
 
 fn remove(context: &Context, id: &str) -> Result<Exit> {
-    if !pairing(context)?.remove(telegram::NAME, id)? {
+    let pairing = pairing(context)?;
+    let mut is_removed = false;
+    for channel in CHANNELS {
+        is_removed |= pairing.remove(channel, id)?;
+    }
+    if !is_removed {
         return Err(Error::Usage(format!(
             "nobody with the id {id} is paired; `peacrab channels pair` lists who is"
         )));
@@ -141,16 +160,50 @@ fn pairings(context: &Context) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn test(loaded: &Loaded, chat: Option<i64>) -> Result<Exit> {
-    let config = &loaded.config.channels.telegram;
+fn test(loaded: &Loaded, channel: Option<&str>, chat: Option<i64>) -> Result<Exit> {
+    let tls = Tls::new(loaded.config.tls.ca_file.as_deref().map(Path::new))?;
+    let channels = &loaded.config.channels;
+    let is_set_up = |config: &Bot| config.enabled || !config.token.is_empty();
+    let set_up = channels
+        .all()
+        .into_iter()
+        .filter(|(_, config)| is_set_up(config));
+    if chat.is_some() && channel.is_none() && set_up.count() > 1 {
+        return Err(Error::Usage(
+            "Say which channel the chat is on: `peacrab channels test discord --chat ID`"
+                .to_owned(),
+        ));
+    }
+    let mut tested = 0;
+    for (name, config) in channels.all() {
+        // One that is set up is tried even before it is enabled.
+        let is_meant = match channel {
+            Some(channel) => channel == name,
+            None => is_set_up(config),
+        };
+        if !is_meant {
+            continue;
+        }
+        tested += 1;
+        match name {
+            discord::NAME => test_discord(config, &tls, chat)?,
+            _ => test_telegram(config, &tls, chat)?,
+        }
+    }
+    if tested == 0 {
+        test_telegram(&channels.telegram, &tls, chat)?;
+    }
+    Ok(Exit::Done)
+}
+
+fn test_telegram(config: &Bot, tls: &Tls, chat: Option<i64>) -> Result<()> {
     if config.token.is_empty() {
         return Err(Error::Config(
             "channels.telegram.token is empty: @BotFather on Telegram gives you one".to_owned(),
         ));
     }
     let failed = |error: api::ApiError| Error::Failed(error.to_string());
-    let tls = Tls::new(loaded.config.tls.ca_file.as_deref().map(Path::new))?;
-    let api = api::Api::new(&tls, config, TEST_PATIENCE, &Cancel::new())?;
+    let api = api::Api::new(tls, config, TEST_PATIENCE, &Cancel::new())?;
     let me = api.get_me().map_err(failed)?;
     print::line(&format!(
         "Telegram accepts the token: it is @{}'s.",
@@ -158,14 +211,38 @@ fn test(loaded: &Loaded, chat: Option<i64>) -> Result<Exit> {
     ))?;
     if let Some(chat) = chat {
         let words = api::Words {
-            text: "This is a test of peacrab's.",
+            text: TEST_MESSAGE,
             ..api::Words::default()
         };
         let place = api::Place { chat, thread: None };
         api.send_message(place, &words, None).map_err(failed)?;
         print::line(&format!("A message went to {chat}."))?;
     }
-    Ok(Exit::Done)
+    Ok(())
+}
+
+fn test_discord(config: &Bot, tls: &Tls, chat: Option<i64>) -> Result<()> {
+    if config.token.is_empty() {
+        return Err(Error::Config(format!(
+            "channels.discord.token is empty. {}",
+            discord::HOW_TO_GET_A_TOKEN
+        )));
+    }
+    let failed = |failure: Failure| Error::Failed(failure.to_string());
+    let discord = Discord::new(config.clone(), tls.clone(), Clock::System);
+    let api = discord.api(TEST_PATIENCE, &Cancel::new())?;
+    let me = api.get_me().map_err(failed)?;
+    print::line(&format!("The Discord token works: {}", me.username))?;
+    if let Some(chat) = chat {
+        let post = Post {
+            text: TEST_MESSAGE,
+            ..Post::default()
+        };
+        let sent = api.create_message(&chat.to_string(), &post);
+        sent.map_err(failed)?;
+        print::line(&format!("Sent a message to {chat}."))?;
+    }
+    Ok(())
 }
 
 fn pairing(context: &Context) -> Result<Pairing> {

@@ -13,8 +13,12 @@ use clap::Args;
 use super::Context;
 use super::compose::{self, RunOptions, open_workspace};
 use crate::board::Board;
+use crate::channels::adapter::Adapter;
+use crate::channels::discord::{self, Discord};
 use crate::channels::telegram::Telegram;
+
 use crate::clock::Clock;
+use crate::config::schema::{Bot, Channels};
 use crate::config::{Home, Loaded};
 use crate::error::{Error, Exit, Result};
 use crate::gateway::{Channel, Ending, Parts, run as run_gateway};
@@ -61,19 +65,12 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
     let workspace = open_workspace(context, home, &loaded)?;
     let options = RunOptions {
         model: None,
-        stream: config.channels.telegram.streaming,
+        stream: config.channels.enabled().any(|(_, bot)| bot.streaming),
         chats: true,
         board: Arc::clone(&board),
         tls: tls.clone(),
     };
-    let telegram = Channel {
-        adapter: Arc::new(Telegram::new(
-            config.channels.telegram.clone(),
-            tls,
-            Clock::System,
-        )),
-        allow_from: config.channels.telegram.allow_from.clone(),
-    };
+    let channels = channels(&config.channels, &tls);
     let parts = Parts {
         agent: compose::agent(context, home, loaded, options)?,
         sessions: home.sessions(),
@@ -91,7 +88,7 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
     let variable = |name: &str| context.environment().get(name).cloned();
     run_gateway(
         parts,
-        vec![telegram],
+        channels,
         &home.control(),
         Notifier::connect(variable).unwrap_or_else(|error| {
             tracing::warn!("systemd will not be told how it goes: {error}");
@@ -100,17 +97,48 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
     )
 }
 
+/// The channels that are enabled.
+fn channels(config: &Channels, tls: &Tls) -> Vec<Channel> {
+    let channel = |(name, bot): (&str, &Bot)| {
+        let (bot, tls) = (bot.clone(), tls.clone());
+        let allow_from = bot.allow_from.clone();
+        let adapter: Arc<dyn Adapter> = match name {
+            discord::NAME => Arc::new(Discord::new(bot, tls, Clock::System)),
+            _ => Arc::new(Telegram::new(bot, tls, Clock::System)),
+        };
+        Channel {
+            adapter,
+            allow_from,
+        }
+    };
+    config.enabled().map(channel).collect()
+}
+
 /// Whether there is a channel that can be used; says what is missing.
 fn check(loaded: &Loaded) -> Result<()> {
-    let telegram = &loaded.config.channels.telegram;
-    let missing = match (telegram.enabled, telegram.token.is_empty()) {
-        (false, _) => "no channel is enabled, so nobody could talk with the gateway",
-        (true, true) => "channels.telegram.token is empty",
-        (true, false) => return Ok(()),
+    let channels = &loaded.config.channels;
+    if channels.enabled().next().is_none() {
+        return Err(Error::Config(
+            "No channel is enabled, so nobody could talk to the gateway. Write /newbot to @BotFather on Telegram; \
+             it gives you a token for:\n  \
+             peacrab onboard --telegram-token TOKEN\n\
+             For Discord, set channels.discord.token and channels.discord.enabled."
+                .to_owned(),
+        ));
+    }
+    let without = channels.enabled().find(|(_, bot)| bot.token.is_empty());
+    let Some((name, _)) = without else {
+        return Ok(());
+    };
+    let how = match name {
+        discord::NAME => discord::HOW_TO_GET_A_TOKEN,
+        _ => {
+            "Write /newbot to @BotFather on Telegram; it gives you a token for:\n  \
+             peacrab onboard --telegram-token TOKEN"
+        }
     };
     Err(Error::Config(format!(
-        "{missing}. Write /newbot to @BotFather on Telegram; it gives you a token for:\n  \
-         peacrab onboard --telegram-token TOKEN"
+        "channels.{name}.token is empty. {how}"
     )))
 }
 

@@ -75,7 +75,7 @@ struct Global {
 enum Command {
     /// Talk to it: one question, or a conversation
     Agent(agent::Arguments),
-    /// Run the daemon: the agent on Telegram
+    /// Run the daemon: the agent on Telegram and Discord
     Gateway(gateway::Arguments),
     /// Tell somebody something from a script, through the gateway
     Send(send::Arguments),

@@ -7,6 +7,7 @@ use clap::Args;
 use super::Context;
 use super::compose::open_workspace;
 use super::terminal::{input, print};
+use crate::channels::telegram;
 use crate::config::{Home, Loaded};
 use crate::error::{Error, Exit, Result};
 use crate::gateway::control::{self, Request};
@@ -34,9 +35,9 @@ pub struct Arguments {
     /// A file to go along; repeat for more
     #[arg(short, long = "file", value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The channel
-    #[arg(long, default_value = "telegram")]
-    channel: String,
+    /// The channel [default: the one that is enabled, Telegram if both are]
+    #[arg(long)]
+    channel: Option<String>,
     /// The chat's id [default: the chat where somebody spoke last]
     #[arg(long, allow_hyphen_values = true)]
     chat: Option<String>,
@@ -54,7 +55,12 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
         return Err(Error::Usage("there is nothing to send".to_owned()));
     }
     let chat = arguments.chat.as_deref();
-    let chat = chat.map(|chat| Address::new(&arguments.channel, chat));
+    let enabled = loaded.config.channels.enabled().next();
+    let channel = match &arguments.channel {
+        Some(channel) => channel,
+        None => enabled.map_or(telegram::NAME, |(name, _)| name),
+    };
+    let chat = chat.map(|chat| Address::new(channel, chat));
     let files = copy(context, &home, &loaded, &arguments.files)?;
     let request = Request::Send { chat, text, files };
     match control::ask(&home.control(), &request)? {

@@ -1,4 +1,4 @@
-//! `peacrab tools`: what the model can use.
+//! `peacrab tools`: the tools that the model can use.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use super::Context;
 use super::terminal::print;
 use crate::chat::ToolSpec;
 use crate::error::{Error, Exit, Result};
-use crate::tools::{Equipment, specs};
+use crate::tools::{Capabilities, specs};
 
 /// `peacrab tools …`
 #[derive(Debug, Args)]
@@ -23,7 +23,7 @@ pub struct Arguments {
 enum Action {
     /// List the tools with their parameters
     List {
-        /// As the model is told of them, one JSON object a line
+        /// Print JSON as the model gets it, one object per line
         #[arg(long)]
         json: bool,
     },
@@ -34,28 +34,28 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     let loaded = context.start()?;
     let Action::List { json } = arguments.action;
     let mut text = String::new();
-    let equipment = Equipment {
+    let capabilities = Capabilities {
         commands: loaded.config.tools.exec.enabled,
         board: true,
         chats: loaded.config.channels.telegram.enabled,
     };
-    for spec in specs(equipment) {
+    for spec in specs(capabilities) {
         if json {
-            let parameters: &RawValue = serde_json::from_str(spec.parameters).map_err(broken)?;
+            let parameters: &RawValue = serde_json::from_str(&spec.parameters).map_err(broken)?;
             let parameters = serde_json::to_value(parameters).map_err(broken)?;
             let value = json!({"name": spec.name, "description": spec.description, "parameters": parameters});
             let _ = writeln!(text, "{value}");
         } else {
-            text.push_str(&described(&spec)?);
+            text.push_str(&format_tool(&spec)?);
         }
     }
     print::out(&text)?;
     Ok(Exit::Done)
 }
 
-/// A tool as a person reads it: required parameters have a star.
-fn described(spec: &ToolSpec) -> Result<String> {
-    let schema: Value = serde_json::from_str(spec.parameters).map_err(broken)?;
+/// A tool for people to read. Required parameters have a star.
+fn format_tool(spec: &ToolSpec) -> Result<String> {
+    let schema: Value = serde_json::from_str(&spec.parameters).map_err(broken)?;
     let required = |name: &str| {
         schema["required"]
             .as_array()
@@ -71,12 +71,12 @@ fn described(spec: &ToolSpec) -> Result<String> {
         .collect();
     Ok(format!(
         "{}({})\n    {}\n",
-        print::bold(spec.name),
+        print::bold(&spec.name),
         parameters.join(", "),
         spec.description
     ))
 }
 
 fn broken(error: serde_json::Error) -> Error {
-    Error::Failed(format!("a tool's schema is no JSON: {error}"))
+    Error::Failed(format!("the schema of a tool is not valid JSON: {error}"))
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::chat::ReasoningEffort;
 use crate::secret::Secret;
@@ -155,7 +155,29 @@ pub struct Channels {
     /// Quick tries for something that is owed, before it waits longer.
     pub send_max_retries: u32,
     /// Telegram.
-    pub telegram: Telegram,
+    #[serde(deserialize_with = "telegram")]
+    pub telegram: Bot,
+    /// Discord.
+    #[serde(deserialize_with = "discord")]
+    pub discord: Bot,
+}
+
+impl Channels {
+    /// Every channel by its name.
+    pub fn all(&self) -> [(&'static str, &Bot); 2] {
+        [("telegram", &self.telegram), ("discord", &self.discord)]
+    }
+
+    /// The channel of this name.
+    pub fn named(&self, name: &str) -> Option<&Bot> {
+        let mut all = self.all().into_iter();
+        all.find_map(|(known, bot)| (known == name).then_some(bot))
+    }
+
+    /// The channels that are used.
+    pub fn enabled(&self) -> impl Iterator<Item = (&'static str, &Bot)> {
+        self.all().into_iter().filter(|(_, bot)| bot.enabled)
+    }
 }
 
 impl Default for Channels {
@@ -164,7 +186,8 @@ impl Default for Channels {
             send_progress: true,
             send_tool_hints: true,
             send_max_retries: 5,
-            telegram: Telegram::default(),
+            telegram: Bot::at(TELEGRAM_API),
+            discord: Bot::at(DISCORD_API),
         }
     }
 }
@@ -182,19 +205,24 @@ pub enum GroupPolicy {
     Off,
 }
 
-/// `channels.telegram`
+/// Telegram's own servers.
+const TELEGRAM_API: &str = "https://api.telegram.org";
+/// Discord's, with the version that is spoken.
+const DISCORD_API: &str = "https://discord.com/api/v10";
+
+/// `channels.telegram` and `channels.discord`: a chat service at which the program is a bot.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub struct Telegram {
+pub struct Bot {
     /// Whether it is used.
     pub enabled: bool,
     /// The bot's token.
     pub token: Secret,
-    /// The Bot API's address.
+    /// The address of its API.
     pub api_base: String,
     /// Who may speak with it: ids, or names with an @; `*`: everyone.
     pub allow_from: Vec<String>,
-    /// A proxy's URL; none: from the environment.
+    /// A proxy's URL; `None`: from the environment.
     pub proxy: Option<Secret>,
     /// When a message in a group is for us.
     pub group_policy: GroupPolicy,
@@ -202,18 +230,19 @@ pub struct Telegram {
     pub reply_to_message: bool,
     /// Whether an answer is shown while it comes.
     pub streaming: bool,
-    /// Milliseconds between two looks of an answer that comes.
+    /// Milliseconds between two edits of an answer that comes.
     pub stream_edit_interval_ms: u64,
-    /// The sign that a message was taken; empty: none.
+    /// The reaction that a message gets when it was accepted; empty: none.
     pub react_emoji: String,
 }
 
-impl Default for Telegram {
-    fn default() -> Self {
+impl Bot {
+    /// The defaults, with an API at this address.
+    fn at(api_base: &str) -> Self {
         Self {
             enabled: false,
             token: Secret::default(),
-            api_base: "https://api.telegram.org".to_owned(),
+            api_base: api_base.to_owned(),
             allow_from: Vec::new(),
             proxy: None,
             group_policy: GroupPolicy::Mention,
@@ -223,6 +252,29 @@ impl Default for Telegram {
             react_emoji: "👀".to_owned(),
         }
     }
+
+    /// Reads one. An address that is missing or empty is the usual one.
+    fn read<'de, D: Deserializer<'de>>(deserializer: D, api_base: &str) -> Result<Self, D::Error> {
+        let mut bot = Self::deserialize(deserializer)?;
+        if bot.api_base.is_empty() {
+            api_base.clone_into(&mut bot.api_base);
+        }
+        Ok(bot)
+    }
+}
+
+impl Default for Bot {
+    fn default() -> Self {
+        Self::at("")
+    }
+}
+
+fn telegram<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Bot, D::Error> {
+    Bot::read(deserializer, TELEGRAM_API)
+}
+
+fn discord<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Bot, D::Error> {
+    Bot::read(deserializer, DISCORD_API)
 }
 
 /// `tools`

@@ -14,18 +14,6 @@ use crate::limits::gateway::{CLOSED_QUESTIONS, QUESTION_NUMBERS};
 use crate::message::Address;
 use crate::sync::{Condvar, Mutex};
 
-/// How an approval came out, for the person.
-pub fn outcome(answer: Answer) -> &'static str {
-    match answer {
-        Answer::Once => "✓ Allowed once",
-        Answer::Always => "✓ Always allowed",
-        Answer::Standing => "✓ Already allowed",
-        Answer::Deny => "✗ Denied",
-        Answer::Late => "✗ Expired without an answer",
-        Answer::Nobody => "✗ Nobody to ask",
-    }
-}
-
 /// The questions of this run of the program.
 #[derive(Default)]
 pub struct Approvals {

@@ -10,7 +10,7 @@ use crate::agent::host::{TurnEvent, TurnHost};
 use crate::approval::{Answer, Question};
 use crate::bus::Event;
 use crate::cancel::Cancel;
-use crate::chat::Letter;
+use crate::chat::SendRequest;
 use crate::error::{Error, Result};
 use crate::limits::cancel::POLL;
 use crate::limits::gateway::{SENT_TEXTS_MAX, WRITE_RETRY};
@@ -66,12 +66,13 @@ impl<'a> ChatHost<'a> {
         message: Option<&Envelope>,
     ) -> Self {
         let of_session = || Address::parse(session.as_str());
-        let progress = Progress::new(gateway.display_settings());
+        let reply = message.map_or_else(of_session, Envelope::address);
+        let progress = Progress::new(gateway.display_settings(&reply));
         Self {
             gateway,
             work,
             session: session.clone(),
-            reply: message.map_or_else(of_session, Envelope::address),
+            reply,
             draft: DraftKey::turn(session),
             is_attended: message.is_none_or(|message| message.attended),
             reference: message.map_or_else(String::new, |message| message.reference.clone()),
@@ -222,8 +223,8 @@ impl TurnHost for ChatHost<'_> {
         !self.gateway.is_stopping() && !cancel.wait(WRITE_RETRY)
     }
 
-    fn send(&mut self, letter: Letter) -> Result<()> {
-        let to = letter.to.as_deref().map(Address::parse);
+    fn send(&mut self, request: SendRequest) -> Result<()> {
+        let to = request.to.as_deref().map(Address::parse);
         let to = to.unwrap_or_else(|| self.reply.clone());
         let is_here = to == self.reply;
         if !is_here && !self.gateway.knows(&to) {
@@ -231,11 +232,11 @@ impl TurnHost for ChatHost<'_> {
                 "{to} is not a chat in which somebody has written to me"
             )));
         }
-        let text = letter.text.clone();
+        let text = request.text.clone();
         let message = OutgoingMessage {
-            files: letter.files,
-            buttons: letter.buttons,
-            ..OutgoingMessage::text(&to, letter.text)
+            files: request.files,
+            buttons: request.buttons,
+            ..OutgoingMessage::text(&to, request.text)
         };
         self.gateway.enqueue(message, None)?;
         if is_here && self.sent.len() < SENT_TEXTS_MAX {

@@ -30,7 +30,7 @@ use crate::approval::{Answer, Question};
 use crate::board::Board;
 use crate::bus::EventSender;
 use crate::cancel::Cancel;
-use crate::channels::delivery::Delivery;
+use crate::channels::delivery::{Delivery, render_outcome};
 use crate::clock::Stopwatch;
 use crate::config::schema::Channels;
 use crate::error::{Error, Result};
@@ -100,8 +100,8 @@ impl Gateway {
         self.is_stopping.load(Ordering::SeqCst)
     }
 
-    fn display_settings(&self) -> DisplaySettings {
-        DisplaySettings::new(&self.parts.channels)
+    fn display_settings(&self, to: &Address) -> DisplaySettings {
+        DisplaySettings::new(&self.parts.channels, &to.channel)
     }
 
     /// The delivery of an address's channel.
@@ -155,7 +155,7 @@ impl Gateway {
         }
         let answer = self.approvals.wait(number, cancel);
         if let Some(delivery) = self.delivery(to) {
-            delivery.settle(number, approvals::outcome(answer));
+            delivery.settle(number, render_outcome(answer));
         }
         answer
     }

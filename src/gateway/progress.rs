@@ -24,13 +24,14 @@ pub struct DisplaySettings {
 }
 
 impl DisplaySettings {
-    /// As the configuration says.
-    pub fn new(config: &Channels) -> Self {
+    /// As the configuration says for a channel.
+    pub fn new(config: &Channels, channel: &str) -> Self {
+        let bot = config.named(channel).unwrap_or(&config.telegram);
         Self {
             progress: config.send_progress,
             hints: config.send_tool_hints,
-            streaming: config.telegram.streaming,
-            interval: Duration::from_millis(config.telegram.stream_edit_interval_ms),
+            streaming: bot.streaming,
+            interval: Duration::from_millis(bot.stream_edit_interval_ms),
         }
     }
 }

@@ -32,6 +32,7 @@ use crate::limits::gateway::{SEND_GRACE, STOP_GRACE};
 use crate::message::{Address, Envelope, SessionKey};
 use crate::sys::memory;
 use crate::sys::notify::Notifier;
+use crate::text::count_of;
 
 /// A channel, and the people whom the configuration allows to write to it.
 pub struct Channel {
@@ -208,7 +209,10 @@ fn stop(work: Loop, receivers: Receivers) {
     work.gateway.deliveries.values().for_each(Delivery::stop);
     match work.gateway.parts.outbox.count() {
         0 => tracing::info!("stopped, nothing left to send"),
-        left => tracing::info!("stopped, {left} messages left to send after the next start"),
+        left => {
+            let messages = count_of(left, "message", "messages");
+            tracing::info!("stopped, {messages} left to send after the next start");
+        }
     }
 }
 
@@ -240,7 +244,8 @@ impl Loop {
             }
         }
         if !self.running.is_empty() {
-            tracing::warn!("{} turns go on after the next start", self.running.len());
+            let turns = count_of(self.running.len(), "turn goes", "turns go");
+            tracing::warn!("{turns} on after the next start");
         }
         let watch = Stopwatch::start();
         while self.gateway.parts.outbox.count() > 0 && watch.elapsed() < SEND_GRACE {
@@ -366,7 +371,12 @@ impl Loop {
                     running.cancel.cancel();
                 }
             }
-            Action::Refuse { messages, reason } => gateway.refuse(&messages, reason),
+            Action::Refuse {
+                messages,
+                more,
+                reason,
+            } => gateway.refuse(&messages, more, reason),
+            Action::Forget(message) => gateway.parts.inbox.taken(&message.id),
             Action::Drop(messages) => {
                 let inbox = &gateway.parts.inbox;
                 messages.iter().for_each(|message| inbox.taken(&message.id));

@@ -2,13 +2,13 @@
 //! beside them. Pure: events go in, actions come out, and `run` performs them.
 //!
 //! Every message that goes in comes out exactly once: as the start of a turn or a command, as an
-//! interjection into a running turn, refused by name, or dropped by `/stop`. Within a session the
+//! interjection into a running turn, refused (by name, in a flood by number), or dropped by `/stop`. Within a session the
 //! order stays as it was, but for what is refused and for commands that act at once.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::agent::commands::{self, When};
-use crate::limits::gateway::{COMMANDS_MAX, PARKED_TURNS_MAX, WAITING_MAX};
+use crate::limits::gateway::{COMMANDS_MAX, PARKED_TURNS_MAX, REFUSED_NAMES_MAX, WAITING_MAX};
 use crate::message::{Address, Envelope, SessionKey};
 
 /// Names a piece of work: a turn or a command.
@@ -98,9 +98,13 @@ pub enum Action {
     Refuse {
         /// Which ones; never empty, all of one chat.
         messages: Vec<Envelope>,
+        /// How many more there were: see [`Action::Forget`].
+        more: usize,
         /// Why.
         reason: Reason,
     },
+    /// Forget a message that the next refusal in its chat counts and does not name.
+    Forget(Box<Envelope>),
     /// Forget messages, because the person said `/stop` or because they are empty of meaning now.
     Drop(Vec<Envelope>),
     /// Answer a `/stop`.
@@ -153,9 +157,16 @@ pub struct Scheduler {
     /// Turns that have their answer and wait for a slot.
     returning: VecDeque<WorkId>,
     /// Chats that were told of a refusal, with what was refused since.
-    refused: BTreeMap<(Address, bool), Vec<Envelope>>,
+    refused: BTreeMap<(Address, bool), Refused>,
     last_work: WorkId,
     is_stopping: bool,
+}
+
+/// What a chat has not been told yet. It is bounded: a flood is counted.
+#[derive(Debug, Default)]
+struct Refused {
+    named: Vec<Envelope>,
+    more: usize,
 }
 
 #[derive(Debug, Default)]
@@ -285,26 +296,37 @@ impl Scheduler {
     fn refuse(&mut self, message: Envelope, reason: Reason, actions: &mut Vec<Action>) {
         let key = (message.address(), reason == Reason::QueueFull);
         match self.refused.get_mut(&key) {
-            Some(others) => others.push(message),
+            Some(others) if others.named.len() < REFUSED_NAMES_MAX => others.named.push(message),
+            Some(others) => {
+                others.more += 1;
+                actions.push(Action::Forget(Box::new(message)));
+            }
             None => {
-                self.refused.insert(key, Vec::new());
-                let messages = vec![message];
-                actions.push(Action::Refuse { messages, reason });
+                self.refused.insert(key, Refused::default());
+                actions.push(Action::Refuse {
+                    messages: vec![message],
+                    more: 0,
+                    reason,
+                });
             }
         }
     }
 
     fn tell_refused(&mut self, actions: &mut Vec<Action>) {
-        self.refused.retain(|(_, is_full), messages| {
-            if messages.is_empty() {
+        self.refused.retain(|(_, is_full), refused| {
+            if refused.named.is_empty() {
                 return false;
             }
             let reason = match is_full {
                 true => Reason::QueueFull,
                 false => Reason::TooManyCommands,
             };
-            let messages = std::mem::take(messages);
-            actions.push(Action::Refuse { messages, reason });
+            let Refused { named, more } = std::mem::take(refused);
+            actions.push(Action::Refuse {
+                messages: named,
+                more,
+                reason,
+            });
             true
         });
     }
@@ -537,5 +559,4 @@ fn is_command(message: &Envelope) -> bool {
 }
 
 #[cfg(test)]
-#[path = "scheduler_tests.rs"]
 mod tests;

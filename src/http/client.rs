@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ureq::config::Config;
 use ureq::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, LOCATION};
-use ureq::http::{HeaderName, HeaderValue, Method, Request};
+use ureq::http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
 use ureq::{Agent, SendBody};
 
 use super::address;
@@ -143,6 +143,21 @@ impl Client {
         self.call(Method::POST, url, headers, Some(body))
     }
 
+    /// Makes a call with any method. As [`post`](Self::post), but it is never sent twice. GET and
+    /// DELETE send no body.
+    pub fn send(
+        &self,
+        method: Method,
+        url: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Result<Response> {
+        let mut reader = body;
+        let has_body = !matches!(method, Method::GET | Method::DELETE);
+        let upload = has_body.then(|| Upload::new(&mut reader, body.len() as u64));
+        self.call(method, url, headers, upload)
+    }
+
     /// Asks for a resource and waits until the reply begins. As [`post`](Self::post), without a body.
     pub fn get(&self, url: &str, headers: &[(&str, &str)]) -> Result<Response> {
         self.repeating(true, || self.call(Method::GET, url, headers, None))
@@ -218,11 +233,17 @@ impl Client {
 
 /// The beginning of a reply, whose body is still to be read.
 pub struct Response {
+    headers: HeaderMap,
     body: ureq::Body,
     context: Context,
 }
 
 impl Response {
+    /// The value of a header, if it is there and can be shown.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
     /// The body, to be read in pieces, of at most `limit` bytes.
     pub fn into_reader(self, limit: usize) -> Body {
         Body::new(self.body.into_reader(), limit, self.context)
@@ -246,10 +267,14 @@ impl Response {
 
     fn of(answer: ureq::http::Response<ureq::Body>, context: Context) -> Result<Self> {
         let (head, body) = answer.into_parts();
-        let response = Self { body, context };
+        let response = Self {
+            headers: head.headers,
+            body,
+            context,
+        };
         if head.status.is_success() {
             // ureq takes away the one encoding that it decodes.
-            if head.headers.contains_key(CONTENT_ENCODING) {
+            if response.headers.contains_key(CONTENT_ENCODING) {
                 return Err(Error::Network {
                     host: response.context.host,
                     what: "its reply has a compression that was not asked for".to_owned(),
@@ -260,9 +285,9 @@ impl Response {
         let status = head.status.as_u16();
         let host = response.context.host.clone();
         let clock = &response.context.shared.settings.clock;
-        let retry_after = retry_after(status, &head.headers, clock);
+        let retry_after = retry_after(status, &response.headers, clock);
         let body = if head.status.is_redirection() {
-            let target = head
+            let target = response
                 .headers
                 .get(LOCATION)
                 .and_then(|value| value.to_str().ok());

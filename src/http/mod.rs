@@ -22,6 +22,7 @@ pub use crate::net::Tls;
 pub use client::{Client, Response, Settings, look_up};
 pub use pool::{Pool, PooledClient};
 pub use transfer::{Body, Upload, error_of};
+pub use ureq::http::Method;
 
 #[cfg(test)]
 mod tests;

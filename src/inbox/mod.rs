@@ -7,7 +7,6 @@ mod state;
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, FixedOffset};
 
@@ -17,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::limits::append_log::LINE_BYTES;
 use crate::limits::inbox::{BYTES, MESSAGES};
 use crate::message::{Attachment, Envelope, SessionKey};
+use crate::sync::{Mutex, MutexGuard};
 use crate::sys;
 
 use state::{Record, State};
@@ -182,7 +182,7 @@ impl Inbox {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock()
     }
 }
 

@@ -39,6 +39,50 @@ pub const TAGS_BYTES: usize = 256;
 pub const DISCORD_MESSAGE_CHARS: usize = 2000;
 /// Characters of a link's address in a Discord message, so that one message holds it with its words.
 pub const DISCORD_LINK_CHARS: usize = 1000;
+/// Bytes of a file that goes to Discord: what a server without boosts takes.
+pub const DISCORD_UPLOAD_BYTES: u64 = 10 * 1024 * 1024;
+/// Bytes of what a Discord button carries, its `custom_id`.
+pub const DISCORD_BUTTON_DATA_BYTES: usize = 100;
+/// Characters of a Discord button's label.
+pub const DISCORD_LABEL_CHARS: usize = 80;
+/// Buttons in one row of a Discord message, and rows.
+pub const DISCORD_ROW_BUTTONS: usize = 5;
+/// Characters of a slash command's description at Discord.
+pub const DISCORD_DESCRIPTION_CHARS: usize = 100;
+/// Messages and other calls to all of Discord within a second: it allows 50.
+pub const DISCORD_TOTAL: usize = 40;
+/// Time between two showings of "typing", which Discord takes away after ten seconds.
+pub const DISCORD_TYPING_INTERVAL: Duration = Duration::from_secs(8);
+/// Rate-limit buckets of Discord's that are remembered: one of each kind for a dozen busy chats.
+pub const DISCORD_BUCKETS: usize = 64;
+/// The longest wait for a rate limit that holds a delivering thread; what takes longer is tried again.
+pub const DISCORD_SHORT_WAIT: Duration = Duration::from_secs(1);
+/// Time between two IDENTIFY: Discord refuses a second one within 5 s.
+pub const DISCORD_IDENTIFY_INTERVAL: Duration = Duration::from_secs(6);
+/// Time in which Discord's gateway has to say HELLO.
+pub const DISCORD_HELLO_TIME: Duration = Duration::from_secs(20);
+/// Time in which Discord's gateway has to begin a session, or to resume one.
+pub const DISCORD_BEGIN_TIME: Duration = Duration::from_secs(60);
+/// The least and the longest time between two heartbeats to Discord; it asks for about 41 s.
+pub const DISCORD_HEARTBEATS: (Duration, Duration) =
+    (Duration::from_millis(50), Duration::from_mins(2));
+/// The longest wait until the receiver of Discord's events shows that it is alive.
+pub const DISCORD_LOOK: Duration = Duration::from_secs(60);
+/// A connection to Discord's gateway that was shorter counts as a failure: the next one waits longer.
+pub const DISCORD_STEADY: Duration = Duration::from_secs(60);
+/// Chats in which Discord is asked for messages that were missed.
+pub const DISCORD_MISSED_CHATS: usize = 32;
+/// Messages asked for at once; Discord gives no more.
+pub const DISCORD_MISSED_MESSAGES: usize = 100;
+/// How often one chat is asked for more missed messages.
+pub const DISCORD_MISSED_PAGES: u32 = 3;
+/// Time in which missed messages are fetched; meanwhile new events wait.
+pub const DISCORD_MISSED_TIME: Duration = Duration::from_secs(30);
+/// Messages whose ids are this much older than the newest known one are fetched again: events may come
+/// slightly out of order.
+pub const DISCORD_MISSED_OVERLAP: Duration = Duration::from_secs(10);
+/// Bytes of an id or a token that Discord gives; none is longer than a few hundred.
+pub const DISCORD_TOKEN_BYTES: usize = 1024;
 /// How long a long poll waits for something to happen; Telegram allows 50 s.
 pub const LONG_POLL: Duration = Duration::from_secs(50);
 /// How much later than it should an answer may begin, before the connection is given up.

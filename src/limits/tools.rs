@@ -59,3 +59,11 @@ pub const RESULTS_BYTES: u64 = 64 * 1024 * 1024;
 pub const SPLIT_DEPTH: usize = 16;
 /// Bytes of an unfinished line of input that are kept to be checked together with its rest.
 pub const INPUT_LINE_BYTES: usize = 4 * 1024;
+/// Tools that the model is told about. Providers take 128 at most, and choose worse from many.
+pub const TOOLS_MAX: usize = 64;
+/// Bytes of a tool's name: what OpenAI and Anthropic accept.
+pub const TOOL_NAME_BYTES_MAX: usize = 64;
+/// Bytes of a tool's name, description and schema together.
+pub const SPEC_BYTES_MAX: usize = 8 * 1024;
+/// Bytes of all tools' specs, which go into every request: about 16,000 tokens.
+pub const SPECS_BYTES_MAX: usize = 64 * 1024;

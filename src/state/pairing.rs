@@ -13,7 +13,7 @@ use crate::limits::state::{
     PAIRED, PAIRING_CODE_LETTERS, PAIRING_FILE_BYTES, PAIRING_OFFERS, PAIRING_PAUSE_SECS,
     PAIRING_VALID_SECS, SENDER_ID_BYTES, SENDER_NAME_CHARS,
 };
-use crate::message::Sender;
+use crate::message::{Address, Sender};
 use crate::sys;
 
 use super::file::{Damaged, Policy, StateFile};
@@ -38,6 +38,9 @@ pub struct Paired {
     pub sender: Sender,
     /// When, RFC 3339.
     pub since: String,
+    /// Where they asked, which need not have the sender's id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chat: Option<Address>,
 }
 
 /// A code that a stranger has got.
@@ -51,6 +54,9 @@ pub struct Offer {
     pub sender: Sender,
     /// When, in seconds since 1970.
     pub at: i64,
+    /// Where they asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chat: Option<Address>,
 }
 
 impl Offer {
@@ -93,9 +99,10 @@ impl Pairing {
         pairings.is_ok_and(|known| known.has(channel, sender_id))
     }
 
-    /// Makes a code for an unknown sender; `None` when none is due: the person is paired, has got one
+    /// Makes a code for an unknown sender who wrote in a chat; `None` when none is due: the person is paired, has got one
     /// within the hour, or too many others have.
-    pub fn offer(&self, channel: &str, sender: &Sender) -> Result<Option<String>> {
+    pub fn offer(&self, chat: &Address, sender: &Sender) -> Result<Option<String>> {
+        let channel = chat.channel.as_str();
         let now = self.clock.now().timestamp();
         self.file.update(|known| {
             let offers = &mut known.offers;
@@ -114,6 +121,7 @@ impl Pairing {
                     name: plain_name(&sender.name),
                 },
                 at: now,
+                chat: Some(chat.clone()),
             });
             Ok(Some(code))
         })
@@ -145,12 +153,13 @@ impl Pairing {
                 )));
             }
             let Offer {
-                channel, sender, ..
+                channel, sender, chat, ..
             } = known.offers.remove(index);
             let paired = Paired {
                 channel,
                 sender,
                 since: now.to_rfc3339(),
+                chat,
             };
             known.paired.push(paired.clone());
             Ok(paired)
@@ -234,6 +243,10 @@ mod tests {
         }
     }
 
+    fn chat() -> Address {
+        Address::new("telegram", "7")
+    }
+
     fn sender(id: &str) -> Sender {
         Sender {
             id: id.into(),
@@ -246,7 +259,7 @@ mod tests {
         let place = Place::new();
         let gateway = place.pairing();
         assert!(!gateway.is_paired("telegram", "7"));
-        let code = gateway.offer("telegram", &sender("7")).unwrap().unwrap();
+        let code = gateway.offer(&chat(), &sender("7")).unwrap().unwrap();
         assert!(code.len() == 8 && code.bytes().all(|letter| ALPHABET.contains(&letter)));
         assert_eq!(gateway.list().unwrap().offers[0].code, code);
 
@@ -260,7 +273,7 @@ mod tests {
 
         assert!(gateway.is_paired("telegram", "7"));
         assert!(!gateway.is_paired("other", "7") && !gateway.is_paired("telegram", "8"));
-        assert_eq!(gateway.offer("telegram", &sender("7")).unwrap(), None);
+        assert_eq!(gateway.offer(&chat(), &sender("7")).unwrap(), None);
         assert!(gateway.confirm(&code).is_err(), "a code works once");
         assert_eq!(gateway.list().unwrap().offers, []);
         assert!(gateway.remove("telegram", "7").unwrap());
@@ -274,14 +287,14 @@ mod tests {
     fn a_code_is_valid_for_ten_minutes_and_an_hour_later_there_is_another() {
         let place = Place::new();
         let pairing = place.pairing();
-        let code = pairing.offer("telegram", &sender("7")).unwrap().unwrap();
+        let code = pairing.offer(&chat(), &sender("7")).unwrap().unwrap();
         place.pass(PAIRING_VALID_SECS);
         let error = pairing.confirm(&code).unwrap_err();
         assert!(error.to_string().contains("expired"), "{error}");
         assert_eq!(pairing.list().unwrap().offers, []);
-        assert_eq!(pairing.offer("telegram", &sender("7")).unwrap(), None);
+        assert_eq!(pairing.offer(&chat(), &sender("7")).unwrap(), None);
         place.pass(PAIRING_PAUSE_SECS - PAIRING_VALID_SECS);
-        let later = pairing.offer("telegram", &sender("7")).unwrap().unwrap();
+        let later = pairing.offer(&chat(), &sender("7")).unwrap().unwrap();
         assert_ne!(later, code);
         place.pass(PAIRING_VALID_SECS - 1);
         assert!(pairing.confirm(&later).is_ok());
@@ -294,11 +307,11 @@ mod tests {
     fn a_code_from_the_future_has_expired_and_does_not_stand_in_the_way() {
         let place = Place::new();
         let pairing = place.pairing();
-        let code = pairing.offer("telegram", &sender("7")).unwrap().unwrap();
+        let code = pairing.offer(&chat(), &sender("7")).unwrap().unwrap();
         place.pass(-1);
         let error = pairing.confirm(&code).unwrap_err().to_string();
         assert!(error.contains("expired"), "{error}");
-        let again = pairing.offer("telegram", &sender("7")).unwrap().unwrap();
+        let again = pairing.offer(&chat(), &sender("7")).unwrap().unwrap();
         assert!(pairing.confirm(&again).is_ok());
     }
 
@@ -312,7 +325,7 @@ mod tests {
                 id: number.to_string(),
                 name: "\u{1b}[2J".to_owned() + &"ä".repeat(5000),
             };
-            offered += usize::from(pairing.offer("telegram", &stranger).unwrap().is_some());
+            offered += usize::from(pairing.offer(&chat(), &stranger).unwrap().is_some());
             place.pass(1);
         }
         assert_eq!(offered, PAIRING_OFFERS);
@@ -328,8 +341,8 @@ mod tests {
         );
         let endless = sender(&"9".repeat(SENDER_ID_BYTES + 1));
         place.pass(PAIRING_PAUSE_SECS);
-        assert_eq!(pairing.offer("telegram", &endless).unwrap(), None);
-        assert!(pairing.offer("telegram", &sender("7")).unwrap().is_some());
+        assert_eq!(pairing.offer(&chat(), &endless).unwrap(), None);
+        assert!(pairing.offer(&chat(), &sender("7")).unwrap().is_some());
     }
 
     #[test]
@@ -340,7 +353,7 @@ mod tests {
         let pairing = place.pairing();
         assert!(!pairing.is_paired("telegram", "7"));
         let error = pairing
-            .offer("telegram", &sender("7"))
+            .offer(&chat(), &sender("7"))
             .unwrap_err()
             .to_string();
         assert!(error.contains("pairing.json is damaged"), "{error}");
@@ -355,7 +368,7 @@ mod tests {
         fn whatever_is_typed_only_the_code_lets_in(typed in "\\PC{0,12}") {
             let place = Place::new();
             let pairing = place.pairing();
-            let code = pairing.offer("telegram", &sender("7")).unwrap().unwrap();
+            let code = pairing.offer(&chat(), &sender("7")).unwrap().unwrap();
             let letters: String = typed.chars().filter(char::is_ascii_alphanumeric).collect();
             let is_right = letters.to_ascii_uppercase() == code;
             prop_assert_eq!(pairing.confirm(&typed).is_ok(), is_right);

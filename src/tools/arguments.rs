@@ -1,7 +1,7 @@
 //! A call's arguments as models write them: JSON, or nearly.
 //!
-//! What is only nearly JSON is repaired where its meaning is certain; everything else is an error
-//! that names the parameter and what it wants. No input panics.
+//! What is only nearly JSON is repaired where its meaning is certain. Everything else is an error that
+//! names the parameter and the value it should have.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,8 +16,8 @@ use crate::error::{Error, Result};
 pub struct Arguments(Vec<(String, Value)>);
 
 impl Arguments {
-    /// Reads an object; also a JSON string that holds one, one within a Markdown fence, one with
-    /// commas too many or with bare line ends in its strings, and nothing at all.
+    /// Parses a JSON object. Also accepted are a string that contains one, a Markdown fence around it,
+    /// trailing commas, raw newlines within strings, and nothing at all.
     pub fn parse(text: &str) -> Result<Self> {
         let bare = without_fence(text.trim());
         if matches!(bare, "" | "null" | "\"\"") {
@@ -38,13 +38,13 @@ impl Arguments {
         })
     }
 
-    /// A text that has to be there.
+    /// A required string.
     pub fn text(&self, name: &str, wants: &str) -> Result<Cow<'_, str>> {
         self.optional_text(name, wants)?
             .ok_or_else(|| self.missing(name, wants))
     }
 
-    /// A text; none when it is missing. A number or a truth value is its own text.
+    /// A string, if given. A number or a boolean becomes one.
     pub fn optional_text(&self, name: &str, wants: &str) -> Result<Option<Cow<'_, str>>> {
         match self.get(name) {
             None => Ok(None),
@@ -56,7 +56,7 @@ impl Arguments {
         }
     }
 
-    /// A whole number from 0 on; none when it is missing. `"10"` and `10.0` are ten.
+    /// A non-negative whole number, if given. `"10"` and `10.0` are ten.
     pub fn number(&self, name: &str, wants: &str) -> Result<Option<usize>> {
         let Some(value) = self.get(name) else {
             return Ok(None);
@@ -73,7 +73,7 @@ impl Arguments {
         number.map(Some).ok_or_else(|| wrong(name, wants, value))
     }
 
-    /// Yes or no; no when it is missing. `"true"` and `1` are yes.
+    /// A boolean; false when it is missing. `"true"` and `1` are true.
     pub fn flag(&self, name: &str) -> Result<bool> {
         let wants = "true or false";
         let Some(value) = self.get(name) else {
@@ -92,7 +92,7 @@ impl Arguments {
         }
     }
 
-    /// Texts; none when it is missing. One text alone is a list of one.
+    /// A list of strings; empty when it is missing. A single string is a list of one.
     pub fn texts(&self, name: &str, wants: &str) -> Result<Vec<String>> {
         let Some(value) = self.get(name) else {
             return Ok(Vec::new());
@@ -100,7 +100,7 @@ impl Arguments {
         texts_of(value).ok_or_else(|| wrong(name, wants, value))
     }
 
-    /// Rows of texts; none when it is missing. Texts alone are a row.
+    /// Rows of strings; empty when it is missing. A flat list is one row.
     pub fn rows(&self, name: &str, wants: &str) -> Result<Vec<Vec<String>>> {
         let Some(value) = self.get(name) else {
             return Ok(Vec::new());
@@ -114,12 +114,12 @@ impl Arguments {
         rows.ok_or_else(|| wrong(name, wants, value))
     }
 
-    /// The first argument that is a text, for people to see what a call is about.
+    /// The first argument that is a string, which shows people what a call is about.
     pub fn first_text(&self) -> Option<&str> {
         self.0.iter().find_map(|(_, value)| value.as_str())
     }
 
-    /// The last one counts, as in most readers of JSON; null is as good as missing.
+    /// The last of several counts, as in most JSON parsers; null means missing.
     fn get(&self, name: &str) -> Option<&Value> {
         let mut values = self.0.iter().rev();
         let (_, value) = values.find(|(key, _)| key == name)?;
@@ -161,7 +161,7 @@ fn wrong(name: &str, wants: &str, value: &Value) -> Error {
     Error::Failed(format!("the parameter {name} wants {wants}, and is {is}"))
 }
 
-/// Reads an object and keeps the order of its members, which `serde_json::Map` does not.
+/// Parses an object and keeps the order of its members, which `serde_json::Map` does not.
 fn object(text: &str) -> serde_json::Result<Arguments> {
     struct Members;
     impl<'de> Visitor<'de> for Members {
@@ -185,7 +185,7 @@ fn object(text: &str) -> serde_json::Result<Arguments> {
     Ok(arguments)
 }
 
-/// The inside of a Markdown fence.
+/// What is inside a Markdown fence.
 fn without_fence(text: &str) -> &str {
     let fenced = text
         .strip_prefix("```")
@@ -196,24 +196,24 @@ fn without_fence(text: &str) -> &str {
     }
 }
 
-/// Leaves out commas before a closing bracket and escapes control characters within strings.
+/// Drops commas before a closing bracket, and escapes newlines and tabs within strings.
 fn repaired(text: &str) -> String {
     let mut repaired = String::with_capacity(text.len());
     let mut in_string = false;
     let mut escaped = false;
-    for (place, letter) in text.char_indices() {
+    for (index, c) in text.char_indices() {
         if in_string {
-            match letter {
+            match c {
                 '\n' => repaired.push_str("\\n"),
                 '\t' => repaired.push_str("\\t"),
                 '\r' => repaired.push_str("\\r"),
-                _ => repaired.push(letter),
+                _ => repaired.push(c),
             }
-            in_string = escaped || letter != '"';
-            escaped = !escaped && letter == '\\';
-        } else if letter != ',' || !closes(&text[place + 1..]) {
-            repaired.push(letter);
-            in_string = letter == '"';
+            in_string = escaped || c != '"';
+            escaped = !escaped && c == '\\';
+        } else if c != ',' || !closes(&text[index + 1..]) {
+            repaired.push(c);
+            in_string = c == '"';
         }
     }
     repaired

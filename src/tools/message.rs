@@ -1,8 +1,8 @@
-//! message: says something to a person beside the answer, with files and buttons.
+//! message: sends a person something besides the answer, with files and buttons.
 
 use std::path::Path;
 
-use crate::chat::{Effect, Letter, ToolResult, ToolSpec};
+use crate::chat::{Effect, SendRequest, ToolResult, ToolSpec};
 use crate::error::{Error, Result};
 use crate::limits::tools::{BUTTON_CHARS, BUTTON_ROWS, BUTTONS_IN_ROW, FILES_SENT};
 use crate::message::Address;
@@ -10,15 +10,14 @@ use crate::message::Address;
 use super::Context;
 use super::arguments::Arguments;
 
-pub(super) const SPEC: ToolSpec = ToolSpec {
-    name: "message",
-    description: "Send the person something beside your answer: files (media: paths), buttons (rows of words; a press \
-                  comes back as a message), or words while you go on. Without channel and chat_id it goes to this chat.",
-    parameters: r#"{"type":"object","properties":{"content":{"type":"string"},"channel":{"type":"string"},"chat_id":{"type":"string"},"media":{"type":"array","items":{"type":"string"}},"buttons":{"type":"array","items":{"type":"array","items":{"type":"string"}}}},"required":["content"]}"#,
-    read_only: false,
-};
+pub(super) const MESSAGE: ToolSpec = ToolSpec::fixed(
+    "message",
+    "Send the person something beside your answer: files (media: paths), buttons (rows of words; a press \
+     comes back as a message), or words while you go on. Without channel and chat_id it goes to this chat.",
+    r#"{"type":"object","properties":{"content":{"type":"string"},"channel":{"type":"string"},"chat_id":{"type":"string"},"media":{"type":"array","items":{"type":"string"}},"buttons":{"type":"array","items":{"type":"array","items":{"type":"string"}}}},"required":["content"]}"#,
+);
 
-pub(super) fn run(context: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {
+pub(super) fn message(context: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {
     let content = arguments.text("content", "the words; may be empty when there are files")?;
     let files = arguments.texts("media", "a list of paths")?;
     let buttons = buttons(arguments)?;
@@ -39,10 +38,10 @@ pub(super) fn run(context: &Context<'_>, arguments: &Arguments) -> Result<ToolRe
         )));
     }
     for file in &files {
-        // What is sent later is opened through the same door; here the model hears what is wrong.
+        // It is opened again when it is sent. Here the model is told what is wrong.
         context.workspace.open_read(Path::new(file))?;
     }
-    let letter = Letter {
+    let request = SendRequest {
         to: address(context, arguments)?,
         text: context.eraser.clean(&content).into_owned(),
         files,
@@ -50,12 +49,12 @@ pub(super) fn run(context: &Context<'_>, arguments: &Arguments) -> Result<ToolRe
     };
     Ok(ToolResult {
         text: "It is on its way.".to_owned(),
-        effect: Some(Effect::Send(Box::new(letter))),
+        effect: Some(Effect::Send(Box::new(request))),
         ..ToolResult::default()
     })
 }
 
-/// The chat's key, when the call names one.
+/// The address of the chat that the call names; `None` for this chat.
 fn address(context: &Context<'_>, arguments: &Arguments) -> Result<Option<String>> {
     let channel = arguments.optional_text("channel", "a channel's name, such as telegram")?;
     let chat = arguments.optional_text("chat_id", "a chat's id")?;
@@ -84,4 +83,50 @@ fn buttons(arguments: &Arguments) -> Result<Vec<Vec<String>>> {
         )));
     }
     Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::tools::tests::Bench;
+
+    #[test]
+    fn message_is_there_where_people_are_in_chats_and_says_what_is_to_be_sent() {
+        let mut bench = Bench::new(1000);
+        assert!(bench.run("message", json!({"content": "hi"})).failed);
+        bench.toolbox = bench.toolbox.with_chats();
+        bench.put("plot.png", "x");
+        let result = bench.run(
+            "message",
+            json!({"content": "Look", "media": "plot.png", "buttons": ["Yes", "No"]}),
+        );
+        let Some(Effect::Send(sent)) = result.effect else {
+            panic!("{result:?}");
+        };
+        assert_eq!((sent.to, sent.text.as_str()), (None, "Look"));
+        assert_eq!(sent.files, ["plot.png"]);
+        assert_eq!(sent.buttons, [["Yes", "No"]]);
+    }
+
+    #[test]
+    fn message_refuses_what_cannot_be_sent() {
+        let mut bench = Bench::new(1000);
+        bench.toolbox = bench.toolbox.with_chats();
+        for (arguments, complaint) in [
+            (json!({"content": " "}), "nothing to send"),
+            (json!({"content": "a", "media": ["../secret"]}), "secret"),
+            (
+                json!({"content": "a", "media": ["missing.txt"]}),
+                "missing.txt",
+            ),
+            (json!({"content": "a", "buttons": [["x".repeat(41)]]}), "40"),
+            (json!({"content": "a", "channel": "telegram"}), "chat_id"),
+        ] {
+            let result = bench.run("message", arguments.clone());
+            assert!(result.failed && result.effect.is_none(), "{arguments}");
+            assert!(result.text.contains(complaint), "{}", result.text);
+        }
+    }
 }

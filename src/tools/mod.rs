@@ -1,13 +1,15 @@
-//! Floor 6: what the model can use: their specs, and running them.
+//! Floor 6: the tools that the model can use: what it is told about them, and running them.
 //!
-//! A call never fails outright. What goes wrong becomes a text that says what and asks the model to
-//! try another way.
+//! A call never fails outright: an error becomes a text that says what went wrong and asks the model to
+//! try another way. What needs a person or a chat is not done here but returned as an
+//! [`Effect`](crate::chat::Effect), which the host of the turn performs.
 
 pub mod arguments;
 pub mod commands;
 mod device;
 mod files;
 mod message;
+mod registry;
 mod results;
 
 #[cfg(test)]
@@ -28,210 +30,127 @@ use crate::secret::Eraser;
 use crate::text::ellipsize_chars;
 
 use arguments::Arguments;
-use commands::{Commands, exec, exec_session};
-use files::{append_file, edit_file, find_files, grep, list_dir, read_file, write_file};
+use commands::Commands;
+use device::{DEVICE, Device};
+use message::MESSAGE;
+use registry::{BuiltIn, Registry};
 use results::Results;
 
-/// The tools there are.
-#[derive(Clone, Copy)]
-enum Tool {
-    ReadFile,
-    WriteFile,
-    EditFile,
-    AppendFile,
-    ListDir,
-    FindFiles,
-    Grep,
-    Exec,
-    ExecSession,
-    Device,
-    Message,
-}
+pub use registry::Tool;
 
-/// The tools with what the model is told of them, in the order in which it is told.
-const TOOLS: [Tool; 11] = [
-    Tool::ReadFile,
-    Tool::WriteFile,
-    Tool::EditFile,
-    Tool::AppendFile,
-    Tool::ListDir,
-    Tool::FindFiles,
-    Tool::Grep,
-    Tool::Exec,
-    Tool::ExecSession,
-    Tool::Device,
-    Tool::Message,
-];
-
-impl Tool {
-    const fn spec(self) -> ToolSpec {
-        match self {
-            Self::ReadFile => read_file::SPEC,
-            Self::WriteFile => write_file::SPEC,
-            Self::EditFile => edit_file::SPEC,
-            Self::AppendFile => append_file::SPEC,
-            Self::ListDir => list_dir::SPEC,
-            Self::FindFiles => find_files::SPEC,
-            Self::Grep => grep::SPEC,
-            Self::Exec => exec::SPEC,
-            Self::ExecSession => exec_session::SPEC,
-            Self::Device => device::SPEC,
-            Self::Message => message::SPEC,
-        }
-    }
-
-    /// Whether it is there with this equipment.
-    const fn is_there(self, equipment: Equipment) -> bool {
-        match self {
-            Self::Exec | Self::ExecSession => equipment.commands,
-            Self::Device => equipment.board,
-            Self::Message => equipment.chats,
-            _ => true,
-        }
-    }
-
-    fn named(name: &str) -> Option<Self> {
-        TOOLS.into_iter().find(|tool| tool.spec().name == name)
-    }
-
-    fn run(self, context: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {
-        match self {
-            Self::ReadFile => read_file::run(context, arguments),
-            Self::WriteFile => write_file::run(context, arguments),
-            Self::EditFile => edit_file::run(context, arguments),
-            Self::AppendFile => append_file::run(context, arguments),
-            Self::ListDir => list_dir::run(context, arguments),
-            Self::FindFiles => find_files::run(context, arguments),
-            Self::Grep => grep::run(context, arguments),
-            Self::Exec => exec::run(context, arguments),
-            Self::ExecSession => exec_session::run(context, arguments),
-            Self::Device => device::run(context, arguments),
-            Self::Message => message::run(context, arguments),
-        }
-    }
-}
-
-/// What there is beyond the workspace. It decides which tools there are.
+/// What there is beyond the workspace. It decides which built-in tools there are.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Equipment {
-    /// Commands may be run.
+pub struct Capabilities {
+    /// Commands can be run.
     pub commands: bool,
     /// The board can be read.
     pub board: bool,
-    /// People are in chats, and not at the terminal.
+    /// People are in chats rather than at the terminal.
     pub chats: bool,
 }
 
-/// The tools as the model is told of them.
-pub fn specs(equipment: Equipment) -> impl Iterator<Item = ToolSpec> {
-    let there = TOOLS
-        .into_iter()
-        .filter(move |tool| tool.is_there(equipment));
-    there.map(Tool::spec)
-}
-
-/// What a tool works with.
-struct Context<'a> {
-    workspace: &'a Workspace,
-    commands: Option<&'a Commands>,
-    board: Option<&'a Board>,
-    results: &'a Results,
-    caller: &'a Caller<'a>,
-    cancel: &'a Cancel,
-    /// For what a tool cuts: half a key is still half a key.
-    eraser: &'a Eraser,
-    /// Characters of a result in the conversation.
-    most_chars: usize,
-}
-
-impl<'a> Context<'a> {
-    fn commands(&self) -> Result<&'a Commands> {
-        self.commands.ok_or_else(|| {
-            Error::Failed("there are no commands here (tools.exec.enabled)".to_owned())
-        })
+/// The built-in tools as the model is told about them.
+pub fn specs(capabilities: Capabilities) -> Vec<ToolSpec> {
+    let mut specs = files::TOOLS.map(|(spec, _)| spec).to_vec();
+    if capabilities.commands {
+        specs.extend(commands::SPECS);
     }
+    if capabilities.board {
+        specs.push(DEVICE);
+    }
+    if capabilities.chats {
+        specs.push(MESSAGE);
+    }
+    specs
+}
+
+/// What a tool works with during a call.
+pub struct Context<'a> {
+    /// The folders that tools may use.
+    pub workspace: &'a Workspace,
+    /// Who makes the call.
+    pub caller: &'a Caller<'a>,
+    results: &'a Results,
+    /// For text that a tool cuts: half of a key is still a secret.
+    eraser: &'a Eraser,
 }
 
 /// Who makes a call.
 #[derive(Clone, Copy)]
 pub struct Caller<'a> {
-    /// The key of the session, which owns what it starts.
+    /// The session key. Background commands belong to it.
     pub session: &'a str,
-    /// What stops the call.
+    /// Stops the call.
     pub cancel: &'a Cancel,
-    /// What a person has answered to the question that this call led to.
+    /// A person's answer to the question that this call led to.
     pub answer: Option<(&'a Question, Answer)>,
 }
 
-/// Everything the model can use, ready for use. Calls may run side by side.
+/// The tools, ready for use. Calls may run at the same time.
 pub struct Toolbox {
     workspace: Workspace,
-    commands: Option<Commands>,
-    board: Option<Arc<Board>>,
-    has_chats: bool,
+    commands: Option<Arc<Commands>>,
     results: Results,
     eraser: Eraser,
-    specs: Vec<ToolSpec>,
+    registry: Registry,
 }
 
 impl Toolbox {
-    /// Puts the tools together. A result longer than `most_chars` characters is cut in its middle,
-    /// and the whole goes to a file in the workspace. No text leaves with a secret that the eraser
-    /// knows.
-    pub fn new(workspace: Workspace, most_chars: usize, eraser: Eraser, clock: Clock) -> Self {
+    /// A toolbox with the file tools. A result longer than `max_chars` is shortened in the middle, and a
+    /// file in the workspace gets all of it. The eraser removes secrets from every result.
+    pub fn new(workspace: Workspace, max_chars: usize, eraser: Eraser, clock: Clock) -> Self {
+        let mut registry = Registry::default();
+        for (spec, run) in files::TOOLS {
+            registry.add_built_in(spec, Box::new(run));
+        }
         Self {
             workspace,
             commands: None,
-            board: None,
-            has_chats: false,
-            results: Results::new(most_chars, clock),
+            results: Results::new(max_chars, clock),
             eraser,
-            specs: specs(Equipment::default()).collect(),
+            registry,
         }
     }
 
-    /// The same with commands.
-    pub fn with_commands(self, commands: Commands) -> Self {
-        let commands = Some(commands);
-        Self { commands, ..self }.told_anew()
-    }
-
-    /// The same with the board.
-    pub fn with_board(self, board: Arc<Board>) -> Self {
-        let board = Some(board);
-        Self { board, ..self }.told_anew()
-    }
-
-    /// The same where people are in chats, to whom something can be sent.
-    pub fn with_chats(self) -> Self {
-        Self {
-            has_chats: true,
-            ..self
+    /// Adds the command tools.
+    pub fn with_commands(mut self, commands: Commands) -> Self {
+        let commands = Arc::new(commands);
+        for (spec, tool) in commands::SPECS.into_iter().zip(commands::tools(&commands)) {
+            self.registry.add_built_in(spec, tool);
         }
-        .told_anew()
-    }
-
-    /// The same with the specs of what it has.
-    fn told_anew(mut self) -> Self {
-        let equipment = Equipment {
-            commands: self.commands.is_some(),
-            board: self.board.is_some(),
-            chats: self.has_chats,
-        };
-        self.specs = specs(equipment).collect();
+        self.commands = Some(commands);
         self
     }
 
-    /// Ends what a conversation has running in the background.
+    /// Adds the tool that reads the board.
+    pub fn with_board(mut self, board: Arc<Board>) -> Self {
+        self.registry.add_built_in(DEVICE, Box::new(Device(board)));
+        self
+    }
+
+    /// Adds the tool that sends messages, for where people are in chats.
+    pub fn with_chats(mut self) -> Self {
+        let run: BuiltIn = message::message;
+        self.registry.add_built_in(MESSAGE, Box::new(run));
+        self
+    }
+
+    /// Adds a tool that is not built in. Its spec may come from anywhere: an invalid one, one that is too
+    /// large, and a name that is taken are refused.
+    pub fn add(&mut self, spec: ToolSpec, tool: Box<dyn Tool>) -> Result<()> {
+        self.registry.add(spec, tool)
+    }
+
+    /// Ends the background commands of a session.
     pub fn end_of(&self, session: &str) {
         if let Some(commands) = &self.commands {
             commands.end_of(session);
         }
     }
 
-    /// The tools as the model is told of them.
+    /// The tools as the model is told about them.
     pub fn specs(&self) -> &[ToolSpec] {
-        &self.specs
+        self.registry.specs()
     }
 
     /// The folders that the tools work in.
@@ -239,63 +158,62 @@ impl Toolbox {
         &self.workspace
     }
 
-    /// A text without the secrets that no text may take along.
+    /// A text without secrets.
     pub fn cleaned<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.eraser.clean(text)
     }
 
-    /// Whether a tool only reads; false for a tool that does not exist.
+    /// Whether a tool only reads; false for an unknown one.
     pub fn is_read_only(&self, name: &str) -> bool {
-        let mut specs = self.specs.iter();
-        specs.any(|spec| spec.name == name && spec.read_only)
+        let found = self.registry.get(name);
+        found.is_some_and(|(spec, _)| spec.read_only)
     }
 
-    /// Runs a call. What goes wrong is told in the result's text, which then begins with "Error".
+    /// Runs a call. The text of a failed one begins with "Error".
     pub fn run(&self, call: &ToolCall, caller: &Caller<'_>) -> ToolResult {
-        let mut result = self
-            .attempt(call, caller)
-            .unwrap_or_else(|error| ToolResult {
-                text: format!("Error: {error}{}", advice(&error)),
-                failed: true,
-                ..ToolResult::default()
-            });
+        let found = self.registry.get(&call.name);
+        let result = match found {
+            Some((_, tool)) => self.run_tool(tool, call, caller),
+            None => Err(self.unknown(&call.name)),
+        };
+        let mut result = result.unwrap_or_else(|error| {
+            ToolResult::failed(format!("Error: {error}{}", advice(&error)))
+        });
         let text = self.eraser.clean(&result.text).into_owned();
-        let tool = Tool::named(&call.name).map_or("call", |tool| tool.spec().name);
-        result.text = self.results.fit(&self.workspace, tool, text);
+        let name = found.map_or("call", |(spec, _)| &spec.name);
+        result.text = self.results.fit(&self.workspace, name, text);
         result
     }
 
-    fn attempt(&self, call: &ToolCall, caller: &Caller<'_>) -> Result<ToolResult> {
-        let known = self.specs.iter().any(|spec| spec.name == call.name);
-        let Some(tool) = Tool::named(&call.name).filter(|_| known) else {
-            let names: Vec<&str> = self.specs.iter().map(|spec| spec.name).collect();
-            return Err(Error::Failed(format!(
-                "there is no tool {:?}; there are {}",
-                call.name,
-                names.join(", ")
-            )));
-        };
+    fn run_tool(
+        &self,
+        tool: &dyn Tool,
+        call: &ToolCall,
+        caller: &Caller<'_>,
+    ) -> Result<ToolResult> {
         if caller.cancel.is_cancelled() {
             return Err(Error::Stopped);
         }
         let context = Context {
             workspace: &self.workspace,
-            commands: self.commands.as_ref(),
-            board: self.board.as_deref(),
-            results: &self.results,
             caller,
-            cancel: caller.cancel,
+            results: &self.results,
             eraser: &self.eraser,
-            most_chars: self.results.most_chars(),
         };
         tool.run(&context, &Arguments::parse(&call.arguments)?)
     }
 
-    /// An image of the workspace, for a model that sees; none where it is none, or too large.
+    fn unknown(&self, name: &str) -> Error {
+        let names: Vec<&str> = self.specs().iter().map(|spec| &*spec.name).collect();
+        let names = names.join(", ");
+        Error::Failed(format!("there is no tool {name:?}; there are {names}"))
+    }
+
+    /// An image in the workspace, for a model that sees; `None` if it is not one, or too large.
     pub fn image(&self, path: &str, cancel: &Cancel) -> Option<Image> {
         let call = ToolCall {
             id: String::new(),
-            name: read_file::SPEC.name.to_owned(),
+            name: files::READ_FILE.name.into_owned(),
             arguments: serde_json::json!({ "path": path }).to_string(),
             signature: None,
         };
@@ -307,7 +225,7 @@ impl Toolbox {
         self.run(&call, &caller).images.pop()
     }
 
-    /// A call in a few words for people: `read_file("src/main.py")`, its first text cut to fit.
+    /// A short form of a call for people, such as `read_file("src/main.py")`.
     pub fn hint(&self, call: &ToolCall) -> String {
         let arguments = Arguments::parse(&call.arguments).unwrap_or_default();
         let Some(text) = arguments.first_text() else {
@@ -319,7 +237,7 @@ impl Toolbox {
     }
 }
 
-/// What the model is asked to do about an error.
+/// What the model is told to do about an error.
 fn advice(error: &Error) -> &'static str {
     match error {
         // Nothing is wrong with the call.

@@ -1,43 +1,46 @@
-//! Results that are too long for a conversation: head and tail go to the model, the whole to a file.
+//! Results that are too long for a conversation: the model gets head and tail, and a file has it all.
 
 use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::clock::Clock;
+use crate::error::{Error, Result};
 use crate::files::{Next, Workspace};
-use crate::limits::tools::{NOTE_CHARS, RESULTS_AGE, RESULTS_BYTES};
+use crate::limits::tools::{NOTE_CHARS, RESULTS_AGE, RESULTS_BYTES, SPILL_BYTES};
+use crate::secret::Eraser;
 use crate::sys::at::Kind;
 
-/// The folder of whole results, in the workspace.
+/// The folder of stored results, in the workspace.
 const FOLDER: &str = ".results";
 
-/// Where results that are too long go.
+/// Shortens results and stores the long ones.
 #[derive(Debug)]
 pub(super) struct Results {
     clock: Clock,
-    /// Characters of a result in the conversation.
-    most_chars: usize,
+    /// The most characters of a result in the conversation.
+    max_chars: usize,
     written: AtomicU32,
 }
 
 impl Results {
-    pub(super) fn new(most_chars: usize, clock: Clock) -> Self {
+    pub(super) fn new(max_chars: usize, clock: Clock) -> Self {
         Self {
             clock,
-            most_chars,
+            max_chars,
             written: AtomicU32::new(0),
         }
     }
 
-    pub(super) fn most_chars(&self) -> usize {
-        self.most_chars
+    pub(super) fn max_chars(&self) -> usize {
+        self.max_chars
     }
 
-    /// The text, or when it is too long its head and tail with the name of the file that has all.
+    /// The text; if it is too long, its head and tail with the path of the file that has all of it.
     pub(super) fn fit(&self, workspace: &Workspace, tool: &str, text: String) -> String {
         let chars = text.chars().count();
-        if chars <= self.most_chars {
+        if chars <= self.max_chars {
             return text;
         }
         let note = match self.store(workspace, tool, &text) {
@@ -47,39 +50,30 @@ impl Results {
         self.cut(&text, &note)
     }
 
-    /// Head and tail of a text, as many characters as fit, with a note between them.
+    /// As much of the head and tail as fits, with a note between them.
     pub(super) fn cut(&self, text: &str, note: &str) -> String {
-        let kept = self.most_chars.saturating_sub(NOTE_CHARS);
+        let kept = self.max_chars.saturating_sub(NOTE_CHARS);
         let (head, tail) = ends(text, kept * 2 / 3, kept / 3);
         let left_out = text.chars().count() - head.chars().count() - tail.chars().count();
         format!("{head}\n[{left_out} characters are left out here; {note}]\n{tail}")
     }
 
-    /// Begins a file for a result that comes in pieces and is too long already.
-    pub(super) fn begin(
-        &self,
-        workspace: &Workspace,
-        tool: &str,
-    ) -> crate::error::Result<(PathBuf, File)> {
+    /// Creates a file for a long result that arrives in pieces.
+    pub(super) fn begin(&self, workspace: &Workspace, tool: &str) -> Result<(PathBuf, File)> {
         let path = self.name(tool);
         let file = workspace.create(&path)?;
-        self.clean(workspace, self.clock.now().timestamp());
+        self.prune(workspace, self.clock.now().timestamp());
         Ok((path, file))
     }
 
-    pub(super) fn store(
-        &self,
-        workspace: &Workspace,
-        tool: &str,
-        text: &str,
-    ) -> crate::error::Result<PathBuf> {
+    pub(super) fn store(&self, workspace: &Workspace, tool: &str, text: &str) -> Result<PathBuf> {
         let path = self.name(tool);
         workspace.write(&path, text.as_bytes())?;
-        self.clean(workspace, self.clock.now().timestamp());
+        self.prune(workspace, self.clock.now().timestamp());
         Ok(path)
     }
 
-    /// A name that no other result has.
+    /// A unique path.
     fn name(&self, tool: &str) -> PathBuf {
         let number = self.written.fetch_add(1, Ordering::Relaxed);
         let now = self.clock.now();
@@ -92,12 +86,12 @@ impl Results {
         Path::new(FOLDER).join(name)
     }
 
-    /// Removes what is too old or too much. What cannot be removed now will be next time.
-    fn clean(&self, workspace: &Workspace, now: i64) {
+    /// Deletes old results, and the oldest when there are too many. What fails is tried again next time.
+    fn prune(&self, workspace: &Workspace, now: i64) {
         let mut files = Vec::new();
         let walked = workspace.walk(Path::new(FOLDER), &mut |found| {
             if found.status.kind == Kind::File {
-                files.push(Kept {
+                files.push(Stored {
                     path: Path::new(FOLDER).join(found.path),
                     bytes: found.status.size,
                     written: found.status.modified,
@@ -106,32 +100,93 @@ impl Results {
             Next::Pass
         });
         if walked.is_ok() {
-            for file in superfluous(files, now) {
+            for file in to_delete(files, now) {
                 let _ = workspace.remove(&file);
             }
         }
     }
 }
 
-struct Kept {
+/// Writes an output that is too long for memory to a file, without secrets. The file is created with the
+/// first bytes.
+pub(super) struct Spool<'a> {
+    results: &'a Results,
+    workspace: &'a Workspace,
+    eraser: &'a Eraser,
+    tool: &'static str,
+    file: Option<Result<(PathBuf, File)>>,
+    /// Bytes not written yet: a secret may continue in the next ones.
+    waiting: Vec<u8>,
+}
+
+impl<'a> Spool<'a> {
+    /// A spool without a file.
+    pub fn new(
+        results: &'a Results,
+        workspace: &'a Workspace,
+        eraser: &'a Eraser,
+        tool: &'static str,
+    ) -> Self {
+        Self {
+            results,
+            workspace,
+            eraser,
+            tool,
+            file: None,
+            waiting: Vec::new(),
+        }
+    }
+
+    /// Adds bytes.
+    pub fn write(&mut self, bytes: &[u8]) {
+        let begin = || self.results.begin(self.workspace, self.tool);
+        self.file.get_or_insert_with(begin);
+        self.waiting.extend_from_slice(bytes);
+        if self.waiting.len() < SPILL_BYTES {
+            return;
+        }
+        // A secret lies within a line, unless the line is longer than the buffer.
+        let end = self.waiting.iter().rposition(|byte| *byte == b'\n');
+        self.flush(end.map_or(self.waiting.len(), |newline| newline + 1));
+    }
+
+    /// The file with all of it; `None` when there was no output.
+    pub fn finish(mut self) -> Option<Result<PathBuf>> {
+        self.flush(self.waiting.len());
+        Some(self.file?.map(|(path, _)| path))
+    }
+
+    fn flush(&mut self, end: usize) {
+        let text = String::from_utf8_lossy(&self.waiting[..end]);
+        let clean = self.eraser.clean(&text);
+        if let Some(Ok((path, file))) = &mut self.file
+            && let Err(error) = file.write_all(clean.as_bytes())
+        {
+            self.file = Some(Err(Error::io("write", path)(error)));
+        }
+        self.waiting.drain(..end);
+    }
+}
+
+struct Stored {
     path: PathBuf,
     bytes: u64,
-    /// Seconds since 1970.
+    /// Unix time in seconds.
     written: i64,
 }
 
-/// The files that are too old, and the oldest of those that are too much together.
-fn superfluous(mut files: Vec<Kept>, now: i64) -> Vec<PathBuf> {
+/// The files that are too old, and the oldest when all are too large together.
+fn to_delete(mut files: Vec<Stored>, now: i64) -> Vec<PathBuf> {
     files.sort_by_key(|file| std::cmp::Reverse(file.written));
     let oldest = now.saturating_sub_unsigned(RESULTS_AGE.as_secs());
     let mut bytes = 0;
-    let mut is_superfluous = |file: &Kept| {
+    let mut is_surplus = |file: &Stored| {
         bytes += file.bytes;
         file.written < oldest || bytes > RESULTS_BYTES
     };
     files
         .into_iter()
-        .filter_map(|file| is_superfluous(&file).then_some(file.path))
+        .filter_map(|file| is_surplus(&file).then_some(file.path))
         .collect()
 }
 
@@ -159,13 +214,13 @@ mod tests {
     #[test]
     fn old_files_go_and_of_too_many_the_oldest() {
         let week = RESULTS_AGE.as_secs() as i64;
-        let file = |name: &str, bytes, written| Kept {
+        let file = |name: &str, bytes, written| Stored {
             path: name.into(),
             bytes,
             written,
         };
         let now = 10 * week;
-        let gone = superfluous(
+        let gone = to_delete(
             vec![
                 file("half", RESULTS_BYTES / 2, now - 3),
                 file("new", 1, now),
@@ -176,7 +231,7 @@ mod tests {
             now,
         );
         assert_eq!(gone, [Path::new("too much"), Path::new("too old")]);
-        assert!(superfluous(vec![file("a", 1, 0)], week).is_empty());
+        assert!(to_delete(vec![file("a", 1, 0)], week).is_empty());
     }
 
     proptest! {

@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::*;
-use crate::chat::Effect;
 use crate::config::schema::Tools;
 use crate::files::Places;
 use crate::limits::chat::IMAGE_BYTES;
@@ -19,14 +18,14 @@ use crate::sys::beneath::Resolver;
 
 const SECRET: &str = "sk-canary-98765";
 
-struct Bench {
-    top: TempDir,
-    toolbox: Toolbox,
+pub(super) struct Bench {
+    pub top: TempDir,
+    pub toolbox: Toolbox,
     time: Arc<AtomicI64>,
 }
 
 impl Bench {
-    fn new(most_chars: usize) -> Self {
+    pub fn new(most_chars: usize) -> Self {
         let top = tempfile::tempdir().unwrap();
         let places = Places {
             workspace: top.path(),
@@ -40,11 +39,11 @@ impl Bench {
         Self { top, toolbox, time }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.top.path().join(name)
     }
 
-    fn put(&self, name: &str, content: impl AsRef<[u8]>) {
+    pub fn put(&self, name: &str, content: impl AsRef<[u8]>) {
         std::fs::create_dir_all(self.path(name).parent().unwrap()).unwrap();
         std::fs::write(self.path(name), content).unwrap();
     }
@@ -53,18 +52,18 @@ impl Bench {
         std::fs::read_to_string(self.path(name)).unwrap()
     }
 
-    fn run(&self, tool: &str, arguments: Value) -> ToolResult {
+    pub fn run(&self, tool: &str, arguments: Value) -> ToolResult {
         self.toolbox
             .run(&call(tool, &arguments.to_string()), &caller(&Cancel::new()))
     }
 
-    fn succeeds(&self, tool: &str, arguments: Value) -> String {
+    pub fn succeeds(&self, tool: &str, arguments: Value) -> String {
         let result = self.run(tool, arguments);
         assert!(!result.failed, "{}", result.text);
         result.text
     }
 
-    fn fails(&self, tool: &str, arguments: Value) -> String {
+    pub fn fails(&self, tool: &str, arguments: Value) -> String {
         let result = self.run(tool, arguments);
         assert!(result.failed, "{}", result.text);
         assert!(result.text.starts_with("Error: "), "{}", result.text);
@@ -98,7 +97,7 @@ fn the_specs_are_valid_schemas_and_small() {
     assert_eq!(specs.len(), 7);
     let mut bytes = 0;
     for spec in specs {
-        let schema: Value = serde_json::from_str(spec.parameters).unwrap();
+        let schema: Value = serde_json::from_str(&spec.parameters).unwrap();
         assert_eq!(schema["type"], "object");
         let properties = schema["properties"].as_object().unwrap();
         for required in schema["required"].as_array().into_iter().flatten() {
@@ -108,53 +107,94 @@ fn the_specs_are_valid_schemas_and_small() {
                 spec.name
             );
         }
-        bytes += spec.name.len() + spec.description.len() + spec.parameters.len();
+        bytes += spec.bytes();
     }
     assert!(
         bytes < 3000,
         "the specs take {bytes} bytes of every request"
     );
-    let read_only = |name: &&ToolSpec| bench.toolbox.is_read_only(name.name);
+    let read_only = |name: &&ToolSpec| bench.toolbox.is_read_only(&name.name);
     let names: Vec<&str> = specs
         .iter()
         .filter(read_only)
-        .map(|spec| spec.name)
+        .map(|spec| &*spec.name)
         .collect();
     assert_eq!(names, ["read_file", "list_dir", "find_files", "grep"]);
     assert!(!bench.toolbox.is_read_only("no_tool"));
 }
 
-#[test]
-fn the_board_is_read_where_there_is_one() {
-    let mut bench = Bench::new(16_000);
-    let status = json!({"action": "status"});
-    assert!(
-        bench
-            .fails("device", status.clone())
-            .starts_with("there is no tool \"device\"")
-    );
-    bench.put("tree/proc/loadavg", "0.50 0.40 0.30 1/88 2093");
-    let board = Board::new(&bench.path("tree"), bench.top.path());
-    bench.toolbox = bench.toolbox.with_board(Arc::new(board));
-    assert_eq!(bench.toolbox.specs().len(), 8);
-    assert!(bench.toolbox.is_read_only("device"));
-    let told = bench.succeeds("device", status);
-    assert!(
-        told.contains("\n- Load: 0.50, 0.40, 0.30 over 1, 5, 15 minutes\n"),
-        "{told}"
-    );
-    assert!(told.contains("\n- Memory: not known here\n"), "{told}");
-    let told = bench.succeeds("device", json!({"action": "history"}));
-    assert!(told.contains("begins when the gateway runs"), "{told}");
-    for (arguments, error) in [
-        (json!({}), "the parameter action is missing"),
-        (
-            json!({"action": "reboot"}),
-            "action wants status or history",
-        ),
-    ] {
-        assert!(bench.fails("device", arguments).starts_with(error));
+/// Counts its calls, and returns what it is given as often as it was called.
+struct Repeat(AtomicI64);
+
+impl Tool for Repeat {
+    fn run(&self, context: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {
+        let count = self.0.fetch_add(1, Ordering::Relaxed) + 1;
+        let word = arguments.text("word", "what to repeat")?;
+        let words = word.repeat(count as usize);
+        Ok(ToolResult::new(format!(
+            "{}: {words}",
+            context.caller.session
+        )))
     }
+}
+
+#[test]
+fn a_tool_made_at_run_time_is_told_run_and_cleaned_like_any_other() {
+    let mut bench = Bench::new(600);
+    let spec = |name: String| ToolSpec {
+        name: name.into(),
+        description: format!("Repeats {} times.", 1 + 1).into(),
+        parameters: json!({"type": "object", "properties": {"word": {"type": "string"}}})
+            .to_string()
+            .into(),
+        read_only: true,
+    };
+    let name = format!("repeat_{}", 2);
+    let repeat = || Box::new(Repeat(AtomicI64::new(0)));
+    bench.toolbox.add(spec(name.clone()), repeat()).unwrap();
+    assert_eq!(bench.toolbox.specs().last(), Some(&spec(name.clone())));
+    assert!(bench.toolbox.is_read_only(&name));
+    assert_eq!(bench.succeeds(&name, json!({"word": "ab"})), "cli:test: ab");
+    assert_eq!(bench.succeeds(&name, json!({"word": 7})), "cli:test: 77");
+    assert!(bench.fails(&name, json!({})).contains("word is missing"));
+    let secret = bench.succeeds(&name, json!({"word": SECRET}));
+    assert!(secret.contains("[secret]") && !secret.contains(SECRET));
+    let long = bench.succeeds(&name, json!({"word": "x".repeat(300)}));
+    assert!(long.contains("-repeat_2-"), "{long}");
+    let unknown = bench.fails("repeat", json!({}));
+    assert!(unknown.ends_with("grep, repeat_2"), "{unknown}");
+
+    for taken in [name, "grep".to_owned()] {
+        let error = bench.toolbox.add(spec(taken.clone()), repeat());
+        let error = error.unwrap_err().to_string();
+        assert_eq!(error, format!("there already is a tool named {taken}"));
+    }
+}
+
+#[test]
+fn the_built_in_tools_pass_the_checks_for_others_and_are_listed_as_they_are_told() {
+    let all = Capabilities {
+        commands: true,
+        board: true,
+        chats: true,
+    };
+    let mut registry = Registry::default();
+    for spec in specs(all) {
+        registry
+            .add(spec, Box::new(Repeat(AtomicI64::new(0))))
+            .unwrap();
+    }
+    let names: Vec<&str> = registry.specs().iter().map(|spec| &*spec.name).collect();
+    assert_eq!(names[7..], ["exec", "exec_session", "device", "message"]);
+
+    let bench = Bench::new(600);
+    let board = Board::new(&bench.path("tree"), bench.top.path());
+    let toolbox = bench.toolbox.with_board(Arc::new(board)).with_chats();
+    let without_commands = Capabilities {
+        commands: false,
+        ..all
+    };
+    assert_eq!(toolbox.specs(), specs(without_commands));
 }
 
 #[test]
@@ -206,7 +246,7 @@ fn no_tool_reaches_what_is_outside() {
             let arguments = json!({
                 "path": path, "content": "x", "old_text": "canary", "new_text": "x", "pattern": "c",
             });
-            let error = bench.fails(spec.name, arguments);
+            let error = bench.fails(&spec.name, arguments);
             assert!(
                 error.contains("not in the folders that tools may use"),
                 "{error}"
@@ -532,42 +572,4 @@ fn a_hint_is_the_first_text_of_a_call() {
     let long = "ä".repeat(41);
     let expected = format!("x(\"{}…\")", "ä".repeat(40));
     assert_eq!(hint(&json!({"text": long}).to_string()), expected);
-}
-
-#[test]
-fn message_is_there_where_people_are_in_chats_and_says_what_is_to_be_sent() {
-    let mut bench = Bench::new(1000);
-    assert!(bench.run("message", json!({"content": "hi"})).failed);
-    bench.toolbox = bench.toolbox.with_chats();
-    bench.put("plot.png", "x");
-    let result = bench.run(
-        "message",
-        json!({"content": "Look", "media": "plot.png", "buttons": ["Yes", "No"]}),
-    );
-    let Some(Effect::Send(letter)) = result.effect else {
-        panic!("{result:?}");
-    };
-    assert_eq!((letter.to, letter.text.as_str()), (None, "Look"));
-    assert_eq!(letter.files, ["plot.png"]);
-    assert_eq!(letter.buttons, [["Yes", "No"]]);
-}
-
-#[test]
-fn message_refuses_what_cannot_be_sent() {
-    let mut bench = Bench::new(1000);
-    bench.toolbox = bench.toolbox.with_chats();
-    for (arguments, complaint) in [
-        (json!({"content": " "}), "nothing to send"),
-        (json!({"content": "a", "media": ["../secret"]}), "secret"),
-        (
-            json!({"content": "a", "media": ["missing.txt"]}),
-            "missing.txt",
-        ),
-        (json!({"content": "a", "buttons": [["x".repeat(41)]]}), "40"),
-        (json!({"content": "a", "channel": "telegram"}), "chat_id"),
-    ] {
-        let result = bench.run("message", arguments.clone());
-        assert!(result.failed && result.effect.is_none(), "{arguments}");
-        assert!(result.text.contains(complaint), "{}", result.text);
-    }
 }

@@ -26,7 +26,7 @@ pub(super) fn refuse(parts: &IntakeParts, envelope: &Envelope, sender: &Sender) 
         return;
     }
     tracing::info!(sender = %sender.id, %chat, "ignored message from unknown user");
-    match parts.pairing.offer(parts.channel, sender) {
+    match parts.pairing.offer(&chat, sender) {
         Ok(Some(code)) => {
             let message = OutgoingMessage::text(&chat, introduction(&code, &sender.id));
             match parts.outbox.add(&message, None) {

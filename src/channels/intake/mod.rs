@@ -181,6 +181,25 @@ impl Intake {
             || parts.pairing.is_paired(parts.channel, &sender.id)
     }
 
+    /// The ids of the people who may speak, as far as they are known by an id.
+    pub fn known_people(&self) -> Vec<String> {
+        let parts = &self.0.parts;
+        let allowed = parts.allow_from.iter();
+        let mut people: Vec<String> = allowed.map(|entry| entry.trim().to_owned()).collect();
+        people.retain(|entry| entry != "*" && !entry.starts_with('@'));
+        match parts.pairing.list() {
+            Ok(list) => {
+                let paired = list.paired.into_iter();
+                let paired = paired.filter(|paired| paired.channel == parts.channel);
+                people.extend(paired.map(|paired| paired.sender.id));
+            }
+            Err(error) => tracing::warn!("failed to read who is paired: {error}"),
+        }
+        people.sort();
+        people.dedup();
+        people
+    }
+
     /// The newest number that the channel gave, and when it was accepted.
     pub fn last_update(&self) -> Option<(i64, DateTime<FixedOffset>)> {
         self.0.parts.inbox.last_update(self.0.parts.channel)

@@ -28,7 +28,7 @@ const PHOTO_ENDINGS: [&str; 4] = ["jpg", "jpeg", "png", "webp"];
 
 /// Telegram, as the configuration describes it.
 pub struct Telegram {
-    config: schema::Telegram,
+    config: schema::Bot,
     tls: Tls,
     clock: Clock,
     capabilities: Capabilities,
@@ -36,7 +36,7 @@ pub struct Telegram {
 
 impl Telegram {
     /// Prepares the channel; nothing is connected yet.
-    pub fn new(config: schema::Telegram, tls: Tls, clock: Clock) -> Self {
+    pub fn new(config: schema::Bot, tls: Tls, clock: Clock) -> Self {
         let capabilities = Capabilities {
             button_data_bytes: BUTTON_DATA_BYTES,
             upload_bytes: UPLOAD_BYTES,
@@ -232,9 +232,9 @@ mod tests {
     use crate::http::server::{Answer, Server, answer};
 
     fn telegram(server: &Server) -> Telegram {
-        let config = schema::Telegram {
+        let config = schema::Bot {
             api_base: format!("http://{}", server.address),
-            ..schema::Telegram::default()
+            ..schema::Bot::default()
         };
         Telegram::new(config, Tls::new(None).unwrap(), Clock::System)
     }

@@ -12,7 +12,7 @@ use crate::cancel::Cancel;
 use crate::channels::backoff::Backoff;
 use crate::channels::intake::{Incoming, Intake};
 use crate::clock::Clock;
-use crate::config::schema::Telegram;
+use crate::config::schema::Bot;
 use crate::error::Error;
 use crate::http::Tls;
 use crate::limits::channels::{
@@ -24,7 +24,7 @@ use crate::sys::memory;
 /// What a receiver is made of.
 pub(super) struct ReceiverParts<'a> {
     pub tls: &'a Tls,
-    pub config: &'a Telegram,
+    pub config: &'a Bot,
     pub clock: &'a Clock,
     pub intake: Intake,
     pub heartbeat: Heartbeat,
@@ -383,9 +383,9 @@ mod tests {
 
     /// Receives from a server while the story is told.
     fn receiving(scene: &mut Scene, server: &Server, story: impl FnOnce(&mut Scene)) {
-        let config = Telegram {
+        let config = Bot {
             api_base: format!("http://{}", server.address),
-            ..Telegram::default()
+            ..Bot::default()
         };
         let cancel = Cancel::new();
         let (intake, heartbeat) = (scene.intake.clone(), scene.heartbeat.clone());

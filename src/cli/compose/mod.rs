@@ -62,11 +62,11 @@ pub fn agent(context: &Context, home: &Home, loaded: Loaded, options: RunOptions
         settings.max_tool_result_chars,
         eraser,
         Clock::System,
-    )
-    .with_board(options.board);
+    );
     if let Some(commands) = commands {
         toolbox = toolbox.with_commands(commands);
     }
+    toolbox = toolbox.with_board(options.board);
     if options.chats {
         toolbox = toolbox.with_chats();
     }

@@ -1,4 +1,4 @@
-//! What is reached over the network: names, the model's server, Telegram.
+//! What is reached over the network: names, the model's server, the channels.
 
 use std::path::Path;
 use std::thread;
@@ -6,12 +6,15 @@ use std::time::Duration;
 
 use super::report::{Report, Row};
 use crate::cancel::Cancel;
+use crate::channels::adapter::Failure;
+use crate::channels::discord::{self, Discord};
 use crate::channels::telegram::api::{Api, ApiError};
 use crate::chat::Fault;
 use crate::cli::Context;
 use crate::cli::compose::{models_of, who_answers};
+use crate::clock::Clock;
 use crate::config::Loaded;
-use crate::config::schema::Telegram;
+use crate::config::schema::Bot;
 use crate::error::{Error, Result};
 use crate::http::{Client, Settings, Tls, look_up};
 use crate::limits::doctor as limits;
@@ -24,8 +27,8 @@ pub struct Examination {
     tls: Tls,
     /// The model's server; none where the helper in the program answers.
     route: Option<Route>,
-    /// Telegram, where it is used.
-    telegram: Option<Telegram>,
+    /// The channels that are used.
+    channels: Vec<(&'static str, Bot)>,
     /// Whether the environment names a proxy, which then resolves names for us.
     proxy: bool,
 }
@@ -62,11 +65,11 @@ pub fn prepare(
             None
         }
     };
-    let telegram = Some(&loaded.config.channels.telegram);
+    let channels = loaded.config.channels.enabled();
     Ok(Some(Examination {
         tls,
         route,
-        telegram: telegram.filter(|telegram| telegram.enabled).cloned(),
+        channels: channels.map(|(name, bot)| (name, bot.clone())).collect(),
         proxy: ["ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY"]
             .iter()
             .flat_map(|name| [(*name).to_owned(), name.to_lowercase()])
@@ -113,16 +116,23 @@ impl Examination {
                 report.add(self.model(route, cancel)?)?;
             }
         }
-        if let Some(telegram) = &self.telegram {
-            let proxy = self.proxy || telegram.proxy.is_some();
-            if telegram.token.is_empty() {
-                report.add(Row::failed(
-                    "telegram",
-                    "there is no token: @BotFather on Telegram makes a bot and tells it; set \
-                     channels.telegram.token",
-                ))?;
-            } else if self.name_is_known(&telegram.api_base, proxy, report, cancel)? {
-                report.add(self.telegram(telegram, cancel)?)?;
+        for (name, config) in &self.channels {
+            let proxy = self.proxy || config.proxy.is_some();
+            if config.token.is_empty() {
+                let how = match *name {
+                    discord::NAME => discord::HOW_TO_GET_A_TOKEN,
+                    _ => {
+                        "there is no token: @BotFather on Telegram makes a bot and tells it; set \
+                         channels.telegram.token"
+                    }
+                };
+                report.add(Row::failed(name, how))?;
+            } else if self.name_is_known(&config.api_base, proxy, report, cancel)? {
+                let row = match *name {
+                    discord::NAME => self.discord(config, cancel)?,
+                    _ => self.telegram(config, cancel)?,
+                };
+                report.add(row)?;
             }
         }
         Ok(())
@@ -167,7 +177,7 @@ impl Examination {
         }
     }
 
-    fn telegram(&self, config: &Telegram, cancel: &Cancel) -> Result<Row> {
+    fn telegram(&self, config: &Bot, cancel: &Cancel) -> Result<Row> {
         let (answer, is_late) = within(limits::SERVER_TIME, cancel, |cancel| {
             Api::new(&self.tls, config, limits::SERVER_TIME, cancel)?.get_me()
         });
@@ -179,6 +189,22 @@ impl Examination {
                 Row::warning("telegram", error.to_string())
             }
             Err(error) => Row::failed("telegram", error.to_string()),
+        })
+    }
+
+    fn discord(&self, config: &Bot, cancel: &Cancel) -> Result<Row> {
+        let discord = Discord::new(config.clone(), self.tls.clone(), Clock::System);
+        let (answer, is_late) = within(limits::SERVER_TIME, cancel, |cancel| {
+            discord.api(limits::SERVER_TIME, cancel)?.get_me()
+        });
+        Ok(match answer {
+            Ok(me) => Row::ok("discord", format!("the bot is {}", me.username)),
+            Err(Failure::Stopped) if is_late => late("discord", &config.api_base),
+            Err(Failure::Stopped) => return Err(Error::Stopped),
+            Err(failure @ (Failure::RetryAfter(_) | Failure::Trouble(_))) => {
+                Row::warning("discord", failure.to_string())
+            }
+            Err(failure) => Row::failed("discord", failure.to_string()),
         })
     }
 }

@@ -12,10 +12,12 @@ use super::scheduler::{Reason, Stopped};
 use crate::agent::commands::{self, Command, Place, Slash};
 use crate::approval::Answer;
 use crate::bus::Event;
+use crate::channels::delivery::render_outcome;
 use crate::error::{Error, Result};
-use crate::limits::gateway::{COMMANDS_MAX, REFUSED_CHARS, REFUSED_NAMES_MAX, WAITING_MAX};
+use crate::limits::gateway::{COMMANDS_MAX, REFUSED_CHARS, WAITING_MAX};
 use crate::markup::inline_code;
 use crate::message::{Address, Envelope, OutgoingMessage};
+use crate::text::{count_of, truncate_chars};
 
 /// Every command of a chat with its description, for the channels' menus.
 pub fn menu() -> impl Iterator<Item = (&'static str, &'static str)> {
@@ -52,13 +54,13 @@ impl Gateway {
     }
 
     /// Tells people that their messages were not accepted, and forgets these.
-    pub(super) fn refuse(&self, messages: &[Envelope], reason: Reason) {
+    pub(super) fn refuse(&self, messages: &[Envelope], more: usize, reason: Reason) {
         let Some(first) = messages.first() else {
             return;
         };
         let to = first.address();
-        tracing::warn!(chat = %to, count = messages.len(), "messages refused: {reason:?}");
-        self.tell(&to, &describe_refusal(messages, reason));
+        tracing::warn!(chat = %to, count = messages.len() + more, "messages refused: {reason:?}");
+        self.tell(&to, &describe_refusal(messages, more, reason));
         for message in messages {
             self.parts.inbox.taken(&message.id);
         }
@@ -126,7 +128,7 @@ impl Gateway {
             })?),
         };
         if self.approvals.answer(to, number, answer) {
-            return Ok(super::approvals::outcome(answer).to_owned());
+            return Ok(render_outcome(answer).to_owned());
         }
         let open: Vec<String> = self.approvals.of(to).iter().map(u64::to_string).collect();
         Ok(match open.as_slice() {
@@ -144,8 +146,9 @@ impl Gateway {
         }
         let paired = self.parts.pairing.confirm(code)?;
         let (id, name) = (&paired.sender.id, &paired.sender.name);
+        let of_person = || Address::new(&paired.channel, id);
         self.tell(
-            &Address::new(&paired.channel, id),
+            &paired.chat.clone().unwrap_or_else(of_person),
             "You're paired. Write to me; /help shows what I can do.",
         );
         Ok(format!(
@@ -178,9 +181,7 @@ impl Gateway {
 /// An error as a sentence, for a chat.
 pub(super) fn sentence(error: &Error) -> String {
     let text = error.to_string();
-    let mut chars = text.chars();
-    let first = chars.next().map(char::to_uppercase);
-    let mut sentence: String = first.into_iter().flatten().chain(chars).collect();
+    let mut sentence = capitalize(&text);
     if !text.ends_with(['.', '!', '?']) {
         sentence.push('.');
     }
@@ -209,24 +210,23 @@ fn describe_stop(count: Stopped) -> String {
     }
     match parts.is_empty() {
         true => "Nothing is running here.".to_owned(),
-        false => format!("Stopped. {}.", sentence_case(&parts.join(", "))),
+        false => format!("Stopped. {}.", capitalize(&parts.join(", "))),
     }
 }
 
-/// Says which messages were not accepted, by the beginning of each.
-fn describe_refusal(messages: &[Envelope], reason: Reason) -> String {
+/// Says which messages were not accepted, by the beginning of each, and how many more.
+fn describe_refusal(messages: &[Envelope], more: usize, reason: Reason) -> String {
     let why = match reason {
         Reason::QueueFull => {
             format!("{WAITING_MAX} messages are waiting here already. /stop clears them.")
         }
         Reason::TooManyCommands => format!("{COMMANDS_MAX} commands are running already."),
     };
-    let names = messages.iter().take(REFUSED_NAMES_MAX).map(|message| {
+    let names = messages.iter().map(|message| {
         let first = message.text.lines().next().unwrap_or_default();
-        inline_code(&crate::text::truncate_chars(first, REFUSED_CHARS))
+        inline_code(truncate_chars(first, REFUSED_CHARS))
     });
     let mut names = names.collect::<Vec<_>>().join(", ");
-    let more = messages.len().saturating_sub(REFUSED_NAMES_MAX);
     if more > 0 {
         let _ = write!(names, " and {more} more");
     }
@@ -243,11 +243,7 @@ fn describe_ids(message: &Envelope) -> String {
     }
 }
 
-fn count_of(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
-}
-
-fn sentence_case(text: &str) -> String {
+fn capitalize(text: &str) -> String {
     let mut chars = text.chars();
     let first = chars.next().map(char::to_uppercase);
     first.into_iter().flatten().chain(chars).collect()
@@ -300,13 +296,14 @@ mod tests {
         let message = |text: &str| Envelope::written(&address, Default::default(), text);
         let told = describe_refusal(
             &[message("/sh ls"), message("b\nc")],
+            0,
             Reason::TooManyCommands,
         );
         assert!(
             told.starts_with("Not accepted: `/sh ls`, `b`. 8 commands"),
             "{told}"
         );
-        let many: Vec<Envelope> = (0..REFUSED_NAMES_MAX + 3).map(|_| message("x")).collect();
-        assert!(describe_refusal(&many, Reason::QueueFull).contains("and 3 more"));
+        let told = describe_refusal(&[message("x")], 3, Reason::QueueFull);
+        assert!(told.starts_with("Not accepted: `x` and 3 more. "), "{told}");
     }
 }

@@ -11,7 +11,7 @@ use crate::limits::gateway::SHOWN_OUTPUT_BYTES;
 use crate::markup::{self, inline_code};
 use crate::message::{Address, DraftKey, Envelope, OutgoingMessage};
 use crate::tools::Caller;
-use crate::tools::commands::shell::{Ran, Shell};
+use crate::tools::commands::{Shell, ShellResult};
 
 impl Gateway {
     /// Runs a command, shows its output as it comes, and stores the outcome for delivery. Each command
@@ -92,7 +92,7 @@ impl Gateway {
     }
 }
 
-fn render_outcome(to: &Address, ran: Ran) -> OutgoingMessage {
+fn render_outcome(to: &Address, ran: ShellResult) -> OutgoingMessage {
     let output = ran.output.trim_end();
     let mut text = match (output.is_empty(), ran.is_success) {
         (true, true) => "Done, no output.".to_owned(),
@@ -140,7 +140,7 @@ impl<'a> Tail<'a> {
         self.bytes.extend_from_slice(bytes);
         let over = self.bytes.len().saturating_sub(SHOWN_OUTPUT_BYTES);
         self.bytes.drain(..over);
-        let interval = self.gateway.display_settings().interval;
+        let interval = self.gateway.display_settings(&self.to).interval;
         if self.is_fresh && self.shown.elapsed() >= interval {
             self.is_fresh = false;
             self.shown = Stopwatch::start();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::server::{Server, answer, close, keep, silence};
 use super::{client, client_with, settings};
 use crate::error::Error;
-use crate::http::{Settings, error_of};
+use crate::http::{Method, Settings, error_of};
 use crate::limits;
 
 const CHUNKED: &str = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
@@ -39,6 +39,38 @@ fn a_post_says_who_asks_and_hands_the_whole_answer_over() {
             "{line} in {request}"
         );
     }
+}
+
+#[test]
+fn any_method_has_its_length_and_a_reply_its_headers() {
+    let server = Server::plain([
+        answer("200 OK", "X-Left: 4\r\n", b""),
+        answer("204 No Content", "", b""),
+    ]);
+    let client = client();
+    let headers = [("user-agent", "Somebody (else)")];
+    let put = client.send(Method::PUT, &server.http(), &headers, b"");
+    let put = put.unwrap();
+    assert_eq!(
+        (put.header("x-left"), put.header("x-right")),
+        (Some("4"), None)
+    );
+    let request = server.request();
+    assert!(
+        request.starts_with("put /v1/chat http/1.1\r\n"),
+        "{request}"
+    );
+    assert!(request.contains("\r\ncontent-length: 0\r\n"), "{request}");
+    assert!(
+        request.contains("\r\nuser-agent: somebody (else)\r\n"),
+        "{request}"
+    );
+    assert!(!request.contains("peacrab/"), "{request}");
+    drop(put);
+    client
+        .send(Method::DELETE, &server.http(), &[], b"")
+        .unwrap();
+    assert!(server.request().starts_with("delete /v1/chat"));
 }
 
 #[test]

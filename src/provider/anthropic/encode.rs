@@ -128,8 +128,8 @@ fn tools(specs: &[ToolSpec]) -> Vec<Tool<'_>> {
         .iter()
         .enumerate()
         .map(|(index, spec)| Tool {
-            name: spec.name,
-            description: spec.description,
+            name: &spec.name,
+            description: &spec.description,
             input_schema: parameters(spec),
             cache_control: (index == last).then_some(EPHEMERAL),
         })

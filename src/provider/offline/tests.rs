@@ -13,12 +13,7 @@ const NAMES: [&str; 8] = [
 ];
 
 fn tools(names: &[&'static str]) -> Vec<ToolSpec> {
-    let tool = |name: &&'static str| ToolSpec {
-        name,
-        description: "",
-        parameters: schema(name),
-        read_only: true,
-    };
+    let tool = |name: &&'static str| ToolSpec::fixed(name, "", schema(name));
     names.iter().map(tool).collect()
 }
 
@@ -195,10 +190,7 @@ fn a_tool_with_another_schema_is_not_called() {
         r#"{"properties":{"cmd":{}}}"#,
         r#"{"properties":{"command":{},"host":{}},"required":["command","host"]}"#,
     ] {
-        let spec = ToolSpec {
-            parameters,
-            ..tools(&["exec"]).remove(0)
-        };
+        let spec = ToolSpec::fixed("exec", "", parameters);
         assert!(!accepts(&spec, &json!({"command": "ls"})), "{parameters}");
     }
 }

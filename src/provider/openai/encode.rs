@@ -79,8 +79,8 @@ impl<'a> Tool<'a> {
         Self {
             r#type: "function",
             function: Function {
-                name: tool.name,
-                description: tool.description,
+                name: &tool.name,
+                description: &tool.description,
                 parameters: parameters(tool),
             },
         }

@@ -77,9 +77,9 @@ impl fmt::Display for Joined<'_, '_> {
     }
 }
 
-/// A tool's schema, as it goes into the request. The tools' own tests hold that it is JSON.
+/// A tool's schema, as it goes into the request. The tool registry has checked that it is JSON.
 pub fn parameters(tool: &ToolSpec) -> &RawValue {
-    serde_json::from_str(tool.parameters).unwrap_or(RawValue::NULL)
+    serde_json::from_str(&tool.parameters).unwrap_or(RawValue::NULL)
 }
 
 /// A call's arguments as a JSON object. What a model wrote that is none would make servers refuse

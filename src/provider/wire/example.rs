@@ -3,19 +3,17 @@
 use crate::chat::{Entry, EntryKind, Image, Reasoning, Request, ToolCall, ToolSpec};
 
 /// Two tools.
-pub const TOOLS: [ToolSpec; 2] = [
-    ToolSpec {
-        name: "read_file",
-        description: "Reads a file.",
-        parameters: r#"{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}"#,
-        read_only: true,
-    },
-    ToolSpec {
-        name: "list_dir",
-        description: "Lists a folder.",
-        parameters: r#"{"type":"object","properties":{}}"#,
-        read_only: true,
-    },
+pub static TOOLS: [ToolSpec; 2] = [
+    ToolSpec::fixed(
+        "read_file",
+        "Reads a file.",
+        r#"{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}"#,
+    ),
+    ToolSpec::fixed(
+        "list_dir",
+        "Lists a folder.",
+        r#"{"type":"object","properties":{}}"#,
+    ),
 ];
 
 /// A call with everything that may go with it.

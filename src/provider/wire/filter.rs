@@ -163,12 +163,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const TOOLS: [ToolSpec; 1] = [ToolSpec {
-        name: "ls",
-        description: "",
-        parameters: "{}",
-        read_only: true,
-    }];
+    static TOOLS: [ToolSpec; 1] = [ToolSpec::fixed("ls", "", "{}")];
 
     fn part(pieces: &[&str]) -> (String, Vec<String>) {
         let mut filter = Filter::new(&TOOLS);

@@ -1,76 +1,96 @@
-//! exec: a command in the sandbox, or outside when a person allows it.
+//! Running commands: exec and exec_session for the model, and what a person types.
 
-use std::fs::File;
-use std::io::Write;
+use std::fmt::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
+use crate::approval::Question;
 use crate::chat::{Effect, ToolResult, ToolSpec};
-use crate::confine::{End, Outcome, OutputChunk, ShellCommand};
+use crate::confine::{End, Outcome, OutputChunk, Sessions, ShellCommand, UnreadOutput};
 use crate::error::{Error, Result};
-use crate::files::Workspace;
-use crate::limits::tools::SPILL_BYTES;
-use crate::secret::Eraser;
-use crate::tools::Context;
+use crate::limits::tools::SHELL_CHARS;
+use crate::state::audit::Entry;
 use crate::tools::arguments::Arguments;
-use crate::tools::results::Results;
+use crate::tools::results::Spool;
+use crate::tools::{Caller, Context, Tool, Toolbox};
 
-use super::decision::Request;
-use super::{Commands, Permit};
+use super::{Commands, Permit, Request};
 
-pub(in crate::tools) const SPEC: ToolSpec = ToolSpec {
-    name: "exec",
-    description: "Run a shell command (sh -c) in the sandbox and get its exit status and output. background \
-                  gives a session id for exec_session. If it needs more than the sandbox gives, set escalate \
-                  with a reason: the person is asked.",
-    parameters: r#"{"type":"object","properties":{"command":{"type":"string"},"working_dir":{"type":"string"},"timeout":{"type":"integer","description":"seconds"},"background":{"type":"boolean"},"escalate":{"type":"boolean"},"reason":{"type":"string"}},"required":["command"]}"#,
-    read_only: false,
-};
+/// The command tools as the model is told about them.
+pub(in crate::tools) const SPECS: [ToolSpec; 2] = [EXEC, EXEC_SESSION];
 
-pub(in crate::tools) fn run(context: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {
-    let commands = context.commands()?;
-    let request = request(context, arguments)?;
-    let entry = match commands.permit(&request, context.caller)? {
-        Permit::Run(entry) => entry,
-        Permit::Ask(question) => {
-            return Ok(ToolResult {
-                effect: Some(Effect::Ask(question)),
-                ..ToolResult::default()
-            });
-        }
-    };
-    let command = ShellCommand {
-        line: &request.command,
-        folder: &request.folder,
-        unsandboxed: request.unsandboxed,
-    };
-    if arguments.flag("background")? {
-        let (owner, observer) = (context.caller.session, commands.observer(entry.clone()));
-        let started = commands
-            .sessions
-            .start(&commands.exec, &command, owner, observer);
-        let id = started.inspect_err(|error| entry.end(&error.to_string()))?;
-        return Ok(said(format!(
-            "Started as session {id}; exec_session reads, writes and kills it."
-        )));
-    }
-    let mut spool = Spool::new(context.results, context.workspace, context.eraser, "exec");
-    let time = timeout(commands, arguments)?;
-    let outcome = commands
-        .exec
-        .run(&command, time, context.caller.cancel, &mut |piece| {
-            if let OutputChunk::Whole(bytes) = piece {
-                spool.write(bytes);
-            }
-        });
-    let result = outcome
-        .as_ref()
-        .map_or_else(ToString::to_string, |outcome| outcome.end.to_string());
-    entry.end(&result);
-    Ok(render_outcome(context, &outcome?, spool.finish()))
+/// What runs them, in the same order.
+pub(in crate::tools) fn tools(commands: &Arc<Commands>) -> [Box<dyn Tool>; 2] {
+    [
+        Box::new(Exec(Arc::clone(commands))),
+        Box::new(ExecSession(Arc::clone(commands))),
+    ]
 }
 
-fn request(context: &Context<'_>, arguments: &Arguments) -> Result<Request> {
+const EXEC: ToolSpec = ToolSpec::fixed(
+    "exec",
+    "Run a shell command (sh -c) in the sandbox and get its exit status and output. background \
+     gives a session id for exec_session. If it needs more than the sandbox gives, set escalate \
+     with a reason: the person is asked.",
+    r#"{"type":"object","properties":{"command":{"type":"string"},"working_dir":{"type":"string"},"timeout":{"type":"integer","description":"seconds"},"background":{"type":"boolean"},"escalate":{"type":"boolean"},"reason":{"type":"string"}},"required":["command"]}"#,
+);
+
+/// Runs a command in the sandbox, or outside when a person allows it.
+struct Exec(Arc<Commands>);
+
+impl Tool for Exec {
+    fn run(&self, context: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {
+        let commands = &*self.0;
+        let request = parse_request(context, arguments)?;
+        let timeout = parse_timeout(commands, arguments)?;
+        let is_background = arguments.flag("background")?;
+        let entry = match commands.permit(&request, context.caller)? {
+            Permit::Run(entry) => entry,
+            Permit::Ask(question) => {
+                return Ok(ToolResult {
+                    effect: Some(Effect::Ask(question)),
+                    ..ToolResult::default()
+                });
+            }
+        };
+        let command = ShellCommand {
+            line: &request.command,
+            folder: &request.folder,
+            unsandboxed: request.unsandboxed,
+        };
+        if is_background {
+            let (owner, observer) = (context.caller.session, commands.observer(entry.clone()));
+            let started = commands
+                .sessions
+                .start(&commands.exec, &command, owner, observer);
+            let id = started.inspect_err(|error| entry.end(&error.to_string()))?;
+            return Ok(ToolResult::new(format!(
+                "Started as session {id}; exec_session reads, writes and kills it."
+            )));
+        }
+        let mut spool = Spool::new(context.results, context.workspace, context.eraser, "exec");
+        let mut output = |chunk: OutputChunk<'_>| {
+            if let OutputChunk::Whole(bytes) = chunk {
+                spool.write(bytes);
+            }
+        };
+        let cancel = context.caller.cancel;
+        let outcome = commands.exec.run(&command, timeout, cancel, &mut output);
+        record_end(&entry, &outcome);
+        Ok(render_outcome(context, &outcome?, spool.finish()))
+    }
+}
+
+/// Records how a command in the foreground ended.
+fn record_end(entry: &Entry, outcome: &Result<Outcome>) {
+    match outcome {
+        Ok(outcome) => entry.end(&outcome.end.to_string()),
+        Err(error) => entry.end(&error.to_string()),
+    }
+}
+
+fn parse_request(context: &Context<'_>, arguments: &Arguments) -> Result<Request> {
     let command = arguments
         .text("command", "the command, as for sh -c")?
         .into_owned();
@@ -90,7 +110,7 @@ fn request(context: &Context<'_>, arguments: &Arguments) -> Result<Request> {
     }
     let folder = arguments.optional_text("working_dir", "a folder")?;
     let workspace = context.workspace.path();
-    // An absolute path takes the workspace's place.
+    // Joining an absolute path gives that path.
     let folder = folder.map_or_else(
         || workspace.to_owned(),
         |folder| workspace.join(folder.as_ref()),
@@ -110,8 +130,8 @@ fn request(context: &Context<'_>, arguments: &Arguments) -> Result<Request> {
     })
 }
 
-/// The time that a call asks for, within what the configuration allows.
-fn timeout(commands: &Commands, arguments: &Arguments) -> Result<Duration> {
+/// The time limit that a call asks for, within the configured maximum.
+fn parse_timeout(commands: &Commands, arguments: &Arguments) -> Result<Duration> {
     let asked = arguments.number("timeout", "seconds, such as 120")?;
     let asked = asked.map_or(commands.timeout, |seconds| {
         Duration::from_secs(seconds as u64)
@@ -135,7 +155,7 @@ fn render_outcome(
         text.push_str(&format!(" ({note})"));
     }
     let output = outcome.output.text();
-    // Before it is cut: half a key is still half a key.
+    // Before it is cut: half of a key is still a secret.
     let output = context.eraser.clean(&output);
     let output = match spilled {
         Some(Ok(path)) => context
@@ -159,70 +179,175 @@ fn render_outcome(
     }
 }
 
-pub(super) fn said(text: String) -> ToolResult {
-    ToolResult {
-        text,
-        ..ToolResult::default()
+const EXEC_SESSION: ToolSpec = ToolSpec::fixed(
+    "exec_session",
+    "Background commands of exec: list them, read what came since the last read, write input, kill.",
+    r#"{"type":"object","properties":{"action":{"type":"string","enum":["list","read","write","kill"]},"session_id":{"type":"integer"},"input":{"type":"string"}},"required":["action"]}"#,
+);
+
+/// Lists, reads, writes and kills commands in the background.
+struct ExecSession(Arc<Commands>);
+
+impl Tool for ExecSession {
+    fn run(&self, context: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {
+        let sessions = &self.0.sessions;
+        let owner = context.caller.session;
+        let action = arguments.text("action", "list, read, write or kill")?;
+        if action == "list" {
+            return Ok(ToolResult::new(list_sessions(sessions, owner)));
+        }
+        let wants = "the number that exec gave";
+        let id = arguments.number("session_id", wants)?.ok_or_else(|| {
+            Error::Failed(format!(
+                "session_id is missing: {wants}; action list shows what runs"
+            ))
+        })?;
+        let id = u32::try_from(id).unwrap_or(u32::MAX);
+        match action.as_ref() {
+            "read" => Ok(ToolResult::new(render_output(&sessions.read(owner, id)?))),
+            "kill" => Ok(ToolResult::new(format!(
+                "Killed.\n{}",
+                render_output(&sessions.kill(owner, id)?)
+            ))),
+            "write" => {
+                let input = arguments.text(
+                    "input",
+                    "the text for its standard input, with its line end",
+                )?;
+                sessions.write(owner, id, &input)?;
+                Ok(ToolResult::new("Written."))
+            }
+            other => Err(Error::Failed(format!(
+                "action wants list, read, write or kill, not {other:?}"
+            ))),
+        }
     }
 }
 
-/// The file with the whole of an output that is too long to be held. It is made when the first of the
-/// output comes, and no secret gets into it.
-pub(super) struct Spool<'a> {
-    results: &'a Results,
-    workspace: &'a Workspace,
-    eraser: &'a Eraser,
-    tool: &'static str,
-    file: Option<Result<(PathBuf, File)>>,
-    /// What is not written: a secret may go on in what comes next.
-    waiting: Vec<u8>,
+fn list_sessions(sessions: &Sessions, owner: &str) -> String {
+    let mut text = String::new();
+    for session in sessions.list(owner) {
+        let state = session
+            .end
+            .map_or_else(|| "running".to_owned(), |end| end.to_string());
+        let _ = writeln!(
+            text,
+            "{}: {state}, {} bytes unread: {}",
+            session.id, session.unread, session.command
+        );
+    }
+    if text.is_empty() {
+        "Nothing runs in the background.".to_owned()
+    } else {
+        text
+    }
 }
 
-impl<'a> Spool<'a> {
-    /// A spool without a file.
-    pub fn new(
-        results: &'a Results,
-        workspace: &'a Workspace,
-        eraser: &'a Eraser,
-        tool: &'static str,
-    ) -> Self {
-        Self {
-            results,
-            workspace,
-            eraser,
-            tool,
-            file: None,
-            waiting: Vec::new(),
-        }
+fn render_output(since: &UnreadOutput) -> String {
+    let mut text = match &since.end {
+        Some(end) => end.to_string(),
+        None => "running".to_owned(),
+    };
+    if since.dropped > 0 {
+        let _ = write!(
+            text,
+            " ({} bytes before this were dropped, because nobody read them)",
+            since.dropped
+        );
+    }
+    text.push('\n');
+    text.push_str(if since.text.is_empty() {
+        "(nothing new)"
+    } else {
+        &since.text
+    });
+    text
+}
+
+/// What became of a typed command.
+#[derive(Debug)]
+pub enum Shell {
+    /// Not run yet: a person has to be asked, and it is called again with the answer.
+    Ask(Box<Question>),
+    /// It was run.
+    Ran(ShellResult),
+}
+
+/// A typed command that was run.
+#[derive(Debug)]
+pub struct ShellResult {
+    /// How it ended, such as `exit status 0`.
+    pub end: String,
+    /// Whether it succeeded.
+    pub is_success: bool,
+    /// Its output, or the end of a long one.
+    pub output: String,
+    /// The workspace file with all of a long output, if it could be stored.
+    pub file: Option<String>,
+}
+
+impl Toolbox {
+    /// Runs a command that a person typed, in the workspace: by the same rules and in the same sandbox as
+    /// the agent's. With `unsandboxed` it runs outside the sandbox if a person allows it. `watch` gets
+    /// the output as it arrives.
+    pub fn shell(
+        &self,
+        command: &str,
+        unsandboxed: bool,
+        caller: &Caller<'_>,
+        watch: &mut dyn FnMut(&[u8]),
+    ) -> Result<Shell> {
+        let commands = self.commands.as_ref().ok_or_else(|| {
+            Error::Failed("commands are turned off (tools.exec.enabled)".to_owned())
+        })?;
+        let request = Request {
+            command: command.to_owned(),
+            folder: self.workspace.path().to_owned(),
+            unsandboxed,
+            reason: String::new(),
+            is_typed: true,
+        };
+        let entry = match commands.permit(&request, caller)? {
+            Permit::Run(entry) => entry,
+            Permit::Ask(question) => return Ok(Shell::Ask(question)),
+        };
+        let command = ShellCommand {
+            line: command,
+            folder: &request.folder,
+            unsandboxed,
+        };
+        let mut spool = Spool::new(&self.results, &self.workspace, &self.eraser, "sh");
+        let mut output = |chunk: OutputChunk<'_>| match chunk {
+            OutputChunk::Fresh(bytes) => watch(bytes),
+            OutputChunk::Whole(bytes) => spool.write(bytes),
+        };
+        let timeout = commands.max_timeout;
+        let outcome = commands
+            .exec
+            .run(&command, timeout, caller.cancel, &mut output);
+        record_end(&entry, &outcome);
+        Ok(Shell::Ran(self.shell_result(&outcome?, spool.finish())))
     }
 
-    /// Takes the next bytes.
-    pub fn write(&mut self, bytes: &[u8]) {
-        let begin = || self.results.begin(self.workspace, self.tool);
-        self.file.get_or_insert_with(begin);
-        self.waiting.extend_from_slice(bytes);
-        if self.waiting.len() < SPILL_BYTES {
-            return;
+    fn shell_result(&self, outcome: &Outcome, spilled: Option<Result<PathBuf>>) -> ShellResult {
+        let mut end = outcome.end.to_string();
+        for note in &outcome.notes {
+            end.push_str(&format!(" ({note})"));
         }
-        // A secret is within a line; a line that is longer than all this is cut somewhere.
-        let end = self.waiting.iter().rposition(|byte| *byte == b'\n');
-        self.flush(end.map_or(self.waiting.len(), |newline| newline + 1));
-    }
-
-    /// The file with the whole; none when there was nothing.
-    pub fn finish(mut self) -> Option<Result<PathBuf>> {
-        self.flush(self.waiting.len());
-        Some(self.file?.map(|(path, _)| path))
-    }
-
-    fn flush(&mut self, end: usize) {
-        let text = String::from_utf8_lossy(&self.waiting[..end]);
-        let clean = self.eraser.clean(&text);
-        if let Some(Ok((path, file))) = &mut self.file
-            && let Err(error) = file.write_all(clean.as_bytes())
-        {
-            self.file = Some(Err(Error::io("write", path)(error)));
+        let text = outcome.output.text();
+        let text = self.cleaned(text.trim_end());
+        let over = text.chars().count().saturating_sub(SHELL_CHARS);
+        let file = spilled
+            .or_else(|| (over > 0).then(|| self.results.store(&self.workspace, "sh", &text)));
+        let from = text.char_indices().nth(over).map_or(0, |(index, _)| index);
+        ShellResult {
+            end,
+            is_success: outcome.end.is_success(),
+            output: text[from..].to_owned(),
+            // Without the file the end is still shown.
+            file: file
+                .and_then(Result::ok)
+                .map(|path| path.display().to_string()),
         }
-        self.waiting.drain(..end);
     }
 }

@@ -1,13 +1,15 @@
-//! Commands: who may run what. Each is on record before it runs; `confine` runs it.
+//! Commands: whether one may run, has to be approved or is refused. Each is recorded before it runs;
+//! `confine` runs it.
 
-mod decision;
-pub(super) mod exec;
-pub(super) mod exec_session;
+mod exec;
 pub mod risk;
-pub mod shell;
 
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+
+use ring::digest::{SHA256, digest};
 
 use crate::approval::{Answer, Question};
 use crate::clock::Clock;
@@ -20,10 +22,12 @@ use crate::state::{Approvals, Audit};
 use crate::sync::Mutex;
 
 use super::Caller;
-use decision::{Decision, Request};
-use risk::Patterns;
+use risk::{Objection, Patterns};
 
-/// Everything that the two tools for commands need.
+pub(super) use exec::{SPECS, tools};
+pub use exec::{Shell, ShellResult};
+
+/// What the command tools share.
 pub struct Commands {
     exec: Exec,
     sessions: Sessions,
@@ -38,19 +42,19 @@ pub struct Commands {
     clock: Clock,
 }
 
-/// Where what was allowed and done is kept.
+/// Where approvals and commands are recorded.
 #[derive(Clone, Debug)]
 pub struct Records {
     /// Standing approvals.
     pub approvals: Approvals,
-    /// What was run, asked, allowed, refused.
+    /// The audit log.
     pub audit: Audit,
-    /// Where the time comes from.
+    /// The source of the time.
     pub clock: Clock,
 }
 
 impl Commands {
-    /// Puts them together. Fails when a pattern of the configuration is invalid.
+    /// Fails when a configured pattern is invalid.
     pub fn new(exec: Exec, config: &ExecTool, records: Records) -> Result<Self> {
         Ok(Self {
             exec,
@@ -70,8 +74,8 @@ impl Commands {
         })
     }
 
-    /// What the model is told of the sandbox and of the way out of it. Nothing is tried for it: where
-    /// the kernel supports too little, exec itself says so.
+    /// What the model is told about the sandbox and the way out of it. This does not probe the kernel: if
+    /// it supports too little, exec itself says so.
     pub fn rules(&self) -> String {
         let within = if self.sandboxed {
             "exec runs in a sandbox that the kernel keeps: commands see the system read-only, your workspace (and \
@@ -97,17 +101,16 @@ impl Commands {
         format!("{within}{network}{beyond}")
     }
 
-    /// Ends what a conversation has running in the background.
+    /// Ends the background commands of a session.
     pub fn end_of(&self, session: &str) {
         self.sessions.end_of(session);
     }
 
-    /// Decides about a command and, where a person has to, says what to ask. The answer that the
-    /// caller brings holds for exactly the question that would be asked now. A command that may run is
-    /// on record; one that cannot be recorded may not.
+    /// Decides about a command. The caller's answer counts only for exactly the question that would be
+    /// asked now. A command that may run has been recorded; one that cannot be recorded may not run.
     fn permit(&self, request: &Request, caller: &Caller<'_>) -> Result<Permit> {
         let objection = self.patterns.objection(&request.command);
-        let rule = match decision::decide(objection.as_ref(), self.mode, request.unsandboxed) {
+        let rule = match decide(objection.as_ref(), self.mode, request.unsandboxed) {
             Decision::Run => return self.start(request, caller, "allowed: no rule against it"),
             Decision::Refuse {
                 why,
@@ -131,7 +134,7 @@ impl Commands {
         let question = request.question(rule);
         let answer = match caller.answer {
             Some((asked, answer)) if asked.hash == question.hash => answer,
-            // Between the question and the answer something became another thing.
+            // Something changed between the question and the answer.
             Some(_) => Answer::Deny,
             None if self.approvals.allow(&question) => Answer::Standing,
             None => return Ok(Permit::Ask(Box::new(question))),
@@ -168,10 +171,10 @@ impl Commands {
         })
     }
 
-    /// Checks and records what is written to a command in the background, and records its end.
+    /// Checks and records the input of a background command, and records its end.
     fn observer(&self, entry: Entry) -> Observer {
         let patterns = self.patterns.clone();
-        // A command that is written in pieces is still one command.
+        // A line may be written in pieces.
         let unfinished = Mutex::new(String::new());
         Arc::new(move |event| {
             let input = match event {
@@ -205,13 +208,13 @@ impl Commands {
 
 /// Whether a command may run now.
 enum Permit {
-    /// It may, and that is on record.
+    /// Yes, and it is recorded.
     Run(Entry),
-    /// A person has to be asked first.
+    /// Not before a person has been asked.
     Ask(Box<Question>),
 }
 
-/// Makes the record of a request and does something with it.
+/// Writes the record of a request.
 fn with_record<T>(
     request: &Request,
     caller: &Caller<'_>,
@@ -226,4 +229,166 @@ fn with_record<T>(
         folder: &request.folder.to_string_lossy(),
         decision,
     })
+}
+
+/// A command that the model or a person wants to run.
+struct Request {
+    /// The argument of `sh -c`.
+    command: String,
+    /// Where it will run.
+    folder: PathBuf,
+    /// Whether it should run outside the sandbox.
+    unsandboxed: bool,
+    /// Why, in the model's words.
+    reason: String,
+    /// Whether a person typed it, not the model.
+    is_typed: bool,
+}
+
+impl Request {
+    /// The question to a person, because of this rule.
+    fn question(&self, rule: String) -> Question {
+        Question {
+            command: self.command.clone(),
+            folder: self.folder.to_string_lossy().into_owned(),
+            reason: self.reason.clone(),
+            rule,
+            lifted: self.unsandboxed,
+            hash: self.hash(),
+        }
+    }
+
+    /// SHA-256, in hexadecimal, of the command, the folder and whether it is unsandboxed. The folder's inode
+    /// counts too, so that another folder with the same path is another one.
+    fn hash(&self) -> String {
+        let inode = std::fs::metadata(&self.folder);
+        let (device, inode) = inode.map_or((0, 0), |found| (found.dev(), found.ino()));
+        let bytes = [
+            self.command.as_bytes(),
+            self.folder.as_os_str().as_encoded_bytes(),
+            &[device.to_le_bytes(), inode.to_le_bytes()].concat(),
+        ];
+        let mut bytes = bytes.join(&0);
+        bytes.push(u8::from(self.unsandboxed));
+        let hash = digest(&SHA256, &bytes);
+        let hash = hash.as_ref().iter();
+        hash.map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// What to do about a command.
+#[derive(Debug, PartialEq, Eq)]
+enum Decision {
+    /// Run it, in the sandbox.
+    Run,
+    /// Ask a person first.
+    Ask {
+        /// Why, as a clause that follows "because".
+        rule: String,
+    },
+    /// Do not run it.
+    Refuse {
+        /// The rule.
+        rule: String,
+        /// Why, for whoever wants to run it.
+        why: String,
+        /// Whether a person could still allow it.
+        can_be_asked: bool,
+    },
+}
+
+/// Decides about a command.
+fn decide(objection: Option<&Objection>, mode: ApprovalMode, unsandboxed: bool) -> Decision {
+    let asks_about_risk = matches!(mode, ApprovalMode::Risky | ApprovalMode::Always);
+    match objection {
+        Some(Objection {
+            rule,
+            reason,
+            is_configured: true,
+        }) => Decision::Refuse {
+            rule: rule.clone(),
+            why: format!("{reason} ({rule}). Only a change of the configuration would allow it"),
+            can_be_asked: false,
+        },
+        Some(Objection { rule, reason, .. }) if !unsandboxed && !asks_about_risk => {
+            Decision::Refuse {
+                rule: rule.clone(),
+                why: format!("{reason} (built-in pattern {rule})"),
+                can_be_asked: mode != ApprovalMode::Never,
+            }
+        }
+        _ if unsandboxed && mode == ApprovalMode::Never => Decision::Refuse {
+            rule: "tools.exec.approval".to_owned(),
+            why: "tools.exec.approval is \"never\", so no command runs outside the sandbox"
+                .to_owned(),
+            can_be_asked: false,
+        },
+        Some(Objection { reason, .. }) if unsandboxed => Decision::Ask {
+            rule: format!("it wants to run outside the sandbox, and {reason}"),
+        },
+        Some(Objection { reason, .. }) => Decision::Ask {
+            rule: reason.clone(),
+        },
+        None if unsandboxed => Decision::Ask {
+            rule: "it wants to run outside the sandbox".to_owned(),
+        },
+        None if mode == ApprovalMode::Always => Decision::Ask {
+            rule: "tools.exec.approval is \"always\"".to_owned(),
+        },
+        None => Decision::Run,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each mode with a harmless, a risky and a forbidden command, and each of them outside the sandbox.
+    #[test]
+    fn each_mode_decides() {
+        let objection = |is_configured| Objection {
+            rule: "a rule".to_owned(),
+            reason: "because".to_owned(),
+            is_configured,
+        };
+        let risky = objection(false);
+        let forbidden = objection(true);
+        let table = [
+            (
+                ApprovalMode::Never,
+                ["run", "refuse", "refuse", "refuse", "refuse", "refuse"],
+            ),
+            (
+                ApprovalMode::Escalation,
+                ["run", "refuse", "refuse", "ask", "ask", "refuse"],
+            ),
+            (
+                ApprovalMode::Risky,
+                ["run", "ask", "refuse", "ask", "ask", "refuse"],
+            ),
+            (
+                ApprovalMode::Always,
+                ["ask", "ask", "refuse", "ask", "ask", "refuse"],
+            ),
+        ];
+        for (mode, expected) in table {
+            let cases = [
+                (None, false),
+                (Some(&risky), false),
+                (Some(&forbidden), false),
+                (None, true),
+                (Some(&risky), true),
+                (Some(&forbidden), true),
+            ];
+            let decided =
+                cases.map(
+                    |(objection, unsandboxed)| match decide(objection, mode, unsandboxed) {
+                        Decision::Run => "run",
+                        Decision::Ask { .. } => "ask",
+                        Decision::Refuse { .. } => "refuse",
+                    },
+                );
+            assert_eq!(decided, expected, "{mode:?}");
+        }
+    }
 }

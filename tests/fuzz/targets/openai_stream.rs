@@ -10,12 +10,7 @@ use peacrab::provider::openai::decode::Decoder;
 use peacrab::provider::classify::Failure;
 use peacrab::http::sse::{Event, Parser};
 
-const TOOLS: [ToolSpec; 1] = [ToolSpec {
-    name: "ls",
-    description: "",
-    parameters: "{}",
-    read_only: true,
-}];
+static TOOLS: [ToolSpec; 1] = [ToolSpec::fixed("ls", "", "{}")];
 
 fn answer(pieces: &[&[u8]]) -> Result<(Reply, String), Failure> {
     let mut decoder = Decoder::new(&TOOLS, 1);

@@ -31,7 +31,7 @@ fn question(scene: &Scene) -> Message {
     scene
         .telegram
         .wait_for_message(scene.ana.chat(), |message| {
-            message.text.contains("May I run this") && message.markup.is_some()
+            message.text.contains("Run this outside the sandbox") && message.markup.is_some()
         })
 }
 
@@ -43,10 +43,15 @@ fn number(question: &Message) -> String {
 
 #[test]
 fn a_question_has_the_command_the_folder_and_the_reason_and_its_buttons_answer_it() {
-    for (button, outcome, written) in [
-        ("Run once", "allowed once", 1),
-        ("Always this command", "allowed always", 1),
-        ("Deny", "denied", 0),
+    for (button, outcome, decision, written) in [
+        ("Run once", "✓ Allowed once", "allowed once", 1),
+        (
+            "Always this command",
+            "✓ Always allowed",
+            "allowed always",
+            1,
+        ),
+        ("Deny", "✗ Denied", "denied", 0),
     ] {
         let (scene, _outside, file) = wanting_out(1);
         let gateway = scene.start();
@@ -69,7 +74,7 @@ fn a_question_has_the_command_the_folder_and_the_reason_and_its_buttons_answer_i
         assert!(settled.markup.is_none(), "the buttons are still there");
         assert_eq!(lines(&file), written, "{button}");
         let record = &scene.audit()[0];
-        assert_eq!(record["decision"], outcome);
+        assert_eq!(record["decision"], decision);
         assert_eq!(record["who"], "telegram:1001");
         gateway.stop().ends_with(0);
     }
@@ -92,7 +97,10 @@ fn the_answer_stands_below_the_question() {
     scene.wait_for("done");
     gateway.stop().ends_with(0);
     let texts = scene.texts();
-    assert!(texts[0].contains("May I run this"), "{texts:?}");
+    assert!(
+        texts[0].contains("Run this outside the sandbox"),
+        "{texts:?}"
+    );
     assert_eq!(texts[1..], ["done"]);
 }
 
@@ -112,7 +120,9 @@ fn always_stands_and_is_not_asked_again_even_after_a_restart() {
     let decision = &scene.audit()[1]["decision"];
     assert_eq!(decision, "allowed by a standing approval");
     let texts = scene.texts();
-    let questions = texts.iter().filter(|text| text.contains("May I"));
+    let questions = texts
+        .iter()
+        .filter(|text| text.contains("Run this outside"));
     assert_eq!(questions.count(), 1);
 }
 
@@ -121,29 +131,32 @@ fn a_question_can_be_answered_in_words() {
     let (scene, _outside, file) = wanting_out(3);
     let gateway = scene.start();
     scene.ana.says("/approve");
-    scene.wait_for("No question is open here.");
+    scene.wait_for("Nothing is waiting for approval here.");
 
     scene.ana.says("log it");
     let open = question(&scene);
     scene.ana.says("/approve 1");
-    scene.wait_for(&format!("Open questions: {}", number(&open)));
+    scene.wait_for(&format!(
+        "Which one? Waiting for approval: {}.",
+        number(&open)
+    ));
     scene.ana.says("/approve one");
-    scene.wait_for("is no question's number");
+    scene.wait_for("is not the number of an approval");
     scene.ana.says(&format!("/approve {}", number(&open)));
-    scene.wait_for("\nallowed once");
+    scene.wait_for("\n✓ Allowed once");
     scene.model.wait_for_requests(2);
 
     scene.ana.says("log it again");
     question(&scene);
     scene.ana.says("/deny");
-    scene.wait_for("\ndenied");
+    scene.wait_for("\n✗ Denied");
     scene.model.wait_for_requests(4);
     assert_eq!(lines(&file), 1);
 
     scene.ana.says("and again");
     question(&scene);
     scene.ana.says("/approve always");
-    scene.wait_for("\nallowed always");
+    scene.wait_for("\n✓ Always allowed");
     scene.model.wait_for_requests(6);
     assert_eq!(lines(&file), 2);
     gateway.stop().ends_with(0);
@@ -158,7 +171,7 @@ fn the_word_of_another_chat_does_not_count() {
     let number = number(&question(&scene));
     let words = format!("/approve@{BOT_NAME} {number}");
     scene.ana.says_in(home, &words);
-    scene.wait_in(home, "No question is open here.");
+    scene.wait_in(home, "Nothing is waiting for approval here.");
     assert_eq!(lines(&file), 0);
     scene.ana.presses("Deny");
     scene.wait_for("done");
@@ -194,7 +207,7 @@ fn a_question_that_telegram_did_not_hear_is_asked_when_it_is_back() {
     scene.model.wait_for_requests(1);
     scene.telegram.go_offline();
     gate.open();
-    gateway.wait_for_log("sending to Telegram does not work");
+    gateway.wait_for_log("failed to send to telegram: ");
     scene.telegram.go_online();
     scene.ana.presses("Run once");
     scene.wait_for("done");
@@ -209,7 +222,7 @@ fn a_question_that_telegram_refuses_holds_up_nobody_else() {
     let bob = scene.telegram.person(2002, "Bob", None);
     let gateway = scene.start();
     let refused = Fault::BadRequest("BUTTON_DATA_INVALID");
-    let is_question = |call: &Value| call.to_string().contains("May I run");
+    let is_question = |call: &Value| call.to_string().contains("Run this ");
     scene
         .telegram
         .fail_when(1, refused, move |call| is_question(&call.parameters));
@@ -218,7 +231,7 @@ fn a_question_that_telegram_refuses_holds_up_nobody_else() {
     bob.says("/id");
     scene.wait_in(bob.chat(), "2002");
     scene.ana.says("/stop");
-    scene.wait_for("Stopped: 1 turn");
+    scene.wait_for("Stopped. 1 reply cancelled.");
     gateway.stop().ends_with(0);
     let sent = scene.telegram.calls("sendMessage");
     let asked = sent.iter().filter(|call| is_question(call));

@@ -17,6 +17,18 @@ const GROWTH: u64 = 1024 * 1024;
 /// Bytes of the file of what was accepted: it is written anew above 128 KiB, with a batch behind it.
 const INBOX: u64 = 256 * 1024;
 
+/// Messages of the flood that wait.
+const WAITING: usize = 20;
+
+/// How many messages a text of the bot's refuses, by name and by number.
+fn refused(text: &str) -> Option<usize> {
+    let names = text.strip_prefix("Not accepted: ")?;
+    let (names, _) = names.split_once(". ")?;
+    let (names, more) = names.split_once(" and ").unwrap_or((names, "0 more"));
+    let more = more.strip_suffix(" more")?;
+    Some(names.split(", ").count() + more.parse::<usize>().unwrap())
+}
+
 /// Bytes of memory that a process has.
 fn resident(pid: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
@@ -59,12 +71,14 @@ fn a_flood_neither_fills_the_memory_nor_keeps_others_from_being_served() {
     assert!(inbox < INBOX, "{inbox} bytes");
     ana.says("/stop");
     telegram.wait_for_message(ana.chat(), |message| {
-        message.text == "Stopped: 1 turn, 20 waiting messages."
+        message.text == "Stopped. 1 reply cancelled, 20 queued messages dropped."
     });
     ana.says("hello again");
     telegram.wait_for_message(ana.chat(), |message| message.text == "Hello.");
     gateway.stop().ends_with(0);
-    let told = telegram.messages(ana.chat()).into_iter();
-    let told = told.filter(|message| message.text.contains("wait here already"));
-    assert_eq!(told.count(), 1);
+    let texts = telegram.messages(ana.chat()).into_iter();
+    let told: Vec<usize> = texts.filter_map(|message| refused(&message.text)).collect();
+    // The first one at once, the others together when something has ended: a turn of Ben's, Ana's own.
+    assert!((2..=4).contains(&told.len()) && told[0] == 1, "{told:?}");
+    assert_eq!(told.iter().sum::<usize>(), FLOOD - WAITING);
 }

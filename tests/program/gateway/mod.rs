@@ -3,6 +3,7 @@
 mod approvals;
 mod conversation;
 mod crowd;
+mod discord;
 mod faults;
 mod flood;
 mod full;
@@ -13,7 +14,7 @@ mod order;
 mod others;
 mod parallel;
 mod power;
-mod promises;
+mod recovery;
 mod scene;
 mod sending;
 mod slots;

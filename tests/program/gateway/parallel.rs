@@ -41,7 +41,7 @@ fn two_people_are_served_at_the_same_time_and_a_third_waits() {
     cleo.says("three");
     cleo.says("/status");
     telegram.wait_for_message(cleo.chat(), |message| {
-        message.text.contains("2 turns running, 1 waiting")
+        message.text.contains("2 active · 1 waiting")
     });
     assert_eq!(model.requests().len(), 2);
     gate.open();
@@ -79,7 +79,7 @@ fn what_is_said_during_a_turn_is_heard_at_its_next_step() {
 }
 
 #[test]
-fn whoever_says_too_much_at_once_is_told_so_once_and_heard_again_later() {
+fn whoever_says_too_much_at_once_is_told_what_is_refused_and_heard_again_later() {
     let gate = Gate::default();
     let held = gate.clone();
     let model = Model::answering(move |request| {
@@ -110,10 +110,22 @@ fn whoever_says_too_much_at_once_is_told_so_once_and_heard_again_later() {
     ana.says("later");
     telegram.wait_for_message(ana.chat(), |message| message.text == "I listen.");
     gateway.stop().ends_with(0);
-    let told = |message: &&crate::harness::telegram::Message| {
-        message.text.contains("20 messages wait here already")
-    };
-    assert_eq!(telegram.messages(ana.chat()).iter().filter(told).count(), 1);
+    let texts = telegram.messages(ana.chat()).into_iter();
+    let told: Vec<String> = texts
+        .map(|message| message.text)
+        .filter(|text| text.starts_with("Not accepted"))
+        .collect();
+    // The first one at once, the others together.
+    let why =
+        "20 messages are waiting here already. /stop clears them. Please send it again later.";
+    let rest = ["flood 22", "flood 23", "flood 24", "flood 25"].join(", ");
+    assert_eq!(
+        told,
+        [
+            format!("Not accepted: flood 21. {why}"),
+            format!("Not accepted: {rest}. {why}"),
+        ]
+    );
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::harness::model::{Gate, Model, say};
 use crate::harness::telegram::Telegram;
 
 #[test]
-fn an_answer_that_is_owed_already_is_not_asked_for_again() {
+fn an_answer_that_waits_for_delivery_is_not_asked_for_again() {
     let gate = Gate::default();
     let model = Model::playing([say("Here it is.").after(&gate)]);
     let telegram = Telegram::start();
@@ -25,11 +25,13 @@ fn an_answer_that_is_owed_already_is_not_asked_for_again() {
     gateway.wait_for_log("turn answered");
     gateway.kill();
     // The answer is in the outbox, and the end of the turn did not come to the disk.
-    let owed = fs::read_to_string(home.path().join("outbox.jsonl")).unwrap();
-    let owed: Value = serde_json::from_str(owed.lines().next().unwrap()).unwrap();
+    let outbox = fs::read_to_string(home.path().join("outbox.jsonl")).unwrap();
+    let queued: Value = serde_json::from_str(outbox.lines().next().unwrap()).unwrap();
     let journal = home.path().join("sessions/telegram_1001.jsonl");
     let journal = File::options().write(true).open(journal).unwrap();
-    journal.set_len(owed["turn"].as_u64().unwrap()).unwrap();
+    journal
+        .set_len(queued["closes"]["journal"].as_u64().unwrap())
+        .unwrap();
     telegram.go_online();
     let gateway = Gateway::start(&home);
     telegram.wait_for_message(ana.chat(), |message| message.text == "Here it is.");

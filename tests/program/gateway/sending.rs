@@ -105,7 +105,7 @@ fn a_chat_that_has_to_wait_does_not_hold_up_the_others() {
     let gateway = scene.start();
     let asked = Instant::now();
     scene.ana.says("hello?");
-    gateway.wait_for_log("Telegram wants us to wait");
+    gateway.wait_for_log("rate-limited by telegram");
     bob.says("hello?");
     scene.wait_in(bob.chat(), "Here I am.");
     assert!(scene.texts().is_empty(), "{:?}", scene.texts());
@@ -121,21 +121,33 @@ fn a_chat_that_has_to_wait_does_not_hold_up_the_others() {
 #[test]
 fn signs_and_drafts_that_have_to_wait_do_not_hold_up_the_others_either() {
     for method in ["setMessageReaction", "sendChatAction", "setMyCommands"] {
-        let scene = Scene::answering(|_| say("Here I am.")).set("allowFrom", json!(["*"]));
+        // "Typing" is shown of work that takes a while.
+        let gate = Gate::default();
+        let held = gate.clone();
+        let scene = Scene::answering(move |request| {
+            let answer = say("Here I am.");
+            match request.last_message().contains("take your time") {
+                true => answer.after(&held),
+                false => answer,
+            }
+        });
+        let scene = scene.set("allowFrom", json!(["*"]));
         let bob = scene.telegram.person(2002, "Bob", None);
         scene
             .telegram
             .fail_next(method, Fault::TooManyRequests { retry_after: 3600 });
         let gateway = scene.start();
-        scene.ana.says("hello?");
+        scene.ana.says("hello? take your time");
         let words = if method == "setMyCommands" {
-            "menu"
+            "failed to set the menu of commands of telegram: rate-limited"
         } else {
-            "wants us to wait"
+            "rate-limited by telegram"
         };
         gateway.wait_for_log(words);
         bob.says("hello?");
         scene.wait_in(bob.chat(), "Here I am.");
+        gate.open();
+        scene.wait_for("Here I am.");
         gateway.stop().ends_with(0);
     }
 }
@@ -347,7 +359,9 @@ fn whoever_has_blocked_the_bot_ends_their_delivery_and_nobody_elses() {
     scene.wait_for("Here I am.");
     let output = gateway.stop().ends_with(0);
     assert!(
-        output.stderr.contains("cannot be delivered"),
+        output
+            .stderr
+            .contains("failed to deliver a message, giving up"),
         "{}",
         output.stderr
     );

@@ -37,7 +37,7 @@ fn a_turn_that_is_not_done_when_the_program_is_to_end_goes_on_after_the_next_sta
     gateway.wait_for_log("stopping");
     let output = gateway.finish().ends_with(0);
     assert!(start.elapsed() < LONG_STOP, "{:?}", start.elapsed());
-    output.complains_of(&["1 turns go on after the next start"]);
+    output.complains_of(&["1 turn goes on after the next start"]);
     let gateway = Gateway::start(&home);
     telegram.wait_for_message(ana.chat(), is("It is done."));
     gateway.stop().ends_with(0);
@@ -87,7 +87,10 @@ fn a_person_stops_what_runs_and_what_waits() {
     ana.says("more work");
     let start = Instant::now();
     ana.says("/stop");
-    telegram.wait_for_message(ana.chat(), is("Stopped: 1 turn, 1 waiting message."));
+    telegram.wait_for_message(
+        ana.chat(),
+        is("Stopped. 1 reply cancelled, 1 queued message dropped."),
+    );
     gateway.wait_for_log("turn stopped");
     assert!(start.elapsed() < QUICK_STOP, "{:?}", start.elapsed());
     ana.says("/stop");
@@ -109,7 +112,7 @@ fn a_stop_that_comes_together_with_the_work_stops_it() {
     ana.says("work");
     ana.says("/stop");
     let gateway = Gateway::start(&home);
-    telegram.wait_for_message(ana.chat(), is("Stopped: 1 turn."));
+    telegram.wait_for_message(ana.chat(), is("Stopped. 1 reply cancelled."));
     let start = Instant::now();
     gateway.stop().ends_with(0);
     assert!(start.elapsed() < QUICK_STOP, "{:?}", start.elapsed());
@@ -123,9 +126,9 @@ fn a_restart_is_the_same_process_and_happens_once() {
     let ana = telegram.person(1001, "Ana", None);
     let mut gateway = Gateway::start(&home);
     ana.says("/restart");
-    let is_told = |message: &Message| message.text.starts_with("Restarting.");
+    let is_told = |message: &Message| message.text.starts_with("Restarting…");
     telegram.wait_for_message(ana.chat(), is_told);
-    gateway.wait_for_log("stopped; nothing is owed");
+    gateway.wait_for_log("stopped, nothing left to send");
     ana.says("hello");
     telegram.wait_for_message(ana.chat(), is("Hello."));
     assert!(gateway.is_running());
@@ -188,6 +191,12 @@ fn order(gateway: &Gateway, mut orders: &File, word: &str) {
     gateway.wait_for_log(&format!("done: {word}"));
 }
 
+fn says_it_cannot_go_on(message: &Message) -> bool {
+    message.text.starts_with("I can't go on for now: ")
+        && message.text.contains("no space left on device")
+        && message.text.contains("/stop gives up")
+}
+
 #[test]
 fn a_disk_that_is_full_for_a_while_loses_nothing_and_repeats_nothing() {
     if !has_mounts_of_its_own() {
@@ -213,13 +222,16 @@ fn a_disk_that_is_full_for_a_while_loses_nothing_and_repeats_nothing() {
     model.wait_for_requests(2);
     order(&gateway, &orders, "fill 2");
     gate.open();
-    gateway.wait_for_log("the turn failed");
+    gateway.wait_for_log("failed to store a step, trying again");
+    telegram.wait_for_message(ana.chat(), says_it_cannot_go_on);
     order(&gateway, &orders, "free 2");
     telegram.wait_for_message(ana.chat(), |message| message.text.starts_with('ö'));
     writeln!(orders, "end").unwrap();
     gateway.finish().ends_with(0);
     let _ = fs::remove_dir(format!("{}.small", home.path().display()));
-    assert_eq!(telegram.messages(ana.chat()).len(), 2);
+    // The trouble is told once, and the answer is there without the model being asked again.
+    assert_eq!(telegram.messages(ana.chat()).len(), 3);
+    assert_eq!(model.requests().len(), 2);
 }
 
 #[test]
@@ -244,8 +256,9 @@ fn tokens_are_counted_although_a_full_disk_keeps_the_answer_and_the_counts_from_
     order(&gateway, &orders, "fill 1");
     gate.open();
     gateway.wait_for_log("failed to save the token usage");
-    gateway.wait_for_log("the turn failed");
+    telegram.wait_for_message(ana.chat(), says_it_cannot_go_on);
     order(&gateway, &orders, "free 1");
+    telegram.wait_for_message(ana.chat(), |message| message.text.starts_with('ö'));
     ana.says("two");
     let refused = |message: &Message| {
         message.text.contains("tokensPerDay") && message.text.contains(&turn.to_string())

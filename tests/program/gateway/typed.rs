@@ -23,15 +23,18 @@ fn each_command_answers_and_none_of_them_asks_the_model() {
         ("/usage", "none yet"),
         ("/id", "telegram:1001"),
         ("/id@peacrab_bot", "telegram:1001"),
-        ("/new", "A new conversation"),
+        ("/new", "Started a new conversation"),
         ("/stop", "Nothing is running here."),
-        ("/approve", "No question is open here."),
-        ("/deny 123456", "No question is open here."),
-        ("/pair", "/pair wants the code"),
+        ("/approve", "Nothing is waiting for approval here."),
+        ("/deny 123456", "Nothing is waiting for approval here."),
+        ("/pair", "Add the code that the other person got"),
         ("/pair ABCDEFGH", "ABCDEFGH"),
-        ("/sh", "/sh wants a command"),
-        ("/sh !", "/sh wants a command"),
-        ("/sudo make me a sandwich", "There is no command /sudo"),
+        ("/sh", "Add a command, for example"),
+        ("/sh !", "Add a command, for example"),
+        (
+            "/sudo make me a sandwich",
+            "Unknown command /sudo. See /help.",
+        ),
     ] {
         scene.ana.says(typed);
         let answer = scene
@@ -53,7 +56,7 @@ fn status_shows_the_model_the_gateway_and_the_board() {
     for part in [
         MODEL,
         "Workspace",
-        "turns running",
+        "0 active",
         "Temperature",
         "Load",
         "Memory",
@@ -105,7 +108,7 @@ fn a_new_conversation_does_not_know_the_old_one() {
     scene.ana.says("my cat is called Tom");
     scene.wait_for("Noted.");
     scene.ana.says("/new");
-    scene.wait_for("A new conversation");
+    scene.wait_for("Started a new conversation");
     scene.ana.says("what is my cat called?");
     scene.wait_for("I do not know.");
     gateway.stop().ends_with(0);
@@ -124,15 +127,47 @@ fn stop_ends_the_turn_and_forgets_what_waits() {
     scene.ana.says("tell me a story");
     scene.wait_for("Once");
     scene.ana.says("/new");
-    scene.wait_for("A turn is running here. /stop ends it");
     scene.ana.says("/stop");
-    scene.wait_for("Stopped: 1 turn.");
+    scene.wait_for("Stopped. 1 reply cancelled, 1 queued message dropped.");
     gateway.wait_for_log("turn stopped");
     scene.ana.says("hello");
     scene.wait_for("Hello again.");
     gateway.stop().ends_with(0);
     let texts = scene.texts();
-    assert!(!texts.iter().any(|text| text.contains("Once")), "{texts:?}");
+    for words in ["Once", "Started a new conversation"] {
+        assert!(!texts.iter().any(|text| text.contains(words)), "{texts:?}");
+    }
+}
+
+#[test]
+fn what_touches_the_conversation_waits_for_the_turn_that_runs() {
+    let gate = Gate::default();
+    let scene = Scene::playing([say("Noted.").after(&gate), say("I do not know.")]);
+    let gateway = scene.start();
+    scene.ana.says("my cat is called Tom");
+    scene.model.wait_for_requests(1);
+    scene.ana.says("/new");
+    scene.ana.says("/model other-model");
+    scene.ana.says("what is my cat called?");
+    scene.ana.says("/id");
+    scene.wait_for("This chat:");
+    gate.open();
+    scene.wait_for("I do not know.");
+    gateway.stop().ends_with(0);
+    let texts = scene.texts();
+    let expected = [
+        "Noted.",
+        "Started a new",
+        "fake/other-model",
+        "I do not know.",
+    ];
+    assert_eq!(texts.len(), 1 + expected.len(), "{texts:?}");
+    for (text, words) in texts[1..].iter().zip(expected) {
+        assert!(text.contains(words), "{texts:?}");
+    }
+    let asked = &scene.model.requests()[1].body;
+    assert_eq!(asked["model"], "other-model");
+    assert!(!asked.to_string().contains("Tom"), "{asked}");
 }
 
 #[test]
@@ -141,7 +176,7 @@ fn restart_begins_anew_in_the_same_process_and_answers_once() {
     let mut gateway = scene.start();
     scene.ana.says("/restart");
     scene.wait_for("Restarting");
-    gateway.wait_for_log("stopped; nothing is owed");
+    gateway.wait_for_log("stopped, nothing left to send");
     scene.ana.says("are you there?");
     scene.wait_for("Back.");
     assert!(gateway.is_running());
@@ -159,7 +194,7 @@ fn restart_begins_anew_in_the_same_process_and_answers_once() {
 fn a_command_without_a_model_says_how_it_ended() {
     for (line, expected) in [
         ("echo $((6 * 7))", "42"),
-        ("true", "Done, without output."),
+        ("true", "Done, no output."),
         ("echo oh; exit 3", "exit status 3"),
         ("false", "exit status 1"),
         ("echo '<b>&```' ", "<b>&```"),
@@ -216,13 +251,16 @@ fn output_is_shown_while_it_comes_and_stop_ends_the_command() {
     scene.ana.says("/sh echo one; sleep 600");
     scene.wait_for("one");
     scene.ana.says("/stop");
-    scene.wait_for("Stopped: 1 command.");
+    scene.wait_for("Stopped. 1 command ended.");
     scene.wait_for("stopped on request");
     gateway.stop().ends_with(0);
     let mut texts = scene.texts();
     // Which of them is first is as it happens.
     texts.sort();
-    assert_eq!(texts, ["Stopped: 1 command.", "one\n\nstopped on request"]);
+    assert_eq!(
+        texts,
+        ["Stopped. 1 command ended.", "one\n\nstopped on request"]
+    );
 }
 
 #[test]
@@ -238,7 +276,7 @@ fn a_command_outside_the_sandbox_asks_first_and_patterns_refuse() {
     scene.wait_for("outside the sandbox");
     assert!(!file.exists());
     scene.ana.presses("Run once");
-    scene.wait_for("Done, without output.");
+    scene.wait_for("Done, no output.");
     assert!(file.exists());
     scene.ana.says("/sh !touch another");
     scene
@@ -303,7 +341,7 @@ fn scripts_tell_the_owner_something_through_the_running_gateway() {
     assert_eq!((mode(&socket), mode("")), (0o600, 0o700));
     send(&scene, &["too early"], "")
         .ends_with(1)
-        .complains_of(&["nobody has spoken yet"]);
+        .complains_of(&["No chat yet"]);
     scene.ana.says("/id");
     scene.wait_for("1001");
     send(&scene, &["The **backup** is done"], "").ends_with(0);

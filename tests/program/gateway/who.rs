@@ -32,7 +32,7 @@ fn a_stranger_gets_one_code_and_with_it_is_let_in() {
         .ana
         .says(&format!("/pair {}", code(&told.text).to_lowercase()));
     scene.wait_for("Bob (2002)");
-    scene.wait_in(bob.chat(), "You are paired");
+    scene.wait_in(bob.chat(), "You're paired");
     bob.says("hello");
     scene.wait_in(bob.chat(), "Hello, Bob.");
     gateway.stop().ends_with(0);

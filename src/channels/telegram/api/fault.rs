@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::answer::Answer;
 use crate::error::Error;
 use crate::limits::channels::{LONGEST_WAIT, SAID_CHARS, USUAL_WAIT};
+use crate::text::ellipsize_chars;
 
 /// Why a call came to nothing. No text in it holds the token.
 #[derive(Debug)]
@@ -100,7 +101,7 @@ pub fn no_answer(status: u16) -> ApiError {
 impl Answer<'_> {
     /// What the answer means, which is no result.
     pub fn refusal(&self, status: u16, wait: Option<Duration>) -> ApiError {
-        let said = shorten(&self.description);
+        let said = one_line(&self.description);
         let words = said.to_lowercase();
         match self.error_code.unwrap_or(status) {
             401 => ApiError::Token,
@@ -182,12 +183,9 @@ impl Meaning {
 }
 
 /// One line of at most [`SAID_CHARS`] characters.
-fn shorten(text: &str) -> String {
+fn one_line(text: &str) -> String {
     let line = text.replace(char::is_control, " ");
-    match line.char_indices().nth(SAID_CHARS) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
+    ellipsize_chars(&line, SAID_CHARS).into_owned()
 }
 
 impl fmt::Display for ApiError {

@@ -2,7 +2,6 @@
 
 mod answer;
 mod fault;
-mod multipart;
 mod place;
 mod transfer;
 pub mod types;
@@ -16,7 +15,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use crate::cancel::Cancel;
-use crate::config::schema::Telegram;
+use crate::config::schema::Bot;
 use crate::error::{Error, Result};
 use crate::http::{Client, Settings, Tls};
 use crate::limits;
@@ -51,7 +50,7 @@ impl Api {
     /// for a long poll longer than its own time.
     ///
     /// Fails with [`Error::Config`] when the proxy's URL cannot be understood.
-    pub fn new(tls: &Tls, config: &Telegram, patience: Duration, cancel: &Cancel) -> Result<Self> {
+    pub fn new(tls: &Tls, config: &Bot, patience: Duration, cancel: &Cancel) -> Result<Self> {
         let settings = Settings {
             proxy: config.proxy.clone(),
             ..Settings::new(patience, limits::channels::IDLE)

@@ -16,11 +16,11 @@ const HERE: Place = Place {
     thread: Some(7),
 };
 
-fn config(base: &str) -> Telegram {
-    Telegram {
+fn config(base: &str) -> Bot {
+    Bot {
         api_base: base.to_owned(),
         token: Secret::new(TOKEN),
-        ..Telegram::default()
+        ..Bot::default()
     }
 }
 

@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use super::multipart::Form;
 use super::types::Message;
 use super::{Api, ApiError, Place, Words, answer, place};
+use crate::channels::multipart::Form;
 use crate::channels::names;
 use crate::error::{Error, Result};
 use crate::http;

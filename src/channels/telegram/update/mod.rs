@@ -2,6 +2,7 @@
 
 mod media;
 mod text;
+mod utf16;
 
 use super::api::types::{Callback, Entity, Message, Peer, Update};
 use super::api::{CHANNEL, Me, Place};

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use super::media;
+use super::{media, utf16};
 use crate::channels::telegram::api::Me;
 use crate::channels::telegram::api::types::{Entity, Message, Part, Peer};
-use crate::channels::utf16;
 use crate::limits::channels::{NAME_CHARS, QUOTE_CHARS};
+use crate::text::ellipsize_chars;
 
 /// The words without what only says for whom they are.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -124,12 +124,12 @@ fn quote(message: &Message, me: &Me) -> String {
         None => String::new(),
     };
     let what = match (marked, answered) {
-        (Some(marked), _) => shorten(marked, QUOTE_CHARS),
+        (Some(marked), _) => ellipsize_chars(marked, QUOTE_CHARS).into_owned(),
         (None, Some(answered)) => match super::words(answered).0 {
             "" => thing(answered)
                 .or_else(|| Some(format!("[{}]", media::kind(answered)?)))
                 .unwrap_or_default(),
-            words => shorten(words, QUOTE_CHARS),
+            words => ellipsize_chars(words, QUOTE_CHARS).into_owned(),
         },
         (None, None) => String::new(),
     };
@@ -186,12 +186,5 @@ pub fn name_of(peer: &Peer) -> String {
 fn clean_name(name: &str) -> String {
     let words = name.split(|letter: char| letter.is_whitespace() || letter.is_control());
     let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-    shorten(&words.join(" "), NAME_CHARS)
-}
-
-fn shorten(text: &str, chars: usize) -> String {
-    match text.char_indices().nth(chars) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+    ellipsize_chars(&words.join(" "), NAME_CHARS).into_owned()
 }

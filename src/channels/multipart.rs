@@ -29,7 +29,7 @@ impl Form {
             }
         };
         for (name, value) in fields.iter().filter(|(_, value)| !value.is_null()) {
-            // Telegram takes what is not a text as JSON.
+            // What is not a string is taken as JSON.
             let json = value.to_string();
             part(&[name, "\"\r\n\r\n", value.as_str().unwrap_or(&json), "\r\n"].concat());
         }

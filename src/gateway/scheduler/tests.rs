@@ -44,7 +44,13 @@ fn told(action: &Action) -> String {
         Action::Interject { work, messages } => format!("interject {work} {}", texts(messages)),
         Action::Continue(work) => format!("continue {work}"),
         Action::Cancel(work) => format!("cancel {work}"),
-        Action::Refuse { messages, reason } => format!("refuse {} {reason:?}", texts(messages)),
+        Action::Refuse {
+            messages,
+            more: 0,
+            reason,
+        } => format!("refuse {} {reason:?}", texts(messages)),
+        Action::Refuse { more, reason, .. } => format!("refuse many, {more} more {reason:?}"),
+        Action::Forget(message) => format!("forget {}", message.text),
         Action::Drop(messages) => format!("drop {}", texts(messages)),
         Action::Stopped { count, .. } => format!(
             "stopped {} {} {}",
@@ -220,6 +226,23 @@ fn refusals_are_told_to_each_chat_by_name_and_not_one_by_one() {
 }
 
 #[test]
+fn a_flood_is_counted_and_not_kept() {
+    let mut scene = Scene::new(1);
+    scene.hears("a", "work");
+    for _ in 0..=WAITING_MAX + REFUSED_NAMES_MAX {
+        scene.hears("a", "flood");
+    }
+    for _ in 0..3 {
+        assert_eq!(scene.hears("a", "flood"), ["forget flood"]);
+    }
+    let ended = scene.ends(1);
+    assert!(
+        ended.contains(&"refuse many, 3 more QueueFull".to_owned()),
+        "{ended:?}"
+    );
+}
+
+#[test]
 fn each_chat_is_told_that_too_many_commands_run() {
     let mut scene = Scene::new(1);
     for _ in 0..COMMANDS_MAX {
@@ -289,6 +312,8 @@ struct World {
     open: BTreeMap<SessionKey, VecDeque<usize>>,
     /// Messages that were refused and of which the person has not been told yet.
     untold: BTreeSet<usize>,
+    /// Those that are forgotten and that a refusal must count.
+    uncounted: usize,
     running: BTreeMap<WorkId, Running>,
     /// Those of `sent` that came out.
     done: usize,
@@ -317,6 +342,7 @@ impl World {
             sent: 0,
             open: BTreeMap::new(),
             untold: BTreeSet::new(),
+            uncounted: 0,
             running: BTreeMap::new(),
             done: 0,
             waiting_for_files: Vec::new(),
@@ -517,8 +543,15 @@ impl World {
                 (running.wants_slot, running.holds_slot) = (false, true);
             }
             Action::Cancel(work) => assert!(self.running.contains_key(&work)),
-            Action::Refuse { messages, .. } => {
-                assert!(!messages.is_empty());
+            Action::Forget(message) => {
+                self.uncounted += 1;
+                self.done += 1;
+                assert!(is_new(&message));
+                return true;
+            }
+            Action::Refuse { messages, more, .. } => {
+                assert!(!messages.is_empty() && messages.len() <= REFUSED_NAMES_MAX);
+                self.uncounted -= more;
                 for message in &messages {
                     assert!(
                         self.untold.remove(&message.id.parse().unwrap()),
@@ -593,6 +626,7 @@ impl World {
             self.apply(input);
         }
         assert_eq!(self.sent, self.done, "each message came out once");
+        assert_eq!(self.uncounted, 0, "each refusal was told");
         assert!(self.scheduler.sessions.is_empty() && self.scheduler.ready.is_empty());
         assert!(self.interrupted.is_empty());
     }

@@ -1,4 +1,4 @@
-//! edit_file: one exact piece of text for another.
+//! write_file, append_file and edit_file.
 
 use std::cmp::Reverse;
 use std::fmt::Write;
@@ -11,21 +11,58 @@ use crate::limits::tools::{EDIT_BYTES, EDIT_CANDIDATE_LINES, EDIT_CANDIDATES, ED
 use crate::tools::Context;
 use crate::tools::arguments::Arguments;
 
-use super::path_of;
+use super::required_path;
 
-pub(in crate::tools) const SPEC: ToolSpec = ToolSpec {
-    name: "edit_file",
-    description: "Replace text in a file. old_text must match exactly, white space too, and stand there \
-                  once: add lines around it until it does, or set replace_all.",
-    parameters: r#"{"type":"object","properties":{"path":{"type":"string"},"old_text":{"type":"string"},"new_text":{"type":"string"},"replace_all":{"type":"boolean"}},"required":["path","old_text","new_text"]}"#,
-    read_only: false,
-};
+pub(super) const WRITE_FILE: ToolSpec = ToolSpec::fixed(
+    "write_file",
+    "Write a whole file, replacing what was there; makes missing folders. To change a \
+     part use edit_file.",
+    r#"{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"}},"required":["path","content"]}"#,
+);
 
-pub(in crate::tools) fn run(context: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {
-    let path = path_of(arguments)?;
+pub(super) fn write_file(context: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {
+    let path = required_path(arguments)?;
+    let content = arguments.text("content", "the file's whole text")?;
+    context
+        .workspace
+        .write(Path::new(path.as_ref()), content.as_bytes())?;
+    Ok(ToolResult {
+        text: format!("Wrote {} bytes to {path}", content.len()),
+        ..ToolResult::default()
+    })
+}
+
+pub(super) const APPEND_FILE: ToolSpec = ToolSpec::fixed(
+    "append_file",
+    "Add text to a file's end, exactly as given: begin or end it with a line break where \
+     one is needed. Makes the file if there is none.",
+    r#"{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"}},"required":["path","content"]}"#,
+);
+
+pub(super) fn append_file(context: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {
+    let path = required_path(arguments)?;
+    let content = arguments.text("content", "the text to add")?;
+    context
+        .workspace
+        .append(Path::new(path.as_ref()), content.as_bytes())?;
+    Ok(ToolResult {
+        text: format!("Added {} bytes to {path}", content.len()),
+        ..ToolResult::default()
+    })
+}
+
+pub(super) const EDIT_FILE: ToolSpec = ToolSpec::fixed(
+    "edit_file",
+    "Replace text in a file. old_text must match exactly, white space too, and stand there \
+     once: add lines around it until it does, or set replace_all.",
+    r#"{"type":"object","properties":{"path":{"type":"string"},"old_text":{"type":"string"},"new_text":{"type":"string"},"replace_all":{"type":"boolean"}},"required":["path","old_text","new_text"]}"#,
+);
+
+pub(super) fn edit_file(context: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {
+    let path = required_path(arguments)?;
     let old = arguments.text("old_text", "the text to be replaced")?;
     let new = arguments.text("new_text", "the text to put in its place; may be empty")?;
-    let content = content_of(context, &path)?;
+    let content = read_text(context, &path)?;
     let replace_all = arguments.flag("replace_all")?;
     let edited = edit(&content, &old, &new, replace_all)
         .map_err(|what| Error::Failed(format!("{path}: {what}")))?;
@@ -41,7 +78,7 @@ pub(in crate::tools) fn run(context: &Context<'_>, arguments: &Arguments) -> Res
     })
 }
 
-fn content_of(context: &Context<'_>, path: &str) -> Result<String> {
+fn read_text(context: &Context<'_>, path: &str) -> Result<String> {
     let file = context.workspace.open_read(Path::new(path))?;
     let mut content = Vec::new();
     file.take(EDIT_BYTES as u64 + 1)
@@ -67,7 +104,7 @@ struct Edited {
     lines: Vec<usize>,
 }
 
-/// Replaces a text that stands there once, or every one of it. The error says why not.
+/// Replaces a text that occurs once, or every occurrence. The error says why it cannot.
 fn edit(content: &str, old: &str, new: &str, replace_all: bool) -> Result<Edited, String> {
     if old.is_empty() {
         return Err("old_text is empty; append_file and write_file add text".to_owned());
@@ -76,7 +113,7 @@ fn edit(content: &str, old: &str, new: &str, replace_all: bool) -> Result<Edited
         return Err("old_text and new_text are the same".to_owned());
     }
     if !content.contains(old) && content.contains("\r\n") && !old.contains('\r') {
-        // Lines are shown without their ends, so the model cannot know that these end in CR LF.
+        // read_file shows lines without their ends, so the model cannot know that these end in CR LF.
         let (old, new) = (with_cr(old), with_cr(&new.replace("\r\n", "\n")));
         if content.contains(&old) {
             return edit(content, &old, &new, replace_all);
@@ -96,7 +133,7 @@ fn edit(content: &str, old: &str, new: &str, replace_all: bool) -> Result<Edited
         count => Err(format!(
             "old_text stands there {count} times, at lines {}; add lines around it until it is \
              unique, or set replace_all",
-            listed(&lines)
+            join_lines(&lines)
         )),
     }
 }
@@ -116,7 +153,7 @@ fn lines_of_matches(content: &str, old: &str) -> Vec<usize> {
     places.collect()
 }
 
-fn listed(lines: &[usize]) -> String {
+fn join_lines(lines: &[usize]) -> String {
     let numbers: Vec<String> = lines
         .iter()
         .take(EDIT_PLACES)
@@ -149,11 +186,10 @@ fn not_found(content: &str, old: &str) -> String {
     text
 }
 
-/// Where the lines of the file are most like the wanted ones, best first, with how like they are:
-/// the lines that are the same but for white space around them, and for the most telling one, the
-/// longest, how much of it is the same.
+/// Where the file is most similar to the wanted lines, best first, with a score: the number of lines
+/// that are equal but for whitespace around them, and the similarity of the longest one.
 fn candidates(lines: &[&str], wanted: &[&str]) -> Vec<(usize, u32)> {
-    let Some((telling, anchor)) = wanted
+    let Some((longest, anchor)) = wanted
         .iter()
         .map(|line| line.trim())
         .enumerate()
@@ -169,10 +205,10 @@ fn candidates(lines: &[&str], wanted: &[&str]) -> Vec<(usize, u32)> {
             let wanted = wanted.trim();
             !wanted.is_empty() && line.trim() == wanted
         });
-        let likeness = here
-            .get(telling)
-            .map_or(0, |line| likeness(&anchor, line.trim()));
-        let score = 100 * equal.count() as u32 + likeness;
+        let similarity = here
+            .get(longest)
+            .map_or(0, |line| similarity(&anchor, line.trim()));
+        let score = 100 * equal.count() as u32 + similarity;
         if score >= 50 {
             found.push((start, score));
         }
@@ -182,7 +218,7 @@ fn candidates(lines: &[&str], wanted: &[&str]) -> Vec<(usize, u32)> {
     found
 }
 
-/// The pairs of neighbouring bytes of a line, sorted.
+/// The pairs of adjacent bytes of a line, sorted.
 fn pairs(line: &str) -> Vec<[u8; 2]> {
     let mut pairs: Vec<[u8; 2]> = line
         .as_bytes()
@@ -193,9 +229,9 @@ fn pairs(line: &str) -> Vec<[u8; 2]> {
     pairs
 }
 
-/// How much two lines have in common, from 0 to 100: Dice's coefficient of their pairs of bytes.
-fn likeness(anchor: &[[u8; 2]], line: &str) -> u32 {
-    // What differs twofold in length cannot reach half, and a minified line would take long.
+/// The similarity of two lines, from 0 to 100: the Dice coefficient of their byte pairs.
+fn similarity(anchor: &[[u8; 2]], line: &str) -> u32 {
+    // With such different lengths the score stays under half, and a minified line would take long.
     if line.len() > 3 * anchor.len() + 3 {
         return 0;
     }

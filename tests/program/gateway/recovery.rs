@@ -93,15 +93,15 @@ fn whatever_is_killed_when_nothing_is_lost_or_done_twice() {
         .collect();
     let hits: Vec<Hits> = homes.into_iter().map(|home| home.join().unwrap()).collect();
     let sum = |of: fn(&Hits) -> usize| hits.iter().map(of).sum::<usize>();
-    let (turns, owed, waiting) = (
+    let (turns, pending, waiting) = (
         sum(|hits| hits.in_turns),
-        sum(|hits| hits.owing),
+        sum(|hits| hits.pending),
         sum(|hits| hits.waiting),
     );
     // It is worth something only when the kills hit what they are meant for.
     assert!(
-        turns > 50 && owed > 10 && waiting > 5,
-        "{turns} in turns, {owed} owing, {waiting} waiting"
+        turns > 50 && pending > 10 && waiting > 5,
+        "{turns} in turns, {pending} to be delivered, {waiting} waiting"
     );
 }
 
@@ -110,8 +110,8 @@ fn whatever_is_killed_when_nothing_is_lost_or_done_twice() {
 struct Hits {
     /// A turn had begun and not ended.
     in_turns: usize,
-    /// An answer was owed.
-    owing: usize,
+    /// An answer waited for delivery.
+    pending: usize,
     /// A message was accepted, and no session had it.
     waiting: usize,
 }
@@ -124,7 +124,7 @@ struct Story {
     people: Vec<Person>,
     chance: Chance,
     hits: Hits,
-    /// By answer: how many kills came while it was owed. At each of them it may have been on its way.
+    /// By answer: how many kills came while it waited for delivery. At each of them it may have been on its way.
     unconfirmed: BTreeMap<String, usize>,
     /// Answers whose confirmation the network has lost.
     lost: Arc<Mutex<Vec<String>>>,
@@ -217,10 +217,10 @@ impl Story {
         self.look();
     }
 
-    /// Counts what the kill hit, and notes which answers were owed.
+    /// Counts what the kill hit, and notes which answers waited for delivery.
     fn look(&mut self) {
-        let owed = self.owed();
-        self.hits.owing += usize::from(!owed.is_empty());
+        let pending = self.pending();
+        self.hits.pending += usize::from(!pending.is_empty());
         self.hits.waiting += usize::from(!self.waiting().is_empty());
         let unfinished = |id: &i64| {
             let journal = self.journal(*id);
@@ -228,7 +228,7 @@ impl Story {
             !last.is_empty() && !last.contains("\"turn\"")
         };
         self.hits.in_turns += usize::from((1..=PEOPLE).any(|id| unfinished(&id)));
-        for text in owed {
+        for text in pending {
             *self.unconfirmed.entry(text).or_default() += 1;
         }
     }
@@ -303,35 +303,35 @@ impl Story {
         std::fs::read_to_string(self.home.path().join(file)).unwrap_or_default()
     }
 
-    /// The texts that are owed, by the outbox's lines.
-    fn owed(&self) -> Vec<String> {
-        let mut owed = BTreeMap::new();
-        for fact in self.facts("outbox.jsonl") {
-            if let Some(text) = fact["owed"]["text"].as_str() {
-                owed.insert(fact["id"].as_u64(), text.to_owned());
+    /// The texts that wait for delivery, by the outbox's lines.
+    fn pending(&self) -> Vec<String> {
+        let mut pending = BTreeMap::new();
+        for record in self.records("outbox.jsonl") {
+            if let Some(text) = record["message"]["text"].as_str() {
+                pending.insert(record["id"].as_u64(), text.to_owned());
             }
-            if let Some(id) = fact["done"].as_u64() {
-                owed.remove(&Some(id));
+            if let Some(id) = record["done"].as_u64() {
+                pending.remove(&Some(id));
             }
         }
-        owed.into_values().collect()
+        pending.into_values().collect()
     }
 
     /// The ids of messages that were accepted and that no session has.
     fn waiting(&self) -> Vec<String> {
         let mut waiting = Vec::new();
-        for fact in self.facts("inbox.jsonl") {
-            if let Some(id) = fact["accepted"]["id"].as_str() {
+        for record in self.records("inbox.jsonl") {
+            if let Some(id) = record["accepted"]["id"].as_str() {
                 waiting.push(id.to_owned());
             }
-            if let Some(id) = fact["taken"].as_str() {
+            if let Some(id) = record["taken"].as_str() {
                 waiting.retain(|other| other != id);
             }
         }
         waiting
     }
 
-    fn facts(&self, file: &str) -> Vec<Value> {
+    fn records(&self, file: &str) -> Vec<Value> {
         let text = std::fs::read_to_string(self.home.path().join(file)).unwrap_or_default();
         text.lines()
             .filter_map(|line| serde_json::from_str(line).ok())

@@ -1,0 +1,223 @@
+//! Discord as a channel: what it can do, and the calls of one worker.
+
+use std::fs::File;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::api::Api;
+use super::event::FileId;
+use super::limits::RateLimits;
+use super::markdown::Markdown;
+use super::receive::{self, ReceiverParts};
+use super::types::snowflake;
+use crate::bus::Heartbeat;
+use crate::cancel::Cancel;
+use crate::channels::adapter::{
+    Adapter, Capabilities, Connection, Failure, Piece, Post, Sent, Upload,
+};
+use crate::channels::intake::Intake;
+use crate::clock::Clock;
+use crate::config::schema;
+use crate::error::Result;
+use crate::http::Tls;
+use crate::limits::channels::{
+    CALL_TIME, CHAT_INTERVAL, DISCORD_BUTTON_DATA_BYTES, DISCORD_DESCRIPTION_CHARS, DISCORD_TOTAL,
+    DISCORD_TYPING_INTERVAL, DISCORD_UPLOAD_BYTES, DOWNLOAD_BYTES, PATIENCE, TOTAL_SPAN,
+};
+use crate::markup;
+use crate::message::Address;
+use crate::text::ellipsize_chars;
+
+/// Discord, as the configuration describes it.
+pub struct Discord {
+    config: schema::Bot,
+    tls: Tls,
+    clock: Clock,
+    capabilities: Capabilities,
+    limits: Arc<RateLimits>,
+}
+
+impl Discord {
+    /// Prepares the channel; nothing is connected yet.
+    pub fn new(config: schema::Bot, tls: Tls, clock: Clock) -> Self {
+        let capabilities = Capabilities {
+            button_data_bytes: DISCORD_BUTTON_DATA_BYTES,
+            upload_bytes: DISCORD_UPLOAD_BYTES,
+            download_bytes: DOWNLOAD_BYTES,
+            typing_interval: Some(DISCORD_TYPING_INTERVAL),
+            // Five messages in five seconds, in private chats and in servers alike.
+            chat_interval: CHAT_INTERVAL,
+            group_rate: (DISCORD_TOTAL, TOTAL_SPAN),
+            total_rate: (DISCORD_TOTAL, TOTAL_SPAN),
+            reaction: config.react_emoji.clone(),
+            quotes: config.reply_to_message,
+            edit_interval: Some(Duration::from_millis(config.stream_edit_interval_ms)),
+        };
+        Self {
+            config,
+            tls,
+            clock,
+            capabilities,
+            limits: Arc::default(),
+        }
+    }
+
+    /// Calls of the REST API over a connection of their own.
+    pub fn api(&self, patience: Duration, cancel: &Cancel) -> Result<Api> {
+        Api::new(&self.tls, &self.config, &self.limits, patience, cancel)
+    }
+}
+
+impl Adapter for Discord {
+    fn name(&self) -> &'static str {
+        super::NAME
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn is_group(&self, address: &Address) -> Option<bool> {
+        // An id does not tell, and the limits are the same.
+        channel(address).ok().map(|_| false)
+    }
+
+    fn render(&self, markdown: &str) -> Vec<Piece> {
+        markup::render(markdown, &Markdown)
+    }
+
+    fn render_draft(&self, markdown: &str) -> Option<Piece> {
+        markup::draft(markdown, &Markdown)
+    }
+
+    fn connect(&self, cancel: &Cancel, heartbeat: &Heartbeat) -> Result<Box<dyn Connection>> {
+        let api = self.api(PATIENCE, cancel)?;
+        let heartbeat = heartbeat.clone();
+        Ok(Box::new(
+            api.with_progress(move || heartbeat.beat(CALL_TIME)),
+        ))
+    }
+
+    fn receive(&self, intake: Intake, heartbeat: Heartbeat, cancel: Cancel) {
+        receive::run(ReceiverParts {
+            discord: self,
+            tls: &self.tls,
+            config: &self.config,
+            clock: &self.clock,
+            intake,
+            heartbeat,
+            cancel,
+        });
+    }
+}
+
+impl Connection for Api {
+    fn send(&mut self, to: &Address, post: &Post<'_>) -> Sent<String> {
+        self.create_message(channel(to)?, post)
+    }
+
+    fn edit(&mut self, to: &Address, message: &str, post: &Post<'_>) -> Sent {
+        self.edit_message(channel(to)?, id(message)?, post)
+    }
+
+    fn delete(&mut self, to: &Address, message: &str) -> Sent {
+        self.delete_message(channel(to)?, id(message)?)
+    }
+
+    fn upload(&mut self, to: &Address, upload: &Upload<'_>) -> Sent {
+        Self::upload(self, channel(to)?, upload.file, upload.name, upload.key)
+    }
+
+    fn react(&mut self, to: &Address, message: &str, emoji: &str) -> Sent {
+        if_it_can_wait(Self::react(self, channel(to)?, id(message)?, emoji))
+    }
+
+    fn typing(&mut self, to: &Address) -> Sent {
+        if_it_can_wait(Self::typing(self, channel(to)?))
+    }
+
+    fn fetch(&mut self, file: &str, into: &mut File, limit: usize) -> Sent {
+        let unknown = || Failure::Refused("it has no address".to_owned());
+        let file = FileId::parse(file).ok_or_else(unknown)?;
+        match self.download(file.url, into, limit) {
+            // The address has expired, or the message is gone.
+            Err(Failure::MessageGone) => {}
+            outcome => return outcome,
+        }
+        let message = self.get_message(id(file.channel)?, id(file.message)?)?;
+        let forwarded = message.message_snapshots.iter();
+        let forwarded = forwarded.flat_map(|snapshot| &snapshot.message.attachments);
+        let mut attachments = message.attachments.iter().chain(forwarded);
+        let found = attachments.find(|attachment| attachment.id == file.attachment);
+        self.download(&found.ok_or(Failure::MessageGone)?.url, into, limit)
+    }
+
+    fn set_menu(&mut self, commands: &[(&'static str, &'static str)]) -> Sent {
+        self.set_commands(&menu(commands))
+    }
+}
+
+/// The slash commands as Discord takes them. Each has one argument, the rest of the line.
+fn menu(commands: &[(&'static str, &'static str)]) -> Value {
+    let command = |(name, does): &(&str, &str)| {
+        json!({
+            "name": name,
+            "description": ellipsize_chars(does, DISCORD_DESCRIPTION_CHARS - 1),
+            "options": [{
+                "type": 3, "name": "text", "description": "What follows the command",
+            }],
+        })
+    };
+    commands.iter().map(command).collect()
+}
+
+/// Reactions and "typing" have rate limits of their own. Nothing else has to wait for them: they are
+/// left out then.
+fn if_it_can_wait(outcome: Sent) -> Sent {
+    match outcome {
+        Err(Failure::RetryAfter(_)) => Ok(()),
+        outcome => outcome,
+    }
+}
+
+/// The channel's id in an address.
+fn channel(to: &Address) -> Sent<&str> {
+    let is_ours = to.channel == super::NAME && to.thread.is_none();
+    let id = snowflake(&to.chat).filter(|_| is_ours);
+    id.map(|_| to.chat.as_str())
+        .ok_or_else(|| Failure::Refused(format!("{to} is not a channel of Discord")))
+}
+
+/// The id of a message or a channel. It becomes a part of a path.
+fn id(text: &str) -> Sent<&str> {
+    snowflake(text).map(|_| text).ok_or(Failure::MessageGone)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_numbers_get_into_paths() {
+        assert_eq!(channel(&Address::parse("discord:12")).ok(), Some("12"));
+        for address in [
+            "discord:",
+            "discord:a",
+            "discord:1/2",
+            "discord:1:2",
+            "cli:1",
+        ] {
+            assert!(channel(&Address::parse(address)).is_err(), "{address}");
+        }
+        assert!(id("12/../3").is_err() && id("").is_err());
+    }
+
+    #[test]
+    fn commands_take_the_rest_of_the_line() {
+        let menu = menu(&[("sh", "Run a command")]);
+        assert_eq!(menu[0]["name"], "sh");
+        assert_eq!(menu[0]["options"][0]["type"], 3);
+    }
+}

@@ -1,0 +1,397 @@
+//! What an event means. Pure; who may speak is decided by the intake.
+
+use super::NAME;
+use super::session::Me;
+use super::types::{Attachment, Interaction, Member, Message, User, VOICE, snowflake};
+use crate::channels::intake::Incoming;
+use crate::config::schema::GroupPolicy;
+use crate::limits::channels::{NAME_CHARS, QUOTE_CHARS};
+use crate::message::{Address, Envelope, Media, RemoteFile, Sender};
+use crate::text::ellipsize_chars;
+
+/// Kinds of messages that people write: a usual one, a reply.
+const WRITTEN: [u64; 2] = [0, 19];
+
+/// What an event comes to.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// Something for the intake.
+    Incoming(Incoming),
+    /// The same, which has to be acknowledged within three seconds.
+    Interaction {
+        /// For the intake.
+        incoming: Incoming,
+        /// Its id.
+        id: String,
+        /// What answers it.
+        token: String,
+        /// Whether it is a pressed button, and not a command.
+        is_press: bool,
+    },
+    /// Nothing that is for us.
+    Nothing,
+}
+
+/// Reads events for the bot that `me` is.
+#[derive(Clone, Copy)]
+pub struct Reader<'a> {
+    /// The bot.
+    pub me: &'a Me,
+    /// Which messages in servers are for it.
+    pub policy: GroupPolicy,
+}
+
+impl Reader<'_> {
+    /// What an event of a kind means.
+    pub fn read(&self, kind: &str, data: &str) -> Meaning {
+        let meaning = match kind {
+            "MESSAGE_CREATE" => parse(data).map(|message| self.message(&message)),
+            "MESSAGE_UPDATE" => parse(data).map(|message| self.edited(&message)),
+            "INTERACTION_CREATE" => parse(data).map(|interaction| self.interaction(interaction)),
+            _ => Ok(None),
+        };
+        meaning.map_or_else(
+            |error| {
+                // The error's text may hold a person's words.
+                tracing::warn!(
+                    kind,
+                    byte = error.column(),
+                    "ignored an event that is not understood"
+                );
+                Meaning::Nothing
+            },
+            |meaning| meaning.unwrap_or(Meaning::Nothing),
+        )
+    }
+
+    /// A message that was fetched, because its event was missed.
+    pub fn missed(&self, message: &Message) -> Option<Incoming> {
+        match self.message(message)? {
+            Meaning::Incoming(incoming) => Some(incoming),
+            _ => None,
+        }
+    }
+
+    fn message(&self, message: &Message) -> Option<Meaning> {
+        Some(Meaning::Incoming(Incoming::Message {
+            envelope: self.envelope(message)?,
+            username: message.author.username.clone(),
+        }))
+    }
+
+    fn edited(&self, message: &Message) -> Option<Meaning> {
+        // Discord adds previews to messages, which is an update, too.
+        message.edited_timestamp?;
+        let envelope = self.envelope(message)?;
+        Some(Meaning::Incoming(Incoming::Edited {
+            session: envelope.session,
+            reference: envelope.reference,
+            text: envelope.text,
+        }))
+    }
+
+    /// The message as it is worked on; `None` when it is not for us.
+    fn envelope(&self, message: &Message) -> Option<Envelope> {
+        snowflake(&message.id)?;
+        let address = address(&message.channel_id)?;
+        let author = &message.author;
+        let is_person = !author.bot && message.webhook_id.is_none() && author.id != self.me.id;
+        snowflake(&author.id).filter(|_| is_person && WRITTEN.contains(&message.kind))?;
+        let is_group = message.guild_id.is_some();
+        if is_group && !self.is_for_us(message) {
+            return None;
+        }
+        let remote_files = remote_files(message);
+        let mut text = self.text(message);
+        if text.is_empty() && remote_files.is_empty() {
+            // Whoever only mentions us wants something as well.
+            text = names_for_mentions(&message.content, &message.mentions)
+                .trim()
+                .to_owned();
+            if text.is_empty() {
+                return None;
+            }
+        }
+        Some(Envelope {
+            id: format!("{NAME}:{}", message.id),
+            is_group,
+            reference: message.id.clone(),
+            remote_files,
+            ..Envelope::written(&address, sender(author, &message.member), &text)
+        })
+    }
+
+    /// Whether a message in a server is for us.
+    fn is_for_us(&self, message: &Message) -> bool {
+        let answered = message.referenced_message.as_deref();
+        let answers_us = answered.is_some_and(|answered| answered.author.id == self.me.id);
+        match self.policy {
+            GroupPolicy::Off => false,
+            GroupPolicy::Open => true,
+            GroupPolicy::Mention => answers_us || self.mentions_us(message),
+        }
+    }
+
+    fn mentions_us(&self, message: &Message) -> bool {
+        let mut mentioned = message.mentions.iter();
+        mentioned.any(|user| user.id == self.me.id)
+    }
+
+    /// The text with what stands before it: what it answers, and that it was forwarded.
+    fn text(&self, message: &Message) -> String {
+        let mut text = self.quote(message);
+        let own = names_for_mentions(&self.without_us(&message.content), &message.mentions);
+        let own = match own.trim() {
+            "" => things(message),
+            own => own.to_owned(),
+        };
+        text.push_str(&own);
+        for snapshot in &message.message_snapshots {
+            let forwarded = &snapshot.message;
+            let content = names_for_mentions(&forwarded.content, &forwarded.mentions);
+            text = format!("{text}\n[forwarded]\n{}", content.trim());
+        }
+        text.trim().to_owned()
+    }
+
+    /// The content without the mention of us that only says for whom it is.
+    fn without_us(&self, content: &str) -> String {
+        let marks = [format!("<@{}>", self.me.id), format!("<@!{}>", self.me.id)];
+        let mut kept = content.trim();
+        for mark in &marks {
+            if let Some(rest) = kept.strip_prefix(mark.as_str()) {
+                kept = rest.trim_start_matches([',', ':', ' ']);
+            }
+            kept = kept.strip_suffix(mark.as_str()).unwrap_or(kept).trim_end();
+        }
+        kept.to_owned()
+    }
+
+    /// What is answered, as quoted lines; empty when nothing is.
+    fn quote(&self, message: &Message) -> String {
+        let Some(answered) = message.referenced_message.as_deref() else {
+            return String::new();
+        };
+        let who = match answered.author.id == self.me.id {
+            true => "you".to_owned(),
+            false => name_of(&answered.author, &answered.member),
+        };
+        let what = match names_for_mentions(&answered.content, &answered.mentions).trim() {
+            "" if answered.attachments.is_empty() => things(answered),
+            "" => "[a file]".to_owned(),
+            text => ellipsize_chars(text, QUOTE_CHARS).into_owned(),
+        };
+        if what.is_empty() {
+            return String::new();
+        }
+        format!("> {who}: {}\n\n", what.replace('\n', "\n> "))
+    }
+
+    fn interaction(&self, interaction: Interaction) -> Option<Meaning> {
+        snowflake(&interaction.id)?;
+        let address = address(&interaction.channel_id)?;
+        let member = interaction.member.unwrap_or_default();
+        let user = interaction.user.or_else(|| member.user.clone())?;
+        snowflake(&user.id).filter(|_| !user.bot)?;
+        let is_group = interaction.guild_id.is_some();
+        let sender = sender(&user, &member);
+        let id = format!("{NAME}:{}", interaction.id);
+        let is_press = interaction.kind == 3;
+        let incoming = match interaction.kind {
+            3 => Incoming::Pressed {
+                id,
+                address,
+                is_group,
+                sender,
+                username: user.username,
+                message: interaction.message.unwrap_or_default().id,
+                data: interaction.data.custom_id,
+            },
+            2 => {
+                let mut text = format!("/{}", interaction.data.name);
+                for option in &interaction.data.options {
+                    let value = option.value.as_str().map(str::trim).unwrap_or_default();
+                    if !value.is_empty() {
+                        text = format!("{text} {value}");
+                    }
+                }
+                // It is no message, so nothing can be quoted or reacted to.
+                let envelope = Envelope {
+                    id,
+                    is_group,
+                    ..Envelope::written(&address, sender, &text)
+                };
+                Incoming::Message {
+                    envelope,
+                    username: user.username,
+                }
+            }
+            _ => return None,
+        };
+        Some(Meaning::Interaction {
+            incoming,
+            id: interaction.id,
+            token: interaction.token,
+            is_press,
+        })
+    }
+}
+
+fn parse<'a, T: serde::Deserialize<'a>>(data: &'a str) -> serde_json::Result<T> {
+    serde_json::from_str(data)
+}
+
+/// The chat, or the thread, which is a channel of its own and so a conversation of its own.
+fn address(channel: &str) -> Option<Address> {
+    snowflake(channel).map(|_| Address::new(NAME, channel))
+}
+
+fn sender(user: &User, member: &Member) -> Sender {
+    Sender {
+        id: user.id.clone(),
+        name: name_of(user, member),
+    }
+}
+
+/// The name that people see, on one line.
+fn name_of(user: &User, member: &Member) -> String {
+    let names = [&member.nick, &user.global_name, &user.username];
+    let cleaned = names.map(|name| {
+        let words = name.split(|char: char| char.is_whitespace() || char.is_control());
+        words
+            .filter(|word| !word.is_empty())
+            .collect::<Vec<_>>()
+            .join(" ")
+    });
+    let name = cleaned.into_iter().find(|name| !name.is_empty());
+    ellipsize_chars(&name.unwrap_or_default(), NAME_CHARS).into_owned()
+}
+
+/// The content with names in the place of `<@123>`, and `:name:` in that of `<:name:123>`.
+fn names_for_mentions(content: &str, mentions: &[User]) -> String {
+    let mut rest = content;
+    let mut text = String::with_capacity(rest.len());
+    while let Some(at) = rest.find('<') {
+        text.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let named = rest
+            .find('>')
+            .and_then(|end| Some((named(&rest[1..end], mentions)?, end)));
+        match named {
+            Some((name, end)) => {
+                text.push_str(&name);
+                rest = &rest[end + 1..];
+            }
+            None => {
+                text.push('<');
+                rest = &rest[1..];
+            }
+        }
+    }
+    text.push_str(rest);
+    text
+}
+
+/// What the inside of a `<…>` means to people.
+fn named(inside: &str, mentions: &[User]) -> Option<String> {
+    if let Some(id) = inside.strip_prefix('@') {
+        let id = id.strip_prefix('!').unwrap_or(id);
+        let user = mentions.iter().find(|user| user.id == id)?;
+        return Some(format!("@{}", name_of(user, &Member::default())));
+    }
+    let emoji = inside
+        .strip_prefix("a:")
+        .or_else(|| inside.strip_prefix(':'))?;
+    let (name, id) = emoji.split_once(':')?;
+    snowflake(id).map(|_| format!(":{name}:"))
+}
+
+/// What is neither text nor a file, in brackets.
+fn things(message: &Message) -> String {
+    let sticker = message.sticker_items.first();
+    let sticker = sticker.map(|sticker| ("a sticker", &sticker.name));
+    let poll = message.poll.as_ref();
+    let poll = poll.map(|poll| ("a poll", &poll.question.text));
+    match sticker.or(poll) {
+        Some((what, name)) => {
+            let name = name.replace(char::is_control, " ");
+            format!("[{what}: {}]", ellipsize_chars(&name, QUOTE_CHARS))
+        }
+        None => String::new(),
+    }
+}
+
+fn remote_files(message: &Message) -> Vec<RemoteFile> {
+    let forwarded = message.message_snapshots.iter();
+    let forwarded = forwarded.flat_map(|snapshot| &snapshot.message.attachments);
+    let all = message.attachments.iter().chain(forwarded);
+    all.filter(|file| !file.url.is_empty())
+        .map(|file| RemoteFile {
+            media: media(file, message.flags),
+            id: FileId {
+                channel: &message.channel_id,
+                message: &message.id,
+                attachment: &file.id,
+                url: &file.url,
+            }
+            .to_string(),
+            size: file.size,
+            name: match file.filename.as_str() {
+                "" => "file".to_owned(),
+                name => name.to_owned(),
+            },
+        })
+        .collect()
+}
+
+fn media(file: &Attachment, flags: u64) -> Media {
+    match file.content_type.split('/').next().unwrap_or_default() {
+        "image" => Media::Photo,
+        "audio" if flags & VOICE != 0 => Media::Voice,
+        "audio" => Media::Audio,
+        "video" => Media::Video,
+        _ => Media::Document,
+    }
+}
+
+/// What a file is fetched by. Its URL expires, and the message has a new one then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileId<'a> {
+    /// The channel.
+    pub channel: &'a str,
+    /// The message.
+    pub message: &'a str,
+    /// The file within the message.
+    pub attachment: &'a str,
+    /// Where it was when the message came.
+    pub url: &'a str,
+}
+
+impl std::fmt::Display for FileId<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self {
+            channel,
+            message,
+            attachment,
+            url,
+        } = self;
+        write!(f, "{channel} {message} {attachment} {url}")
+    }
+}
+
+impl<'a> FileId<'a> {
+    /// Reads what `Display` wrote.
+    pub fn parse(id: &'a str) -> Option<Self> {
+        let mut parts = id.splitn(4, ' ');
+        let mut part = || parts.next();
+        Some(Self {
+            channel: part()?,
+            message: part()?,
+            attachment: part()?,
+            url: part()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

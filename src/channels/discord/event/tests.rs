@@ -1,0 +1,294 @@
+use serde_json::{Value, json};
+
+use super::*;
+
+fn me() -> Me {
+    Me {
+        id: "900".to_owned(),
+        username: "pea".to_owned(),
+    }
+}
+
+/// A message of Ann's in a private chat, with some members changed.
+fn message(changes: Value) -> Value {
+    let mut message = json!({
+        "id": "1001", "channel_id": "55", "type": 0, "content": "hello", "edited_timestamp": null,
+        "author": {"id": "12", "username": "ann", "global_name": "Ann B."},
+        "mentions": [], "attachments": [], "flags": 0, "referenced_message": null,
+    });
+    for (name, value) in changes.as_object().unwrap() {
+        message[name] = value.clone();
+    }
+    message
+}
+
+fn read_as(kind: &str, data: &Value, policy: GroupPolicy) -> Meaning {
+    let me = me();
+    Reader { me: &me, policy }.read(kind, &data.to_string())
+}
+
+fn envelope(changes: Value) -> Option<Envelope> {
+    match read_as("MESSAGE_CREATE", &message(changes), GroupPolicy::Mention) {
+        Meaning::Incoming(Incoming::Message { envelope, .. }) => Some(envelope),
+        Meaning::Nothing => None,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn text(changes: Value) -> String {
+    envelope(changes).unwrap().text
+}
+
+fn mention() -> Value {
+    json!([{"id": "900", "username": "pea"}])
+}
+
+#[test]
+fn a_private_message_is_for_us() {
+    let meaning = read_as("MESSAGE_CREATE", &message(json!({})), GroupPolicy::Off);
+    let Meaning::Incoming(Incoming::Message { envelope, username }) = meaning else {
+        panic!("{meaning:?}");
+    };
+    assert_eq!(username, "ann");
+    assert_eq!(envelope.id, "discord:1001");
+    assert_eq!(envelope.session.as_str(), "discord:55");
+    assert_eq!(envelope.reference, "1001");
+    assert_eq!(envelope.sender().unwrap().name, "Ann B.");
+    assert_eq!(
+        (envelope.text.as_str(), envelope.is_group),
+        ("hello", false)
+    );
+}
+
+#[test]
+fn in_a_server_the_policy_decides() {
+    let plain = message(json!({"guild_id": "3"}));
+    let mentioned =
+        message(json!({"guild_id": "3", "content": "<@900> hello", "mentions": mention()}));
+    let reply = message(json!({
+        "guild_id": "3", "type": 19,
+        "referenced_message": {"id": "9", "content": "the answer", "author": {"id": "900"}},
+    }));
+    use GroupPolicy::{Mention, Off, Open};
+    for (data, policy, expected) in [
+        (&plain, Mention, None),
+        (&plain, Open, Some("hello")),
+        (&plain, Off, None),
+        (&mentioned, Mention, Some("hello")),
+        (&mentioned, Off, None),
+        (&reply, Mention, Some("> you: the answer\n\nhello")),
+    ] {
+        let text = match read_as("MESSAGE_CREATE", data, policy) {
+            Meaning::Incoming(Incoming::Message { envelope, .. }) => {
+                assert!(envelope.is_group);
+                Some(envelope.text)
+            }
+            _ => None,
+        };
+        assert_eq!(text.as_deref(), expected, "{data} {policy:?}");
+    }
+}
+
+#[test]
+fn what_nobody_said_to_us_is_nothing() {
+    for changes in [
+        json!({"author": {"id": "900", "username": "pea", "bot": true}}),
+        json!({"author": {"id": "900", "username": "pea"}}),
+        json!({"author": {"id": "13", "username": "other", "bot": true}}),
+        json!({"webhook_id": "77"}),
+        json!({"type": 7}),
+        json!({"type": 21}),
+        json!({"content": " \n"}),
+        json!({"id": "x"}),
+        json!({"id": ""}),
+        json!({"channel_id": "5/6"}),
+        json!({"author": {"id": "12; DROP"}}),
+    ] {
+        assert_eq!(envelope(changes.clone()), None, "{changes}");
+    }
+    for kind in ["TYPING_START", "GUILD_CREATE", ""] {
+        assert_eq!(
+            read_as(kind, &message(json!({})), GroupPolicy::Open),
+            Meaning::Nothing
+        );
+    }
+}
+
+#[test]
+fn names_stand_for_ids() {
+    let people = json!([{"id": "900", "username": "pea"}, {"id": "13", "username": "bob", "global_name": "Bob"}]);
+    for (content, expected) in [
+        ("<@900>: ask <@13> and <@!13>", "ask @Bob and @Bob"),
+        ("<@!900> hi", "hi"),
+        ("hi <@900>", "hi"),
+        ("<@900>", "@pea"),
+        ("ask <@900> now", "ask @pea now"),
+        ("<:party:123> <a:dance:5> <:x:y>", ":party: :dance: <:x:y>"),
+        ("a < b > c <", "a < b > c <"),
+        ("<@99> <#5> <", "<@99> <#5> <"),
+        ("<<@13>>", "<@Bob>"),
+    ] {
+        let read = text(json!({"content": content, "mentions": people}));
+        assert_eq!(read, expected, "{content}");
+    }
+}
+
+#[test]
+fn what_is_answered_is_quoted() {
+    let answered = |answered: Value| json!({"referenced_message": answered, "type": 19});
+    let author = json!({"id": "13", "username": "bob"});
+    for (reply, expected) in [
+        (
+            json!({"content": "one\ntwo", "author": author}),
+            "> bob: one\n> two\n\nhello",
+        ),
+        (
+            json!({"content": "", "attachments": [{}], "author": author}),
+            "> bob: [a file]\n\nhello",
+        ),
+        (json!({"content": "", "author": author}), "hello"),
+        (
+            json!({"content": "", "sticker_items": [{"name": "Wave"}], "author": author}),
+            "> bob: [a sticker: Wave]\n\nhello",
+        ),
+        (Value::Null, "hello"),
+    ] {
+        assert_eq!(text(answered(reply)), expected);
+    }
+    let long = "x".repeat(5000);
+    let cut = text(answered(json!({"content": long, "author": author})));
+    assert!(cut.len() < 600, "{}", cut.len());
+}
+
+#[test]
+fn what_is_forwarded_comes_along() {
+    let read = envelope(json!({
+        "content": "", "message_snapshots": [{"message": {
+            "content": "news", "attachments": [{"id": "5", "filename": "a.png", "url": "https://cdn/a"}],
+        }}],
+    }));
+    let read = read.unwrap();
+    assert_eq!(read.text, "[forwarded]\nnews");
+    assert_eq!(read.remote_files.len(), 1);
+}
+
+#[test]
+fn files_are_fetched_by_their_address_and_known_by_their_message() {
+    let file = |name: &str, kind: &str| json!({"id": "8", "filename": name, "content_type": kind, "size": 5, "url": "https://cdn/x y"});
+    let read = envelope(json!({
+        "content": "", "flags": 8192,
+        "attachments": [file("a.png", "image/png"), file("v.ogg", "audio/ogg; x"), file("", "")],
+    }));
+    let files = read.unwrap().remote_files;
+    let media: Vec<Media> = files.iter().map(|file| file.media).collect();
+    assert_eq!(media, [Media::Photo, Media::Voice, Media::Document]);
+    assert_eq!(
+        (files[0].name.as_str(), files[2].name.as_str()),
+        ("a.png", "file")
+    );
+    let expected = FileId {
+        channel: "55",
+        message: "1001",
+        attachment: "8",
+        url: "https://cdn/x y",
+    };
+    assert_eq!(FileId::parse(&files[0].id), Some(expected));
+    assert_eq!(FileId::parse("1 2 3"), None);
+}
+
+#[test]
+fn an_edit_is_one_of_its_author() {
+    let edited = message(json!({"edited_timestamp": "2026-11-22T08:00:00Z", "content": "hallo"}));
+    let meaning = read_as("MESSAGE_UPDATE", &edited, GroupPolicy::Mention);
+    let Meaning::Incoming(Incoming::Edited {
+        reference, text, ..
+    }) = meaning
+    else {
+        panic!("{meaning:?}");
+    };
+    assert_eq!((reference.as_str(), text.as_str()), ("1001", "hallo"));
+    let preview = message(json!({}));
+    assert_eq!(
+        read_as("MESSAGE_UPDATE", &preview, GroupPolicy::Mention),
+        Meaning::Nothing
+    );
+}
+
+fn interaction(changes: Value) -> Meaning {
+    let mut data = json!({
+        "id": "2001", "token": "tok", "type": 3, "channel_id": "55",
+        "user": {"id": "12", "username": "ann"},
+        "data": {"custom_id": "q:1:once", "component_type": 2}, "message": {"id": "1001"},
+    });
+    for (name, value) in changes.as_object().unwrap() {
+        data[name] = value.clone();
+    }
+    read_as("INTERACTION_CREATE", &data, GroupPolicy::Mention)
+}
+
+#[test]
+fn a_pressed_button_and_a_chosen_command() {
+    let Meaning::Interaction {
+        incoming,
+        id,
+        token,
+        is_press,
+    } = interaction(json!({}))
+    else {
+        panic!();
+    };
+    assert_eq!(
+        (id.as_str(), token.as_str(), is_press),
+        ("2001", "tok", true)
+    );
+    assert!(
+        matches!(incoming, Incoming::Pressed { message, data, is_group: false, .. }
+        if message == "1001" && data == "q:1:once")
+    );
+    let chosen = interaction(json!({
+        "type": 2, "guild_id": "3", "user": null, "message": null,
+        "member": {"nick": "Annie", "user": {"id": "12", "username": "ann"}},
+        "data": {"name": "sh", "type": 1, "options": [{"name": "text", "type": 3, "value": " uptime "}]},
+    }));
+    let Meaning::Interaction {
+        incoming,
+        is_press: false,
+        ..
+    } = chosen
+    else {
+        panic!("{chosen:?}");
+    };
+    let Incoming::Message { envelope, .. } = incoming else {
+        panic!();
+    };
+    assert_eq!(envelope.text, "/sh uptime");
+    assert_eq!((envelope.reference.as_str(), envelope.is_group), ("", true));
+    assert_eq!(envelope.sender().unwrap().name, "Annie");
+    for changes in [
+        json!({"type": 5}),
+        json!({"user": null}),
+        json!({"id": "x"}),
+        json!({"channel_id": null}),
+    ] {
+        assert_eq!(interaction(changes.clone()), Meaning::Nothing, "{changes}");
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_event_is_read(name in "content|author|mentions|attachments|id|type|flags|member|referenced_message",
+        text in ".{0,40}", number in proptest::num::u64::ANY, what in 0..4_usize) {
+        let value = [json!(text), json!(number), json!([{"id": text}]), json!({"id": number, "content": text})];
+        for kind in ["MESSAGE_CREATE", "MESSAGE_UPDATE", "INTERACTION_CREATE"] {
+            let meaning = read_as(kind, &message(json!({name.as_str(): value[what]})), GroupPolicy::Open);
+            if let Meaning::Incoming(Incoming::Message { envelope, .. }) = meaning {
+                assert!(!envelope.text.is_empty() || !envelope.remote_files.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn names_for_mentions_takes_any_text(text in "[<>@!:a0-9é ]{0,40}") {
+        names_for_mentions(&text, &[]);
+    }
+}

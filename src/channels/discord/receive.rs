@@ -1,0 +1,579 @@
+//! Receives events over Discord's gateway and passes them on to the intake.
+//!
+//! An event is confirmed when the intake has it on the disk. What was not confirmed comes again: the
+//! next connection resumes the session from there. When a session is lost, or the program was not
+//! running, messages that were written meanwhile are fetched: those in private chats of people who may
+//! speak, and those in chats that were active since the start.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::api::{Api, BAD_TOKEN};
+use super::connection::Discord;
+use super::event::{Meaning, Reader};
+use super::session::{Action, Closed, Me, Scope, Session};
+use super::types::{Message, snowflake};
+use crate::bus::Heartbeat;
+use crate::cancel::Cancel;
+use crate::channels::adapter::{Failure, Sent};
+use crate::channels::backoff::{Backoff, doubled, with_jitter};
+use crate::channels::intake::{Incoming, Intake};
+use crate::clock::{Clock, Stopwatch};
+use crate::config::schema::{Bot, GroupPolicy};
+use crate::error::Error;
+use crate::http::websocket::{Received, Websocket};
+use crate::http::{Settings, Tls};
+use crate::limits::channels::{
+    CALL_TIME, DISCORD_MISSED_CHATS, DISCORD_MISSED_MESSAGES, DISCORD_MISSED_OVERLAP,
+    DISCORD_MISSED_PAGES, DISCORD_MISSED_TIME, DISCORD_STEADY, FILE_TRIES, FIRST_WAIT, IDLE,
+    INBOX_BACKOFF, LONGEST_BACKOFF, PATIENCE, PRESS_PATIENCE, QUOTE_CHARS,
+};
+use crate::message::{Envelope, Sender};
+use crate::sys::{memory, random};
+use crate::text::ellipsize_chars;
+
+/// Closes a connection for good: the session ends.
+const CLOSE: u16 = 1000;
+/// Closes a connection so that the session can be resumed.
+const CLOSE_AND_RESUME: u16 = 4000;
+/// Bits of an id behind its milliseconds.
+const SNOWFLAKE_BITS: u32 = 22;
+
+const NO_INTENT: &str = "Discord does not let the bot read messages in servers that do not mention it. To change \
+                         that, turn on \"Message Content Intent\" on the page \"Bot\" of your application at \
+                         https://discord.com/developers/applications and restart the gateway";
+
+/// What a receiver is made of.
+pub(super) struct ReceiverParts<'a> {
+    pub discord: &'a Discord,
+    pub tls: &'a Tls,
+    pub config: &'a Bot,
+    pub clock: &'a Clock,
+    pub intake: Intake,
+    pub heartbeat: Heartbeat,
+    pub cancel: Cancel,
+}
+
+/// Receives until the token is raised.
+pub(super) fn run(parts: ReceiverParts<'_>) {
+    Receiver::new(parts).run();
+}
+
+struct Receiver<'a> {
+    parts: ReceiverParts<'a>,
+    session: Session,
+    me: Me,
+    watch: Stopwatch,
+    /// When the present connection began to work, on `watch`.
+    working_since: Option<Duration>,
+    /// Connections in a row that worked only for a short time.
+    short_lived: u32,
+    /// Failures in a row to resume the session.
+    failed_resumes: u32,
+    /// Failures of Discord, and of the inbox.
+    backoff: Backoff,
+    full: Backoff,
+    /// The chats that were active last, the newest at the end, and whether they are in a server.
+    chats: VecDeque<(String, bool)>,
+    /// Set while messages may have been missed: the newest id that was known before.
+    missed_since: Option<i64>,
+}
+
+/// Why a connection is over.
+enum End {
+    /// Discord asked for another one.
+    Planned,
+    /// It failed.
+    Failed(String),
+    /// It failed in a way that it is closed with this code.
+    Lost(u16, String),
+    /// No connection helps before somebody changes something.
+    Fatal(String),
+    /// Discord asks to wait.
+    Wait(Duration),
+    /// The inbox does not take the messages.
+    Inbox(Error),
+    Stopped,
+}
+
+impl From<Error> for End {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Stopped => Self::Stopped,
+            error => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+impl From<Failure> for End {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Stopped => Self::Stopped,
+            Failure::RetryAfter(wait) => Self::Wait(wait),
+            failure => Self::Failed(failure.to_string()),
+        }
+    }
+}
+
+impl<'a> Receiver<'a> {
+    fn new(parts: ReceiverParts<'a>) -> Self {
+        let scope = match parts.config.group_policy {
+            GroupPolicy::Off => Scope::Private,
+            GroupPolicy::Mention | GroupPolicy::Open => Scope::All,
+        };
+        Self {
+            session: Session::new(scope),
+            me: Me::default(),
+            watch: Stopwatch::start(),
+            working_since: None,
+            short_lived: 0,
+            failed_resumes: 0,
+            backoff: Backoff::new("receive from Discord", parts.clock.clone()),
+            full: Backoff::new("accept messages from Discord", parts.clock.clone()),
+            chats: VecDeque::new(),
+            missed_since: None,
+            parts,
+        }
+    }
+
+    fn run(mut self) {
+        let cancel = self.parts.cancel.clone();
+        while !cancel.is_cancelled() {
+            self.parts.heartbeat.beat(CALL_TIME);
+            memory::give_back_stack();
+            self.working_since = None;
+            let end = match self.connect() {
+                Ok(socket) => self.serve(socket),
+                Err(end) => end,
+            };
+            let wait = self.wait_after(end);
+            self.parts.heartbeat.beat(wait + PATIENCE);
+            cancel.wait(wait);
+        }
+    }
+
+    fn now(&self) -> Duration {
+        self.watch.elapsed()
+    }
+
+    /// How long to wait before the next connection.
+    fn wait_after(&mut self, end: End) -> Duration {
+        let worked = self.working_since.map(|since| self.now() - since);
+        if worked.is_some_and(|time| time >= DISCORD_STEADY) {
+            self.short_lived = 0;
+        }
+        match end {
+            End::Stopped => Duration::ZERO,
+            End::Planned => with_jitter(FIRST_WAIT),
+            End::Failed(why) | End::Lost(_, why) if worked.is_some() => {
+                tracing::info!("lost the connection to Discord, reconnecting: {why}");
+                self.short_lived = self.short_lived.saturating_add(1);
+                with_jitter(doubled(self.short_lived - 1))
+            }
+            End::Failed(why) | End::Lost(_, why) => {
+                self.failed_resumes += 1;
+                if self.failed_resumes > FILE_TRIES {
+                    self.session.forget();
+                }
+                self.backoff.failed(&why, None)
+            }
+            End::Wait(wait) => {
+                let why = format!("rate-limited for {} s", wait.as_secs());
+                self.backoff.failed(&why, Some(wait))
+            }
+            End::Fatal(why) => self.backoff.failed(&why, Some(LONGEST_BACKOFF)),
+            End::Inbox(error) => self.full.failed(&error, None).min(INBOX_BACKOFF),
+        }
+    }
+
+    fn connect(&mut self) -> Result<Websocket, End> {
+        let url = match self.session.resume_url() {
+            Some(url) => url.to_owned(),
+            None => self.gateway_url()?,
+        };
+        let settings = Settings {
+            proxy: self.parts.config.proxy.clone(),
+            ..Settings::new(PATIENCE, IDLE)
+        };
+        let url = with_version(&url);
+        let socket = Websocket::connect(self.parts.tls, settings, &url, &[], &self.parts.cancel);
+        socket.map_err(|error| {
+            if matches!(error, Error::Status { .. } | Error::Config(_)) {
+                self.session.forget();
+            }
+            error.into()
+        })
+    }
+
+    /// Asks where the gateway is, which also tries the token.
+    fn gateway_url(&self) -> Result<String, End> {
+        let api = self.api(PATIENCE)?;
+        let address = api.get_gateway()?;
+        if address.session_start_limit.remaining == 0 {
+            let wait = Duration::from_millis(address.session_start_limit.reset_after);
+            let why = "the bot has connected too often today; Discord lets it wait".to_owned();
+            tracing::warn!(seconds = wait.as_secs(), "{why}");
+            return Err(End::Wait(wait.min(LONGEST_BACKOFF)));
+        }
+        Ok(address.url)
+    }
+
+    fn api(&self, patience: Duration) -> Result<Api, End> {
+        Ok(self.parts.discord.api(patience, &self.parts.cancel)?)
+    }
+
+    /// Serves a connection to its end.
+    fn serve(&mut self, mut socket: Websocket) -> End {
+        self.session.opened(self.now());
+        let end = self.listen(&mut socket);
+        let code = match &end {
+            End::Stopped => CLOSE,
+            End::Lost(code, _) => *code,
+            _ => CLOSE_AND_RESUME,
+        };
+        socket.close(code, "");
+        end
+    }
+
+    fn listen(&mut self, socket: &mut Websocket) -> End {
+        loop {
+            if let Err(end) = self.step(socket) {
+                return end;
+            }
+        }
+    }
+
+    /// Waits for a frame, or until something is due, and does what is to be done.
+    fn step(&mut self, socket: &mut Websocket) -> Result<(), End> {
+        let idle = self.session.idle(self.now());
+        self.parts.heartbeat.beat(idle + 2 * PATIENCE);
+        // Most of the time is spent in here.
+        memory::give_back_stack();
+        let received = socket.receive(idle)?;
+        let now = self.now();
+        let actions = match received {
+            Received::Text(frame) => {
+                let mut actions = self.session.receive(&frame, now, chance());
+                actions.extend(self.session.tick(now, false));
+                actions
+            }
+            Received::Closed { code, reason } => return Err(self.closed(code, &reason)),
+            Received::Idle => self.session.tick(now, true),
+            Received::Binary(_) | Received::Ping(_) | Received::Pong(_) => {
+                self.session.tick(now, false)
+            }
+        };
+        actions
+            .into_iter()
+            .try_for_each(|action| self.perform(action, socket))
+    }
+
+    fn perform(&mut self, action: Action, socket: &mut Websocket) -> Result<(), End> {
+        match action {
+            Action::Send(message) => {
+                socket.send_text(&message.to_json(&self.parts.config.token))?;
+            }
+            Action::Begun(ready) => {
+                self.me = ready.user;
+                let known = self.parts.intake.last_update();
+                let known = known.map(|(newest, _)| newest);
+                self.missed_since = self.missed_since.or(known);
+                self.works(socket)?;
+            }
+            Action::Resumed => self.works(socket)?,
+            Action::Event {
+                sequence,
+                kind,
+                data,
+            } => {
+                self.event(&kind, &data)?;
+                self.session.confirm(sequence);
+            }
+            Action::Reconnect {
+                code,
+                why,
+                is_planned,
+            } => {
+                tracing::debug!("closing the connection to Discord: {why}");
+                return Err(match is_planned {
+                    true => End::Planned,
+                    false => End::Lost(code, why.to_owned()),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The connection works.
+    fn works(&mut self, socket: &mut Websocket) -> Result<(), End> {
+        self.working_since = Some(self.now());
+        self.failed_resumes = 0;
+        if self.backoff.succeeded() {
+            self.parts.intake.reachable();
+        }
+        match self.missed_since {
+            Some(newest) => self.fetch_missed(newest, socket),
+            None => Ok(()),
+        }
+    }
+
+    /// Discord closed the connection.
+    fn closed(&mut self, code: u16, reason: &str) -> End {
+        match self.session.closed(code, reason) {
+            Closed::Again(said) => End::Failed(said),
+            Closed::Token => End::Fatal(BAD_TOKEN.to_owned()),
+            Closed::Fatal(said) => End::Fatal(said),
+            Closed::Intent => {
+                tracing::warn!("{NO_INTENT}");
+                *self.session.scope() = Scope::Mentions;
+                End::Planned
+            }
+        }
+    }
+
+    fn event(&mut self, kind: &str, data: &str) -> Result<(), End> {
+        let reader = Reader {
+            me: &self.me,
+            policy: self.parts.config.group_policy,
+        };
+        match reader.read(kind, data) {
+            Meaning::Nothing => Ok(()),
+            Meaning::Incoming(incoming) => self.take(vec![incoming]),
+            Meaning::Interaction {
+                incoming,
+                id,
+                token,
+                is_press,
+            } => {
+                self.acknowledge(&incoming, &id, &token, is_press)?;
+                self.take(vec![incoming])
+            }
+        }
+    }
+
+    /// Hands messages to the intake, which has them on the disk then.
+    fn take(&mut self, batch: Vec<Incoming>) -> Result<(), End> {
+        for incoming in &batch {
+            if let Incoming::Message { envelope, .. } = incoming {
+                self.note_chat(envelope);
+            }
+        }
+        let taken = self.parts.intake.take(batch, &self.parts.heartbeat);
+        taken.map_err(End::Inbox)?;
+        self.full.succeeded();
+        Ok(())
+    }
+
+    fn note_chat(&mut self, envelope: &Envelope) {
+        let chat = envelope.address().chat;
+        self.chats.retain(|(known, _)| *known != chat);
+        if self.chats.len() >= DISCORD_MISSED_CHATS {
+            self.chats.pop_front();
+        }
+        self.chats.push_back((chat, envelope.is_group));
+    }
+
+    /// Answers a press or a command in time. When that fails Discord tells the person so, and it is
+    /// worked on all the same.
+    fn acknowledge(
+        &self,
+        incoming: &Incoming,
+        id: &str,
+        token: &str,
+        is_press: bool,
+    ) -> Result<(), End> {
+        let (may, text) = match incoming {
+            Incoming::Pressed {
+                sender, username, ..
+            } => (self.parts.intake.may_speak(sender, username), String::new()),
+            Incoming::Message { envelope, username } => {
+                let sender = envelope.sender().cloned().unwrap_or_else(Sender::default);
+                let command = ellipsize_chars(&envelope.text, QUOTE_CHARS).replace('`', "'");
+                // Somebody unknown who writes to the bot alone gets a pairing code.
+                let may = !envelope.is_group || self.parts.intake.may_speak(&sender, username);
+                (may, format!("✓ `{command}`"))
+            }
+            Incoming::Edited { .. } => return Ok(()),
+        };
+        let text = match (may, is_press) {
+            (false, _) => Some("You don't have access to this bot."),
+            (true, true) => None,
+            (true, false) => Some(text.as_str()),
+        };
+        match self.api(PRESS_PATIENCE)?.acknowledge(id, token, text) {
+            Err(Failure::Stopped) => Err(End::Stopped),
+            // It was acknowledged before the connection was lost, or it is too late.
+            Ok(()) | Err(Failure::MessageGone) => Ok(()),
+            Err(failure) => {
+                tracing::debug!("failed to acknowledge an interaction: {failure}");
+                Ok(())
+            }
+        }
+    }
+
+    /// Fetches the messages that came after those that are known. Between two calls the connection is
+    /// kept alive; its events wait.
+    fn fetch_missed(&mut self, newest: i64, socket: &mut Websocket) -> Result<(), End> {
+        let mut missed = Missed {
+            api: self.api(PATIENCE)?,
+            newest,
+            watch: Stopwatch::start(),
+            failed: None,
+        };
+        for (chat, is_group) in self.chats_to_ask(&mut missed, socket)? {
+            let mut after = missed.first();
+            for _ in 0..DISCORD_MISSED_PAGES {
+                let get = |api: &Api| api.get_messages(&chat, after);
+                let Some(messages) = self.try_call(&mut missed, socket, get)? else {
+                    break;
+                };
+                let is_all = messages.len() < DISCORD_MISSED_MESSAGES;
+                let last = messages.iter().filter_map(|message| snowflake(&message.id));
+                let last = last.max().filter(|_| !is_all);
+                self.take_missed(messages, is_group)?;
+                match last {
+                    Some(last) => after = last,
+                    None => break,
+                }
+            }
+        }
+        if let Some(failure) = missed.failed {
+            tracing::warn!(
+                "failed to look for messages that were written while Discord was not connected, so some may \
+                 not be answered: {failure}"
+            );
+        }
+        self.missed_since = None;
+        Ok(())
+    }
+
+    fn take_missed(&mut self, messages: Vec<Message>, is_group: bool) -> Result<(), End> {
+        let reader = Reader {
+            me: &self.me,
+            policy: self.parts.config.group_policy,
+        };
+        let read = |mut message: Message| {
+            // Replies of the REST API do not name the server.
+            message.guild_id = is_group.then(String::new);
+            reader.missed(&message)
+        };
+        let batch = messages.into_iter().filter_map(read).collect();
+        self.take(batch)
+    }
+
+    /// The chats in which something newer may have been written, and whether they are in a server.
+    fn chats_to_ask(
+        &mut self,
+        missed: &mut Missed,
+        socket: &mut Websocket,
+    ) -> Result<Vec<(String, bool)>, End> {
+        let mut chats: Vec<(String, bool)> = self.chats.iter().cloned().collect();
+        let mut people = self.parts.intake.known_people();
+        people.retain(|person| snowflake(person).is_some());
+        people.truncate(DISCORD_MISSED_CHATS);
+        for person in people {
+            let Some(dm) = self.try_call(missed, socket, |api| api.create_dm(&person))? else {
+                continue;
+            };
+            let is_newer = snowflake(&dm.last_message_id).is_some_and(|id| id > missed.newest);
+            let is_known = chats.iter().any(|(chat, _)| *chat == dm.id);
+            if is_newer && !is_known && snowflake(&dm.id).is_some() {
+                chats.push((dm.id, false));
+            }
+        }
+        Ok(chats)
+    }
+
+    /// Makes a call, and again while that may help and there is time. `None` when nothing came of it.
+    fn try_call<T>(
+        &mut self,
+        missed: &mut Missed,
+        socket: &mut Websocket,
+        call: impl Fn(&Api) -> Sent<T>,
+    ) -> Result<Option<T>, End> {
+        for tries in 0.. {
+            self.parts.heartbeat.beat(CALL_TIME);
+            for action in self.session.tick(self.now(), false) {
+                self.perform(action, socket)?;
+            }
+            let failure = match call(&missed.api) {
+                Ok(value) => return Ok(Some(value)),
+                Err(Failure::Stopped) => return Err(End::Stopped),
+                // The person, or the chat, is gone.
+                Err(Failure::Gone { .. } | Failure::Refused(_) | Failure::MessageGone) => break,
+                Err(failure) => failure,
+            };
+            let wait = match &failure {
+                Failure::RetryAfter(wait) => *wait,
+                _ => doubled(tries),
+            };
+            if missed.watch.elapsed() + wait > DISCORD_MISSED_TIME {
+                missed.failed = Some(failure);
+                break;
+            }
+            if self.parts.cancel.wait(wait) {
+                return Err(End::Stopped);
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The search for messages that were missed.
+struct Missed {
+    api: Api,
+    /// The newest id that is known.
+    newest: i64,
+    watch: Stopwatch,
+    /// What kept it from being complete.
+    failed: Option<Failure>,
+}
+
+impl Missed {
+    /// The id from which messages are asked for: some come again, and are recognised.
+    fn first(&self) -> i64 {
+        let overlap = i64::try_from(DISCORD_MISSED_OVERLAP.as_millis()).unwrap_or_default();
+        self.newest.saturating_sub(overlap << SNOWFLAKE_BITS).max(0)
+    }
+}
+
+/// The gateway's address with the version and the form that are spoken.
+fn with_version(url: &str) -> String {
+    let url = url.trim_end_matches('/');
+    let has_path = url
+        .split_once("://")
+        .is_some_and(|(_, rest)| rest.contains('/'));
+    let slash = if has_path { "" } else { "/" };
+    format!("{url}{slash}?v=10&encoding=json")
+}
+
+/// From 0 to 1.
+fn chance() -> f64 {
+    let [chance] = random::bytes().unwrap_or([128]);
+    f64::from(chance) / 256.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_says_which_version_is_spoken() {
+        for (url, expected) in [
+            (
+                "wss://gateway.discord.gg",
+                "wss://gateway.discord.gg/?v=10&encoding=json",
+            ),
+            (
+                "wss://gateway.discord.gg/",
+                "wss://gateway.discord.gg/?v=10&encoding=json",
+            ),
+            (
+                "ws://127.0.0.1:9/resume",
+                "ws://127.0.0.1:9/resume?v=10&encoding=json",
+            ),
+        ] {
+            assert_eq!(with_version(url), expected);
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! What Discord hands over, as far as it is used. Unknown members are ignored, and missing or null
+//! ones are empty. <https://discord.com/developers/docs/resources/message>
+
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
+
+/// A message, of any kind.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Message {
+    /// Its id.
+    pub id: String,
+    /// The channel, private chat or thread that it is in.
+    pub channel_id: String,
+    /// The server; `None` in private chats, and in replies of the REST API.
+    pub guild_id: Option<String>,
+    /// Who wrote it.
+    #[serde(deserialize_with = "or_default")]
+    pub author: User,
+    /// What the server knows of them.
+    #[serde(deserialize_with = "or_default")]
+    pub member: Member,
+    /// Set when a program wrote it through a webhook.
+    pub webhook_id: Option<IgnoredAny>,
+    /// The text.
+    #[serde(deserialize_with = "or_default")]
+    pub content: String,
+    /// When it was edited by its author.
+    pub edited_timestamp: Option<IgnoredAny>,
+    /// Its kind: 0 for a usual one, 19 for a reply.
+    #[serde(rename = "type")]
+    pub kind: u64,
+    /// Bits; see [`VOICE`].
+    #[serde(deserialize_with = "or_default")]
+    pub flags: u64,
+    /// The people whom it mentions, or whom it answers.
+    #[serde(deserialize_with = "or_default")]
+    pub mentions: Vec<User>,
+    /// Its files.
+    #[serde(deserialize_with = "or_default")]
+    pub attachments: Vec<Attachment>,
+    /// Its stickers.
+    #[serde(deserialize_with = "or_default")]
+    pub sticker_items: Vec<Named>,
+    /// Its poll.
+    pub poll: Option<Poll>,
+    /// The message that it answers, unless that is gone.
+    pub referenced_message: Option<Box<Message>>,
+    /// What was forwarded with it.
+    #[serde(deserialize_with = "or_default")]
+    pub message_snapshots: Vec<Snapshot>,
+}
+
+/// The flag of a voice message.
+pub const VOICE: u64 = 1 << 13;
+
+/// A person or a bot.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct User {
+    /// Their id, which never changes.
+    pub id: String,
+    /// The name that nobody else has.
+    pub username: String,
+    /// The name that they chose to be seen.
+    #[serde(deserialize_with = "or_default")]
+    pub global_name: String,
+    /// Whether it is a bot.
+    #[serde(deserialize_with = "or_default")]
+    pub bot: bool,
+}
+
+/// A person as a server knows them.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Member {
+    /// Their name there.
+    #[serde(deserialize_with = "or_default")]
+    pub nick: String,
+    /// The person, in interactions.
+    pub user: Option<User>,
+}
+
+/// A file of a message.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Attachment {
+    /// Its id.
+    pub id: String,
+    /// Its name, with some characters replaced.
+    pub filename: String,
+    /// Its media type.
+    #[serde(deserialize_with = "or_default")]
+    pub content_type: String,
+    /// Bytes.
+    pub size: Option<u64>,
+    /// Where it can be had for a day, without the token.
+    pub url: String,
+}
+
+/// Something with a name.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Named {
+    /// The name.
+    pub name: String,
+}
+
+/// A poll.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Poll {
+    /// What is asked.
+    pub question: PollText,
+}
+
+/// A text of a poll.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct PollText {
+    /// The text.
+    #[serde(deserialize_with = "or_default")]
+    pub text: String,
+}
+
+/// A message that was forwarded.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Snapshot {
+    /// Its content, without its author.
+    pub message: Box<Message>,
+}
+
+/// A pressed button, or a slash command that was chosen.
+/// <https://discord.com/developers/docs/interactions/receiving-and-responding>
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Interaction {
+    /// Its id.
+    pub id: String,
+    /// What answers it, for a quarter of an hour.
+    pub token: String,
+    /// 2 for a command, 3 for a button.
+    #[serde(rename = "type")]
+    pub kind: u64,
+    /// The server; `None` in private chats.
+    pub guild_id: Option<String>,
+    /// Where.
+    pub channel_id: String,
+    /// Who, in a server.
+    pub member: Option<Member>,
+    /// Who, in a private chat.
+    pub user: Option<User>,
+    /// What.
+    pub data: Choice,
+    /// The message with the button.
+    pub message: Option<Box<Message>>,
+}
+
+/// What was chosen.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Choice {
+    /// A command's name, without the slash.
+    pub name: String,
+    /// What was typed behind it.
+    #[serde(deserialize_with = "or_default")]
+    pub options: Vec<ChoiceOption>,
+    /// What a button carries.
+    #[serde(deserialize_with = "or_default")]
+    pub custom_id: String,
+}
+
+/// An argument of a command.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct ChoiceOption {
+    /// A string in the commands that we register.
+    pub value: serde_json::Value,
+}
+
+/// A channel, private chat or thread.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Channel {
+    /// Its id.
+    pub id: String,
+    /// Its newest message, which may be gone.
+    #[serde(deserialize_with = "or_default")]
+    pub last_message_id: String,
+}
+
+/// An id as a number, which grows with time. `None` for what is no id.
+pub fn snowflake(id: &str) -> Option<i64> {
+    let is_number = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit());
+    id.parse().ok().filter(|_| is_number)
+}
+
+/// Null counts as missing.
+fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Default + Deserialize<'de>,
+{
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}

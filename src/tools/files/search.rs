@@ -1,0 +1,442 @@
+//! list_dir, find_files and grep.
+
+use std::collections::VecDeque;
+use std::fmt::Write;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use regex_lite::{Regex, RegexBuilder};
+
+use crate::cancel::Cancel;
+use crate::chat::{ToolResult, ToolSpec};
+use crate::error::{Error, Result};
+use crate::files::{Found, Next, Walked};
+use crate::limits::tools::{
+    GREP_BYTES, GREP_CONTEXT_MOST, GREP_LINE_CHARS, GREP_MATCHES, GREP_MATCHES_MOST, LIST_NAMES,
+    LIST_NAMES_MOST, PATTERN_BYTES, PATTERN_HELD_BYTES,
+};
+use crate::secret::Eraser;
+use crate::sys::at::Kind;
+use crate::text::count_of;
+use crate::tools::Context;
+use crate::tools::arguments::Arguments;
+
+use super::path_or_workspace;
+use super::read::{FileType, Lines};
+
+pub(super) const LIST_DIR: ToolSpec = ToolSpec::fixed(
+    "list_dir",
+    "List a folder with sizes; \".\" is the workspace.",
+    r#"{"type":"object","properties":{"path":{"type":"string"},"recursive":{"type":"boolean"},"max_entries":{"type":"integer","description":"Default 200"}},"required":["path"]}"#,
+).read_only();
+
+pub(super) fn list_dir(context: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {
+    let path = path_or_workspace(arguments)?;
+    let is_recursive = arguments.flag("recursive")?;
+    let listing = Listing {
+        max: max_of(arguments, "max_entries", LIST_NAMES, LIST_NAMES_MOST)?,
+        empty: "[the folder is empty]",
+        advice: "raise max_entries, name a folder further down, or use find_files",
+    };
+    list(context, &path, &listing, &|found| {
+        let next = match is_recursive {
+            true => enter(found),
+            false => Next::Pass,
+        };
+        (Some(format_entry(found)), next)
+    })
+}
+
+fn format_entry(found: &Found<'_>) -> String {
+    let name = display_path(found.path);
+    match found.status.kind {
+        Kind::File => format!("{name} ({} bytes)\n", found.status.size),
+        Kind::Folder => format!("{name}/\n"),
+        Kind::Link => format!("{name} (link)\n"),
+        Kind::Special => format!("{name} (FIFO, socket or device)\n"),
+    }
+}
+
+pub(super) const FIND_FILES: ToolSpec = ToolSpec::fixed(
+    "find_files",
+    "Find files and folders by name. A glob without \"/\" is matched with names at any \
+     depth (*.md), one with \"/\" with paths from the start folder (src/**/*.rs).",
+    r#"{"type":"object","properties":{"glob":{"type":"string"},"path":{"type":"string","description":"Start folder; default: workspace"},"type":{"enum":["file","folder"]},"max_entries":{"type":"integer","description":"Default 200"}}}"#,
+).read_only();
+
+pub(super) fn find_files(context: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {
+    let path = path_or_workspace(arguments)?;
+    let wants = "a glob such as *.md";
+    let glob = Glob::new(
+        &arguments
+            .optional_text("glob", wants)?
+            .unwrap_or("**".into()),
+    )?;
+    let kind = parse_kind(arguments)?;
+    let listing = Listing {
+        max: max_of(arguments, "max_entries", LIST_NAMES, LIST_NAMES_MOST)?,
+        empty: "[nothing found]",
+        advice: "raise max_entries or use a closer glob",
+    };
+    list(context, &path, &listing, &|found| {
+        let is_kind = kind.is_none_or(|kind| kind == found.status.kind);
+        let is_wanted = is_kind && glob.matches(found.path);
+        let suffix = match found.status.kind {
+            Kind::Folder => "/",
+            _ => "",
+        };
+        let line = is_wanted.then(|| path_below(&path, found.path) + suffix + "\n");
+        (line, enter(found))
+    })
+}
+
+fn parse_kind(arguments: &Arguments) -> Result<Option<Kind>> {
+    let wants = "file or folder";
+    let Some(word) = arguments.optional_text("type", wants)? else {
+        return Ok(None);
+    };
+    match word.as_ref() {
+        "" | "any" | "all" => Ok(None),
+        "file" | "files" | "f" => Ok(Some(Kind::File)),
+        "folder" | "folders" | "dir" | "directory" | "d" => Ok(Some(Kind::Folder)),
+        _ => Err(Error::Failed(format!(
+            "the parameter type wants {wants}, and is {word:?}"
+        ))),
+    }
+}
+
+pub(super) const GREP: ToolSpec = ToolSpec::fixed(
+    "grep",
+    "Search text files for a regular expression (no look-around, no back-references). \
+     Shows each file's path, then its matching lines with their numbers.",
+    r#"{"type":"object","properties":{"pattern":{"type":"string"},"path":{"type":"string","description":"File or folder; default: workspace"},"glob":{"type":"string","description":"Only these files, as in find_files"},"case_insensitive":{"type":"boolean"},"context":{"type":"integer","description":"Lines around a match"},"max_matches":{"type":"integer","description":"Default 100"}},"required":["pattern"]}"#,
+).read_only();
+
+pub(super) fn grep(context: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {
+    let path = path_or_workspace(arguments)?;
+    let start = Path::new(path.as_ref());
+    let glob = arguments.optional_text("glob", "a glob such as *.md")?;
+    let glob = glob.map(|text| Glob::new(&text)).transpose()?;
+    let around = arguments.number("context", "a number of lines")?;
+    let mut search = Search {
+        regex: parse_pattern(arguments)?,
+        around: around.unwrap_or(0).min(GREP_CONTEXT_MOST),
+        max: max_of(arguments, "max_matches", GREP_MATCHES, GREP_MATCHES_MOST)?,
+        cancel: context.caller.cancel,
+        eraser: context.eraser,
+        text: String::new(),
+        matches: 0,
+        bytes: 0,
+        unreadable: 0,
+    };
+    if context.workspace.kind(start)? != Kind::Folder {
+        search.file(&path, context.workspace.open_read(start)?)?;
+        return Ok(search.result());
+    }
+    let walked = context.workspace.walk(start, &mut |found| {
+        let is_wanted = glob.as_ref().is_none_or(|glob| glob.matches(found.path));
+        if found.status.kind == Kind::File && is_wanted {
+            let searched = found
+                .open()
+                .and_then(|file| search.file(&path_below(&path, found.path), file));
+            search.unreadable += usize::from(searched.is_err());
+        }
+        if search.is_over() {
+            Next::Stop
+        } else {
+            enter(found)
+        }
+    })?;
+    if context.caller.cancel.is_cancelled() {
+        return Err(Error::Stopped);
+    }
+    let mut result = search.result();
+    result.text.push_str(&left_out(walked));
+    Ok(result)
+}
+
+fn parse_pattern(arguments: &Arguments) -> Result<Regex> {
+    let pattern = arguments.text("pattern", "a regular expression")?;
+    if pattern.len() > PATTERN_BYTES {
+        return Err(Error::TooLarge {
+            what: "the pattern".to_owned(),
+            limit: PATTERN_BYTES,
+        });
+    }
+    RegexBuilder::new(&pattern)
+        .case_insensitive(arguments.flag("case_insensitive")?)
+        .size_limit(PATTERN_HELD_BYTES)
+        .build()
+        .map_err(|error| {
+            Error::Failed(format!(
+                "the pattern {pattern:?} is not understood: {error}; to search for ( [ * and the \
+                 like themselves, put a \\ before them"
+            ))
+        })
+}
+
+struct Search<'a> {
+    regex: Regex,
+    /// Lines shown before and after a match.
+    around: usize,
+    max: usize,
+    cancel: &'a Cancel,
+    eraser: &'a Eraser,
+    text: String,
+    matches: usize,
+    bytes: u64,
+    unreadable: usize,
+}
+
+impl Search<'_> {
+    fn is_over(&self) -> bool {
+        self.matches >= self.max || self.bytes >= GREP_BYTES || self.cancel.is_cancelled()
+    }
+
+    fn file(&mut self, shown: &str, file: File) -> Result<()> {
+        let left = GREP_BYTES - self.bytes;
+        let mut lines = Lines::new(file.take(left), Path::new(shown), self.cancel);
+        if FileType::detect(lines.peek()?) == FileType::Text {
+            let searched = self.lines(shown, &mut lines);
+            self.bytes += lines.taken;
+            searched?;
+        }
+        Ok(())
+    }
+
+    fn lines<R: Read>(&mut self, shown: &str, lines: &mut Lines<'_, R>) -> Result<()> {
+        let mut line = Vec::new();
+        let mut before: VecDeque<String> = VecDeque::new();
+        let mut after = 0;
+        let mut last_shown = 0;
+        let mut number = 0;
+        while lines.next(&mut line)?.is_some() {
+            number += 1;
+            let text = String::from_utf8_lossy(&line);
+            let text = self.eraser.clean(&text);
+            let is_over = self.matches >= self.max;
+            let found = self.regex.find(&text).filter(|_| !is_over);
+            if let Some(found) = found {
+                self.matches += 1;
+                self.heading(shown, last_shown, number - before.len());
+                before.drain(..).for_each(|line| self.text.push_str(&line));
+                self.show(number, ':', &excerpt(&text, found.start()));
+                after = self.around;
+                last_shown = number;
+            } else if after > 0 {
+                self.show(number, '-', &excerpt(&text, 0));
+                after -= 1;
+                last_shown = number;
+            } else if is_over {
+                break;
+            } else if self.around > 0 {
+                if before.len() == self.around {
+                    before.pop_front();
+                }
+                before.push_back(format!("{number}- {}\n", excerpt(&text, 0)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the path before the first lines of a file, and `--` where lines are left out.
+    fn heading(&mut self, shown: &str, last_shown: usize, next: usize) {
+        if last_shown == 0 {
+            if !self.text.is_empty() {
+                self.text.push('\n');
+            }
+            self.text.push_str(shown);
+            self.text.push('\n');
+        } else if self.around > 0 && next > last_shown + 1 {
+            self.text.push_str("--\n");
+        }
+    }
+
+    fn show(&mut self, number: usize, mark: char, line: &str) {
+        // Writing to a String does not fail.
+        let _ = writeln!(self.text, "{number}{mark} {line}");
+    }
+
+    fn result(self) -> ToolResult {
+        let mut text = self.text;
+        if self.matches == 0 {
+            text.push_str("[no match]");
+        }
+        if self.matches >= self.max {
+            let _ = write!(
+                text,
+                "\n[stopped after {} matches; use a closer pattern, a glob, or max_matches]",
+                self.max
+            );
+        }
+        if self.bytes >= GREP_BYTES {
+            let _ = write!(
+                text,
+                "\n[stopped after {GREP_BYTES} bytes; name a folder further down, or a glob]"
+            );
+        }
+        if self.unreadable > 0 {
+            let files = count_of(self.unreadable, "file", "files");
+            let _ = write!(text, "\n[{files} may not be read]");
+        }
+        ToolResult::new(text)
+    }
+}
+
+/// A line as it is shown: the part of a long one around the match.
+fn excerpt(line: &str, found: usize) -> String {
+    if line.chars().nth(GREP_LINE_CHARS).is_none() {
+        return line.to_owned();
+    }
+    let place = line[..found].chars().count();
+    let skipped = place.saturating_sub(GREP_LINE_CHARS / 3);
+    let shown = line.chars().skip(skipped).take(GREP_LINE_CHARS);
+    let mut text = String::from(if skipped > 0 { "…" } else { "" });
+    text.extend(shown);
+    if line.chars().nth(skipped + GREP_LINE_CHARS).is_some() {
+        text.push('…');
+    }
+    text
+}
+
+/// The number of results that a call asks for, within bounds.
+fn max_of(arguments: &Arguments, name: &str, default: usize, max: usize) -> Result<usize> {
+    let number = arguments.number(name, "a whole number")?;
+    Ok(number.unwrap_or(default).clamp(1, max))
+}
+
+/// A path on one line: what is not UTF-8 or would break the line is replaced.
+fn display_path(path: &Path) -> String {
+    path.to_string_lossy().replace(char::is_control, "\u{fffd}")
+}
+
+/// The path under which the next call can use what a walk found.
+fn path_below(start: &str, found: &Path) -> String {
+    let start = start.trim_start_matches("./");
+    if matches!(start, "" | ".") {
+        display_path(found)
+    } else {
+        display_path(&Path::new(start).join(found))
+    }
+}
+
+/// Enters folders, except those in which programs keep their data.
+fn enter(found: &Found<'_>) -> Next {
+    let name = found.path.file_name();
+    let is_store = name.is_some_and(|name| name == ".git" || name == ".results");
+    if is_store && found.status.kind == Kind::Folder {
+        Next::Pass
+    } else {
+        Next::Enter
+    }
+}
+
+/// The bounds and notes of a list of names.
+struct Listing<'a> {
+    /// The most names.
+    max: usize,
+    /// The text when there are none.
+    empty: &'a str,
+    /// What to do when there are more.
+    advice: &'a str,
+}
+
+/// Walks a folder and lists what `line` makes a line of.
+fn list(
+    context: &Context<'_>,
+    folder: &str,
+    listing: &Listing<'_>,
+    line: &dyn Fn(&Found<'_>) -> (Option<String>, Next),
+) -> Result<ToolResult> {
+    let mut text = String::new();
+    let mut count = 0;
+    let walked = context.workspace.walk(Path::new(folder), &mut |found| {
+        if context.caller.cancel.is_cancelled() {
+            return Next::Stop;
+        }
+        let (line, next) = line(found);
+        if let Some(line) = line {
+            count += 1;
+            if count > listing.max {
+                return Next::Stop;
+            }
+            text.push_str(&line);
+        }
+        next
+    })?;
+    if context.caller.cancel.is_cancelled() {
+        return Err(Error::Stopped);
+    }
+    if count == 0 {
+        text.push_str(listing.empty);
+    } else if count > listing.max {
+        text.push_str(&format!(
+            "[there are more than {}; {}]",
+            listing.max, listing.advice
+        ));
+    }
+    text.push_str(&left_out(walked));
+    Ok(ToolResult::new(text))
+}
+
+/// A note about what a walk left out; empty when that is nothing.
+fn left_out(walked: Walked) -> String {
+    let mut note = String::new();
+    if walked.cut {
+        note.push_str("\n[too many or too deep folders: not everything was looked at; name a folder further down]");
+    }
+    if walked.unreadable > 0 {
+        note.push_str("\n[some folders may not be read]");
+    }
+    note
+}
+
+/// A glob for paths. Without `/` it matches names, at any depth.
+struct Glob(String);
+
+impl Glob {
+    /// Parses a pattern.
+    fn new(text: &str) -> Result<Self> {
+        fast_glob::validate(text).map_err(|error| {
+            Error::Failed(format!(
+                "the glob {text:?} is wrong: {error}; use * ? ** [a-z] {{a,b}}, as in src/**/*.rs"
+            ))
+        })?;
+        Ok(Self(text.trim_start_matches("./").to_owned()))
+    }
+
+    /// Whether it matches a path relative to the start folder.
+    fn matches(&self, path: &Path) -> bool {
+        let subject = if self.0.contains('/') {
+            Some(path.as_os_str())
+        } else {
+            path.file_name()
+        };
+        subject.is_some_and(|subject| fast_glob::glob_match(&self.0, subject.as_encoded_bytes()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_glob_without_a_slash_is_about_names_at_any_depth() {
+        let matches = |glob: &str, path: &str| Glob::new(glob).unwrap().matches(Path::new(path));
+        assert!(matches("*.rs", "src/a/b.rs"));
+        assert!(matches("*.{rs,toml}", "Cargo.toml"));
+        assert!(matches("src/**/*.rs", "src/a/b.rs"));
+        assert!(matches("./src/*.rs", "src/b.rs"));
+        assert!(!matches("src/*.rs", "src/a/b.rs"));
+        assert!(!matches("*.rs", "src/b.rst"));
+        assert!(Glob::new("src/{a").is_err());
+    }
+
+    #[test]
+    fn a_path_that_was_found_can_be_used_again() {
+        assert_eq!(path_below(".", Path::new("a/b")), "a/b");
+        assert_eq!(path_below("./src", Path::new("b")), "src/b");
+        assert_eq!(path_below("/data/", Path::new("b\nc")), "/data/b\u{fffd}c");
+    }
+}
