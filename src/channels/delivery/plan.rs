@@ -87,19 +87,25 @@ impl Lane {
         self.calls == 0 && !self.is_signing && self.messages.is_over(now) && self.signs.is_over(now)
     }
 
-    /// When a message may be sent; `None` while one is on its way.
+    /// Whether nothing but files is on its way. Beside these an address has one call at a time, so
+    /// that a chat that hangs takes no second thread before it is known to be in trouble.
+    fn is_free(&self) -> bool {
+        !self.is_signing && self.calls == u32::from(self.is_transferring)
+    }
+
+    /// When a message may be sent; `None` while something is on its way.
     fn message_at(&self) -> Option<Duration> {
-        (self.calls == 0).then_some(self.messages.until)
+        (self.is_free() && !self.is_transferring).then_some(self.messages.until)
     }
 
     /// The same for a notice, which does not wait for files.
     fn notice_at(&self) -> Option<Duration> {
-        let is_free = self.calls == u32::from(self.is_transferring);
-        is_free.then_some(self.messages.until)
+        self.is_free().then_some(self.messages.until)
     }
 
     fn sign_at(&self) -> Option<Duration> {
-        (!self.is_signing).then_some(self.signs.until.max(self.messages.until))
+        let until = self.signs.until.max(self.messages.until);
+        self.is_free().then_some(until)
     }
 }
 

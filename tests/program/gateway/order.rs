@@ -10,7 +10,7 @@ use serde_json::json;
 use super::scene::Scene;
 use crate::harness::PATIENCE;
 use crate::harness::gate::Gate;
-use crate::harness::model::{Request, hang, say};
+use crate::harness::model::{Request, call, hang, say};
 use crate::harness::telegram::{FOREVER, Fault, Media, Upload};
 
 /// What the person said before the batch.
@@ -210,4 +210,29 @@ fn a_stop_is_heard_while_files_do_not_come() {
     gate.open();
     gateway.stop().ends_with(0);
     assert_eq!(scene.model.requests().len(), 2);
+}
+
+#[test]
+fn what_is_said_during_a_long_turn_does_not_push_its_task_out() {
+    let gate = Gate::default();
+    let look = |number: usize| call("list_dir", json!({"path": format!("folder-{number}")}));
+    let mut script: Vec<_> = (0..4).map(look).collect();
+    script.push(look(4).after(&gate));
+    script.extend([look(5), look(6), say("Both are done.")]);
+    let mut scene = Scene::playing(script);
+    let window = "/agents/defaults/memoryWindow";
+    scene.home.set(window, json!(4));
+    let gateway = scene.start();
+    scene.ana.says("the long task");
+    scene.model.wait_for_requests(5);
+    scene.ana.says("and another thing");
+    scene.ana.says("/id");
+    scene.wait_for("This chat:");
+    gate.open();
+    scene.wait_for("Both are done.");
+    gateway.stop().ends_with(0);
+    let requests = scene.model.requests();
+    for request in &requests[5..] {
+        assert_eq!(words(request), ["the long task", "and another thing"]);
+    }
 }

@@ -86,6 +86,11 @@ fn two_chats_that_hang_delay_no_other() {
         });
     }
     others_are_served(&scene, &[cleo, dora]);
+    // Nothing that hangs has been given up yet.
+    for person in [&scene.ana, &ben] {
+        let record = scene.telegram.record(person.chat());
+        assert_eq!(record.len(), 1, "{record:#?}");
+    }
     gateway.stop().ends_with(0);
 }
 

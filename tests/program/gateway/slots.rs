@@ -224,3 +224,26 @@ fn two_commands_at_once_own_a_message_each() {
     expected.sort();
     assert_eq!(outcomes, expected);
 }
+
+#[test]
+fn a_command_is_on_record_before_it_ends_and_its_end_too() {
+    let scene = Scene::playing([]);
+    let gateway = scene.start();
+    let command = until("go", "the end").replace("/sh ", "");
+    scene.ana.says(&format!("/sh echo begun; {command}"));
+    scene.wait_for("begun");
+    let records = || {
+        let log = fs::read_to_string(scene.home.path().join("audit.jsonl")).unwrap_or_default();
+        let lines = log.lines().map(|line| serde_json::from_str(line).unwrap());
+        lines.collect::<Vec<Value>>()
+    };
+    let begun = records();
+    assert_eq!(begun.len(), 1, "{begun:#?}");
+    assert!(begun[0].to_string().contains("echo begun"), "{begun:#?}");
+    touch(&scene.home.workspace("go"));
+    scene.wait_for("the end");
+    let ended = records();
+    assert_eq!(ended.len(), 2, "{ended:#?}");
+    assert_eq!(ended[1]["event"], "end", "{ended:#?}");
+    gateway.stop().ends_with(0);
+}
