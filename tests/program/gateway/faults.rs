@@ -209,7 +209,7 @@ fn a_wrong_token_and_a_missing_one_say_what_to_do() {
     assert!(!log.contains("4812345678:wrong"), "{log}");
     for (key, value, words) in [
         ("token", json!(""), "channels.telegram.token is empty"),
-        ("enabled", json!(false), "no channel is enabled"),
+        ("enabled", json!(false), "No channel is enabled"),
     ] {
         scene.home.set(&format!("/channels/telegram/{key}"), value);
         let output = Program::new(&scene.home).arg("gateway").run();
