@@ -31,7 +31,10 @@ impl Gateway {
         let unread = host.into_unread();
         match result {
             Ok(()) => self.release(session),
-            Err(error) => self.turn_failed(&error, work, session, &to, message),
+            Err(error) => {
+                self.turn_failed(&error, work, &to, message);
+                self.withdraw(session);
+            }
         }
         // Before the loop starts this session's next turn, which must not find this one's draft.
         if let Some(delivery) = self.delivery(&to) {
@@ -103,28 +106,29 @@ impl Gateway {
     }
 
     /// Tells the person, unless the turn goes on after the next start.
-    fn turn_failed(
-        &self,
-        error: &Error,
-        work: &Work,
-        session: &SessionKey,
-        to: &Address,
-        message: Option<&Envelope>,
-    ) {
+    fn turn_failed(&self, error: &Error, work: &Work, to: &Address, message: Option<&Envelope>) {
         if self.is_stopping() {
             tracing::warn!(chat = %to, "a turn goes on after the next start: {error}");
             return;
         }
         tracing::error!(chat = %to, "failed to run a turn: {error}");
-        if let Err(error) = self.parts.outbox.withdraw(session) {
-            tracing::warn!(chat = %to, "failed to note that an answer is given up: {error}");
-        }
         if !work.cancel.is_cancelled() {
             self.tell(to, &sentence(error));
         }
         message
             .iter()
             .for_each(|message| self.parts.inbox.taken(&message.id));
+    }
+
+    /// Gives up the answer that was stored for a failed turn, unless the turn goes on after the next
+    /// start: held, it would keep back all else in its chat.
+    fn withdraw(&self, session: &SessionKey) {
+        if self.is_stopping() {
+            return;
+        }
+        if let Err(error) = self.parts.outbox.withdraw(session) {
+            tracing::warn!(%session, "failed to note that an answer is given up: {error}");
+        }
     }
 
     /// Records that an interrupted turn is not to go on.

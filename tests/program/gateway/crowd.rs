@@ -217,7 +217,7 @@ fn answer(request: &Request) -> Step {
     let number = heard.iter().map(String::len).sum::<usize>() + messages.len();
     thread::sleep(Duration::from_millis(number as u64 * 37 % 300));
     let has_looked = request.last_message().contains(r#""role":"tool""#);
-    match number % 3 == 0 && !has_looked {
+    match number.is_multiple_of(3) && !has_looked {
         true => call("list_dir", json!({"path": "."})),
         false => say(&format!("heard {}", heard.join(" "))),
     }
