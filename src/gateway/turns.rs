@@ -9,6 +9,7 @@ use super::host::{ChatHost, Work};
 use crate::agent::Outcome;
 use crate::agent::host::TurnHost;
 use crate::bus::Event;
+use crate::channels::delivery::Delivery;
 use crate::chat::{Entry, EntryKind};
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
@@ -34,10 +35,7 @@ impl Gateway {
         let unread = host.into_unread();
         match result {
             Ok(()) => self.release(session),
-            Err(error) => {
-                self.turn_failed(&error, work, &to, message);
-                self.withdraw(session);
-            }
+            Err(error) => self.turn_failed(&error, work, &to, message),
         }
         // Before the loop starts this session's next turn, which must not find this one's draft.
         if let Some(delivery) = self.delivery(&to) {
@@ -78,16 +76,16 @@ impl Gateway {
                 .for_each(|message| self.parts.inbox.taken(&message.id));
             return Ok(());
         }
-        if message.is_none() {
-            if self.end_answered(host, work, &mut session)? {
-                return Ok(());
-            }
-            // An answer of a turn that goes on would be given twice.
-            self.withdraw(key);
+        // After a start, earlier answers are held again.
+        self.parts.outbox.release_before(key, session.length());
+        self.deliveries.values().for_each(Delivery::wake);
+        if message.is_none() && self.end_answered(host, work, &mut session)? {
+            return Ok(());
         }
         let watch = Stopwatch::start();
         let agent = &self.parts.agent;
-        let report = agent.run(&mut session, message, host, &work.cancel)?;
+        let report = agent.run(&mut session, message, host, &work.cancel);
+        let report = report.inspect_err(|_| self.withdraw(key))?;
         let outcome = match report.outcome {
             Outcome::Answered => "answered",
             Outcome::Bounded(_) => "ended at a bound",
@@ -116,9 +114,10 @@ impl Gateway {
             return Ok(false);
         };
         let answer = Entry::new(EntryKind::Assistant, answer.message.text.as_str());
-        session.end_turn_with(Some(answer), TurnEnd::Answered, &mut |error| {
+        let ended = session.end_turn_with(Some(answer), TurnEnd::Answered, &mut |error| {
             host.retry_write(error, &work.cancel)
-        })?;
+        });
+        ended.inspect_err(|_| self.withdraw(session.chat()))?;
         Ok(true)
     }
 
