@@ -9,10 +9,14 @@ use super::host::{ChatHost, Work};
 use crate::agent::Outcome;
 use crate::agent::host::TurnHost;
 use crate::bus::Event;
+use crate::channels::delivery::Delivery;
+use crate::chat::{Entry, EntryKind};
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
 use crate::message::{Address, DraftKey, Envelope, SessionKey};
+use crate::outbox::ClosesTurn;
 use crate::session::Session;
+use crate::session::line::TurnEnd;
 
 impl Gateway {
     /// Runs a turn to its end: about a message, or on with the one that was interrupted.
@@ -31,10 +35,7 @@ impl Gateway {
         let unread = host.into_unread();
         match result {
             Ok(()) => self.release(session),
-            Err(error) => {
-                self.turn_failed(&error, work, &to, message);
-                self.withdraw(session);
-            }
+            Err(error) => self.turn_failed(&error, work, &to, message),
         }
         // Before the loop starts this session's next turn, which must not find this one's draft.
         if let Some(delivery) = self.delivery(&to) {
@@ -75,9 +76,16 @@ impl Gateway {
                 .for_each(|message| self.parts.inbox.taken(&message.id));
             return Ok(());
         }
+        // After a start, earlier answers are held again.
+        self.parts.outbox.release_before(key, session.length());
+        self.deliveries.values().for_each(Delivery::wake);
+        if message.is_none() && self.end_answered(host, work, &mut session)? {
+            return Ok(());
+        }
         let watch = Stopwatch::start();
         let agent = &self.parts.agent;
-        let report = agent.run(&mut session, message, host, &work.cancel)?;
+        let report = agent.run(&mut session, message, host, &work.cancel);
+        let report = report.inspect_err(|_| self.withdraw(key))?;
         let outcome = match report.outcome {
             Outcome::Answered => "answered",
             Outcome::Bounded(_) => "ended at a bound",
@@ -87,6 +95,30 @@ impl Gateway {
         let (seconds, steps) = (watch.elapsed().as_secs(), report.steps);
         tracing::info!(session = %key, steps, seconds, "turn {outcome}");
         Ok(())
+    }
+
+    /// Ends a turn that was killed after its answer was stored and before the journal recorded the
+    /// end. The model is not asked again: the answer will be delivered. False for any other turn.
+    fn end_answered(
+        &self,
+        host: &mut ChatHost<'_>,
+        work: &Work,
+        session: &mut Session,
+    ) -> Result<bool> {
+        let closes = ClosesTurn {
+            session: session.chat().clone(),
+            journal: session.length(),
+        };
+        let mut pending = self.parts.outbox.pending().into_iter();
+        let Some(answer) = pending.find(|pending| pending.closes.as_ref() == Some(&closes)) else {
+            return Ok(false);
+        };
+        let answer = Entry::new(EntryKind::Assistant, answer.message.text.as_str());
+        let ended = session.end_turn_with(Some(answer), TurnEnd::Answered, &mut |error| {
+            host.retry_write(error, &work.cancel)
+        });
+        ended.inspect_err(|_| self.withdraw(session.chat()))?;
+        Ok(true)
     }
 
     /// Opens the session, again and again while the disk does not allow it.

@@ -139,7 +139,12 @@ impl Outbox {
 
     /// Releases the messages that close turns of a session: its journal records the end by now.
     pub fn release(&self, session: &SessionKey) {
-        self.lock().state.release(session);
+        self.release_before(session, u64::MAX);
+    }
+
+    /// Releases those of earlier turns, which a journal of this length has left behind.
+    pub fn release_before(&self, session: &SessionKey, journal: u64) {
+        self.lock().state.release(session, journal);
     }
 
     /// Gives up the messages that are held for the end of a session's turn: the person has stopped the

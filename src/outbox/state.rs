@@ -220,11 +220,12 @@ impl State {
         backlog
     }
 
-    /// The turns of a session have ended, or never will: what closes them may be sent.
-    pub fn release(&mut self, session: &SessionKey) {
+    /// The turns that a session began before its journal had this length have ended: what closes them
+    /// may be sent.
+    pub fn release(&mut self, session: &SessionKey, journal: u64) {
         let of_session = |item: &&mut Item| {
             let closes = item.pending.closes.as_ref();
-            closes.is_some_and(|closes| closes.session == *session)
+            closes.is_some_and(|closes| closes.session == *session && closes.journal < journal)
         };
         let items = self.items.iter_mut().filter(of_session);
         items.for_each(|item| item.is_held = false);

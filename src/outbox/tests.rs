@@ -140,8 +140,11 @@ fn an_answer_that_is_given_up_holds_back_nothing() {
         .map(|pending| pending.message.text)
         .collect();
     assert_eq!(left, ["goes on", "what follows"]);
-    // What was released is on its way.
-    outbox.release(&chat(2).session());
+    // An earlier turn's is on its way, and the last one's is not.
+    outbox.release_before(&chat(2).session(), 7);
+    assert_eq!(next(&outbox, &[1]), None);
+    outbox.release_before(&chat(2).session(), 8);
+    assert!(next(&outbox, &[1]).is_some());
     outbox.withdraw(&chat(2).session()).unwrap();
     assert_eq!(outbox.count(), 2);
 }

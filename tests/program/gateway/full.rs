@@ -45,6 +45,7 @@ const SMALL_DISK: &str = r#"
         free*) rm "$small/fill" ;;
         lock*) mount -o remount,bind,ro "$small" ;;
         unlock*) mount -o remount,bind,rw "$small" ;;
+        crash) kill -9 $!; wait $! || true; "$P" gateway 3<&- & ;;
         go) : >"$PEACRAB_HOME/workspace/go" ;;
         usage*) cp "$PEACRAB_HOME/state/usage.json" "$HOME/usage.json" ;;
         end) break ;;
@@ -217,6 +218,33 @@ fn an_answer_is_held_until_the_journal_has_the_end_of_its_turn() {
     disk.scene.ana.says("and then?");
     disk.scene.wait_for("Next.");
     assert_eq!((disk.requests(), disk.count("The answer.")), (2, 1));
+    disk.end();
+}
+
+#[test]
+fn a_held_answer_is_sent_once_although_the_gateway_is_killed_before_there_is_room() {
+    if !has_mounts_of_its_own() {
+        return;
+    }
+    let gate = Gate::default();
+    let scene = Scene::playing([say(&long("The answer.")).after(&gate), say("Next.")]);
+    let scene = scene.set("streaming", json!(false));
+    let disk = SmallDisk::start(scene, false);
+    disk.scene.ana.says("work");
+    disk.scene.model.wait_for_requests(1);
+    disk.order("fill");
+    gate.open();
+    disk.scene.wait_for(TOLD);
+    disk.order("crash");
+    // It is told again, by the new process.
+    wait_until("the second try", || disk.count(TOLD) == 2);
+    assert_eq!((disk.requests(), disk.count("The answer.")), (1, 0));
+    disk.order("free");
+    disk.scene.wait_for("The answer.");
+    disk.scene.ana.says("and then?");
+    disk.scene.wait_for("Next.");
+    assert_eq!((disk.requests(), disk.count("The answer.")), (2, 1));
+    assert!(disk.scene.asked(1).contains("and then?"));
     disk.end();
 }
 
