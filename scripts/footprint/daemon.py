@@ -18,6 +18,8 @@ from telegram import TOKEN
 ANSWER_TIME = 120
 # Seconds in which the last threads of what was done end.
 SETTLE_TIME = 2
+# Seconds after which the connections that wait for the next message have been closed.
+LINGER_TIME = 55
 
 
 class Gateway:
