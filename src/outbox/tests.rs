@@ -122,7 +122,6 @@ fn what_closes_a_turn_is_held_until_the_turn_has_ended() {
     assert_eq!(next(&outbox), Some(closing));
 }
 
-/// Who waits for a chat that cannot be served would look again and again without a pause.
 #[test]
 fn an_answer_that_is_given_up_holds_back_nothing() {
     let place = Place::new();
@@ -149,6 +148,7 @@ fn an_answer_that_is_given_up_holds_back_nothing() {
     assert_eq!(outbox.count(), 2);
 }
 
+/// Who waits for a chat that cannot be served would look again and again without a pause.
 #[test]
 fn a_chat_whose_next_words_are_held_has_nothing_to_be_sent() {
     let place = Place::new();
