@@ -1,7 +1,7 @@
 //! `peacrab gateway`: the daemon.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -17,13 +17,15 @@ use crate::channels::adapter::Adapter;
 use crate::channels::discord::{self, Discord};
 use crate::channels::telegram::Telegram;
 
-use crate::clock::Clock;
+use crate::clock::{Clock, Stopwatch};
 use crate::config::schema::{Bot, Channels};
 use crate::config::{Home, Loaded};
 use crate::error::{Error, Exit, Result};
 use crate::gateway::{Channel, Ending, Parts, run as run_gateway};
 use crate::http::Tls;
 use crate::inbox::Inbox;
+use crate::limits::cancel::POLL;
+use crate::limits::gateway::LOCK_TIME;
 use crate::outbox::Outbox;
 use crate::session::Settings;
 use crate::state::{LastChat, Pairing};
@@ -142,25 +144,40 @@ fn check(loaded: &Loaded) -> Result<()> {
     )))
 }
 
-/// Makes sure that this is the home's only gateway, and says who it is.
-pub fn take_lock(home: &Home) -> Result<File> {
+/// Makes sure that this is the home's only gateway, and says who it is. A `peacrab send` holds the lock
+/// for an instant, too.
+fn take_lock(home: &Home) -> Result<File> {
+    let watch = Stopwatch::start();
+    loop {
+        if let Some(file) = try_lock(home)? {
+            return Ok(file);
+        }
+        if watch.elapsed() >= LOCK_TIME {
+            break;
+        }
+        std::thread::sleep(POLL);
+    }
+    let pid = std::fs::read_to_string(home.lock()).unwrap_or_default();
+    Err(Error::Failed(format!(
+        "A gateway is already running in this home (process {}). Stop it first, or give this one its own home with \
+         --home.",
+        pid.trim()
+    )))
+}
+
+/// Takes the lock of the home's gateway; `None` while somebody has it.
+pub fn try_lock(home: &Home) -> Result<Option<File>> {
     let path = home.lock();
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).mode(0o600);
     let mut file = options.open(&path).map_err(Error::io("open", &path))?;
     if !sys::file::try_lock(&file).map_err(Error::io("lock", &path))? {
-        let mut pid = String::new();
-        let _ = file.take(20).read_to_string(&mut pid);
-        return Err(Error::Failed(format!(
-            "a gateway of this home runs already (process {}); stop it first, or give this one a home of its own \
-             with --home",
-            pid.trim()
-        )));
+        return Ok(None);
     }
     file.set_len(0)
         .and_then(|()| writeln!(file, "{}", std::process::id()))
         .map_err(Error::io("write", &path))?;
-    Ok(file)
+    Ok(Some(file))
 }
 
 /// Puts a new run of the program in this one's place: the same process, arguments and environment.

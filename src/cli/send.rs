@@ -7,11 +7,14 @@ use clap::Args;
 use super::Context;
 use super::compose::open_workspace;
 use super::terminal::{input, print};
-use crate::channels::telegram;
+use crate::channels::{discord, telegram};
+use crate::clock::Stopwatch;
 use crate::config::{Home, Loaded};
 use crate::error::{Error, Exit, Result};
 use crate::gateway::control::{self, Request};
+use crate::limits::cancel::POLL;
 use crate::limits::channels::UPLOAD_BYTES;
+use crate::limits::gateway::LOCK_TIME;
 use crate::limits::tools::FILES_SENT;
 use crate::message::{Address, NAME_MARK, OutgoingMessage};
 use crate::outbox::Outbox;
@@ -60,31 +63,62 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
         Some(channel) => channel,
         None => enabled.map_or(telegram::NAME, |(name, _)| name),
     };
-    let chat = chat.map(|chat| Address::new(channel, chat));
+    let chat = chat.map(|chat| address(channel, chat)).transpose()?;
     let files = copy(context, &home, &loaded, &arguments.files)?;
     let request = Request::Send { chat, text, files };
-    match control::ask(&home.control(), &request)? {
-        Some(_) => {}
-        None => leave(&home, request)?,
+    let watch = Stopwatch::start();
+    // A gateway may be about to start or to end, and another send may hold the lock for an instant.
+    while control::ask(&home.control(), &request)?.is_none() {
+        if let Some(lock) = super::gateway::try_lock(&home)? {
+            let stored = store(&home, request);
+            let _ = sys::file::unlock(&lock);
+            return stored.map(|()| Exit::Done);
+        }
+        if watch.elapsed() >= LOCK_TIME {
+            return Err(Error::Failed(
+                "The gateway is not answering. Try again.".to_owned(),
+            ));
+        }
+        std::thread::sleep(POLL);
     }
     Ok(Exit::Done)
 }
 
+/// A chat's address: `--chat` may be its id alone, or all of it.
+fn address(channel: &str, chat: &str) -> Result<Address> {
+    let address = match chat
+        .strip_prefix(channel)
+        .is_some_and(|rest| rest.starts_with(':'))
+    {
+        true => Address::parse(chat),
+        false => Address::parse(&format!("{channel}:{chat}")),
+    };
+    let is_number = |id: &String| id.parse::<i64>().is_ok();
+    let is_known = is_number(&address.chat) && address.thread.iter().all(is_number);
+    // The ids of both channels are numbers.
+    match is_known || ![telegram::NAME, discord::NAME].contains(&channel) {
+        true => Ok(address),
+        false => Err(Error::Usage(format!(
+            "{chat:?} is not the id of a chat. /id in the chat shows it."
+        ))),
+    }
+}
+
 /// Puts it into the outbox of a gateway that is not running.
-fn leave(home: &Home, request: Request) -> Result<()> {
+fn store(home: &Home, request: Request) -> Result<()> {
     let Request::Send { chat, text, files } = request else {
         return Ok(());
     };
     let chat = chat.or_else(|| LastChat::new(&home.state()).get());
-    let chat = chat
-        .ok_or_else(|| Error::Usage("nobody has spoken yet: name a chat with --chat".to_owned()))?;
-    let _lock = super::gateway::take_lock(home)?;
+    let chat = chat.ok_or_else(|| {
+        Error::Usage("No chat yet. Message the bot first, or use --chat ID.".to_owned())
+    })?;
     let parcel = OutgoingMessage {
         files,
         ..OutgoingMessage::text(&chat, text)
     };
     Outbox::open(&home.outbox())?.add(&parcel, None)?;
-    print::complain("no gateway is running; it goes out when one does (peacrab gateway)");
+    print::complain("Queued: no gateway is running. It will be sent when one starts.");
     Ok(())
 }
 

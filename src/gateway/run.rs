@@ -223,12 +223,13 @@ impl Loop {
     /// Takes events until the gateway is asked to end.
     async fn run(&mut self, events: &mut Receiver<Event>) -> Ending {
         loop {
+            // A /restart that an earlier run had accepted is performed by `recover`.
+            if let Some(ending) = self.ending {
+                return ending;
+            }
             match events.recv().await {
                 Some(event) => self.take(event),
                 None => return Ending::Stopped,
-            }
-            if let Some(ending) = self.ending {
-                return ending;
             }
         }
     }

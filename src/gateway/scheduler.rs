@@ -8,7 +8,9 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::agent::commands::{self, When};
-use crate::limits::gateway::{COMMANDS_MAX, PARKED_TURNS_MAX, REFUSED_NAMES_MAX, WAITING_MAX};
+use crate::limits::gateway::{
+    COMMANDS_MAX, PARKED_TURNS_MAX, REFUSED_COUNT_MAX, REFUSED_NAMES_MAX, WAITING_MAX,
+};
 use crate::message::{Address, Envelope, SessionKey};
 
 /// Names a piece of work: a turn or a command.
@@ -244,7 +246,10 @@ impl Scheduler {
             Input::Waits(work) => self.release_slot(work),
             Input::Answered(work) => self.want_slot(work, &mut actions),
             Input::Finished { work, unread } => self.finished(work, unread, &mut actions),
-            Input::Stopping => self.is_stopping = true,
+            Input::Stopping => {
+                self.is_stopping = true;
+                self.tell_refused(&mut actions);
+            }
         }
         self.start(&mut actions);
         actions
@@ -299,7 +304,11 @@ impl Scheduler {
             Some(others) if others.named.len() < REFUSED_NAMES_MAX => others.named.push(message),
             Some(others) => {
                 others.more += 1;
+                let is_full = others.more >= REFUSED_COUNT_MAX;
                 actions.push(Action::Forget(Box::new(message)));
+                if is_full {
+                    self.tell_refused(actions);
+                }
             }
             None => {
                 self.refused.insert(key, Refused::default());
@@ -470,6 +479,7 @@ impl Scheduler {
         }
         let mut passed_over = VecDeque::new();
         while let Some(key) = self.ready.pop_front() {
+            self.run_edited(&key, actions);
             match self.start_in(&key) {
                 Some(action) => actions.push(action),
                 None if self.can_start(&key) => passed_over.push_back(key),
@@ -477,6 +487,17 @@ impl Scheduler {
             }
         }
         self.ready = passed_over;
+    }
+
+    /// An edit can make a waiting message a command that acts at once: it does when its turn comes.
+    fn run_edited(&mut self, key: &SessionKey, actions: &mut Vec<Action>) {
+        while self.can_start(key)
+            && let Some(session) = self.sessions.get_mut(key)
+            && !session.is_interrupted
+            && let Some(message) = session.queue.pop_front_if(|message| acts_at_once(message))
+        {
+            self.arrived(message, actions);
+        }
     }
 
     /// Starts the next thing of a session; `None` where there is nothing, or no slot for it.
@@ -552,6 +573,10 @@ impl Scheduler {
 
 fn is_ready(message: &Envelope) -> bool {
     message.remote_files.is_empty()
+}
+
+fn acts_at_once(message: &Envelope) -> bool {
+    commands::parse(&message.text).is_some_and(|command| command.when() != When::InOrder)
 }
 
 fn is_command(message: &Envelope) -> bool {

@@ -85,6 +85,8 @@ pub const DISCORD_MISSED_OVERLAP: Duration = Duration::from_secs(10);
 pub const DISCORD_TOKEN_BYTES: usize = 1024;
 /// How long a long poll waits for something to happen; Telegram allows 50 s.
 pub const LONG_POLL: Duration = Duration::from_secs(50);
+/// The least time between two long polls that bring nothing new.
+pub const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// How much later than it should an answer may begin, before the connection is given up.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 /// How long an answer may take while somebody waits at the terminal.

@@ -11,13 +11,13 @@ use crate::bus::Heartbeat;
 use crate::cancel::Cancel;
 use crate::channels::backoff::Backoff;
 use crate::channels::intake::{Incoming, Intake};
-use crate::clock::Clock;
+use crate::clock::{Clock, Stopwatch};
 use crate::config::schema::Bot;
 use crate::error::Error;
 use crate::http::Tls;
 use crate::limits::channels::{
-    ALBUM_LOOKS, ALBUM_WAIT, INBOX_BACKOFF, LONG_POLL, OFFSET_AGE, PATIENCE, PRESS_PATIENCE,
-    UPDATES_AT_ONCE,
+    ALBUM_LOOKS, ALBUM_WAIT, INBOX_BACKOFF, LONG_POLL, OFFSET_AGE, PATIENCE, POLL_INTERVAL,
+    PRESS_PATIENCE, UPDATES_AT_ONCE,
 };
 use crate::sys::memory;
 
@@ -125,14 +125,23 @@ impl<'a> Receiver<'a> {
             true => Duration::ZERO,
             false => LONG_POLL,
         };
+        let watch = Stopwatch::start();
         let updates = self.api.get_updates(self.offset, UPDATES_AT_ONCE, time)?;
-        if updates.is_empty() {
-            return Ok(());
-        }
         let updates = self.whole_albums(updates)?;
-        let next = updates.iter().map(|update| update.update_id + 1).max();
-        self.take(updates)?;
-        self.offset = next.or(self.offset);
+        let next = updates
+            .iter()
+            .map(|update| update.update_id.saturating_add(1))
+            .max();
+        let has_news = next.is_some() && next > self.offset;
+        if !updates.is_empty() {
+            self.take(updates)?;
+            self.offset = next.or(self.offset);
+        }
+        // A broken server or proxy that answers at once, with nothing new, must not be asked thousands of
+        // times a second.
+        if !has_news && !self.is_probe && watch.elapsed() < POLL_INTERVAL {
+            self.parts.cancel.wait(POLL_INTERVAL);
+        }
         Ok(())
     }
 

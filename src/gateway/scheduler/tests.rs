@@ -282,6 +282,30 @@ fn an_edit_counts_only_while_the_message_waits() {
 }
 
 #[test]
+fn a_message_that_was_edited_into_a_command_acts_as_one() {
+    let mut scene = Scene::new(1);
+    scene.hears("a", "1");
+    for reference in ["2", "3", "4"] {
+        scene.hears("a", reference);
+    }
+    for (reference, text) in [("2", "/id"), ("3", "/sh ls")] {
+        scene.does(Input::Edited {
+            session: key("a"),
+            reference: reference.to_owned(),
+            text: text.to_owned(),
+        });
+    }
+    assert_eq!(scene.ends(1), ["now /id", "command 2 /sh ls", "turn 3 4"]);
+    scene.hears("a", "5");
+    scene.does(Input::Edited {
+        session: key("a"),
+        reference: "5".to_owned(),
+        text: "/stop".to_owned(),
+    });
+    assert_eq!(scene.ends(3), ["cancel 2", "stopped 0 1 0"]);
+}
+
+#[test]
 fn nothing_is_started_any_more_when_the_gateway_stops() {
     let mut scene = Scene::new(1);
     scene.hears("a", "1");

@@ -225,6 +225,6 @@ fn a_second_gateway_of_the_same_home_does_not_start() {
     scene.telegram.wait_for_poll();
     let second = Gateway::start(&scene.home).finish();
     assert_ne!(second.code, Some(0));
-    second.complains_of(&["runs already"]);
+    second.complains_of(&["already running"]);
     gateway.stop().ends_with(0);
 }
