@@ -165,10 +165,22 @@ pub struct Scheduler {
 }
 
 /// What a chat has not been told yet. It is bounded: a flood is counted.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Refused {
     named: Vec<Envelope>,
     more: usize,
+    /// So many may only be counted before the chat is told.
+    count_max: usize,
+}
+
+impl Refused {
+    fn new(count_max: usize) -> Self {
+        Self {
+            named: Vec::new(),
+            more: 0,
+            count_max,
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -304,14 +316,16 @@ impl Scheduler {
             Some(others) if others.named.len() < REFUSED_NAMES_MAX => others.named.push(message),
             Some(others) => {
                 others.more += 1;
-                let is_full = others.more >= REFUSED_COUNT_MAX;
+                let is_full = others.more >= others.count_max;
                 actions.push(Action::Forget(Box::new(message)));
                 if is_full {
+                    // A flood that goes on is told of less and less often.
+                    others.count_max = others.count_max.saturating_mul(10);
                     self.tell_refused(actions);
                 }
             }
             None => {
-                self.refused.insert(key, Refused::default());
+                self.refused.insert(key, Refused::new(REFUSED_COUNT_MAX));
                 actions.push(Action::Refuse {
                     messages: vec![message],
                     more: 0,
@@ -330,7 +344,8 @@ impl Scheduler {
                 true => Reason::QueueFull,
                 false => Reason::TooManyCommands,
             };
-            let Refused { named, more } = std::mem::take(refused);
+            let rest = Refused::new(refused.count_max);
+            let Refused { named, more, .. } = std::mem::replace(refused, rest);
             actions.push(Action::Refuse {
                 messages: named,
                 more,

@@ -39,7 +39,8 @@ pub const PARKED_TURNS_MAX: usize = 16;
 pub const WRITE_RETRY: Duration = Duration::from_secs(5);
 /// Messages that a refusal names; it counts the others.
 pub const REFUSED_NAMES_MAX: usize = 10;
-/// Messages that are only counted until the chat is told of them: a kill takes the count.
+/// Messages that are only counted until the chat is told of them, at first; each time ten times as many.
+/// A kill takes the count.
 pub const REFUSED_COUNT_MAX: usize = 100;
 /// How long a gateway that starts, or a `peacrab send`, waits for the lock of the home: a send has it
 /// for an instant.
