@@ -154,7 +154,8 @@ pub const INBOX_LOOK_FILES: u64 = 50;
 /// room on the disk and waits for it to be noticed.
 pub const INBOX_BACKOFF: Duration = Duration::from_secs(30);
 /// Threads that deliver for one channel at a time. Each holds a connection. One of them is never
-/// taken by what may be slow (files, chats in trouble), so two slow chats delay nobody.
+/// taken by what is known to be slow (files, chats that have failed). Three chats that hang at their first
+/// call at the same time delay the others once, by the time that a reply may take.
 pub const DELIVERY_WORKERS: usize = 3;
 /// How long a delivering thread without work lives on: as long, the next message needs no new
 /// handshake.
