@@ -12,9 +12,9 @@ from turns import SYNCS_PER_TURN, WRITTEN_BESIDE, WRITTEN_TIMES
 
 IDLE_ANONYMOUS_BYTES = 0.7 * MB
 IDLE_CPU_PERCENT = 0.05
-# 4.70 to 4.82 are measured, by how calls and turns fall together; 3 % above, with 40 people whose conversations fill their windows. 3.3 MB of it are pages of the
-# program's own file; 1.1 are anonymous afterwards: 0.2 relocated constants, stacks of turns, connections,
-# conversations, and what the allocator keeps.
+# 4.70 to 4.82 are measured, by how calls and turns fall together; 3 % above. 40 people's conversations
+# fill their windows. 3.3 MB of it are pages of the program's own file; 1.1 are anonymous afterwards:
+# 0.2 relocated constants, stacks of turns, connections, conversations, and what the allocator keeps.
 BUSY_PEAK_BYTES = 4.96 * MB
 GROWTH_BYTES = 128 * KB
 MESSAGE_CPU_MS = 3.0
