@@ -165,22 +165,12 @@ pub struct Scheduler {
 }
 
 /// What a chat has not been told yet. It is bounded: a flood is counted.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Refused {
     named: Vec<Envelope>,
     more: usize,
     /// So many may only be counted before the chat is told.
     count_max: usize,
-}
-
-impl Refused {
-    fn new(count_max: usize) -> Self {
-        Self {
-            named: Vec::new(),
-            more: 0,
-            count_max,
-        }
-    }
 }
 
 #[derive(Debug, Default)]
@@ -325,7 +315,14 @@ impl Scheduler {
                 }
             }
             None => {
-                self.refused.insert(key, Refused::new(REFUSED_COUNT_MAX));
+                let count_max = REFUSED_COUNT_MAX;
+                self.refused.insert(
+                    key,
+                    Refused {
+                        count_max,
+                        ..Refused::default()
+                    },
+                );
                 actions.push(Action::Refuse {
                     messages: vec![message],
                     more: 0,
@@ -344,8 +341,8 @@ impl Scheduler {
                 true => Reason::QueueFull,
                 false => Reason::TooManyCommands,
             };
-            let rest = Refused::new(refused.count_max);
-            let Refused { named, more, .. } = std::mem::replace(refused, rest);
+            let named = std::mem::take(&mut refused.named);
+            let more = std::mem::take(&mut refused.more);
             actions.push(Action::Refuse {
                 messages: named,
                 more,
