@@ -8,5 +8,5 @@ pub mod delivery;
 pub mod discord;
 pub mod intake;
 mod multipart;
-mod names;
+pub mod names;
 pub mod telegram;

@@ -4,7 +4,7 @@ pub mod api;
 mod connection;
 pub mod html;
 mod receive;
-mod update;
+pub mod update;
 
 pub use connection::Telegram;
 

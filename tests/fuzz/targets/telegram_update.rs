@@ -20,11 +20,11 @@ fuzz_target!(|bytes: &[u8]| {
         };
         match read(update, &me, policy) {
             Meaning::Message(said) => {
-                assert!(!said.message.text.is_empty() || !said.wanted.is_empty());
+                assert!(!said.message.text.is_empty() || !said.message.remote_files.is_empty());
                 assert!(said.addressed || said.album.is_some());
-                assert!(Place::of(&said.message.chat).is_some());
+                assert!(Place::of(&said.message.address()).is_some());
                 assert!(policy != GroupPolicy::Off || !said.message.is_group);
-                for wanted in said.wanted {
+                for wanted in said.message.remote_files {
                     assert!(!names::clean(&wanted.name).contains('/'));
                 }
             }
