@@ -220,7 +220,7 @@ fn what_became_of_the_files_is_known_after_a_kill_and_a_compaction() {
     drop(inbox);
     let inbox = place.open();
     assert_eq!(inbox.waiting(), [fetched.clone(), with_files(2)]);
-    // Many messages come and go, so that the file is written anew.
+    // Many messages come and go, so that the file is rewritten.
     for batch in 0..100 {
         let numbers = 50 * batch + 10..50 * batch + 60;
         inbox.accept(numbers.clone().map(update).collect()).unwrap();

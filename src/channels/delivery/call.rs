@@ -214,7 +214,7 @@ impl<'a> Caller<'a> {
         (quotes && !reference.is_empty()).then_some(reference)
     }
 
-    /// Sends a file of the workspace; what stands in the way is told in its place.
+    /// Sends a file of the workspace; when that fails, the person is told why instead.
     fn send_file(&self, connection: &mut dyn Connection, pending: &Pending, path: &str) -> Sent {
         let to = &pending.message.to;
         let name = OutgoingMessage::name_of(path);

@@ -89,7 +89,7 @@ impl Pace {
         push(&mut chat.sent, self.limits.group_rate.0, now);
     }
 
-    /// The message that went out at `begun` has been answered now. Until then nobody knows when the
+    /// The message that went out at `begun` has been answered now. Until then it is unknown when the
     /// channel counted it, so the later time counts.
     pub fn end(&mut self, chat: &str, begun: Duration, now: Duration) {
         delay(&mut self.all, begun, now);

@@ -132,7 +132,7 @@ impl<'a> Receiver<'a> {
             .iter()
             .map(|update| update.update_id.saturating_add(1))
             .max();
-        let has_news = next.is_some() && next > self.offset;
+        let has_news = next > self.offset;
         if !updates.is_empty() {
             self.take(updates)?;
             self.offset = next.or(self.offset);
