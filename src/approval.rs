@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// What the person is asked. The answer holds for exactly this and nothing else.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Question {
     /// The exact command, as `sh -c` will get it.
     pub command: String,
@@ -13,11 +13,27 @@ pub struct Question {
     pub reason: String,
     /// Which rule asks.
     pub rule: String,
+    /// Names of files in the folder that the model can write and that can change what the command
+    /// does, such as `Makefile` or `.git`.
+    pub influences: Vec<String>,
+    /// Files that the command runs and that the model can write. The hash covers what is in them.
+    pub scripts: Vec<Script>,
     /// Whether the command will run outside the sandbox.
-    pub lifted: bool,
-    /// SHA-256 of command, folder and whether it is lifted, in hexadecimal. What is run later has to
+    pub unsandboxed: bool,
+    /// SHA-256 of command, folder and whether it is unsandboxed, in hexadecimal. What is run later has to
     /// have the same.
     pub hash: String,
+}
+
+/// A file that a command runs, as it was when the question was asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Script {
+    /// Its real path.
+    pub path: String,
+    /// Its length in bytes.
+    pub bytes: u64,
+    /// Its first lines; empty when it is no text.
+    pub head: String,
 }
 
 /// What the person says.

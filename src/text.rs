@@ -38,6 +38,38 @@ fn ellipsize<'a>(text: &'a str, kept: &'a str) -> Cow<'a, str> {
     }
 }
 
+/// Whether a character is not seen, or changes how others are seen: controls but for the newline and
+/// the tab, marks of direction, zero-width and filler characters, tags, variation selectors, and line
+/// separators (Unicode's Default_Ignorable_Code_Point, Bidi_Control and Cc).
+pub fn is_invisible(char: char) -> bool {
+    match char {
+        '\n' | '\t' => false,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' => {
+            true
+        }
+        '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' => true,
+        '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' => true,
+        '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' => true,
+        '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}' => true,
+        _ => char.is_control(),
+    }
+}
+
+/// The text with what is invisible spelt out, such as `\u{202e}`: for what a person decides about.
+pub fn reveal(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_invisible) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for char in text.chars() {
+        match is_invisible(char) {
+            true => shown.extend(char.escape_default()),
+            false => shown.push(char),
+        }
+    }
+    Cow::Owned(shown)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,5 +85,15 @@ mod tests {
         assert_eq!(ellipsize_chars("äöü", 2), "äö…");
         assert_eq!(ellipsize_bytes("äöü", 6), "äöü");
         assert_eq!(ellipsize_bytes("äöü", 3), "ä…");
+    }
+
+    #[test]
+    fn what_is_invisible_is_spelt_out() {
+        let shown = reveal("ls \u{202e}x\u{200b}\r\u{1b}[2J\u{e0041}\u{3164}\n\tä 中 🦀");
+        assert_eq!(
+            shown,
+            "ls \\u{202e}x\\u{200b}\\r\\u{1b}[2J\\u{e0041}\\u{3164}\n\tä 中 🦀"
+        );
+        assert!(matches!(reveal("echo ok"), Cow::Borrowed(_)));
     }
 }

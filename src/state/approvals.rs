@@ -17,7 +17,8 @@ struct Standing {
     hash: String,
     command: String,
     folder: String,
-    lifted: bool,
+    #[serde(rename = "lifted")]
+    unsandboxed: bool,
     since: String,
 }
 
@@ -60,7 +61,7 @@ impl Approvals {
                 hash: question.hash.clone(),
                 command: question.command.clone(),
                 folder: question.folder.clone(),
-                lifted: question.lifted,
+                unsandboxed: question.unsandboxed,
                 since,
             });
             Ok(())
@@ -78,8 +79,9 @@ mod tests {
             folder: "/w".into(),
             reason: "r".into(),
             rule: "u".into(),
-            lifted: true,
+            unsandboxed: true,
             hash: hash.into(),
+            ..Question::default()
         }
     }
 

@@ -15,7 +15,9 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use attacks::{ATTACKS, ATTRIBUTE_ATTACKS, NETWORK_ATTACKS, WORK};
+use attacks::files::ATTRIBUTE_ATTACKS;
+use attacks::processes::NETWORK_ATTACKS;
+use attacks::work::WORK;
 use peacrab::cancel::Cancel;
 use peacrab::confine::{
     End, Exec, HOOKED, OutputChunk, SandboxMode, SessionEvent, Sessions, ShellCommand, Step,
@@ -65,7 +67,7 @@ fn no_attack_gets_out() {
     let mut world = World::new();
     let mut failures = Vec::new();
     for (mode, exec) in modes(&world, true, true) {
-        for (class, commands) in ATTACKS {
+        for (class, commands) in attacks::all() {
             if !attacks::applies(class, mode) {
                 continue;
             }
@@ -76,7 +78,7 @@ fn no_attack_gets_out() {
             }
         }
     }
-    let count: usize = ATTACKS.iter().map(|(_, commands)| commands.len()).sum();
+    let count: usize = attacks::all().map(|(_, commands)| commands.len()).sum();
     assert!(count >= 130, "{count}");
     assert!(
         failures.is_empty(),

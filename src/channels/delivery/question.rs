@@ -35,10 +35,10 @@ fn describe(question: &Question) -> String {
         folder,
         reason,
         rule,
-        lifted,
+        unsandboxed,
         ..
     } = question;
-    let title = match (lifted, rustix::process::geteuid().is_root()) {
+    let title = match (unsandboxed, rustix::process::geteuid().is_root()) {
         (true, true) => "Run this **outside the sandbox**, as root?",
         (true, false) => "Run this **outside the sandbox**, with all rights of this account?",
         (false, _) => "Run this in the sandbox?",
@@ -64,14 +64,14 @@ mod tests {
     use crate::markup::Plain;
     use crate::markup::split::{Limit, Unit};
 
-    fn question(command: &str, lifted: bool) -> Question {
+    fn question(command: &str, unsandboxed: bool) -> Question {
         Question {
             command: command.to_owned(),
             folder: "/w".to_owned(),
             reason: "to *tidy* up".to_owned(),
             rule: "it runs outside the sandbox".to_owned(),
-            lifted,
-            hash: String::new(),
+            unsandboxed,
+            ..Question::default()
         }
     }
 

@@ -57,7 +57,7 @@ fn wait(cancel: &Cancel) -> bool {
 }
 
 fn shown(question: &Question) -> String {
-    let place = if question.lifted {
+    let place = if question.unsandboxed {
         " outside the sandbox"
     } else {
         ""
@@ -103,8 +103,8 @@ mod tests {
             folder: "/w".into(),
             reason: "to\nclean".into(),
             rule: "it wants to run outside the sandbox".into(),
-            lifted: true,
-            hash: String::new(),
+            unsandboxed: true,
+            ..Question::default()
         };
         let shown = shown(&question);
         assert!(

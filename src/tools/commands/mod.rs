@@ -253,7 +253,9 @@ impl Request {
             folder: self.folder.to_string_lossy().into_owned(),
             reason: self.reason.clone(),
             rule,
-            lifted: self.unsandboxed,
+            unsandboxed: self.unsandboxed,
+            influences: Vec::new(),
+            scripts: Vec::new(),
             hash: self.hash(),
         }
     }

@@ -105,8 +105,8 @@ fn question() -> Box<Question> {
         folder: "/w".to_owned(),
         reason: String::new(),
         rule: "a rule".to_owned(),
-        lifted: true,
-        hash: String::new(),
+        unsandboxed: true,
+        ..Question::default()
     })
 }
 

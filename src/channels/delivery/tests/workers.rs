@@ -475,8 +475,8 @@ fn a_question_is_shown_whole_and_settled_and_a_text_is_told_without_the_outbox()
         folder: "/w".to_owned(),
         reason: String::new(),
         rule: "it would restart the board".to_owned(),
-        lifted: false,
-        hash: String::new(),
+        unsandboxed: false,
+        ..Question::default()
     };
     assert!(scene.delivery.ask(&chat("1"), 554_137, question));
     let text = "Run this in the sandbox?\n```sh\nreboot\n```\n\nFolder: `/w`\n\
