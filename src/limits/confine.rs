@@ -13,8 +13,9 @@ pub const CONFINE_FAILED: i32 = 120;
 pub const OOM_SCORE: &str = "700";
 /// How much a command stands back when the processor is busy (0 to 19).
 pub const NICENESS: i32 = 5;
-/// Names tried for a command's folder for temporary files.
-pub const TEMPORARY_NAMES: u32 = 100;
+/// Connections of a command that are being made at a time, each by a process of its own; further ones
+/// are told to try again (EAGAIN).
+pub const CONNECTING: usize = 32;
 /// How often the number of tasks is looked at while a command of root's runs. A fork bomb makes
 /// about a thousand in this time.
 pub const TASKS_LOOK: Duration = Duration::from_millis(50);

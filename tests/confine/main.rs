@@ -9,6 +9,7 @@
 mod attacks;
 #[path = "../harness/feature.rs"]
 mod feature;
+mod network;
 mod world;
 
 use std::process::Command;

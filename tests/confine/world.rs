@@ -35,8 +35,8 @@ pub struct World {
     folder: tempfile::TempDir,
     victim: Child,
     network: TcpListener,
-    _socket: UnixListener,
-    _abstract: UnixListener,
+    /// Sockets outside, where nobody may arrive.
+    sockets: Vec<UnixListener>,
     abstract_name: String,
     before: BTreeMap<PathBuf, String>,
 }
@@ -78,8 +78,11 @@ impl World {
         let address = SocketAddr::from_abstract_name(&abstract_name);
         let mut world = Self {
             _alone: alone,
-            _socket: UnixListener::bind(at("outside/service.sock")).unwrap(),
-            _abstract: UnixListener::bind_addr(&address.unwrap()).unwrap(),
+            sockets: vec![
+                UnixListener::bind(at("outside/service.sock")).unwrap(),
+                UnixListener::bind(at("readonly/service.sock")).unwrap(),
+                UnixListener::bind_addr(&address.unwrap()).unwrap(),
+            ],
             abstract_name,
             victim: Command::new("sleep")
                 .arg("86400")
@@ -90,6 +93,9 @@ impl World {
             network,
             before: BTreeMap::new(),
         };
+        for socket in &world.sockets {
+            socket.set_nonblocking(true).unwrap();
+        }
         world.before = world.outside();
         world
     }
@@ -163,7 +169,11 @@ impl World {
             .into_iter()
             .chain(files_below(&self.at("allowed")))
         {
-            let is_file = fs::symlink_metadata(&path).is_ok_and(|found| found.is_file());
+            let found = fs::symlink_metadata(&path);
+            let is_file = found.as_ref().is_ok_and(|found| found.is_file());
+            if is_file && found.is_ok_and(|found| found.mode() & 0o6000 != 0) {
+                damage.push(format!("{} lends its owner's rights", path.display()));
+            }
             if is_file && fs::read(&path).is_ok_and(|content| contains(&content, CANARY.as_bytes()))
             {
                 damage.push(format!("{} has a secret", path.display()));
@@ -192,6 +202,9 @@ impl World {
         if self.network.accept().is_ok() {
             damage.push("the network was reached".to_owned());
         }
+        if self.sockets.iter().any(|socket| socket.accept().is_ok()) {
+            damage.push("a service was reached".to_owned());
+        }
         damage.extend(self.survivors());
     }
 
@@ -218,9 +231,28 @@ impl World {
         (!names.is_empty()).then(|| format!("these live on: {names:?}"))
     }
 
-    /// Everything outside the folders that may be written, with its content.
+    /// Everything outside the folders that may be written, with its content, and what all processes
+    /// share.
     fn outside(&self) -> BTreeMap<PathBuf, String> {
         let mut found = BTreeMap::new();
+        for kind in ["shm", "sem", "msg"] {
+            let path = Path::new("/proc/sysvipc").join(kind);
+            let lines = fs::read_to_string(&path)
+                .unwrap_or_default()
+                .lines()
+                .count();
+            found.insert(path, lines.to_string());
+        }
+        let victim = PathBuf::from(format!("/proc/{}/stat", self.victim.id()));
+        let line = fs::read_to_string(&victim).unwrap_or_default();
+        let niceness = line
+            .rsplit(')')
+            .next()
+            .and_then(|rest| rest.split(' ').nth(17));
+        found.insert(
+            "the victim's niceness".into(),
+            niceness.unwrap_or("").to_owned(),
+        );
         for folder in ["home/.ssh", "outside", "readonly", "home/.peacrab"] {
             for path in files_below(&self.at(folder)) {
                 let inside = path.starts_with(self.workspace()) && !path.ends_with("deep/guarded");

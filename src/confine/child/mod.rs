@@ -4,6 +4,7 @@
 //! ask to end; the first process of the new process namespace, with which everything in it dies; and
 //! the command. Without, there are two, and the supervisor finds every descendant and kills it.
 
+mod gate;
 mod root;
 mod rules;
 mod supervise;
@@ -22,8 +23,8 @@ use super::policy::{Bounds, ChildTask, Policy, Step};
 use super::policy::{HOOKED, Hooks};
 use crate::limits::confine as bounds;
 use crate::sys::process::{self, Alone, Fork, Signals};
-use crate::sys::seccomp::notify::Listener;
 use crate::sys::{descriptor, namespaces, seccomp};
+use gate::Gate;
 use supervise::{Ceiling, Failure, Status, Watch, While};
 
 /// The entry of the hidden subcommand. Nothing may have been set up before it, no thread above all.
@@ -80,7 +81,7 @@ fn in_namespaces(
             status,
             signals,
             ceiling: None,
-            questions: None,
+            gate: None,
         }
         .namespace(first),
     }
@@ -98,19 +99,47 @@ fn first_process(
         namespaces::loopback_up().doing("switch the loopback on")?;
     }
     root::enter(policy, status)?;
+    let temporary = Path::new("/tmp");
+    let gated = has_gate(policy, status);
+    let (ours, theirs) = UnixStream::pair().doing("connect with the command")?;
     match alone.fork().doing("start the command")? {
-        Fork::Child => command(policy, status, Path::new("/tmp"), None).map(|never| match never {}),
+        Fork::Child => {
+            command(policy, status, temporary, gated, theirs).map(|never| match never {})
+        }
         Fork::Parent(main) => {
+            drop(theirs);
             process::drop_capabilities().doing("drop its rights")?;
             let watch = Watch {
                 status,
                 signals,
                 ceiling: Ceiling::of(policy.bounds.processes),
-                questions: None,
+                gate: open_gate(policy, temporary, alone, gated.then_some(ours))?,
             };
             watch.command(main)
         }
     }
+}
+
+/// Whether calls can be looked at; says what is missing where not.
+fn has_gate(policy: &Policy, status: &Status) -> bool {
+    gate::works(policy).unwrap_or_else(|missing| {
+        status.note(missing);
+        false
+    })
+}
+
+/// Waits for the filter's descriptor, if one is to come.
+fn open_gate<'a>(
+    policy: &'a Policy,
+    temporary: &'a Path,
+    alone: Alone,
+    from: Option<UnixStream>,
+) -> Result<Option<Gate<'a>>, Failure> {
+    let Some(from) = from else {
+        return Ok(None);
+    };
+    let listener = descriptor::receive(&from).doing("take over the command's calls")?;
+    Ok(listener.map(|listener| Gate::new(policy, temporary, alone, listener)))
 }
 
 /// The supervisor where there is no namespace: it adopts every orphan and kills all at the end.
@@ -123,22 +152,24 @@ fn in_group(
     process::set_undumpable().doing("close its memory")?;
     process::adopt_orphans().doing("adopt orphans")?;
     let temporary = private_folder().doing("make a folder for temporary files")?;
+    let gated = has_gate(policy, status);
     let (ours, theirs) = UnixStream::pair().doing("connect with the command")?;
     match alone.fork().doing("start the command")? {
         Fork::Child => {
-            command(policy, status, &temporary, Some(theirs)).map(|never| match never {})
+            command(policy, status, &temporary, gated, theirs).map(|never| match never {})
         }
         Fork::Parent(main) => {
             drop(theirs);
-            let questions = match rules::asks_before_signals(policy) {
-                true => descriptor::receive(&ours).doing("take over the signals")?,
-                false => None,
-            };
+            let asks = gated || rules::asks_before_signals(policy);
+            if asks {
+                // What it does for the command it does with no more rights than that has.
+                process::drop_capabilities().doing("drop its rights")?;
+            }
             let watch = Watch {
                 status,
                 signals,
                 ceiling: Ceiling::of(policy.bounds.processes),
-                questions: questions.map(Listener::new),
+                gate: open_gate(policy, &temporary, alone, asks.then_some(ours))?,
             };
             let ended = watch.command(main);
             if !policy.hooks.skips(Step::Sweep) {
@@ -156,7 +187,8 @@ fn command(
     policy: &Policy,
     status: &Status,
     temporary: &Path,
-    supervisor: Option<UnixStream>,
+    gated: bool,
+    supervisor: UnixStream,
 ) -> Result<Infallible, Failure> {
     process::die_with_parent().doing("die with its parent")?;
     rustix::process::setsid().doing("start a session")?;
@@ -175,18 +207,24 @@ fn command(
         rules::restrict(policy, temporary).doing("set file rights")?;
     }
     if policy.isolation.system_calls && !policy.hooks.skips(Step::SystemCalls) {
-        let listener = seccomp::install(&rules::filter(policy)).doing("filter system calls")?;
-        if let (Some(listener), Some(supervisor)) = (listener, supervisor) {
-            descriptor::send(&supervisor, listener).doing("hand its signals over")?;
+        let filter = rules::filter(policy, gated);
+        let listener = seccomp::install(&filter).doing("filter system calls")?;
+        if let Some(listener) = listener {
+            descriptor::send(&supervisor, listener).doing("hand its calls over")?;
         }
     }
+    drop(supervisor);
     #[cfg(feature = "test-hooks")]
     if policy.hooks != Hooks::default() {
         status.note(HOOKED);
     }
     status.confined();
     match &policy.task {
-        ChildTask::Escape => super::self_test::try_everything(&policy.environment),
+        ChildTask::Escape => {
+            // As a command is, whose calls the supervisor has to see.
+            process::set_dumpable().doing("open its memory")?;
+            super::self_test::try_everything(&policy.environment)
+        }
         ChildTask::Shell(line) => {
             let mut shell = std::process::Command::new("/bin/sh");
             shell.arg("-c").arg(line).env_clear();
@@ -248,18 +286,11 @@ fn set_limits(limits: &Bounds) -> io::Result<()> {
     Ok(())
 }
 
-/// A new folder for temporary files that nobody else can enter.
+/// A new folder for temporary files that nobody else can enter, or take beforehand.
 fn private_folder() -> io::Result<PathBuf> {
-    let own = rustix::process::getpid().as_raw_pid();
-    let base = std::env::temp_dir();
-    let name = |attempt| base.join(format!("peacrab-{own}-{attempt}"));
-    let mut attempt = 0;
-    loop {
-        let path = name(attempt);
-        match rustix::fs::mkdir(&path, rustix::fs::Mode::RWXU) {
-            Ok(()) => return Ok(path),
-            Err(rustix::io::Errno::EXIST) if attempt < bounds::TEMPORARY_NAMES => attempt += 1,
-            Err(error) => return Err(error.into()),
-        }
-    }
+    let random = crate::sys::random::bytes().map_err(io::Error::other)?;
+    let name = format!("peacrab-{:032x}", u128::from_ne_bytes(random));
+    let path = std::env::temp_dir().join(name);
+    rustix::fs::mkdir(&path, rustix::fs::Mode::RWXU)?;
+    Ok(path)
 }

@@ -3,7 +3,7 @@
 use crate::confine::policy::{Policy, Step};
 use crate::limits::confine as bounds;
 use crate::sys::landlock::{self, Ruleset, rights};
-use crate::sys::seccomp;
+use crate::sys::seccomp::{self, Verdict};
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::io;
@@ -131,14 +131,16 @@ fn allow(rules: &Ruleset, path: &Path, wanted: u64) -> io::Result<()> {
     rules.allow(file.as_fd(), possible)
 }
 
-fn system_paths() -> impl Iterator<Item = PathBuf> {
+/// What a command sees of the system.
+pub fn system_paths() -> impl Iterator<Item = PathBuf> {
     let etc = SETTINGS.iter().map(|name| Path::new("/etc").join(name));
     let others = [&PROGRAMS[..], &HARDWARE, &PACKAGES].into_iter().flatten();
     etc.chain(others.map(PathBuf::from))
 }
 
-/// The filter, which closes what the other kinds of isolation leave open.
-pub fn filter(policy: &Policy) -> seccomp::Filter {
+/// The filter, which closes what the other kinds of isolation leave open. `gated` says whether the
+/// supervisor can look at calls.
+pub fn filter(policy: &Policy, gated: bool) -> seccomp::Filter {
     let isolation = policy.isolation;
     let own_view = isolation.own_view();
     let mut families = Vec::new();
@@ -146,16 +148,29 @@ pub fn filter(policy: &Policy) -> seccomp::Filter {
         families.extend([libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK]);
     }
     // Over a Unix socket one can have others do what one may not: the session's bus starts any
-    // program. They are out of reach where no foreign path is seen and no abstract name either.
-    let abstract_names_apart = !policy.network || isolation.landlock >= landlock::SCOPES_FROM;
-    if own_view && abstract_names_apart && !policy.whole {
+    // program. Where the gate looks at each connection they reach the command's own.
+    let unix = own_view && gated;
+    if unix {
         families.push(libc::AF_UNIX);
     }
     seccomp::Filter {
         families: families.into_iter().map(|family| family as u32).collect(),
         asks_before_signals: asks_before_signals(policy),
-        steers_itself_only: !own_view,
+        shares_machine: !own_view,
         no_truncation: !own_view && isolation.landlock < landlock::TRUNCATE_FROM,
+        listening: match (policy.network || !own_view, unix) {
+            // Nobody else is in its network.
+            (false, _) => Verdict::Allow,
+            (true, true) => Verdict::Ask,
+            (true, false) => Verdict::Refuse,
+        },
+        asks_before_connecting: unix,
+        attributes: match (own_view, gated) {
+            // What it could change is not there, or read-only.
+            (true, _) => Verdict::Allow,
+            (false, true) => Verdict::Ask,
+            (false, false) => Verdict::Refuse,
+        },
     }
 }
 

@@ -6,9 +6,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 
+use super::gate::Gate;
 use crate::limits::confine as bounds;
 use crate::sys::process::{self, Signals, Woken};
-use crate::sys::seccomp::notify::{Listener, Question};
 
 /// What a supervisor looks at while it waits.
 pub struct Watch<'a> {
@@ -18,16 +18,16 @@ pub struct Watch<'a> {
     pub signals: &'a Signals,
     /// How many tasks the machine may have.
     pub ceiling: Option<Ceiling>,
-    /// Signals about which it decides.
-    pub questions: Option<Listener>,
+    /// Calls about which it decides.
+    pub gate: Option<Gate<'a>>,
 }
 
-/// When a command of root's has started too many processes: the kernel does not apply its own limit
-/// to root.
+/// When a command of root's has started too many processes or threads: the kernel does not apply its
+/// own limit to root.
 pub struct Ceiling {
     /// Tasks of the machine below which nobody has to be counted.
     machine: u64,
-    /// Processes that the command may have.
+    /// Tasks that the command may have.
     own: u64,
 }
 
@@ -42,9 +42,12 @@ impl Ceiling {
     }
 
     /// The machine's number is cheap to read, but it may be others that have grown: only where it is
-    /// high are the command's own processes counted.
+    /// high are the command's own counted.
     fn is_passed(&self) -> bool {
-        let own = || process::descendants_of(rustix::process::getpid()).len() as u64;
+        let own = || {
+            let below = process::descendants_of(rustix::process::getpid());
+            below.into_iter().map(process::threads).sum::<u64>()
+        };
         process::tasks_on_machine() > self.machine && own() > self.own
     }
 }
@@ -74,7 +77,7 @@ impl Watch<'_> {
     fn wait(&mut self, main: Pid) -> Result<Option<WaitStatus>, Failure> {
         let time = self.ceiling.as_ref().map(|_| bounds::TASKS_LOOK);
         loop {
-            let questions = self.questions.as_ref().map(AsFd::as_fd);
+            let questions = self.gate.as_ref().map(AsFd::as_fd);
             match self
                 .signals
                 .wait(self.status.as_fd(), questions, time)
@@ -86,44 +89,24 @@ impl Watch<'_> {
                         if pid == main {
                             return Ok(Some(ended));
                         }
+                        if let Some(gate) = &mut self.gate {
+                            gate.reaped(pid);
+                        }
                     }
                 }
-                Woken::Question => self.decide(),
+                Woken::Question => {
+                    if !self.gate.as_mut().is_some_and(Gate::answer) {
+                        self.gate = None;
+                    }
+                }
                 Woken::Time => {}
             }
             if self.ceiling.as_ref().is_some_and(Ceiling::is_passed) {
-                self.status.stopped("it started too many processes");
+                self.status
+                    .stopped("it started too many processes or threads");
                 return Ok(None);
             }
         }
-    }
-
-    /// Lets a signal through if it stays among the descendants.
-    fn decide(&mut self) {
-        let Some(listener) = &self.questions else {
-            return;
-        };
-        match listener.question() {
-            Ok(question) => listener.answer(question, stays_inside(question)),
-            // Who asked was killed.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            // Nobody is left who could ask.
-            Err(_) => self.questions = None,
-        }
-    }
-}
-
-/// Whether a signal goes to descendants only. Process groups do not reach beyond their session, and
-/// a session that a descendant is in was begun by one.
-fn stays_inside(question: Question) -> bool {
-    let own = rustix::process::getpid();
-    match question.target {
-        0 => true,
-        -1 => false,
-        number @ 1.. => process::is_below(number, own),
-        group => process::descendants_of(own)
-            .into_iter()
-            .any(|pid| process::group(pid) == group.checked_neg()),
     }
 }
 

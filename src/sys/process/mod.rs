@@ -178,6 +178,13 @@ pub fn set_undumpable() -> io::Result<()> {
     )?)
 }
 
+/// Takes [`set_undumpable`] back.
+pub fn set_dumpable() -> io::Result<()> {
+    Ok(rustix::process::set_dumpable_behavior(
+        DumpableBehavior::Dumpable,
+    )?)
+}
+
 /// Has the kernel kill this process when the thread that made it ends.
 pub fn die_with_parent() -> io::Result<()> {
     Ok(rustix::process::set_parent_process_death_signal(Some(
@@ -241,6 +248,14 @@ pub fn tasks_on_machine() -> u64 {
 /// A process's group; none when the process is gone, or its group is of another namespace.
 pub fn group(pid: Pid) -> Option<i32> {
     stat_field(pid.as_raw_pid(), 2).filter(|group| *group > 0)
+}
+
+/// The number of a process's threads; one when it is gone.
+pub fn threads(pid: Pid) -> u64 {
+    let threads = stat_field(pid.as_raw_pid(), 17);
+    threads
+        .and_then(|number| u64::try_from(number).ok())
+        .unwrap_or(1)
 }
 
 /// Whether a process or thread is below `ancestor`, as far as /proc shows it.

@@ -94,15 +94,22 @@ pub const ATTACKS: &[Class] = &[
             "touch /var/lib/dpkg/x && echo GOT-OUT; touch /boot/x && echo GOT-OUT",
             ": >> /etc/crontab && echo GOT-OUT",
             "cd {outside} && touch here",
+            "chmod 777 {secret}",
+            "chmod -R 000 {outside}; chmod 777 {home}/.ssh",
+            "chmod 666 {readonly}/manual sub/deep/guarded",
+            "ln -s {secret} l; chmod 666 l; cd {outside}; chmod 666 secret ../home/.ssh",
+            "perl -e 'chmod 0666, q({secret}); opendir(D, q({readonly})); chmod 0777, *D; open(F, q(<), q({readonly}/manual)); chmod 0666, *F'",
+            "python3 -c 'import os; os.chmod(\"victim\", 0o777, dir_fd=os.open(\"{outside}\", os.O_PATH))'",
+            "python3 -c 'import os; f = os.open(\"{secret}\", os.O_PATH); os.chmod(\"/proc/self/fd/%d\" % f, 0o666)'",
+            "python3 -c 'import os; f = os.open(\"{readonly}/manual\", os.O_RDONLY); os.fchmod(f, 0o666)'",
+            "perl -e 'syscall(452, -100, q({secret}), 0666, 0); syscall(452, -100, q({secret}), 0666, 0x100)'",
+            "python3 -c 'import os; os.setxattr(\"{secret}\", \"user.x\", b\"x\"); print(\"GOT-OUT\")'",
         ],
     ),
 ];
 
-/// What Landlock alone does not cover: modes and times of the user's own files.
+/// What Landlock alone does not cover: times of the user's own files, and that files are there.
 pub const ATTRIBUTE_ATTACKS: &[&str] = &[
-    "chmod 777 {secret}",
-    "chmod -R 000 {outside}; chmod 777 {home}/.ssh",
     "touch -d 2001-01-01 {secret}",
-    "chmod 666 {readonly}/manual sub/deep/guarded",
     "stat -c %s {secret} && echo GOT-OUT",
 ];

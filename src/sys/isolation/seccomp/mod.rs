@@ -7,6 +7,7 @@
 
 #![expect(unsafe_code, reason = "prctl(2) gets a pointer to the filter")]
 
+pub mod caller;
 pub mod notify;
 mod table;
 
@@ -17,6 +18,7 @@ use libc::{
     BPF_ABS, BPF_ALU, BPF_AND, BPF_JA, BPF_JEQ, BPF_JGE, BPF_JMP, BPF_JSET, BPF_K, BPF_LD, BPF_RET,
     BPF_W, sock_filter, sock_fprog,
 };
+pub use table::Call;
 use table::{Answer, NONE, Numbers, Row};
 
 const NUMBER: u32 = 0;
@@ -30,6 +32,14 @@ const X32: u32 = 0x4000_0000;
 
 /// All of CLONE_NEW{NS,CGROUP,UTS,IPC,USER,PID,NET}.
 const NEW_NAMESPACES: u32 = 0x7e02_0000;
+/// S_ISUID and S_ISGID: the file's owner or group lends its rights to whoever runs it.
+const SET_ID: u32 = 0o6000;
+/// O_CREAT and what is O_TMPFILE's own: with one of them `open` has a mode.
+const CREATES: u32 = 0o100 | 0o20_000_000;
+/// What of a socket's type is no flag (SOCK_TYPE_MASK).
+const SOCKET_TYPE: u32 = 0xf;
+/// PR_SET_DUMPABLE.
+const SET_DUMPABLE: u32 = 4;
 /// Requests that type into a terminal (TIOCSTI, TIOCLINUX) or change its driver (TIOCSETD).
 const TERMINAL_REQUESTS: [u32; 3] = [0x5412, 0x541c, 0x5423];
 /// Requests that name who gets a descriptor's signals: FIOSETOWN and SIOCSPGRP, and for fcntl
@@ -71,19 +81,48 @@ const ARCHITECTURES: [Architecture; 4] = [
     },
 ];
 
+/// What is done about a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is made.
+    #[default]
+    Allow,
+    /// The supervisor decides about it.
+    Ask,
+    /// It is refused.
+    Refuse,
+}
+
 /// What the filter refuses beyond the calls that it always refuses.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Socket families that may be opened (`AF_*`).
+    /// Socket families that may be opened (`AF_*`). Of AF_UNIX those without connection are not:
+    /// each message could have another destination.
     pub families: Vec<u32>,
     /// Has the supervisor decide about each signal; see [`install`].
     pub asks_before_signals: bool,
-    /// Lets a process change its own limits and priorities only: where there is no process namespace
-    /// it could else do that to every process of its user.
-    pub steers_itself_only: bool,
+    /// There is no process and no IPC namespace: a process may change its own limits and priorities
+    /// only, and not share memory, semaphores or queues with others.
+    pub shares_machine: bool,
     /// Refuses cutting files off by their path or by opening them to read: Landlock before its
     /// third version does not see that.
     pub no_truncation: bool,
+    /// Waiting for connections.
+    pub listening: Verdict,
+    /// Has the supervisor make each connection.
+    pub asks_before_connecting: bool,
+    /// Changing a file's attributes, and watching one.
+    pub attributes: Verdict,
+}
+
+impl Filter {
+    /// Whether the supervisor is asked about anything.
+    fn asks(&self) -> bool {
+        self.asks_before_signals
+            || self.asks_before_connecting
+            || self.listening == Verdict::Ask
+            || self.attributes == Verdict::Ask
+    }
 }
 
 /// Whether the kernel takes filters at all.
@@ -98,15 +137,25 @@ pub fn available() -> bool {
 pub fn install(filter: &Filter) -> io::Result<Option<OwnedFd>> {
     const SET_FILTER: libc::c_uint = 1;
     const NEW_LISTENER: libc::c_uint = 8;
+    const WAIT_KILLABLE: libc::c_uint = 32;
     let mut code = program(filter, |architecture| architecture.here);
     let program = sock_fprog {
         len: u16::try_from(code.len()).map_err(|_| io::ErrorKind::InvalidInput)?,
         filter: code.as_mut_ptr(),
     };
-    let asks = filter.asks_before_signals;
-    let flags = if asks { NEW_LISTENER } else { 0 };
-    // SAFETY: the kernel copies `len` instructions from `filter`, which `code` holds until here.
-    let done = unsafe { libc::syscall(libc::SYS_seccomp, SET_FILTER, flags, &raw const program) };
+    let asks = filter.asks();
+    let set = |flags: libc::c_uint| {
+        // SAFETY: the kernel copies `len` instructions from `filter`, which `code` holds until here.
+        unsafe { libc::syscall(libc::SYS_seccomp, SET_FILTER, flags, &raw const program) }
+    };
+    let mut done = set(match asks {
+        true => NEW_LISTENER | WAIT_KILLABLE,
+        false => 0,
+    });
+    if asks && done < 0 {
+        // Kernels before 5.19 do not know the second flag: there a signal breaks off a question.
+        done = set(NEW_LISTENER);
+    }
     let number = i32::try_from(done).map_err(|_| io::ErrorKind::InvalidData)?;
     match (number, asks) {
         (..0, _) => Err(io::Error::last_os_error()),
@@ -130,13 +179,16 @@ fn program(filter: &Filter, wanted: impl Fn(&Architecture) -> bool) -> Vec<sock_
     code
 }
 
+/// Adds what a call is asked, if the architecture has it.
+type On<'a> = dyn FnMut(&Row, &[sock_filter]) + 'a;
+
 /// What is asked of one architecture's calls. Every way through it ends in a result.
 fn part(filter: &Filter, numbers: Numbers) -> Vec<sock_filter> {
     let mut code = vec![load(NUMBER)];
     if numbers == Numbers::X86 {
         code.extend([jump(BPF_JGE, X32, 0, 1), denied()]);
     }
-    let mut on = |row: &Row, body: &[sock_filter]| {
+    let on: &mut On<'_> = &mut |row, body| {
         let number = row[numbers as usize];
         if number != NONE {
             code.push(jump(BPF_JEQ, number, 0, body.len() as u8));
@@ -160,7 +212,48 @@ fn part(filter: &Filter, numbers: Numbers) -> Vec<sock_filter> {
         requests.extend(OWNER_REQUESTS);
     }
     on(&table::IOCTL, &none_of(1, &requests));
-    on(&table::SOCKET, &one_of(0, &filter.families));
+    on(&table::SOCKET, &sockets(&filter.families));
+    on(&table::SOCKETPAIR, &sockets(&[libc::AF_UNIX as u32]));
+    match filter.listening {
+        Verdict::Allow => {}
+        Verdict::Ask => on(&table::LISTEN, &[result(ASK)]),
+        Verdict::Refuse => on(&table::LISTEN, &[errno(libc::EACCES)]),
+    }
+    if filter.asks_before_connecting {
+        on(&table::CONNECT, &[result(ASK)]);
+        on(&table::PRCTL, &stays_dumpable());
+    }
+    let attributes = match filter.attributes {
+        Verdict::Allow => result(ALLOW),
+        Verdict::Ask => result(ASK),
+        Verdict::Refuse => denied(),
+    };
+    for (_, row, index) in table::MODES {
+        on(row, &no_set_id(*index, attributes));
+    }
+    for (_, row, index) in table::MAKES {
+        on(row, &no_set_id(*index, result(ALLOW)));
+    }
+    if filter.attributes != Verdict::Allow {
+        on(&table::WATCH, &[attributes]);
+        for (_, row) in table::ATTRIBUTES {
+            on(row, &[errno(libc::EOPNOTSUPP)]);
+        }
+    }
+    if filter.no_truncation {
+        for (_, row) in table::TRUNCATES {
+            on(row, &[denied()]);
+        }
+    }
+    others(filter, on);
+    on(&table::OPEN, &opening(1, filter.no_truncation));
+    on(&table::OPENAT, &opening(2, filter.no_truncation));
+    code.push(result(ALLOW));
+    code
+}
+
+/// What is asked of calls by which one process reaches others.
+fn others(filter: &Filter, on: &mut On<'_>) {
     if filter.asks_before_signals {
         for (_, row) in table::SIGNALS {
             on(row, &[result(ASK)]);
@@ -172,21 +265,14 @@ fn part(filter: &Filter, numbers: Numbers) -> Vec<sock_filter> {
             on(row, &none_of(1, &OWNER_COMMANDS));
         }
     }
-    if filter.steers_itself_only {
-        for (_, row, index) in table::STEERING {
-            on(row, &itself(*index));
+    if filter.shares_machine {
+        for (_, row, index, all) in table::STEERING {
+            on(row, &itself(*index, *all));
         }
-    }
-    if filter.no_truncation {
-        for (_, row) in table::TRUNCATES {
+        for (_, row) in table::SHARED {
             on(row, &[denied()]);
         }
-        on(&table::OPEN, &no_reading_truncation(1));
-        on(&table::OPENAT, &no_reading_truncation(2));
-        on(&table::OPENAT2, &[refused(Answer::Absent)]);
     }
-    code.push(result(ALLOW));
-    code
 }
 
 /// Denies when the argument is one of the values.
@@ -199,19 +285,33 @@ fn none_of(index: u32, values: &[u32]) -> Vec<sock_filter> {
     code
 }
 
-/// Allows only when the argument is one of the values; else EACCES, which people know.
-fn one_of(index: u32, values: &[u32]) -> Vec<sock_filter> {
-    let mut code = vec![argument(index)];
-    for value in values {
-        code.extend([jump(BPF_JEQ, *value, 0, 1), result(ALLOW)]);
+/// Allows sockets of these families; else EACCES, which people know.
+fn sockets(families: &[u32]) -> Vec<sock_filter> {
+    let unix = libc::AF_UNIX as u32;
+    let mut code = vec![argument(0)];
+    for family in families.iter().filter(|family| **family != unix) {
+        code.extend([jump(BPF_JEQ, *family, 0, 1), result(ALLOW)]);
+    }
+    if families.contains(&unix) {
+        code.extend([
+            jump(BPF_JEQ, unix, 0, 5),
+            argument(1),
+            instruction(BPF_ALU | BPF_AND | BPF_K, SOCKET_TYPE),
+            jump(BPF_JEQ, libc::SOCK_STREAM as u32, 1, 0),
+            jump(BPF_JEQ, libc::SOCK_SEQPACKET as u32, 0, 1),
+            result(ALLOW),
+        ]);
     }
     code.push(errno(libc::EACCES));
     code
 }
 
-/// Denies when the argument names another process than the caller.
-fn itself(index: u32) -> [sock_filter; 4] {
+/// Denies when the argument names another process than the caller, or the first one is `all`.
+fn itself(index: u32, all: u32) -> [sock_filter; 7] {
     [
+        argument(0),
+        jump(BPF_JEQ, all, 0, 1),
+        denied(),
         argument(index),
         jump(BPF_JEQ, 0, 1, 0),
         denied(),
@@ -219,14 +319,43 @@ fn itself(index: u32) -> [sock_filter; 4] {
     ]
 }
 
-/// Denies O_TRUNC without the right to write, which Linux nevertheless obeys.
-fn no_reading_truncation(index: u32) -> [sock_filter; 5] {
-    let mask = (libc::O_ACCMODE | libc::O_TRUNC) as u32;
+/// Denies a mode with which a file lends its owner's or its group's rights.
+fn no_set_id(index: u32, otherwise: sock_filter) -> [sock_filter; 4] {
     [
         argument(index),
-        instruction(BPF_ALU | BPF_AND | BPF_K, mask),
-        jump(BPF_JEQ, (libc::O_RDONLY | libc::O_TRUNC) as u32, 0, 1),
+        jump(BPF_JSET, SET_ID, 0, 1),
         denied(),
+        otherwise,
+    ]
+}
+
+/// Denies making a file with such a mode, and if asked to O_TRUNC without the right to write, which
+/// Linux nevertheless obeys. The mode follows the flags.
+fn opening(index: u32, no_truncation: bool) -> Vec<sock_filter> {
+    let mut code = Vec::new();
+    if no_truncation {
+        let mask = (libc::O_ACCMODE | libc::O_TRUNC) as u32;
+        code.extend([
+            argument(index),
+            instruction(BPF_ALU | BPF_AND | BPF_K, mask),
+            jump(BPF_JEQ, (libc::O_RDONLY | libc::O_TRUNC) as u32, 0, 1),
+            denied(),
+        ]);
+    }
+    code.extend([argument(index), jump(BPF_JSET, CREATES, 0, 3)]);
+    code.extend(no_set_id(index + 1, result(ALLOW)));
+    code
+}
+
+/// Lets a process believe that it has closed its memory (prctl(2), PR_SET_DUMPABLE): the supervisor
+/// could not take its descriptors any more. The filter keeps everybody else out anyway.
+fn stays_dumpable() -> [sock_filter; 6] {
+    [
+        argument(0),
+        jump(BPF_JEQ, SET_DUMPABLE, 0, 3),
+        argument(1),
+        jump(BPF_JEQ, 0, 0, 1),
+        errno(0),
         result(ALLOW),
     ]
 }
@@ -278,160 +407,4 @@ fn refused(answer: Answer) -> sock_filter {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const EPERM: u32 = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
-    const ENOSYS: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32;
-    const EACCES: u32 = libc::SECCOMP_RET_ERRNO | libc::EACCES as u32;
-
-    /// Runs the program as the kernel would (the few instructions that we use).
-    fn answer(code: &[sock_filter], architecture: u32, number: u32, arguments: [u64; 3]) -> u32 {
-        let mut data = Vec::new();
-        data.extend(number.to_le_bytes());
-        data.extend(architecture.to_le_bytes());
-        data.extend([0; 8]);
-        data.extend(arguments.iter().flat_map(|argument| argument.to_le_bytes()));
-        let (mut at, mut a) = (0, 0);
-        loop {
-            let step = &code[at];
-            at += 1;
-            let fork = |holds: bool| usize::from(if holds { step.jt } else { step.jf });
-            match u32::from(step.code) {
-                0x20 => {
-                    let from = step.k as usize;
-                    a = u32::from_le_bytes(data[from..from + 4].try_into().unwrap());
-                }
-                0x54 => a &= step.k,
-                0x05 => at += step.k as usize,
-                0x15 => at += fork(a == step.k),
-                0x35 => at += fork(a >= step.k),
-                0x45 => at += fork(a & step.k != 0),
-                0x06 => return step.k,
-                other => panic!("instruction {other:#x}"),
-            }
-        }
-    }
-
-    fn each_architecture(check: impl Fn(u32, usize)) {
-        for architecture in &ARCHITECTURES {
-            check(architecture.word, architecture.numbers as usize);
-        }
-    }
-
-    #[test]
-    fn what_stands_in_the_table_is_refused_and_the_rest_is_not() {
-        let code = program(&Filter::default(), |_| true);
-        assert!(table::REFUSED.len() > 50);
-        each_architecture(|word, column| {
-            for (name, row, expected) in table::REFUSED {
-                if row[column] != NONE {
-                    let expected = match expected {
-                        Answer::Denied => EPERM,
-                        Answer::Absent => ENOSYS,
-                    };
-                    assert_eq!(answer(&code, word, row[column], [0; 3]), expected, "{name}");
-                }
-            }
-            for number in [0, 1, 3, 59, 63, 64] {
-                assert_eq!(answer(&code, word, number, [0; 3]), ALLOW, "{number}");
-            }
-        });
-    }
-
-    #[test]
-    fn a_foreign_architecture_ends_the_process() {
-        let code = program(&Filter::default(), |one| one.here);
-        assert_eq!(answer(&code, 0x4000_0003, 1, [0; 3]), KILL);
-        assert!(ARCHITECTURES.iter().any(|one| one.here));
-        for other in ARCHITECTURES.iter().filter(|one| !one.here) {
-            assert_eq!(answer(&code, other.word, 1, [0; 3]), KILL);
-        }
-        let code = program(&Filter::default(), |_| true);
-        assert_eq!(answer(&code, 0xc000_003e, X32 | 1, [0; 3]), EPERM);
-    }
-
-    #[test]
-    fn arguments_decide_where_a_call_is_needed() {
-        let filter = Filter {
-            families: vec![2, 10],
-            asks_before_signals: true,
-            steers_itself_only: true,
-            no_truncation: true,
-        };
-        let code = program(&filter, |_| true);
-        each_architecture(|word, column| {
-            let ask = |row: Row, arguments| answer(&code, word, row[column], arguments);
-            assert_eq!(ask(table::CLONE, [0x11, 0, 0]), ALLOW);
-            assert_eq!(ask(table::CLONE, [0x1000_0011, 0, 0]), EPERM);
-            assert_eq!(ask(table::IOCTL, [0, 0x5401, 0]), ALLOW);
-            assert_eq!(ask(table::IOCTL, [0, 0x5412, 0]), EPERM);
-            assert_eq!(ask(table::IOCTL, [0, 0xffff_ffff_0000_5412, 0]), EPERM);
-            assert_eq!(ask(table::SOCKET, [2, 0, 0]), ALLOW);
-            assert_eq!(ask(table::SOCKET, [1, 0, 0]), EACCES);
-            for (name, row) in table::SIGNALS {
-                assert_eq!(ask(*row, [77, 9, 0]), ASK, "{name}");
-            }
-            assert_eq!(ask(table::FCNTL[0].1, [0, 8, 77]), EPERM);
-            assert_eq!(ask(table::FCNTL[0].1, [0, 4, 0]), ALLOW);
-            assert_eq!(ask(table::IOCTL, [0, 0x8901, 0]), EPERM);
-            for (name, row, index) in table::STEERING {
-                let mut arguments = [9; 3];
-                assert_eq!(ask(*row, arguments), EPERM, "{name}");
-                arguments[*index as usize] = 0;
-                assert_eq!(ask(*row, arguments), ALLOW, "{name}");
-            }
-            let truncate = libc::O_TRUNC as u64;
-            assert_eq!(ask(table::OPENAT, [0, 0, truncate]), EPERM);
-            assert_eq!(ask(table::OPENAT, [0, 0, truncate | 1]), ALLOW);
-            assert_eq!(ask(table::OPENAT2, [0; 3]), ENOSYS);
-        });
-    }
-
-    #[test]
-    fn without_families_there_are_no_sockets() {
-        let code = program(&Filter::default(), |_| true);
-        each_architecture(|word, column| {
-            assert_eq!(
-                answer(&code, word, table::SOCKET[column], [1, 0, 0]),
-                EACCES
-            );
-        });
-    }
-
-    /// The table is written by hand; the compiler's headers know the numbers of this machine.
-    #[test]
-    fn the_numbers_are_those_of_the_headers() {
-        let here = ARCHITECTURES.iter().find(|one| one.here).unwrap();
-        let column = here.numbers as usize;
-        let in_table = |name: &str| {
-            let found = table::REFUSED.iter().find(|(call, ..)| *call == name);
-            found.unwrap_or_else(|| panic!("{name}")).1[column]
-        };
-        for (name, number) in [
-            ("ptrace", libc::SYS_ptrace),
-            ("mount", libc::SYS_mount),
-            ("umount2", libc::SYS_umount2),
-            ("unshare", libc::SYS_unshare),
-            ("setns", libc::SYS_setns),
-            ("bpf", libc::SYS_bpf),
-            ("keyctl", libc::SYS_keyctl),
-            ("reboot", libc::SYS_reboot),
-            ("clone3", libc::SYS_clone3),
-            ("perf_event_open", libc::SYS_perf_event_open),
-            ("userfaultfd", libc::SYS_userfaultfd),
-            ("finit_module", libc::SYS_finit_module),
-            ("open_by_handle_at", libc::SYS_open_by_handle_at),
-        ] {
-            assert_eq!(Ok(in_table(name)), u32::try_from(number), "{name}");
-        }
-        for (row, number) in [
-            (table::CLONE, libc::SYS_clone),
-            (table::IOCTL, libc::SYS_ioctl),
-            (table::SOCKET, libc::SYS_socket),
-            (table::OPENAT, libc::SYS_openat),
-        ] {
-            assert_eq!(Ok(row[column]), u32::try_from(number));
-        }
-    }
-}
+mod tests;

@@ -21,6 +21,41 @@ pub enum Numbers {
 /// A call's numbers: x86_64, generic, arm.
 pub type Row = [u32; 3];
 
+/// A call about which the supervisor may be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// `kill` and its like.
+    Signal,
+    /// `listen`.
+    Listen,
+    /// `connect`.
+    Connect,
+    /// `chmod`: path, mode.
+    Chmod,
+    /// `fchmod`: descriptor, mode.
+    DescriptorMode,
+    /// `fchmodat`: folder, path, mode.
+    ModeAt,
+    /// `fchmodat2`: folder, path, mode, flags.
+    ModeAtFlags,
+    /// `inotify_add_watch`: descriptor, path, mask.
+    Watch,
+}
+
+/// The call that a number means in a column.
+pub fn asked(column: Numbers, number: u32) -> Option<Call> {
+    let is = |row: &Row| row[column as usize] == number && number != NONE;
+    let others = [
+        (Call::Listen, &LISTEN),
+        (Call::Connect, &CONNECT),
+        (Call::Watch, &WATCH),
+    ];
+    let signals = SIGNALS.iter().map(|(_, row)| (Call::Signal, row));
+    let modes = MODES.iter().map(|(call, row, _)| (*call, row));
+    let mut all = others.into_iter().chain(signals).chain(modes);
+    all.find(|(_, row)| is(row)).map(|(call, _)| call)
+}
+
 /// What a refused call returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
@@ -57,8 +92,9 @@ pub const REFUSED: &[(&str, Row, Answer)] = &[
     // New namespaces: the way to rights that the rest of the kernel then has to withstand.
     ("unshare", [272, 97, 337], Denied),
     ("setns", [308, 268, 375], Denied),
-    // Its flags stand in memory, where a filter cannot read them; libraries fall back to clone.
+    // Their flags stand in memory, where a filter cannot read them; libraries take the older call.
     ("clone3", [435, 435, 435], Absent),
+    ("openat2", [437, 437, 437], Absent),
     // Code and keys in the kernel.
     ("bpf", [321, 280, 386], Denied),
     ("init_module", [175, 105, 128], Denied),
@@ -102,8 +138,60 @@ pub const REFUSED: &[(&str, Row, Answer)] = &[
 pub const CLONE: Row = [56, 220, 120];
 /// `ioctl`, whose second argument is the request.
 pub const IOCTL: Row = [16, 29, 54];
-/// `socket`, whose first argument is the family.
+/// `socket`, whose first two arguments are the family and the type.
 pub const SOCKET: Row = [41, 198, 281];
+/// `socketpair`, with the same arguments.
+pub const SOCKETPAIR: Row = [53, 199, 288];
+/// `connect`.
+pub const CONNECT: Row = [42, 203, 283];
+/// `listen`.
+pub const LISTEN: Row = [50, 201, 284];
+/// `prctl`.
+pub const PRCTL: Row = [157, 167, 172];
+/// `inotify_add_watch`.
+pub const WATCH: Row = [254, 27, 317];
+/// Calls that set a file's mode, and which argument that is.
+pub const MODES: &[(Call, Row, u32)] = &[
+    (Call::Chmod, [90, NONE, 15], 1),
+    (Call::DescriptorMode, [91, 52, 94], 1),
+    (Call::ModeAt, [268, 53, 333], 2),
+    (Call::ModeAtFlags, [452, 452, 452], 2),
+];
+/// Calls that make a file with a mode, and which argument that is.
+pub const MAKES: &[(&str, Row, u32)] = &[
+    ("creat", [85, NONE, 8], 1),
+    ("mknod", [133, NONE, 14], 1),
+    ("mknodat", [259, 33, 324], 2),
+];
+/// Calls that set a file's further attributes, its access control list among them.
+pub const ATTRIBUTES: &[(&str, Row)] = &[
+    ("setxattr", [188, 5, 226]),
+    ("lsetxattr", [189, 6, 227]),
+    ("fsetxattr", [190, 7, 228]),
+    ("removexattr", [197, 14, 235]),
+    ("lremovexattr", [198, 15, 236]),
+    ("fremovexattr", [199, 16, 237]),
+    ("setxattrat", [463, 463, 463]),
+    ("removexattrat", [466, 466, 466]),
+    ("file_setattr", [469, 469, 469]),
+];
+/// Memory, semaphores and queues that everybody on the machine shares, by number and not by name.
+pub const SHARED: &[(&str, Row)] = &[
+    ("shmget", [29, 194, 307]),
+    ("shmat", [30, 196, 305]),
+    ("shmctl", [31, 195, 308]),
+    ("semget", [64, 190, 299]),
+    ("semop", [65, 193, 298]),
+    ("semctl", [66, 191, 300]),
+    ("semtimedop", [220, 192, 312]),
+    ("semtimedop_time64", [NONE, NONE, 420]),
+    ("msgget", [68, 186, 303]),
+    ("msgsnd", [69, 189, 301]),
+    ("msgrcv", [70, 188, 302]),
+    ("msgctl", [71, 187, 304]),
+    ("mq_open", [240, 180, 274]),
+    ("mq_unlink", [241, 181, 275]),
+];
 /// Calls that send a signal to the process or thread that their first argument names.
 pub const SIGNALS: &[(&str, Row)] = &[
     ("kill", [62, 129, 37]),
@@ -119,15 +207,17 @@ pub const DESCRIPTOR_SIGNALS: &[(&str, Row)] = &[
 ];
 /// `fcntl`, whose second argument is the command.
 pub const FCNTL: &[(&str, Row)] = &[("fcntl", [72, 25, 55]), ("fcntl64", [NONE, NONE, 221])];
-/// Calls that change how a process runs, and which argument names the process: 0 is the caller.
-pub const STEERING: &[(&str, Row, u32)] = &[
-    ("prlimit64", [302, 261, 369], 0),
-    ("setpriority", [141, 140, 97], 1),
-    ("ioprio_set", [251, 30, 314], 1),
-    ("sched_setparam", [142, 118, 154], 0),
-    ("sched_setscheduler", [144, 119, 156], 0),
-    ("sched_setaffinity", [203, 122, 241], 0),
-    ("sched_setattr", [314, 274, 380], 0),
+/// Calls that change how a process runs, and which argument names the process: 0 is the caller. Then
+/// what the first argument is where 0 stands for all processes of the user (PRIO_USER,
+/// IOPRIO_WHO_USER).
+pub const STEERING: &[(&str, Row, u32, u32)] = &[
+    ("prlimit64", [302, 261, 369], 0, NONE),
+    ("setpriority", [141, 140, 97], 1, 2),
+    ("ioprio_set", [251, 30, 314], 1, 3),
+    ("sched_setparam", [142, 118, 154], 0, NONE),
+    ("sched_setscheduler", [144, 119, 156], 0, NONE),
+    ("sched_setaffinity", [203, 122, 241], 0, NONE),
+    ("sched_setattr", [314, 274, 380], 0, NONE),
 ];
 /// Calls that cut a file off by its path.
 pub const TRUNCATES: &[(&str, Row)] = &[
@@ -138,5 +228,3 @@ pub const TRUNCATES: &[(&str, Row)] = &[
 pub const OPEN: Row = [2, NONE, 5];
 /// `openat`, whose third argument are the flags.
 pub const OPENAT: Row = [257, 56, 322];
-/// `openat2`, whose flags stand in memory.
-pub const OPENAT2: Row = [437, 437, 437];
