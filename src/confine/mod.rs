@@ -6,6 +6,7 @@
 //! trying; where neither namespaces nor Landlock work nothing is run.
 
 mod child;
+mod explain;
 mod policy;
 mod run;
 mod self_test;

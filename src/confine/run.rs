@@ -1,5 +1,6 @@
 //! A command in the foreground: its output as it comes, its end, and the end of all that it started.
 
+use super::explain::explain;
 use super::policy::Policy;
 use super::{Exec, ShellCommand};
 use crate::cancel::Cancel;
@@ -101,11 +102,13 @@ impl Exec {
     ) -> Result<Outcome> {
         let policy = self.policy_for(command)?;
         let running = self.start(&policy)?;
-        let outcome = running.follow(timeout, cancel, output);
-        if outcome.is_err() {
-            self.forget_isolation();
-        }
-        outcome
+        let mut outcome = running
+            .follow(timeout, cancel, output)
+            .inspect_err(|_| self.forget_isolation())?;
+        let text = outcome.output.text();
+        let reason = explain(policy.isolation, command.line, &outcome.end, &text);
+        outcome.notes.extend(reason.map(str::to_owned));
+        Ok(outcome)
     }
 }
 
