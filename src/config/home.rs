@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::sys::beneath::real_path;
 
 /// The home folder, mode 0700, and the places in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,7 +11,8 @@ pub struct Home(PathBuf);
 
 impl Home {
     /// Finds the home folder: `--home`, else `PEACRAB_HOME`, else systemd's `STATE_DIRECTORY`, else
-    /// `~/.peacrab`. `variable` looks a name up in the environment. Nothing is created.
+    /// `~/.peacrab`; links are followed. `variable` looks a name up in the environment. Nothing is
+    /// created.
     pub fn find(option: Option<&Path>, variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
         let path = match option {
@@ -21,7 +23,8 @@ impl Home {
             },
         };
         let path = std::path::absolute(&path).map_err(Error::io("find", &path))?;
-        Ok(Self(path))
+        // Commands see folders at their real paths only.
+        Ok(Self(real_path(&path, &[]).unwrap_or(path)))
     }
 
     /// The folder itself.
@@ -69,14 +72,15 @@ impl Home {
         self.0.join("state")
     }
 
-    /// The workspace: what `agents.defaults.workspace` says, else `workspace/`.
+    /// The workspace: what `agents.defaults.workspace` says, else `workspace/`; links are followed.
     pub fn workspace(&self, configured: &str) -> PathBuf {
         let named = if configured.is_empty() {
             "workspace"
         } else {
             configured
         };
-        self.0.join(named)
+        let path = self.0.join(named);
+        real_path(&path, &[]).unwrap_or(path)
     }
 }
 

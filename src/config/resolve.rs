@@ -1,15 +1,21 @@
-//! What stands outside the file: `${NAME}` from the environment, `file:PATH` for secrets, `~`.
+//! What stands outside the file: `${NAME}` from the environment, `file:PATH` for secrets, `~`, and the
+//! folders that paths lead to.
+
+use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
 
+use super::schema::Tools;
 use super::table::{Key, Kind};
+use crate::error::{Error, Result};
+use crate::sys::beneath::real_path;
 
 /// How the outside is asked.
 pub struct Outside<'a> {
     /// The value of a variable.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
     /// The content of a file that holds a secret, or why there is none.
-    pub file: &'a dyn Fn(&str) -> Result<String, String>,
+    pub file: &'a dyn Fn(&str) -> std::result::Result<String, String>,
 }
 
 /// How a secret that lies in a file of its own is written.
@@ -17,24 +23,28 @@ const FILE_PREFIX: &str = "file:";
 
 impl Outside<'_> {
     /// The key's value with all that it refers to put in. The error says what is missing.
-    pub fn resolve(&self, key: &Key, value: Value) -> Result<Value, String> {
+    pub fn resolve(&self, key: &Key, value: Value) -> std::result::Result<Value, String> {
         match value {
             Value::String(text) => self.text(key, &text).map(Value::String),
             Value::Array(values) => {
                 let resolved = values.into_iter().map(|value| self.resolve(key, value));
-                resolved.collect::<Result<_, _>>().map(Value::Array)
+                resolved
+                    .collect::<std::result::Result<_, _>>()
+                    .map(Value::Array)
             }
             Value::Object(members) => {
                 let resolved = members
                     .into_iter()
                     .map(|(name, value)| Ok((name, self.resolve(key, value)?)));
-                resolved.collect::<Result<_, String>>().map(Value::Object)
+                resolved
+                    .collect::<std::result::Result<_, String>>()
+                    .map(Value::Object)
             }
             value => Ok(value),
         }
     }
 
-    fn text(&self, key: &Key, text: &str) -> Result<String, String> {
+    fn text(&self, key: &Key, text: &str) -> std::result::Result<String, String> {
         let text = self.with_variables(text)?;
         match (key.kind, text.strip_prefix(FILE_PREFIX)) {
             (Kind::Secret | Kind::Secrets, Some(path)) => (self.file)(path),
@@ -43,7 +53,7 @@ impl Outside<'_> {
         }
     }
 
-    fn with_variables(&self, text: &str) -> Result<String, String> {
+    fn with_variables(&self, text: &str) -> std::result::Result<String, String> {
         let mut resolved = String::with_capacity(text.len());
         let mut rest = text;
         while let Some((before, name, after)) = next_reference(rest) {
@@ -56,7 +66,7 @@ impl Outside<'_> {
         Ok(resolved)
     }
 
-    fn without_tilde(&self, path: String) -> Result<String, String> {
+    fn without_tilde(&self, path: String) -> std::result::Result<String, String> {
         let Some(rest) = path
             .strip_prefix('~')
             .filter(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -100,13 +110,99 @@ fn next_reference(text: &str) -> Option<(&str, &str, &str)> {
     })
 }
 
+/// A folder of the configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Folder {
+    /// Its path as it is configured, without `~`.
+    pub named: PathBuf,
+    /// The path without links; it may not exist. None where a link leads to it that tools and
+    /// commands could have made: nobody follows that.
+    pub real: Option<PathBuf>,
+}
+
+/// The folders that the configuration gives to tools, and what it protects. Commands and file tools
+/// both take them from here, so that they mean the same by a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Folders {
+    /// `tools.allowedPaths`
+    pub write: Vec<Folder>,
+    /// `tools.readOnlyPaths`
+    pub read: Vec<Folder>,
+    /// `tools.protectedPaths`
+    pub protect: Vec<PathBuf>,
+}
+
+impl Folders {
+    /// The folders of the configuration. A relative path is meant from the workspace, which is a real
+    /// path; `~` is `user_home`. A path that begins with another person's `~` is an [`Error::Config`].
+    pub fn of(tools: &Tools, workspace: &Path, user_home: Option<&Path>) -> Result<Self> {
+        let expand = |list: &[String]| -> Result<Vec<PathBuf>> {
+            let expanded = list.iter().map(|text| expanded(text, workspace, user_home));
+            expanded.collect()
+        };
+        let allowed = expand(&tools.allowed_paths)?;
+        let mut changeable = vec![workspace.to_owned()];
+        changeable.extend(allowed.iter().filter_map(|path| real_path(path, &[]).ok()));
+        let folders = |paths: Vec<PathBuf>| {
+            let folder = |named: PathBuf| Folder {
+                real: real_path(&named, &changeable).ok(),
+                named,
+            };
+            paths.into_iter().map(folder).collect()
+        };
+        Ok(Self {
+            read: folders(expand(&tools.read_only_paths)?),
+            protect: expand(&tools.protected_paths)?,
+            write: folders(allowed),
+        })
+    }
+
+    /// The links among the configured paths, each with where it leads.
+    pub fn links(&self) -> Vec<(PathBuf, PathBuf)> {
+        let all = self.write.iter().chain(&self.read);
+        all.filter_map(|folder| Some((folder.named.clone(), folder.real.clone()?)))
+            // With `..` a path is no link's own.
+            .filter(|(named, real)| {
+                named != real && !named.components().any(|part| part == Component::ParentDir)
+            })
+            .collect()
+    }
+
+    /// The folder to write in which the home lies, if any. Whoever may write there could move the home
+    /// away; the sandbox holds it in its place, and without a sandbox nothing does.
+    pub fn around<'a>(&'a self, home: &Path) -> Option<&'a Path> {
+        let home = real_path(home, &[]).ok()?;
+        let mut real = self
+            .write
+            .iter()
+            .filter_map(|folder| folder.real.as_deref());
+        real.find(|folder| home.starts_with(folder))
+    }
+}
+
+fn expanded(text: &str, workspace: &Path, user_home: Option<&Path>) -> Result<PathBuf> {
+    let Some(rest) = text.strip_prefix('~') else {
+        return Ok(workspace.join(text));
+    };
+    match (user_home, rest.strip_prefix('/')) {
+        (Some(home), _) if rest.is_empty() => Ok(home.to_owned()),
+        (Some(home), Some(rest)) => Ok(home.join(rest.trim_start_matches('/'))),
+        (None, _) => Err(Error::Config(format!(
+            "tools: {text}: HOME is not set, so '~' stands for nothing; write the whole path"
+        ))),
+        (Some(_), None) => Err(Error::Config(format!(
+            "tools: {text}: another person's home cannot be named with '~'; write the whole path"
+        ))),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::table;
     use super::*;
     use serde_json::json;
 
-    fn resolved(path: &str, value: Value) -> Result<Value, String> {
+    fn resolved(path: &str, value: Value) -> std::result::Result<Value, String> {
         let outside = Outside {
             variable: &|name| match name {
                 "KEY" => Some("k-123".to_owned()),
@@ -160,5 +256,46 @@ mod tests {
         let credential = json!("file:${CREDENTIALS_DIRECTORY}/key");
         let error = resolved("providers.x.apiKey", credential).unwrap_err();
         assert!(error.contains("systemd sets it for the service"), "{error}");
+    }
+
+    #[test]
+    fn configured_paths_mean_what_a_shell_would_make_of_them() {
+        let home = Some(Path::new("/home/me"));
+        let path = |text: &str| expanded(text, Path::new("/w"), home).unwrap();
+        assert_eq!(path("~"), Path::new("/home/me"));
+        assert_eq!(path("~/a//b"), Path::new("/home/me/a/b"));
+        assert_eq!(path("~//a"), Path::new("/home/me/a"));
+        assert_eq!(path("/data"), Path::new("/data"));
+        assert_eq!(path("notes"), Path::new("/w/notes"));
+        assert!(expanded("~root/x", Path::new("/w"), home).is_err());
+        assert!(expanded("~/x", Path::new("/w"), None).is_err());
+    }
+
+    #[test]
+    fn a_link_that_tools_could_have_made_leads_to_no_folder() {
+        let top = tempfile::tempdir().unwrap();
+        let top = top.path().canonicalize().unwrap();
+        for folder in ["w", "data", "far/home"] {
+            std::fs::create_dir_all(top.join(folder)).unwrap();
+        }
+        for link in ["link", "w/link", "data/link"] {
+            std::os::unix::fs::symlink(top.join("far"), top.join(link)).unwrap();
+        }
+        let text = |path: &str| format!("{}/{path}", top.display());
+        let tools = Tools {
+            allowed_paths: vec![text("data//"), text("link"), "link".to_owned()],
+            read_only_paths: vec![text("data/link"), text("data/../new")],
+            ..Tools::default()
+        };
+        let folders = Folders::of(&tools, &top.join("w"), None).unwrap();
+        let real = |folders: &[Folder]| -> Vec<Option<PathBuf>> {
+            folders.iter().map(|folder| folder.real.clone()).collect()
+        };
+        let at = |path: &str| Some(top.join(path));
+        assert_eq!(real(&folders.write), [at("data"), at("far"), None]);
+        assert_eq!(real(&folders.read), [None, at("new")]);
+        let around = folders.around(&top.join("link/home"));
+        assert_eq!(around, at("far").as_deref());
+        assert_eq!(folders.around(&top.join("home")), None);
     }
 }

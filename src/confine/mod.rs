@@ -7,6 +7,7 @@
 
 mod child;
 mod explain;
+mod hidden;
 mod policy;
 mod run;
 mod self_test;
@@ -53,6 +54,7 @@ pub struct ShellCommand<'a> {
 /// Runs commands, isolated as the settings say.
 pub struct Exec {
     settings: Settings,
+    home: Option<hidden::Home>,
     /// The isolation that works here, once tried.
     isolation: Mutex<Option<Isolation>>,
     hooks: Hooks,
@@ -65,6 +67,10 @@ impl Exec {
     /// Makes ready; nothing is tried before the first command.
     pub fn new(settings: Settings) -> Result<Self> {
         Ok(Self {
+            home: match &settings.home {
+                Some(path) => hidden::Home::hold(path)?,
+                None => None,
+            },
             settings: settings.resolved()?,
             isolation: Mutex::new(None),
             hooks: Hooks::default(),
@@ -101,12 +107,21 @@ impl Exec {
         Ok(isolation)
     }
 
-    /// The policy of a child with this isolation.
-    fn policy(&self, isolation: Isolation, task: ChildTask, folder: &Path) -> Policy {
+    /// The policy of a child with this isolation, with what there is to hide and to protect now.
+    fn policy(&self, isolation: Isolation, task: ChildTask, folder: &Path) -> Result<Policy> {
         let settings = &self.settings;
+        let (mut hide, mut protect) = (Vec::new(), Vec::new());
+        if isolation.system_calls {
+            hide = policy::real(&settings.hide);
+            if let Some(home) = &self.home {
+                hide.push(home.path()?.to_owned());
+            }
+            hide = hidden::with_mounts(hide, Some(&settings.workspace))?;
+            protect = hidden::with_mounts(policy::real(&settings.protect), None)?;
+        }
         #[cfg(feature = "test-hooks")]
         let isolation = self.weakened(isolation);
-        Policy {
+        Ok(Policy {
             isolation,
             network: settings.network,
             whole: settings.whole,
@@ -115,12 +130,17 @@ impl Exec {
             folder: folder.to_owned(),
             write: settings.write.clone(),
             read: settings.read.clone(),
-            protect: settings.protect.clone(),
-            hide: settings.hide.clone(),
+            protect,
+            hide,
+            links: settings
+                .links
+                .iter()
+                .flat_map(|(link, target)| [link.clone(), target.clone()])
+                .collect(),
             environment: settings.environment.clone(),
             bounds: settings.bounds,
             hooks: self.hooks,
-        }
+        })
     }
 
     #[cfg(feature = "test-hooks")]
@@ -139,13 +159,16 @@ impl Exec {
     fn policy_for(&self, command: &ShellCommand<'_>) -> Result<Policy> {
         let isolation = match command.unsandboxed {
             true => Isolation::default(),
-            false => self.isolation()?,
+            false => {
+                // Before the kernel is tried, for with a home that was moved nothing is started.
+                self.home
+                    .as_ref()
+                    .map_or(Ok(()), |home| home.path().map(drop))?;
+                self.isolation()?
+            }
         };
-        Ok(self.policy(
-            isolation,
-            ChildTask::Shell(command.line.into()),
-            command.folder,
-        ))
+        let task = ChildTask::Shell(command.line.into());
+        self.policy(isolation, task, command.folder)
     }
 
     /// Starts a child with its policy.
@@ -276,7 +299,7 @@ impl Exec {
             landlock: 0,
             system_calls: seccomp::available(),
         };
-        let policy = self.policy(isolation, ChildTask::Shell(":".into()), Path::new("/"));
+        let policy = self.policy(isolation, ChildTask::Shell(":".into()), Path::new("/"))?;
         let mut running = self.start(&policy)?;
         let mut buffer = [0; bounds::STATUS_BYTES];
         let watch = crate::clock::Stopwatch::start();

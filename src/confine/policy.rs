@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::limits::confine as bounds;
 
 /// Raised whenever the form changes: a daemon may run while its file is replaced by an update.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// How the child gets a view of the machine of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -162,6 +162,8 @@ pub struct Policy {
     pub protect: Vec<PathBuf>,
     /// What is not seen even inside a folder to read.
     pub hide: Vec<PathBuf>,
+    /// Links to folders, by which they are known too: a link and where it leads, one after the other.
+    pub links: Vec<PathBuf>,
     /// The whole environment.
     pub environment: Vec<(OsString, OsString)>,
     /// The limits.
@@ -198,7 +200,14 @@ impl Policy {
             ChildTask::Escape => out.push(1),
         }
         text(&mut out, self.folder.as_os_str());
-        for paths in [&self.write, &self.read, &self.protect, &self.hide] {
+        let lists = [
+            &self.write,
+            &self.read,
+            &self.protect,
+            &self.hide,
+            &self.links,
+        ];
+        for paths in lists {
             count(&mut out, paths.len());
             paths
                 .iter()
@@ -249,6 +258,7 @@ impl Policy {
             read: from.paths()?,
             protect: from.paths()?,
             hide: from.paths()?,
+            links: from.paths()?,
             environment: from.list(|from| Some((from.text()?, from.text()?)))?,
             bounds: Bounds {
                 cpu_seconds: from.number()?,
@@ -359,8 +369,12 @@ pub struct Settings {
     pub read: Vec<PathBuf>,
     /// Never written, even inside a folder to write.
     pub protect: Vec<PathBuf>,
-    /// Never seen, even inside a folder to read: the keys, the configuration, the sessions.
+    /// The home of the program, of which only the workspace is seen.
+    pub home: Option<PathBuf>,
+    /// Never seen either, even inside a folder to read: files of keys.
     pub hide: Vec<PathBuf>,
+    /// Links of the configuration, and where each leads: they are there in every view.
+    pub links: Vec<(PathBuf, PathBuf)>,
     /// The whole environment; see [`Settings::environment`].
     pub environment: Vec<(OsString, OsString)>,
     /// Limits of a command's processes.
@@ -380,7 +394,9 @@ impl Settings {
             write: Vec::new(),
             read: Vec::new(),
             protect: Vec::new(),
+            home: None,
             hide: Vec::new(),
+            links: Vec::new(),
             environment: Vec::new(),
             bounds: Bounds {
                 cpu_seconds: bounds::CPU_SECONDS,
@@ -425,23 +441,27 @@ impl Settings {
         self
     }
 
-    /// The same with real paths. What does not exist is left out, apart from the workspace.
+    /// The same with the folders that there are. Those of the configuration come as real paths.
     pub(super) fn resolved(mut self) -> Result<Self> {
         let workspace = std::fs::canonicalize(&self.workspace);
         self.workspace = workspace.map_err(Error::io("find the workspace", &self.workspace))?;
-        // A folder in a folder to write is there already. Were its name looked up, a command could
-        // have put a link in its place since.
-        let mut write = vec![self.workspace.clone()];
-        write.extend(real(outside(&self.write, &write)));
-        let (inside, apart) = std::mem::take(&mut self.read)
+        let home = real(self.home.as_slice());
+        let closed = real(&self.protect);
+        let within = |path: &Path, folders: &[PathBuf]| {
+            folders.iter().any(|folder| path.starts_with(folder))
+        };
+        // A folder in the workspace is there already, and nothing of the home is given but that.
+        let given = |path: &PathBuf| {
+            !path.starts_with(&self.workspace) && !within(path, &home) && path.exists()
+        };
+        let write = std::mem::take(&mut self.write).into_iter().filter(given);
+        let write = std::iter::once(self.workspace.clone()).chain(write);
+        let (read, write): (Vec<_>, Vec<_>) = write.partition(|path| within(path, &closed));
+        let (inside, apart): (Vec<_>, Vec<_>) = std::mem::take(&mut self.read)
             .into_iter()
-            .partition(|path: &PathBuf| write.iter().any(|folder| path.starts_with(folder)));
-        self.read = real(apart);
-        self.protect = real(std::mem::take(&mut self.protect))
-            .into_iter()
-            .chain(inside)
-            .collect();
-        self.hide = real(std::mem::take(&mut self.hide));
+            .partition(|path| within(path, &write));
+        self.read = apart.into_iter().filter(given).chain(read).collect();
+        self.protect.extend(inside);
         self.write = write;
         self.environment.retain(|(name, _)| name != "HOME");
         self.environment
@@ -450,19 +470,13 @@ impl Settings {
     }
 }
 
+/// The real paths of those that exist.
+pub(super) fn real(paths: &[PathBuf]) -> Vec<PathBuf> {
+    let real = paths.iter().map(std::fs::canonicalize);
+    real.filter_map(std::result::Result::ok).collect()
+}
+
 const USUAL_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-
-fn outside(paths: &[PathBuf], folders: &[PathBuf]) -> Vec<PathBuf> {
-    let is_outside = |path: &&PathBuf| !folders.iter().any(|folder| path.starts_with(folder));
-    paths.iter().filter(is_outside).cloned().collect()
-}
-
-fn real(paths: Vec<PathBuf>) -> Vec<PathBuf> {
-    paths
-        .iter()
-        .filter_map(|path| std::fs::canonicalize(path).ok())
-        .collect()
-}
 
 #[cfg(test)]
 mod tests {
@@ -486,6 +500,7 @@ mod tests {
             read: Vec::new(),
             protect: paths,
             hide: vec!["/h".into()],
+            links: vec!["/l".into()],
             environment: vec![("PATH".into(), "/bin".into())],
             bounds: Bounds {
                 cpu_seconds: number,

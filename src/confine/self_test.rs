@@ -112,7 +112,7 @@ impl Exec {
     }
 
     fn attempts(&self, isolation: Isolation, bait: &Bait) -> Result<Vec<EscapeAttempt>> {
-        let mut policy = self.policy(isolation, ChildTask::Escape, &self.settings.workspace);
+        let mut policy = self.policy(isolation, ChildTask::Escape, &self.settings.workspace)?;
         policy.environment = bait.told();
         let running = self.start(&policy)?;
         let outcome = running.follow(bounds::TRY_TIME, &Cancel::new(), &mut |_| ())?;
@@ -131,7 +131,7 @@ impl Exec {
         let path = self.settings.workspace.join(&mark);
         let line = format!("(setsid sh -c 'sleep 0.2; echo > {mark}' >/dev/null 2>&1 &) &");
         let task = ChildTask::Shell(line.into());
-        let policy = self.policy(isolation, task, &self.settings.workspace);
+        let policy = self.policy(isolation, task, &self.settings.workspace)?;
         let running = self.start(&policy)?;
         running.follow(bounds::TRY_TIME, &Cancel::new(), &mut |_| ())?;
         Cancel::new().wait(bounds::OUTLIVE_TIME);

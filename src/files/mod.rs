@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::limits::files::{LINKS, PATH_BYTES};
 use crate::sys::at::{self, Kind, Status, Use};
 use crate::sys::beneath::Resolver;
-use crate::sys::file;
+use crate::sys::{file, mounts};
 
 pub use roots::Places;
 use roots::{Failure, Intent, Mark, Place, Root, Roots, Rule};
@@ -76,7 +76,7 @@ impl Workspace {
     pub fn open_read(&self, path: &Path) -> Result<File> {
         self.access("read", path, |root, rest| {
             let spot = self.locate(root, rest, Intent::Read)?;
-            self.open_file(&spot, Use::Read, &self.marks(root)?)
+            self.open_file(&spot, Use::Read, &self.marks()?)
         })
     }
 
@@ -88,7 +88,7 @@ impl Workspace {
             let mode = match at::status_if_any(&spot.folder, &spot.name)? {
                 Some(before) => {
                     self.vet(&before)?;
-                    roots::check_thing(&self.marks(root)?, before.inode, Intent::Write)?;
+                    roots::check_thing(&self.marks()?, before.inode, Intent::Write)?;
                     writable_mode(&before)?
                 }
                 None => at::new_file_mode(),
@@ -106,7 +106,7 @@ impl Workspace {
             let mut file = if is_new {
                 at::open_file(&spot.folder, &spot.name, Use::Create)?
             } else {
-                self.open_file(&spot, Use::Append, &self.marks(root)?)?
+                self.open_file(&spot, Use::Append, &self.marks()?)?
             };
             let before = at::status(&file)?.size;
             let added = file.write_all(content).and_then(|()| file.sync_all());
@@ -140,7 +140,7 @@ impl Workspace {
             let spot = self.locate(root, rest, Intent::Write)?;
             let status = at::status_at(&spot.folder, &spot.name)?;
             self.vet(&status)?;
-            roots::check_thing(&self.marks(root)?, status.inode, Intent::Write)?;
+            roots::check_thing(&self.marks()?, status.inode, Intent::Write)?;
             Ok(at::remove_file(&spot.folder, &spot.name)?)
         })
     }
@@ -162,7 +162,7 @@ impl Workspace {
                 return Err(Rule::Outside.into());
             }
             self.permit(root, folder.as_fd(), itself(), Intent::Read)?;
-            Ok((folder, self.marks(root)?))
+            Ok((folder, self.marks()?))
         })
     }
 
@@ -270,6 +270,7 @@ impl Workspace {
             Use::Read => Intent::Read,
             Use::Append | Use::Create => Intent::Write,
         };
+        self.cross(spot.folder.as_fd(), file.as_fd(), intent)?;
         roots::check_thing(marks, status.inode, intent)?;
         Ok(file)
     }
@@ -293,9 +294,8 @@ impl Workspace {
         }
     }
 
-    fn marks(&self, root: &Root) -> io::Result<Vec<Mark<'_>>> {
-        let guards = root.guards.iter().map(|index| &self.roots.guards[*index]);
-        guards.map(roots::Guard::mark).collect()
+    fn marks(&self) -> io::Result<Vec<Mark<'_>>> {
+        self.roots.guards.iter().map(roots::Guard::mark).collect()
     }
 
     fn permit(
@@ -305,16 +305,28 @@ impl Workspace {
         name: &OsStr,
         intent: Intent,
     ) -> Result<(), Failure> {
-        if root.guards.is_empty() {
-            return Ok(());
-        }
+        self.cross(root.handle.as_fd(), folder, intent)?;
         let place = Place {
             folder,
             name,
             root: root.inode,
             workspace: self.roots.workspace,
         };
-        roots::check_place(&self.marks(root)?, &place, intent)
+        roots::check_place(&self.marks()?, &place, intent)
+    }
+
+    /// Refuses to go on to a mount that shows what is protected elsewhere.
+    fn cross(
+        &self,
+        from: BorrowedFd<'_>,
+        to: BorrowedFd<'_>,
+        intent: Intent,
+    ) -> Result<(), Failure> {
+        let mount = mounts::number_of(to)?;
+        if mount == mounts::number_of(from)? {
+            return Ok(());
+        }
+        self.roots.check_mount(mount, intent)
     }
 }
 

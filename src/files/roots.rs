@@ -6,10 +6,12 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
+use crate::config::resolve::{Folder, Folders};
 use crate::config::schema::Tools;
 use crate::error::{Error, Result};
-use crate::sys::at::{self, Inode};
+use crate::sys::at::{self, Inode, Kind};
 use crate::sys::beneath::{self, Scope};
+use crate::sys::mounts::{self, Mounts};
 
 /// Where things lie for the tools. All paths are absolute.
 #[derive(Clone, Copy, Debug)]
@@ -34,22 +36,23 @@ pub(super) struct Root {
     pub(super) inode: Inode,
     pub(super) writable: bool,
     pub(super) scope: Scope,
-    /// The protected places that lie beneath it.
-    pub(super) guards: Vec<usize>,
 }
 
 impl Root {
-    fn open(path: &Path, writable: bool, scope: Scope) -> std::io::Result<Self> {
-        let canonical = path.canonicalize()?;
-        let handle = at::open_root(&canonical)?;
+    /// Opens a folder by its real path. A link on the way was made since that path was found.
+    fn open(shown: &Path, real: &Path, writable: bool, scope: Scope) -> io::Result<Self> {
+        let handle = at::hold_below(at::open_root(Path::new("/"))?, real, None)?;
+        let status = at::status(&handle)?;
+        if status.kind != Kind::Folder {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
         Ok(Self {
-            shown: path.to_owned(),
-            inode: at::status(&handle)?.inode,
-            canonical,
+            shown: shown.to_owned(),
+            inode: status.inode,
+            canonical: real.to_owned(),
             handle,
             writable,
             scope,
-            guards: Vec::new(),
         })
     }
 
@@ -75,85 +78,104 @@ pub(super) struct Roots {
 impl Roots {
     /// Opens the folders of the configuration and finds what is protected within them.
     pub(super) fn open(places: &Places<'_>, tools: &Tools) -> Result<Self> {
-        let workspace = Root::open(places.workspace, true, Scope::Beneath)
-            .map_err(Error::io("open the workspace", places.workspace))?;
+        let real = places.workspace.canonicalize();
+        let workspace = real.and_then(|real| {
+            Ok((
+                Root::open(places.workspace, &real, true, Scope::Beneath)?,
+                real,
+            ))
+        });
+        let (workspace, real) =
+            workspace.map_err(Error::io("open the workspace", places.workspace))?;
         let mut all = Self {
             described: format!("workspace {}", places.workspace.display()),
             workspace: workspace.inode,
             roots: vec![workspace],
             guards: Vec::new(),
         };
-        all.add_configured(places, tools)?;
-        all.add_guards(places, tools)?;
+        let folders = Folders::of(tools, &real, places.user_home)?;
+        all.add_configured(&folders, tools)?;
+        all.add_guards(places, &folders)?;
         all.roots
             .sort_by_key(|root| std::cmp::Reverse(root.shown.components().count()));
         Ok(all)
     }
 
-    fn add_configured(&mut self, places: &Places<'_>, tools: &Tools) -> Result<()> {
-        for text in &tools.allowed_paths {
-            self.add("tools.allowedPaths", &expand(text, places)?, true)?;
+    fn add_configured(&mut self, folders: &Folders, tools: &Tools) -> Result<()> {
+        for folder in &folders.write {
+            self.add("tools.allowedPaths", folder, true)?;
         }
-        for text in &tools.read_only_paths {
-            self.add("tools.readOnlyPaths", &expand(text, places)?, false)?;
+        for folder in &folders.read {
+            self.add("tools.readOnlyPaths", folder, false)?;
         }
         if !tools.restrict_to_workspace {
             let top = Path::new("/");
-            let root = Root::open(top, true, Scope::System).map_err(Error::io("open", top))?;
+            let root = Root::open(top, top, true, Scope::System).map_err(Error::io("open", top))?;
             self.roots.push(root);
             self.described.push_str(", every other folder");
         }
         Ok(())
     }
 
-    fn add(&mut self, key: &str, path: &Path, writable: bool) -> Result<()> {
-        let remark = match Root::open(path, writable, Scope::Beneath) {
-            Ok(root) => {
+    fn add(&mut self, key: &str, folder: &Folder, writable: bool) -> Result<()> {
+        let opened = folder
+            .real
+            .as_ref()
+            .map(|real| Root::open(&folder.named, real, writable, Scope::Beneath));
+        let remark = match opened {
+            Some(Ok(root)) => {
                 self.roots.push(root);
                 if writable { "" } else { " (read only)" }
             }
+            None => " (not used: a link in a folder that tools may change leads there)",
             // A stick that is not plugged in is no reason not to start.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => {
                 " (which was not there at the start)"
             }
-            Err(error) => {
+            Some(Err(error)) => {
                 return Err(Error::Config(format!(
                     "{key}: {} cannot be opened as a folder: {error}",
-                    path.display()
+                    folder.named.display()
                 )));
             }
         };
         // Writing to a String does not fail.
-        let _ = write!(self.described, ", {}{remark}", path.display());
+        let _ = write!(self.described, ", {}{remark}", folder.named.display());
         Ok(())
     }
 
-    fn add_guards(&mut self, places: &Places<'_>, tools: &Tools) -> Result<()> {
+    fn add_guards(&mut self, places: &Places<'_>, folders: &Folders) -> Result<()> {
         for path in places.hidden {
-            self.refuse_hidden_roots(path)?;
             self.guard(path, Protection::Hidden)?;
         }
-        for text in &tools.protected_paths {
-            let path = expand(text, places)?;
-            self.close_protected_roots(&path)?;
-            self.guard(&path, Protection::ReadOnly)?;
+        self.refuse_hidden_roots(places.hidden)?;
+        for path in &folders.protect {
+            self.close_protected_roots(path)?;
+            self.guard(path, Protection::ReadOnly)?;
         }
-        for text in &tools.read_only_paths {
-            self.guard(&expand(text, places)?, Protection::ReadOnly)?;
+        for folder in &folders.read {
+            self.guard(&folder.named, Protection::ReadOnly)?;
         }
         Ok(())
     }
 
-    /// A folder within the program's home cannot be given to the tools.
-    fn refuse_hidden_roots(&self, hidden: &Path) -> Result<()> {
-        let Some(hidden_inode) = inode_of(hidden) else {
-            return Ok(());
-        };
+    /// A folder within the program's home cannot be given to the tools, however it is mounted.
+    fn refuse_hidden_roots(&self, hidden: &[&Path]) -> Result<()> {
         for root in &self.roots {
-            let is_workspace = root.inode == self.workspace;
-            let within = is_beneath(root, hidden_inode)? && !is_beneath(root, self.workspace)?;
-            if root.inode == hidden_inode || within {
-                let what = if is_workspace {
+            let mut within = self
+                .hides_mount_of(root)?
+                .then_some(root.canonical.as_path());
+            for hidden in hidden {
+                let Some(inode) = inode_of(hidden) else {
+                    continue;
+                };
+                let lies_within = is_beneath(root, inode)? && !is_beneath(root, self.workspace)?;
+                if root.inode == inode || lies_within {
+                    within = Some(hidden);
+                }
+            }
+            if let Some(hidden) = within {
+                let what = if root.inode == self.workspace {
                     "agents.defaults.workspace"
                 } else {
                     "tools.allowedPaths or tools.readOnlyPaths"
@@ -164,6 +186,52 @@ impl Roots {
                     root.shown.display(),
                     hidden.display()
                 )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a root is a mount of something within the home, which lies elsewhere by its path.
+    fn hides_mount_of(&self, root: &Root) -> Result<bool> {
+        let checked = mounts::number_of(&root.handle)
+            .map_err(Failure::from)
+            .and_then(|mount| self.check_mount(mount, Intent::Read));
+        match checked {
+            // In a chroot(2) without a mount of its own the table lacks what the root lies on.
+            Ok(()) | Err(Failure::Rule(Rule::Outside)) => Ok(false),
+            Err(Failure::Rule(_)) => Ok(true),
+            Err(Failure::System(error)) => Err(Error::io("open", &root.shown)(error)),
+        }
+    }
+
+    /// Refuses a mount that shows what lies within a protected place. What shows the place itself, or a
+    /// folder above it, is told by the inodes on the way down.
+    pub(super) fn check_mount(&self, number: u64, intent: Intent) -> Result<(), Failure> {
+        let mounts = Mounts::read()?;
+        let Some(origin) = mounts.origin(number) else {
+            return Err(Rule::Outside.into());
+        };
+        let mut workspace = None;
+        if let Some(root) = self.roots.iter().find(|root| root.inode == self.workspace) {
+            workspace = mounts.location(&root.handle)?;
+        }
+        for guard in &self.guards {
+            let Some(rule) = guard.protection.forbids(intent) else {
+                continue;
+            };
+            let Some((handle, _)) = &guard.first else {
+                continue;
+            };
+            let Some(place) = mounts.location(handle)? else {
+                continue;
+            };
+            let of_workspace = workspace.as_ref().is_some_and(|workspace| {
+                guard.protection == Protection::Hidden
+                    && place.contains(workspace)
+                    && workspace.contains(origin)
+            });
+            if place.contains(origin) && place != *origin && !of_workspace {
+                return Err(rule.into());
             }
         }
         Ok(())
@@ -184,14 +252,6 @@ impl Roots {
 
     fn guard(&mut self, place: &Path, protection: Protection) -> Result<()> {
         let guard = Guard::new(place, protection).map_err(Error::io("protect", place))?;
-        for root in &mut self.roots {
-            if guard
-                .is_beneath(root.inode)
-                .map_err(Error::io("protect", place))?
-            {
-                root.guards.push(self.guards.len());
-            }
-        }
         self.guards.push(guard);
         Ok(())
     }
@@ -204,23 +264,6 @@ fn inode_of(path: &Path) -> Option<Inode> {
 
 fn is_beneath(root: &Root, other: Inode) -> Result<bool> {
     lies_beneath(root.handle.as_fd(), other).map_err(Error::io("open", &root.shown))
-}
-
-/// A configured path with `~` replaced; a relative one is meant from the workspace.
-fn expand(text: &str, places: &Places<'_>) -> Result<PathBuf> {
-    let Some(rest) = text.strip_prefix('~') else {
-        return Ok(places.workspace.join(text));
-    };
-    match (places.user_home, rest.strip_prefix('/')) {
-        (Some(home), _) if rest.is_empty() => Ok(home.to_owned()),
-        (Some(home), Some(rest)) => Ok(home.join(rest.trim_start_matches('/'))),
-        (None, _) => Err(Error::Config(format!(
-            "tools: {text}: HOME is not set, so '~' stands for nothing; write the whole path"
-        ))),
-        (Some(_), None) => Err(Error::Config(format!(
-            "tools: {text}: another person's home cannot be named with '~'; write the whole path"
-        ))),
-    }
 }
 
 /// What an access is for.
@@ -296,11 +339,6 @@ impl Guard {
             folder,
             protection,
         })
-    }
-
-    /// Whether the place lies beneath the folder.
-    pub(super) fn is_beneath(&self, root: Inode) -> io::Result<bool> {
-        lies_beneath(self.folder.as_fd(), root)
     }
 
     /// The place as it is now, for comparing.
@@ -493,27 +531,6 @@ impl Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn configured_paths_mean_what_a_shell_would_make_of_them() {
-        let places = Places {
-            workspace: Path::new("/w"),
-            hidden: &[],
-            user_home: Some(Path::new("/home/me")),
-        };
-        let expanded = |text| expand(text, &places).unwrap();
-        assert_eq!(expanded("~"), Path::new("/home/me"));
-        assert_eq!(expanded("~/a//b"), Path::new("/home/me/a/b"));
-        assert_eq!(expanded("~//a"), Path::new("/home/me/a"));
-        assert_eq!(expanded("/data"), Path::new("/data"));
-        assert_eq!(expanded("notes"), Path::new("/w/notes"));
-        assert!(expand("~root/x", &places).is_err());
-        let nobody = Places {
-            user_home: None,
-            ..places
-        };
-        assert!(expand("~/x", &nobody).is_err());
-    }
 
     #[test]
     fn a_folder_of_the_programs_own_home_cannot_be_given_to_tools() {

@@ -2,14 +2,14 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use crate::error::Result;
 use crate::limits::files::{FOLDER_NAMES, WALK_DEPTH, WALK_NAMES};
 use crate::sys::at::{self, Kind, Status, Use};
 
-use super::roots::Mark;
+use super::roots::{Intent, Mark};
 use super::{Spot, Workspace};
 
 /// What a walk finds.
@@ -140,7 +140,10 @@ impl Walk<'_> {
         // What was opened counts, not what stood there when it was looked at.
         let opened = at::status(&folder);
         let is_hidden = opened.is_ok_and(|status| self.hides(spot, &status));
-        if is_hidden || at::is_kernel_view(&folder).unwrap_or(true) {
+        let crossed = self
+            .workspace
+            .cross(spot.folder.as_fd(), folder.as_fd(), Intent::Read);
+        if is_hidden || crossed.is_err() || at::is_kernel_view(&folder).unwrap_or(true) {
             return true;
         }
         self.folder(folder, path, depth + 1)

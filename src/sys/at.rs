@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::Path;
+use std::path::{Component, Path};
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -108,6 +108,38 @@ pub fn status_if_any(folder: impl AsFd, name: &OsStr) -> io::Result<Option<Statu
 pub fn hold(folder: impl AsFd, name: &OsStr) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     Ok(rustix::fs::openat(folder, name, flags, Mode::empty())?)
+}
+
+/// Takes hold of what is at a path below `root` (`O_PATH`) without following any link on the way. What
+/// is missing is made if `make` says what the last component is to be.
+pub fn hold_below(root: impl AsFd, path: &Path, make: Option<FileType>) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut at = rustix::fs::openat(root, ".", flags | OFlags::DIRECTORY, Mode::empty())?;
+    let mut names = path.components().filter_map(|component| match component {
+        Component::Normal(name) => Some(name),
+        _ => None,
+    });
+    let mut next = names.next();
+    while let Some(name) = next {
+        next = names.next();
+        let mut opened = hold(&at, name);
+        if let (Err(error), Some(kind)) = (&opened, make)
+            && error.kind() == io::ErrorKind::NotFound
+        {
+            if next.is_some() || kind == FileType::Directory {
+                rustix::fs::mkdirat(&at, name, Mode::from_raw_mode(0o755))?;
+            } else {
+                let create = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+                rustix::fs::openat(&at, name, create, Mode::from_raw_mode(0o444))?;
+            }
+            opened = hold(&at, name);
+        }
+        at = opened?;
+        if status(&at)?.kind == Kind::Link {
+            return Err(Errno::LOOP.into());
+        }
+    }
+    Ok(at)
 }
 
 /// Where a link points, as it is written in it.
@@ -275,5 +307,19 @@ mod tests {
         }
         let none = status_if_any(&folder, OsStr::new("none"));
         assert!(none.unwrap().is_none());
+    }
+
+    #[test]
+    fn what_is_held_below_a_folder_is_reached_by_no_link_and_made_where_it_is_missing() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = File::open(folder.path()).unwrap();
+        let file = Some(FileType::RegularFile);
+        hold_below(&root, Path::new("/a/b/c"), file).unwrap();
+        assert!(folder.path().join("a/b/c").is_file());
+        std::os::unix::fs::symlink("a", folder.path().join("link")).unwrap();
+        assert!(hold_below(&root, Path::new("link/b"), None).is_err());
+        assert!(hold_below(&root, Path::new("link"), None).is_err());
+        let missing = hold_below(&root, Path::new("a/x"), None).unwrap_err();
+        assert_eq!(missing.kind(), io::ErrorKind::NotFound);
     }
 }

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
@@ -152,6 +152,36 @@ fn push_reversed(ahead: &mut Vec<OsString>, path: &Path) {
     ahead.extend(steps);
 }
 
+/// The path without links, `..` and doubled slashes, also of what does not exist yet: there its text
+/// counts. A link in one of the folders `changeable` is not followed, because whoever may change the
+/// folder could have put it there; the error is `ELOOP` then.
+pub fn real_path(path: &Path, changeable: &[PathBuf]) -> io::Result<PathBuf> {
+    let mut real = PathBuf::from("/");
+    let mut ahead = Vec::new();
+    let mut links = 0;
+    push_reversed(&mut ahead, path);
+    while let Some(component) = ahead.pop() {
+        match component.as_encoded_bytes() {
+            b"/" => real = PathBuf::from("/"),
+            b".." => drop(real.pop()),
+            _ => {
+                real.push(&component);
+                let Ok(target) = std::fs::read_link(&real) else {
+                    continue;
+                };
+                let foreign = changeable.iter().any(|folder| real.starts_with(folder));
+                if foreign || links == LINKS {
+                    return Err(Errno::LOOP.into());
+                }
+                links += 1;
+                real.pop();
+                push_reversed(&mut ahead, &target);
+            }
+        }
+    }
+    Ok(real)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -264,5 +294,29 @@ mod tests {
                 assert!(leads_out(&opened.unwrap_err()), "{path} by {resolver:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_real_path_has_no_links_and_follows_none_that_somebody_may_have_made() {
+        let (top, _) = tree();
+        let top = top.path().canonicalize().unwrap();
+        let real = |path: &str| real_path(&top.join(path), &[]);
+        for (path, wanted) in [
+            ("root//a/./b/", "root/a/b"),
+            ("root/inside/..", "root/a"),
+            ("root/relative", "outside"),
+            ("root/relative/../root", "root"),
+            ("root/missing/../x/y", "root/x/y"),
+            ("root/relative/missing/deep", "outside/missing/deep"),
+        ] {
+            assert_eq!(real(path).unwrap(), top.join(wanted), "{path}");
+        }
+        assert_eq!(real("root/absolute/etc").unwrap(), Path::new("/etc"));
+        assert!(leads_out(&real("root/circle").unwrap_err()));
+        let changeable = [top.join("root")];
+        let refused = real_path(&top.join("root/relative"), &changeable);
+        assert!(leads_out(&refused.unwrap_err()));
+        assert!(real_path(&top.join("root/a"), &changeable).is_ok());
+        assert!(real_path(&top.join("root/relative"), &[top.join("outside")]).is_ok());
     }
 }

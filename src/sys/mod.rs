@@ -8,6 +8,7 @@ pub mod environment;
 pub mod file;
 pub mod host;
 mod isolation;
+pub mod mounts;
 pub mod notify;
 pub mod process;
 pub mod random;

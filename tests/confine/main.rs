@@ -10,6 +10,7 @@ mod attacks;
 #[path = "../harness/feature.rs"]
 mod feature;
 mod network;
+mod paths;
 mod world;
 
 use std::process::Command;
@@ -80,7 +81,7 @@ fn no_attack_gets_out() {
         }
     }
     let count: usize = attacks::all().map(|(_, commands)| commands.len()).sum();
-    assert!(count >= 130, "{count}");
+    assert!(count >= 180, "{count}");
     assert!(
         failures.is_empty(),
         "{}\n{}",

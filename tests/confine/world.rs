@@ -48,6 +48,8 @@ impl World {
         let at = |name: &str| folder.path().join(name);
         for name in [
             "home/.peacrab/workspace/sub/deep",
+            "home/.peacrab/sessions",
+            "home/.peacrab/state",
             "home/.ssh",
             "outside/victim",
             "allowed",
@@ -57,6 +59,8 @@ impl World {
         }
         for name in [
             "home/.peacrab/config.json",
+            "home/.peacrab/sessions/a.jsonl",
+            "home/.peacrab/state/approvals.json",
             "home/.ssh/id_ed25519",
             "outside/secret",
             "outside/victim/file",
@@ -116,7 +120,7 @@ impl World {
         settings.write = vec![self.at("allowed")];
         settings.read = vec![self.at("readonly")];
         settings.protect = vec![self.workspace().join("sub/deep/guarded")];
-        settings.hide = vec![self.at("home/.peacrab/config.json")];
+        settings.home = Some(self.at("home/.peacrab"));
         settings.bounds.memory_bytes = 256 * 1024 * 1024;
         settings.bounds.file_bytes = 8 * 1024 * 1024;
         settings.bounds.tmp_bytes = 16 * 1024 * 1024;

@@ -1,10 +1,11 @@
 //! Sets commands and their sandbox up from the configuration.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::cli::Context;
 use crate::clock::Clock;
+use crate::config::resolve::{Folder, Folders};
 use crate::config::schema::SandboxChoice;
 use crate::config::{Home, Loaded};
 use crate::confine::{Exec, SandboxMode, Settings};
@@ -33,7 +34,11 @@ pub fn exec_of(context: &Context, home: &Home, loaded: &Loaded) -> Result<Exec> 
     let tools = &config.tools;
     let workspace = home.workspace(&config.agents.defaults.workspace);
     let user_home = context.environment().get("HOME").map(Path::new);
-    let paths = |list: &[String]| list.iter().map(|path| expanded(path, user_home)).collect();
+    let folders = Folders::of(tools, &workspace, user_home)?;
+    let links = folders.links();
+    let paths = |list: Vec<Folder>| list.into_iter().filter_map(|folder| folder.real).collect();
+    let mut hide = vec![context.config_file()?];
+    hide.extend(loaded.secret_files.iter().cloned());
     let variable = |name: &str| context.environment().get(name).map(OsString::from);
     let settings = Settings {
         mode: match tools.exec.sandbox {
@@ -44,10 +49,12 @@ pub fn exec_of(context: &Context, home: &Home, loaded: &Loaded) -> Result<Exec> 
         },
         network: tools.exec.network,
         whole: !tools.restrict_to_workspace,
-        write: paths(&tools.allowed_paths),
-        read: paths(&tools.read_only_paths),
-        protect: paths(&tools.protected_paths),
-        hide: hidden(context, home, loaded, &workspace)?,
+        write: paths(folders.write),
+        read: paths(folders.read),
+        protect: folders.protect,
+        home: Some(home.path().to_owned()),
+        hide,
+        links,
         ..Settings::new(&workspace)
     };
     Exec::new(settings.environment(
@@ -55,38 +62,4 @@ pub fn exec_of(context: &Context, home: &Home, loaded: &Loaded) -> Result<Exec> 
         &tools.exec.allowed_env_keys,
         variable,
     ))
-}
-
-/// What no command sees: the home folder, less the workspace where that lies in it, the configuration
-/// and the files of keys wherever they are.
-fn hidden(
-    context: &Context,
-    home: &Home,
-    loaded: &Loaded,
-    workspace: &Path,
-) -> Result<Vec<PathBuf>> {
-    let mut hidden = vec![context.config_file()?];
-    hidden.extend(loaded.secret_files.iter().cloned());
-    if !workspace.starts_with(home.path()) {
-        hidden.push(home.path().to_owned());
-        return Ok(hidden);
-    }
-    // A home that is not there yet has nothing to hide.
-    let entries = std::fs::read_dir(home.path())
-        .into_iter()
-        .flatten()
-        .flatten();
-    hidden.extend(
-        entries
-            .map(|entry| entry.path())
-            .filter(|path| !workspace.starts_with(path)),
-    );
-    Ok(hidden)
-}
-
-fn expanded(path: &str, user_home: Option<&Path>) -> PathBuf {
-    match (path.strip_prefix("~/"), user_home) {
-        (Some(rest), Some(home)) => home.join(rest),
-        _ => PathBuf::from(path),
-    }
 }

@@ -14,6 +14,7 @@ use super::rules as view;
 use super::supervise::{Failure, Status, While};
 use crate::confine::policy::Policy;
 use crate::limits::confine as bounds;
+use crate::sys::at;
 use crate::sys::namespaces::{self as sys, Without};
 
 /// Folders of which every system has one; the new root is put together on top of it.
@@ -28,6 +29,9 @@ const WRITE: Without = Without {
     writing: false,
     devices: true,
 };
+
+/// Where there is what stands for hidden paths.
+const COVERS: &str = "/dev/.hidden";
 
 /// A file or folder of the old root that is shown in the new one.
 struct Mounted {
@@ -45,14 +49,7 @@ pub fn enter(policy: &Policy, status: &Status) -> Result<(), Failure> {
         false => system(),
     };
     let shown = shown.doing("open the system's folders")?;
-    let mut own = Vec::new();
-    for (paths, without) in [(&policy.read, READ), (&policy.write, WRITE)] {
-        for path in paths {
-            own.push(grant(path, without).doing("open a folder of the policy")?);
-        }
-    }
-    // A folder comes before those in it.
-    own.sort_by(|a, b| a.path.cmp(&b.path));
+    let changes = changes(policy).doing("open a folder of the policy")?;
     let stage = Stage::new(policy.whole).doing("mount a new root")?;
     for one in &shown {
         stage.show(one).doing("show the system's folders")?;
@@ -66,17 +63,55 @@ pub fn enter(policy: &Policy, status: &Status) -> Result<(), Failure> {
         // Where parts of /proc are covered, as in many containers, the kernel gives no new one.
         status.note(&format!("there is no /proc: {error}"));
     }
-    for one in &own {
-        stage.show(one).doing("show a folder of the policy")?;
+    stage
+        .make_covers()
+        .doing("make what stands for hidden paths")?;
+    for (path, change) in &changes {
+        match change {
+            Change::Show(one) => stage.show(one).doing("show a folder of the policy")?,
+            Change::Protect => stage.protect(policy, path).doing("protect a path")?,
+            Change::Hide => stage.hide(policy, path).doing("hide a path")?,
+        }
     }
-    stage.protect(policy).doing("protect a path")?;
-    stage.hide(policy).doing("hide a path")?;
     if policy.whole {
         return Ok(());
     }
+    stage.link(policy);
     let root = stage.reopen(Path::new("/")).doing("open the new root")?;
     sys::seal(root.as_fd()).doing("close the new root")?;
     sys::change_root(&stage.path).doing("change the root")
+}
+
+/// What the policy changes at a path.
+enum Change {
+    Show(Mounted),
+    Protect,
+    Hide,
+}
+
+/// All that the policy changes. A folder comes before what is in it, so that what is said of the
+/// closest folder counts: the workspace is seen although the home around it is hidden.
+fn changes(policy: &Policy) -> io::Result<Vec<(&Path, Change)>> {
+    let mut changes = Vec::new();
+    for (paths, without) in [(&policy.read, READ), (&policy.write, WRITE)] {
+        for path in paths {
+            changes.push((path.as_path(), Change::Show(grant(path, without)?)));
+        }
+    }
+    changes.extend(
+        policy
+            .protect
+            .iter()
+            .map(|path| (path.as_path(), Change::Protect)),
+    );
+    changes.extend(
+        policy
+            .hide
+            .iter()
+            .map(|path| (path.as_path(), Change::Hide)),
+    );
+    changes.sort_by_key(|(path, _)| *path);
+    Ok(changes)
 }
 
 fn path_handle(path: &Path) -> io::Result<OwnedFd> {
@@ -87,8 +122,7 @@ fn path_handle(path: &Path) -> io::Result<OwnedFd> {
 /// A folder of the policy. Its path was without links when the policy was made; a link that is
 /// there now was put there since.
 fn grant(path: &Path, without: Without) -> io::Result<Mounted> {
-    let root = path_handle(Path::new("/"))?;
-    let source = sys::handle(root.as_fd(), path, None)
+    let source = at::hold_below(path_handle(Path::new("/"))?, path, None)
         .map_err(|error| io::Error::other(format!("{}: {error}", path.display())))?;
     let kind = FileType::from_raw_mode(rustix::fs::fstat(&source)?.st_mode);
     let device = matches!(kind, FileType::CharacterDevice | FileType::BlockDevice);
@@ -170,7 +204,7 @@ impl Stage {
 
     /// A handle on what is at a path of the new root now.
     fn reopen(&self, path: &Path) -> io::Result<OwnedFd> {
-        sys::handle(path_handle(&self.path)?.as_fd(), path, None)
+        at::hold_below(path_handle(&self.path)?, path, None)
     }
 
     fn show(&self, one: &Mounted) -> io::Result<()> {
@@ -179,7 +213,7 @@ impl Stage {
             FileType::Directory => FileType::Directory,
             _ => FileType::RegularFile,
         };
-        let place = sys::handle(path_handle(&self.path)?.as_fd(), &one.path, Some(make))?;
+        let place = at::hold_below(path_handle(&self.path)?, &one.path, Some(make))?;
         self.bind(&one.source, &place, &one.path, one.without)
     }
 
@@ -262,57 +296,87 @@ impl Stage {
         sys::mount_new("proc", &path, flags, "")
     }
 
-    /// Makes paths read-only that lie in folders to write. The folders on the way are mounted onto
-    /// themselves, because only what is a mount cannot be renamed from within.
-    fn protect(&self, policy: &Policy) -> io::Result<()> {
-        for path in &policy.protect {
-            let Ok(place) = self.reopen(path) else {
+    /// Makes the links of the policy, where they are not among what is shown already. A command can do
+    /// without them, so one that cannot be made is left out.
+    fn link(&self, policy: &Policy) {
+        for link in policy.links.chunks_exact(2) {
+            let (Some(above), Some(name)) = (link[0].parent(), link[0].file_name()) else {
                 continue;
             };
-            let whole = policy.whole.then_some(Path::new("/"));
-            let roots = policy.write.iter().map(PathBuf::as_path).chain(whole);
-            let roots = roots.filter(|root| path.starts_with(root));
-            let Some(root) = roots.max_by_key(|root| root.as_os_str().len()) else {
-                continue;
-            };
-            let below = |one: &&Path| one.starts_with(root) && *one != root;
-            let mut between: Vec<_> = path.ancestors().skip(1).filter(below).collect();
-            between.reverse();
-            for folder in between {
-                let onto = self.reopen(folder)?;
-                sys::bind(onto.as_fd(), onto.as_fd())?;
+            // What is made in the folders to write would stay there.
+            if !policy.write.iter().any(|folder| above.starts_with(folder))
+                && let Ok(root) = path_handle(&self.path)
+                && let Ok(above) = at::hold_below(root, above, Some(FileType::Directory))
+            {
+                let _ = rustix::fs::symlinkat(&link[1], above, name);
             }
-            drop(place);
-            let place = self.reopen(path)?;
-            self.bind(&place, &place, path, READ)?;
         }
-        Ok(())
     }
 
-    /// Puts nothing in the place of paths that lie in folders that are shown.
-    fn hide(&self, policy: &Policy) -> io::Result<()> {
-        if policy.hide.is_empty() {
+    /// Makes a path read-only that lies in a folder to write.
+    fn protect(&self, policy: &Policy, path: &Path) -> io::Result<()> {
+        if self.reopen(path).is_err() || !self.pin(policy, path)? {
             return Ok(());
         }
-        let empty = self.at("/dev/.hidden");
-        fs::create_dir(&empty)?;
-        let folder = empty.join("folder");
-        let file = empty.join("file");
-        fs::create_dir(&folder)?;
+        let place = self.reopen(path)?;
+        self.bind(&place, &place, path, READ)
+    }
+
+    /// Keeps a path where it is, if it lies in a folder to write. The folders on the way are mounted
+    /// onto themselves, because only what is a mount cannot be renamed from within.
+    fn pin(&self, policy: &Policy, path: &Path) -> io::Result<bool> {
+        let whole = policy.whole.then_some(Path::new("/"));
+        let roots = policy.write.iter().map(PathBuf::as_path).chain(whole);
+        let roots = roots.filter(|root| path.starts_with(root));
+        let Some(root) = roots.max_by_key(|root| root.as_os_str().len()) else {
+            return Ok(false);
+        };
+        let below = |one: &&Path| one.starts_with(root) && *one != root;
+        let mut between: Vec<_> = path.ancestors().skip(1).filter(below).collect();
+        between.reverse();
+        for folder in between {
+            let onto = self.reopen(folder)?;
+            sys::bind(onto.as_fd(), onto.as_fd())?;
+        }
+        Ok(true)
+    }
+
+    /// What is put in the place of hidden paths.
+    fn make_covers(&self) -> io::Result<()> {
+        let file = self.at(COVERS).join("file");
+        fs::create_dir(self.at(COVERS))?;
         fs::File::create(&file)?;
-        for path in [&folder, &file] {
-            fs::set_permissions(path, fs::Permissions::from_mode(0o000))?;
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o000))
+    }
+
+    /// Puts nothing in the place of a path. A folder of the policy in there is still to be shown, so
+    /// there are the folders on the way to it.
+    fn hide(&self, policy: &Policy, path: &Path) -> io::Result<()> {
+        let Ok(place) = self.reopen(path) else {
+            return Ok(());
+        };
+        let kind = FileType::from_raw_mode(rustix::fs::fstat(&place)?.st_mode);
+        drop(place);
+        self.pin(policy, path)?;
+        let place = self.reopen(path)?;
+        if kind != FileType::Directory {
+            let file = path_handle(&self.at(COVERS).join("file"))?;
+            return self.bind(&file, &place, path, READ);
         }
-        for path in &policy.hide {
-            if let Ok(place) = self.reopen(path) {
-                let kind = FileType::from_raw_mode(rustix::fs::fstat(&place)?.st_mode);
-                let source = match kind {
-                    FileType::Directory => path_handle(&folder)?,
-                    _ => path_handle(&file)?,
-                };
-                self.bind(&source, &place, path, READ)?;
-            }
+        // A folder of its own for each, with a name that no other has.
+        let cover = self
+            .at(COVERS)
+            .join(rustix::fs::fstat(&place)?.st_ino.to_string());
+        if !cover.is_dir() {
+            fs::create_dir(&cover)?;
         }
-        Ok(())
+        let shown = policy.read.iter().chain(&policy.write);
+        let mut mode = 0o000;
+        for inner in shown.filter_map(|shown| shown.strip_prefix(path).ok()) {
+            at::hold_below(path_handle(&cover)?, inner, Some(FileType::Directory))?;
+            mode = 0o755;
+        }
+        fs::set_permissions(&cover, fs::Permissions::from_mode(mode))?;
+        self.bind(&path_handle(&cover)?, &place, path, READ)
     }
 }

@@ -2,12 +2,14 @@
 
 use crate::confine::policy::{Policy, Step};
 use crate::limits::confine as bounds;
+use crate::sys::at::{self, Kind};
 use crate::sys::landlock::{self, Ruleset, rights};
 use crate::sys::seccomp::{self, Verdict};
-use rustix::fs::{CWD, FileType, Mode, OFlags};
+use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
+use std::ffi::OsStr;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 /// Takes all file rights but those of the policy from this process.
@@ -17,12 +19,22 @@ pub fn restrict(policy: &Policy, temporary: &Path) -> io::Result<()> {
     let except = Exceptions::of(policy);
     if policy.whole {
         let all = rights::WRITE | rights::IOCTL_DEVICE;
-        grant(&rules, Path::new("/"), all, &except)?;
+        let top = Path::new("/");
+        grant(&rules, open(top)?, top, all, &except)?;
         // The names of what is hidden are no secret here.
         allow(&rules, Path::new("/"), rights::READ_DIR)?;
     }
     for path in system_paths() {
-        grant(&rules, &path, rights::READ, &except)?;
+        // `/lib` may be a link to where the home lies.
+        let real = match except.is_empty() {
+            true => Ok(path),
+            false => std::fs::canonicalize(path),
+        };
+        if let Ok(real) = real
+            && let Some(found) = there(open(&real))?
+        {
+            grant(&rules, found, &real, rights::READ, &except)?;
+        }
     }
     for name in DEVICES {
         let device = Path::new("/dev").join(name);
@@ -41,11 +53,15 @@ pub fn restrict(policy: &Policy, temporary: &Path) -> io::Result<()> {
         let terminals = rights::READ | rights::WRITE_FILE | rights::IOCTL_DEVICE;
         allow(&rules, Path::new("/dev/pts"), terminals)?;
     }
-    for path in &policy.read {
-        grant(&rules, path, rights::READ, &except)?;
-    }
-    for path in &policy.write {
-        grant(&rules, path, rights::WRITE | rights::IOCTL_DEVICE, &except)?;
+    let write = rights::WRITE | rights::IOCTL_DEVICE;
+    for (paths, wanted) in [(&policy.read, rights::READ), (&policy.write, write)] {
+        for path in paths {
+            // What is a link now was none when the policy was made, and gets nothing.
+            let found = at::hold_below(open(Path::new("/"))?, path, None);
+            if let Some(found) = there(found)? {
+                grant(&rules, found, path, wanted, &except.within(path))?;
+            }
+        }
     }
     rules.restrict_self()
 }
@@ -74,12 +90,35 @@ impl Exceptions {
         }
         except
     }
+
+    fn is_empty(&self) -> bool {
+        self.hidden.is_empty() && self.protected.is_empty()
+    }
+
+    /// Those that concern a folder of the policy: what is said of the closest folder counts.
+    fn within(&self, folder: &Path) -> Self {
+        let within = |paths: &[PathBuf]| -> Vec<PathBuf> {
+            // A folder that is itself protected, or hidden, stays so.
+            let concerns = |path: &&PathBuf| *path == folder || !folder.starts_with(path);
+            paths.iter().filter(concerns).cloned().collect()
+        };
+        Self {
+            hidden: within(&self.hidden),
+            protected: within(&self.protected),
+        }
+    }
 }
 
 /// Allows rights beneath a path, less the exceptions. Landlock cannot take anything back, so where
 /// an exception lies deeper its neighbours get their rights one by one; what is made beside them
 /// later, in the folders on the way, has none.
-fn grant(rules: &Ruleset, path: &Path, wanted: u64, except: &Exceptions) -> io::Result<()> {
+fn grant(
+    rules: &Ruleset,
+    found: OwnedFd,
+    path: &Path,
+    wanted: u64,
+    except: &Exceptions,
+) -> io::Result<()> {
     let in_one_of = |paths: &[PathBuf]| paths.iter().any(|one| path.starts_with(one));
     let above_one_of = |paths: &[PathBuf]| paths.iter().any(|one| one.starts_with(path));
     if in_one_of(&except.hidden) {
@@ -93,42 +132,63 @@ fn grant(rules: &Ruleset, path: &Path, wanted: u64, except: &Exceptions) -> io::
     let crossed = above_one_of(&except.hidden)
         || (wanted & rights::WRITE_FILE != 0 && above_one_of(&except.protected));
     if !crossed {
-        return allow(rules, path, wanted);
+        return allow_on(rules, &found, wanted);
     }
     if !above_one_of(&except.hidden) {
-        allow(rules, path, rights::READ)?;
+        allow_on(rules, &found, rights::READ)?;
     }
-    let entries = match std::fs::read_dir(path) {
+    let folder = match at::open_folder(&found, OsStr::new(".")) {
         // What we may not list a command may not either.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
-        entries => entries?,
+        folder => folder?,
     };
-    for entry in entries.take(bounds::NEIGHBOURS) {
-        let entry = entry?;
+    for name in at::names(&folder, bounds::NEIGHBOURS)?.0 {
         // A link's target has its own place, with its own rights.
-        if !entry.file_type()?.is_symlink() {
-            grant(rules, &entry.path(), wanted, except)?;
+        if let Some(neighbour) = there(at::hold(&folder, &name))?
+            && at::status(&neighbour)?.kind != Kind::Link
+        {
+            grant(rules, neighbour, &path.join(name), wanted, except)?;
         }
     }
     Ok(())
 }
 
-/// Allows rights beneath a path. One that is not there, or that we may not reach, needs none.
+/// Allows rights beneath a path of the system's. One that is not there needs none.
 fn allow(rules: &Ruleset, path: &Path, wanted: u64) -> io::Result<()> {
-    // Not through the standard library: musl counts O_PATH among the access modes, and those are
-    // taken out of custom flags.
-    let flags = OFlags::PATH | OFlags::CLOEXEC;
-    let file = match rustix::fs::openat(CWD, path, flags, Mode::empty()) {
-        Ok(file) => file,
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) => return Ok(()),
-        Err(error) => return Err(error.into()),
-    };
-    let kind = FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode);
-    let possible = match kind {
-        FileType::Directory => wanted,
+    match there(open(path))? {
+        Some(found) => allow_on(rules, &found, wanted),
+        None => Ok(()),
+    }
+}
+
+fn allow_on(rules: &Ruleset, found: &OwnedFd, wanted: u64) -> io::Result<()> {
+    let possible = match at::status(found)?.kind {
+        Kind::Folder => wanted,
         _ => wanted & rights::OF_FILES,
     };
-    rules.allow(file.as_fd(), possible)
+    rules.allow(found.as_fd(), possible)
+}
+
+/// Takes hold of what is at a path, links followed. Not through the standard library: musl counts
+/// O_PATH among the access modes, and those are taken out of custom flags.
+fn open(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    Ok(rustix::fs::openat(CWD, path, flags, Mode::empty())?)
+}
+
+/// What was opened; none when it is not there, when we may not reach it, or when a link is in the way.
+fn there(opened: io::Result<OwnedFd>) -> io::Result<Option<OwnedFd>> {
+    let nothing = [Errno::NOENT, Errno::NOTDIR, Errno::ACCESS, Errno::LOOP];
+    match opened {
+        Err(error)
+            if nothing
+                .iter()
+                .any(|errno| Some(errno.raw_os_error()) == error.raw_os_error()) =>
+        {
+            Ok(None)
+        }
+        opened => opened.map(Some),
+    }
 }
 
 /// What a command sees of the system.

@@ -19,6 +19,9 @@ pub(super) const ON_FILES: &[Operation] = &[Look, Write, Append, Edit, Remove];
 pub(super) const CHANGES: &[Operation] = &[Write, Append, Edit, Remove];
 pub(super) const CREATES: &[Operation] = &[Write, Append];
 
+/// For names that do not exist, and that may be made.
+pub(super) const NO_CREATES: &[Operation] = &[Look, Edit, Remove, List];
+
 /// How an attempt has to end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum End {
@@ -53,11 +56,7 @@ pub(super) const ATTEMPTS: &[(&str, &[Operation], End)] = &[
     ("../../../../../../../../etc/passwd", LOOKS, Outside),
     ("a/b/../../..", ALL, Outside),
     ("file.txt/../../outside/secret.txt", ALL, Plain),
-    (
-        "missing/../../outside/secret.txt",
-        &[Look, Edit, Remove, List],
-        Plain,
-    ),
+    ("missing/../../outside/secret.txt", NO_CREATES, Plain),
     ("missing/../../outside/new.txt", CREATES, Outside),
     // Absolute paths.
     ("/", LOOKS, Outside),
@@ -156,4 +155,63 @@ pub(super) const ATTEMPTS: &[(&str, &[Operation], End)] = &[
     ("later/deep/new.txt", CREATES, ReadOnly),
     ("inside-docs/guide.txt", CHANGES, ReadOnly),
     ("a/../inside-docs/guide.txt", CHANGES, ReadOnly),
+    // The same places with other spellings.
+    ("link-folder//secret.txt", ALL, Outside),
+    ("link-folder/./secret.txt", ALL, Outside),
+    ("link-folder/../w/file.txt", ALL, Outside),
+    ("link-file/", ALL, Outside),
+    ("link-up/w/file.txt", ALL, Outside),
+    ("a/b/../../link-up/outside/secret.txt", ALL, Outside),
+    ("link-home/../link-folder/secret.txt", ALL, Outside),
+    ("link-top/proc/self/root@/outside/secret.txt", ALL, Outside),
+    ("@//w//..//outside//secret.txt", ALL, Outside),
+    ("@/w/a/../../outside/secret.txt", ALL, Outside),
+    ("@/docs/../w/.peacrab/config.json", LOOKS, Outside),
+    ("@/docs/../../../..@/outside/secret.txt", LOOKS, Outside),
+    ("many-0/../file.txt", ALL, Outside),
+    ("circle-1/../../outside/secret.txt", ALL, Outside),
+    ("chain-1/../outside/secret.txt", ALL, Outside),
+    ("./hard", ON_FILES, Outside),
+    ("hard/", ON_FILES, Outside),
+    ("a/b/../hard", ON_FILES, Outside),
+    ("link-hard/", ON_FILES, Outside),
+    ("/proc/self/fd/../root@/outside/secret.txt", LOOKS, Outside),
+    ("/proc/self/cwd/../outside/secret.txt", LOOKS, Outside),
+    ("/proc/self/task/../environ", LOOKS, Outside),
+    ("/proc/self/ns/mnt", LOOKS, Outside),
+    ("/proc/self/map_files", LOOKS, Outside),
+    ("/proc/mounts", LOOKS, Outside),
+    ("/dev/stdin", LOOKS, Outside),
+    ("/dev/fd/0", LOOKS, Outside),
+    ("/sys/../etc/passwd", LOOKS, Outside),
+    (".peacrab//config.json", ALL, Hidden),
+    ("./.peacrab/./config.json", ALL, Hidden),
+    (".peacrab/../.peacrab/config.json", ALL, Hidden),
+    ("a/b/../../.peacrab/sessions/a.jsonl", ALL, Hidden),
+    ("link-home/", ALL, Hidden),
+    ("link-home/../.peacrab/config.json", ALL, Hidden),
+    ("link-home/sessions/../config.json", ALL, Hidden),
+    ("link-home/new/deep/new.json", CREATES, Hidden),
+    (".peacrab/sessions/../../AGENTS.md", CHANGES, ReadOnly),
+    ("./AGENTS.md", CHANGES, ReadOnly),
+    ("AGENTS.md/", CHANGES, ReadOnly),
+    ("guarded/../guarded//inner.txt", CHANGES, ReadOnly),
+    ("link-guarded/deep/../inner.txt", CHANGES, ReadOnly),
+    ("later", CREATES, ReadOnly),
+    ("inside-docs/new.txt", CREATES, ReadOnly),
+    ("@/w/inside-docs/../AGENTS.md", CHANGES, ReadOnly),
+    ("./fifo", ON_FILES, Special),
+    ("fifo/", ON_FILES, Special),
+    ("a/../socket", ON_FILES, Special),
+    ("link-fifo/x", ALL, Plain),
+    // What only looks like the way to something is another name.
+    (".PEACRAB/config.json", NO_CREATES, Plain),
+    (".peacrab\u{200b}/config.json", NO_CREATES, Plain),
+    (".peacrab /config.json", NO_CREATES, Plain),
+    ("..\\outside\\secret.txt", NO_CREATES, Plain),
+    ("\u{ff0e}\u{ff0e}/outside/secret.txt", NO_CREATES, Plain),
+    ("%2e%2e/outside/secret.txt", NO_CREATES, Plain),
+    ("~/outside/secret.txt", NO_CREATES, Plain),
+    ("$HOME/secret.txt", NO_CREATES, Plain),
+    ("file:@/outside/secret.txt", NO_CREATES, Plain),
 ];

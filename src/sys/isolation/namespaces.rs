@@ -8,11 +8,10 @@
 use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
 use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
 use rustix::net::{AddressFamily, SocketType};
 use rustix::thread::UnshareFlags;
@@ -166,7 +165,9 @@ fn remount_each(mount: BorrowedFd<'_>, without: Without) -> io::Result<()> {
 /// The place and the flags in a line of /proc/self/mountinfo (proc_pid_mountinfo(5)).
 fn mount_point(line: &[u8]) -> Option<(PathBuf, MountFlags)> {
     let mut fields = line.split(|byte| *byte == b' ').skip(4);
-    let point = PathBuf::from(OsString::from_vec(unescaped(fields.next()?)));
+    let point = PathBuf::from(OsString::from_vec(crate::sys::mounts::unescaped(
+        fields.next()?,
+    )));
     let mut flags = MountFlags::empty();
     for option in fields.next()?.split(|byte| *byte == b',') {
         flags |= match option {
@@ -181,28 +182,6 @@ fn mount_point(line: &[u8]) -> Option<(PathBuf, MountFlags)> {
         };
     }
     Some((point, flags))
-}
-
-/// Undoes `\040` and its like.
-fn unescaped(field: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(field.len());
-    let mut rest = field;
-    while let Some((first, after)) = rest.split_first() {
-        let code = after
-            .get(..3)
-            .and_then(|code| std::str::from_utf8(code).ok());
-        match code.and_then(|code| u8::from_str_radix(code, 8).ok()) {
-            Some(byte) if *first == b'\\' => {
-                bytes.push(byte);
-                rest = &after[3..];
-            }
-            _ => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    bytes
 }
 
 /// Makes `root` the root and lets go of the old one (pivot_root(2), "pivot_root(".", ".")").
@@ -248,41 +227,6 @@ fn path_of(descriptor: BorrowedFd<'_>) -> String {
     format!("/proc/self/fd/{}", descriptor.as_raw_fd())
 }
 
-/// Opens a path below `root` without following any link, as a handle that cannot be read from.
-/// What is missing is made if `make` says what the last component is to be.
-pub fn handle(
-    root: BorrowedFd<'_>,
-    path: &Path,
-    make: Option<rustix::fs::FileType>,
-) -> io::Result<std::os::fd::OwnedFd> {
-    use rustix::fs::{FileType, Mode, mkdirat, openat};
-    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut at = openat(root, ".", flags | OFlags::DIRECTORY, Mode::empty())?;
-    let mut names = path.components().filter_map(|component| match component {
-        std::path::Component::Normal(name) => Some(name),
-        _ => None,
-    });
-    let mut next = names.next();
-    while let Some(name) = next {
-        next = names.next();
-        let mut opened = openat(at.as_fd(), name, flags, Mode::empty());
-        if let (Err(rustix::io::Errno::NOENT), Some(kind)) = (&opened, make) {
-            if next.is_some() || kind == FileType::Directory {
-                mkdirat(&at, name, Mode::from_raw_mode(0o755))?;
-            } else {
-                let create = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-                openat(&at, name, create, Mode::from_raw_mode(0o444))?;
-            }
-            opened = openat(at.as_fd(), name, flags, Mode::empty());
-        }
-        at = opened?;
-        if FileType::from_raw_mode(rustix::fs::fstat(&at)?.st_mode) == FileType::Symlink {
-            return Err(rustix::io::Errno::LOOP.into());
-        }
-    }
-    Ok(at)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -295,19 +239,5 @@ mod tests {
         assert_eq!(flags, MountFlags::NOATIME | MountFlags::NOSUID);
         assert!(mount_point(b"").is_none());
         assert!(mount_point(b"1 2 3").is_none());
-    }
-
-    #[test]
-    fn a_handle_follows_no_link_and_makes_what_is_missing() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = fs::File::open(folder.path()).unwrap();
-        let file = Some(rustix::fs::FileType::RegularFile);
-        handle(root.as_fd(), Path::new("/a/b/c"), file).unwrap();
-        assert!(folder.path().join("a/b/c").is_file());
-        std::os::unix::fs::symlink("a", folder.path().join("link")).unwrap();
-        assert!(handle(root.as_fd(), Path::new("link/b"), None).is_err());
-        assert!(handle(root.as_fd(), Path::new("link"), None).is_err());
-        let missing = handle(root.as_fd(), Path::new("a/x"), None).unwrap_err();
-        assert_eq!(missing.kind(), io::ErrorKind::NotFound);
     }
 }

@@ -1,0 +1,197 @@
+//! Mounts: which one a file lies on, and where else the same files are seen
+//! (proc_pid_mountinfo(5)).
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, StatxFlags};
+
+/// A place within a file system, whatever it is mounted on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// The file system, as the table of mounts numbers it.
+    device: Vec<u8>,
+    path: PathBuf,
+}
+
+impl Location {
+    /// Whether the other one is this place or lies in it.
+    pub fn contains(&self, other: &Self) -> bool {
+        self.device == other.device && other.path.starts_with(&self.path)
+    }
+}
+
+struct Mount {
+    number: u64,
+    origin: Location,
+    point: PathBuf,
+}
+
+/// The mounts that this process sees.
+pub struct Mounts(Vec<Mount>);
+
+impl Mounts {
+    /// Reads the table as it is now.
+    pub fn read() -> io::Result<Self> {
+        let table = fs::read("/proc/self/mountinfo")?;
+        let lines = table.split(|byte| *byte == b'\n');
+        Ok(Self(lines.filter_map(mount).collect()))
+    }
+
+    /// What a mount shows at its top; none for a mount that is gone.
+    pub fn origin(&self, number: u64) -> Option<&Location> {
+        self.find(number).map(|mount| &mount.origin)
+    }
+
+    /// Where an open file or folder lies in its file system.
+    pub fn location(&self, handle: impl AsFd) -> io::Result<Option<Location>> {
+        let mount = self.find(number_of(&handle)?);
+        let path = fs::read_link(format!("/proc/self/fd/{}", handle.as_fd().as_raw_fd()))?;
+        Ok(mount.and_then(|mount| {
+            Some(Location {
+                device: mount.origin.device.clone(),
+                path: joined(&mount.origin.path, path.strip_prefix(&mount.point).ok()?),
+            })
+        }))
+    }
+
+    /// All paths at which mounts show a place, or a part of it. `exempt` may be seen if it lies within.
+    pub fn paths_to(&self, place: &Location, exempt: Option<&Location>) -> Vec<PathBuf> {
+        let shown = |mount: &Mount| {
+            let origin = &mount.origin;
+            if origin.contains(place) {
+                let rest = place.path.strip_prefix(&origin.path).ok()?;
+                return Some(joined(&mount.point, rest));
+            }
+            let is_exempt =
+                exempt.is_some_and(|exempt| place.contains(exempt) && exempt.contains(origin));
+            (place.contains(origin) && !is_exempt).then(|| mount.point.clone())
+        };
+        self.0.iter().filter_map(shown).collect()
+    }
+
+    fn find(&self, number: u64) -> Option<&Mount> {
+        self.0.iter().find(|mount| mount.number == number)
+    }
+}
+
+/// Joins without a slash at the end, which would ask for a folder.
+fn joined(path: &Path, rest: &Path) -> PathBuf {
+    match rest.as_os_str().is_empty() {
+        true => path.to_owned(),
+        false => path.join(rest),
+    }
+}
+
+/// The number of the mount that an open file or folder lies on.
+pub fn number_of(handle: impl AsFd) -> io::Result<u64> {
+    let asked = rustix::fs::statx(&handle, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID);
+    if let Ok(found) = asked
+        && found.stx_mask & StatxFlags::MNT_ID.bits() != 0
+    {
+        return Ok(found.stx_mnt_id);
+    }
+    // Before kernel 5.8, or where an old system call filter does not know statx.
+    let own = format!("/proc/self/fdinfo/{}", handle.as_fd().as_raw_fd());
+    let text = fs::read_to_string(own)?;
+    let number = text.lines().find_map(|line| line.strip_prefix("mnt_id:"));
+    number
+        .and_then(|number| number.trim().parse().ok())
+        .ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+fn mount(line: &[u8]) -> Option<Mount> {
+    let mut fields = line.split(|byte| *byte == b' ');
+    let number = std::str::from_utf8(fields.next()?).ok()?.parse().ok()?;
+    let device = fields.nth(1)?.to_vec();
+    let mut path = || Some(PathBuf::from(OsString::from_vec(unescaped(fields.next()?))));
+    Some(Mount {
+        number,
+        origin: Location {
+            device,
+            path: path()?,
+        },
+        point: path()?,
+    })
+}
+
+/// Undoes `\040` and its like.
+pub(super) fn unescaped(field: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let Some((first, after)) = rest.split_first() {
+        let code = after
+            .get(..3)
+            .and_then(|code| std::str::from_utf8(code).ok());
+        match code.and_then(|code| u8::from_str_radix(code, 8).ok()) {
+            Some(byte) if *first == b'\\' => {
+                bytes.push(byte);
+                rest = &after[3..];
+            }
+            _ => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Mounts {
+        let text = br"1 0 8:1 / / rw - ext4 /dev/a rw
+2 1 8:1 /home/me/.peacrab/state /srv/w/state rw - ext4 /dev/a rw
+3 1 8:1 /home /mnt/a\040b rw shared:1 - ext4 /dev/a rw
+4 1 8:1 /home/me/.peacrab/workspace/x /srv/x rw - ext4 /dev/a rw
+5 1 8:2 /home /other rw - ext4 /dev/b rw
+6 1 8:1 /home/me/.peacrab2 /srv/y rw - ext4 /dev/a rw";
+        Mounts(
+            text.split(|byte| *byte == b'\n')
+                .filter_map(mount)
+                .collect(),
+        )
+    }
+
+    fn location(path: &str) -> Location {
+        Location {
+            device: b"8:1".to_vec(),
+            path: path.into(),
+        }
+    }
+
+    #[test]
+    fn a_place_is_found_wherever_mounts_show_it_or_a_part_of_it() {
+        let table = table();
+        let workspace = location("/home/me/.peacrab/workspace");
+        let paths = table.paths_to(&location("/home/me/.peacrab"), Some(&workspace));
+        let wanted = ["/home/me/.peacrab", "/srv/w/state", "/mnt/a b/me/.peacrab"];
+        assert_eq!(paths, wanted.map(PathBuf::from));
+        // A workspace around the home exempts nothing in there.
+        let around = table.paths_to(&location("/home/me/.peacrab"), Some(&location("/home/me")));
+        assert_eq!(around.len(), 4, "{around:?}");
+        assert_eq!(table.origin(5).unwrap().path, Path::new("/home"));
+        assert!(table.origin(9).is_none());
+        assert!(mount(b"").is_none() && mount(b"1 2 3").is_none());
+    }
+
+    #[test]
+    fn an_open_folder_is_found_in_its_file_system() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("in")).unwrap();
+        let mounts = Mounts::read().unwrap();
+        let find = |path: &Path| {
+            let handle = std::fs::File::open(path).unwrap();
+            assert!(mounts.origin(number_of(&handle).unwrap()).is_some());
+            mounts.location(&handle).unwrap().unwrap()
+        };
+        let (outer, inner) = (find(folder.path()), find(&folder.path().join("in")));
+        assert!(outer.contains(&inner) && outer.contains(&outer) && !inner.contains(&outer));
+    }
+}

@@ -1,0 +1,391 @@
+//! Where folders lie: a home around the workspace, within folders that are shown, moved, mounted
+//! elsewhere or reached by a link. Each in every mode that the machine has.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use peacrab::cancel::Cancel;
+use peacrab::confine::{Exec, Settings, ShellCommand};
+
+use super::feature;
+use super::world::{CANARY, GOT_OUT, World};
+use super::{MODES, works};
+
+/// Those of the modes that this machine has, with settings that are changed.
+fn modes(world: &World, change: impl Fn(&mut Settings)) -> Vec<(&'static str, Exec)> {
+    let mut found = Vec::new();
+    for (mode, choice, version) in MODES {
+        let mut settings = world.settings(choice, true);
+        // Landlock alone keeps folders that hold a protected path from getting new entries.
+        settings.protect.clear();
+        change(&mut settings);
+        let exec = Exec::new(settings).unwrap().with_landlock_at_most(version);
+        if works(&exec, choice) {
+            found.push((mode, exec));
+        }
+    }
+    assert!(!found.is_empty(), "no mode works here");
+    found
+}
+
+/// What a command prints, or why it was not run.
+fn output(exec: &Exec, folder: &Path, line: &str) -> String {
+    let command = ShellCommand {
+        line,
+        folder,
+        unsandboxed: false,
+    };
+    match exec.run(
+        &command,
+        Duration::from_secs(5),
+        &Cancel::new(),
+        &mut |_| (),
+    ) {
+        Ok(outcome) => outcome.output.text(),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn check(mode: &str, command: &str, output: &str) {
+    assert!(
+        !output.contains(CANARY) && !output.contains(GOT_OUT),
+        "{mode}: {command}: {output}"
+    );
+}
+
+/// A way to show more than the workspace, with its name.
+type Widening = (&'static str, fn(&World, &mut Settings));
+
+/// The settings with which the home lies in what is seen.
+const WIDE: [Widening; 3] = [
+    ("everything", |_, settings| settings.whole = true),
+    ("the folder above", |world, settings| {
+        settings.write.push(world.at("home"));
+    }),
+    ("the folder above that", |world, settings| {
+        settings.write = vec![world.at("")];
+    }),
+];
+
+#[test]
+fn what_is_made_in_the_home_later_is_as_hidden_as_the_rest() {
+    let world = World::new();
+    let home = world.at("home/.peacrab");
+    for (name, widen) in WIDE {
+        for (mode, exec) in modes(&world, |settings| widen(&world, settings)) {
+            let mode = format!("{mode}, {name}");
+            let later = home.join("later");
+            fs::create_dir(&later).unwrap();
+            fs::write(later.join("secret"), CANARY).unwrap();
+            fs::write(home.join("inbox.jsonl"), CANARY).unwrap();
+            for command in [
+                "cat {home}/.peacrab/later/secret {home}/.peacrab/inbox.jsonl ../inbox.jsonl",
+                "ls -a .. | grep -e later -e json && echo GOT-OUT",
+                "ls {home}/.peacrab/later && echo GOT-OUT",
+                "echo x > {home}/.peacrab/later/new && echo GOT-OUT",
+                "echo x > {home}/.peacrab/new && echo GOT-OUT",
+                "mkdir -p {home}/.peacrab/other/deep && echo GOT-OUT",
+                "echo forged > {home}/.peacrab/state/approvals.json && echo GOT-OUT",
+                "rm -rf {home}/.peacrab/later",
+                "ln {home}/.peacrab/later/secret hard && cat hard",
+                "cat {home}/.peacrab/config.json /proc/self/root{home}/.peacrab/config.json",
+                "cp -r {home}/.peacrab copy 2>/dev/null; cat copy/config.json copy/later/secret",
+                "umount {home}/.peacrab && cat ../config.json",
+            ] {
+                let said = world.run(&exec, command).output.text();
+                // Where all is seen, Landlock alone tells that a name is there.
+                let told = command.starts_with("ls") && mode.starts_with("Landlock");
+                assert!(told || !said.contains(GOT_OUT), "{mode}: {command}: {said}");
+                assert!(!said.contains(CANARY), "{mode}: {command}: {said}");
+                world.clean();
+            }
+            assert_eq!(fs::read(later.join("secret")).unwrap(), CANARY.as_bytes());
+            assert_eq!(fs::read_dir(&later).unwrap().count(), 1, "{mode}");
+            assert!(!home.join("new").exists() && !home.join("other").exists());
+            let approvals = fs::read_to_string(home.join("state/approvals.json")).unwrap();
+            assert!(approvals.contains(CANARY), "{mode}");
+            // The workspace, and what is beside the home, stay as they were allowed.
+            let text = |command: &str| world.run(&exec, command).output.text();
+            assert!(
+                text("cat note.txt && echo x > new && cat {workspace}/new")
+                    .contains("note\nsecond line\nx"),
+                "{mode}"
+            );
+            assert!(
+                text("cat {home}/.ssh/id_ed25519").contains(CANARY),
+                "{mode}"
+            );
+            assert!(
+                text("echo y > {home}/.ssh/y && cat {home}/.ssh/y; rm {home}/.ssh/y").contains('y'),
+                "{mode}"
+            );
+            world.clean();
+            fs::remove_dir_all(&later).unwrap();
+            fs::remove_file(home.join("inbox.jsonl")).unwrap();
+        }
+    }
+}
+
+#[test]
+fn the_home_cannot_be_moved_away() {
+    let world = World::new();
+    for (name, widen) in WIDE {
+        for (mode, exec) in modes(&world, |settings| widen(&world, settings)) {
+            let mode = format!("{mode}, {name}");
+            for command in [
+                "mv {home}/.peacrab {home}/moved && echo GOT-OUT",
+                "mv {home} {home}-moved && echo GOT-OUT",
+                "mv .. ../../moved && echo GOT-OUT",
+                "perl -e 'rename(\"{home}\", \"{home}-moved\") and print \"GOT-OUT\"'",
+                "mkdir {home}/e; perl -e 'syscall(316, -100, \"{home}/.peacrab\", -100, \"{home}/e\", 2) == 0 and print \"GOT-OUT\"'; rmdir {home}/e",
+                "rm -rf {home}/.peacrab/state {home}/.peacrab/*.json",
+                "rmdir {home}/.peacrab && echo GOT-OUT",
+                "cat {home}/moved/config.json {home}-moved/.peacrab/config.json",
+            ] {
+                check(&mode, command, &world.run(&exec, command).output.text());
+            }
+            for path in ["config.json", "state/approvals.json", "workspace/sub"] {
+                assert!(
+                    world.at("home/.peacrab").join(path).exists(),
+                    "{mode}: {path}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn with_a_home_that_somebody_has_moved_no_command_runs() {
+    let world = World::new();
+    let (home, moved) = (world.at("home/.peacrab"), world.at("home/moved"));
+    for (mode, exec) in modes(&world, |settings| settings.whole = true) {
+        fs::rename(&home, &moved).unwrap();
+        // Another folder in its place is not the home.
+        for make in [
+            |_: &Path| Ok(()),
+            |home: &Path| fs::create_dir_all(home.join("workspace")),
+        ] {
+            make(&home).unwrap();
+            let said = output(&exec, Path::new("/"), "echo GOT-OUT");
+            assert!(said.contains("no longer at"), "{mode}: {said}");
+        }
+        fs::remove_dir_all(&home).unwrap();
+        symlink(&moved, &home).unwrap();
+        let said = output(&exec, Path::new("/"), "echo GOT-OUT");
+        assert!(said.contains("no longer at"), "{mode}: {said}");
+        fs::remove_file(&home).unwrap();
+        fs::rename(&moved, &home).unwrap();
+        let said = world.run(&exec, "echo it is back").output.text();
+        assert!(said.contains("it is back"), "{mode}: {said}");
+    }
+}
+
+/// Only root may write there.
+#[test]
+fn a_home_among_the_programs_is_hidden() {
+    let world = World::new();
+    if !rustix::process::getuid().is_root() {
+        return;
+    }
+    for above in ["/opt", "/usr/lib"] {
+        let folder = tempfile::tempdir_in(above).unwrap();
+        let home = folder.path().join("home");
+        let workspace = home.join("workspace");
+        fs::create_dir_all(&workspace).unwrap();
+        fs::write(home.join("config.json"), CANARY).unwrap();
+        let change = |settings: &mut Settings| {
+            settings.workspace.clone_from(&workspace);
+            settings.home = Some(home.clone());
+        };
+        for (mode, exec) in modes(&world, change) {
+            fs::create_dir(home.join("sessions")).unwrap();
+            fs::write(home.join("sessions/a"), CANARY).unwrap();
+            let home_text = home.display().to_string();
+            for command in [
+                format!("cat {home_text}/config.json {home_text}/sessions/a ../config.json"),
+                format!("cat {}/config.json", home_text.trim_start_matches("/usr")),
+                format!("ls {home_text} | grep -e config -e sessions && echo GOT-OUT"),
+                format!("echo x > {home_text}/sessions/b && echo GOT-OUT"),
+            ] {
+                check(mode, &command, &output(&exec, &workspace, &command));
+            }
+            let said = output(
+                &exec,
+                &workspace,
+                "echo works > x && cat x && ls /usr/bin | head -3; ls -d /usr/lib",
+            );
+            assert!(
+                said.contains("works") && said.contains("/usr/lib"),
+                "{mode}: {said}"
+            );
+            fs::remove_dir_all(home.join("sessions")).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_folder_of_the_policy_that_is_swapped_for_a_link_gets_nothing() {
+    let world = World::new();
+    for inner in ["inner", "deep/inner"] {
+        let path = world.at("allowed").join(inner);
+        fs::create_dir_all(&path).unwrap();
+        for writes in [true, false] {
+            let change = |settings: &mut Settings| match writes {
+                true => settings.write.push(path.clone()),
+                false => settings.read.push(path.clone()),
+            };
+            for (mode, exec) in modes(&world, change) {
+                // As a command could, which may write to the folder around it.
+                fs::rename(&path, world.at("allowed/aside")).unwrap();
+                symlink(world.at("outside"), &path).unwrap();
+                for command in [
+                    world.fill("cat {secret}"),
+                    world.fill("echo x > {outside}/new && echo GOT-OUT"),
+                    format!("cat {0}/secret; ls {0}/ && echo GOT-OUT", path.display()),
+                ] {
+                    check(mode, &command, &output(&exec, &world.workspace(), &command));
+                }
+                assert!(!world.at("outside/new").exists(), "{mode}");
+                fs::remove_file(&path).unwrap();
+                fs::rename(world.at("allowed/aside"), &path).unwrap();
+            }
+        }
+    }
+}
+
+/// A folder to read within one to write, and one to write within that: the closest counts.
+#[test]
+fn what_is_said_of_the_closest_folder_counts() {
+    let world = World::new();
+    let docs = world.at("allowed/docs");
+    fs::create_dir_all(docs.join("out")).unwrap();
+    for (protect, expected) in [(false, true), (true, false)] {
+        let change = |settings: &mut Settings| {
+            settings.write.push(docs.join("out"));
+            match protect {
+                true => settings.protect.push(docs.clone()),
+                false => settings.read.push(docs.clone()),
+            }
+        };
+        for (mode, exec) in modes(&world, change) {
+            let command = "echo x > {allowed}/docs/new && echo GOT-OUT";
+            check(mode, command, &world.run(&exec, command).output.text());
+            let command = "echo through > {allowed}/docs/out/x && cat {allowed}/docs/out/x";
+            let said = world.run(&exec, command).output.text();
+            assert_eq!(said.contains("through\n"), expected, "{mode}: {said}");
+        }
+    }
+}
+
+/// A mount of the test's own; it is gone when this is dropped.
+struct Mount(PathBuf);
+
+impl Mount {
+    fn bind(source: &Path, place: &Path) -> std::io::Result<Self> {
+        let output = Command::new("mount")
+            .arg("--bind")
+            .args([source, place])
+            .output()?;
+        match output.status.success() {
+            true => Ok(Self(place.to_owned())),
+            false => Err(std::io::Error::other(
+                String::from_utf8_lossy(&output.stderr).into_owned(),
+            )),
+        }
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+/// Only root makes mounts.
+#[test]
+fn a_mount_in_the_workspace_does_not_lead_to_the_home() {
+    let world = World::new();
+    if !rustix::process::getuid().is_root() {
+        return;
+    }
+    let home = world.at("home/.peacrab");
+    let places =
+        ["state", "above", "itself", "file", "guard"].map(|name| world.at("allowed").join(name));
+    for place in &places {
+        match place.ends_with("file") {
+            true => fs::write(place, "").unwrap(),
+            false => fs::create_dir(place).unwrap(),
+        }
+    }
+    let guarded = world.workspace().join("sub/deep");
+    let sources = [
+        home.join("state"),
+        world.at("home"),
+        home.clone(),
+        home.join("config.json"),
+        guarded.clone(),
+    ];
+    let mut mounts = Vec::new();
+    for (source, place) in sources.iter().zip(&places) {
+        let mount = Mount::bind(source, place);
+        if !feature::has("mounts", mount.as_ref().map(drop)) {
+            return;
+        }
+        mounts.extend(mount);
+    }
+    for (mode, exec) in modes(&world, |settings| {
+        settings.protect = vec![guarded.join("guarded")]
+    }) {
+        for command in [
+            "cat {allowed}/state/approvals.json",
+            "ls {allowed}/state/approvals.json && echo GOT-OUT",
+            "echo x > {allowed}/state/approvals.json && echo GOT-OUT",
+            "echo x > {allowed}/state/new && echo GOT-OUT",
+            "cat {allowed}/above/.peacrab/config.json",
+            "echo x > {allowed}/above/.peacrab/state/approvals.json && echo GOT-OUT",
+            "cat {allowed}/itself/config.json {allowed}/itself/sessions/a.jsonl",
+            "ls {allowed}/itself | grep -e config -e sessions && echo GOT-OUT",
+            "cat {allowed}/file",
+            "echo x > {allowed}/file && echo GOT-OUT",
+            "echo x > {allowed}/guard/guarded && echo GOT-OUT",
+        ] {
+            let said = world.run(&exec, command).output.text();
+            // Landlock alone tells that a name is there.
+            let told = command.starts_with("ls") && mode.starts_with("Landlock");
+            assert!(told || !said.contains(GOT_OUT), "{mode}: {command}: {said}");
+            assert!(!said.contains(CANARY), "{mode}: {command}: {said}");
+        }
+        let said = world.run(&exec, "cat note.txt").output.text();
+        assert!(said.contains("a note"), "{mode}: {said}");
+    }
+    drop(mounts);
+}
+
+#[test]
+fn a_home_that_is_a_link_is_hidden_and_its_workspace_is_used() {
+    let world = World::new();
+    let link = world.at("link");
+    symlink(world.at("home/.peacrab"), &link).unwrap();
+    let change = |settings: &mut Settings| {
+        settings.workspace = link.join("workspace");
+        settings.home = Some(link.clone());
+    };
+    for (mode, exec) in modes(&world, change) {
+        let said = world
+            .run(&exec, "cat note.txt && echo x > new && cat new")
+            .output
+            .text();
+        assert!(said.contains("second line\nx"), "{mode}: {said}");
+        let command = "cat {home}/.peacrab/config.json ../config.json";
+        check(mode, command, &world.run(&exec, command).output.text());
+        let by_link = format!("cat {}/config.json", link.display());
+        check(mode, &by_link, &output(&exec, &world.workspace(), &by_link));
+        let rows = exec.self_test(&link).unwrap();
+        assert!(rows.len() >= 18, "{rows:?}");
+        assert!(rows.iter().all(|row| row.held), "{mode}: {rows:?}");
+        world.clean();
+    }
+}
