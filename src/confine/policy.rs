@@ -172,7 +172,35 @@ pub struct Policy {
     pub hooks: Hooks,
 }
 
+/// What a policy says of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// To read and write.
+    Write,
+    /// To read.
+    Read,
+    /// Not to be seen.
+    Hidden,
+}
+
 impl Policy {
+    /// What a command may do with a real path. What is said of the closest folder counts, and of the
+    /// same folder what allows less. None where the policy says nothing.
+    pub fn access(&self, path: &Path) -> Option<Access> {
+        let lists = [
+            (&self.write, Access::Write),
+            (&self.read, Access::Read),
+            (&self.protect, Access::Read),
+            (&self.hide, Access::Hidden),
+        ];
+        let all = lists
+            .iter()
+            .flat_map(|(paths, access)| paths.iter().map(move |path| (path, *access)));
+        all.filter(|(folder, _)| path.starts_with(folder))
+            .max_by_key(|(folder, access)| (folder.components().count(), *access as u8))
+            .map(|(_, access)| access)
+    }
+
     /// The policy as it goes through the pipe, with its length before it.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = vec![0; 4];
@@ -529,6 +557,29 @@ mod tests {
         #[test]
         fn anything_else_is_refused_without_harm(bytes: Vec<u8>) {
             let _ = Policy::decode(&bytes);
+        }
+    }
+
+    #[test]
+    fn what_is_said_of_the_closest_folder_counts() {
+        let paths = |list: &[&str]| list.iter().map(PathBuf::from).collect();
+        let policy = Policy {
+            write: paths(&["/h/w", "/data"]),
+            read: paths(&["/data/manuals"]),
+            protect: paths(&["/h/w/.git", "/data"]),
+            hide: paths(&["/h", "/h/w/keys"]),
+            ..policy("true", Vec::new(), 1)
+        };
+        for (path, access) in [
+            ("/h/w/x", Some(Access::Write)),
+            ("/h/w/.git/config", Some(Access::Read)),
+            ("/h/w/keys/k", Some(Access::Hidden)),
+            ("/h/config.json", Some(Access::Hidden)),
+            ("/data/x", Some(Access::Read)),
+            ("/data/manuals/x", Some(Access::Read)),
+            ("/hw", None),
+        ] {
+            assert_eq!(policy.access(Path::new(path)), access, "{path}");
         }
     }
 

@@ -16,7 +16,7 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
 use rustix::process::Pid;
 
 use super::rules;
-use crate::confine::policy::{Policy, Step};
+use crate::confine::policy::{Access, Policy, Step};
 use crate::limits::confine as bounds;
 use crate::sys::process::{self, Alone, Fork};
 use crate::sys::seccomp::Call;
@@ -131,16 +131,12 @@ impl<'a> Gate<'a> {
 
     /// Whether a file's mode is the command's to change.
     fn may_change(&self, path: &Path) -> bool {
-        let policy = self.policy;
-        let within = |paths: &[PathBuf]| paths.iter().any(|one| path.starts_with(one));
-        let system = || {
-            ["/dev", "/proc", "/sys"]
-                .iter()
-                .any(|one| path.starts_with(one))
-        };
-        let given = path.starts_with(self.temporary) || within(&policy.write);
-        let taken = within(&policy.protect) || within(&policy.hide);
-        !taken && (given || (policy.whole && !system()))
+        let system = ["/dev", "/proc", "/sys"];
+        match self.policy.access(path) {
+            _ if path.starts_with(self.temporary) => true,
+            Some(access) => access == Access::Write,
+            None => self.policy.whole && !system.iter().any(|one| path.starts_with(one)),
+        }
     }
 
     /// Watches a file or folder that may be read, or else nothing (inotify_add_watch(2)).
@@ -158,11 +154,13 @@ impl<'a> Gate<'a> {
         };
         let handle = target.open(caller)?;
         let path = real_path(&handle)?;
-        let within = |one: PathBuf| path.starts_with(one);
-        let mut read = self.policy.read.iter().cloned();
-        let hidden = self.policy.hide.iter().any(|one| path.starts_with(one));
-        let readable = rules::system_paths().any(within) || read.any(within);
-        if hidden || !(readable || self.may_change(&path)) {
+        let is_readable = match self.policy.access(&path) {
+            Some(access) => access != Access::Hidden,
+            None => {
+                self.may_change(&path) || rules::system_paths().any(|one| path.starts_with(one))
+            }
+        };
+        if !is_readable {
             return Err(Errno::ACCESS.into());
         }
         if !self.listener.waits(question) {
