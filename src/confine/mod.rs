@@ -6,6 +6,7 @@
 //! trying; where neither namespaces nor Landlock work nothing is run.
 
 mod child;
+mod outside;
 mod policy;
 mod run;
 mod self_test;
@@ -45,6 +46,8 @@ pub struct ShellCommand<'a> {
     pub line: &'a str,
     /// Where it runs.
     pub folder: &'a Path,
+    /// The folder's device and inode. When another folder has its path by then, nothing runs.
+    pub inode: Option<(u64, u64)>,
     /// Whether it runs without isolation, because a person has allowed that for this one command.
     pub unsandboxed: bool,
 }
@@ -112,6 +115,7 @@ impl Exec {
             keep_input: false,
             task,
             folder: folder.to_owned(),
+            inode: None,
             write: settings.write.clone(),
             read: settings.read.clone(),
             protect: settings.protect.clone(),
@@ -140,11 +144,15 @@ impl Exec {
             true => Isolation::default(),
             false => self.isolation()?,
         };
-        Ok(self.policy(
-            isolation,
-            ChildTask::Shell(command.line.into()),
-            command.folder,
-        ))
+        let task = ChildTask::Shell(command.line.into());
+        let mut policy = self.policy(isolation, task, command.folder);
+        let is_swappable = command.unsandboxed || self.settings.is_writable(command.folder);
+        // The sandbox has a /tmp of its own, which is another folder.
+        policy.inode = command.inode.filter(|_| is_swappable);
+        if command.unsandboxed {
+            policy.environment = self.settings.outside_environment()?;
+        }
+        Ok(policy)
     }
 
     /// Starts a child with its policy.

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::limits::confine as bounds;
 
 /// Raised whenever the form changes: a daemon may run while its file is replaced by an update.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// How the child gets a view of the machine of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -154,6 +154,8 @@ pub struct Policy {
     pub task: ChildTask,
     /// Where to do it.
     pub folder: PathBuf,
+    /// Device and inode that the folder has to have, or nothing is done.
+    pub inode: Option<(u64, u64)>,
     /// Folders and files to read and write. Real paths, without links.
     pub write: Vec<PathBuf>,
     /// Folders and files to read.
@@ -198,6 +200,9 @@ impl Policy {
             ChildTask::Escape => out.push(1),
         }
         text(&mut out, self.folder.as_os_str());
+        out.push(u8::from(self.inode.is_some()));
+        let (device, inode) = self.inode.unwrap_or_default();
+        out.extend([device, inode].into_iter().flat_map(u64::to_le_bytes));
         for paths in [&self.write, &self.read, &self.protect, &self.hide] {
             count(&mut out, paths.len());
             paths
@@ -245,6 +250,11 @@ impl Policy {
                 _ => return None,
             },
             folder: from.text()?.into(),
+            inode: {
+                let is_known = from.flag()?;
+                let inode = (from.number()?, from.number()?);
+                is_known.then_some(inode)
+            },
             write: from.paths()?,
             read: from.paths()?,
             protect: from.paths()?,
@@ -361,6 +371,11 @@ pub struct Settings {
     pub protect: Vec<PathBuf>,
     /// Never seen, even inside a folder to read: the keys, the configuration, the sessions.
     pub hide: Vec<PathBuf>,
+    /// The account's home folder; it is HOME of commands outside the sandbox.
+    pub account_home: Option<PathBuf>,
+    /// A folder in which there is nothing: HOME outside the sandbox where commands in the sandbox can
+    /// write what programs look for in the account's own. It is made when it is needed.
+    pub empty_home: Option<PathBuf>,
     /// The whole environment; see [`Settings::environment`].
     pub environment: Vec<(OsString, OsString)>,
     /// Limits of a command's processes.
@@ -381,6 +396,8 @@ impl Settings {
             read: Vec::new(),
             protect: Vec::new(),
             hide: Vec::new(),
+            account_home: None,
+            empty_home: None,
             environment: Vec::new(),
             bounds: Bounds {
                 cpu_seconds: bounds::CPU_SECONDS,
@@ -450,7 +467,7 @@ impl Settings {
     }
 }
 
-const USUAL_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+pub(super) const USUAL_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 fn outside(paths: &[PathBuf], folders: &[PathBuf]) -> Vec<PathBuf> {
     let is_outside = |path: &&PathBuf| !folders.iter().any(|folder| path.starts_with(folder));
@@ -482,6 +499,7 @@ mod tests {
             keep_input: true,
             task: ChildTask::Shell(command.into()),
             folder: "/w".into(),
+            inode: number.is_multiple_of(2).then_some((number, 3)),
             write: paths.clone(),
             read: Vec::new(),
             protect: paths,

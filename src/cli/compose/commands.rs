@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::cli::Context;
+use crate::cli::service::account;
 use crate::clock::Clock;
 use crate::config::schema::SandboxChoice;
 use crate::config::{Home, Loaded};
@@ -47,6 +48,8 @@ pub fn exec_of(context: &Context, home: &Home, loaded: &Loaded) -> Result<Exec> 
         write: paths(&tools.allowed_paths),
         read: paths(&tools.read_only_paths),
         protect: paths(&tools.protected_paths),
+        account_home: account::own().map(|account| account.home),
+        empty_home: Some(home.state().join("empty")),
         hide: hidden(context, home, loaded, &workspace)?,
         ..Settings::new(&workspace)
     };
