@@ -8,6 +8,7 @@
 mod child;
 mod explain;
 mod hidden;
+mod outside;
 mod policy;
 mod run;
 mod self_test;
@@ -47,6 +48,8 @@ pub struct ShellCommand<'a> {
     pub line: &'a str,
     /// Where it runs.
     pub folder: &'a Path,
+    /// The folder's device and inode. When another folder has its path by then, nothing runs.
+    pub inode: Option<(u64, u64)>,
     /// Whether it runs without isolation, because a person has allowed that for this one command.
     pub unsandboxed: bool,
 }
@@ -128,6 +131,7 @@ impl Exec {
             keep_input: false,
             task,
             folder: folder.to_owned(),
+            inode: None,
             write: settings.write.clone(),
             read: settings.read.clone(),
             protect,
@@ -168,7 +172,14 @@ impl Exec {
             }
         };
         let task = ChildTask::Shell(command.line.into());
-        self.policy(isolation, task, command.folder)
+        let mut policy = self.policy(isolation, task, command.folder)?;
+        let is_swappable = command.unsandboxed || self.settings.is_writable(command.folder);
+        // The sandbox has a /tmp of its own, which is another folder.
+        policy.inode = command.inode.filter(|_| is_swappable);
+        if command.unsandboxed {
+            policy.environment = self.settings.outside_environment()?;
+        }
+        Ok(policy)
     }
 
     /// Starts a child with its policy.

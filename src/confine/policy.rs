@@ -154,6 +154,8 @@ pub struct Policy {
     pub task: ChildTask,
     /// Where to do it.
     pub folder: PathBuf,
+    /// Device and inode that the folder has to have, or nothing is done.
+    pub inode: Option<(u64, u64)>,
     /// Folders and files to read and write. Real paths, without links.
     pub write: Vec<PathBuf>,
     /// Folders and files to read.
@@ -183,22 +185,32 @@ pub enum Access {
     Hidden,
 }
 
+/// What lists of folders say of a path: what is said of the closest folder counts, and of the same
+/// folder what allows less.
+pub(super) fn closest<const N: usize>(
+    path: &Path,
+    lists: [(&[PathBuf], Access); N],
+) -> Option<Access> {
+    let all = lists
+        .iter()
+        .flat_map(|(paths, access)| paths.iter().map(move |path| (path, *access)));
+    all.filter(|(folder, _)| path.starts_with(folder))
+        .max_by_key(|(folder, access)| (folder.components().count(), *access as u8))
+        .map(|(_, access)| access)
+}
+
 impl Policy {
-    /// What a command may do with a real path. What is said of the closest folder counts, and of the
-    /// same folder what allows less. None where the policy says nothing.
+    /// What a command may do with a real path; none where the policy says nothing.
     pub fn access(&self, path: &Path) -> Option<Access> {
-        let lists = [
-            (&self.write, Access::Write),
-            (&self.read, Access::Read),
-            (&self.protect, Access::Read),
-            (&self.hide, Access::Hidden),
-        ];
-        let all = lists
-            .iter()
-            .flat_map(|(paths, access)| paths.iter().map(move |path| (path, *access)));
-        all.filter(|(folder, _)| path.starts_with(folder))
-            .max_by_key(|(folder, access)| (folder.components().count(), *access as u8))
-            .map(|(_, access)| access)
+        closest(
+            path,
+            [
+                (&self.write, Access::Write),
+                (&self.read, Access::Read),
+                (&self.protect, Access::Read),
+                (&self.hide, Access::Hidden),
+            ],
+        )
     }
 
     /// The policy as it goes through the pipe, with its length before it.
@@ -228,6 +240,9 @@ impl Policy {
             ChildTask::Escape => out.push(1),
         }
         text(&mut out, self.folder.as_os_str());
+        out.push(u8::from(self.inode.is_some()));
+        let (device, inode) = self.inode.unwrap_or_default();
+        out.extend([device, inode].into_iter().flat_map(u64::to_le_bytes));
         let lists = [
             &self.write,
             &self.read,
@@ -282,6 +297,11 @@ impl Policy {
                 _ => return None,
             },
             folder: from.text()?.into(),
+            inode: {
+                let is_known = from.flag()?;
+                let inode = (from.number()?, from.number()?);
+                is_known.then_some(inode)
+            },
             write: from.paths()?,
             read: from.paths()?,
             protect: from.paths()?,
@@ -403,6 +423,11 @@ pub struct Settings {
     pub hide: Vec<PathBuf>,
     /// Links of the configuration, and where each leads: they are there in every view.
     pub links: Vec<(PathBuf, PathBuf)>,
+    /// The account's home folder; it is HOME of commands outside the sandbox.
+    pub account_home: Option<PathBuf>,
+    /// A folder in which there is nothing: HOME outside the sandbox where commands in the sandbox can
+    /// write what programs look for in the account's own. It is made when it is needed.
+    pub empty_home: Option<PathBuf>,
     /// The whole environment; see [`Settings::environment`].
     pub environment: Vec<(OsString, OsString)>,
     /// Limits of a command's processes.
@@ -425,6 +450,8 @@ impl Settings {
             home: None,
             hide: Vec::new(),
             links: Vec::new(),
+            account_home: None,
+            empty_home: None,
             environment: Vec::new(),
             bounds: Bounds {
                 cpu_seconds: bounds::CPU_SECONDS,
@@ -504,137 +531,7 @@ pub(super) fn real(paths: &[PathBuf]) -> Vec<PathBuf> {
     real.filter_map(std::result::Result::ok).collect()
 }
 
-const USUAL_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+pub(super) const USUAL_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn policy(command: &str, paths: Vec<String>, number: u64) -> Policy {
-        let paths: Vec<PathBuf> = paths.into_iter().map(PathBuf::from).collect();
-        Policy {
-            isolation: Isolation {
-                namespaces: Namespaces::User,
-                landlock: 7,
-                system_calls: true,
-            },
-            network: false,
-            whole: false,
-            keep_input: true,
-            task: ChildTask::Shell(command.into()),
-            folder: "/w".into(),
-            write: paths.clone(),
-            read: Vec::new(),
-            protect: paths,
-            hide: vec!["/h".into()],
-            links: vec!["/l".into()],
-            environment: vec![("PATH".into(), "/bin".into())],
-            bounds: Bounds {
-                cpu_seconds: number,
-                files: 7,
-                ..Bounds::default()
-            },
-            hooks: Hooks::default(),
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn what_is_sent_arrives(
-            command in ".*",
-            paths in proptest::collection::vec("[a-z/]*", 0..5),
-            number: u64,
-        ) {
-            let sent = policy(&command, paths, number);
-            let wire = sent.encode();
-            let length = u32::from_le_bytes(wire[..4].try_into().unwrap()) as usize;
-            prop_assert_eq!(length, wire.len() - 4);
-            prop_assert_eq!(Policy::decode(&wire[4..]), Some(sent));
-            prop_assert_eq!(Policy::decode(&wire[4..wire.len() - 1]), None);
-        }
-
-        #[test]
-        fn anything_else_is_refused_without_harm(bytes: Vec<u8>) {
-            let _ = Policy::decode(&bytes);
-        }
-    }
-
-    #[test]
-    fn what_is_said_of_the_closest_folder_counts() {
-        let paths = |list: &[&str]| list.iter().map(PathBuf::from).collect();
-        let policy = Policy {
-            write: paths(&["/h/w", "/data"]),
-            read: paths(&["/data/manuals"]),
-            protect: paths(&["/h/w/.git", "/data"]),
-            hide: paths(&["/h", "/h/w/keys"]),
-            ..policy("true", Vec::new(), 1)
-        };
-        for (path, access) in [
-            ("/h/w/x", Some(Access::Write)),
-            ("/h/w/.git/config", Some(Access::Read)),
-            ("/h/w/keys/k", Some(Access::Hidden)),
-            ("/h/config.json", Some(Access::Hidden)),
-            ("/data/x", Some(Access::Read)),
-            ("/data/manuals/x", Some(Access::Read)),
-            ("/hw", None),
-        ] {
-            assert_eq!(policy.access(Path::new(path)), access, "{path}");
-        }
-    }
-
-    #[test]
-    fn another_version_is_refused() {
-        let mut wire = policy("true", Vec::new(), 1).encode();
-        wire[4] += 1;
-        assert_eq!(Policy::decode(&wire[4..]), None);
-    }
-
-    #[test]
-    fn a_command_gets_a_clean_environment() {
-        let ours = |name: &str| {
-            let known = [
-                ("PATH", "/a:.::b:/c"),
-                ("SECRET", "s"),
-                ("EDITOR", "vi"),
-                ("TZ", "UTC"),
-            ];
-            let found = known.iter().find(|(key, _)| *key == name);
-            found.map(|(_, value)| OsString::from(value))
-        };
-        let settings =
-            Settings::new(Path::new("/w")).environment("/extra", &["EDITOR".to_owned()], ours);
-        let mut shown: Vec<String> = settings
-            .environment
-            .iter()
-            .map(|(name, value)| format!("{}={}", name.display(), value.display()))
-            .collect();
-        shown.sort();
-        assert_eq!(
-            shown,
-            [
-                "EDITOR=vi",
-                "HOME=/w",
-                "LANG=C.UTF-8",
-                "PATH=/a:/c:/extra",
-                "TERM=dumb",
-                "TZ=UTC"
-            ]
-        );
-    }
-
-    #[test]
-    fn folders_within_the_workspace_are_not_looked_up_by_name() {
-        let folder = tempfile::tempdir().unwrap();
-        let workspace = folder.path().canonicalize().unwrap();
-        std::os::unix::fs::symlink("/etc", workspace.join("link")).unwrap();
-        let mut settings = Settings::new(&workspace);
-        settings.write = vec![workspace.join("link")];
-        settings.read = vec![workspace.join("link")];
-        let resolved = settings.resolved().unwrap();
-        assert_eq!(resolved.write, std::slice::from_ref(&workspace));
-        assert!(resolved.read.is_empty());
-        assert_eq!(resolved.protect, [workspace.join("link")]);
-        assert!(Settings::new(Path::new("/nowhere")).resolved().is_err());
-    }
-}
+mod tests;

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ChildStdin;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -11,6 +12,7 @@ use rustix::process::Signal;
 
 use super::run::{End, Running};
 use super::{Exec, ShellCommand};
+use crate::approval::Answer;
 use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
@@ -21,8 +23,9 @@ use crate::sys::process;
 /// What happens to a command in the background.
 #[derive(Clone, Copy, Debug)]
 pub enum SessionEvent<'a> {
-    /// This is about to be written to it. After an error it is not.
-    Input(&'a str),
+    /// This is about to be written to it, with a person's answer where one was asked. After an error
+    /// it is not.
+    Input(&'a str, Option<Answer>),
     /// It has ended.
     Ended(&'a End),
 }
@@ -46,6 +49,10 @@ struct Session {
     id: u32,
     owner: String,
     command: String,
+    folder: PathBuf,
+    unsandboxed: bool,
+    /// A person allows whatever is written to it.
+    is_input_allowed: bool,
     input: Arc<Mutex<Option<ChildStdin>>>,
     observer: Observer,
     shared: Arc<Mutex<Shared>>,
@@ -79,6 +86,12 @@ pub struct SessionInfo {
     pub id: u32,
     /// The command.
     pub command: String,
+    /// Where it was started.
+    pub folder: PathBuf,
+    /// Whether it runs outside the sandbox.
+    pub unsandboxed: bool,
+    /// Whether a person allows whatever is written to it.
+    pub is_input_allowed: bool,
     /// Bytes of output that are not read yet.
     pub unread: usize,
     /// How it ended; none while it runs.
@@ -109,17 +122,12 @@ impl Sessions {
         observer: Observer,
     ) -> Result<u32> {
         let mut inner = self.lock();
-        // Those that have ended make room, the oldest first.
-        if inner.sessions.len() >= bounds::SESSIONS {
-            match inner
-                .sessions
-                .iter()
-                .position(|one| one.shared().end.is_some())
-            {
-                Some(ended) => drop(inner.sessions.remove(ended)),
-                None => return Err(too_many()),
-            }
-        }
+        make_room(&mut inner.sessions, bounds::SESSIONS_PER_CHAT, |one| {
+            one.owner == owner
+        })
+        .ok_or_else(|| too_many(bounds::SESSIONS_PER_CHAT, "of this chat", "kill one first"))?;
+        make_room(&mut inner.sessions, bounds::SESSIONS, |_| true)
+            .ok_or_else(|| too_many(bounds::SESSIONS, "of all chats", "one has to end first"))?;
         let (mut running, first) = exec.start_in_background(command)?;
         inner.next += 1;
         let shared = Arc::new(Mutex::new(Shared {
@@ -132,6 +140,9 @@ impl Sessions {
             id: inner.next,
             owner: owner.to_owned(),
             command: command.line.to_owned(),
+            folder: command.folder.to_owned(),
+            unsandboxed: command.unsandboxed,
+            is_input_allowed: false,
             input: Arc::new(Mutex::new(running.input.take())),
             observer: observer.clone(),
             shared: shared.clone(),
@@ -167,16 +178,29 @@ impl Sessions {
 
     /// Gives the command input. It waits a little if the command does not read.
     pub fn write(&self, owner: &str, id: u32, input: &str) -> Result<()> {
+        self.write_answered(owner, id, input, None)
+    }
+
+    /// Gives the command input about which a person was asked. `Always` allows all further input.
+    pub fn write_answered(
+        &self,
+        owner: &str,
+        id: u32,
+        input: &str,
+        answer: Option<Answer>,
+    ) -> Result<()> {
         let (pipe, observer) = {
-            let inner = self.lock();
-            let session = &inner.sessions[find(&inner.sessions, owner, id)?];
+            let mut inner = self.lock();
+            let at = find(&inner.sessions, owner, id)?;
+            let session = &mut inner.sessions[at];
+            session.is_input_allowed |= answer == Some(Answer::Always);
             session.shared().asked = Stopwatch::start();
             (session.input.clone(), session.observer.clone())
         };
         let mut pipe = pipe.lock();
         let closed = || Error::Failed(format!("session {id} reads no input any more"));
         let pipe = pipe.as_mut().ok_or_else(closed)?;
-        observer(SessionEvent::Input(input))?;
+        observer(SessionEvent::Input(input, answer))?;
         feed(pipe, input.as_bytes()).ok_or_else(closed)?
     }
 
@@ -204,11 +228,22 @@ impl Sessions {
             SessionInfo {
                 id: session.id,
                 command: session.command.clone(),
+                folder: session.folder.clone(),
+                unsandboxed: session.unsandboxed,
+                is_input_allowed: session.is_input_allowed,
                 unread: shared.unread.len(),
                 end: shared.end.clone(),
             }
         });
         listed.collect()
+    }
+
+    /// The numbers of the commands that run in the sandbox, whoever owns them.
+    pub fn in_sandbox(&self) -> Vec<u32> {
+        let inner = self.lock();
+        let sessions = inner.sessions.iter();
+        let running = sessions.filter(|one| !one.unsandboxed && one.shared().end.is_none());
+        running.map(|session| session.id).collect()
     }
 
     /// Kills all commands of an owner.
@@ -278,10 +313,24 @@ fn find(sessions: &[Session], owner: &str, id: u32) -> Result<usize> {
     })
 }
 
-fn too_many() -> Error {
-    let count = bounds::SESSIONS;
+/// Forgets one of those that have ended, the oldest, where there are too many of a kind; none when
+/// all of them run.
+fn make_room(
+    sessions: &mut Vec<Session>,
+    most: usize,
+    is_counted: impl Fn(&Session) -> bool,
+) -> Option<()> {
+    if sessions.iter().filter(|one| is_counted(one)).count() >= most {
+        let has_ended = |one: &Session| is_counted(one) && one.shared().end.is_some();
+        let ended = sessions.iter().position(has_ended)?;
+        drop(sessions.remove(ended));
+    }
+    Some(())
+}
+
+fn too_many(count: usize, whose: &str, way: &str) -> Error {
     Error::Failed(format!(
-        "{count} commands run in the background already: kill one first"
+        "{count} commands {whose} run in the background already: {way}"
     ))
 }
 

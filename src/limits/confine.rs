@@ -57,8 +57,10 @@ pub const KILL_GRACE: Duration = Duration::from_secs(2);
 pub const TRY_TIME: Duration = Duration::from_secs(10);
 /// How long the escape test waits for a process that outlives its command; it shows after 0.2 s.
 pub const OUTLIVE_TIME: Duration = Duration::from_millis(500);
-/// Commands in the background at a time.
+/// Commands in the background at a time, of all chats together.
 pub const SESSIONS: usize = 8;
+/// Commands in the background of one chat, so that one does not take all from the others.
+pub const SESSIONS_PER_CHAT: usize = 4;
 /// Bytes of unread output that a command in the background may have; older ones are dropped.
 pub const SESSION_BYTES: usize = 128 * 1024;
 /// A command in the background that nobody asks for is killed after this.

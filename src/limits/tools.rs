@@ -57,6 +57,23 @@ pub const RESULTS_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 pub const RESULTS_BYTES: u64 = 64 * 1024 * 1024;
 /// Scripts within scripts (`sh -c`) that are searched for risky commands.
 pub const SPLIT_DEPTH: usize = 16;
+/// Files on a command's line that are bound to an approval; a person looks at a few.
+pub const BOUND_FILES: usize = 64;
+/// Bytes of a file up to which its content is hashed for an approval, a fraction of a second on a
+/// board. A larger one is bound by its inode, its size and its times.
+pub const BOUND_BYTES: u64 = 4 * 1024 * 1024;
+/// Different words of a line that are looked at for an approval.
+pub const BOUND_WORDS: usize = 4096;
+/// Paths that are tried to find the files that a command's line names: half a second on a board.
+pub const BOUND_LOOKUPS: usize = 20_000;
+/// Names in a folder that are looked at for an approval.
+pub const BOUND_NAMES: usize = 1024;
+/// Names of influences that a question lists.
+pub const INFLUENCES: usize = 8;
+/// Bytes of a script that a question shows.
+pub const SCRIPT_HEAD_BYTES: usize = 1000;
+/// Lines of a script that a question shows.
+pub const SCRIPT_HEAD_LINES: usize = 15;
 /// Bytes of an unfinished line of input that are kept to be checked together with its rest.
 pub const INPUT_LINE_BYTES: usize = 4 * 1024;
 /// Tools that the model is told about. Providers take 128 at most, and choose worse from many.

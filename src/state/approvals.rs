@@ -20,6 +20,17 @@ struct Standing {
     #[serde(rename = "lifted")]
     unsandboxed: bool,
     since: String,
+    /// The session key of the chat in which it was given, and in which alone it holds. One of an
+    /// earlier version has none and holds nowhere: who gave it, and to whom, is not known. It stays in
+    /// the file, for the person who wonders why there is a question again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    chat: Option<String>,
+}
+
+impl Standing {
+    fn holds(&self, question: &Question, chat: &str) -> bool {
+        self.hash == question.hash && self.chat.as_deref() == Some(chat)
+    }
 }
 
 /// A damaged file allows nothing and is not written over.
@@ -39,16 +50,17 @@ impl Approvals {
         Self(StateFile::new(state.join("approvals.json"), POLICY))
     }
 
-    /// Whether exactly this was allowed for good. A file that cannot be read allows nothing.
-    pub fn allow(&self, question: &Question) -> bool {
-        let is_same = |standing: &Standing| standing.hash == question.hash;
+    /// Whether exactly this was allowed for good in this chat, which is a session key. A file that
+    /// cannot be read allows nothing.
+    pub fn allow(&self, question: &Question, chat: &str) -> bool {
+        let is_same = |standing: &Standing| standing.holds(question, chat);
         self.0.read().is_ok_and(|list| list.iter().any(is_same))
     }
 
-    /// Allows exactly this for good. `since` is the time, for the person.
-    pub fn add(&self, question: &Question, since: String) -> Result<()> {
+    /// Allows exactly this for good in this chat. `since` is the time, for the person.
+    pub fn add(&self, question: &Question, chat: &str, since: String) -> Result<()> {
         self.0.update(|list| {
-            if list.iter().any(|standing| standing.hash == question.hash) {
+            if list.iter().any(|standing| standing.holds(question, chat)) {
                 return Ok(());
             }
             if list.len() >= APPROVALS {
@@ -63,6 +75,7 @@ impl Approvals {
                 folder: question.folder.clone(),
                 unsandboxed: question.unsandboxed,
                 since,
+                chat: Some(chat.to_owned()),
             });
             Ok(())
         })
@@ -89,12 +102,30 @@ mod tests {
     fn only_exactly_what_was_allowed_is_allowed() {
         let folder = tempfile::tempdir().unwrap();
         let approvals = Approvals::new(folder.path());
-        assert!(!approvals.allow(&question("a")));
-        approvals.add(&question("a"), "now".into()).unwrap();
-        approvals.add(&question("a"), "later".into()).unwrap();
-        assert!(Approvals::new(folder.path()).allow(&question("a")));
-        assert!(!approvals.allow(&question("b")));
+        assert!(!approvals.allow(&question("a"), "c"));
+        approvals.add(&question("a"), "c", "now".into()).unwrap();
+        approvals.add(&question("a"), "c", "later".into()).unwrap();
+        assert!(Approvals::new(folder.path()).allow(&question("a"), "c"));
+        assert!(!approvals.allow(&question("b"), "c"));
+        assert!(!approvals.allow(&question("a"), "d"), "another chat");
         assert_eq!(approvals.0.read().unwrap().len(), 1);
+        approvals.add(&question("a"), "d", "now".into()).unwrap();
+        assert!(approvals.allow(&question("a"), "d"));
+    }
+
+    #[test]
+    fn one_that_does_not_say_its_chat_holds_nowhere_and_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let approvals = Approvals::new(folder.path());
+        let file = folder.path().join("approvals.json");
+        let old = r#"[{"hash":"a","command":"id","folder":"/w","lifted":true,"since":"then"}]"#;
+        std::fs::write(&file, old).unwrap();
+        for chat in ["c", ""] {
+            assert!(!approvals.allow(&question("a"), chat), "{chat}");
+        }
+        approvals.add(&question("a"), "c", "now".into()).unwrap();
+        assert!(approvals.allow(&question("a"), "c"));
+        assert!(std::fs::read_to_string(&file).unwrap().contains("then"));
     }
 
     #[test]
@@ -106,7 +137,7 @@ mod tests {
                 let approvals = approvals.clone();
                 scope.spawn(move || {
                     let hash = number.to_string();
-                    approvals.add(&question(&hash), String::new()).unwrap();
+                    approvals.add(&question(&hash), "c", String::new()).unwrap();
                 });
             }
         });
@@ -118,9 +149,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let approvals = Approvals::new(folder.path());
         std::fs::write(folder.path().join("approvals.json"), "[{").unwrap();
-        assert!(!approvals.allow(&question("a")));
+        assert!(!approvals.allow(&question("a"), "c"));
         let error = approvals
-            .add(&question("a"), String::new())
+            .add(&question("a"), "c", String::new())
             .unwrap_err()
             .to_string();
         assert!(error.contains("approvals.json is damaged"), "{error}");

@@ -13,7 +13,9 @@ mod network;
 mod paths;
 mod world;
 
+use std::os::unix::fs::MetadataExt;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -275,6 +277,7 @@ fn job<'a>(command: &'a str, folder: &'a std::path::Path) -> ShellCommand<'a> {
     ShellCommand {
         line: command,
         folder,
+        inode: None,
         unsandboxed: false,
     }
 }
@@ -453,4 +456,89 @@ fn all_holds_for_an_ordinary_user() {
     if feature::has("setpriv", status.map(drop)) {
         assert!(succeeded, "as an ordinary user");
     }
+}
+
+/// A folder of the workspace that is swapped for a link to another folder, again and again: whatever
+/// runs, runs in the folder that was looked at, in the sandbox and outside of it.
+#[test]
+fn a_swapped_folder_is_not_entered() {
+    let world = World::new();
+    let (folder, link) = (
+        world.workspace().join("work"),
+        world.workspace().join("link"),
+    );
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::create_dir(world.at("trap")).unwrap();
+    std::os::unix::fs::symlink(world.at("trap"), &link).unwrap();
+    let trap = world.at("trap").display().to_string();
+    let found = std::fs::metadata(&folder).unwrap();
+    let inode = Some((found.dev(), found.ino()));
+    let swap = || {
+        let flags = rustix::fs::RenameFlags::EXCHANGE;
+        rustix::fs::renameat_with(rustix::fs::CWD, &folder, rustix::fs::CWD, &link, flags).unwrap();
+    };
+    let run = |exec: &Exec, unsandboxed| {
+        let job = ShellCommand {
+            line: "pwd -P",
+            folder: &folder,
+            inode,
+            unsandboxed,
+        };
+        exec.run(&job, Duration::from_secs(20), &Cancel::new(), &mut |_| ())
+            .map(|outcome| outcome.output.text())
+    };
+    for (mode, exec) in modes(&world, true, true) {
+        for unsandboxed in [false, true] {
+            assert!(run(&exec, unsandboxed).is_ok(), "{mode}");
+            swap();
+            let error = run(&exec, unsandboxed).unwrap_err().to_string();
+            assert!(
+                error.contains("replaced since it was approved")
+                    || error.contains("enter the working folder"),
+                "{mode}: {error}"
+            );
+            swap();
+        }
+    }
+    let (_, exec) = modes(&world, true, true).remove(0);
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                swap();
+                std::thread::sleep(Duration::from_micros(200));
+            }
+        });
+        for round in 0..40 {
+            let output = run(&exec, round % 2 == 0).unwrap_or_default();
+            assert!(!output.contains(&trap), "{output}");
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+}
+
+#[test]
+fn places_in_the_background_are_counted_for_each_owner_and_over_all() {
+    let world = World::new();
+    let folder = world.workspace();
+    let exec = Exec::new(world.settings(SandboxMode::Off, true)).unwrap();
+    let sessions = Sessions::default();
+    let start = |owner: &str, line: &str| {
+        let started = sessions.start(&exec, &job(line, &folder), owner, Arc::new(|_| Ok(())));
+        started.map_err(|error| error.to_string())
+    };
+    let one = start("a", "sleep 600").unwrap();
+    for _ in 0..3 {
+        start("a", "sleep 600").unwrap();
+    }
+    let error = start("a", "true").unwrap_err();
+    assert!(error.contains("4 commands of this chat"), "{error}");
+    for _ in 0..4 {
+        start("b", "sleep 600").unwrap();
+    }
+    let error = start("c", "true").unwrap_err();
+    assert!(error.contains("8 commands of all chats"), "{error}");
+    assert_eq!(sessions.in_sandbox().len(), 8);
+    sessions.kill("a", one).unwrap();
+    start("c", "true").unwrap();
 }

@@ -36,6 +36,7 @@ fn output(exec: &Exec, folder: &Path, line: &str) -> String {
     let command = ShellCommand {
         line,
         folder,
+        inode: None,
         unsandboxed: false,
     };
     match exec.run(

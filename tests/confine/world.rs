@@ -151,6 +151,7 @@ impl World {
         let job = ShellCommand {
             line: &command,
             folder: &folder,
+            inode: None,
             unsandboxed: false,
         };
         let outcome = exec.run(&job, TIMEOUT, &Cancel::new(), &mut |_| ());

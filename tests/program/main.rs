@@ -11,6 +11,7 @@
 mod harness;
 
 mod agent;
+mod approved;
 mod background;
 mod command_line;
 mod commands;

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use crate::cli::Context;
+use crate::cli::service::account;
 use crate::clock::Clock;
 use crate::config::resolve::{Folder, Folders};
 use crate::config::schema::SandboxChoice;
@@ -55,6 +56,8 @@ pub fn exec_of(context: &Context, home: &Home, loaded: &Loaded) -> Result<Exec> 
         home: Some(home.path().to_owned()),
         hide,
         links,
+        account_home: account::own().map(|account| account.home),
+        empty_home: Some(home.state().join("empty")),
         ..Settings::new(&workspace)
     };
     Exec::new(settings.environment(

@@ -18,18 +18,29 @@ pub struct Account {
 
 /// Looks an account up by its name; none where this machine's own list has none.
 pub fn find(name: &str) -> Option<Account> {
-    let list = sys::file::read_at_most("/etc/passwd".as_ref(), limits::ACCOUNTS_BYTES).ok()?;
-    in_list(&String::from_utf8_lossy(&list), name)
+    in_list(&list()?, |found, _| found == name)
 }
 
-fn in_list(list: &str, name: &str) -> Option<Account> {
+/// The account of this process.
+pub fn own() -> Option<Account> {
+    let own = rustix::process::geteuid().as_raw();
+    in_list(&list()?, |_, user| user == own)
+}
+
+fn list() -> Option<String> {
+    let list = sys::file::read_at_most("/etc/passwd".as_ref(), limits::ACCOUNTS_BYTES).ok()?;
+    Some(String::from_utf8_lossy(&list).into_owned())
+}
+
+fn in_list(list: &str, is_meant: impl Fn(&str, u32) -> bool) -> Option<Account> {
     list.lines().find_map(|line| {
         let fields: Vec<&str> = line.split(':').collect();
         let [found, _, user, group, _, home, _] = fields[..] else {
             return None;
         };
-        (found == name && home.starts_with('/')).then_some(Account {
-            user: user.parse().ok()?,
+        let user = user.parse().ok()?;
+        (is_meant(found, user) && home.starts_with('/')).then_some(Account {
+            user,
             group: group.parse().ok()?,
             home: home.into(),
         })
@@ -43,11 +54,13 @@ mod tests {
     #[test]
     fn an_account_is_found_by_its_whole_name() {
         let list = "root:x:0:0:root:/root:/bin/bash\nbroken\npi:x:1000:1001:,,,:/home/pi:/bin/sh\n";
-        let account = in_list(list, "pi").unwrap();
+        let by_name = |name: &str| in_list(list, |found, _| found == name);
+        let account = by_name("pi").unwrap();
         assert_eq!((account.user, account.group), (1000, 1001));
         assert_eq!(account.home, PathBuf::from("/home/pi"));
         for missing in ["p", "", "broken", "pi:x"] {
-            assert_eq!(in_list(list, missing), None, "{missing}");
+            assert_eq!(by_name(missing), None, "{missing}");
         }
+        assert_eq!(in_list(list, |_, user| user == 1000), Some(account));
     }
 }

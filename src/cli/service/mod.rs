@@ -1,6 +1,6 @@
 //! `peacrab service`: the systemd unit that keeps the gateway running.
 
-mod account;
+pub(in crate::cli) mod account;
 mod install;
 pub mod manager;
 mod status;

@@ -12,6 +12,7 @@ mod supervise;
 use std::convert::Infallible;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -192,7 +193,7 @@ fn command(
 ) -> Result<Infallible, Failure> {
     process::die_with_parent().doing("die with its parent")?;
     rustix::process::setsid().doing("start a session")?;
-    rustix::process::chdir(&policy.folder).doing("enter the working folder")?;
+    enter_folder(policy).doing("enter the working folder")?;
     if !policy.keep_input {
         let null = open_null().doing("open /dev/null")?;
         rustix::stdio::dup2_stdin(&null).doing("close the input")?;
@@ -234,6 +235,18 @@ fn command(
             process::unblock_signals().doing("let signals through")?;
             Err(shell.exec()).doing("run /bin/sh")
         }
+    }
+}
+
+/// Whoever swaps the folder for another one after it was approved gets nothing run there.
+fn enter_folder(policy: &Policy) -> io::Result<()> {
+    rustix::process::chdir(&policy.folder)?;
+    let here = std::fs::metadata(".")?;
+    match policy.inode {
+        Some(approved) if approved != (here.dev(), here.ino()) => Err(io::Error::other(
+            "the folder was replaced since it was approved",
+        )),
+        _ => Ok(()),
     }
 }
 

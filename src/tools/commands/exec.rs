@@ -15,7 +15,7 @@ use crate::tools::arguments::Arguments;
 use crate::tools::results::Spool;
 use crate::tools::{Caller, Context, Tool, Toolbox};
 
-use super::{Commands, Permit, Request};
+use super::{Commands, Folder, Permit, Request, Uses};
 
 /// The command tools as the model is told about them.
 pub(in crate::tools) const SPECS: [ToolSpec; 2] = [EXEC, EXEC_SESSION];
@@ -42,24 +42,14 @@ struct Exec(Arc<Commands>);
 impl Tool for Exec {
     fn run(&self, context: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {
         let commands = &*self.0;
-        let request = parse_request(context, arguments)?;
+        let mut request = parse_request(context, arguments)?;
         let timeout = parse_timeout(commands, arguments)?;
-        let is_background = arguments.flag("background")?;
-        let entry = match commands.permit(&request, context.caller)? {
+        let entry = match commands.permit(&mut request, context.caller)? {
             Permit::Run(entry) => entry,
-            Permit::Ask(question) => {
-                return Ok(ToolResult {
-                    effect: Some(Effect::Ask(question)),
-                    ..ToolResult::default()
-                });
-            }
+            Permit::Ask(question) => return Ok(ask(question)),
         };
-        let command = ShellCommand {
-            line: &request.command,
-            folder: &request.folder,
-            unsandboxed: request.unsandboxed,
-        };
-        if is_background {
+        if request.is_background {
+            let command = request.shell_command();
             let (owner, observer) = (context.caller.session, commands.observer(entry.clone()));
             let started = commands
                 .sessions
@@ -76,9 +66,27 @@ impl Tool for Exec {
             }
         };
         let cancel = context.caller.cancel;
-        let outcome = commands.exec.run(&command, timeout, cancel, &mut output);
+        let outcome = commands.run(&request, timeout, cancel, &mut output);
         record_end(&entry, &outcome);
         Ok(render_outcome(context, &outcome?, spool.finish()))
+    }
+}
+
+fn ask(question: Box<Question>) -> ToolResult {
+    ToolResult {
+        effect: Some(Effect::Ask(question)),
+        ..ToolResult::default()
+    }
+}
+
+impl Request {
+    pub(super) fn shell_command(&self) -> ShellCommand<'_> {
+        ShellCommand {
+            line: &self.command,
+            folder: &self.folder.path,
+            inode: Some(self.folder.inode),
+            unsandboxed: self.unsandboxed,
+        }
     }
 }
 
@@ -115,18 +123,15 @@ fn parse_request(context: &Context<'_>, arguments: &Arguments) -> Result<Request
         || workspace.to_owned(),
         |folder| workspace.join(folder.as_ref()),
     );
-    if !folder.is_dir() {
-        return Err(Error::Failed(format!(
-            "working_dir: there is no folder {}",
-            folder.display()
-        )));
-    }
+    let folder = Folder::at(&folder);
     Ok(Request {
         command,
-        folder,
+        folder: folder.map_err(|error| Error::Failed(format!("working_dir: {error}")))?,
         unsandboxed,
         reason: reason.into_owned(),
         is_typed: false,
+        is_background: arguments.flag("background")?,
+        uses: Uses::default(),
     })
 }
 
@@ -214,7 +219,15 @@ impl Tool for ExecSession {
                     "input",
                     "the text for its standard input, with its line end",
                 )?;
-                sessions.write(owner, id, &input)?;
+                let mut listed = sessions.list(owner).into_iter();
+                let answer = match listed.find(|one| one.id == id && one.unsandboxed) {
+                    None => None,
+                    Some(one) => match self.0.permit_input(&one, &input, context.caller)? {
+                        Ok(answer) => Some(answer),
+                        Err(question) => return Ok(ask(question)),
+                    },
+                };
+                sessions.write_answered(owner, id, &input, answer)?;
                 Ok(ToolResult::new("Written."))
             }
             other => Err(Error::Failed(format!(
@@ -300,21 +313,18 @@ impl Toolbox {
         let commands = self.commands.as_ref().ok_or_else(|| {
             Error::Failed("commands are turned off (tools.exec.enabled)".to_owned())
         })?;
-        let request = Request {
+        let mut request = Request {
             command: command.to_owned(),
-            folder: self.workspace.path().to_owned(),
+            folder: Folder::at(self.workspace.path())?,
             unsandboxed,
             reason: String::new(),
             is_typed: true,
+            is_background: false,
+            uses: Uses::default(),
         };
-        let entry = match commands.permit(&request, caller)? {
+        let entry = match commands.permit(&mut request, caller)? {
             Permit::Run(entry) => entry,
             Permit::Ask(question) => return Ok(Shell::Ask(question)),
-        };
-        let command = ShellCommand {
-            line: command,
-            folder: &request.folder,
-            unsandboxed,
         };
         let mut spool = Spool::new(&self.results, &self.workspace, &self.eraser, "sh");
         let mut output = |chunk: OutputChunk<'_>| match chunk {
@@ -322,9 +332,7 @@ impl Toolbox {
             OutputChunk::Whole(bytes) => spool.write(bytes),
         };
         let timeout = commands.max_timeout;
-        let outcome = commands
-            .exec
-            .run(&command, timeout, caller.cancel, &mut output);
+        let outcome = commands.run(&request, timeout, caller.cancel, &mut output);
         record_end(&entry, &outcome);
         Ok(Shell::Ran(self.shell_result(&outcome?, spool.finish())))
     }

@@ -1,20 +1,23 @@
 //! Commands: whether one may run, has to be approved or is refused. Each is recorded before it runs;
 //! `confine` runs it.
 
+mod bound;
 mod exec;
 pub mod risk;
 
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use ring::digest::{SHA256, digest};
+use ring::digest::{Context, SHA256};
 
 use crate::approval::{Answer, Question};
+use crate::cancel::Cancel;
 use crate::clock::Clock;
 use crate::config::schema::{ApprovalMode, ExecTool, SandboxChoice};
-use crate::confine::{Exec, Observer, SessionEvent, Sessions};
+use crate::confine::{Exec, Observer, Outcome, Output, SessionEvent, SessionInfo, Sessions};
 use crate::error::{Error, Result};
 use crate::limits::tools::INPUT_LINE_BYTES;
 use crate::state::audit::{Entry, Record};
@@ -22,6 +25,7 @@ use crate::state::{Approvals, Audit};
 use crate::sync::Mutex;
 
 use super::Caller;
+use bound::{Located, Place, Uses};
 use risk::{Objection, Patterns};
 
 pub(super) use exec::{SPECS, tools};
@@ -40,6 +44,8 @@ pub struct Commands {
     approvals: Approvals,
     audit: Audit,
     clock: Clock,
+    /// Commands that run in the sandbox and are waited for.
+    in_foreground: AtomicUsize,
 }
 
 /// Where approvals and commands are recorded.
@@ -71,6 +77,7 @@ impl Commands {
             approvals: records.approvals,
             audit: records.audit,
             clock: records.clock,
+            in_foreground: AtomicUsize::new(0),
         })
     }
 
@@ -108,7 +115,7 @@ impl Commands {
 
     /// Decides about a command. The caller's answer counts only for exactly the question that would be
     /// asked now. A command that may run has been recorded; one that cannot be recorded may not run.
-    fn permit(&self, request: &Request, caller: &Caller<'_>) -> Result<Permit> {
+    fn permit(&self, request: &mut Request, caller: &Caller<'_>) -> Result<Permit> {
         let objection = self.patterns.objection(&request.command);
         let rule = match decide(objection.as_ref(), self.mode, request.unsandboxed) {
             Decision::Run => return self.start(request, caller, "allowed: no rule against it"),
@@ -131,29 +138,145 @@ impl Commands {
             }
             Decision::Ask { rule } => rule,
         };
+        match self.uses(request) {
+            Ok(uses) => request.uses = uses,
+            Err(error) => {
+                self.refuse(request, caller, &format!("refused: {error}"))?;
+                return Err(error);
+            }
+        }
         let question = request.question(rule);
+        let is_changed = caller
+            .answer
+            .is_some_and(|(asked, answer)| answer.allows() && asked.hash != question.hash);
         let answer = match caller.answer {
-            Some((asked, answer)) if asked.hash == question.hash => answer,
-            // Something changed between the question and the answer.
-            Some(_) => Answer::Deny,
-            None if self.approvals.allow(&question) => Answer::Standing,
+            Some(_) if is_changed => Answer::Deny,
+            Some((_, answer)) => answer,
+            None if self.approvals.allow(&question, caller.session) => Answer::Standing,
             None => return Ok(Permit::Ask(Box::new(question))),
         };
         if !answer.allows() {
-            self.refuse(request, caller, &answer.to_string())?;
+            let why = match is_changed {
+                true => "denied: the command, its folder or a file that it uses changed since it was approved"
+                    .to_owned(),
+                false => answer.to_string(),
+            };
+            self.refuse(request, caller, &why)?;
             let way = match request.is_typed {
                 true => "",
                 false => ". Do it within the sandbox, or tell the person what you would need",
             };
             return Err(Error::Failed(format!(
-                "the command was not run: {answer}{way}"
+                "the command was not run: {why}{way}"
             )));
         }
         if answer == Answer::Always {
-            self.approvals
-                .add(&question, self.clock.now().to_rfc3339())?;
+            let now = self.clock.now().to_rfc3339();
+            self.approvals.add(&question, caller.session, now)?;
         }
         self.start(request, caller, &answer.to_string())
+    }
+
+    /// What the command uses of the files that the model can write. An error where an approval cannot
+    /// cover it; within the sandbox that does not matter, for the kernel confines it all the same.
+    fn uses(&self, request: &Request) -> Result<Uses> {
+        let uses = self.uses_of(&request.command, &request.folder.path);
+        if !request.unsandboxed {
+            return Ok(uses.unwrap_or_default());
+        }
+        let uses = uses?;
+        let Some((file, _)) = uses.marks.first() else {
+            return Ok(uses);
+        };
+        let file = file.display();
+        // Shells and others read their scripts piece by piece as they go.
+        if request.is_background {
+            return Err(Error::Failed(format!(
+                "the command was not run: {file} could be changed while it runs outside the sandbox in the \
+                 background; run it in the foreground"
+            )));
+        }
+        let running = self.sessions.in_sandbox();
+        if !running.is_empty() {
+            return Err(Error::Failed(format!(
+                "the command was not run: commands in the background could change {file} at the last moment. These \
+                 sessions have to end first: {running:?}"
+            )));
+        }
+        if self.in_foreground.load(Ordering::Relaxed) > 0 {
+            return Err(Error::Failed(format!(
+                "the command was not run: another command in the sandbox could change {file} at the last moment; try again \
+                 when it has ended"
+            )));
+        }
+        Ok(uses)
+    }
+
+    fn uses_of(&self, line: &str, folder: &Path) -> Result<Uses> {
+        let place = Place {
+            folder,
+            home: &self.exec.outside_home(),
+            is_writable: &|path| self.exec.is_writable(path),
+        };
+        bound::find(line, &place)
+    }
+
+    /// Runs a command in the foreground.
+    fn run(
+        &self,
+        request: &Request,
+        timeout: Duration,
+        cancel: &Cancel,
+        output: Output<'_>,
+    ) -> Result<Outcome> {
+        let count = usize::from(!request.unsandboxed);
+        self.in_foreground.fetch_add(count, Ordering::Relaxed);
+        let outcome = self
+            .exec
+            .run(&request.shell_command(), timeout, cancel, output);
+        self.in_foreground.fetch_sub(count, Ordering::Relaxed);
+        outcome
+    }
+
+    /// Decides about input for a command outside the sandbox. `Always` holds until the command ends.
+    /// The observer records the answer.
+    fn permit_input(
+        &self,
+        session: &SessionInfo,
+        input: &str,
+        caller: &Caller<'_>,
+    ) -> Result<std::result::Result<Answer, Box<Question>>> {
+        let SessionInfo { id, command, .. } = session;
+        if caller.answer.is_none() && session.is_input_allowed {
+            return Ok(Ok(Answer::Always));
+        }
+        let uses = self.uses_of(input, &session.folder)?;
+        let id_text = id.to_string();
+        let mut parts: Vec<&[u8]> = vec![
+            b"input",
+            id_text.as_bytes(),
+            command.as_bytes(),
+            input.as_bytes(),
+        ];
+        parts.extend(uses.parts());
+        let hash = hash(&parts);
+        Ok(match caller.answer {
+            Some((asked, answer)) if asked.hash == hash => Ok(answer),
+            Some(_) => Ok(Answer::Deny),
+            None if self.mode == ApprovalMode::Never => Ok(Answer::Deny),
+            None => Err(Box::new(Question {
+                command: format!("input for session {id} ({command}):\n{input}"),
+                folder: session.folder.to_string_lossy().into_owned(),
+                rule: "it is input for a command that runs outside the sandbox. \"Always\" allows whatever is \
+                       written to that command until it ends"
+                    .to_owned(),
+                unsandboxed: true,
+                influences: uses.influences,
+                scripts: uses.scripts,
+                hash,
+                ..Question::default()
+            })),
+        })
     }
 
     fn start(&self, request: &Request, caller: &Caller<'_>, decision: &str) -> Result<Permit> {
@@ -177,23 +300,32 @@ impl Commands {
         // A line may be written in pieces.
         let unfinished = Mutex::new(String::new());
         Arc::new(move |event| {
-            let input = match event {
-                SessionEvent::Input(input) => input,
+            let (input, answer) = match event {
+                SessionEvent::Input(input, answer) => (input, answer),
                 SessionEvent::Ended(end) => {
                     entry.end(&end.to_string());
                     return Ok(());
                 }
             };
+            let decision = answer.map_or_else(|| "allowed".to_owned(), |answer| answer.to_string());
+            if answer.is_some_and(|answer| !answer.allows()) {
+                entry.input(input, &decision)?;
+                return Err(Error::Failed(format!(
+                    "the input was not written: {decision}"
+                )));
+            }
             let mut unfinished = unfinished.lock();
             let lines = format!("{unfinished}{input}");
-            if let Some(objection) = patterns.objection_to_input(&lines) {
+            let objection = patterns.objection_to_input(&lines);
+            // A person who has seen the input may allow what the built-in patterns call risky.
+            if let Some(objection) = objection.filter(|one| answer.is_none() || one.is_configured) {
                 entry.input(input, &format!("refused: {}", objection.rule))?;
                 return Err(Error::Failed(format!(
                     "the input was not written: {} ({})",
                     objection.reason, objection.rule
                 )));
             }
-            entry.input(input, "allowed").map_err(|error| {
+            entry.input(input, &decision).map_err(|error| {
                 Error::Failed(format!(
                     "the input was not written, because it could not be recorded: {error}"
                 ))
@@ -226,7 +358,7 @@ fn with_record<T>(
         tool: "exec",
         command: &request.command,
         hash: &request.hash(),
-        folder: &request.folder.to_string_lossy(),
+        folder: &request.folder.path.to_string_lossy(),
         decision,
     })
 }
@@ -236,13 +368,48 @@ struct Request {
     /// The argument of `sh -c`.
     command: String,
     /// Where it will run.
-    folder: PathBuf,
+    folder: Folder,
     /// Whether it should run outside the sandbox.
     unsandboxed: bool,
     /// Why, in the model's words.
     reason: String,
     /// Whether a person typed it, not the model.
     is_typed: bool,
+    /// Whether it will run in the background.
+    is_background: bool,
+    /// What it uses of the files that the model can write; found when it is asked about.
+    uses: Uses,
+}
+
+/// A folder as a person is shown it: its real path, and which folder it was then.
+struct Folder {
+    path: PathBuf,
+    inode: (u64, u64),
+}
+
+impl Folder {
+    /// Fails when there is none.
+    fn at(path: &Path) -> Result<Self> {
+        let found = Located::at(path).filter(|found| found.metadata.is_dir());
+        let found =
+            found.ok_or_else(|| Error::Failed(format!("there is no folder {}", path.display())))?;
+        Ok(Self {
+            inode: (found.metadata.dev(), found.metadata.ino()),
+            path: found.path,
+        })
+    }
+}
+
+/// SHA-256 of texts, in hexadecimal; where one ends and the next begins counts too.
+fn hash(parts: &[&[u8]]) -> String {
+    let mut context = Context::new(&SHA256);
+    for part in parts {
+        context.update(&(part.len() as u64).to_le_bytes());
+        context.update(part);
+    }
+    let hash = context.finish();
+    let bytes = hash.as_ref().iter();
+    bytes.map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl Request {
@@ -250,31 +417,31 @@ impl Request {
     fn question(&self, rule: String) -> Question {
         Question {
             command: self.command.clone(),
-            folder: self.folder.to_string_lossy().into_owned(),
+            folder: self.folder.path.to_string_lossy().into_owned(),
             reason: self.reason.clone(),
             rule,
             unsandboxed: self.unsandboxed,
-            influences: Vec::new(),
-            scripts: Vec::new(),
+            influences: self.uses.influences.clone(),
+            scripts: self.uses.scripts.clone(),
             hash: self.hash(),
         }
     }
 
-    /// SHA-256, in hexadecimal, of the command, the folder and whether it is unsandboxed. The folder's inode
-    /// counts too, so that another folder with the same path is another one.
+    /// SHA-256, in hexadecimal, of the command, the folder, whether it is unsandboxed, and the files that
+    /// are bound. The folder's inode counts too, so that another folder with the same path is another
+    /// one.
     fn hash(&self) -> String {
-        let inode = std::fs::metadata(&self.folder);
-        let (device, inode) = inode.map_or((0, 0), |found| (found.dev(), found.ino()));
-        let bytes = [
+        let (device, inode) = self.folder.inode;
+        let (device, inode) = (device.to_le_bytes(), inode.to_le_bytes());
+        let mut parts: Vec<&[u8]> = vec![
             self.command.as_bytes(),
-            self.folder.as_os_str().as_encoded_bytes(),
-            &[device.to_le_bytes(), inode.to_le_bytes()].concat(),
+            self.folder.path.as_os_str().as_encoded_bytes(),
+            &device,
+            &inode,
+            if self.unsandboxed { b"1" } else { b"0" },
         ];
-        let mut bytes = bytes.join(&0);
-        bytes.push(u8::from(self.unsandboxed));
-        let hash = digest(&SHA256, &bytes);
-        let hash = hash.as_ref().iter();
-        hash.map(|byte| format!("{byte:02x}")).collect()
+        parts.extend(self.uses.parts());
+        hash(&parts)
     }
 }
 

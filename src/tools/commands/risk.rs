@@ -278,6 +278,17 @@ const KEYWORDS: &str = "if then else elif fi do done while until ! { } esac time
 /// Splits a line of sh into its simple commands, also those in groups and substitutions. It is no
 /// shell: nothing is expanded, and in doubt it finds more commands than there are.
 fn split(line: &str) -> Vec<Simple> {
+    parse(line).found
+}
+
+/// All words of a line without their quotes: those of commands, assignments, and files that are read.
+pub(super) fn words(line: &str) -> Vec<String> {
+    let Splitter { found, others, .. } = parse(line);
+    let words = found.into_iter().flat_map(|command| command.words);
+    words.chain(others).collect()
+}
+
+fn parse(line: &str) -> Splitter {
     let mut splitter = Splitter::default();
     let mut rest = line;
     while let Some(char) = rest.chars().next() {
@@ -293,7 +304,7 @@ fn split(line: &str) -> Vec<Simple> {
         }
     }
     splitter.finish();
-    splitter.found
+    splitter
 }
 
 #[derive(Default)]
@@ -310,6 +321,8 @@ struct Splitter {
     here_document: Option<(String, bool)>,
     is_over: bool,
     found: Vec<Simple>,
+    /// Words that are no command's: assignments, keywords, files that are read.
+    others: Vec<String>,
 }
 
 impl Splitter {
@@ -400,11 +413,11 @@ impl Splitter {
         let is_prefix =
             word.is_empty() || is_assignment || !is_quoted && is_one_of(&word, KEYWORDS);
         match redirection.as_str() {
-            "" if self.command.words.is_empty() && is_prefix => {}
+            "" if self.command.words.is_empty() && is_prefix => self.others.push(word),
             "" => self.command.words.push(word),
             "<<" => self.here_document = Some((word, !is_quoted)),
             other if other.contains('>') => self.command.writes.push(word),
-            _ => {}
+            _ => self.others.push(word),
         }
     }
 

@@ -1,0 +1,460 @@
+//! What a command uses of the files that the model can write. An approval holds for their content: a
+//! script that was changed since is another one.
+//!
+//! This is no shell: it takes words as they are in the line, in doubt too many. What programs open by
+//! themselves is only named.
+
+use std::fs::{File, Metadata};
+use std::io::{self, Read};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use ring::digest::{Context, SHA256};
+use rustix::fs::{CWD, Mode, OFlags};
+
+use super::risk;
+use crate::approval::Script;
+use crate::error::{Error, Result};
+use crate::limits::tools as bounds;
+
+/// What a command uses of the files that the model can write.
+#[derive(Debug, Default)]
+pub(super) struct Uses {
+    /// Names that can change what the command does.
+    pub influences: Vec<String>,
+    /// The files that its line names, in the order of the line.
+    pub scripts: Vec<Script>,
+    /// The real path of each bound file, and what is in it.
+    pub marks: Vec<(PathBuf, Vec<u8>)>,
+}
+
+impl Uses {
+    /// What the hash of a question covers of it.
+    pub fn parts(&self) -> impl Iterator<Item = &[u8]> {
+        let marks = self.marks.iter();
+        marks.flat_map(|(path, mark)| [path.as_os_str().as_encoded_bytes(), mark])
+    }
+
+    fn is_bound(&self, path: &Path) -> bool {
+        let mut marks = self.marks.iter();
+        marks.any(|(bound, _)| bound.as_os_str() == path.as_os_str())
+    }
+}
+
+/// Where a command will run.
+pub(super) struct Place<'a> {
+    /// A real path.
+    pub folder: &'a Path,
+    /// HOME of the command.
+    pub home: &'a Path,
+    /// Whether the model can write to a real path.
+    pub is_writable: &'a dyn Fn(&Path) -> bool,
+}
+
+/// What programs pick up in the folder where they run or above it, and the programs whose own file it
+/// is: for those it counts as named in the line.
+const PICKED_UP: [(&str, &str); 29] = [
+    (".git/config", "git"),
+    ("GNUmakefile", "make gmake"),
+    ("makefile", "make gmake"),
+    ("Makefile", "make gmake"),
+    (".envrc", "direnv"),
+    ("package.json", "npm npx yarn pnpm node"),
+    (".npmrc", "npm npx yarn pnpm"),
+    ("Cargo.toml", "cargo"),
+    (".cargo/config.toml", "cargo"),
+    (".cargo", ""),
+    ("build.rs", "cargo"),
+    ("pyproject.toml", "pip pip3 uv poetry"),
+    ("setup.py", "pip pip3"),
+    ("conftest.py", "pytest"),
+    ("docker-compose.yml", "docker docker-compose"),
+    ("docker-compose.yaml", "docker docker-compose"),
+    ("compose.yaml", "docker docker-compose"),
+    ("compose.yml", "docker docker-compose"),
+    ("Dockerfile", "docker podman"),
+    ("CMakeLists.txt", "cmake"),
+    ("Gemfile", "bundle"),
+    ("Rakefile", "rake"),
+    (".vimrc", ""),
+    (".exrc", ""),
+    (".gdbinit", "gdb"),
+    ("ansible.cfg", "ansible ansible-playbook"),
+    (".pre-commit-config.yaml", "pre-commit"),
+    (".tool-versions", ""),
+    ("justfile", "just"),
+];
+
+/// Programs that load what lies beside a script, or in the folder where they run.
+const LOADERS: [&str; 3] = ["python", "pip", "pytest"];
+
+/// Characters at which a line is cut into what may be paths, beside the words of the shell.
+const SEPARATORS: &str = "'\"`()[]{}<>;|&=,:@$*?!#\\%^";
+
+/// Finds what a line uses. An error says why an approval cannot cover it.
+pub(super) fn find(line: &str, place: &Place<'_>) -> Result<Uses> {
+    let mut search = Search {
+        place,
+        folders: vec![place.folder.to_owned()],
+        lookups: 0,
+        uses: Uses::default(),
+    };
+    let words = words_of(line, place)?;
+    // A function may be called in a folder that is entered further behind.
+    let mut known = 0;
+    while known < search.folders.len() {
+        known = search.folders.len();
+        for word in &words {
+            search.word(word)?;
+        }
+    }
+    let programs: Vec<&str> = words
+        .iter()
+        .map(|word| word.rsplit('/').next().unwrap_or(word))
+        .collect();
+    search.picked_up(&programs)?;
+    let is_loader = |program: &&str| LOADERS.iter().any(|name| program.starts_with(name));
+    if programs.iter().any(is_loader) {
+        search.modules();
+    }
+    let influences = &mut search.uses.influences;
+    let over = influences.len().saturating_sub(bounds::INFLUENCES);
+    if over > 0 {
+        influences.truncate(bounds::INFLUENCES);
+        influences.push(format!("and {over} more"));
+    }
+    Ok(search.uses)
+}
+
+/// Whatever in the line may be a path, each once.
+fn words_of(line: &str, place: &Place<'_>) -> Result<Vec<String>> {
+    let (folder, home) = (place.folder.to_string_lossy(), place.home.to_string_lossy());
+    let mut words = Words::default();
+    words.collect(line, 0);
+    let mut expanded = line.replace("~/", &format!("{home}/"));
+    for (name, path) in [
+        ("$PWD", &folder),
+        ("${PWD}", &folder),
+        ("$(pwd)", &folder),
+        ("`pwd`", &folder),
+        ("$HOME", &home),
+        ("${HOME}", &home),
+    ] {
+        expanded = expanded.replace(name, path);
+    }
+    if expanded != line {
+        words.collect(&expanded, 0);
+    }
+    match words.0.len() > bounds::BOUND_WORDS {
+        true => Err(too_long()),
+        false => Ok(words.0),
+    }
+}
+
+#[derive(Default)]
+struct Words(Vec<String>);
+
+impl Words {
+    fn collect(&mut self, line: &str, depth: usize) {
+        for word in risk::words(line) {
+            // A script within a script.
+            let is_line = word.contains(char::is_whitespace) && word.len() < line.len();
+            if is_line && depth < bounds::SPLIT_DEPTH {
+                self.collect(&word, depth + 1);
+            }
+            let value = word.split_once('=').map(|(_, value)| value);
+            let behind_option = word.get(2..).filter(|_| word.starts_with('-'));
+            let behind_at = word.strip_prefix('@');
+            for part in [value, behind_option, behind_at].into_iter().flatten() {
+                self.push(part);
+            }
+            self.push(&word);
+        }
+        let is_separator = |char: char| char.is_whitespace() || SEPARATORS.contains(char);
+        line.split(is_separator).for_each(|part| self.push(part));
+    }
+
+    fn push(&mut self, word: &str) {
+        let is_known = || self.0.iter().any(|known| known == word);
+        if self.0.len() <= bounds::BOUND_WORDS && !word.is_empty() && !is_known() {
+            self.0.push(word.to_owned());
+        }
+    }
+}
+
+/// What a path leads to, held open without being used.
+pub(super) struct Located {
+    handle: File,
+    pub path: PathBuf,
+    pub metadata: Metadata,
+}
+
+impl Located {
+    /// None when there is nothing. The path is the real one of what is held, whatever happens to the
+    /// name meanwhile.
+    pub fn at(path: &Path) -> Option<Self> {
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let handle: File = rustix::fs::openat(CWD, path, flags, Mode::empty())
+            .ok()?
+            .into();
+        Some(Self {
+            path: std::fs::read_link(Self::link(&handle)).ok()?,
+            metadata: handle.metadata().ok()?,
+            handle,
+        })
+    }
+
+    fn link(handle: &File) -> String {
+        format!("/proc/self/fd/{}", handle.as_raw_fd())
+    }
+
+    /// Hash and first bytes; of a large file the hash is none.
+    fn read(&self) -> io::Result<(Option<Vec<u8>>, Vec<u8>)> {
+        let mut file = File::options()
+            .read(true)
+            // What was a file a moment ago may hold nobody up.
+            .custom_flags(OFlags::NONBLOCK.bits() as i32)
+            .open(Self::link(&self.handle))?;
+        let (mut context, mut head) = (Context::new(&SHA256), Vec::new());
+        let (mut buffer, mut total) = ([0; 8 * 1024], 0);
+        loop {
+            let length = file.read(&mut buffer)?;
+            let free = bounds::SCRIPT_HEAD_BYTES - head.len();
+            head.extend_from_slice(&buffer[..length.min(free)]);
+            context.update(&buffer[..length]);
+            total += length as u64;
+            match length {
+                0 => return Ok((Some(context.finish().as_ref().to_vec()), head)),
+                _ if total > bounds::BOUND_BYTES => return Ok((None, head)),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Inode, size and the time of the last change. The kernel sets that time, and a program cannot set it
+/// back.
+fn status(metadata: &Metadata) -> Vec<u8> {
+    let numbers = [
+        metadata.dev(),
+        metadata.ino(),
+        metadata.size(),
+        metadata.ctime() as u64,
+        metadata.ctime_nsec() as u64,
+    ];
+    numbers.into_iter().flat_map(u64::to_le_bytes).collect()
+}
+
+struct Search<'a> {
+    place: &'a Place<'a>,
+    /// Where a relative path may begin: the folder of the command, and those that its line names, for
+    /// it may enter them.
+    folders: Vec<PathBuf>,
+    lookups: usize,
+    uses: Uses,
+}
+
+impl Search<'_> {
+    fn word(&mut self, word: &str) -> Result<()> {
+        if word.contains(['*', '?', '[']) {
+            self.pattern(word)?;
+        }
+        let mut dollars = word.split('$').skip(1);
+        let is_name = |rest: &str| rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '{');
+        if dollars.any(is_name) && !word.contains(char::is_whitespace) {
+            // Nobody knows here what it stands for.
+            self.influence(&self.place.folder.join(word), "");
+        }
+        let is_absolute = word.starts_with('/');
+        for at in 0..self.folders.len() {
+            self.path(&self.folders[at].join(word))?;
+            if is_absolute {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The files that a pattern of the shell names.
+    fn pattern(&mut self, word: &str) -> Result<()> {
+        let at = word.rfind('/').map_or(0, |slash| slash + 1);
+        let (folder, pattern) = word.split_at(at);
+        for at in 0..self.folders.len() {
+            let Some(found) = Located::at(&self.folders[at].join(folder)) else {
+                continue;
+            };
+            if !found.metadata.is_dir() || !(self.place.is_writable)(&found.path) {
+                continue;
+            }
+            for name in names(&found.path) {
+                if fast_glob::glob_match(pattern, &name) {
+                    self.path(&found.path.join(name))?;
+                }
+            }
+        }
+        if folder.contains(['*', '?', '[']) {
+            self.influence(&self.place.folder.join(word), "");
+        }
+        Ok(())
+    }
+
+    fn path(&mut self, path: &Path) -> Result<()> {
+        self.lookups += 1;
+        if self.lookups > bounds::BOUND_LOOKUPS {
+            return Err(too_long());
+        }
+        let Some(found) = Located::at(path) else {
+            return Ok(());
+        };
+        let kind = found.metadata.file_type();
+        let is_writable = (self.place.is_writable)(&found.path);
+        if kind.is_dir() {
+            if is_writable {
+                self.influence(&found.path, "/");
+            }
+            if !self.folders.contains(&found.path) {
+                self.folders.push(found.path);
+            }
+        } else if is_writable && kind.is_file() {
+            return self.bind(&found);
+        } else if is_writable && (kind.is_fifo() || kind.is_socket()) {
+            return Err(refused(&format!(
+                "it uses the pipe or socket {}, into which commands in the sandbox can write",
+                found.path.display()
+            )));
+        }
+        Ok(())
+    }
+
+    fn bind(&mut self, found: &Located) -> Result<()> {
+        if self.uses.is_bound(&found.path) {
+            return Ok(());
+        }
+        if self.uses.scripts.len() == bounds::BOUND_FILES {
+            return Err(refused(&format!(
+                "it names more than {} files that commands in the sandbox can change, too many to be bound to an \
+                 approval",
+                bounds::BOUND_FILES
+            )));
+        }
+        // A file that we may not read is bound like a large one.
+        let (hash, head) = found.read().unwrap_or_default();
+        let mark = hash.unwrap_or_else(|| status(&found.metadata));
+        self.uses.marks.push((found.path.clone(), mark));
+        self.uses.scripts.push(Script {
+            path: found.path.to_string_lossy().into_owned(),
+            bytes: found.metadata.len(),
+            head: first_lines(&head),
+        });
+        Ok(())
+    }
+
+    /// What programs find without being told, in the folders of the command and above them.
+    fn picked_up(&mut self, programs: &[&str]) -> Result<()> {
+        let mut folders: Vec<PathBuf> = Vec::new();
+        for folder in &self.folders {
+            let is_writable = |folder: &&Path| (self.place.is_writable)(folder);
+            for one in folder.ancestors().take_while(is_writable) {
+                if !folders.iter().any(|known| known == one) {
+                    folders.push(one.to_owned());
+                }
+            }
+        }
+        for folder in folders {
+            for (name, users) in PICKED_UP {
+                let path = folder.join(name);
+                if path.symlink_metadata().is_err() {
+                    continue;
+                }
+                let top = name.split('/').next().unwrap_or(name);
+                self.influence(&folder.join(top), "");
+                if users.split(' ').any(|program| programs.contains(&program)) {
+                    self.path(&path)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What Python loads from the folder where it runs, or from its script's.
+    fn modules(&mut self) {
+        let mut folders = std::mem::take(&mut self.folders);
+        for (script, _) in &self.uses.marks {
+            let folder = script.parent().unwrap_or(script);
+            if !folders.iter().any(|known| known == folder) {
+                folders.push(folder.to_owned());
+            }
+        }
+        folders.retain(|folder| (self.place.is_writable)(folder));
+        for folder in folders {
+            for name in names(&folder) {
+                if !name.ends_with(".py") {
+                    continue;
+                }
+                let path = folder.join(name);
+                let Ok(metadata) = path.metadata() else {
+                    continue;
+                };
+                if !self.uses.is_bound(&path) {
+                    self.influence(&path, "");
+                    self.uses.marks.push((path, status(&metadata)));
+                }
+            }
+        }
+    }
+
+    /// Names something that can change what the command does, as seen from the folder.
+    fn influence(&mut self, path: &Path, suffix: &str) {
+        if !(self.place.is_writable)(path) {
+            return;
+        }
+        let name = path.strip_prefix(self.place.folder).unwrap_or(path);
+        let name = match name.as_os_str().is_empty() {
+            true => "./".to_owned(),
+            false => format!("{}{suffix}", name.display()),
+        };
+        if !self.uses.influences.contains(&name) {
+            self.uses.influences.push(name);
+        }
+    }
+}
+
+/// Some names in a folder, in order; what is not UTF-8 cannot be in a line either.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let names = entries
+        .take(bounds::BOUND_NAMES)
+        .filter_map(|entry| entry.file_name().into_string().ok());
+    let mut names: Vec<String> = names.collect();
+    names.sort_unstable();
+    names
+}
+
+/// The first lines of a text; empty for what is none.
+fn first_lines(head: &[u8]) -> String {
+    let text = match std::str::from_utf8(head) {
+        Ok(text) => text,
+        // Cut within a character.
+        Err(error) if error.error_len().is_none() => {
+            std::str::from_utf8(&head[..error.valid_up_to()]).unwrap_or_default()
+        }
+        Err(_) => "",
+    };
+    if text.contains('\0') {
+        return String::new();
+    }
+    let lines: Vec<&str> = text.lines().take(bounds::SCRIPT_HEAD_LINES).collect();
+    lines.join("\n")
+}
+
+fn too_long() -> Error {
+    refused("it is too long to be bound to an approval")
+}
+
+fn refused(why: &str) -> Error {
+    Error::Failed(format!("the command was not run: {why}"))
+}
+
+#[cfg(test)]
+mod tests;

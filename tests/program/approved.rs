@@ -1,0 +1,341 @@
+//! Commands that a person allows outside the sandbox: nothing that the model can write decides what they
+//! do, and what runs is what the person was shown.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::harness::gateway::Gateway;
+use crate::harness::home::Home;
+use crate::harness::model::{Gate, Model, Step, call, say};
+use crate::harness::program::Program;
+use crate::harness::telegram::Telegram;
+use crate::harness::terminal::{RETURN, Terminal};
+
+/// A call of exec that needs a person.
+fn outside(command: &str, more: Value) -> Step {
+    let mut arguments = json!({"command": command, "escalate": true, "reason": "a test"});
+    for (key, value) in more.as_object().unwrap() {
+        arguments[key] = value.clone();
+    }
+    call("exec", arguments)
+}
+
+/// Plays the script at a terminal where each question gets its answer, and gives what was shown.
+fn answering(home: &Home, answers: &[&str]) -> String {
+    let mut terminal = Terminal::start(home, &["agent", "-m", "do it"]);
+    for answer in answers {
+        terminal.wait_for("Run it?");
+        terminal.type_text(answer);
+        terminal.type_text(RETURN);
+    }
+    assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
+    terminal.shown()
+}
+
+/// What the model was told of each of its calls.
+fn results(model: &Model) -> Vec<String> {
+    let requests = model.requests();
+    let last = requests.iter().skip(1).map(|request| {
+        let last: Value = serde_json::from_str(&request.last_message()).unwrap();
+        last["content"].as_str().unwrap_or_default().to_owned()
+    });
+    last.collect()
+}
+
+/// Runs once with nobody to ask.
+fn unattended(home: &Home, session: &str) {
+    let arguments = ["agent", "-s", session, "-m", "do it"];
+    Program::new(home).args(arguments).run().ends_with(0);
+}
+
+fn audit(home: &Home) -> Vec<Value> {
+    let log = fs::read_to_string(home.path().join("audit.jsonl")).unwrap_or_default();
+    log.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+fn wait_for(path: &Path) {
+    let waiting = Instant::now();
+    while !path.exists() {
+        assert!(
+            waiting.elapsed() < Duration::from_secs(20),
+            "{} is not made",
+            path.display()
+        );
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn nothing_of_the_workspace_is_loaded_because_it_is_home() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let repository = elsewhere.path();
+    let made = Command::new("git")
+        .args(["init", "-q"])
+        .arg(repository)
+        .status();
+    let has_git = made.is_ok_and(|status| status.success());
+    let command = format!(
+        "env; cd {} && git status; python3 -c 1; docker evil; true",
+        repository.display()
+    );
+    let model = Model::playing([outside(&command, json!({})), say("done")]);
+    let mut home = Home::with_model(&model);
+    let bin = home.workspace("bin");
+    home.set("/tools", json!({"exec": {"pathAppend": bin}}));
+    let ran = home.workspace("ran");
+    let put = |name: &str, text: &str| {
+        let file = home.workspace(name);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, text).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(file, mode).unwrap();
+    };
+    let evil = format!("#!/bin/sh\necho \"$0\" >> {}\n", ran.display());
+    put("bin/evil", &evil);
+    let monitor = home.workspace("bin/evil");
+    put(
+        ".gitconfig",
+        &format!("[core]\n\tfsmonitor = {}\n", monitor.display()),
+    );
+    for minor in 7..20 {
+        let line = format!("import os; os.system({:?})\n", monitor.display());
+        put(
+            &format!(".local/lib/python3.{minor}/site-packages/evil.pth"),
+            &line,
+        );
+    }
+    put(".docker/cli-plugins/docker-evil", &evil);
+    answering(&home, &["y"]);
+    let told = &results(&model)[0];
+    let workspace = home.path().canonicalize().unwrap().join("workspace");
+    let workspace = workspace.to_str().unwrap();
+    let leading: Vec<&str> = told
+        .lines()
+        .filter(|line| line.contains(workspace) && !line.contains("PWD="))
+        .collect();
+    assert_eq!(leading, [""; 0]);
+    assert!(told.contains("HOME=/") && told.contains("PATH=/"), "{told}");
+    assert!(
+        !ran.exists(),
+        "{}",
+        fs::read_to_string(&ran).unwrap_or_default()
+    );
+    // The same with the workspace as home runs it, or this test shows nothing.
+    if has_git {
+        let mut status = Command::new("git");
+        status.arg("-C").arg(repository).arg("status");
+        status.env("HOME", workspace).output().unwrap();
+        assert!(ran.exists());
+    }
+}
+
+#[test]
+fn what_a_person_types_gets_the_same_environment() {
+    let model = Model::playing([]);
+    let telegram = Telegram::start();
+    let home = Home::with_telegram(&model, &telegram);
+    let gateway = Gateway::start(&home);
+    let ana = telegram.person(1001, "Ana", None);
+    ana.says("/sh !echo \"home is $HOME\"");
+    ana.presses("Run once");
+    let shown = telegram.wait_for_message(ana.chat(), |message| {
+        message.text.contains("home is /") && message.markup.is_none()
+    });
+    gateway.stop().ends_with(0);
+    let workspace = home.workspace("").canonicalize().unwrap();
+    let workspace = workspace.to_str().unwrap().trim_end_matches('/');
+    assert!(
+        !shown.text.contains(&format!("home is {workspace}")),
+        "{}",
+        shown.text
+    );
+}
+
+#[test]
+fn the_question_has_the_real_folder_and_what_lies_in_it() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let real = elsewhere.path().canonicalize().unwrap();
+    let there = || outside("pwd", json!({"working_dir": "build"}));
+    let model = Model::playing([there(), say("done")]);
+    let home = Home::with_model(&model);
+    symlink(&real, home.workspace("build")).unwrap();
+    let shown = answering(&home, &["y"]);
+    let line = format!("folder  {}", real.display());
+    assert!(shown.contains(&line), "{shown}");
+    let told = &results(&model)[0];
+    assert!(told.contains(real.to_str().unwrap()), "{told}");
+    assert_eq!(audit(&home)[0]["folder"], real.to_str().unwrap());
+}
+
+#[test]
+fn a_folder_that_is_swapped_during_the_question_is_another_one() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let there = outside("touch made", json!({"working_dir": "build"}));
+    let model = Model::playing([there, say("done")]);
+    let home = Home::with_model(&model);
+    fs::create_dir(home.workspace("build")).unwrap();
+    let mut terminal = Terminal::start(&home, &["agent", "-m", "do it"]);
+    terminal.wait_for("Run it?");
+    fs::remove_dir(home.workspace("build")).unwrap();
+    symlink(elsewhere.path(), home.workspace("build")).unwrap();
+    terminal.type_text("y");
+    terminal.type_text(RETURN);
+    assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
+    let told = &results(&model)[0];
+    assert!(told.contains("changed since it was approved"), "{told}");
+    assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_script_that_changes_after_the_question_is_not_run() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let file = elsewhere.path().join("made");
+    let good = "echo good\n";
+    let evil = format!("touch {}\n", file.display());
+    let run = || [outside("sh ./x.sh", json!({})), say("done")];
+    let model = Model::playing((0..4).flat_map(|_| run()).collect::<Vec<_>>());
+    let home = Home::with_model(&model);
+    let script = home.workspace("x.sh");
+    let told = || results(&model).into_iter().next_back().unwrap();
+
+    fs::write(&script, good).unwrap();
+    let mut terminal = Terminal::start(&home, &["agent", "-m", "do it"]);
+    terminal.wait_for("Run it?");
+    fs::write(&script, &evil).unwrap();
+    terminal.type_text("a");
+    terminal.type_text(RETURN);
+    assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
+    assert!(
+        told().contains("changed since it was approved"),
+        "{}",
+        told()
+    );
+    assert!(!file.exists());
+    let decision = audit(&home)[0]["decision"].as_str().unwrap().to_owned();
+    assert!(decision.starts_with("denied: "), "{decision}");
+
+    // A standing approval holds for the script as it was, and no longer.
+    fs::write(&script, good).unwrap();
+    answering(&home, &["a"]);
+    assert!(told().contains("good"), "{}", told());
+    unattended(&home, "default");
+    assert!(told().contains("good"), "{}", told());
+    fs::write(&script, &evil).unwrap();
+    unattended(&home, "default");
+    assert!(told().contains("nobody to ask"), "{}", told());
+    assert!(!file.exists());
+}
+
+#[test]
+fn a_script_is_not_run_outside_where_it_could_be_changed_meanwhile() {
+    let started = json!({"command": "sleep 600", "background": true});
+    let model = Model::playing([
+        outside("sh ./x.sh", json!({"background": true})),
+        call("exec", started),
+        outside("sh ./x.sh", json!({})),
+        outside("echo free of it", json!({})),
+        say("done"),
+    ]);
+    let home = Home::with_model(&model);
+    fs::write(home.workspace("x.sh"), "echo ran\n").unwrap();
+    answering(&home, &["y"]);
+    let told = results(&model);
+    assert!(told[0].contains("in the foreground"), "{}", told[0]);
+    assert!(told[2].contains("have to end first: [1]"), "{}", told[2]);
+    assert!(told[3].contains("free of it"), "{}", told[3]);
+}
+
+#[test]
+fn a_standing_approval_of_one_chat_serves_no_other() {
+    let run = || [outside("echo allowed", json!({})), say("done")];
+    let model = Model::playing((0..3).flat_map(|_| run()).collect::<Vec<_>>());
+    let home = Home::with_model(&model);
+    let told = || results(&model).into_iter().next_back().unwrap();
+    answering(&home, &["a"]);
+    unattended(&home, "other");
+    assert!(told().contains("nobody to ask"), "{}", told());
+    unattended(&home, "default");
+    assert!(told().contains("allowed"), "{}", told());
+}
+
+#[test]
+fn input_to_a_command_outside_the_sandbox_is_asked_about() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let at = |name: &str| elsewhere.path().join(name);
+    let touch = |name: &str| format!("touch {}\n", at(name).display());
+    let write = |name: &str| {
+        let arguments = json!({"action": "write", "session_id": 1, "input": touch(name)});
+        call("exec_session", arguments)
+    };
+    let gate = Gate::default();
+    let model = Model::playing([
+        outside("sh", json!({"background": true})),
+        write("refused"),
+        write("once"),
+        write("always"),
+        write("unasked"),
+        say("done").after(&gate),
+    ]);
+    let home = Home::with_model(&model);
+    let mut terminal = Terminal::start(&home, &["agent", "-m", "do it"]);
+    for (answer, shown) in [
+        ("y", "sh".to_owned()),
+        (
+            "n",
+            format!(
+                "input for session 1 (sh):\r\n    {}",
+                touch("refused").trim()
+            ),
+        ),
+        ("y", touch("once").trim().to_owned()),
+        ("a", touch("always").trim().to_owned()),
+    ] {
+        terminal.wait_for(&shown);
+        terminal.wait_for("Run it?");
+        terminal.type_text(answer);
+        terminal.type_text(RETURN);
+    }
+    for name in ["once", "always", "unasked"] {
+        wait_for(&at(name));
+    }
+    gate.open();
+    assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
+    assert!(!at("refused").exists());
+    let decisions: Vec<Value> = audit(&home)
+        .into_iter()
+        .filter(|record| record["event"] == "input")
+        .map(|record| record["decision"].clone())
+        .collect();
+    assert_eq!(
+        decisions,
+        ["denied", "allowed once", "allowed always", "allowed always"]
+    );
+    let standing = fs::read_to_string(home.path().join("state/approvals.json"));
+    assert!(!standing.unwrap_or_default().contains("input for"));
+}
+
+#[test]
+fn one_chat_does_not_take_all_places_in_the_background() {
+    let start = |number: u32| {
+        let command = format!("sleep 60{number}");
+        call("exec", json!({"command": command, "background": true}))
+    };
+    let script = (0..5).map(start).chain([say("done")]);
+    let model = Model::playing(script);
+    let home = Home::with_model(&model);
+    unattended(&home, "default");
+    let told = results(&model);
+    assert!(told[3].starts_with("Started as session 4"), "{}", told[3]);
+    assert!(
+        told[4].contains("4 commands of this chat run in the background already"),
+        "{}",
+        told[4]
+    );
+}
