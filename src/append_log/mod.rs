@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 
 use crate::error::{Error, Result};
+use crate::json;
 use crate::limits::append_log::COMPACT_BYTES;
 use crate::sys;
 
@@ -93,7 +94,7 @@ impl AppendLog {
         what: &str,
         mut apply: impl FnMut(Fact, usize),
     ) -> Result<(Self, Vec<String>)> {
-        let opened = Self::open(path, |line| serde_json::from_slice::<Fact>(line).is_ok())?;
+        let opened = Self::open(path, |line| json::from_slice::<Fact>(line).is_ok())?;
         let mut log = opened.ok_or_else(|| {
             Error::Failed(format!("{} is in use by another peacrab", path.display()))
         })?;
@@ -101,7 +102,7 @@ impl AppendLog {
             let mut garbled = 0;
             let mut lines = Lines::new(BufReader::new(&log.file));
             while let Some(line) = lines.following()? {
-                match serde_json::from_slice(line) {
+                match json::from_slice(line) {
                     Ok(fact) => apply(fact, line.len() + 1),
                     Err(_) => garbled += 1,
                 }

@@ -72,7 +72,7 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
         board: Arc::clone(&board),
         tls: tls.clone(),
     };
-    let channels = channels(&config.channels, &tls);
+    let channels = channels(&config.channels, &tls, &state);
     let parts = Parts {
         agent: compose::agent(context, home, loaded, options)?,
         sessions: home.sessions(),
@@ -100,13 +100,13 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
 }
 
 /// The channels that are enabled.
-fn channels(config: &Channels, tls: &Tls) -> Vec<Channel> {
+fn channels(config: &Channels, tls: &Tls, state: &Path) -> Vec<Channel> {
     let channel = |(name, bot): (&str, &Bot)| {
         let (bot, tls) = (bot.clone(), tls.clone());
         let allow_from = bot.allow_from.clone();
         let adapter: Arc<dyn Adapter> = match name {
             discord::NAME => Arc::new(Discord::new(bot, tls, Clock::System)),
-            _ => Arc::new(Telegram::new(bot, tls, Clock::System)),
+            _ => Arc::new(Telegram::new(bot, tls, Clock::System).remembering(state.to_owned())),
         };
         Channel {
             adapter,

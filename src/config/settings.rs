@@ -12,6 +12,7 @@ use super::table::{self, KEYS, Key, Place, VARIABLE_JOINT, VARIABLE_PREFIX};
 use super::text::read;
 use super::text::scan::{self, Member};
 use crate::error::{Error, Result};
+use crate::json;
 use crate::limits::config as limits;
 use crate::secret::Secret;
 
@@ -121,7 +122,7 @@ impl<'a> Settings<'a> {
             found = next;
             names.push(spelt);
         }
-        let value = serde_json::from_str(value).unwrap_or_default();
+        let value = json::from_str(value).unwrap_or_default();
         match found {
             Place::Key(key) => {
                 let source = Source::File(member.line);

@@ -53,6 +53,8 @@ pub enum Kind {
 
 use Kind::{Choice, Flag, Object, Paths, Real, Secrets, Text, Texts, Url, Whole, Zone};
 
+use crate::json;
+
 /// Every key, in the order in which it is shown.
 #[rustfmt::skip]
 pub static KEYS: &[Key] = &[
@@ -147,7 +149,7 @@ impl Key {
 
     /// The default as a value.
     pub fn default_value(&self) -> Value {
-        serde_json::from_str(self.default).unwrap_or_default()
+        json::from_str(self.default).unwrap_or_default()
     }
 
     /// The path's names, with the person's own in the place of `*`; none when the path is not this
@@ -167,7 +169,7 @@ impl Key {
     /// a bare text where the key wants one.
     pub fn parse(&self, text: &str) -> Value {
         let bare = || Value::String(text.to_owned());
-        let parsed = serde_json::from_str(text);
+        let parsed = json::from_str(text);
         match self.kind {
             Text | Url | Zone | Choice(_) | Kind::Path | Kind::Secret => match parsed {
                 Ok(value @ (Value::String(_) | Value::Null)) => value,

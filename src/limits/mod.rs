@@ -135,6 +135,13 @@ pub mod confine;
 pub mod files;
 pub mod http;
 
+/// Bounds of JSON.
+pub mod json {
+    /// Levels of lists and objects. A tool's schema with objects ten levels deep has as many; a level
+    /// takes 4 kB of stack in a build without optimisation.
+    pub const LEVELS_MAX: usize = 32;
+}
+
 /// Bounds of Markdown.
 pub mod markup {
     /// Bytes of a code block's language; `javascript` has ten.

@@ -15,6 +15,7 @@ use crate::chat::{Fault, Reply, Request};
 use crate::error::{Error, Result};
 use crate::http::sse::Parser;
 use crate::http::{Body, Client, error_of};
+use crate::json;
 use crate::limits;
 
 /// The version of Anthropic's API (<https://docs.claude.com/en/api/versioning>).
@@ -113,7 +114,7 @@ pub fn first_model(client: &Client, route: &Route) -> Result<String, NoAnswer> {
         .get(&format!("{base}/models"), &headers(route))
         .and_then(|response| response.read_to_end(limits::http::BODY_BYTES))
         .map_err(before_the_answer)?;
-    let models: Models = serde_json::from_slice(&answer)
+    let models: Models = json::from_slice(&answer)
         .map_err(|error| Failure::new(Fault::Garbage, format!("no list of models: {error}")))?;
     let mut names = models.data.into_iter().map(|model| model.id);
     let first = names.find(|name| !name.to_lowercase().contains("embed"));

@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::{Error, Result};
+use crate::json;
 use crate::limits::state::{LOCK_PAUSE, LOCK_TRIES};
 use crate::sync::Mutex;
 use crate::sys;
@@ -110,7 +111,7 @@ impl<T: Default + Serialize + DeserializeOwned> StateFile<T> {
             }
             content => content?,
         };
-        serde_json::from_slice(&content).map_err(|error| {
+        json::from_slice(&content).map_err(|error| {
             let path = self.path.display();
             Error::Failed(format!("{path} is damaged, repair or delete it: {error}"))
         })

@@ -26,6 +26,7 @@ mod faults;
 mod gateway;
 mod kill;
 mod obeyed;
+mod outside;
 mod secrets;
 mod service;
 mod terminal;

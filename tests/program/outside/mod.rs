@@ -1,0 +1,3 @@
+//! What comes from outside, and what lies in the home, may be anything.
+
+mod poison;
