@@ -63,7 +63,7 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
     }
     let pairing = Arc::new(Pairing::new(&state, Clock::System));
     let board = Arc::new(Board::new(Path::new("/"), home.path()));
-    let tls = Tls::new(config.tls.ca_file.as_deref().map(Path::new))?;
+    let tls = compose::tls(&config.tls)?;
     let workspace = open_workspace(context, home, &loaded)?;
     let options = RunOptions {
         model: None,

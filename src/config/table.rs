@@ -122,6 +122,7 @@ pub static KEYS: &[Key] = &[
     key("storage.archiveMaxMb", Whole(0, 1_000_000), "64", "Maximum size of sessions/archive over all conversations, in megabytes. The oldest files are deleted. 0 keeps no archive."),
     key("limits.tokensPerDay", Whole(0, u64::MAX), "0", "Tokens a day over all models; what is over is refused with a clear message. 0: no limit."),
     key("tls.caFile", Kind::Path, "null", "A PEM file of certificates that are trusted besides the built-in ones.").or_null(),
+    key("tls.localServerUsers", Texts, "[]", "Users, by name or number, whose servers on this machine get API keys and tokens over http://, besides root and the account itself. *: anybody, also a command of the agent's that takes the server's port."),
     key("log.level", Choice(&["off", "error", "warn", "info", "debug", "trace"]), r#""info""#, "How much is logged to standard error."),
     key("log.format", Choice(&["text", "json"]), r#""text""#, "The form of the log: lines for people, or one JSON object a line."),
 ];

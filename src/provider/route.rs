@@ -187,6 +187,11 @@ impl Route {
         self.format == Format::Offline
     }
 
+    /// Whether requests have headers that are secret.
+    pub fn carries_secret(&self) -> bool {
+        !self.key.is_empty() || !self.headers.is_empty()
+    }
+
     /// The address that requests are posted to. A base that is the whole address already stays.
     pub fn url(&self) -> String {
         let (path, version) = match self.format {

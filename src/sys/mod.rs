@@ -9,6 +9,7 @@ pub mod file;
 pub mod host;
 mod isolation;
 pub mod notify;
+pub mod port;
 pub mod process;
 pub mod random;
 

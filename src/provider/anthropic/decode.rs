@@ -224,6 +224,11 @@ impl Decoder {
         };
     }
 
+    /// Bytes of text, reasoning and arguments so far.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
     fn grow(&mut self, bytes: usize) -> Result<(), Failure> {
         self.size += bytes;
         if self.size > REPLY_BYTES {

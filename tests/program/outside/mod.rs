@@ -1,3 +1,4 @@
 //! What comes from outside, and what lies in the home, may be anything.
 
 mod poison;
+mod trickle;
