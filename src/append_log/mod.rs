@@ -66,7 +66,8 @@ impl AppendLog {
         }
         let mut options = OpenOptions::new();
         options.read(true).append(true).create(true).mode(0o600);
-        let file = options.open(path).map_err(Error::io("open", path))?;
+        let opened = sys::file::open_regular(path, &mut options);
+        let file = opened.map_err(Error::io("open", path))?;
         let is_locked = sys::file::try_lock(&file).map_err(Error::io("lock", path))?;
         // Whoever had it may have put a new file in its place between the two steps above.
         if !is_locked || !is_named(&file, path).map_err(Error::io("open", path))? {
@@ -239,7 +240,8 @@ impl AppendLog {
                 return Err(Error::io("make", archive)(error));
             }
             Err(_) => {
-                let mut from = File::open(&self.path).map_err(Error::io("read", &self.path))?;
+                let mut from =
+                    sys::file::open_to_read(&self.path).map_err(Error::io("read", &self.path))?;
                 let copy = |to: &mut File| io::copy(&mut (&mut from).take(keep), to).map(drop);
                 sys::file::replace(archive, 0o600, copy)?;
                 false

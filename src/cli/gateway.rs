@@ -157,11 +157,11 @@ fn take_lock(home: &Home) -> Result<File> {
         }
         std::thread::sleep(POLL);
     }
-    let pid = std::fs::read_to_string(home.lock()).unwrap_or_default();
+    let pid = sys::file::read_at_most(&home.lock(), 32).unwrap_or_default();
     Err(Error::Failed(format!(
         "A gateway is already running in this home (process {}). Stop it first, or give this one its own home with \
          --home.",
-        pid.trim()
+        String::from_utf8_lossy(&pid).trim()
     )))
 }
 
@@ -170,7 +170,8 @@ pub fn try_lock(home: &Home) -> Result<Option<File>> {
     let path = home.lock();
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).mode(0o600);
-    let mut file = options.open(&path).map_err(Error::io("open", &path))?;
+    let opened = sys::file::open_regular(&path, &mut options);
+    let mut file = opened.map_err(Error::io("open", &path))?;
     if !sys::file::try_lock(&file).map_err(Error::io("lock", &path))? {
         return Ok(None);
     }

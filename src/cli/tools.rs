@@ -50,7 +50,10 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
             text.push_str(&format_tool(&spec)?);
         }
     }
-    print::out(&text)?;
+    match json {
+        true => print::json(text.trim_end())?,
+        false => print::out(&text)?,
+    }
     Ok(Exit::Done)
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::table::{Format, Known, OFFLINE, PROVIDERS, Prefix, known};
+use crate::config::check::safe_path;
 use crate::config::schema::{ApiType, Provider};
 use crate::error::{Error, Result};
 use crate::secret::Secret;
@@ -91,6 +92,7 @@ impl Sources<'_> {
         if known(name).is_some() || self.has_base(name) {
             return Ok(());
         }
+        let name = safe_path([name].into_iter());
         let names: Vec<_> = PROVIDERS.iter().map(|row| row.name).collect();
         Err(Error::Config(format!(
             "agents.defaults.provider: there is no provider \"{name}\". Known are {}; any other needs providers.{name}.apiBase",

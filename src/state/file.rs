@@ -98,7 +98,7 @@ impl<T: Default + Serialize + DeserializeOwned> StateFile<T> {
 
     /// Forces what was written to the disk, for a policy that does not do it with each change.
     pub fn sync(&self) -> Result<()> {
-        match File::open(&self.path).and_then(|file| file.sync_all()) {
+        match sys::file::open_to_read(&self.path).and_then(|file| file.sync_all()) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
             result => result.map_err(Error::io("sync", &self.path)),
         }

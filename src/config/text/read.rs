@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::config::check::looks_secret;
 use crate::json;
 use crate::limits::config as limits;
 
@@ -41,7 +42,8 @@ fn without_values(line: &str) -> String {
         let (word, after) = rest.split_at(word_end.max(letter.len_utf8()));
         let is_name = after
             .strip_prefix('"')
-            .is_some_and(|after| after.trim_start().starts_with(':'));
+            .is_some_and(|after| after.trim_start().starts_with(':'))
+            && !looks_secret(word);
         if word_end > LONGEST_PLAIN && !is_name {
             shown.extend(word.chars().map(|_| '*'));
         } else {
