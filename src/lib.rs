@@ -12,6 +12,7 @@ pub mod approval;
 pub mod cancel;
 pub mod clock;
 pub mod error;
+pub mod json;
 pub mod secret;
 pub mod text;
 

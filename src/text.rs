@@ -70,9 +70,71 @@ pub fn reveal(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
+/// Whether a character of prose goes to a terminal: what is visible, and what joins the letters of
+/// Persian and Hindi and the parts of an emoji.
+pub fn is_prose(char: char) -> bool {
+    !is_invisible(char) || matches!(char, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}')
+}
+
+/// The text with everything spelt out that is no prose, as in [`reveal`], but for the codes in `kept`.
+pub fn reveal_but<'a>(text: &'a str, kept: &[&str]) -> Cow<'a, str> {
+    if text.chars().all(is_prose) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    let mut rest = text;
+    while let Some(char) = rest.chars().next() {
+        let code = kept.iter().find(|code| rest.starts_with(**code));
+        let length = code.map_or(char.len_utf8(), |code| code.len());
+        match code.is_some() || is_prose(char) {
+            true => shown.push_str(&rest[..length]),
+            false => shown.extend(char.escape_default()),
+        }
+        rest = &rest[length..];
+    }
+    Cow::Owned(shown)
+}
+
+/// JSON with everything invisible in its strings written as JSON's own escapes: the same value.
+pub fn escape_json(json: &str) -> Cow<'_, str> {
+    if !json.contains(is_invisible) {
+        return Cow::Borrowed(json);
+    }
+    let mut escaped = String::with_capacity(json.len() + 16);
+    for char in json.chars() {
+        match is_invisible(char) {
+            true => {
+                for unit in char.encode_utf16(&mut [0; 2]) {
+                    escaped.push_str(&format!("\\u{unit:04x}"));
+                }
+            }
+            false => escaped.push(char),
+        }
+    }
+    Cow::Owned(escaped)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn prose_keeps_what_joins_letters_and_own_codes_and_json_keeps_its_value() {
+        let family = "👨\u{200d}👩 می\u{200c}خواهم ☀\u{fe0f}";
+        assert_eq!(reveal_but(family, &[]), family);
+        let bold = ["\x1b[1m", "\x1b[0m"];
+        assert_eq!(
+            reveal_but("\x1b[1mok\x1b[0m \x1b[2J\u{9b}\u{202e}\0", &bold),
+            "\x1b[1mok\x1b[0m \\u{1b}[2J\\u{9b}\\u{202e}\\u{0}"
+        );
+        let value = serde_json::json!({"a": "\u{202e}x\u{9b}\x1b\u{e0041}\n"});
+        let escaped = escape_json(&value.to_string()).into_owned();
+        assert_eq!(escaped, r#"{"a":"\u202ex\u009b\u001b\udb40\udc41\n"}"#);
+        assert_eq!(
+            crate::json::from_str::<serde_json::Value>(&escaped).unwrap(),
+            value
+        );
+    }
 
     #[test]
     fn a_text_is_cut_between_characters_and_only_when_it_is_too_long() {

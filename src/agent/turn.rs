@@ -6,6 +6,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::chat::{Reply, StopReason, ToolCall};
+use crate::json;
 use crate::limits::agent::{ACCOUNT_HINTS, CALLS_REMEMBERED, FAILURES_IN_A_ROW, REPEATS};
 
 /// What to do next.
@@ -240,7 +241,7 @@ const CUT_CALL: &str = "Your tool call was cut off at the longest length of a re
 fn fingerprint(call: &ToolCall) -> u64 {
     let mut hasher = DefaultHasher::new();
     call.name.hash(&mut hasher);
-    match serde_json::from_str::<serde_json::Value>(&call.arguments) {
+    match json::from_str::<serde_json::Value>(&call.arguments) {
         Ok(value) => value.to_string().hash(&mut hasher),
         Err(_) => call.arguments.trim().hash(&mut hasher),
     }

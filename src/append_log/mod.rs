@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 
 use crate::error::{Error, Result};
+use crate::json;
 use crate::limits::append_log::COMPACT_BYTES;
 use crate::sys;
 
@@ -65,7 +66,8 @@ impl AppendLog {
         }
         let mut options = OpenOptions::new();
         options.read(true).append(true).create(true).mode(0o600);
-        let file = options.open(path).map_err(Error::io("open", path))?;
+        let opened = sys::file::open_regular(path, &mut options);
+        let file = opened.map_err(Error::io("open", path))?;
         let is_locked = sys::file::try_lock(&file).map_err(Error::io("lock", path))?;
         // Whoever had it may have put a new file in its place between the two steps above.
         if !is_locked || !is_named(&file, path).map_err(Error::io("open", path))? {
@@ -93,7 +95,7 @@ impl AppendLog {
         what: &str,
         mut apply: impl FnMut(Fact, usize),
     ) -> Result<(Self, Vec<String>)> {
-        let opened = Self::open(path, |line| serde_json::from_slice::<Fact>(line).is_ok())?;
+        let opened = Self::open(path, |line| json::from_slice::<Fact>(line).is_ok())?;
         let mut log = opened.ok_or_else(|| {
             Error::Failed(format!("{} is in use by another peacrab", path.display()))
         })?;
@@ -101,7 +103,7 @@ impl AppendLog {
             let mut garbled = 0;
             let mut lines = Lines::new(BufReader::new(&log.file));
             while let Some(line) = lines.following()? {
-                match serde_json::from_slice(line) {
+                match json::from_slice(line) {
                     Ok(fact) => apply(fact, line.len() + 1),
                     Err(_) => garbled += 1,
                 }
@@ -238,7 +240,8 @@ impl AppendLog {
                 return Err(Error::io("make", archive)(error));
             }
             Err(_) => {
-                let mut from = File::open(&self.path).map_err(Error::io("read", &self.path))?;
+                let mut from =
+                    sys::file::open_to_read(&self.path).map_err(Error::io("read", &self.path))?;
                 let copy = |to: &mut File| io::copy(&mut (&mut from).take(keep), to).map(drop);
                 sys::file::replace(archive, 0o600, copy)?;
                 false

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::Context;
 use super::terminal::print;
+use crate::config::check::safe_path;
 use crate::config::load::change;
 use crate::config::settings::{Source, insert};
 use crate::config::table::{self, KEYS, Key};
@@ -115,7 +116,7 @@ fn show_json(loaded: &Loaded) -> Result<()> {
             .collect();
         insert(&mut values, &names, masked(current.key, current.value));
     }
-    print::line(&format!("{:#}", Value::Object(values)))
+    print::json(&format!("{:#}", Value::Object(values)))
 }
 
 fn get(loaded: &Loaded, path: &str, reveal: bool) -> Result<()> {
@@ -200,12 +201,13 @@ fn check(context: &Context) -> Result<()> {
 /// The key that a person names, and its path; else an error with the nearest.
 fn known(path: &str) -> Result<(&'static Key, String)> {
     table::find_spelt(path).ok_or_else(|| {
+        let safe = safe_path(path.split('.'));
         let what = match table::section(path) {
             Some(section) => {
                 let names = table::names_within(section).join(", ");
-                format!("{path} is a section; in it there are {names}")
+                format!("{safe} is a section; in it there are {names}")
             }
-            None => format!("{path} is no key; {}", nearest::advice(path)),
+            None => format!("{safe} is no key; {}", nearest::advice(&safe)),
         };
         Error::Config(what)
     })

@@ -63,7 +63,7 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
     }
     let pairing = Arc::new(Pairing::new(&state, Clock::System));
     let board = Arc::new(Board::new(Path::new("/"), home.path()));
-    let tls = Tls::new(config.tls.ca_file.as_deref().map(Path::new))?;
+    let tls = compose::tls(&config.tls)?;
     let workspace = open_workspace(context, home, &loaded)?;
     let options = RunOptions {
         model: None,
@@ -72,7 +72,7 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
         board: Arc::clone(&board),
         tls: tls.clone(),
     };
-    let channels = channels(&config.channels, &tls);
+    let channels = channels(&config.channels, &tls, &state);
     let parts = Parts {
         agent: compose::agent(context, home, loaded, options)?,
         sessions: home.sessions(),
@@ -100,13 +100,13 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
 }
 
 /// The channels that are enabled.
-fn channels(config: &Channels, tls: &Tls) -> Vec<Channel> {
+fn channels(config: &Channels, tls: &Tls, state: &Path) -> Vec<Channel> {
     let channel = |(name, bot): (&str, &Bot)| {
         let (bot, tls) = (bot.clone(), tls.clone());
         let allow_from = bot.allow_from.clone();
         let adapter: Arc<dyn Adapter> = match name {
             discord::NAME => Arc::new(Discord::new(bot, tls, Clock::System)),
-            _ => Arc::new(Telegram::new(bot, tls, Clock::System)),
+            _ => Arc::new(Telegram::new(bot, tls, Clock::System).remembering(state.to_owned())),
         };
         Channel {
             adapter,
@@ -157,11 +157,11 @@ fn take_lock(home: &Home) -> Result<File> {
         }
         std::thread::sleep(POLL);
     }
-    let pid = std::fs::read_to_string(home.lock()).unwrap_or_default();
+    let pid = sys::file::read_at_most(&home.lock(), 32).unwrap_or_default();
     Err(Error::Failed(format!(
         "A gateway is already running in this home (process {}). Stop it first, or give this one its own home with \
          --home.",
-        pid.trim()
+        String::from_utf8_lossy(&pid).trim()
     )))
 }
 
@@ -170,7 +170,8 @@ pub fn try_lock(home: &Home) -> Result<Option<File>> {
     let path = home.lock();
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).mode(0o600);
-    let mut file = options.open(&path).map_err(Error::io("open", &path))?;
+    let opened = sys::file::open_regular(&path, &mut options);
+    let mut file = opened.map_err(Error::io("open", &path))?;
     if !sys::file::try_lock(&file).map_err(Error::io("lock", &path))? {
         return Ok(None);
     }

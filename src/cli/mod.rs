@@ -22,6 +22,7 @@ use clap::error::ErrorKind;
 use clap::{ArgAction, Args, Parser, Subcommand};
 
 use self::terminal::{log, print};
+use crate::config::check::looks_secret;
 use crate::config::{Home, Loaded, load};
 use crate::confine::{CONFINE, confine_main};
 use crate::error::{Error, Exit, Result};
@@ -236,7 +237,14 @@ fn refused(error: &clap::Error) -> Exit {
             Exit::Usage
         }
         _ => {
-            print::complain(text.trim_start_matches("error: ").trim_end());
+            // A key may stand where no argument belongs.
+            let words = text.split_inclusive([' ', '\'', '\n', '=']);
+            let safe = words.map(|word| match looks_secret(word) && !word.contains('/') {
+                true => "[hidden] ",
+                false => word,
+            });
+            let safe: String = safe.collect();
+            print::complain(safe.trim_start_matches("error: ").trim_end());
             Exit::Usage
         }
     }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs::File;
+use std::io::IsTerminal;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +19,7 @@ use crate::limits::cli::{LAST_COLUMNS, NAME_COLUMNS, SHOWN_RESULT_CHARS, SHOWN_R
 use crate::message::SessionKey;
 use crate::session::line::Line;
 use crate::session::store::{self, Summary};
+use crate::text::escape_json;
 
 /// `peacrab sessions …`
 #[derive(Debug, Args)]
@@ -77,11 +79,15 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
         Action::List { json } => list(&folder, *json)?,
         Action::Show { name, full } => show(&folder, &name.chat(), *full)?,
         Action::Export { name, file: None } => {
-            print::unbroken(store::export(
-                &folder,
-                &name.chat(),
-                &mut std::io::stdout().lock(),
-            ))?;
+            if std::io::stdout().is_terminal() {
+                let mut lines = Vec::new();
+                store::export(&folder, &name.chat(), &mut lines)?;
+                print::json(String::from_utf8_lossy(&lines).trim_end())?;
+            } else {
+                // A file gets the journal as it is.
+                let mut stdout = std::io::stdout().lock();
+                print::unbroken(store::export(&folder, &name.chat(), &mut stdout))?;
+            }
         }
         Action::Export {
             name,
@@ -125,7 +131,7 @@ fn as_json(summary: &Summary) -> String {
         "changed": local(summary.changed),
         "last": summary.last,
     });
-    format!("{value}\n")
+    format!("{}\n", escape_json(&value.to_string()))
 }
 
 /// A line of the list. What is asked for by name comes first, and has the room that it needs.

@@ -28,7 +28,7 @@ pub struct Arguments {
 pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     let status = Status::of(context)?;
     match arguments.json {
-        true => print::line(&status.as_json().to_string()),
+        true => print::json(&status.as_json().to_string()),
         false => print::out(&status.in_words()),
     }?;
     Ok(Exit::Done)

@@ -10,6 +10,7 @@ use super::Context;
 use super::terminal::print;
 use crate::chat::ToolSpec;
 use crate::error::{Error, Exit, Result};
+use crate::json;
 use crate::tools::{Capabilities, specs};
 
 /// `peacrab tools …`
@@ -41,7 +42,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     };
     for spec in specs(capabilities) {
         if json {
-            let parameters: &RawValue = serde_json::from_str(&spec.parameters).map_err(broken)?;
+            let parameters: &RawValue = json::from_str(&spec.parameters).map_err(broken)?;
             let parameters = serde_json::to_value(parameters).map_err(broken)?;
             let value = json!({"name": spec.name, "description": spec.description, "parameters": parameters});
             let _ = writeln!(text, "{value}");
@@ -49,13 +50,16 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
             text.push_str(&format_tool(&spec)?);
         }
     }
-    print::out(&text)?;
+    match json {
+        true => print::json(text.trim_end())?,
+        false => print::out(&text)?,
+    }
     Ok(Exit::Done)
 }
 
 /// A tool for people to read. Required parameters have a star.
 fn format_tool(spec: &ToolSpec) -> Result<String> {
-    let schema: Value = serde_json::from_str(&spec.parameters).map_err(broken)?;
+    let schema: Value = json::from_str(&spec.parameters).map_err(broken)?;
     let required = |name: &str| {
         schema["required"]
             .as_array()

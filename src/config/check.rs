@@ -18,6 +18,7 @@ pub fn problem(key: &Key, path: &str, value: &Value, open: bool) -> Option<Strin
         true => kind_of(value).to_owned(),
         false => shown(value),
     };
+    let path = safe_path(path.split('.'));
     let wants = key.kind.wants();
     let or_null = if key.nullable { ", or null" } else { "" };
     Some(format!("{path} is {what}; it wants {wants}{or_null}"))
@@ -60,14 +61,38 @@ fn accepts(kind: Kind, value: &Value, open: bool) -> bool {
     }
 }
 
-/// The value as JSON, cut to what a line can bear.
+/// What a wrong value is: a number, a boolean or a short text itself, anything else by its kind,
+/// because it may be a key in the wrong place.
 pub fn shown(value: &Value) -> String {
-    cut(&value.to_string())
+    match value {
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
+        Value::String(text) if text.len() < limits::SECRET_BYTES => value.to_string(),
+        _ => kind_of(value).to_owned(),
+    }
 }
 
-/// The text, cut to what a line can bear.
-pub fn cut(text: &str) -> String {
-    ellipsize_chars(text, limits::EXCERPT_CHARS).into_owned()
+/// A path of names that may be anything, cut to what a line can bear. Names that may be keys or tokens
+/// are hidden.
+pub fn safe_path<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names
+        .map(|name| if looks_secret(name) { HIDDEN } else { name })
+        .collect();
+    ellipsize_chars(&names.join("."), limits::EXCERPT_CHARS).into_owned()
+}
+
+/// What stands for a name that is hidden.
+const HIDDEN: &str = "[hidden]";
+
+/// Whether a name may be a key or a token: very long, or long with digits and letters. No key of the
+/// configuration is either.
+pub fn looks_secret(name: &str) -> bool {
+    let is_mixed = name.contains(|char: char| char.is_ascii_digit())
+        && name.contains(|char: char| char.is_alphabetic());
+    let least = match is_mixed {
+        true => limits::SECRET_NAME_BYTES,
+        false => 2 * limits::SECRET_NAME_BYTES,
+    };
+    name.len() >= least
 }
 
 /// What sort of value it is, without showing it.
@@ -78,6 +103,6 @@ fn kind_of(value: &Value) -> &'static str {
         Value::Number(_) => "a number",
         Value::String(_) => "a text",
         Value::Array(_) => "a list",
-        Value::Object(_) => "an object that holds something else than texts",
+        Value::Object(_) => "an object",
     }
 }

@@ -180,6 +180,7 @@ fn zone_problem(name: &str) -> Option<String> {
         true => "`ls /usr/share/zoneinfo/*` lists them; one is Europe/Zurich",
         false => "this system has none: install its package tzdata, or write auto",
     };
+    let name = check::safe_path([name].into_iter());
     Some(format!(
         "{ZONE_KEY} is {name:?}, which is no time zone here; {advice}"
     ))
@@ -318,7 +319,7 @@ mod tests {
         assert!(board.error().contains("larger than the limit"));
         std::fs::remove_file(board.file()).unwrap();
         std::fs::create_dir(board.file()).unwrap();
-        assert_eq!(board.error(), "cannot read FILE: is a directory");
+        assert_eq!(board.error(), "cannot read FILE: it is not a regular file");
     }
 
     #[test]

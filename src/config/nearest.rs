@@ -120,7 +120,10 @@ mod tests {
 
     #[test]
     fn what_resembles_nothing_gets_the_names_that_there_are() {
-        assert_eq!(advice("tls.hostname"), "in tls there are caFile");
+        assert_eq!(
+            advice("tls.hostname"),
+            "in tls there are caFile, localServerUsers"
+        );
         assert_eq!(
             advice("providers.openai.zzz"),
             "in providers.openai there are apiKey, apiBase, apiType, extraHeaders, extraBody, proxy, timeoutSecs, streamIdleTimeoutSecs"

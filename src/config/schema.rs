@@ -436,6 +436,8 @@ pub struct Limits {
 pub struct Tls {
     /// A PEM file of certificates added to the built-in roots.
     pub ca_file: Option<String>,
+    /// Users whose servers on this machine get keys without TLS.
+    pub local_server_users: Vec<String>,
 }
 
 /// How a log line looks.

@@ -5,13 +5,14 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-use super::check::{self, cut, shown};
+use super::check::{self, safe_path, shown};
 use super::nearest;
 use super::resolve::{self, Outside};
 use super::table::{self, KEYS, Key, Place, VARIABLE_JOINT, VARIABLE_PREFIX};
 use super::text::read;
 use super::text::scan::{self, Member};
 use crate::error::{Error, Result};
+use crate::json;
 use crate::limits::config as limits;
 use crate::secret::Secret;
 
@@ -113,15 +114,15 @@ impl<'a> Settings<'a> {
             };
             let Some((next, spelt)) = step else {
                 names.extend(member.path[names.len()..].iter().cloned());
-                let path = names.join(".");
+                let path = safe(&names);
                 let advice = nearest::advice(&path);
-                self.problem(&place, &format!("{} is no key; {advice}", cut(&path)));
+                self.problem(&place, &format!("{path} is no key; {advice}"));
                 return false;
             };
             found = next;
             names.push(spelt);
         }
-        let value = serde_json::from_str(value).unwrap_or_default();
+        let value = json::from_str(value).unwrap_or_default();
         match found {
             Place::Key(key) => {
                 let source = Source::File(member.line);
@@ -133,7 +134,7 @@ impl<'a> Settings<'a> {
                 {
                     self.problem(
                         &place,
-                        &format!("{path} is set again; first in line {first}"),
+                        &format!("{} is set again; first in line {first}", safe(&names)),
                     );
                 }
                 self.holds_secret |= key.is_secret() && holds_plain_text(&value);
@@ -147,7 +148,7 @@ impl<'a> Settings<'a> {
             Place::Section(_) => {
                 if !value.is_null() {
                     let what = shown(&value);
-                    let path = names.join(".");
+                    let path = safe(&names);
                     self.problem(
                         &place,
                         &format!("{path} is {what}; it wants an object {{ … }}"),
@@ -228,7 +229,7 @@ impl<'a> Settings<'a> {
         let value = match resolved {
             Ok(Value::Null) if !key.nullable => return,
             Ok(value) => value,
-            Err(error) => return self.problem(place, &format!("{path} {error}")),
+            Err(error) => return self.problem(place, &format!("{} {error}", safe(names))),
         };
         if let Some(problem) = check::problem(key, &path, &value, self.outside.is_none()) {
             return self.problem(place, &problem);
@@ -264,6 +265,10 @@ impl<'a> Settings<'a> {
             }
         }
     }
+}
+
+fn safe(names: &[String]) -> String {
+    safe_path(names.iter().map(String::as_str))
 }
 
 /// Puts a value where the names lead to.
@@ -328,9 +333,9 @@ mod tests {
         );
         assert_eq!(
             problems("{\"agents\": []}"),
-            "f:1: agents is []; it wants an object { … }"
+            "f:1: agents is a list; it wants an object { … }"
         );
-        assert_eq!(problems("[1]"), "f: this is [1], not an object { … }");
+        assert_eq!(problems("[1]"), "f: this is a list, not an object { … }");
         assert_eq!(
             problems("{\"log\": {\"level\": \"info\",\n\"level\": \"off\"}}"),
             "f:2: log.level is set again; first in line 1"

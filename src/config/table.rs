@@ -53,6 +53,8 @@ pub enum Kind {
 
 use Kind::{Choice, Flag, Object, Paths, Real, Secrets, Text, Texts, Url, Whole, Zone};
 
+use crate::json;
+
 /// Every key, in the order in which it is shown.
 #[rustfmt::skip]
 pub static KEYS: &[Key] = &[
@@ -120,6 +122,7 @@ pub static KEYS: &[Key] = &[
     key("storage.archiveMaxMb", Whole(0, 1_000_000), "64", "Maximum size of sessions/archive over all conversations, in megabytes. The oldest files are deleted. 0 keeps no archive."),
     key("limits.tokensPerDay", Whole(0, u64::MAX), "0", "Tokens a day over all models; what is over is refused with a clear message. 0: no limit."),
     key("tls.caFile", Kind::Path, "null", "A PEM file of certificates that are trusted besides the built-in ones.").or_null(),
+    key("tls.localServerUsers", Texts, "[]", "Users, by name or number, whose servers on this machine get API keys and tokens over http://, besides root and the account itself. *: anybody, also a command of the agent's that takes the server's port."),
     key("log.level", Choice(&["off", "error", "warn", "info", "debug", "trace"]), r#""info""#, "How much is logged to standard error."),
     key("log.format", Choice(&["text", "json"]), r#""text""#, "The form of the log: lines for people, or one JSON object a line."),
 ];
@@ -147,7 +150,7 @@ impl Key {
 
     /// The default as a value.
     pub fn default_value(&self) -> Value {
-        serde_json::from_str(self.default).unwrap_or_default()
+        json::from_str(self.default).unwrap_or_default()
     }
 
     /// The path's names, with the person's own in the place of `*`; none when the path is not this
@@ -167,7 +170,7 @@ impl Key {
     /// a bare text where the key wants one.
     pub fn parse(&self, text: &str) -> Value {
         let bare = || Value::String(text.to_owned());
-        let parsed = serde_json::from_str(text);
+        let parsed = json::from_str(text);
         match self.kind {
             Text | Url | Zone | Choice(_) | Kind::Path | Kind::Secret => match parsed {
                 Ok(value @ (Value::String(_) | Value::Null)) => value,

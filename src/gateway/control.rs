@@ -14,6 +14,7 @@ use tokio::net::UnixListener;
 
 use super::{Gateway, spawn};
 use crate::error::{Error, Result};
+use crate::json;
 use crate::limits::gateway::{CONTROL_AT_ONCE, CONTROL_BYTES, CONTROL_TIME};
 use crate::message::{Address, OutgoingMessage};
 
@@ -144,7 +145,7 @@ fn read_line<T: for<'a> Deserialize<'a>>(stream: &UnixStream) -> Result<T> {
     BufReader::new(stream.take(CONTROL_BYTES as u64))
         .read_until(b'\n', &mut line)
         .map_err(Error::io("read from", "the control socket"))?;
-    serde_json::from_slice(&line).map_err(|error| {
+    json::from_slice(&line).map_err(|error| {
         let what = match line.len() >= CONTROL_BYTES {
             true => format!("it is longer than {CONTROL_BYTES} bytes"),
             false => error.to_string(),

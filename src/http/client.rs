@@ -34,13 +34,16 @@ pub struct Settings {
     pub clock: Clock,
     /// Is asked about every address before it is dialled.
     pub guard: Guard,
+    /// Whether the calls carry a key, a token or a password: then, without TLS, nobody on this machine
+    /// gets them who may not have them.
+    pub carries_secret: bool,
     /// Whether a POST may be sent again when the connection, which was kept from an earlier call,
     /// broke before any of the reply came. Only where it does no harm if the server acts on both.
     pub may_repeat: bool,
 }
 
 impl Settings {
-    /// These times, any address, and the proxy of the environment.
+    /// These times, any address, the proxy of the environment, and calls that carry a secret.
     pub fn new(first_byte: Duration, idle: Duration) -> Self {
         Self {
             proxy: None,
@@ -48,6 +51,7 @@ impl Settings {
             idle,
             clock: Clock::System,
             guard: Guard::default(),
+            carries_secret: true,
             may_repeat: false,
         }
     }
@@ -305,14 +309,21 @@ impl Response {
 
     /// The beginning of the body as text: what came before it broke, if it did.
     fn beginning(self) -> Result<String> {
-        let cancel = self.context.shared.cancel.clone();
+        let shared = self.context.shared.clone();
         let mut content = Vec::new();
         let mut body = self.into_reader(limits::http::BODY_BYTES);
-        let _ = body
-            .by_ref()
-            .take(limits::http::ERROR_BODY_BYTES as u64)
-            .read_to_end(&mut content);
-        if cancel.is_cancelled() {
+        let mut rest = body.by_ref().take(limits::http::ERROR_BODY_BYTES as u64);
+        let mut buffer = [0; 512];
+        let watch = Stopwatch::start();
+        shared.line.set_idle_timeout(limits::http::ERROR_BODY_TIME);
+        while watch.elapsed() < limits::http::ERROR_BODY_TIME {
+            match rest.read(&mut buffer) {
+                Ok(0) | Err(_) => break,
+                Ok(count) => content.extend_from_slice(&buffer[..count]),
+            }
+        }
+        shared.line.set_idle_timeout(shared.settings.idle);
+        if shared.cancel.is_cancelled() {
             return Err(Error::Stopped);
         }
         body.finish();

@@ -24,7 +24,7 @@ use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
 use crate::limits::http::{BUFFER_BYTES, WRITE_TIMEOUT};
 use crate::limits::net::{CONNECT_TIMEOUT, RESOLVE_TIMEOUT};
-use crate::net::{Dialer, Failure, Guard, Stream, Tls, is_loopback, known_addresses};
+use crate::net::{Dialer, Failure, Guard, Stream, Tls, is_loopback, known_addresses, owner};
 
 /// What a client and its connections share.
 #[derive(Default)]
@@ -103,6 +103,8 @@ pub struct Reach {
     pub dialer: Dialer,
     /// The proxy.
     pub proxy: Option<Proxy>,
+    /// See [`Settings::carries_secret`].
+    carries_secret: bool,
 }
 
 impl Reach {
@@ -122,6 +124,7 @@ impl Reach {
             tls: tls.clone(),
             dialer,
             proxy,
+            carries_secret: settings.carries_secret,
         })
     }
 
@@ -157,7 +160,16 @@ impl Reach {
         if uri.scheme_str() == Some("https") {
             return Ok(stream.secure(&self.tls, host, left(watch))?);
         }
+        if self.carries_secret {
+            self.check_owner(&stream)?;
+        }
         Ok(stream)
+    }
+
+    /// Fails when a stream without TLS ends with somebody on this machine who may not have a secret.
+    fn check_owner(&self, stream: &Stream) -> Result<(), Failure> {
+        let (theirs, ours) = stream.ends()?;
+        owner::check(theirs, ours, self.tls.local_users())
     }
 
     /// Opens a tunnel through a proxy (RFC 9110, section 9.3.6).
@@ -178,6 +190,10 @@ impl Reach {
         let (mut stream, watch) = dial(&to_proxy, proxy_host, proxy_port)?;
         if proxy.protocol() == ProxyProtocol::Https {
             stream = stream.secure(&self.tls, proxy_host, left(watch))?;
+        } else if proxy.password().is_some()
+            || self.carries_secret && uri.scheme_str() != Some("https")
+        {
+            self.check_owner(&stream)?;
         }
         stream.set_read_deadline(left(watch));
         stream.set_write_deadline(left(watch));

@@ -12,7 +12,7 @@ use super::connect::{Line, Unreachable};
 use crate::cancel::Cancel;
 use crate::error::Error;
 use crate::limits;
-use crate::net::Failure;
+use crate::net::{Failure, is_local_name};
 
 /// Why a name without an address cannot be called.
 pub const UNKNOWN_HOST: &str = "cannot resolve its name; check the name and your network";
@@ -100,6 +100,10 @@ impl Context {
             return self.tls(error);
         }
         let what = match error.kind() {
+            io::ErrorKind::ConnectionRefused if self.is_by_local_name() => {
+                "it refuses connections on 127.0.0.1; check that the server is running and the port is \
+                 right. For IPv6 write [::1] instead of the name"
+            }
             io::ErrorKind::ConnectionRefused => {
                 "it refuses connections; check that the server is running and the port is right"
             }
@@ -116,6 +120,11 @@ impl Context {
             _ => return error.to_string(),
         };
         what.to_owned()
+    }
+
+    fn is_by_local_name(&self) -> bool {
+        let host = self.host.rsplit_once(':');
+        host.is_some_and(|(name, _)| is_local_name(name))
     }
 
     fn tls(&self, error: &rustls::Error) -> String {
@@ -184,6 +193,7 @@ impl Context {
                 "connecting to {} is not allowed: {why}",
                 address.ip()
             )),
+            Failure::Untrusted(what) => self.network(what),
             Failure::Io(error) => self.network(self.io(&error)),
         }
     }

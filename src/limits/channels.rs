@@ -95,6 +95,15 @@ pub const TEST_PATIENCE: Duration = Duration::from_secs(10);
 pub const UPDATES_AT_ONCE: usize = 100;
 /// Age of the newest update whose number still counts; after a week Telegram takes another one.
 pub const OFFSET_AGE: Duration = Duration::from_hours(6 * 24);
+/// Files of updates that ended the program and were set aside. One is enough to find the fault.
+pub const SET_ASIDE_FILES: usize = 8;
+/// Bytes of such a file; a long message with its entities has 30 kB.
+pub const SET_ASIDE_BYTES: usize = 64 * 1024;
+/// People who are told that an update was set aside.
+pub const SET_ASIDE_TOLD: usize = 4;
+/// Levels of lists and objects of a channel's JSON: a message in a message with keyboards has ten. A
+/// level of Discord's message takes 12 kB of stack in a build without optimisation.
+pub const JSON_LEVELS_MAX: usize = 16;
 /// How long the rest of an album is waited for, each time more of it has come.
 pub const ALBUM_WAIT: Duration = Duration::from_millis(500);
 /// How often that is done; an album has at most ten parts.

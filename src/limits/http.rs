@@ -25,6 +25,8 @@ pub const STREAM_BYTES: usize = 64 * 1024 * 1024;
 pub const EVENT_BYTES: usize = 1024 * 1024;
 /// Bytes kept of an error's body: enough for every API's JSON error and the top of a proxy's page.
 pub const ERROR_BODY_BYTES: usize = 4 * 1024;
+/// Time for that part: it only explains the error.
+pub const ERROR_BODY_TIME: Duration = Duration::from_secs(10);
 /// Bytes read behind the part of a body that mattered, to reach its end and keep the connection.
 pub const TAIL_BYTES: usize = 4 * 1024;
 /// Time for that tail, and for any silence in it. A new TLS connection costs about as much.

@@ -127,13 +127,25 @@ pub mod config {
     pub const SECRET_FILE_BYTES: usize = 64 * 1024;
     /// Problems of a file that are told at once; a screen holds no more, and the next show then.
     pub const PROBLEMS: usize = 10;
-    /// Characters of an offending line that are shown, and of a wrong value.
+    /// Bytes from which on a value may be a key or a password; nothing shorter protects anything.
+    pub const SECRET_BYTES: usize = 8;
+    /// Bytes from which on a name with digits may be a key or a token in the wrong place; the shortest of
+    /// the providers have 32.
+    pub const SECRET_NAME_BYTES: usize = 16;
+    /// Characters of an offending line that are shown, and of a wrong path.
     pub const EXCERPT_CHARS: usize = 72;
 }
 
 pub mod confine;
 pub mod files;
 pub mod http;
+
+/// Bounds of JSON.
+pub mod json {
+    /// Levels of lists and objects. A tool's schema with objects ten levels deep has as many; a level
+    /// takes 4 kB of stack in a build without optimisation.
+    pub const LEVELS_MAX: usize = 32;
+}
 
 /// Bounds of Markdown.
 pub mod markup {

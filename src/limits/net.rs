@@ -18,5 +18,7 @@ pub const SEND_BUFFER_BYTES: usize = 128 * 1024;
 /// TLS sessions remembered for resumption, so that the second handshake is cheap. rustls counts
 /// eight to a server: these are the model's, its fallback's and a channel's.
 pub const TLS_SESSIONS: usize = 24;
+/// Bytes of the table of TCP sockets that are read, 150 each: a busy server has a thousand.
+pub const SOCKETS_BYTES: usize = 1024 * 1024;
 /// Bytes of the file of added certificates; the roots of a whole distribution are 250 kB.
 pub const CA_FILE_BYTES: usize = 1024 * 1024;

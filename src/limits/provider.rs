@@ -4,6 +4,12 @@ use std::time::Duration;
 
 /// Bytes of one answer: text, reasoning and arguments together. 128 k tokens are about 512 kB.
 pub const REPLY_BYTES: usize = 2 * 1024 * 1024;
+/// How many times the longest silence (`streamIdleTimeoutSecs`, 90 s) a reply may come without growing:
+/// models that think send comments for minutes.
+pub const REPLY_QUIET_IDLES: u32 = 4;
+/// How many times that a reply may take as a whole: an hour, in which a model on the board itself
+/// writes 7,000 tokens at two a second.
+pub const REPLY_TOTAL_IDLES: u32 = 40;
 /// Bytes read from a stream at once.
 pub const READ_BYTES: usize = 4 * 1024;
 /// Characters kept of what the other side said about an error.

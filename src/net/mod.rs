@@ -5,6 +5,7 @@
 //! can be [secured](Stream::secure) with TLS. Its [`Guard`] is asked about every address before it is
 //! dialled: what a name resolves to is known only then, and may be another address the next time.
 
+pub mod owner;
 mod resolve;
 mod stream;
 #[cfg(test)]
@@ -72,6 +73,8 @@ pub enum Failure {
         /// What the guard says.
         why: &'static str,
     },
+    /// A secret would go to somebody on this machine who may not have it: what is wrong.
+    Untrusted(String),
     /// The system or the other side refused. An error of TLS is within.
     Io(io::Error),
 }

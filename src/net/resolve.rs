@@ -1,7 +1,7 @@
 //! Names to addresses, without a wait that cannot be broken.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
@@ -22,12 +22,9 @@ pub fn known_addresses(host: &str, port: u16) -> Option<Vec<SocketAddr>> {
     if let Ok(address) = host.parse::<IpAddr>() {
         return Some(vec![SocketAddr::new(address, port)]);
     }
-    is_local_name(host).then(|| {
-        vec![
-            (Ipv4Addr::LOCALHOST, port).into(),
-            (Ipv6Addr::LOCALHOST, port).into(),
-        ]
-    })
+    // One family: with both, whoever takes the port of the other one would be dialled while the server
+    // is down.
+    is_local_name(host).then(|| vec![(Ipv4Addr::LOCALHOST, port).into()])
 }
 
 /// Whether a host is this machine, which no proxy can reach for us.

@@ -147,6 +147,12 @@ impl Stream {
         matches!(peeked, Err(Errno::AGAIN))
     }
 
+    /// The addresses of the other side and of ours.
+    pub fn ends(&self) -> io::Result<(SocketAddr, SocketAddr)> {
+        let stream = &self.tcp().stream;
+        Ok((stream.peer_addr()?, stream.local_addr()?))
+    }
+
     /// Whether there is TLS on it.
     pub fn is_tls(&self) -> bool {
         matches!(self.0, Layer::Tls(_))

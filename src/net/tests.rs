@@ -112,3 +112,82 @@ fn this_machine_has_many_names() {
         assert!(!is_loopback(host), "{host}");
     }
 }
+
+#[test]
+fn a_name_of_this_machine_is_one_address() {
+    for name in ["localhost", "LOCALHOST.", "model.localhost"] {
+        let addresses = known_addresses(name, 80).unwrap();
+        assert_eq!(addresses, [SocketAddr::from(([127, 0, 0, 1], 80))]);
+    }
+}
+
+/// The ends of a connection to a listener of this process, which is no child of ours.
+fn ends(listener: &TcpListener) -> (Stream, SocketAddr, SocketAddr) {
+    let dialer = Dialer::new(&Cancel::new());
+    let stream = dialer
+        .connect(&[listener.local_addr().unwrap()], TIME)
+        .unwrap();
+    let (theirs, ours) = stream.ends().unwrap();
+    (stream, theirs, ours)
+}
+
+#[test]
+fn our_own_server_is_trusted_and_what_cannot_be_seen_is_not() {
+    let (listener, _) = listen();
+    let (_stream, theirs, ours) = ends(&listener);
+    owner::check(theirs, ours, &[]).unwrap();
+    // Nobody has this port.
+    let nobody = SocketAddr::from(([127, 0, 0, 1], 1));
+    let refused = owner::check(nobody, ours, &[]).unwrap_err();
+    assert!(matches!(&refused, Failure::Untrusted(what) if what.contains("cannot be seen")));
+    owner::check(nobody, ours, &["*".to_owned()]).unwrap();
+    // On another machine there is nothing to see.
+    owner::check(SocketAddr::from(([192, 0, 2, 1], 1)), ours, &[]).unwrap();
+}
+
+#[test]
+fn a_command_of_ours_is_not_trusted_with_a_key() {
+    let (listener, _) = listen();
+    let (_stream, theirs, ours) = ends(&listener);
+    // It has the listener as its standard input, and nobody else has it.
+    let mut child = std::process::Command::new("sleep")
+        .arg("60")
+        .stdin(std::os::fd::OwnedFd::from(listener))
+        .spawn()
+        .unwrap();
+    let refused = owner::check(theirs, ours, &[]);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    match refused {
+        Err(Failure::Untrusted(what)) => assert!(what.contains("own commands"), "{what}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn another_users_server_is_trusted_only_when_it_is_named() {
+    if crate::sys::port::own_user() != 0 {
+        eprintln!("not tried: it takes root to be another user");
+        return;
+    }
+    let (listener, _) = listen();
+    // The table shows the socket's owner.
+    std::os::unix::fs::fchown(&listener, Some(65534), None).unwrap();
+    let (_stream, theirs, ours) = ends(&listener);
+    let outcomes = [
+        &[][..],
+        &["65533".to_owned()],
+        &["nobody".to_owned()],
+        &["65534".to_owned()],
+    ]
+    .map(|users| owner::check(theirs, ours, users));
+    let [none, other, name, number] = outcomes;
+    for refused in [none, other] {
+        match refused {
+            Err(Failure::Untrusted(what)) => assert!(what.contains("nobody"), "{what}"),
+            other => panic!("{other:?}"),
+        }
+    }
+    name.unwrap();
+    number.unwrap();
+}

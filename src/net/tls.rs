@@ -13,7 +13,11 @@ use crate::{limits, sys};
 
 /// Whom to trust, and the sessions to resume. One per process; clones share it.
 #[derive(Clone)]
-pub struct Tls(Arc<Shared>);
+pub struct Tls {
+    shared: Arc<Shared>,
+    /// Who besides us and root may get a key on this machine without TLS.
+    local_users: Arc<[String]>,
+}
 
 struct Shared {
     /// The certificates of `tls.caFile`.
@@ -45,17 +49,35 @@ impl Tls {
                 tracing::warn!(file = %path.display(), ignored, "ignored unusable certificates of tls.caFile");
             }
         }
-        Ok(Self(Arc::new(Shared {
-            added,
-            config: OnceLock::new(),
-        })))
+        Ok(Self {
+            shared: Arc::new(Shared {
+                added,
+                config: OnceLock::new(),
+            }),
+            local_users: Arc::default(),
+        })
+    }
+
+    /// Trusts servers of these users, names or numbers, on this machine and without TLS, as if they
+    /// were ours. See [`owner::check`](super::owner::check).
+    #[must_use]
+    pub fn with_local_users(self, users: &[String]) -> Self {
+        Self {
+            local_users: users.into(),
+            ..self
+        }
+    }
+
+    /// The users whose servers on this machine are trusted without TLS.
+    pub fn local_users(&self) -> &[String] {
+        &self.local_users
     }
 
     pub(super) fn config(&self) -> Result<Arc<ClientConfig>, rustls::Error> {
-        if let Some(config) = self.0.config.get() {
+        if let Some(config) = self.shared.config.get() {
             return Ok(config.clone());
         }
-        let mut roots = self.0.added.clone();
+        let mut roots = self.shared.added.clone();
         roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let mut config = ClientConfig::builder_with_provider(provider)
@@ -63,6 +85,6 @@ impl Tls {
             .with_root_certificates(roots)
             .with_no_client_auth();
         config.resumption = Resumption::in_memory_sessions(limits::net::TLS_SESSIONS);
-        Ok(self.0.config.get_or_init(|| Arc::new(config)).clone())
+        Ok(self.shared.config.get_or_init(|| Arc::new(config)).clone())
     }
 }

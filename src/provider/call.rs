@@ -5,6 +5,7 @@ use std::io::Read;
 use serde::Deserialize;
 
 use super::classify::{Failure, classify, page_title};
+use super::progress::Progress;
 use super::quirks::Quirks;
 use super::route::Route;
 use super::table::Format;
@@ -15,6 +16,7 @@ use crate::chat::{Fault, Reply, Request};
 use crate::error::{Error, Result};
 use crate::http::sse::Parser;
 use crate::http::{Body, Client, error_of};
+use crate::json;
 use crate::limits;
 
 /// The version of Anthropic's API (<https://docs.claude.com/en/api/versioning>).
@@ -88,7 +90,7 @@ impl Call<'_> {
         let body = posted
             .map_err(before_the_answer)?
             .into_reader(limits::http::STREAM_BYTES);
-        read(body, decoder, show)
+        read(body, decoder, Progress::start(self.route.idle), show)
     }
 }
 
@@ -113,7 +115,7 @@ pub fn first_model(client: &Client, route: &Route) -> Result<String, NoAnswer> {
         .get(&format!("{base}/models"), &headers(route))
         .and_then(|response| response.read_to_end(limits::http::BODY_BYTES))
         .map_err(before_the_answer)?;
-    let models: Models = serde_json::from_slice(&answer)
+    let models: Models = json::from_slice(&answer)
         .map_err(|error| Failure::new(Fault::Garbage, format!("no list of models: {error}")))?;
     let mut names = models.data.into_iter().map(|model| model.id);
     let first = names.find(|name| !name.to_lowercase().contains("embed"));
@@ -180,6 +182,14 @@ impl Decoder<'_> {
         }
     }
 
+    /// Bytes of the answer so far.
+    fn size(&self) -> usize {
+        match self {
+            Self::OpenAi(decoder) => decoder.size(),
+            Self::Anthropic(decoder) => decoder.size(),
+        }
+    }
+
     fn stage(&self) -> Stage {
         match self {
             Self::OpenAi(decoder) => decoder.stage(),
@@ -207,6 +217,7 @@ impl Decoder<'_> {
 fn read(
     mut body: Body,
     decoder: Decoder<'_>,
+    mut progress: Progress,
     show: &mut dyn FnMut(&str),
 ) -> Result<Reply, NoAnswer> {
     let mut buffer = vec![0; limits::provider::READ_BYTES];
@@ -222,16 +233,26 @@ fn read(
         if !begun.is_empty() {
             break begun.to_vec();
         }
+        progress.check(0)?;
     };
     match begun.as_slice() {
         [b'{' | b'[', ..] => {
             let most = limits::http::BODY_BYTES;
-            let rest = (most + 1).saturating_sub(begun.len()) as u64;
-            let rest = body.take(rest).read_to_end(&mut begun);
-            rest.map_err(|error| within_the_answer(error_of(error)))?;
-            if begun.len() > most {
-                let said = format!("it sent an answer of more than {most} bytes");
-                return Err(Failure::new(Fault::Garbage, said).into());
+            let mut size = begun.len();
+            loop {
+                let count = body
+                    .read(&mut buffer)
+                    .map_err(|error| within_the_answer(error_of(error)))?;
+                if count == 0 {
+                    break;
+                }
+                begun.extend_from_slice(&buffer[..count]);
+                if begun.len() > most {
+                    let said = format!("it sent an answer of more than {most} bytes");
+                    return Err(Failure::new(Fault::Garbage, said).into());
+                }
+                size += buffer[..count].trim_ascii().len();
+                progress.check(size)?;
             }
             Ok(decoder.whole(&String::from_utf8_lossy(&begun))?)
         }
@@ -239,7 +260,7 @@ fn read(
             let page = page_title(&String::from_utf8_lossy(&begun));
             Err(Failure::new(Fault::Garbage, format!("it sent {page}")).into())
         }
-        _ => read_stream(body, &begun, decoder, show),
+        _ => read_stream(body, &begun, decoder, progress, show),
     }
 }
 
@@ -247,6 +268,7 @@ fn read_stream(
     mut body: Body,
     begun: &[u8],
     mut decoder: Decoder<'_>,
+    mut progress: Progress,
     show: &mut dyn FnMut(&str),
 ) -> Result<Reply, NoAnswer> {
     let mut parser = Parser::default();
@@ -259,6 +281,9 @@ fn read_stream(
                 parser.push(&buffer[..count], &mut |event| {
                     decoder.event(event.data, show)
                 })?;
+                if decoder.stage() < Stage::Over {
+                    progress.check(decoder.size())?;
+                }
             }
             // The answer is whole; only its end mark did not come.
             Err(error) if decoder.stage() == Stage::Ended && !is_stop(&error) => break,

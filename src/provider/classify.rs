@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::route::Route;
 use crate::chat::{Fault, ModelError};
 use crate::http::sse::TooLong;
+use crate::json;
 use crate::limits::provider::SAID_CHARS;
 use crate::secret::Eraser;
 use crate::text::ellipsize_chars;
@@ -217,7 +218,7 @@ const REQUEST: &[&str] = &[
 
 fn state(body: &str) -> Statement {
     let mut statement = Statement::default();
-    match serde_json::from_str::<Value>(body) {
+    match json::from_str::<Value>(body) {
         Ok(json) => collect(&json, &mut statement, 0),
         // Only the beginning of a body is kept, so it may be JSON that is cut off.
         Err(_) => statement.message = plain_text(body),

@@ -187,6 +187,7 @@ fn settings(route: &Route) -> Settings {
         proxy: route.proxy.clone(),
         // A question that is asked twice costs tokens at most.
         may_repeat: true,
+        carries_secret: route.carries_secret(),
         ..Settings::new(route.first_byte, route.idle)
     }
 }

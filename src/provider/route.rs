@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::table::{Format, Known, OFFLINE, PROVIDERS, Prefix, known};
+use crate::config::check::safe_path;
 use crate::config::schema::{ApiType, Provider};
 use crate::error::{Error, Result};
 use crate::secret::Secret;
@@ -91,6 +92,7 @@ impl Sources<'_> {
         if known(name).is_some() || self.has_base(name) {
             return Ok(());
         }
+        let name = safe_path([name].into_iter());
         let names: Vec<_> = PROVIDERS.iter().map(|row| row.name).collect();
         Err(Error::Config(format!(
             "agents.defaults.provider: there is no provider \"{name}\". Known are {}; any other needs providers.{name}.apiBase",
@@ -185,6 +187,11 @@ impl Route {
     /// Whether the helper in the program answers.
     pub fn is_offline(&self) -> bool {
         self.format == Format::Offline
+    }
+
+    /// Whether requests have headers that are secret.
+    pub fn carries_secret(&self) -> bool {
+        !self.key.is_empty() || !self.headers.is_empty()
     }
 
     /// The address that requests are posted to. A base that is the whole address already stays.

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::append_log::{cut, to_line};
 use crate::chat::{Entry, EntryKind, Image, Role, ToolCall};
+use crate::json;
 use crate::limits::append_log::{CONTENT_BYTES, LINE_BYTES};
 use crate::text::truncate_bytes;
 
@@ -132,7 +133,7 @@ pub fn moved(line: &[u8], from: u64, to: u64) -> Vec<u8> {
         _ => None,
     };
     let value = state.and_then(|offset| {
-        let mut value: serde_json::Value = serde_json::from_slice(line).ok()?;
+        let mut value: serde_json::Value = json::from_slice(line).ok()?;
         value["consolidated_to"] = (offset.saturating_sub(from) + to).into();
         Some(value)
     });
@@ -144,7 +145,7 @@ pub fn moved(line: &[u8], from: u64, to: u64) -> Vec<u8> {
 
 /// Decodes a line without its line end; none when it is not one of ours.
 pub fn decode(line: &[u8]) -> Option<Line> {
-    let wire: Wire = serde_json::from_slice(line).ok()?;
+    let wire: Wire = json::from_slice(line).ok()?;
     match (wire.kind.as_deref(), wire.role) {
         (Some(_), _) => Some(Line::State(State {
             key: wire.key,

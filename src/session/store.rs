@@ -116,7 +116,7 @@ fn closes_turn(entry: &Entry) -> bool {
 pub fn count_window(folder: &Path, chat: &SessionKey, window: usize) -> Result<usize> {
     let path = path_of(folder, chat);
     let count = || -> io::Result<usize> {
-        let file = match File::open(&path) {
+        let file = match sys::file::open_to_read(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
             opened => opened?,
         };
@@ -275,7 +275,7 @@ pub fn read(
     mut each: impl FnMut(Line) -> Result<()>,
 ) -> Result<usize> {
     let path = existing(folder, chat)?;
-    let file = File::open(&path).map_err(Error::io("read the session", &path))?;
+    let file = sys::file::open_to_read(&path).map_err(Error::io("read the session", &path))?;
     let mut lines = Lines::new(BufReader::new(file));
     let mut garbled = 0;
     while let Some(bytes) = lines
@@ -294,7 +294,8 @@ pub fn read(
 pub fn export(folder: &Path, chat: &SessionKey, output: &mut impl std::io::Write) -> Result<()> {
     let path = existing(folder, chat)?;
     for path in archives_of(&path)?.iter().chain([&path]) {
-        let mut file = File::open(path).map_err(Error::io("read the session", path))?;
+        let mut file =
+            sys::file::open_to_read(path).map_err(Error::io("read the session", path))?;
         std::io::copy(&mut file, output).map_err(Error::io("copy", path))?;
     }
     Ok(())
@@ -303,7 +304,7 @@ pub fn export(folder: &Path, chat: &SessionKey, output: &mut impl std::io::Write
 /// Deletes a journal that nobody has open, and what is in the archive of it.
 pub fn delete(folder: &Path, chat: &SessionKey) -> Result<()> {
     let path = existing(folder, chat)?;
-    let file = File::open(&path).map_err(Error::io("open the session", &path))?;
+    let file = sys::file::open_to_read(&path).map_err(Error::io("open the session", &path))?;
     if !sys::file::try_lock(&file).map_err(Error::io("lock the session", &path))? {
         return Err(Error::Failed(format!(
             "the session {chat} is in use by another peacrab"
@@ -346,7 +347,7 @@ fn key_of(file: &File) -> std::io::Result<Option<String>> {
 
 /// The journal's chat when its last turn has not ended: entries stand behind the last end of one.
 fn is_unfinished(path: &Path) -> std::io::Result<Option<SessionKey>> {
-    let file = File::open(path)?;
+    let file = sys::file::open_to_read(path)?;
     let mut tail = Tail::new(&file, file.metadata()?.len());
     while let Some(line) = tail.previous()? {
         let is_open = match line::decode(&line.bytes) {
@@ -362,7 +363,7 @@ fn is_unfinished(path: &Path) -> std::io::Result<Option<SessionKey>> {
 }
 
 fn summary(path: &Path) -> std::io::Result<Option<Summary>> {
-    let file = File::open(path)?;
+    let file = sys::file::open_to_read(path)?;
     let metadata = file.metadata()?;
     let Some(key) = key_of(&file)? else {
         return Ok(None);

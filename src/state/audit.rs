@@ -151,12 +151,9 @@ impl Audit {
         if std::fs::metadata(&self.path).is_ok_and(|found| found.len() >= AUDIT_BYTES) {
             self.rotate()?;
         }
-        let opened = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create(true)
-            .mode(0o600)
-            .open(&self.path);
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).create(true).mode(0o600);
+        let opened = sys::file::open_regular(&self.path, &mut options);
         opened.map_err(Error::io("open", &self.path))
     }
 

@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::{Error, Result};
+use crate::json;
 use crate::limits::state::{LOCK_PAUSE, LOCK_TRIES};
 use crate::sync::Mutex;
 use crate::sys;
@@ -97,7 +98,7 @@ impl<T: Default + Serialize + DeserializeOwned> StateFile<T> {
 
     /// Forces what was written to the disk, for a policy that does not do it with each change.
     pub fn sync(&self) -> Result<()> {
-        match File::open(&self.path).and_then(|file| file.sync_all()) {
+        match sys::file::open_to_read(&self.path).and_then(|file| file.sync_all()) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
             result => result.map_err(Error::io("sync", &self.path)),
         }
@@ -110,7 +111,7 @@ impl<T: Default + Serialize + DeserializeOwned> StateFile<T> {
             }
             content => content?,
         };
-        serde_json::from_slice(&content).map_err(|error| {
+        json::from_slice(&content).map_err(|error| {
             let path = self.path.display();
             Error::Failed(format!("{path} is damaged, repair or delete it: {error}"))
         })

@@ -1,9 +1,10 @@
 //! Files that survive a power cut: atomic writes, locks, bounded reads.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags};
@@ -67,9 +68,31 @@ pub fn private_folder(path: &Path) -> Result<()> {
     made.map_err(Error::io("make the folder", path))
 }
 
-/// Reads a file of at most `limit` bytes.
+/// Opens a file as the options say, never waiting for it: what is no regular file, such as a pipe, a
+/// socket, a device or a folder, is an error that says so. Links are followed.
+pub fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    let irregular = || io::Error::other("it is not a regular file");
+    // A pipe without a reader or writer would be waited for (open(2), O_NONBLOCK).
+    let file = match options.custom_flags(libc::O_NONBLOCK).open(path) {
+        Err(error) if matches!(error.raw_os_error(), Some(libc::ENXIO | libc::EISDIR)) => {
+            return Err(irregular());
+        }
+        opened => opened?,
+    };
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(irregular()),
+    }
+}
+
+/// Opens a regular file to be read; see [`open_regular`].
+pub fn open_to_read(path: &Path) -> io::Result<File> {
+    open_regular(path, OpenOptions::new().read(true))
+}
+
+/// Reads a regular file of at most `limit` bytes.
 pub fn read_at_most(path: &Path, limit: usize) -> Result<Vec<u8>> {
-    let file = File::open(path).map_err(Error::io("read", path))?;
+    let file = open_to_read(path).map_err(Error::io("read", path))?;
     let mut content = Vec::new();
     file.take(limit as u64 + 1)
         .read_to_end(&mut content)
@@ -227,6 +250,30 @@ mod tests {
             read_at_most(&path, 4),
             Err(Error::TooLarge { limit: 4, .. })
         ));
+    }
+
+    #[test]
+    fn what_is_no_regular_file_is_refused_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let fifo = rustix::fs::mkfifoat(CWD, path("fifo"), Mode::RUSR | Mode::WUSR);
+        fifo.unwrap();
+        std::fs::create_dir(path("folder")).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(path("socket")).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", path("zero")).unwrap();
+        std::os::unix::fs::symlink("fifo", path("link")).unwrap();
+        for name in ["fifo", "folder", "socket", "zero", "link"] {
+            let mut ways = [OpenOptions::new(), OpenOptions::new(), OpenOptions::new()];
+            ways[0].read(true);
+            ways[1].read(true).append(true).create(true);
+            ways[2].write(true);
+            for options in &mut ways {
+                let error = open_regular(&path(name), options).unwrap_err();
+                assert_eq!(error.to_string(), "it is not a regular file", "{name}");
+            }
+            let error = read_at_most(&path(name), 9).unwrap_err().to_string();
+            assert!(error.contains(name) && error.contains("regular"), "{error}");
+        }
     }
 
     #[test]

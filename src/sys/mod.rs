@@ -10,6 +10,7 @@ pub mod host;
 mod isolation;
 pub mod mounts;
 pub mod notify;
+pub mod port;
 pub mod process;
 pub mod random;
 

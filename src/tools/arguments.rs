@@ -10,6 +10,8 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
 use crate::error::{Error, Result};
+use crate::json;
+use crate::limits::json::LEVELS_MAX;
 
 /// The arguments of one call, in the order in which they were written.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -24,7 +26,7 @@ impl Arguments {
             return Ok(Self::default());
         }
         let read = |text: &str| -> serde_json::Result<Self> {
-            match serde_json::from_str::<String>(text) {
+            match json::from_str::<String>(text) {
                 Ok(inner) => object(without_fence(inner.trim())),
                 Err(_) => object(text),
             }
@@ -179,6 +181,7 @@ fn object(text: &str) -> serde_json::Result<Arguments> {
             Ok(Arguments(members))
         }
     }
+    json::check_depth(text.as_bytes(), LEVELS_MAX)?;
     let mut reader = serde_json::Deserializer::from_str(text);
     let arguments = reader.deserialize_map(Members)?;
     reader.end()?;

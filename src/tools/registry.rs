@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use crate::chat::{ToolResult, ToolSpec};
 use crate::error::{Error, Result};
+use crate::json;
 use crate::limits::tools::{SPEC_BYTES_MAX, SPECS_BYTES_MAX, TOOL_NAME_BYTES_MAX, TOOLS_MAX};
 
 use super::Context;
@@ -92,7 +93,7 @@ impl Registry {
         if bytes + spec.bytes() > SPECS_BYTES_MAX {
             return too_large(format!("the tool list with {name}"), SPECS_BYTES_MAX);
         }
-        match serde_json::from_str::<Schema>(&spec.parameters) {
+        match json::from_str::<Schema>(&spec.parameters) {
             Ok(schema) if schema.r#type == "object" => Ok(()),
             Ok(schema) => Err(Error::Failed(format!(
                 "the schema of the tool {name} has the type {:?} instead of \"object\"",

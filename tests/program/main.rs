@@ -27,6 +27,7 @@ mod faults;
 mod gateway;
 mod kill;
 mod obeyed;
+mod outside;
 mod places;
 mod secrets;
 mod service;

@@ -20,9 +20,10 @@ use crate::channels::names;
 use crate::config::schema;
 use crate::error::{Error, Result};
 use crate::http::{self, Client, Method, Response, Settings, Tls};
+use crate::json;
 use crate::limits::channels::{
     DISCORD_LABEL_CHARS, DISCORD_MISSED_MESSAGES, DISCORD_ROW_BUTTONS, DISCORD_SHORT_WAIT,
-    DISCORD_UPLOAD_BYTES, IDLE, LONGEST_WAIT, SAID_CHARS, USUAL_WAIT,
+    DISCORD_UPLOAD_BYTES, IDLE, JSON_LEVELS_MAX, LONGEST_WAIT, SAID_CHARS, USUAL_WAIT,
 };
 use crate::limits::http::BODY_BYTES;
 use crate::secret::{Eraser, Secret};
@@ -334,7 +335,7 @@ impl Api {
         let reply = self.call(call, body)?;
         // From a string, as events are read: another kind of input would double the code.
         let text = String::from_utf8_lossy(&reply);
-        serde_json::from_str(&text).map_err(|error| {
+        json::from_str_within(&text, JSON_LEVELS_MAX).map_err(|error| {
             Failure::Trouble(format!(
                 "Discord's reply is not understood (byte {})",
                 error.column()
@@ -458,7 +459,7 @@ struct Refusal {
 impl Refusal {
     /// `None` for what is not Discord's, such as a proxy's page.
     fn read(body: &str) -> Option<Self> {
-        let refusal: Self = serde_json::from_str(body).ok()?;
+        let refusal: Self = json::from_str_within(body, JSON_LEVELS_MAX).ok()?;
         Some(refusal).filter(|refusal| !refusal.message.is_empty())
     }
 }

@@ -5,7 +5,8 @@ use super::session::Me;
 use super::types::{Attachment, Interaction, Member, Message, User, VOICE, snowflake};
 use crate::channels::intake::Incoming;
 use crate::config::schema::GroupPolicy;
-use crate::limits::channels::{NAME_CHARS, QUOTE_CHARS};
+use crate::json;
+use crate::limits::channels::{JSON_LEVELS_MAX, NAME_CHARS, QUOTE_CHARS};
 use crate::message::{Address, Envelope, Media, RemoteFile, Sender};
 use crate::text::ellipsize_chars;
 
@@ -238,7 +239,7 @@ impl Reader<'_> {
 }
 
 fn parse<'a, T: serde::Deserialize<'a>>(data: &'a str) -> serde_json::Result<T> {
-    serde_json::from_str(data)
+    json::from_str_within(data, JSON_LEVELS_MAX)
 }
 
 /// The chat, or the thread, which is a channel of its own and so a conversation of its own.

@@ -12,9 +12,10 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use crate::json;
 use crate::limits::channels::{
     DISCORD_BEGIN_TIME, DISCORD_HEARTBEATS, DISCORD_HELLO_TIME, DISCORD_IDENTIFY_INTERVAL,
-    DISCORD_LOOK, DISCORD_TOKEN_BYTES,
+    DISCORD_LOOK, DISCORD_TOKEN_BYTES, JSON_LEVELS_MAX,
 };
 use crate::secret::Secret;
 
@@ -237,7 +238,7 @@ impl Session {
     /// Takes a frame. `chance`, from 0 to 1, spreads the heartbeats of many programs. A frame that
     /// cannot be understood means nothing.
     pub fn receive(&mut self, frame: &str, now: Duration, chance: f64) -> Vec<Action> {
-        let Ok(frame) = serde_json::from_str::<Frame<'_>>(frame) else {
+        let Ok(frame) = json::envelope_from_str::<Frame<'_>>(frame) else {
             tracing::debug!(
                 bytes = frame.len(),
                 "ignored a frame that is not understood"
@@ -421,7 +422,7 @@ impl Session {
 }
 
 fn read<'a, T: Deserialize<'a>>(frame: &Frame<'a>) -> Option<T> {
-    serde_json::from_str(frame.d?.get()).ok()
+    json::from_str_within(frame.d?.get(), JSON_LEVELS_MAX).ok()
 }
 
 #[cfg(test)]

@@ -25,8 +25,8 @@ use crate::clock::Clock;
 use crate::error::Result;
 use crate::files::Workspace;
 use crate::inbox::Inbox;
-use crate::limits::channels::{MESSAGE_FILES, PATIENCE, QUEUE_LOOK};
-use crate::message::{Address, Envelope, Sender, SessionKey};
+use crate::limits::channels::{MESSAGE_FILES, PATIENCE, QUEUE_LOOK, SET_ASIDE_TOLD};
+use crate::message::{Address, Envelope, OutgoingMessage, Sender, SessionKey};
 use crate::outbox::Outbox;
 use crate::state::Pairing;
 
@@ -198,6 +198,20 @@ impl Intake {
         people.sort();
         people.dedup();
         people
+    }
+
+    /// Tells the people who may speak something about this program, each in the private chat that has
+    /// the person's id.
+    pub fn report(&self, text: &str) {
+        let parts = &self.0.parts;
+        let chats = self.known_people().into_iter();
+        for person in chats.take(SET_ASIDE_TOLD) {
+            let chat = Address::new(parts.channel, &person);
+            if let Err(error) = parts.outbox.add(&OutgoingMessage::text(&chat, text), None) {
+                tracing::warn!("failed to store a message: {error}");
+            }
+        }
+        (parts.wake)();
     }
 
     /// The newest number that the channel gave, and when it was accepted.

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::api::{Api, ApiError, Button, Place, SendAs, Upload, Words};
@@ -32,6 +33,7 @@ pub struct Telegram {
     tls: Tls,
     clock: Clock,
     capabilities: Capabilities,
+    state: Option<PathBuf>,
 }
 
 impl Telegram {
@@ -54,6 +56,16 @@ impl Telegram {
             tls,
             clock,
             capabilities,
+            state: None,
+        }
+    }
+
+    /// Notes in this folder which updates end the program, so that one does so only twice.
+    #[must_use]
+    pub fn remembering(self, state: PathBuf) -> Self {
+        Self {
+            state: Some(state),
+            ..self
         }
     }
 }
@@ -96,6 +108,7 @@ impl Adapter for Telegram {
             intake,
             heartbeat,
             cancel,
+            state: self.state.clone(),
         });
     }
 }

@@ -1,9 +1,11 @@
 //! Telegram, by its Bot API (<https://core.telegram.org/bots/api>).
 
+mod albums;
 pub mod api;
 mod connection;
 pub mod html;
 mod receive;
+mod trial;
 pub mod update;
 
 pub use connection::Telegram;

@@ -2,11 +2,14 @@
 //!
 //! An update is confirmed to Telegram with the next poll, when the intake has it on the disk.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
+use super::albums::{album_id, join_albums};
 use super::api::types::Update;
 use super::api::{Api, ApiError, Me};
-use super::update::{self, Meaning, Pressed, Received};
+use super::trial::Trial;
+use super::update::{self, Meaning, Pressed};
 use crate::bus::Heartbeat;
 use crate::cancel::Cancel;
 use crate::channels::backoff::Backoff;
@@ -29,6 +32,8 @@ pub(super) struct ReceiverParts<'a> {
     pub intake: Intake,
     pub heartbeat: Heartbeat,
     pub cancel: Cancel,
+    /// Where it is noted which updates end the program; `None` for nowhere.
+    pub state: Option<PathBuf>,
 }
 
 /// Receives until the token is raised.
@@ -48,6 +53,7 @@ struct Receiver<'a> {
     /// Failures of Telegram, and of the inbox.
     backoff: Backoff,
     full: Backoff,
+    trial: Trial,
     /// Whether the next poll only checks that Telegram can be reached: one that waits for updates
     /// would tell so much later.
     is_probe: bool,
@@ -82,6 +88,7 @@ impl<'a> Receiver<'a> {
             backoff: Backoff::new("receive from Telegram", parts.clock.clone()),
             full: Backoff::new("accept messages from Telegram", parts.clock.clone()),
             is_probe: false,
+            trial: Trial::begin(parts.state.clone()),
             parts,
         })
     }
@@ -110,6 +117,7 @@ impl<'a> Receiver<'a> {
             self.parts.heartbeat.beat(wait + PATIENCE);
             cancel.wait(wait);
         }
+        self.trial.end();
     }
 
     /// Telegram has answered.
@@ -126,14 +134,21 @@ impl<'a> Receiver<'a> {
             false => LONG_POLL,
         };
         let watch = Stopwatch::start();
-        let updates = self.api.get_updates(self.offset, UPDATES_AT_ONCE, time)?;
+        let trial = &mut self.trial;
+        let admits = &mut |number, json: &str| trial.admits(number, json);
+        let updates = self
+            .api
+            .get_updates(self.offset, UPDATES_AT_ONCE, time, admits)?;
         let updates = self.whole_albums(updates)?;
         let next = updates
             .iter()
             .map(|update| update.update_id.saturating_add(1))
             .max();
         let has_news = next > self.offset;
-        if !updates.is_empty() {
+        if self.trial.is_careful() {
+            self.take_one_by_one(updates)?;
+            self.offset = next.or(self.offset);
+        } else if !updates.is_empty() {
             self.take(updates)?;
             self.offset = next.or(self.offset);
         }
@@ -147,11 +162,8 @@ impl<'a> Receiver<'a> {
 
     /// An album comes as several updates. If the last ones belong to one, looks whether more of it
     /// has come before any of it is confirmed.
-    fn whole_albums(&self, mut updates: Vec<Update>) -> Result<Vec<Update>, ApiError> {
-        let is_album = |update: &Update| {
-            let message = update.message.as_ref();
-            message.is_some_and(|message| message.media_group_id.is_some())
-        };
+    fn whole_albums(&mut self, mut updates: Vec<Update>) -> Result<Vec<Update>, ApiError> {
+        let is_album = |update: &Update| album_id(update).is_some();
         for _ in 0..ALBUM_LOOKS {
             let ends_in_album = updates.last().is_some_and(is_album);
             let first = updates.iter().map(|update| update.update_id).min();
@@ -161,9 +173,11 @@ impl<'a> Receiver<'a> {
             {
                 break;
             }
+            let trial = &mut self.trial;
+            let admits = &mut |number, json: &str| trial.admits(number, json);
             let again = self
                 .api
-                .get_updates(first, UPDATES_AT_ONCE, Duration::ZERO)?;
+                .get_updates(first, UPDATES_AT_ONCE, Duration::ZERO, admits)?;
             let is_whole = again.len() <= updates.len();
             if !again.is_empty() {
                 updates = again;
@@ -173,6 +187,32 @@ impl<'a> Receiver<'a> {
             }
         }
         Ok(updates)
+    }
+
+    /// Takes what waited when the program had crashed, an update or an album at a time.
+    fn take_one_by_one(&mut self, updates: Vec<Update>) -> Result<(), Fault> {
+        for file in self.trial.take_set_aside() {
+            let file = file.display();
+            self.parts.intake.report(&format!(
+                "A message or button press from Telegram crashed me twice, so I have set it aside: {file}"
+            ));
+        }
+        let mut updates = updates.into_iter().peekable();
+        while let Some(first) = updates.next() {
+            self.trial.note(Some(first.update_id));
+            let album = album_id(&first).map(str::to_owned);
+            let mut group = vec![first];
+            while let Some(part) =
+                updates.next_if(|update| album.is_some() && album_id(update) == album.as_deref())
+            {
+                group.push(part);
+            }
+            let taken = self.take(group);
+            self.trial.note(None);
+            taken?;
+        }
+        self.trial.passed();
+        Ok(())
     }
 
     fn take(&mut self, updates: Vec<Update>) -> Result<(), Fault> {
@@ -240,57 +280,6 @@ fn asked_wait(error: &ApiError) -> Option<Duration> {
         ApiError::TooManyRequests { retry_after } => Some(*retry_after),
         _ => None,
     }
-}
-
-/// Joins the parts of each album into one message, in the place of the first part, and drops albums
-/// that are not for us.
-///
-/// The message has the id of the last part: the updates before it have all been dealt with when it
-/// has been accepted. It is known by the part that has the text, which is the one that can be edited.
-fn join_albums(meanings: impl Iterator<Item = Meaning>) -> Vec<Meaning> {
-    let mut joined: Vec<Meaning> = Vec::new();
-    for meaning in meanings {
-        let part = match meaning {
-            Meaning::Nothing => continue,
-            Meaning::Message(part) if part.album.is_some() => *part,
-            other => {
-                joined.push(other);
-                continue;
-            }
-        };
-        match joined
-            .iter_mut()
-            .find_map(|meaning| album_of(meaning, &part))
-        {
-            Some(album) => add_part(album, part),
-            None => joined.push(Meaning::Message(Box::new(part))),
-        }
-    }
-    joined.retain(|meaning| !matches!(meaning, Meaning::Message(received) if !received.addressed));
-    joined
-}
-
-/// The message of a meaning, if it is of the album that a part belongs to.
-fn album_of<'a>(meaning: &'a mut Meaning, part: &Received) -> Option<&'a mut Received> {
-    match meaning {
-        Meaning::Message(album)
-            if album.album == part.album && album.message.session == part.message.session =>
-        {
-            Some(album)
-        }
-        _ => None,
-    }
-}
-
-fn add_part(album: &mut Received, part: Received) {
-    album.addressed |= part.addressed;
-    let (whole, part) = (&mut album.message, part.message);
-    if whole.text.is_empty() && !part.text.is_empty() {
-        whole.text = part.text;
-        whole.reference = part.reference;
-    }
-    whole.remote_files.extend(part.remote_files);
-    whole.id = part.id;
 }
 
 fn incoming(meaning: Meaning) -> Option<Incoming> {
@@ -407,6 +396,7 @@ mod tests {
                 intake,
                 heartbeat,
                 cancel: stops,
+                state: None,
             });
         });
         story(scene);
@@ -532,31 +522,5 @@ mod tests {
             assert_eq!(timeouts, [json!(50), json!(0), json!(50), json!(50)]);
             assert_eq!(scene.reached.load(Ordering::SeqCst), 1);
         });
-    }
-
-    #[test]
-    fn albums_that_are_not_for_us_are_dropped_and_those_of_two_chats_kept_apart() {
-        let part = |number: u64, chat: &str, addressed: bool| {
-            let address = crate::message::Address::new("telegram", chat);
-            Meaning::Message(Box::new(Received {
-                message: Envelope {
-                    id: format!("telegram:{number}"),
-                    ..Envelope::written(&address, crate::message::Sender::default(), "")
-                },
-                username: String::new(),
-                album: Some("a".to_owned()),
-                addressed,
-            }))
-        };
-        let parts = [part(1, "1", false), part(2, "2", false), part(3, "1", true)];
-        let ids: Vec<String> = join_albums(parts.into_iter())
-            .into_iter()
-            .filter_map(incoming)
-            .map(|incoming| match incoming {
-                Incoming::Message { envelope, .. } => envelope.id,
-                other => panic!("{other:?}"),
-            })
-            .collect();
-        assert_eq!(ids, ["telegram:3"]);
     }
 }

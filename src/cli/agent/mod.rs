@@ -18,7 +18,6 @@ use crate::agent::host::TurnEvent;
 use crate::board::Board;
 use crate::clock::Clock;
 use crate::error::{Error, Exit, Result};
-use crate::http::Tls;
 use crate::message::SessionKey;
 use crate::provider::table::OFFLINE;
 use crate::session::{Session, Settings};
@@ -90,13 +89,12 @@ fn prepare(context: &Context, arguments: &Arguments, stream: bool) -> Result<Rea
         &chat,
         Settings::new(&loaded.config, Clock::System),
     )?;
-    let ca_file = loaded.config.tls.ca_file.as_deref();
     let options = RunOptions {
         model: arguments.model.clone(),
         stream,
         chats: false,
         board: Arc::new(Board::new(Path::new("/"), home.path())),
-        tls: Tls::new(ca_file.map(Path::new))?,
+        tls: compose::tls(&loaded.config.tls)?,
     };
     let agent = compose::agent(context, &home, loaded, options)?;
     warn_of_stranger(&agent, &chat, arguments.model.as_deref());

@@ -32,7 +32,7 @@ pub fn run(context: &Context, arguments: &Arguments, message: Option<String>) ->
     })?;
     let (report, mut view) = turn?;
     if arguments.json {
-        print::line(&as_json(&name, &report))?;
+        print::json(&as_json(&name, &report))?;
     } else {
         view.answer(&report.text)?;
     }

@@ -13,7 +13,7 @@ use crate::board::Board;
 use crate::cancel::Cancel;
 use crate::cli::Context;
 use crate::clock::Clock;
-use crate::config::schema::{AgentDefaults, Provider};
+use crate::config::schema::{self, AgentDefaults, Provider};
 use crate::config::{Home, Loaded};
 use crate::error::Result;
 use crate::files::{Places, Workspace};
@@ -108,10 +108,16 @@ pub fn open_workspace(context: &Context, home: &Home, loaded: &Loaded) -> Result
     Workspace::open(&places, &config.tools, Resolver::detect())
 }
 
+/// Whom connections trust, as the configuration says.
+pub fn tls(config: &schema::Tls) -> Result<Tls> {
+    let tls = Tls::new(config.ca_file.as_deref().map(Path::new))?;
+    Ok(tls.with_local_users(&config.local_server_users))
+}
+
 /// The models as the configuration and the environment say, for what only shows them.
 pub fn models_of(context: &Context, loaded: &Loaded) -> Result<Models> {
     let config = loaded.config.clone();
-    let tls = Tls::new(config.tls.ca_file.as_deref().map(Path::new))?;
+    let tls = tls(&config.tls)?;
     models_for(
         config.agents.defaults,
         config.providers,

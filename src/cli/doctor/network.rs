@@ -1,6 +1,5 @@
 //! What is reached over the network: names, the model's server, the channels.
 
-use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ use crate::channels::discord::{self, Discord};
 use crate::channels::telegram::api::{Api, ApiError};
 use crate::chat::Fault;
 use crate::cli::Context;
-use crate::cli::compose::{models_of, who_answers};
+use crate::cli::compose::{self, models_of, who_answers};
 use crate::clock::Clock;
 use crate::config::Loaded;
 use crate::config::schema::Bot;
@@ -40,7 +39,7 @@ pub fn prepare(
     report: &mut Report,
 ) -> Result<Option<Examination>> {
     let ca_file = loaded.config.tls.ca_file.as_deref();
-    let tls = match Tls::new(ca_file.map(Path::new)) {
+    let tls = match compose::tls(&loaded.config.tls) {
         Ok(tls) => tls,
         Err(error) => {
             report.add(Row::failed("tls", error.to_string()))?;
@@ -164,6 +163,7 @@ impl Examination {
     fn model(&self, route: &Route, cancel: &Cancel) -> Result<Row> {
         let settings = Settings {
             proxy: route.proxy.clone(),
+            carries_secret: route.carries_secret(),
             ..Settings::new(limits::SERVER_TIME, limits::SERVER_TIME)
         };
         let (answer, is_late) = within(limits::SERVER_TIME, cancel, |cancel| {

@@ -103,7 +103,7 @@ impl Report {
         let failed = self.count(State::Failed);
         if self.json {
             let rows: Vec<Value> = self.rows.iter().map(Row::json).collect();
-            print::line(&json!({"rows": rows, "failed": failed}).to_string())?;
+            print::json(&json!({"rows": rows, "failed": failed}).to_string())?;
         } else {
             print::line(&self.summary())?;
         }

@@ -16,7 +16,7 @@ use crate::clock::Clock;
 use crate::config::schema::{LogFormat, LogLevel};
 use crate::limits::cli as limits;
 use crate::secret::Eraser;
-use crate::text::ellipsize_bytes;
+use crate::text::{ellipsize_bytes, escape_json, is_invisible};
 
 /// How a line looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +93,7 @@ impl Log {
             members.insert("level".to_owned(), level.into());
             members.insert("room".to_owned(), room.into());
             members.insert("message".to_owned(), fields.message.into());
-            return format!("{}\n", Value::Object(members));
+            return format!("{}\n", escape_json(&Value::Object(members).to_string()));
         }
         let mut line = match self.form {
             Form::Journal => format!("<{}>{room}: ", priority(*metadata.level())),
@@ -175,7 +175,7 @@ impl Visit for Fields<'_> {
 
 /// The text without line ends and other control characters: a log line cannot be forged or hidden.
 fn one_line(text: &str) -> String {
-    let escaped = |letter: char| match letter.is_control() {
+    let escaped = |letter: char| match is_invisible(letter) || letter.is_control() {
         true => letter.escape_default().to_string(),
         false => letter.to_string(),
     };
@@ -219,15 +219,15 @@ mod tests {
     #[test]
     fn each_form_has_one_line_an_event_without_secrets_or_line_ends() {
         let act = || {
-            tracing::warn!(target: "peacrab::http", status = 429, body = "x\nsk-canary-12345", "slow\ndown");
+            tracing::warn!(target: "peacrab::http", status = 429, body = "x\nsk-canary-12345", "slow\n\u{202e}down");
         };
         assert_eq!(
             logged(Form::Text, LevelFilter::WARN, act),
-            "1970-01-01 00:00:00 warn  http: slow\\ndown body=x\\n[secret] status=429\n"
+            "1970-01-01 00:00:00 warn  http: slow\\n\\u{202e}down body=x\\n[secret] status=429\n"
         );
         assert_eq!(
             logged(Form::Journal, LevelFilter::WARN, act),
-            "<4>http: slow\\ndown body=x\\n[secret] status=429\n"
+            "<4>http: slow\\n\\u{202e}down body=x\\n[secret] status=429\n"
         );
         let json: Value =
             serde_json::from_str(&logged(Form::Json, LevelFilter::WARN, act)).unwrap();

@@ -169,15 +169,7 @@ fn continuation(shown: &str, text: &str) -> (usize, bool) {
     (end, true)
 }
 
-/// Whether a character may go to a terminal: no control characters but the newline and the tab, and
-/// none of the marks that turn the direction of what follows.
-pub fn visible(c: char) -> bool {
-    match c {
-        '\n' | '\t' => true,
-        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => false,
-        _ => !c.is_control(),
-    }
-}
+pub use crate::text::is_prose as visible;
 
 #[cfg(test)]
 mod tests {

@@ -5,10 +5,24 @@ use std::io::{self, BufRead, ErrorKind, IsTerminal, Read, Write};
 
 use crate::error::{Error, Result};
 use crate::limits::cli as limits;
+use crate::text::{escape_json, reveal_but};
 
-/// Writes to standard output. A reader that has gone away (`peacrab … | head -1`) is no error; a full
+/// How [`bold`] begins and ends: all that this program writes in codes besides rendered answers.
+const BOLD: [&str; 2] = ["\x1b[1m", "\x1b[0m"];
+
+/// Writes to standard output, with everything spelt out that a terminal would obey or not show. A reader that has gone away (`peacrab … | head -1`) is no error; a full
 /// disk behind a redirection is one.
 pub fn out(text: &str) -> Result<()> {
+    raw(&reveal_but(text, &BOLD))
+}
+
+/// Writes JSON and a newline to standard output, with everything escaped that a terminal would obey or
+/// not show; see [`out`].
+pub fn json(json: &str) -> Result<()> {
+    raw(&format!("{}\n", escape_json(json)))
+}
+
+fn raw(text: &str) -> Result<()> {
     let mut stdout = io::stdout().lock();
     match stdout
         .write_all(text.as_bytes())
@@ -36,10 +50,10 @@ pub fn line(text: &str) -> Result<()> {
 
 /// Says on standard error what went wrong. There is nobody to tell when that fails.
 pub fn complain(text: &str) {
-    raw_error(&format!("peacrab: {text}\n"));
+    raw_error(&format!("peacrab: {}\n", reveal_but(text, &[])));
 }
 
-/// Writes to standard error as it is.
+/// Writes to standard error as it is: for what was cleaned before.
 pub fn raw_error(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
@@ -49,7 +63,7 @@ pub fn bold(text: &str) -> Cow<'_, str> {
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let dumb = std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
     match io::stdout().is_terminal() && !set("NO_COLOR") && !dumb {
-        true => Cow::Owned(format!("\x1b[1m{text}\x1b[0m")),
+        true => Cow::Owned([BOLD[0], text, BOLD[1]].concat()),
         false => Cow::Borrowed(text),
     }
 }

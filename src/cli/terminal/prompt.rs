@@ -89,7 +89,8 @@ fn keep(path: &Path, last: &[&str]) -> Result<File> {
         sys::file::write_atomic(path, lines.as_bytes(), 0o600)?;
     }
     let mut options = File::options();
-    let opened = options.append(true).create(true).mode(0o600).open(path);
+    options.append(true).create(true).mode(0o600);
+    let opened = sys::file::open_regular(path, &mut options);
     opened.map_err(Error::io("write", path))
 }
 

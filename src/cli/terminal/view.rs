@@ -5,11 +5,12 @@
 
 use std::io::{ErrorKind, IsTerminal, Write};
 
-use super::markdown::{Renderer, visible};
+use super::markdown::Renderer;
 use crate::agent::host::{TurnEvent, TurnHost};
 use crate::approval::{Answer, Question};
 use crate::cancel::Cancel;
 use crate::error::{Error, Result};
+use crate::text::{is_prose, reveal};
 
 /// What is shown of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +85,7 @@ impl<Output: Write, Errors: Write> View<Output, Errors> {
         }
         let written = self
             .output
-            .write_all(format!("{}\n", text.trim_end()).as_bytes())
+            .write_all(format!("{}\n", prose(text.trim_end())).as_bytes())
             .and_then(|()| self.output.flush());
         match written {
             Err(error) if error.kind() != ErrorKind::BrokenPipe => {
@@ -115,8 +116,7 @@ impl<Output: Write, Errors: Write> View<Output, Errors> {
         match self.mode {
             Mode::AnswerOnly => {}
             Mode::Raw => {
-                let shown: String = piece.chars().filter(|letter| visible(*letter)).collect();
-                self.write(&shown);
+                self.write(&prose(piece));
             }
             Mode::Rendered => {
                 let mut shown = String::new();
@@ -150,10 +150,7 @@ impl<Output: Write, Errors: Write> View<Output, Errors> {
     /// A line about what goes on, on standard error.
     fn aside(&mut self, sign: &str, text: &str) {
         self.end_line();
-        let text: String = text
-            .chars()
-            .filter(|letter| visible(*letter) && *letter != '\n')
-            .collect();
+        let text = reveal(text).replace('\n', " ");
         let line = match self.mode {
             Mode::Rendered => format!("\x1b[2m{sign} {text}\x1b[0m\n"),
             _ => format!("{sign} {text}\n"),
@@ -181,6 +178,11 @@ impl<Output: Write, Errors: Write> TurnHost for View<Output, Errors> {
         self.end_line();
         super::ask::ask(question, cancel)
     }
+}
+
+/// What of a text goes to a terminal, or to a file that one may show.
+fn prose(text: &str) -> String {
+    text.chars().filter(|char| is_prose(*char)).collect()
 }
 
 #[cfg(test)]
@@ -230,6 +232,27 @@ mod tests {
     }
 
     #[test]
+    fn nothing_that_a_terminal_obeys_gets_through() {
+        let evil = "a\x1b]0;t\x07\x1b[2J\u{9b}31m\u{202e}b\0\r\u{200b}\u{e0041}c";
+        for mode in [Mode::Rendered, Mode::Raw, Mode::AnswerOnly] {
+            let events = [
+                TurnEvent::Said(evil),
+                TurnEvent::ToolHint(evil),
+                TurnEvent::Notice(evil),
+            ];
+            let (output, errors) = shown(mode, &events, evil);
+            for text in [output, errors] {
+                let bare = text.replace("\x1b[2m", "").replace("\x1b[0m", "");
+                assert!(
+                    !bare.contains(crate::text::is_invisible),
+                    "{mode:?}: {text:?}"
+                );
+                assert!(bare.contains('c'), "{mode:?}: {text:?}");
+            }
+        }
+    }
+
+    #[test]
     fn what_streamed_up_to_a_line_end_is_not_shown_again() {
         let reply = [
             TurnEvent::Delta("a\n"),
@@ -260,7 +283,7 @@ mod tests {
         );
         assert_eq!(
             (output.as_str(), errors.as_str()),
-            ("half\n", "· brokenoff\n")
+            ("half\n", "· broken off\n")
         );
     }
 }

@@ -2,12 +2,14 @@
 
 use serde_json::Value;
 
+use crate::config::check::looks_secret;
+use crate::json;
 use crate::limits::config as limits;
 
 /// Reads the text as JSON. The error has the line, the column, what is wrong and the line itself
 /// with a mark below the place, after `file`.
 pub fn parse(text: &str, file: &str) -> Result<Value, String> {
-    serde_json::from_str(text).map_err(|error| {
+    json::from_str(text).map_err(|error| {
         let (line, column) = (error.line().max(1), error.column().max(1));
         let shown = excerpt(text.lines().nth(line - 1).unwrap_or_default(), column);
         format!("{file}: this is not JSON: {error}\n{shown}")
@@ -40,7 +42,8 @@ fn without_values(line: &str) -> String {
         let (word, after) = rest.split_at(word_end.max(letter.len_utf8()));
         let is_name = after
             .strip_prefix('"')
-            .is_some_and(|after| after.trim_start().starts_with(':'));
+            .is_some_and(|after| after.trim_start().starts_with(':'))
+            && !looks_secret(word);
         if word_end > LONGEST_PLAIN && !is_name {
             shown.extend(word.chars().map(|_| '*'));
         } else {

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::json;
+
 /// A member of an object in a JSON text. What lies within lists is not looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
@@ -76,7 +78,7 @@ impl Scanner<'_> {
         let (start, line) = (self.at, self.line);
         self.next();
         self.rest_of_string();
-        let name = serde_json::from_str(&self.text[start..self.at]).unwrap_or_default();
+        let name = json::from_str(&self.text[start..self.at]).unwrap_or_default();
         self.space();
         self.next();
         if !recorded {

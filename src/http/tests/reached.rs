@@ -74,3 +74,54 @@ fn an_address_that_the_guard_refuses_is_named_and_not_called() {
     }
     assert_eq!((server.connections(), proxy.connections()), (0, 0));
 }
+
+/// A server of another user's; `None` where this test may not make one.
+fn strangers_server() -> Option<(TcpListener, String)> {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    std::os::unix::fs::fchown(&listener, Some(65534), None).ok()?;
+    listener.set_nonblocking(true).unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    Some((listener, url))
+}
+
+/// What was sent to the server: it has hung up by now.
+fn sent_to(listener: &TcpListener) -> Vec<u8> {
+    let (mut stream, _) = listener.accept().unwrap();
+    stream.set_nonblocking(false).unwrap();
+    let mut sent = Vec::new();
+    let _ = std::io::Read::read_to_end(&mut stream, &mut sent);
+    sent
+}
+
+#[test]
+fn a_key_is_not_sent_to_another_users_server_nor_through_another_users_proxy() {
+    let Some((stranger, url)) = strangers_server() else {
+        eprintln!("not tried: it takes root to be another user");
+        return;
+    };
+    let headers = [("authorization", "Bearer canary")];
+    let direct = client().post(&url, &headers, b"{}").map(drop);
+    let proxied = client_with(through(&url));
+    let proxied = proxied
+        .post("http://model.test/", &headers, b"{}")
+        .map(drop);
+    for refused in [direct, proxied] {
+        let error = refused.unwrap_err().to_string();
+        assert!(
+            error.contains("no key was sent: the user nobody has this port"),
+            "{error}"
+        );
+        assert_eq!(sent_to(&stranger), b"");
+    }
+    // What has no key is sent.
+    let settings = Settings {
+        carries_secret: false,
+        first_byte: std::time::Duration::from_millis(100),
+        ..settings()
+    };
+    client_with(settings)
+        .post(&url, &[], b"{}")
+        .map(drop)
+        .unwrap_err();
+    assert!(!sent_to(&stranger).is_empty());
+}

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::chat::{Fault, Reasoning, Reply, StopReason, ToolCall, Usage};
+use crate::json;
 use crate::limits::provider::REPLY_BYTES;
 use crate::provider::classify::{Failure, classify_stated};
 use crate::provider::wire::Stage;
@@ -223,6 +224,11 @@ impl Decoder {
         };
     }
 
+    /// Bytes of text, reasoning and arguments so far.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
     fn grow(&mut self, bytes: usize) -> Result<(), Failure> {
         self.size += bytes;
         if self.size > REPLY_BYTES {
@@ -234,7 +240,7 @@ impl Decoder {
 }
 
 fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, Failure> {
-    serde_json::from_str(json)
+    json::from_str(json)
         .map_err(|error| Failure::new(Fault::Garbage, format!("broken JSON: {error}")))
 }
 

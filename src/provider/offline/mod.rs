@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use self::phrases::{Found, Kind, PHRASES};
 use self::say::Language;
 use crate::chat::{Entry, EntryKind, Reply, Request, ToolCall, ToolSpec};
+use crate::json;
 
 /// Answers a request: with a call of one of its tools, with what the tools found, or with help.
 ///
@@ -83,7 +84,7 @@ fn answer(request: &Request<'_>, spoken: &str, nonce: u32) -> Reply {
 
 /// Whether a tool's schema knows all of these arguments and requires no others.
 fn accepts(spec: &ToolSpec, arguments: &Value) -> bool {
-    let schema: Value = serde_json::from_str(&spec.parameters).unwrap_or_default();
+    let schema: Value = json::from_str(&spec.parameters).unwrap_or_default();
     let mut given = arguments.as_object().into_iter().flatten();
     let mut required = schema["required"].as_array().into_iter().flatten();
     given.all(|(name, _)| schema["properties"].get(name).is_some())

@@ -7,6 +7,7 @@ use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::chat::{Fault, Reasoning, Reply, StopReason, ToolCall, ToolSpec, Usage};
+use crate::json;
 use crate::limits::provider::REPLY_BYTES;
 use crate::provider::classify::{Failure, classify_stated};
 use crate::provider::wire::Stage;
@@ -185,7 +186,7 @@ impl<'a> Decoder<'a> {
         if data.is_empty() {
             return Ok(());
         }
-        let chunk: Chunk<'_> = serde_json::from_str(data)
+        let chunk: Chunk<'_> = json::from_str(data)
             .map_err(|error| Failure::new(Fault::Garbage, format!("broken JSON: {error}")))?;
         let failed = chunk.error.is_some()
             || chunk.object.as_deref() == Some("error")
@@ -352,6 +353,11 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
+    /// Bytes of text, reasoning and arguments so far.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
     fn grow(&mut self, bytes: usize) -> Result<(), Failure> {
         self.size += bytes;
         if self.size > REPLY_BYTES {
@@ -363,7 +369,7 @@ impl<'a> Decoder<'a> {
 }
 
 fn is_complete(arguments: &str) -> bool {
-    !arguments.is_empty() && serde_json::from_str::<&RawValue>(arguments).is_ok()
+    !arguments.is_empty() && json::from_str::<&RawValue>(arguments).is_ok()
 }
 
 impl Call {

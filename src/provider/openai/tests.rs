@@ -450,3 +450,20 @@ proptest! {
         let _ = stream(&events);
     }
 }
+
+#[test]
+fn a_reply_that_is_nested_deeply_is_refused_on_the_smallest_stack() {
+    for levels in [12, 16, 40, 100_000] {
+        let event = format!(
+            r#"{{"choices":[{{"delta":{{"content":{}"x"{}}}}}]}}"#,
+            r#"[{"thinking":"#.repeat(levels),
+            "}]".repeat(levels)
+        );
+        let thread = std::thread::Builder::new();
+        let thread = thread.stack_size(crate::limits::agent::CALL_STACK_BYTES);
+        let read = thread.spawn(move || stream(&[&event, "[DONE]"]));
+        let failure = read.unwrap().join().unwrap().err();
+        let is_refused = failure.is_some_and(|failure| failure.said.contains("nested"));
+        assert_eq!(is_refused, levels > 12, "{levels}");
+    }
+}

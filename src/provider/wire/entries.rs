@@ -7,6 +7,7 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::chat::{Entry, EntryKind, Image, ToolSpec};
+use crate::json;
 
 /// Where the running turn begins: after the assistant's last entry that calls no tool.
 pub fn running_turn(entries: &[&Entry]) -> usize {
@@ -79,7 +80,7 @@ impl fmt::Display for Joined<'_, '_> {
 
 /// A tool's schema, as it goes into the request. The tool registry has checked that it is JSON.
 pub fn parameters(tool: &ToolSpec) -> &RawValue {
-    serde_json::from_str(&tool.parameters).unwrap_or(RawValue::NULL)
+    json::from_str(&tool.parameters).unwrap_or(RawValue::NULL)
 }
 
 /// A call's arguments as a JSON object. What a model wrote that is none would make servers refuse
@@ -89,7 +90,7 @@ pub fn arguments(written: &str) -> Cow<'_, RawValue> {
         "" => "{}",
         written => written,
     };
-    match serde_json::from_str::<&RawValue>(written) {
+    match json::from_str::<&RawValue>(written) {
         Ok(object) if written.starts_with('{') => Cow::Borrowed(object),
         _ => {
             // A text always becomes JSON.

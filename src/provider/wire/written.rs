@@ -3,6 +3,9 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::json;
+use crate::limits::json::LEVELS_MAX;
+
 /// A call found in a text: the tool's name and its arguments as JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
@@ -28,10 +31,11 @@ struct Form<'a> {
 /// names a tool that does not exist.
 pub fn read(text: &str, is_tool: &dyn Fn(&str) -> bool) -> Option<Vec<Written>> {
     let text = text.trim();
+    json::check_depth(text.as_bytes(), LEVELS_MAX).ok()?;
     let calls = match text.as_bytes().first()? {
         b'<' => vec![of_tags(text)?],
         b'[' => {
-            let forms: Vec<&RawValue> = serde_json::from_str(text).ok()?;
+            let forms: Vec<&RawValue> = json::from_str(text).ok()?;
             let calls: Option<Vec<_>> = forms.iter().map(|form| of_json(form.get())).collect();
             calls?
         }
@@ -47,7 +51,7 @@ pub fn read(text: &str, is_tool: &dyn Fn(&str) -> bool) -> Option<Vec<Written>> 
 }
 
 fn of_json(text: &str) -> Option<Written> {
-    let form: Form<'_> = serde_json::from_str(text).ok()?;
+    let form: Form<'_> = json::from_str(text).ok()?;
     match (form.name, form.function) {
         (Some(name), _) => Some(Written {
             name: name.to_owned(),
@@ -56,7 +60,7 @@ fn of_json(text: &str) -> Option<Written> {
         // `{"type": "function", "function": {"name": …, "arguments": …}}`
         (None, Some(function)) if function.get().starts_with('{') => of_json(function.get()),
         (None, Some(function)) => Some(Written {
-            name: serde_json::from_str(function.get()).ok()?,
+            name: json::from_str(function.get()).ok()?,
             arguments: form.arguments.map_or_else(|| "{}".to_owned(), text_or_json),
         }),
         (None, None) => None,
@@ -65,7 +69,7 @@ fn of_json(text: &str) -> Option<Written> {
 
 /// What a JSON text stands for where arguments are expected: the text in it, or itself.
 pub fn text_or_json(value: &RawValue) -> String {
-    serde_json::from_str::<String>(value.get()).unwrap_or_else(|_| value.get().to_owned())
+    json::from_str::<String>(value.get()).unwrap_or_else(|_| value.get().to_owned())
 }
 
 fn of_tags(text: &str) -> Option<Written> {
@@ -125,6 +129,7 @@ mod tests {
             ("<function=read_file>\n<parameter=path>\na", ""),
             ("read the file", ""),
             ("[1, 2]", ""),
+            (&r#"{"function":"#.repeat(100_000), ""),
             ("[]", ""),
             ("", ""),
         ] {

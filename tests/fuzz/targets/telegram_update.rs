@@ -15,7 +15,7 @@ fuzz_target!(|bytes: &[u8]| {
         username: "peabot".to_owned(),
     };
     for policy in [GroupPolicy::Mention, GroupPolicy::Open, GroupPolicy::Off] {
-        let Ok(update) = serde_json::from_slice::<Update>(bytes) else {
+        let Ok(update) = peacrab::json::from_slice::<Update>(bytes) else {
             return;
         };
         match read(update, &me, policy) {

@@ -15,7 +15,7 @@ mod others;
 mod parallel;
 mod power;
 mod recovery;
-mod scene;
+pub mod scene;
 mod sending;
 mod slots;
 mod slow;

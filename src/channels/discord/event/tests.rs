@@ -292,3 +292,25 @@ proptest::proptest! {
         names_for_mentions(&text, &[]);
     }
 }
+
+#[test]
+fn an_event_that_is_nested_deeply_is_ignored() {
+    let nested = |levels: usize| {
+        let inner = message(json!({})).to_string();
+        let open = inner.replace(r#""referenced_message":null"#, r#""referenced_message":"#);
+        let (before, after) = open.split_once(r#""referenced_message":"#).unwrap();
+        let before = format!(r#"{before}"referenced_message":"#);
+        format!("{}null{}", before.repeat(levels), after.repeat(levels))
+    };
+    for (levels, is_read) in [(15, true), (17, false), (127, false), (10_000, false)] {
+        let data = nested(levels);
+        // The loop needs some of it too.
+        let stack = crate::limits::channels::STACK_BYTES * 3 / 4;
+        let thread = std::thread::Builder::new().stack_size(stack);
+        let read = thread.spawn(move || {
+            let (me, policy) = (me(), GroupPolicy::Mention);
+            Reader { me: &me, policy }.read("MESSAGE_CREATE", &data) != Meaning::Nothing
+        });
+        assert_eq!(read.unwrap().join().unwrap(), is_read, "{levels}");
+    }
+}

@@ -5,6 +5,8 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use super::fault::{ApiError, no_answer};
+use crate::json;
+use crate::limits::channels::JSON_LEVELS_MAX;
 
 /// An answer: a result, or why there is none.
 #[derive(Deserialize)]
@@ -31,7 +33,7 @@ pub struct Parameters {
 
 /// The result in the body of an answer whose status says that there is one.
 pub fn result(body: &[u8]) -> Result<&RawValue, ApiError> {
-    let answer: Answer<'_> = serde_json::from_slice(body).map_err(|_| no_answer(200))?;
+    let answer: Answer<'_> = json::envelope_from_slice(body).map_err(|_| no_answer(200))?;
     match answer.result {
         Some(result) if answer.ok => Ok(result),
         _ => Err(answer.refusal(200, None)),
@@ -40,7 +42,7 @@ pub fn result(body: &[u8]) -> Result<&RawValue, ApiError> {
 
 /// A result of a kind.
 pub fn read<T: DeserializeOwned>(result: &RawValue) -> Result<T, ApiError> {
-    serde_json::from_str(result.get()).map_err(|error| not_understood(&error))
+    json::from_str_within(result.get(), JSON_LEVELS_MAX).map_err(|error| not_understood(&error))
 }
 
 /// For a result of another kind. What the error says is left out: it may hold a person's words.

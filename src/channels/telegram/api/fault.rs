@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::answer::Answer;
 use crate::error::Error;
+use crate::json;
 use crate::limits::channels::{LONGEST_WAIT, SAID_CHARS, USUAL_WAIT};
 use crate::text::ellipsize_chars;
 
@@ -87,7 +88,7 @@ impl ApiError {
 /// What an answer with an HTTP status and a body means that is no result. `wait` is what the head of
 /// the answer asks for.
 pub fn classify(status: u16, wait: Option<Duration>, body: &str) -> ApiError {
-    match serde_json::from_str::<Answer<'_>>(body) {
+    match json::envelope_from_str::<Answer<'_>>(body) {
         Ok(answer) => answer.refusal(status, wait),
         Err(_) => no_answer(status),
     }

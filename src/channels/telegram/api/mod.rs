@@ -91,6 +91,7 @@ impl Api {
         offset: Option<i64>,
         limit: usize,
         time: Duration,
+        admits: types::Admission<'_>,
     ) -> Result<Vec<Update>, ApiError> {
         let fields = [
             ("offset", offset.into()),
@@ -99,7 +100,8 @@ impl Api {
             ("allowed_updates", json!(UPDATES)),
         ];
         let answer = self.ask("getUpdates", &fields)?;
-        types::updates(answer::result(&answer)?).map_err(|error| answer::not_understood(&error))
+        types::updates(answer::result(&answer)?, admits)
+            .map_err(|error| answer::not_understood(&error))
     }
 
     /// Sets the menu of commands: names without the slash, and what they do.

@@ -67,11 +67,11 @@ fn updates_are_asked_for_from_an_offset_on_and_waited_for() {
     ]);
     let api = api(&server);
     let updates = api
-        .get_updates(Some(5), 20, Duration::from_secs(50))
+        .get_updates(Some(5), 20, Duration::from_secs(50), &mut |_, _| true)
         .unwrap();
     assert_eq!(updates[0].message.as_ref().unwrap().text, "hi");
     assert!(
-        api.get_updates(None, 20, Duration::ZERO)
+        api.get_updates(None, 20, Duration::ZERO, &mut |_, _| true)
             .unwrap()
             .is_empty()
     );
@@ -392,7 +392,9 @@ fn the_token_and_peoples_words_stand_in_no_log_line() {
     let server = Server::plain([done(odd), done(json!("canary"))]);
     let api = api(&server);
     tracing::subscriber::with_default(Everything, || {
-        let updates = api.get_updates(None, 9, Duration::ZERO).unwrap();
+        let updates = api
+            .get_updates(None, 9, Duration::ZERO, &mut |_, _| true)
+            .unwrap();
         assert_eq!((updates.len(), updates[0].update_id), (1, 7));
         let error = api.get_me().unwrap_err();
         assert!(!format!("{error:?}").contains("canary"), "{error:?}");
@@ -418,7 +420,7 @@ fn a_silent_server_is_a_timeout_and_a_raised_token_ends_the_wait() {
     )
     .unwrap();
     let error = hasty
-        .get_updates(None, 1, Duration::from_secs(50))
+        .get_updates(None, 1, Duration::from_secs(50), &mut |_, _| true)
         .unwrap_err();
     assert!(matches!(error, ApiError::Timeout(_)), "{error:?}");
     server.request();
@@ -431,7 +433,7 @@ fn a_silent_server_is_a_timeout_and_a_raised_token_ends_the_wait() {
         raiser.cancel();
     });
     let error = patient
-        .get_updates(None, 1, Duration::from_secs(50))
+        .get_updates(None, 1, Duration::from_secs(50), &mut |_, _| true)
         .unwrap_err();
     assert!(matches!(error, ApiError::Stopped), "{error:?}");
     raised.join().unwrap();

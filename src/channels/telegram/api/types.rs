@@ -5,6 +5,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
+use crate::json;
+use crate::limits::channels::JSON_LEVELS_MAX;
+
 /// Something that happened. One of the members is there.
 #[derive(Debug, Default, Deserialize)]
 pub struct Update {
@@ -36,8 +39,8 @@ pub struct Message {
     pub chat: Peer,
     /// Where it comes from, when it was forwarded.
     pub forward_origin: Option<Origin>,
-    /// What it answers.
-    pub reply_to_message: Option<Box<Message>>,
+    /// What it answers, a message: unread, because a message within a message costs much stack.
+    pub reply_to_message: Option<Box<RawValue>>,
     /// The part of that which the person marked.
     pub quote: Option<Part>,
     /// The same for all messages of an album.
@@ -180,33 +183,59 @@ pub struct Callback {
     pub data: String,
 }
 
-/// Reads the updates of an answer. One that cannot be understood is reduced to its number, so that
-/// it is passed over and does not come again and again.
-pub fn updates(result: &RawValue) -> serde_json::Result<Vec<Update>> {
-    let updates: Vec<&RawValue> = serde_json::from_str(result.get())?;
-    updates.into_iter().map(update).collect()
+/// Decides whether an update, by its number and its JSON, is read.
+pub type Admission<'a> = &'a mut dyn FnMut(i64, &str) -> bool;
+
+impl Message {
+    /// What it answers, if that can be understood.
+    pub fn answered(&self) -> Option<Self> {
+        let json = self.reply_to_message.as_ref()?.get();
+        json::from_str_within(json, JSON_LEVELS_MAX).ok()
+    }
 }
 
-fn update(json: &RawValue) -> serde_json::Result<Update> {
+/// Reads the updates of an answer. One that is not admitted, is nested too deeply or cannot be
+/// understood is reduced to its number, so that it is passed over and does not come again and again.
+pub fn updates(result: &RawValue, admits: Admission<'_>) -> serde_json::Result<Vec<Update>> {
+    let updates: Vec<&RawValue> = json::envelope_from_str(result.get())?;
+    let read = |json: &RawValue| update(json.get(), admits);
+    updates.into_iter().map(read).collect()
+}
+
+fn update(json: &str, admits: Admission<'_>) -> serde_json::Result<Update> {
     #[derive(Deserialize)]
     struct Number {
         update_id: i64,
     }
-    serde_json::from_str(json.get()).or_else(|error| {
-        let Number { update_id } = serde_json::from_str(json.get())?;
-        // The error's words may hold those of a person.
-        let byte = error.column();
-        tracing::warn!(
-            update_id,
-            byte,
-            "an update of Telegram's is not understood and passed over"
-        );
-        Ok(Update {
-            update_id,
-            ..Update::default()
-        })
-    })
+    let Number { update_id } = json::envelope_from_str(json)?;
+    let passed_over = Update {
+        update_id,
+        ..Update::default()
+    };
+    if !admits(update_id, json) {
+        return Ok(passed_over);
+    }
+    #[cfg(feature = "test-hooks")]
+    if json.contains(ABORTING) {
+        std::process::abort();
+    }
+    Ok(
+        json::from_str_within(json, JSON_LEVELS_MAX).unwrap_or_else(|error| {
+            // The error's words may hold those of a person.
+            let byte = error.column();
+            tracing::warn!(
+                update_id,
+                byte,
+                "an update of Telegram's is not understood and passed over"
+            );
+            passed_over
+        }),
+    )
 }
+
+/// A text that ends the program when it comes in an update, as a fault of ours would.
+#[cfg(feature = "test-hooks")]
+const ABORTING: &str = "test-hooks: abort";
 
 #[cfg(test)]
 mod tests {
@@ -219,11 +248,35 @@ mod tests {
             {"update_id": 8, "message": {"message_id": 8, "chat": {"id": 1}, "new_thing": [{}]}},
             {"update_id": 9, "something_new": 1}
         ]"#;
-        let read = updates(serde_json::from_str(json).unwrap()).unwrap();
+        let read = updates(serde_json::from_str(json).unwrap(), &mut |_, _| true).unwrap();
         let numbers: Vec<i64> = read.iter().map(|update| update.update_id).collect();
         assert_eq!(numbers, [7, 8, 9]);
         assert!(read[0].message.is_none() && read[1].message.is_some());
         let numberless = serde_json::from_str(r#"[{"message": {}}, 3]"#).unwrap();
-        assert!(updates(numberless).is_err());
+        assert!(updates(numberless, &mut |_, _| true).is_err());
+    }
+
+    /// The loop needs some of it too.
+    const STACK: usize = crate::limits::channels::STACK_BYTES * 3 / 4;
+
+    #[test]
+    fn an_update_that_is_nested_deeply_is_passed_over_and_the_others_are_read() {
+        let nested = |levels: usize| {
+            format!(
+                r#"{{"update_id": 7, "message": {}{{"message_id": 1}}{}}}"#,
+                r#"{"message_id": 1, "reply_to_message":"#.repeat(levels),
+                "}".repeat(levels)
+            )
+        };
+        for (levels, is_read) in [(14, true), (15, false), (126, false), (100_000, false)] {
+            let json = format!(r#"[{}, {{"update_id": 8}}]"#, nested(levels));
+            let thread = std::thread::Builder::new().stack_size(STACK);
+            let read = thread.spawn(move || {
+                let result = serde_json::from_str(&json).unwrap();
+                let read = updates(result, &mut |_, _| true).unwrap();
+                (read[0].message.is_some(), read[1].update_id)
+            });
+            assert_eq!(read.unwrap().join().unwrap(), (is_read, 8), "{levels}");
+        }
     }
 }

@@ -142,7 +142,7 @@ impl Reader<'_> {
     /// Whether a message in a group is for us; none when it is surely not.
     fn addresses(&self, message: &Message, said: &text::Said) -> Option<bool> {
         let answers_us = text::answered(message)
-            .and_then(|answered| answered.from.as_ref())
+            .and_then(|answered| answered.from)
             .is_some_and(|from| from.id == self.me.id);
         match self.policy {
             GroupPolicy::Off => None,

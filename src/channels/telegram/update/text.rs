@@ -82,8 +82,8 @@ fn without(text: &str, mut parts: Vec<Range<usize>>) -> String {
 
 /// The message that a message answers. In a topic, what answers nothing answers the message that
 /// opened the topic, which is no answer.
-pub fn answered(message: &Message) -> Option<&Message> {
-    let answered = message.reply_to_message.as_deref()?;
+pub fn answered(message: &Message) -> Option<Message> {
+    let answered = message.answered()?;
     let opens_topic =
         message.is_topic_message && message.message_thread_id == Some(answered.message_id);
     (!opens_topic).then_some(answered)
@@ -117,6 +117,7 @@ pub fn with_context(said: &str, message: &Message, me: &Me) -> String {
 /// What is answered, as quoted lines; empty when nothing is.
 fn quote(message: &Message, me: &Me) -> String {
     let answered = answered(message);
+    let answered = answered.as_ref();
     let marked = message.quote.as_ref().map(|quote| quote.text.as_str());
     let who = match answered.and_then(|answered| answered.from.as_ref()) {
         Some(from) if from.id == me.id => "you: ".to_owned(),

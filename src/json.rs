@@ -1,0 +1,85 @@
+//! Floor 1: JSON from outside, which is read only as far as a small stack can take it.
+//!
+//! serde_json reads 128 levels. A level of a large type costs kilobytes of stack, and a stack that
+//! overflows is an abort, so the depth is looked at before a value is built.
+
+use serde::de::{Deserialize, Error as _};
+use serde_json::{Error, Result};
+
+use crate::limits::json::LEVELS_MAX;
+
+/// Reads a text as [`serde_json::from_str`] does, unless it is nested too deeply.
+pub fn from_str<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T> {
+    from_str_within(text, LEVELS_MAX)
+}
+
+/// The same with another bound, for large types that hold themselves.
+pub fn from_str_within<'a, T: Deserialize<'a>>(text: &'a str, levels_max: usize) -> Result<T> {
+    check_depth(text.as_bytes(), levels_max)?;
+    serde_json::from_str(text)
+}
+
+/// Reads bytes as [`serde_json::from_slice`] does, unless they are nested too deeply.
+pub fn from_slice<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T> {
+    check_depth(bytes, LEVELS_MAX)?;
+    serde_json::from_slice(bytes)
+}
+
+/// The same for types that have no levels of their own: an envelope whose content is a
+/// [`RawValue`](serde_json::value::RawValue). serde_json passes over such content, and over unknown
+/// members, without recursion, so one bad part does not spoil the others.
+pub use serde_json::{from_slice as envelope_from_slice, from_str as envelope_from_str};
+
+/// Fails when lists and objects are nested more than `levels_max` deep. What is in strings does not
+/// count; the text need not be JSON otherwise.
+pub fn check_depth(text: &[u8], levels_max: usize) -> Result<()> {
+    let (mut depth, mut in_string, mut is_escaped) = (0_usize, false, false);
+    for byte in text {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = in_string,
+            b'"' => in_string = !in_string,
+            _ if in_string => {}
+            b'[' | b'{' => {
+                depth += 1;
+                if depth > levels_max {
+                    let what = format_args!("it is nested more than {levels_max} levels deep");
+                    return Err(Error::custom(what));
+                }
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    fn nested(levels: usize, open: &str, inner: &str, close: &str) -> String {
+        format!("{}{inner}{}", open.repeat(levels), close.repeat(levels))
+    }
+
+    #[test]
+    fn what_is_nested_too_deeply_is_refused_and_all_else_is_read_as_before() {
+        for (open, close, levels) in [
+            ("[", "]", LEVELS_MAX),
+            ("{\"a\":", "}", LEVELS_MAX),
+            ("[{\"[\\\"\":", "}]", LEVELS_MAX / 2),
+        ] {
+            let fits = nested(levels, open, "1", close);
+            assert!(from_str::<Value>(&fits).is_ok(), "{fits}");
+            let deep = nested(levels + 1, open, "1", close);
+            let error = from_slice::<Value>(deep.as_bytes()).unwrap_err();
+            assert_eq!(error.to_string(), "it is nested more than 32 levels deep");
+        }
+        let text = nested(LEVELS_MAX, "[", r#""[[[[ \" {{{{ \\", "]]""#, "]");
+        assert!(from_str::<Value>(&text).is_ok());
+        let flat = format!("[{}1]", "[],{},".repeat(1000));
+        assert!(from_str::<Value>(&flat).is_ok());
+        assert!(from_str::<Value>("]]]]}").is_err());
+    }
+}

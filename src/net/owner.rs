@@ -1,0 +1,49 @@
+//! Who answers on a port of this machine: a secret is told without TLS to nobody else.
+
+use std::net::SocketAddr;
+
+use super::Failure;
+use crate::sys::port;
+
+/// What stands for every user in `tls.localServerUsers`.
+const ANYBODY: &str = "*";
+
+/// Checks the other end of a connection to this machine: each socket that may be it has to be of our
+/// own user, root or one of `users`, and not one of a command of ours. Elsewhere there is nothing to
+/// check.
+///
+/// Fails with [`Failure::Untrusted`].
+pub fn check(theirs: SocketAddr, ours: SocketAddr, users: &[String]) -> Result<(), Failure> {
+    let is_here = theirs.ip().to_canonical().is_loopback() || theirs.ip() == ours.ip();
+    if !is_here || users.iter().any(|user| user == ANYBODY) {
+        return Ok(());
+    }
+    let holders = port::holders(theirs, ours).unwrap_or_default();
+    let own = port::own_user();
+    let is_known = |user: u32| {
+        user == own
+            || user == 0
+            || users
+                .iter()
+                .any(|name| port::user_number(name) == Some(user))
+    };
+    let who = match holders.iter().find(|holder| !is_known(holder.user)) {
+        Some(stranger) => {
+            let name = port::user_name(stranger.user);
+            format!(
+                "the user {name} has this port. If that is your server, add \"{name}\" to tls.localServerUsers"
+            )
+        }
+        None if holders.is_empty() => format!(
+            "it cannot be seen who has this port. Use https, or add \"{ANYBODY}\" to tls.localServerUsers"
+        ),
+        None if holders.iter().any(|holder| holder.user == own)
+            && port::is_held_by_descendant(&holders) =>
+        {
+            "one of the agent's own commands has this port. End it, and start your server"
+                .to_owned()
+        }
+        None => return Ok(()),
+    };
+    Err(Failure::Untrusted(format!("no key was sent: {who}")))
+}

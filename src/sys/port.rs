@@ -1,0 +1,232 @@
+//! Who holds a port of this machine: proc_pid_net(5), proc_pid_fd(5) and passwd(5).
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::Path;
+
+use rustix::process::getpid;
+
+use super::file::read_at_most;
+use super::process::descendants_of;
+use crate::error::{Error, Result};
+use crate::limits::net::SOCKETS_BYTES;
+use crate::limits::service::ACCOUNTS_BYTES;
+
+/// A socket on this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// The user who made it.
+    pub user: u32,
+    /// Its number, as the links of descriptors have it.
+    inode: u64,
+}
+
+/// The sockets that may be the other end of a connection from `ours` to `theirs`: everything that
+/// listens there, and what has taken the connection. Only those of this network namespace are seen.
+pub fn holders(theirs: SocketAddr, ours: SocketAddr) -> Result<Vec<Holder>> {
+    let mut holders = Vec::new();
+    for table in ["/proc/self/net/tcp", "/proc/self/net/tcp6"] {
+        let table = match read_at_most(Path::new(table), SOCKETS_BYTES) {
+            // A kernel without IPv6 has no second table.
+            Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => continue,
+            table => table?,
+        };
+        let lines = std::str::from_utf8(&table).unwrap_or_default().lines();
+        holders.extend(lines.filter_map(|line| holder(line, theirs, ours)));
+    }
+    Ok(holders)
+}
+
+/// The socket of a line of the table, if it is one of those.
+fn holder(line: &str, theirs: SocketAddr, ours: SocketAddr) -> Option<Holder> {
+    const LISTENS: &str = "0A";
+    let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+    let [_, local, remote, state, _, _, _, user, _, inode, ..] = fields[..] else {
+        return None;
+    };
+    let (local, remote) = (address(local)?, address(remote)?);
+    let holder = Holder {
+        user: user.parse().ok()?,
+        inode: inode.parse().ok()?,
+    };
+    let ip = local.ip();
+    let is_there =
+        local.port() == theirs.port() && (ip == theirs.ip().to_canonical() || ip.is_unspecified());
+    let is_holder = match state {
+        LISTENS => is_there,
+        // Before it was accepted it belongs to nobody.
+        _ => is_there && remote.port() == ours.port() && holder.inode != 0,
+    };
+    is_holder.then_some(holder)
+}
+
+/// An address and a port as the tables have them: each 32 bits as this processor has them in memory.
+fn address(text: &str) -> Option<SocketAddr> {
+    let (ip, port) = text.split_once(':')?;
+    let words = |word: &[u8]| {
+        let word = u32::from_str_radix(std::str::from_utf8(word).ok()?, 16).ok()?;
+        Some(word.to_ne_bytes())
+    };
+    let bytes: Vec<u8> = ip
+        .as_bytes()
+        .chunks(8)
+        .map(words)
+        .collect::<Option<Vec<[u8; 4]>>>()?
+        .concat();
+    let ip = match <[u8; 4]>::try_from(&*bytes) {
+        Ok(bytes) => Ipv4Addr::from(bytes).into(),
+        Err(_) => IpAddr::from(Ipv6Addr::from(<[u8; 16]>::try_from(&*bytes).ok()?)),
+    };
+    let port = u16::from_str_radix(port, 16).ok()?;
+    Some(SocketAddr::new(ip.to_canonical(), port))
+}
+
+/// Whether one of the sockets is open in a process that descends from this one. What cannot be looked
+/// into counts as if it were. What this process itself has open is its own: a child that is just being
+/// started has copies of it.
+pub fn is_held_by_descendant(holders: &[Holder]) -> bool {
+    let own: Vec<_> = entries("/proc/self/fd").unwrap_or_default();
+    let own: Vec<_> = own.iter().flat_map(std::fs::read_link).collect();
+    let links: Vec<String> = holders
+        .iter()
+        .map(|holder| format!("socket:[{}]", holder.inode))
+        .filter(|link| !own.iter().any(|own| own.as_os_str() == link.as_str()))
+        .collect();
+    if links.is_empty() {
+        return false;
+    }
+    let is_ours = |link: io::Result<std::path::PathBuf>| match link {
+        Ok(link) => links.iter().any(|held| link.as_os_str() == held.as_str()),
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    };
+    // A thread may have descriptors of its own.
+    descendants_of(getpid()).into_iter().any(|process| {
+        let threads = format!("/proc/{}/task", process.as_raw_pid());
+        entries(&threads).is_none_or(|threads| {
+            threads.iter().any(|thread| {
+                entries(thread.join("fd")).is_none_or(|descriptors| {
+                    descriptors
+                        .iter()
+                        .any(|entry| is_ours(std::fs::read_link(entry)))
+                })
+            })
+        })
+    })
+}
+
+/// What is in a folder of /proc; nothing when the process has ended, `None` when it cannot be read.
+fn entries(folder: impl AsRef<Path>) -> Option<Vec<std::path::PathBuf>> {
+    match std::fs::read_dir(folder) {
+        Ok(entries) => entries
+            .map(|entry| entry.map(|entry| entry.path()).ok())
+            .collect(),
+        Err(error) => {
+            let gone = [Some(libc::ENOENT), Some(libc::ESRCH)];
+            gone.contains(&error.raw_os_error()).then(Vec::new)
+        }
+    }
+}
+
+/// This process's user.
+pub fn own_user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// The number of the user whom a name or a number stands for.
+pub fn user_number(name: &str) -> Option<u32> {
+    let named = || accounts().into_iter().find(|account| account.0 == name);
+    name.parse()
+        .ok()
+        .or_else(|| named().map(|account| account.1))
+}
+
+/// A user's name, or the number where this machine's own list has none.
+pub fn user_name(number: u32) -> String {
+    let mut accounts = accounts().into_iter();
+    match accounts.find(|account| account.1 == number) {
+        Some((name, _)) => name,
+        None => number.to_string(),
+    }
+}
+
+fn accounts() -> Vec<(String, u32)> {
+    let list = read_at_most(Path::new("/etc/passwd"), ACCOUNTS_BYTES).unwrap_or_default();
+    let account = |line: &str| {
+        let mut fields = line.split(':');
+        Some((fields.next()?.to_owned(), fields.nth(1)?.parse().ok()?))
+    };
+    let list = String::from_utf8_lossy(&list);
+    list.lines().filter_map(account).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{TcpListener, TcpStream};
+
+    #[test]
+    fn addresses_of_both_families_are_read() {
+        let four = u32::from_ne_bytes([127, 0, 0, 1]);
+        assert_eq!(
+            address(&format!("{four:08X}:1F90")),
+            Some(SocketAddr::from(([127, 0, 0, 1], 8080)))
+        );
+        let (zero, one) = (0, u32::from_ne_bytes([0, 0, 0, 1]));
+        let six = format!("{zero:08X}{zero:08X}{zero:08X}{one:08X}:0050");
+        assert_eq!(address(&six), Some((Ipv6Addr::LOCALHOST, 80).into()));
+        let mapped = u32::from_ne_bytes([0, 0, 255, 255]);
+        let six = format!("{zero:08X}{zero:08X}{mapped:08X}{four:08X}:0050");
+        assert_eq!(address(&six), Some((Ipv4Addr::LOCALHOST, 80).into()));
+        for broken in ["", "x", "0100007F:", "0100007F:10000", "é:1"] {
+            assert_eq!(address(broken), None, "{broken}");
+        }
+    }
+
+    #[test]
+    fn a_listener_is_found_on_its_address_and_on_every_address() {
+        for bound in [
+            "127.0.0.1:0",
+            "0.0.0.0:0",
+            "[::]:0",
+            "[::1]:0",
+            "127.0.0.3:0",
+        ] {
+            let Ok(listener) = TcpListener::bind(bound) else {
+                continue;
+            };
+            let port = listener.local_addr().unwrap().port();
+            let theirs = match bound {
+                "[::1]:0" => SocketAddr::from((Ipv6Addr::LOCALHOST, port)),
+                _ => SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
+            };
+            let found = holders(theirs, (Ipv4Addr::LOCALHOST, 1).into()).unwrap();
+            match bound {
+                "127.0.0.3:0" => assert_eq!(found, []),
+                _ => assert_eq!(found[0].user, own_user(), "{bound}"),
+            }
+            assert!(!is_held_by_descendant(&found));
+        }
+    }
+
+    #[test]
+    fn whoever_has_accepted_counts_when_the_listener_has_gone() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let accepted = listener.accept().unwrap();
+        drop(listener);
+        let (theirs, ours) = (stream.peer_addr().unwrap(), stream.local_addr().unwrap());
+        assert_eq!(holders(theirs, ours).unwrap().len(), 1);
+        drop(accepted);
+    }
+
+    #[test]
+    fn users_are_known_by_name_and_number() {
+        assert_eq!(
+            (user_number("root"), user_number("4242")),
+            (Some(0), Some(4242))
+        );
+        assert_eq!(user_number("no such user"), None);
+        assert_eq!(user_name(0), "root");
+        assert_eq!(user_name(3_999_999), "3999999");
+    }
+}
