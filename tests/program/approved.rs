@@ -339,3 +339,28 @@ fn one_chat_does_not_take_all_places_in_the_background() {
         told[4]
     );
 }
+
+#[test]
+fn input_is_bound_to_the_files_that_it_names() {
+    let write = json!({"action": "write", "session_id": 1, "input": "sh ./x.sh\n"});
+    let model = Model::playing([
+        outside("sh", json!({"background": true})),
+        call("exec_session", write),
+        say("done"),
+    ]);
+    let home = Home::with_model(&model);
+    fs::write(home.workspace("x.sh"), "echo good\n").unwrap();
+    let mut terminal = Terminal::start(&home, &["agent", "-m", "do it"]);
+    for swapped in [false, true] {
+        terminal.wait_for("Run it?");
+        if swapped {
+            fs::write(home.workspace("x.sh"), "touch evil\n").unwrap();
+        }
+        terminal.type_text("y");
+        terminal.type_text(RETURN);
+    }
+    assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
+    let told = &results(&model)[1];
+    assert!(told.contains("the input was not written"), "{told}");
+    assert!(!home.workspace("evil").exists());
+}
