@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::error::Result;
 use crate::limits::agent::{ENDED_CHARS, ENDED_NAMES};
 use crate::markup::inline_code;
-use crate::message::SessionKey;
+use crate::message::{Envelope, SessionKey};
 use crate::session::{Session, store};
 use crate::text::{count_of, ellipsize_chars, reveal};
 
@@ -232,6 +232,12 @@ pub fn parse(text: &str) -> Option<Command<'_>> {
         word,
         argument: argument.trim(),
     })
+}
+
+/// The slash command that a person typed; `None` when the message is for the model.
+pub fn of(message: &Envelope) -> Option<Command<'_>> {
+    let typed = Some(message).filter(|message| !message.is_relayed);
+    typed.and_then(|message| parse(&message.text))
 }
 
 impl Agent {

@@ -361,9 +361,7 @@ impl Loop {
             }
             Action::Command(message) => {
                 gateway.answer_command(&message);
-                if commands::parse(&message.text)
-                    .is_some_and(|command| command.slash == Slash::Restart)
-                {
+                if commands::of(&message).is_some_and(|command| command.slash == Slash::Restart) {
                     self.ending.get_or_insert(Ending::Restart);
                 }
             }

@@ -9,7 +9,7 @@ mod actions;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::agent::commands::{self, When};
+use crate::agent::commands::{self, Slash, When};
 use crate::limits::gateway::{
     COMMANDS_MAX, PARKED_TURNS_MAX, REFUSED_COUNT_MAX, REFUSED_NAMES_MAX, WAITING_MAX,
 };
@@ -140,7 +140,7 @@ impl Scheduler {
     }
 
     fn arrived(&mut self, message: Envelope, actions: &mut Vec<Action>) {
-        match commands::parse(&message.text).map(|command| command.when()) {
+        match commands::of(&message).map(|command| command.when()) {
             Some(When::Stop) => self.stop(message, actions),
             Some(When::AtOnce) => actions.push(Action::Command(Box::new(message))),
             Some(When::Beside) => self.start_beside(message, actions),
@@ -378,7 +378,16 @@ impl Scheduler {
             && !session.is_interrupted
             && let Some(message) = session.queue.pop_front_if(|message| acts_at_once(message))
         {
-            self.arrived(message, actions);
+            let slash = commands::of(&message).map(|command| command.slash);
+            match slash {
+                // It may be another question by now than the one that the person saw.
+                Some(Slash::Approve | Slash::Deny) => actions.push(Action::Refuse {
+                    messages: vec![message],
+                    more: 0,
+                    reason: Reason::Edited,
+                }),
+                _ => self.arrived(message, actions),
+            }
         }
     }
 
@@ -458,11 +467,11 @@ fn is_ready(message: &Envelope) -> bool {
 }
 
 fn acts_at_once(message: &Envelope) -> bool {
-    commands::parse(&message.text).is_some_and(|command| command.when() != When::InOrder)
+    commands::of(message).is_some_and(|command| command.when() != When::InOrder)
 }
 
 fn is_command(message: &Envelope) -> bool {
-    commands::parse(&message.text).is_some()
+    commands::of(message).is_some()
 }
 
 #[cfg(test)]

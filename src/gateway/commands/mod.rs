@@ -13,6 +13,7 @@ use crate::agent::commands::{self, Command, Place, Slash, describe_ended};
 use crate::approval::Answer;
 use crate::bus::Event;
 use crate::channels::delivery::render_outcome;
+use crate::channels::intake::WELCOME;
 use crate::error::{Error, Result};
 use crate::limits::gateway::{COMMANDS_MAX, REFUSED_CHARS, WAITING_MAX};
 use crate::markup::inline_code;
@@ -27,7 +28,7 @@ pub fn menu() -> impl Iterator<Item = (&'static str, &'static str)> {
 impl Gateway {
     /// Answers a command on the loop.
     pub(super) fn answer_command(&self, message: &Envelope) {
-        let Some(command) = commands::parse(&message.text) else {
+        let Some(command) = commands::of(message) else {
             return;
         };
         let answer = self.answer_to(message, command);
@@ -50,7 +51,7 @@ impl Gateway {
 
     /// Runs a command on a thread: one that takes long, or that has its conversation to itself.
     pub(super) fn run_command(self: &Arc<Self>, work: &Work, message: &Envelope) {
-        match commands::parse(&message.text) {
+        match commands::of(message) {
             Some(command) if command.slash == Slash::Sh => {
                 self.shell(message, command.argument, &work.cancel);
             }
@@ -158,10 +159,9 @@ impl Gateway {
         let paired = self.parts.pairing.confirm(code)?;
         let (id, name) = (&paired.sender.id, &paired.sender.name);
         let of_person = || Address::new(&paired.channel, id);
-        self.tell(
-            &paired.chat.clone().unwrap_or_else(of_person),
-            "You're paired. Write to me; /help shows what I can do.",
-        );
+        self.tell(&paired.chat.clone().unwrap_or_else(of_person), WELCOME);
+        // As code, a name is neither markup nor a link.
+        let (name, id) = (inline_code(name), inline_code(id));
         Ok(format!(
             "{name} ({id}) is now paired on {}.",
             paired.channel
@@ -238,6 +238,7 @@ fn describe_refusal(messages: &[Envelope], more: usize, reason: Reason) -> Strin
             format!("{WAITING_MAX} messages are waiting here already. /stop clears them.")
         }
         Reason::TooManyCommands => format!("{COMMANDS_MAX} commands are running already."),
+        Reason::Edited => "An edited message does not answer a question.".to_owned(),
     };
     let names = messages.iter().map(|message| {
         let first = message.text.lines().next().unwrap_or_default();

@@ -114,6 +114,8 @@ pub enum Reason {
     QueueFull,
     /// So many commands run already.
     TooManyCommands,
+    /// An edit made it an answer to a question.
+    Edited,
 }
 
 /// What a `/stop` stopped.
