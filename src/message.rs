@@ -213,6 +213,10 @@ pub struct Envelope {
     /// Whether others can write in this conversation too.
     #[serde(default)]
     pub is_group: bool,
+    /// Whether the text is not what the person typed: it was forwarded, sent through an inline bot, or
+    /// stood on a button that the model made. Such a text is for the model and never a command.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_relayed: bool,
     /// The text, with the context that the channel puts before it (what it replies to, a location).
     pub text: String,
     /// The files, as far as they have been fetched.
@@ -236,6 +240,7 @@ impl Envelope {
             reply: None,
             attended: true,
             is_group: false,
+            is_relayed: false,
             text: text.to_owned(),
             attachments: Vec::new(),
             remote_files: Vec::new(),

@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use crate::limits::text::{COLUMNS, MARKS};
+
 /// The first `chars` characters of a text, or all of it.
 pub fn truncate_chars(text: &str, chars: usize) -> &str {
     match text.char_indices().nth(chars) {
@@ -55,14 +57,15 @@ pub fn is_invisible(char: char) -> bool {
     }
 }
 
-/// The text with what is invisible spelt out, such as `\u{202e}`: for what a person decides about.
+/// The text with what is invisible spelt out, such as `\u{202e}`: for what a person decides about. So
+/// are blanks that are no spaces, and marks above or below a letter that would cover other lines.
 pub fn reveal(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_invisible) {
+    if count_hidden(text) == 0 {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 16);
-    for char in text.chars() {
-        match is_invisible(char) {
+    for (char, is_hidden) in marked(text) {
+        match is_hidden {
             true => shown.extend(char.escape_default()),
             false => shown.push(char),
         }
@@ -114,6 +117,87 @@ pub fn escape_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
+/// The number of characters that [`reveal`] spells out.
+pub fn count_hidden(text: &str) -> usize {
+    marked(text).filter(|(_, is_hidden)| *is_hidden).count()
+}
+
+/// What somebody chose (a name, a label) as one line of at most `chars` characters, with nothing
+/// invisible in it and single spaces between its words.
+pub fn one_line(text: &str, chars: usize) -> String {
+    let seen = marked(text).filter_map(|(char, is_hidden)| match char {
+        // Fillers that are as wide as a letter.
+        '\u{115f}' | '\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}' => Some(' '),
+        char if char.is_whitespace() => Some(' '),
+        char => (!is_hidden).then_some(char),
+    });
+    let seen: String = seen.collect();
+    let words: Vec<&str> = seen.split_whitespace().collect();
+    ellipsize_chars(&words.join(" "), chars).into_owned()
+}
+
+/// Each character, and whether [`reveal`] spells it out.
+fn marked(text: &str) -> impl Iterator<Item = (char, bool)> {
+    let mut marks = 0;
+    text.chars().map(move |char| {
+        marks = if is_mark(char) { marks + 1 } else { 0 };
+        let is_odd_blank = char.is_whitespace() && !matches!(char, ' ' | '\n' | '\t');
+        (char, is_invisible(char) || is_odd_blank || marks > MARKS)
+    })
+}
+
+/// Whether a character is written above or below the one before it, in the scripts in which many of
+/// them are piled up.
+fn is_mark(char: char) -> bool {
+    matches!(char,
+        '\u{300}'..='\u{36f}' | '\u{483}'..='\u{489}' | '\u{591}'..='\u{5bd}' | '\u{610}'..='\u{61a}'
+        | '\u{64b}'..='\u{65f}' | '\u{e31}' | '\u{e34}'..='\u{e3a}' | '\u{e47}'..='\u{e4e}'
+        | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}'
+        | '\u{fe20}'..='\u{fe2f}')
+}
+
+/// Whether a word has letters that only look like Latin ones: Cyrillic or Greek ones among Latin ones,
+/// or Latin ones of another width or shape.
+pub fn looks_latin(word: &str) -> bool {
+    let is_latin = |char: char| char.is_ascii_alphabetic();
+    let is_kin = |char: char| matches!(char, '\u{370}'..='\u{52f}' | '\u{13a0}'..='\u{13ff}');
+    let is_shaped = |char: char| {
+        matches!(char, '\u{2100}'..='\u{214f}' | '\u{24b6}'..='\u{24e9}' | '\u{ff21}'..='\u{ff5a}'
+            | '\u{1d400}'..='\u{1d7ff}' | '\u{1f110}'..='\u{1f189}')
+    };
+    word.contains(is_shaped) || word.contains(is_latin) && word.contains(is_kin)
+}
+
+/// The beginning and the end of a text that is longer than `chars` characters or than the sum of
+/// `lines` on a narrow screen, and how many characters are left out between them. At most the first
+/// number of lines is from the beginning, and the second from the end.
+pub fn ends_of(text: &str, chars: usize, lines: (usize, usize)) -> Option<(&str, usize, &str)> {
+    let length = text.chars().count();
+    if reach(text.chars(), chars, lines.0 + lines.1) == length {
+        return None;
+    }
+    let tail = reach(text.chars().rev(), chars / 4, lines.1);
+    let head = reach(text.chars(), chars - chars / 4, lines.0);
+    let left_out = length
+        .checked_sub(head + tail)
+        .filter(|left_out| *left_out > 0)?;
+    let behind = truncate_chars(text, head + left_out).len();
+    Some((truncate_chars(text, head), left_out, &text[behind..]))
+}
+
+/// How many characters fit into so many lines of a narrow screen, up to `most`.
+fn reach(chars: impl Iterator<Item = char>, most: usize, lines: usize) -> usize {
+    let (mut line, mut column) = (1, 0);
+    let fits = |char: &char| {
+        column += 1;
+        if *char == '\n' || column > COLUMNS {
+            (line, column) = (line + 1, usize::from(*char != '\n'));
+        }
+        line <= lines
+    };
+    chars.take(most).take_while(fits).count()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,12 +234,52 @@ mod tests {
     }
 
     #[test]
+    fn what_somebody_chose_is_one_line_that_shows_itself() {
+        for (chosen, expected) in [
+            (" Ann\n  Lee ", "Ann Lee"),
+            ("a\u{202e}b\u{200b}c\u{1b}[2J", "abc[2J"),
+            ("\u{3000}\u{2800}\u{a0}Yes\u{2800}\u{2800}no", "Yes no"),
+            ("a\u{301}\u{301}\u{301}\u{301}", "a\u{301}\u{301}"),
+            ("\u{200b}\u{3164}", ""),
+            ("äöüäöü", "äöüä…"),
+        ] {
+            assert_eq!(
+                one_line(chosen, if chosen == "äöüäöü" { 4 } else { 20 }),
+                expected
+            );
+        }
+        assert!(
+            looks_latin("p\u{430}ypal") && looks_latin("\u{ff24}eny") && looks_latin("\u{1d403}")
+        );
+        assert!(!looks_latin("paypal") && !looks_latin("привет") && !looks_latin("Zürich漢字"));
+    }
+
+    #[test]
+    fn a_long_text_has_its_ends_by_characters_and_by_lines() {
+        assert_eq!(ends_of("abc", 3, (1, 1)), None);
+        assert_eq!(ends_of("abcdefgh", 4, (5, 5)), Some(("abc", 4, "h")));
+        let lines = "x\n".repeat(100);
+        let (head, left_out, tail) = ends_of(&lines, 1000, (3, 2)).unwrap();
+        assert_eq!((head, left_out, tail), ("x\nx\nx", 193, "x\n"));
+        // Blanks that push the rest away are lines, too.
+        let far = format!("echo{}rm", " ".repeat(900));
+        let (head, _, tail) = ends_of(&far, 2000, (3, 2)).unwrap();
+        assert!(
+            head.len() < 200 && tail.ends_with("rm"),
+            "{head:?} {tail:?}"
+        );
+    }
+
+    #[test]
     fn what_is_invisible_is_spelt_out() {
         let shown = reveal("ls \u{202e}x\u{200b}\r\u{1b}[2J\u{e0041}\u{3164}\n\tä 中 🦀");
         assert_eq!(
             shown,
             "ls \\u{202e}x\\u{200b}\\r\\u{1b}[2J\\u{e0041}\\u{3164}\n\tä 中 🦀"
         );
+        assert_eq!(reveal("ls\u{a0}a\u{3000}b"), "ls\\u{a0}a\\u{3000}b");
+        assert_eq!(reveal("e\u{301}\u{302}\u{303}"), "e\u{301}\u{302}\\u{303}");
+        assert_eq!(count_hidden("\u{202e}x\u{200b}"), 2);
         assert!(matches!(reveal("echo ok"), Cow::Borrowed(_)));
     }
 }

@@ -5,9 +5,11 @@ use std::ops::DerefMut;
 use std::path::Path;
 
 use crate::error::Result;
-use crate::message::SessionKey;
+use crate::limits::agent::{ENDED_CHARS, ENDED_NAMES};
+use crate::markup::inline_code;
+use crate::message::{Envelope, SessionKey};
 use crate::session::{Session, store};
-use crate::text::count_of;
+use crate::text::{count_of, ellipsize_chars, reveal};
 
 use super::Agent;
 
@@ -232,6 +234,12 @@ pub fn parse(text: &str) -> Option<Command<'_>> {
     })
 }
 
+/// The slash command that a person typed; `None` when the message is for the model.
+pub fn of(message: &Envelope) -> Option<Command<'_>> {
+    let typed = Some(message).filter(|message| !message.is_relayed);
+    typed.and_then(|message| parse(&message.text))
+}
+
 impl Agent {
     /// Answers a slash command for the person; `None` when it is not one that the agent knows. `session`
     /// opens the conversation, which only `/new` needs. `folder` is where the journals are, to look at
@@ -246,8 +254,9 @@ impl Agent {
         Ok(Some(match command.slash {
             Slash::New => {
                 session()?.clear()?;
-                self.end_of(key);
-                "Started a new conversation. The old one is still saved.".to_owned()
+                let ended = describe_ended(&self.end_of(key));
+                let text = "Started a new conversation. The old one is still saved.";
+                format!("{text} {ended}").trim_end().to_owned()
             }
             Slash::Status => self.status(key, folder)?,
             Slash::Model if command.argument.is_empty() => self.model_line(key),
@@ -307,6 +316,22 @@ impl Agent {
         }
         text
     }
+}
+
+/// Names the background commands that were ended, as a sentence; empty when there were none.
+pub fn describe_ended(commands: &[String]) -> String {
+    if commands.is_empty() {
+        return String::new();
+    }
+    let left_out = commands.len().saturating_sub(ENDED_NAMES);
+    let named = commands.iter().take(ENDED_NAMES);
+    let named = named.map(|command| inline_code(&ellipsize_chars(&reveal(command), ENDED_CHARS)));
+    let mut names = named.collect::<Vec<_>>().join(", ");
+    if left_out > 0 {
+        let _ = write!(names, " and {left_out} more");
+    }
+    let (one, many) = ("background command was", "background commands were");
+    format!("{} ended: {names}.", count_of(commands.len(), one, many))
 }
 
 /// The commands of a place as a list, for the person.

@@ -115,9 +115,10 @@ impl Agent {
         self.connections.close_idle()
     }
 
-    /// Ends what a conversation has running in the background.
-    pub fn end_of(&self, chat: &SessionKey) {
-        self.toolbox.end_of(&chat.to_string());
+    /// Ends what a conversation has running in the background, and returns those commands. Blocks until
+    /// they are gone.
+    pub fn end_of(&self, chat: &SessionKey) -> Vec<String> {
+        self.toolbox.end_of(chat.as_str())
     }
 
     /// What the model can use; people may use some of it without the model.

@@ -13,7 +13,7 @@ pub enum Press {
         /// The answer.
         answer: Answer,
     },
-    /// A text, as if it had been typed.
+    /// The label of a button that the model made: a text for the model, never a command.
     Text(String),
 }
 

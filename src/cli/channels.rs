@@ -18,6 +18,7 @@ use crate::error::{Error, Exit, Result};
 use crate::gateway::control::{self, Request};
 use crate::http::Tls;
 use crate::limits::channels::TEST_PATIENCE;
+use crate::limits::state::PAIRING_VALID_SECS;
 use crate::state::{Pairing, pairing::Pairings};
 
 const CHANNELS: [&str; 2] = [telegram::NAME, discord::NAME];
@@ -45,6 +46,9 @@ enum Action {
         /// Take somebody out again, by the id
         #[arg(long, value_name = "ID", conflicts_with = "code")]
         remove: Option<String>,
+        /// Make a code that lets in whoever sends it to the bot within ten minutes
+        #[arg(long, conflicts_with_all = ["code", "remove"])]
+        invite: bool,
     },
     /// Try whether Telegram and Discord accept their tokens
     Test {
@@ -69,6 +73,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
         Action::Pair {
             code: Some(code), ..
         } => pair(context, code),
+        Action::Pair { invite: true, .. } => invite(context),
         Action::Pair { .. } => pairings(context),
         Action::Test { channel, chat } => test(&loaded, channel.as_deref(), *chat),
     }
@@ -127,6 +132,15 @@ fn pair(context: &Context, code: &str) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
+fn invite(context: &Context) -> Result<Exit> {
+    let code = pairing(context)?.invite()?;
+    print::line(&format!(
+        "Whoever sends this to the bot within {} minutes is let in: /pair {code}",
+        PAIRING_VALID_SECS / 60
+    ))?;
+    Ok(Exit::Done)
+}
+
 fn remove(context: &Context, id: &str) -> Result<Exit> {
     let pairing = pairing(context)?;
     let mut is_removed = false;
@@ -143,7 +157,7 @@ fn remove(context: &Context, id: &str) -> Result<Exit> {
 }
 
 fn pairings(context: &Context) -> Result<Exit> {
-    let Pairings { paired, offers } = pairing(context)?.list()?;
+    let Pairings { paired, offers, .. } = pairing(context)?.list()?;
     let mut text = String::new();
     for one in &paired {
         let (id, name) = (&one.sender.id, &one.sender.name);

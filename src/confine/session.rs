@@ -246,15 +246,20 @@ impl Sessions {
         running.map(|session| session.id).collect()
     }
 
-    /// Kills all commands of an owner.
-    pub fn end_of(&self, owner: &str) {
+    /// Kills all commands of an owner and waits until they are gone. Returns those that were running.
+    pub fn end_of(&self, owner: &str) -> Vec<String> {
         let mut inner = self.lock();
-        let (ending, staying) = std::mem::take(&mut inner.sessions)
+        let (ending, staying): (Vec<Session>, _) = std::mem::take(&mut inner.sessions)
             .into_iter()
-            .partition(|session: &Session| session.owner == owner);
+            .partition(|session| session.owner == owner);
         inner.sessions = staying;
         drop(inner);
-        drop::<Vec<Session>>(ending);
+        let was_running = |session: &&Session| session.shared().end.is_none();
+        let running = ending.iter().filter(was_running);
+        let running = running.map(|session| session.command.clone()).collect();
+        // All at once: the drop waits for one after the other.
+        ending.iter().for_each(|session| session.cancel.cancel());
+        running
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

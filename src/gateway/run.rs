@@ -360,14 +360,12 @@ impl Loop {
                 });
             }
             Action::Command(message) => {
-                gateway.answer_command(&message, None);
-                if commands::parse(&message.text)
-                    .is_some_and(|command| command.slash == Slash::Restart)
-                {
+                gateway.answer_command(&message);
+                if commands::of(&message).is_some_and(|command| command.slash == Slash::Restart) {
                     self.ending.get_or_insert(Ending::Restart);
                 }
             }
-            Action::Stopped { message, count } => gateway.answer_command(&message, Some(count)),
+            Action::Stopped { message, count } => gateway.answer_stop(*message, count),
             Action::Interject { work, messages } => self.reply(work, Reply::Messages(messages)),
             Action::Continue(work) => self.reply(work, Reply::Continue),
             Action::Cancel(work) => {

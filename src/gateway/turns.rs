@@ -33,6 +33,10 @@ impl Gateway {
         }
         let result = self.try_turn(&mut host, work, session, message);
         let unread = host.into_unread();
+        if work.cancel.is_cancelled() {
+            // It may have started one after the /stop had ended those that there were.
+            self.parts.agent.end_of(session);
+        }
         match result {
             Ok(()) => self.release(session),
             Err(error) => self.turn_failed(&error, work, &to, message),

@@ -32,5 +32,9 @@ pub const OVERFLOW_RETRIES: u32 = 4;
 pub const HISTORY_FLOOR_BYTES: usize = 4 * 1024;
 /// Models that are kept ready over all conversations; a household has no more.
 pub const MODELS_HELD: usize = 4;
+/// Background commands that are named when they are ended.
+pub const ENDED_NAMES: usize = 5;
+/// Characters shown of each of them.
+pub const ENDED_CHARS: usize = 60;
 /// Hints that the account of a turn at its bound names.
 pub const ACCOUNT_HINTS: usize = 12;

@@ -188,3 +188,18 @@ pub const NOTICES: usize = 64;
 pub const DRAFT_EDITS: u32 = 4;
 /// How often that time is doubled.
 pub const DRAFT_DOUBLINGS: u32 = 3;
+/// Characters of a command in the question about it: the first number with which the question is one
+/// message of the channel.
+pub const QUESTION_CHARS: [usize; 5] = [3200, 1600, 800, 400, 150];
+/// Lines of a narrow screen that a command's beginning and its end may take in a question.
+pub const QUESTION_LINES: (usize, usize) = (30, 10);
+/// Characters of the model's reason and of the folder in a question.
+pub const QUESTION_TEXT_CHARS: usize = 300;
+/// Names of files in a question, and characters of each.
+pub const QUESTION_NAMES: usize = 4;
+/// See [`QUESTION_NAMES`].
+pub const QUESTION_NAME_CHARS: usize = 60;
+/// Lines of a script that a question shows.
+pub const SCRIPT_LINES: usize = 8;
+/// Characters below which the beginning of a script says nothing.
+pub const SCRIPT_CHARS_MIN: usize = 40;

@@ -162,6 +162,14 @@ pub mod markup {
     pub const MARKDOWN_DEPTH: usize = 32;
 }
 
+/// Bounds of what people read.
+pub mod text {
+    /// Characters in a line on a telephone.
+    pub const COLUMNS: usize = 50;
+    /// Marks above or below one letter; languages need two.
+    pub const MARKS: usize = 2;
+}
+
 pub mod net;
 pub mod provider;
 
@@ -232,8 +240,10 @@ pub mod state {
     pub const PAIRING_VALID_SECS: i64 = 10 * 60;
     /// Seconds after which the same person may get another code.
     pub const PAIRING_PAUSE_SECS: i64 = 60 * 60;
-    /// Codes given out within that time, over all strangers: a crowd fills no disk.
+    /// Codes of strangers that are valid at a time: a crowd fills no disk.
     pub const PAIRING_OFFERS: usize = 64;
+    /// Invitations that are valid at a time.
+    pub const PAIRING_INVITES: usize = 4;
     /// People that are paired; who needs more names them in the configuration.
     pub const PAIRED: usize = 256;
     /// Bytes of a stranger's id that is worth a code; those of the channels are a tenth of it.
@@ -251,6 +261,12 @@ pub mod tools;
 pub mod cli {
     /// Bytes of a value in a log line; the number of values is that in the source.
     pub const LOG_VALUE_BYTES: usize = 1024;
+    /// Characters of a command in the question about it.
+    pub const COMMAND_CHARS: usize = 4000;
+    /// Lines of its beginning and its end.
+    pub const COMMAND_LINES: (usize, usize) = (30, 10);
+    /// Characters of what else the question shows on a line.
+    pub const LINE_CHARS: usize = 300;
     /// Bytes of an answer at a prompt; keys have a few hundred.
     pub const ANSWER_BYTES: u64 = 16 * 1024;
     /// Lines of a tool's result that `sessions show` prints: enough to recognise it.

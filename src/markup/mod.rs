@@ -16,9 +16,10 @@ mod tests;
 use std::ops::Range;
 
 pub use self::document::{Document, Level, Style, is_blank};
-pub use self::parse::{Growing, parse, parse_growing, parse_grown};
+pub use self::parse::{Growing, is_deep, parse, parse_growing, parse_grown};
 use self::split::{Limit, Pieces};
 use crate::limits::markup::LANGUAGE_BYTES;
+use crate::text::reveal;
 
 /// Stands before a draft whose beginning is not shown.
 pub const CUT_MARK: &str = "…\n";
@@ -109,15 +110,33 @@ pub fn has_scheme(address: &str, schemes: &[&str]) -> bool {
     })
 }
 
-/// The Markdown of a text as code within a line, whatever the text contains.
+/// The Markdown of a text as code within a line, whatever the text contains. What is invisible is
+/// spelt out.
 pub fn inline_code(text: &str) -> String {
-    let text = text.replace(char::is_control, " ");
+    let text = inline_text(text);
     let mut fence = "`".to_owned();
-    while text.contains(&fence) {
+    while text.contains(fence.as_str()) {
         fence.push('`');
     }
     let gap = if fence.len() > 1 { " " } else { "" };
     format!("{fence}{gap}{text}{gap}{fence}")
+}
+
+/// What [`inline_code`] shows of a text.
+pub fn inline_text(text: &str) -> String {
+    reveal(&text.replace(char::is_control, " ")).into_owned()
+}
+
+/// The text with what could be markup, or break its line, taken literally.
+pub fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for char in text.chars() {
+        if char.is_ascii_punctuation() {
+            plain.push('\\');
+        }
+        plain.push(char);
+    }
+    plain
 }
 
 /// The Markdown of a code block with this text, whatever the text contains. The language may be empty.

@@ -476,8 +476,12 @@ fn indent(levels: usize) -> String {
 fn is_dense(markdown: &str) -> bool {
     let is_mark = |byte: &u8| b"*_~`[]<>|&\\!\n\r".contains(byte);
     let marks = markdown.bytes().filter(|byte| is_mark(byte)).count();
-    let is_deep = |line: &str| openings(line) > MARKDOWN_DEPTH;
     marks > MARKDOWN_MARKS || markdown.split(['\n', '\r']).any(is_deep)
+}
+
+/// Whether a line opens so many quotes and lists that its text is not parsed.
+pub fn is_deep(line: &str) -> bool {
+    openings(line) > MARKDOWN_DEPTH
 }
 
 /// Quotes and list items that a line may open at its beginning.

@@ -2,6 +2,11 @@
 //!
 //! A stranger gets a code and tells it to the owner, who confirms it. The file is read for every
 //! decision: another process may have confirmed one.
+//!
+//! A code that was given out keeps its place as long as it is valid, however many strangers write; while
+//! all places are taken, others get none. So that a crowd locks nobody out there is the other way round:
+//! the owner makes an invitation on the board, in a place of its own, and whoever sends it to the bot is
+//! in.
 
 use std::path::Path;
 
@@ -10,11 +15,12 @@ use serde::{Deserialize, Serialize};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::limits::state::{
-    PAIRED, PAIRING_CODE_LETTERS, PAIRING_FILE_BYTES, PAIRING_OFFERS, PAIRING_PAUSE_SECS,
-    PAIRING_VALID_SECS, SENDER_ID_BYTES, SENDER_NAME_CHARS,
+    PAIRED, PAIRING_CODE_LETTERS, PAIRING_FILE_BYTES, PAIRING_INVITES, PAIRING_OFFERS,
+    PAIRING_PAUSE_SECS, PAIRING_VALID_SECS, SENDER_ID_BYTES, SENDER_NAME_CHARS,
 };
 use crate::message::{Address, Sender};
 use crate::sys;
+use crate::text::one_line;
 
 use super::file::{Damaged, Policy, StateFile};
 
@@ -63,8 +69,21 @@ impl Offer {
     /// Whether it was made within the last `seconds`. The wall clock may have been set back since:
     /// what was made in the future is too old.
     fn is_within(&self, seconds: i64, now: i64) -> bool {
-        (0..seconds).contains(&now.saturating_sub(self.at))
+        is_within(self.at, seconds, now)
     }
+}
+
+/// A code that the owner has made, for whoever sends it to the bot.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Invitation {
+    /// The code, in capitals.
+    pub code: String,
+    /// When, in seconds since 1970.
+    pub at: i64,
+}
+
+fn is_within(at: i64, seconds: i64, now: i64) -> bool {
+    (0..seconds).contains(&now.saturating_sub(at))
 }
 
 /// Who is in, and who asks to be.
@@ -75,6 +94,9 @@ pub struct Pairings {
     pub paired: Vec<Paired>,
     /// Codes that were given out, oldest first.
     pub offers: Vec<Offer>,
+    /// Codes that the owner has made, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub invitations: Vec<Invitation>,
 }
 
 /// The file of one home, for all threads and processes.
@@ -100,7 +122,7 @@ impl Pairing {
     }
 
     /// Makes a code for an unknown sender who wrote in a chat; `None` when none is due: the person is paired, has got one
-    /// within the hour, or too many others have.
+    /// within the hour, or too many others have one that is valid.
     pub fn offer(&self, chat: &Address, sender: &Sender) -> Result<Option<String>> {
         let channel = chat.channel.as_str();
         let now = self.clock.now().timestamp();
@@ -108,6 +130,14 @@ impl Pairing {
             let offers = &mut known.offers;
             offers.retain(|offer| offer.is_within(PAIRING_PAUSE_SECS, now));
             let has_one = offers.iter().any(|offer| is(offer, channel, &sender.id));
+            if offers.len() >= PAIRING_OFFERS
+                && offers
+                    .first()
+                    .is_some_and(|oldest| !oldest.is_within(PAIRING_VALID_SECS, now))
+                && !has_one
+            {
+                offers.remove(0);
+            }
             let is_crowded = offers.len() >= PAIRING_OFFERS || sender.id.len() > SENDER_ID_BYTES;
             if has_one || is_crowded || known.has(channel, &sender.id) {
                 return Ok(None);
@@ -118,7 +148,7 @@ impl Pairing {
                 channel: channel.to_owned(),
                 sender: Sender {
                     id: sender.id.clone(),
-                    name: plain_name(&sender.name),
+                    name: one_line(&sender.name, SENDER_NAME_CHARS),
                 },
                 at: now,
                 chat: Some(chat.clone()),
@@ -147,11 +177,7 @@ impl Pairing {
                     PAIRING_VALID_SECS / 60
                 )));
             }
-            if known.paired.len() >= PAIRED {
-                return Err(Error::Failed(format!(
-                    "{PAIRED} people are paired already; remove some, or name people in allowFrom"
-                )));
-            }
+            known.check_room()?;
             let Offer {
                 channel, sender, chat, ..
             } = known.offers.remove(index);
@@ -163,6 +189,63 @@ impl Pairing {
             };
             known.paired.push(paired.clone());
             Ok(paired)
+        })
+    }
+
+    /// Makes an invitation: see [`Pairing::accept`]. Of too many the oldest goes.
+    pub fn invite(&self) -> Result<String> {
+        let at = self.clock.now().timestamp();
+        self.file.update(|known| {
+            let invitations = &mut known.invitations;
+            invitations.retain(|one| is_within(one.at, PAIRING_VALID_SECS, at));
+            if invitations.len() >= PAIRING_INVITES {
+                invitations.remove(0);
+            }
+            let code = new_code()?;
+            invitations.push(Invitation {
+                code: code.clone(),
+                at,
+            });
+            Ok(code)
+        })
+    }
+
+    /// Lets in whoever wrote in a chat when the last word of the text is an invitation, which is used up
+    /// then. Returns whether it was one.
+    ///
+    /// Fails when too many people are in.
+    pub fn accept(&self, text: &str, chat: &Address, sender: &Sender) -> Result<bool> {
+        let word = text.split_whitespace().next_back().unwrap_or_default();
+        let code = word.to_ascii_uppercase();
+        let now = self.clock.now();
+        let find = |known: &Pairings| {
+            known.invitations.iter().position(|one| {
+                one.code == code && is_within(one.at, PAIRING_VALID_SECS, now.timestamp())
+            })
+        };
+        // A stranger's message writes nothing, unless it is one.
+        if sender.id.len() > SENDER_ID_BYTES || find(&self.file.read()?).is_none() {
+            return Ok(false);
+        }
+        self.file.update(|known| {
+            let Some(index) = find(known) else {
+                return Ok(false);
+            };
+            known.check_room()?;
+            known.invitations.remove(index);
+            known
+                .offers
+                .retain(|offer| !is(offer, &chat.channel, &sender.id));
+            known.paired.push(Paired {
+                channel: chat.channel.clone(),
+                sender: Sender {
+                    id: sender.id.clone(),
+                    name: one_line(&sender.name, SENDER_NAME_CHARS),
+                },
+                since: now.to_rfc3339(),
+                chat: Some(chat.clone()),
+            });
+            Ok(true)
         })
     }
 
@@ -195,6 +278,15 @@ impl Pairings {
             .iter()
             .any(|paired| paired.channel == channel && paired.sender.id == sender_id)
     }
+
+    fn check_room(&self) -> Result<()> {
+        match self.paired.len() >= PAIRED {
+            true => Err(Error::Failed(format!(
+                "{PAIRED} people are paired already; remove some, or name people in allowFrom"
+            ))),
+            false => Ok(()),
+        }
+    }
 }
 
 fn is(offer: &Offer, channel: &str, sender_id: &str) -> bool {
@@ -205,12 +297,6 @@ fn new_code() -> Result<String> {
     let bytes: [u8; PAIRING_CODE_LETTERS] = sys::random::bytes()?;
     let letters = bytes.map(|byte| char::from(ALPHABET[usize::from(byte) % ALPHABET.len()]));
     Ok(letters.iter().collect())
-}
-
-/// A stranger's name, as much of it as is shown and nothing that moves a terminal's cursor.
-fn plain_name(name: &str) -> String {
-    let letters = name.chars().filter(|letter| !letter.is_control());
-    letters.take(SENDER_NAME_CHARS).collect()
 }
 
 #[cfg(test)]
@@ -343,6 +429,50 @@ mod tests {
         place.pass(PAIRING_PAUSE_SECS);
         assert_eq!(pairing.offer(&chat(), &endless).unwrap(), None);
         assert!(pairing.offer(&chat(), &sender("7")).unwrap().is_some());
+    }
+
+    #[test]
+    fn a_thousand_strangers_lock_nobody_out() {
+        let place = Place::new();
+        let pairing = place.pairing();
+        let crowd = |range: std::ops::Range<u32>| {
+            let mut codes = 0;
+            for number in range {
+                let stranger = sender(&format!("crowd{number}"));
+                codes += usize::from(pairing.offer(&chat(), &stranger).unwrap().is_some());
+                pairing
+                    .accept("/pair AAAAAAAA", &chat(), &stranger)
+                    .unwrap();
+            }
+            codes
+        };
+        // A code that was given out stays, as long as it is valid.
+        let code = pairing.offer(&chat(), &sender("early")).unwrap().unwrap();
+        assert_eq!(crowd(0..500), PAIRING_OFFERS - 1);
+        place.pass(PAIRING_VALID_SECS - 1);
+        assert_eq!(crowd(500..1000), 0);
+        assert_eq!(pairing.confirm(&code).unwrap().sender.id, "early");
+        // The crowd's own codes make room when they are over, not an hour later.
+        place.pass(1);
+        assert!(pairing.offer(&chat(), &sender("late")).unwrap().is_some());
+        assert_eq!(crowd(0..1000), PAIRING_OFFERS - 1);
+        assert_eq!(pairing.offer(&chat(), &sender("last")).unwrap(), None);
+        // And whoever is invited needs none.
+        let invitation = pairing.invite().unwrap();
+        crowd(0..1000);
+        let said = format!("/start {}", invitation.to_lowercase());
+        assert!(pairing.accept(&said, &chat(), &sender("last")).unwrap());
+        assert!(pairing.is_paired("telegram", "last"));
+        assert!(
+            !pairing.accept(&said, &chat(), &sender("other")).unwrap(),
+            "it works once"
+        );
+        let old = pairing.invite().unwrap();
+        place.pass(PAIRING_VALID_SECS);
+        assert!(
+            !pairing.accept(&old, &chat(), &sender("other")).unwrap(),
+            "it is over"
+        );
     }
 
     #[test]

@@ -7,6 +7,8 @@ use crate::error::{Error, Result};
 use crate::limits::tools::{BUTTON_CHARS, BUTTON_ROWS, BUTTONS_IN_ROW, FILES_SENT};
 use crate::message::Address;
 
+use crate::text::{looks_latin, one_line};
+
 use super::Context;
 use super::arguments::Arguments;
 
@@ -16,6 +18,9 @@ pub(super) const MESSAGE: ToolSpec = ToolSpec::fixed(
      comes back as a message), or words while you go on. Without channel and chat_id it goes to this chat.",
     r#"{"type":"object","properties":{"content":{"type":"string"},"channel":{"type":"string"},"chat_id":{"type":"string"},"media":{"type":"array","items":{"type":"string"}},"buttons":{"type":"array","items":{"type":"array","items":{"type":"string"}}}},"required":["content"]}"#,
 );
+
+/// How answers to a question for approval begin, with nothing between their letters.
+const OUR_ANSWERS: [&str; 6] = ["runonce", "always", "deny", "denied", "allow", "approve"];
 
 pub(super) fn message(context: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {
     let content = arguments.text("content", "the words; may be empty when there are files")?;
@@ -73,7 +78,10 @@ fn address(context: &Context<'_>, arguments: &Arguments) -> Result<Option<String
 
 fn buttons(arguments: &Arguments) -> Result<Vec<Vec<String>>> {
     let rows = arguments.rows("buttons", "rows of words, such as [[\"Yes\",\"No\"]]")?;
-    let fits = |word: &String| !word.trim().is_empty() && word.chars().count() <= BUTTON_CHARS;
+    let label = |word: &String| one_line(word, usize::MAX);
+    let row = |row: &Vec<String>| row.iter().map(label).collect();
+    let rows: Vec<Vec<String>> = rows.iter().map(row).collect();
+    let fits = |word: &String| !word.is_empty() && word.chars().count() <= BUTTON_CHARS;
     let is_fine =
         |row: &Vec<String>| !row.is_empty() && row.len() <= BUTTONS_IN_ROW && row.iter().all(fits);
     if rows.len() > BUTTON_ROWS || !rows.iter().all(is_fine) {
@@ -82,7 +90,22 @@ fn buttons(arguments: &Arguments) -> Result<Vec<Vec<String>>> {
              {BUTTON_CHARS} characters"
         )));
     }
+    if let Some(label) = rows.iter().flatten().find(|label| poses_as_ours(label)) {
+        return Err(Error::Failed(format!(
+            "the button {label:?} looks like one of the program's own, which ask for approval or run commands. \
+             A press of yours only comes back as a message: choose other words"
+        )));
+    }
     Ok(rows)
+}
+
+/// Whether people could take a label for an answer to the program's own question, or for a command.
+fn poses_as_ours(label: &str) -> bool {
+    let letters = label.chars().filter(|char| char.is_alphanumeric());
+    let letters: String = letters.flat_map(char::to_lowercase).collect();
+    label.starts_with('/')
+        || looks_latin(label)
+        || OUR_ANSWERS.iter().any(|word| letters.starts_with(word))
 }
 
 #[cfg(test)]
@@ -123,10 +146,52 @@ mod tests {
             ),
             (json!({"content": "a", "buttons": [["x".repeat(41)]]}), "40"),
             (json!({"content": "a", "channel": "telegram"}), "chat_id"),
+            (
+                json!({"content": "a", "buttons": [["\u{2800}\u{3000}\u{200b}"]]}),
+                "1 to 4",
+            ),
         ] {
             let result = bench.run("message", arguments.clone());
             assert!(result.failed && result.effect.is_none(), "{arguments}");
             assert!(result.text.contains(complaint), "{}", result.text);
+        }
+    }
+
+    #[test]
+    fn a_button_neither_hides_its_words_nor_poses_as_one_of_ours() {
+        let mut bench = Bench::new(1000);
+        bench.toolbox = bench.toolbox.with_chats();
+        let labels = |label: &str| {
+            let arguments = json!({"content": "a", "buttons": [[label]]});
+            match bench.run("message", arguments).effect {
+                Some(Effect::Send(sent)) => Some(sent.buttons.concat().remove(0)),
+                _ => None,
+            }
+        };
+        let wide = "\u{3000}\u{2800}\u{a0}\u{3164} ".repeat(50);
+        for (label, shown) in [
+            (format!("{wide}Red{wide}or\u{202e} blue"), "Red or blue"),
+            ("🌱 Water\nthem".to_owned(), "🌱 Water them"),
+            ("Denmark".to_owned(), "Denmark"),
+        ] {
+            assert_eq!(labels(&label).as_deref(), Some(shown));
+        }
+        for label in [
+            "/approve always",
+            &format!("{wide}/approve always"),
+            "Run once",
+            "run  ONCE ✓",
+            "✗ Deny",
+            "D.e.n.y",
+            "De\u{200b}ny",
+            "✓ Allow once",
+            "Always this command",
+            "Approve",
+            "D\u{435}ny",
+            "\u{ff24}\u{ff45}\u{ff4e}\u{ff59}",
+            "\u{1d403}eny",
+        ] {
+            assert_eq!(labels(label), None, "{label:?}");
         }
     }
 }

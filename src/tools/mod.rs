@@ -141,11 +141,11 @@ impl Toolbox {
         self.registry.add(spec, tool)
     }
 
-    /// Ends the background commands of a session.
-    pub fn end_of(&self, session: &str) {
-        if let Some(commands) = &self.commands {
-            commands.end_of(session);
-        }
+    /// Ends the background commands of a session, and returns those that were running. Blocks until
+    /// they are gone.
+    pub fn end_of(&self, session: &str) -> Vec<String> {
+        let commands = self.commands.as_ref();
+        commands.map_or_else(Vec::new, |commands| commands.end_of(session))
     }
 
     /// The tools as the model is told about them.

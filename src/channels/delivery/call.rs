@@ -9,12 +9,16 @@ use crate::channels::adapter::{Connection, Failure, Piece, Post, Sent, Upload};
 use crate::channels::buttons;
 use crate::error::Error;
 use crate::limits::channels::{CALL_TIME, DELIVERY_LINGER};
+use crate::markup::inline_code;
 use crate::message::{Address, DraftKey, OutgoingMessage};
 use crate::outbox::Pending;
 
 use super::DeliveryParts;
 use super::job::{Content, Job, Outcome};
 use super::question;
+
+/// The name of the file with a command that is too long for its question.
+const COMMAND_FILE: &str = "command.sh";
 
 /// One worker's end of the channel.
 pub(super) struct Caller<'a> {
@@ -216,19 +220,32 @@ impl<'a> Caller<'a> {
 
     /// Sends a file of the workspace; when that fails, the person is told why instead.
     fn send_file(&self, connection: &mut dyn Connection, pending: &Pending, path: &str) -> Sent {
-        let to = &pending.message.to;
         let name = OutgoingMessage::name_of(path);
-        let sent = self
-            .open(path, name)
-            .map_err(Failure::Local)
-            .and_then(|file| {
-                let upload = Upload {
-                    file: &file,
-                    name,
-                    key: Some(key(pending)),
-                };
-                connection.upload(to, &upload)
-            });
+        let file = self.open(path, name);
+        self.upload(
+            connection,
+            &pending.message.to,
+            (file, name),
+            Some(key(pending)),
+        )
+    }
+
+    /// Sends a file; when that fails for good, the person is told why instead.
+    fn upload(
+        &self,
+        connection: &mut dyn Connection,
+        to: &Address,
+        (file, name): (crate::error::Result<File>, &str),
+        key: Option<u64>,
+    ) -> Sent {
+        let sent = file.map_err(Failure::Local).and_then(|file| {
+            let upload = Upload {
+                file: &file,
+                name,
+                key,
+            };
+            connection.upload(to, &upload)
+        });
         let failure = match sent {
             Err(
                 failure @ (Failure::Local(_)
@@ -242,12 +259,18 @@ impl<'a> Caller<'a> {
         };
         tracing::warn!(chat = %to, "failed to send a file: {failure}");
         self.heartbeat.beat(CALL_TIME);
+        let name = inline_code(name);
+        let text = format!("The file {name} could not be sent: {failure}");
+        let Some(piece) = self.parts.adapter.render(&text).into_iter().next() else {
+            return Ok(());
+        };
         let post = Post {
-            text: &format!("The file {name} could not be sent: {failure}"),
-            key: Some(key(pending)),
+            text: &piece.written,
+            is_marked: true,
+            key,
             ..Post::default()
         };
-        connection.send(to, &post).map(drop)
+        put(connection, to, &post, &piece.plain, None).map(drop)
     }
 
     fn open(&self, path: &str, name: &str) -> crate::error::Result<File> {
@@ -311,22 +334,29 @@ impl<'a> Caller<'a> {
         content: &Content,
         index: usize,
     ) -> Sent<Outcome> {
-        let (text, buttons) = match content {
-            Content::Question(number, question) => (
-                &question::ask(*number, question),
-                buttons::for_question(*number),
-            ),
-            Content::Text(text) => (text, Vec::new()),
+        let render = |text: &str| self.parts.adapter.render(text);
+        let (piece, buttons, is_last) = match content {
+            Content::Question(number, question) => {
+                let asked = question::ask(*number, question, None, &render);
+                if asked.is_cut && index == 0 {
+                    let file = question::as_file(question);
+                    self.upload(connection, to, (file, COMMAND_FILE), None)?;
+                    return Ok(done(None, false));
+                }
+                (asked.piece, buttons::for_question(*number), true)
+            }
+            Content::Text(text) => {
+                let mut pieces = render(text).into_iter().skip(index);
+                (pieces.next(), Vec::new(), pieces.next().is_none())
+            }
         };
-        let pieces = self.parts.adapter.render(text);
-        let is_last = index + 1 >= pieces.len();
-        let Some(piece) = pieces.get(index) else {
+        let Some(piece) = piece else {
             return Ok(Outcome::Dropped);
         };
         let post = Post {
             text: &piece.written,
             is_marked: true,
-            buttons: if is_last { &buttons } else { &[] },
+            buttons: &buttons,
             ..Post::default()
         };
         let sent = put(connection, to, &post, &piece.plain, None)?;
@@ -344,14 +374,8 @@ impl<'a> Caller<'a> {
         let Content::Question(number, question) = content else {
             return Ok(());
         };
-        let mut asked = self.parts.adapter.render(&question::ask(*number, question));
-        let mut settled = self
-            .parts
-            .adapter
-            .render(&question::settled(question, outcome));
-        let settled = (settled.len() == asked.len())
-            .then(|| settled.pop())
-            .flatten();
+        let render = |text: &str| self.parts.adapter.render(text);
+        let piece = |outcome| question::ask(*number, question, outcome, &render).piece;
         let mut edit = |piece: &Piece| {
             let post = Post {
                 text: &piece.written,
@@ -360,11 +384,11 @@ impl<'a> Caller<'a> {
             };
             connection.edit(to, message, &post)
         };
-        let edited = match &settled {
-            Some(piece) => edit(piece),
+        let edited = match piece(Some(outcome)) {
+            Some(piece) => edit(&piece),
             None => Err(Failure::TooLong),
         };
-        match (edited, asked.pop()) {
+        match (edited, piece(None)) {
             (Err(Failure::NotModified), _) => Ok(()),
             (Err(Failure::TooLong | Failure::Markup(_) | Failure::Refused(_)), Some(piece)) => {
                 edit(&piece)

@@ -42,7 +42,7 @@ use job::{Content, Job, Next, Outcome, Report, Ticket};
 use plan::Plan;
 use work::DraftText;
 
-pub use question::render_outcome;
+pub use question::{describe_hidden, grouped, render_outcome};
 
 /// What the deliveries of a channel are made of.
 pub struct DeliveryParts {

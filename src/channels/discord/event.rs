@@ -4,11 +4,12 @@ use super::NAME;
 use super::session::Me;
 use super::types::{Attachment, Interaction, Member, Message, User, VOICE, snowflake};
 use crate::channels::intake::Incoming;
+use crate::channels::names;
 use crate::config::schema::GroupPolicy;
 use crate::json;
-use crate::limits::channels::{JSON_LEVELS_MAX, NAME_CHARS, QUOTE_CHARS};
+use crate::limits::channels::{JSON_LEVELS_MAX, QUOTE_CHARS};
 use crate::message::{Address, Envelope, Media, RemoteFile, Sender};
-use crate::text::ellipsize_chars;
+use crate::text::{ellipsize_chars, one_line};
 
 /// Kinds of messages that people write: a usual one, a reply.
 const WRITTEN: [u64; 2] = [0, 19];
@@ -116,6 +117,7 @@ impl Reader<'_> {
         Some(Envelope {
             id: format!("{NAME}:{}", message.id),
             is_group,
+            is_relayed: !message.message_snapshots.is_empty(),
             reference: message.id.clone(),
             remote_files,
             ..Envelope::written(&address, sender(author, &message.member), &text)
@@ -141,10 +143,12 @@ impl Reader<'_> {
     /// The text with what stands before it: what it answers, and that it was forwarded.
     fn text(&self, message: &Message) -> String {
         let mut text = self.quote(message);
-        let own = names_for_mentions(&self.without_us(&message.content), &message.mentions);
-        let own = match own.trim() {
+        let own = self.without_us(&message.content);
+        let own = match own.as_str() {
             "" => things(message),
-            own => own.to_owned(),
+            // A name is anything, and in a command it would be a part of it.
+            command if command.starts_with('/') => own,
+            own => names_for_mentions(own, &message.mentions).trim().to_owned(),
         };
         text.push_str(&own);
         for snapshot in &message.message_snapshots {
@@ -174,7 +178,8 @@ impl Reader<'_> {
             return String::new();
         };
         let who = match answered.author.id == self.me.id {
-            true => "you".to_owned(),
+            // No name has brackets.
+            true => "[you]".to_owned(),
             false => name_of(&answered.author, &answered.member),
         };
         let what = match names_for_mentions(&answered.content, &answered.mentions).trim() {
@@ -185,7 +190,7 @@ impl Reader<'_> {
         if what.is_empty() {
             return String::new();
         }
-        format!("> {who}: {}\n\n", what.replace('\n', "\n> "))
+        format!("> {who}: {}\n\n", what.replace(names::is_line_end, "\n> "))
     }
 
     fn interaction(&self, interaction: Interaction) -> Option<Meaning> {
@@ -257,15 +262,8 @@ fn sender(user: &User, member: &Member) -> Sender {
 /// The name that people see, on one line.
 fn name_of(user: &User, member: &Member) -> String {
     let names = [&member.nick, &user.global_name, &user.username];
-    let cleaned = names.map(|name| {
-        let words = name.split(|char: char| char.is_whitespace() || char.is_control());
-        words
-            .filter(|word| !word.is_empty())
-            .collect::<Vec<_>>()
-            .join(" ")
-    });
-    let name = cleaned.into_iter().find(|name| !name.is_empty());
-    ellipsize_chars(&name.unwrap_or_default(), NAME_CHARS).into_owned()
+    let mut cleaned = names.into_iter().map(|name| names::of_person(name));
+    cleaned.find(|name| !name.is_empty()).unwrap_or_default()
 }
 
 /// The content with names in the place of `<@123>`, and `:name:` in that of `<:name:123>`.
@@ -315,8 +313,8 @@ fn things(message: &Message) -> String {
     let poll = poll.map(|poll| ("a poll", &poll.question.text));
     match sticker.or(poll) {
         Some((what, name)) => {
-            let name = name.replace(char::is_control, " ");
-            format!("[{what}: {}]", ellipsize_chars(&name, QUOTE_CHARS))
+            let name = names::without_brackets(&one_line(name, QUOTE_CHARS));
+            format!("[{what}: {name}]")
         }
         None => String::new(),
     }

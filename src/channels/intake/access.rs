@@ -3,7 +3,11 @@
 
 use super::IntakeParts;
 use crate::limits::state::PAIRING_VALID_SECS;
+use crate::markup::inline_code;
 use crate::message::{Envelope, OutgoingMessage, Sender};
+
+/// What somebody is told who was let in.
+pub const WELCOME: &str = "You're paired. Write to me; /help shows what I can do.";
 
 /// Whether the configuration lets a sender in: by the id, by the name with an `@` that people choose
 /// themselves, or because everyone may.
@@ -24,6 +28,25 @@ pub(super) fn refuse(parts: &IntakeParts, envelope: &Envelope, sender: &Sender) 
     if envelope.is_group {
         tracing::debug!(sender = %sender.id, %chat, "ignored message from unknown user");
         return;
+    }
+    let text = Some(envelope.text.as_str()).filter(|_| !envelope.is_relayed);
+    match parts
+        .pairing
+        .accept(text.unwrap_or_default(), &chat, sender)
+    {
+        Ok(true) => {
+            tracing::info!(sender = %sender.id, %chat, "paired by an invitation");
+            match parts
+                .outbox
+                .add(&OutgoingMessage::text(&chat, WELCOME), None)
+            {
+                Ok(_) => (parts.wake)(),
+                Err(error) => tracing::warn!("failed to welcome somebody: {error}"),
+            }
+            return;
+        }
+        Ok(false) => {}
+        Err(error) => tracing::warn!("failed to pair somebody who was invited: {error}"),
     }
     tracing::info!(sender = %sender.id, %chat, "ignored message from unknown user");
     match parts.pairing.offer(&chat, sender) {
@@ -51,13 +74,12 @@ fn take_back(parts: &IntakeParts, sender: &Sender) {
 }
 
 fn introduction(code: &str, id: &str) -> String {
-    // It stands within backticks.
-    let id = id.replace(['`', '\n'], "");
+    let id = inline_code(id);
     format!(
         "We haven't met. If I'm your bot, run this on the board:\n\
          `peacrab channels pair {code}`\n\n\
          Otherwise ask someone who already has access to send me:\n`/pair {code}`\n\n\
-         The code is valid for {} minutes. Your id is `{id}`.",
+         The code is valid for {} minutes. Your id is {id}.",
         PAIRING_VALID_SECS / 60
     )
 }

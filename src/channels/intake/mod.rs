@@ -6,7 +6,7 @@
 //! them, and what was written after a file does not overtake it, because the session waits.
 
 mod access;
-pub use access::is_allowed;
+pub use access::{WELCOME, is_allowed};
 mod fetch;
 mod store;
 
@@ -280,7 +280,8 @@ impl Intake {
                         id,
                         is_group,
                         reference: message,
-                        ..Envelope::written(&address, sender, &text)
+                        is_relayed: true,
+                        ..Envelope::written(&address, sender, &format!("[button] {text}"))
                     }),
                 })
             }

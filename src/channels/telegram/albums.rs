@@ -51,6 +51,7 @@ fn album_of<'a>(meaning: &'a mut Meaning, part: &Received) -> Option<&'a mut Rec
 fn add_part(album: &mut Received, part: Received) {
     album.addressed |= part.addressed;
     let (whole, part) = (&mut album.message, part.message);
+    whole.is_relayed |= part.is_relayed;
     if whole.text.is_empty() && !part.text.is_empty() {
         whole.text = part.text;
         whole.reference = part.reference;

@@ -57,7 +57,8 @@ impl Format for Html {
     }
 
     fn can_link(&self, address: &str) -> bool {
-        let schemes = ["http", "https", "tg", "mailto"];
+        // An address of `tg:` does something within Telegram, so it is shown and not hidden behind words.
+        let schemes = ["http", "https", "mailto"];
         markup::has_scheme(address, &schemes) && link(address).len() <= LINK_BYTES
     }
 

@@ -6,14 +6,15 @@ use std::os::fd::AsFd;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{QueueSelector, tcflush};
 
-use super::markdown::visible;
 use super::print;
 use crate::approval::{Answer, Question};
 use crate::cancel::Cancel;
+use crate::channels::delivery::{describe_hidden, grouped};
 use crate::clock::Stopwatch;
 use crate::limits::agent::ANSWER_TIME;
 use crate::limits::cancel::POLL;
-use crate::limits::cli::ANSWER_BYTES;
+use crate::limits::cli::{ANSWER_BYTES, COMMAND_CHARS, COMMAND_LINES, LINE_CHARS};
+use crate::text::{count_hidden, ends_of, reveal};
 
 /// Shows the question and waits for y, a or n. Anything else denies it, and so does silence.
 pub fn ask(question: &Question, cancel: &Cancel) -> Answer {
@@ -23,16 +24,22 @@ pub fn ask(question: &Question, cancel: &Cancel) -> Answer {
     // What was typed before the question was there is no answer to it.
     let _ = tcflush(std::io::stdin(), QueueSelector::IFlush);
     print::raw_error(&shown(question));
-    if !wait(cancel) {
-        print::raw_error("\n");
-        return Answer::Late;
-    }
-    let mut line = vec![0; ANSWER_BYTES as usize];
-    let length = std::io::stdin().lock().read(&mut line).unwrap_or(0);
-    match line[..length].trim_ascii().to_ascii_lowercase().as_slice() {
-        b"y" | b"yes" => Answer::Once,
-        b"a" | b"always" => Answer::Always,
-        _ => Answer::Deny,
+    loop {
+        if !wait(cancel) {
+            print::raw_error("\n");
+            return Answer::Late;
+        }
+        let mut line = vec![0; ANSWER_BYTES as usize];
+        let length = std::io::stdin().lock().read(&mut line).unwrap_or(0);
+        match line[..length].trim_ascii().to_ascii_lowercase().as_slice() {
+            b"y" | b"yes" => return Answer::Once,
+            b"a" | b"always" => return Answer::Always,
+            b"s" | b"show" => {
+                let whole = indented(&reveal(&question.command));
+                print::raw_error(&format!("\n{whole}\n\n{}", choices(false)));
+            }
+            _ => return Answer::Deny,
+        }
     }
 }
 
@@ -57,39 +64,92 @@ fn wait(cancel: &Cancel) -> bool {
 }
 
 fn shown(question: &Question) -> String {
-    let place = if question.unsandboxed {
-        " outside the sandbox"
-    } else {
-        ""
+    let Question {
+        folder,
+        rule,
+        reason,
+        influences,
+        scripts,
+        ..
+    } = question;
+    let place = match question.unsandboxed {
+        true => " outside the sandbox",
+        false => "",
     };
-    format!(
-        "\nThe agent wants to run a command{place}:\n\n{}\n\n  folder  {}\n  rule    {}\n  reason  {}\n\n\
-         Run it? [y] once  [a] always exactly this  [N] no: ",
-        exact(&question.command),
-        escaped(&question.folder),
-        escaped(&question.rule),
-        escaped(if question.reason.is_empty() {
-            "(none given)"
-        } else {
-            &question.reason
-        }),
-    )
+    let command = reveal(&question.command);
+    let ends = ends_of(&command, COMMAND_CHARS, COMMAND_LINES);
+    let mut text = format!("\nThe agent wants to run a command{place}:\n\n");
+    match ends {
+        None => text += &indented(&command),
+        Some((head, left_out, tail)) => {
+            let (head, tail) = (indented(head), indented(tail));
+            text += &format!(
+                "{head}\n  … {} characters left out …\n{tail}",
+                grouped(left_out)
+            );
+        }
+    }
+    let parts = [&question.command, folder, reason].into_iter();
+    let parts = parts
+        .chain(influences)
+        .chain(scripts.iter().map(|script| &script.head));
+    let hidden = describe_hidden(parts.map(|part| count_hidden(part)).sum());
+    let hidden = hidden.map(|warning| format!("  ⚠ {warning}\n"));
+    text += &format!("\n\n{}", hidden.unwrap_or_default());
+    if !influences.is_empty() {
+        let names = influences
+            .iter()
+            .take(COMMAND_LINES.0)
+            .map(|name| on_line(name));
+        let names = names.collect::<Vec<_>>().join(", ");
+        text += "  ⚠ The agent can change files here that this command may run: ";
+        text += &format!("{names}\n");
+    }
+    for script in scripts.iter().take(COMMAND_LINES.1) {
+        let head = reveal(&script.head);
+        let head =
+            ends_of(&head, LINE_CHARS, (COMMAND_LINES.1, 0)).map_or(&*head, |(head, ..)| head);
+        let (path, head) = (on_line(&script.path), indented(head.trim_end()));
+        text += &format!("  {path} ({} bytes):\n{head}\n", script.bytes);
+    }
+    let reason = match reason.as_str() {
+        "" => "(none given)",
+        reason => reason,
+    };
+    text += &format!(
+        "  folder  {}\n  rule    {}\n  reason  {}\n\n{}",
+        on_line(folder),
+        on_line(rule),
+        on_line(reason),
+        choices(ends.is_some()),
+    );
+    text
 }
 
-/// The command as it will be run, line by line; what cannot be seen is spelt out.
-fn exact(command: &str) -> String {
-    let lines = command
-        .split('\n')
-        .map(|line| format!("    {}", escaped(line)));
+fn choices(is_cut: bool) -> String {
+    let show = if is_cut { "  [s] show all of it" } else { "" };
+    format!("Run it? [y] once  [a] always exactly this{show}  [N] no: ")
+}
+
+/// A text with nothing invisible in it, line by line.
+fn indented(text: &str) -> String {
+    let lines = text.replace('\t', "\\t");
+    let lines = lines.split('\n').map(|line| format!("    {line}"));
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn escaped(text: &str) -> String {
-    let spelt = |letter: char| match visible(letter) && letter != '\n' && letter != '\t' {
-        true => letter.to_string(),
-        false => letter.escape_default().to_string(),
-    };
-    text.chars().map(spelt).collect()
+/// What the model chose, on one line; what cannot be seen is spelt out.
+fn on_line(text: &str) -> String {
+    let text = reveal(text).replace('\n', "\\n").replace('\t', "\\t");
+    match ends_of(&text, LINE_CHARS, (LINE_CHARS, LINE_CHARS)) {
+        None => text,
+        Some((head, left_out, tail)) => {
+            format!(
+                "{head} … {} characters left out … {tail}",
+                grouped(left_out)
+            )
+        }
+    }
 }
 
 #[cfg(test)]
@@ -114,5 +174,35 @@ mod tests {
             "{shown}"
         );
         assert!(shown.contains("reason  to\\nclean\n"), "{shown}");
+    }
+
+    #[test]
+    fn what_hides_or_is_too_long_does_not_push_the_rest_away() {
+        let question = Question {
+            command: format!("first\n{}last\u{200b}", "\n".repeat(9_000)),
+            folder: "/w".into(),
+            reason: "r\n".repeat(9_000),
+            rule: "a rule".into(),
+            influences: vec![".git".into(), "Make\x1bfile".into()],
+            scripts: vec![crate::approval::Script {
+                path: "a.sh".into(),
+                bytes: 7,
+                head: "echo a\n".into(),
+            }],
+            ..Question::default()
+        };
+        let shown = shown(&question);
+        assert!(shown.lines().count() < 70, "{shown}");
+        for part in [
+            "\n    first\n",
+            " characters left out …\n",
+            "last\\u{200b}\n",
+            "⚠ It contains 2 invisible characters",
+            "may run: .git, Make\\u{1b}file\n",
+            "  a.sh (7 bytes):\n    echo a\n",
+            "[s] show all of it",
+        ] {
+            assert!(shown.contains(part), "{part:?} in {shown}");
+        }
     }
 }

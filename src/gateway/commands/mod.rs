@@ -6,13 +6,14 @@ mod shell;
 use std::fmt::Write;
 use std::sync::Arc;
 
-use super::Gateway;
 use super::host::Work;
 use super::scheduler::{Reason, Stopped};
-use crate::agent::commands::{self, Command, Place, Slash};
+use super::{Gateway, spawn};
+use crate::agent::commands::{self, Command, Place, Slash, describe_ended};
 use crate::approval::Answer;
 use crate::bus::Event;
 use crate::channels::delivery::render_outcome;
+use crate::channels::intake::WELCOME;
 use crate::error::{Error, Result};
 use crate::limits::gateway::{COMMANDS_MAX, REFUSED_CHARS, WAITING_MAX};
 use crate::markup::inline_code;
@@ -25,21 +26,32 @@ pub fn menu() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 impl Gateway {
-    /// Answers a command on the loop. `stopped` is what a `/stop` has stopped.
-    pub(super) fn answer_command(&self, message: &Envelope, stopped: Option<Stopped>) {
-        let Some(command) = commands::parse(&message.text) else {
+    /// Answers a command on the loop.
+    pub(super) fn answer_command(&self, message: &Envelope) {
+        let Some(command) = commands::of(message) else {
             return;
         };
-        let answer = match stopped {
-            Some(count) => Ok(describe_stop(count)),
-            None => self.answer_to(message, command),
-        };
+        let answer = self.answer_to(message, command);
         self.finish_command(message, &answer.unwrap_or_else(|error| sentence(&error)));
+    }
+
+    /// Ends the background commands of a chat in which the rest was stopped, and answers the `/stop`:
+    /// on a thread, because a command can take a while to be gone.
+    pub(super) fn answer_stop(self: &Arc<Self>, message: Envelope, count: Stopped) {
+        let (gateway, stop) = (Arc::clone(self), message.clone());
+        let spawned = spawn("stop", move || {
+            let ended = gateway.parts.agent.end_of(&stop.session);
+            gateway.finish_command(&stop, &describe_stop(count, &describe_ended(&ended)));
+        });
+        if let Err(error) = spawned {
+            let note = format!("Background commands may still run: {error}.");
+            self.finish_command(&message, &describe_stop(count, &note));
+        }
     }
 
     /// Runs a command on a thread: one that takes long, or that has its conversation to itself.
     pub(super) fn run_command(self: &Arc<Self>, work: &Work, message: &Envelope) {
-        match commands::parse(&message.text) {
+        match commands::of(message) {
             Some(command) if command.slash == Slash::Sh => {
                 self.shell(message, command.argument, &work.cancel);
             }
@@ -147,10 +159,9 @@ impl Gateway {
         let paired = self.parts.pairing.confirm(code)?;
         let (id, name) = (&paired.sender.id, &paired.sender.name);
         let of_person = || Address::new(&paired.channel, id);
-        self.tell(
-            &paired.chat.clone().unwrap_or_else(of_person),
-            "You're paired. Write to me; /help shows what I can do.",
-        );
+        self.tell(&paired.chat.clone().unwrap_or_else(of_person), WELCOME);
+        // As code, a name is neither markup nor a link.
+        let (name, id) = (inline_code(name), inline_code(id));
         Ok(format!(
             "{name} ({id}) is now paired on {}.",
             paired.channel
@@ -188,7 +199,8 @@ pub(super) fn sentence(error: &Error) -> String {
     sentence
 }
 
-fn describe_stop(count: Stopped) -> String {
+/// `background` is a sentence about background commands; empty when there were none.
+fn describe_stop(count: Stopped, background: &str) -> String {
     let Stopped {
         turns,
         commands,
@@ -208,9 +220,14 @@ fn describe_stop(count: Stopped) -> String {
         let messages = count_of(messages, "queued message", "queued messages");
         parts.push(format!("{messages} dropped"));
     }
-    match parts.is_empty() {
-        true => "Nothing is running here.".to_owned(),
-        false => format!("Stopped. {}.", capitalize(&parts.join(", "))),
+    let parts = match parts.is_empty() {
+        true => String::new(),
+        false => format!(" {}.", capitalize(&parts.join(", "))),
+    };
+    match (parts.as_str(), background) {
+        ("", "") => "Nothing is running here.".to_owned(),
+        (parts, "") => format!("Stopped.{parts}"),
+        (parts, background) => format!("Stopped.{parts} {background}"),
     }
 }
 
@@ -221,6 +238,7 @@ fn describe_refusal(messages: &[Envelope], more: usize, reason: Reason) -> Strin
             format!("{WAITING_MAX} messages are waiting here already. /stop clears them.")
         }
         Reason::TooManyCommands => format!("{COMMANDS_MAX} commands are running already."),
+        Reason::Edited => "An edited message does not answer a question.".to_owned(),
     };
     let names = messages.iter().map(|message| {
         let first = message.text.lines().next().unwrap_or_default();
@@ -283,10 +301,19 @@ mod tests {
             messages: 2,
         };
         let told = "Stopped. 1 reply cancelled, 2 queued messages dropped.";
-        assert_eq!(describe_stop(count), told);
+        assert_eq!(describe_stop(count, ""), told);
+        let none = Stopped::default();
+        assert_eq!(describe_stop(none, ""), "Nothing is running here.");
+        let commands = vec!["sleep 600".to_owned(), "make\u{202e}".to_owned()];
         assert_eq!(
-            describe_stop(Stopped::default()),
-            "Nothing is running here."
+            describe_stop(none, &describe_ended(&commands)),
+            "Stopped. 2 background commands were ended: `sleep 600`, `make\\u{202e}`."
+        );
+        let many = vec!["x".repeat(100); 7];
+        let told = describe_stop(count, &describe_ended(&many));
+        assert!(
+            told.contains("dropped. 7 background") && told.ends_with("…` and 2 more."),
+            "{told}"
         );
     }
 

@@ -306,6 +306,45 @@ fn a_message_that_was_edited_into_a_command_acts_as_one() {
 }
 
 #[test]
+fn an_edit_answers_no_question() {
+    let mut scene = Scene::new(1);
+    scene.hears("a", "1");
+    for (reference, text) in [("2", "/approve always"), ("3", "/deny 123456")] {
+        scene.hears("a", reference);
+        scene.does(Input::Edited {
+            session: key("a"),
+            reference: reference.to_owned(),
+            text: text.to_owned(),
+        });
+    }
+    let refused = [
+        "refuse /approve always Edited",
+        "refuse /deny 123456 Edited",
+    ];
+    assert_eq!(scene.ends(1), refused);
+}
+
+#[test]
+fn what_was_relayed_is_no_command() {
+    let mut scene = Scene::new(1);
+    for (number, text) in ["/stop", "/sh ls", "/approve always", "/new"]
+        .iter()
+        .enumerate()
+    {
+        let relayed = Envelope {
+            is_relayed: true,
+            ..message("a", text)
+        };
+        let work = number as WorkId + 1;
+        assert_eq!(
+            scene.does(Input::Arrived(relayed)),
+            [format!("turn {work} {text}")]
+        );
+        scene.ends(work);
+    }
+}
+
+#[test]
 fn nothing_is_started_any_more_when_the_gateway_stops() {
     let mut scene = Scene::new(1);
     scene.hears("a", "1");

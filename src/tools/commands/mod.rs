@@ -108,9 +108,10 @@ impl Commands {
         format!("{within}{network}{beyond}")
     }
 
-    /// Ends the background commands of a session.
-    pub fn end_of(&self, session: &str) {
-        self.sessions.end_of(session);
+    /// Ends the background commands of a session, and returns those that were running. Blocks until
+    /// they are gone.
+    pub fn end_of(&self, session: &str) -> Vec<String> {
+        self.sessions.end_of(session)
     }
 
     /// Decides about a command. The caller's answer counts only for exactly the question that would be

@@ -170,7 +170,7 @@ fn in_a_server_the_bot_answers_mentions_and_each_thread_is_a_conversation() {
     chat.wait_in(general, "2 so far, third.");
     gateway.stop().ends_with(0);
     assert!(
-        chat.asked(2).contains("> you: 1 so far"),
+        chat.asked(2).contains("> [you]: 1 so far"),
         "{}",
         chat.asked(2)
     );

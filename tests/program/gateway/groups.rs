@@ -76,7 +76,7 @@ fn an_answer_to_us_is_for_us_and_the_model_sees_who_speaks_and_of_what() {
     );
     let asked = scene.asked(1);
     assert!(
-        asked.contains("[Bob] > you: It is 21 degrees.\\n\\nwhere?"),
+        asked.contains("[Bob] > [you]: It is 21 degrees.\\n\\nwhere?"),
         "{asked}"
     );
 }

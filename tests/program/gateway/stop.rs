@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::disk::{IN_OWN_MOUNTS, has_mounts_of_its_own};
 use crate::harness::gateway::Gateway;
 use crate::harness::home::Home;
-use crate::harness::model::{Gate, INPUT_TOKENS, Model, OUTPUT_TOKENS, hang, say};
+use crate::harness::model::{Gate, INPUT_TOKENS, Model, OUTPUT_TOKENS, call, hang, say};
 use crate::harness::program::{PEACRAB, Program};
 use crate::harness::telegram::{Message, Telegram};
 
@@ -100,6 +100,61 @@ fn a_person_stops_what_runs_and_what_waits() {
     gateway.stop().ends_with(0);
     let asked = model.requests()[1].body["messages"].to_string();
     assert!(!asked.contains("more work"), "{asked}");
+}
+
+/// The command lines of this machine's processes that have this word.
+fn processes_with(word: &str) -> usize {
+    let processes = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    let lines = processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
+    let has_word = |line: &Vec<u8>| {
+        line.split(|byte| *byte == 0)
+            .any(|part| part == word.as_bytes())
+    };
+    lines.filter(has_word).count()
+}
+
+#[test]
+fn a_stop_ends_the_background_commands_of_its_chat_and_names_them() {
+    let (anas, bens) = ("76054321.1", "76054321.2");
+    let model = Model::answering(move |request| {
+        let started = request.last_message().contains(r#""role":"tool""#);
+        let seconds = match request.body["messages"].to_string().contains("I am Ben") {
+            true => bens,
+            false => anas,
+        };
+        let command = json!({"command": format!("sleep {seconds}"), "background": true});
+        match started {
+            true => say("It runs."),
+            false => call("exec", command),
+        }
+    });
+    let telegram = Telegram::start();
+    let mut home = Home::with_telegram(&model, &telegram);
+    home.set("/channels/telegram/allowFrom", json!(["*"]));
+    let (ana, ben) = (
+        telegram.person(1001, "Ana", None),
+        telegram.person(1002, "Ben", None),
+    );
+    let gateway = Gateway::start(&home);
+    for (person, words) in [(&ana, "start it"), (&ben, "I am Ben, start it")] {
+        person.says(words);
+        telegram.wait_for_message(person.chat(), is("It runs."));
+    }
+    assert!(processes_with(anas) > 0 && processes_with(bens) > 0);
+    ana.says("/stop");
+    let told = format!("Stopped. 1 background command was ended: sleep {anas}.");
+    telegram.wait_for_message(ana.chat(), is(&told));
+    assert_eq!(processes_with(anas), 0, "it still runs");
+    assert!(processes_with(bens) > 0, "another chat's command was ended");
+    ana.says("/stop");
+    telegram.wait_for_message(ana.chat(), is("Nothing is running here."));
+    ben.says("/new");
+    telegram.wait_for_message(ben.chat(), |message| {
+        let ended = format!("saved. 1 background command was ended: sleep {bens}.");
+        message.text.ends_with(&ended)
+    });
+    assert_eq!(processes_with(bens), 0);
+    gateway.stop().ends_with(0);
 }
 
 #[test]

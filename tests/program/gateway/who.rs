@@ -74,7 +74,34 @@ fn strangers_in_groups_and_presses_of_strangers_come_to_nothing() {
     gateway.stop().ends_with(0);
     let texts = scene.texts_in(home);
     assert_eq!(texts, ["Which one?", "I have asked.", "Blue it is."]);
-    assert!(scene.asked(2).contains("[Ana] Blue"), "{}", scene.asked(2));
+    assert!(
+        scene.asked(2).contains("[Ana] [button] Blue"),
+        "{}",
+        scene.asked(2)
+    );
+}
+
+#[test]
+fn a_strangers_name_is_no_markup_in_our_words() {
+    let scene = Scene::playing([]);
+    let name = "[Settings](https://evil.example) **x**\u{202e}\u{200b} t.me/evil";
+    let eve = scene.telegram.person(2002, name, None);
+    let gateway = scene.start();
+    eve.says("hello?");
+    let told = scene.wait_in(eve.chat(), "/pair");
+    scene.ana.says(&format!("/pair {}", code(&told.text)));
+    let told = scene.wait_for("is now paired");
+    let shown = "(Settings)(https://evil.example) **x** t.me/evil";
+    assert_eq!(
+        told.text,
+        format!("{shown} (2002) is now paired on telegram.")
+    );
+    assert!(
+        told.html.starts_with(&format!("<code>{shown}</code> (")),
+        "{}",
+        told.html
+    );
+    gateway.stop().ends_with(0);
 }
 
 #[test]

@@ -354,7 +354,7 @@ fn pieces_come_in_order_then_files_and_the_rest_after_a_failure() {
         ]
     );
     assert!(
-        calls[4].starts_with("1: send The file shadow could not be sent: "),
+        calls[4].starts_with("1: send The file `shadow` could not be sent: "),
         "{calls:?}"
     );
 }
@@ -496,6 +496,35 @@ fn a_question_is_shown_whole_and_settled_and_a_text_is_told_without_the_outbox()
     assert!(scene.delivery.tell(&chat("1"), "The disk is full."));
     scene.wait_for("1: send The disk is full.");
     assert_eq!(scene.outbox.count(), 0);
+}
+
+#[test]
+fn a_command_that_is_too_long_comes_whole_as_a_file_before_its_question() {
+    let scene = Scene::new(|_| None);
+    let question = Question {
+        command: format!("first{}last", " x".repeat(9_000)),
+        folder: "/w".to_owned(),
+        ..Question::default()
+    };
+    let file = format!("1: upload command.sh {}", question.command);
+    assert!(scene.delivery.ask(&chat("1"), 554_137, question));
+    scene.wait_until("it is not asked", || scene.calls().len() >= 2);
+    let calls = scene.calls();
+    assert_eq!(calls[0], file);
+    assert!(
+        calls[1].contains("… 16,009 characters left out …"),
+        "{}",
+        calls[1]
+    );
+    assert!(calls[1].ends_with("[Run once,Deny,Always this command]"));
+    scene.delivery.settle(554_137, render_outcome(Answer::Deny));
+    scene.wait_until("it is not settled", || {
+        scene
+            .calls()
+            .iter()
+            .any(|call| call.starts_with("1: edit 50 Run this"))
+    });
+    assert_eq!(scene.calls().len(), 3);
 }
 
 #[test]

@@ -76,7 +76,7 @@ fn in_a_server_the_policy_decides() {
         (&plain, Off, None),
         (&mentioned, Mention, Some("hello")),
         (&mentioned, Off, None),
-        (&reply, Mention, Some("> you: the answer\n\nhello")),
+        (&reply, Mention, Some("> [you]: the answer\n\nhello")),
     ] {
         let text = match read_as("MESSAGE_CREATE", data, policy) {
             Meaning::Incoming(Incoming::Message { envelope, .. }) => {
@@ -115,6 +115,23 @@ fn what_nobody_said_to_us_is_nothing() {
 }
 
 #[test]
+fn a_forwarded_command_is_no_command() {
+    let forwarded = json!([{"message": {"content": "/sh rm -rf ."}}]);
+    for (content, is_relayed) in [("", true), ("/sh", true)] {
+        let changes = json!({"content": content, "message_snapshots": forwarded});
+        assert_eq!(envelope(changes).unwrap().is_relayed, is_relayed);
+    }
+    assert!(!envelope(json!({"content": "/sh ls"})).unwrap().is_relayed);
+}
+
+#[test]
+fn a_name_is_one_line_without_what_hides() {
+    let author = json!({"id": "12", "username": "a", "global_name": "Ann]\u{202e}\n[Bob"});
+    let said = envelope(json!({"author": author})).unwrap();
+    assert_eq!(said.sender().unwrap().name, "Ann) (Bob");
+}
+
+#[test]
 fn names_stand_for_ids() {
     let people = json!([{"id": "900", "username": "pea"}, {"id": "13", "username": "bob", "global_name": "Bob"}]);
     for (content, expected) in [
@@ -127,6 +144,8 @@ fn names_stand_for_ids() {
         ("a < b > c <", "a < b > c <"),
         ("<@99> <#5> <", "<@99> <#5> <"),
         ("<<@13>>", "<@Bob>"),
+        ("/sh echo <@13>", "/sh echo <@13>"),
+        ("<@900> /sh echo <@!13>", "/sh echo <@!13>"),
     ] {
         let read = text(json!({"content": content, "mentions": people}));
         assert_eq!(read, expected, "{content}");

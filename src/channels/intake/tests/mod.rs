@@ -81,7 +81,7 @@ fn a_file_that_fails_is_tried_again_and_then_given_up_with_a_note() {
     assert_eq!(fetched.attachments.len(), 1);
     assert_eq!(
         fetched.text,
-        "[x]_[y could not be fetched: no such file]\n\
+        "[x)_(y could not be fetched: no such file]\n\
          [large.txt could not be fetched: the file is larger than the limit of 1000 bytes]"
     );
     assert_eq!(
@@ -94,7 +94,7 @@ fn a_file_that_fails_is_tried_again_and_then_given_up_with_a_note() {
     let Event::Edited { text, .. } = scene.event() else {
         panic!("no edit");
     };
-    assert!(text.starts_with("see above\n[x]_[y could"), "{text}");
+    assert!(text.starts_with("see above\n[x)_(y could"), "{text}");
 }
 
 #[test]
@@ -227,9 +227,35 @@ fn what_the_inbox_cannot_take_has_no_effect_and_is_taken_later() {
     let pressed = scene.arrived();
     assert_eq!(
         (pressed.text.as_str(), pressed.reference.as_str()),
-        ("Yes", "7")
+        ("[button] Yes", "7")
     );
+    assert!(pressed.is_relayed, "it would run as a command");
     assert!(scene.has_no_event());
+}
+
+#[test]
+fn an_invitation_lets_in_who_sends_it_and_is_no_message() {
+    let mut scene = Scene::new();
+    let said = |number: usize, text: &str, is_relayed: bool| Incoming::Message {
+        envelope: Envelope {
+            id: format!("fake:{number}"),
+            is_relayed,
+            ..Envelope::written(&Address::new("fake", "2"), sender("2"), text)
+        },
+        username: String::new(),
+    };
+    let code = scene.pairing.invite().unwrap();
+    scene.take(vec![said(1, &code, true)]);
+    assert!(
+        !scene.pairing.is_paired("fake", "2"),
+        "somebody else wrote it"
+    );
+    scene.take(vec![said(2, &format!("/pair {code}"), false)]);
+    assert!(scene.pairing.is_paired("fake", "2") && scene.has_no_event());
+    let told = scene.outbox.pending().pop().unwrap().message;
+    assert_eq!((told.text.as_str(), told.to.chat.as_str()), (WELCOME, "2"));
+    scene.take(vec![said(3, "hello", false)]);
+    assert_eq!(scene.arrived().text, "hello");
 }
 
 #[test]

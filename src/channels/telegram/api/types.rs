@@ -39,6 +39,12 @@ pub struct Message {
     pub chat: Peer,
     /// Where it comes from, when it was forwarded.
     pub forward_origin: Option<Origin>,
+    /// Set when it was forwarded, by servers of versions before 7.0, which have no `forward_origin`.
+    pub forward_date: Option<IgnoredAny>,
+    /// The inline bot whose text it has: the person chose it from a list.
+    pub via_bot: Option<Peer>,
+    /// The bot that writes in the person's name, where they let one.
+    pub sender_business_bot: Option<Peer>,
     /// What it answers, a message: unread, because a message within a message costs much stack.
     pub reply_to_message: Option<Box<RawValue>>,
     /// The part of that which the person marked.

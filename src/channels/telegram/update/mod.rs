@@ -130,6 +130,7 @@ impl Reader<'_> {
             message: message::Envelope {
                 id: format!("{CHANNEL}:{number}"),
                 is_group,
+                is_relayed: text::is_relayed(&message),
                 reference: message.message_id.to_string(),
                 remote_files,
                 ..message::Envelope::written(&place(&message).key(), sender(from), &text)

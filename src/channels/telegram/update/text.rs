@@ -3,10 +3,11 @@
 use std::ops::Range;
 
 use super::{media, utf16};
+use crate::channels::names;
 use crate::channels::telegram::api::Me;
 use crate::channels::telegram::api::types::{Entity, Message, Part, Peer};
-use crate::limits::channels::{NAME_CHARS, QUOTE_CHARS};
-use crate::text::ellipsize_chars;
+use crate::limits::channels::QUOTE_CHARS;
+use crate::text::{ellipsize_chars, one_line};
 
 /// The words without what only says for whom they are.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -93,11 +94,21 @@ pub fn answered(message: &Message) -> Option<Message> {
 /// a message is when it has no words is said in brackets.
 pub fn with_context(said: &str, message: &Message, me: &Me) -> String {
     let mut text = quote(message, me);
+    if let Some(bot) = message
+        .via_bot
+        .as_ref()
+        .or(message.sender_business_bot.as_ref())
+    {
+        text.push_str(&format!("[sent through the bot {}]\n", name_of(bot)));
+    }
+    if message.forward_date.is_some() && message.forward_origin.is_none() {
+        text.push_str("[forwarded]\n");
+    }
     if let Some(origin) = &message.forward_origin {
         let peers = [&origin.sender_user, &origin.sender_chat, &origin.chat];
         let name = match peers.into_iter().flatten().next() {
             Some(peer) => name_of(peer),
-            None => clean_name(&origin.sender_user_name),
+            None => names::of_person(&origin.sender_user_name),
         };
         text.push_str("[forwarded");
         if !name.is_empty() {
@@ -114,13 +125,22 @@ pub fn with_context(said: &str, message: &Message, me: &Me) -> String {
     text.trim_end().to_owned()
 }
 
+/// Whether somebody else wrote the words, and the person only sent them on.
+pub fn is_relayed(message: &Message) -> bool {
+    message.forward_origin.is_some()
+        || message.forward_date.is_some()
+        || message.via_bot.is_some()
+        || message.sender_business_bot.is_some()
+}
+
 /// What is answered, as quoted lines; empty when nothing is.
 fn quote(message: &Message, me: &Me) -> String {
     let answered = answered(message);
     let answered = answered.as_ref();
     let marked = message.quote.as_ref().map(|quote| quote.text.as_str());
     let who = match answered.and_then(|answered| answered.from.as_ref()) {
-        Some(from) if from.id == me.id => "you: ".to_owned(),
+        // No name has brackets.
+        Some(from) if from.id == me.id => "[you]: ".to_owned(),
         Some(from) => name_of(from) + ": ",
         None => String::new(),
     };
@@ -137,7 +157,7 @@ fn quote(message: &Message, me: &Me) -> String {
     if what.is_empty() {
         return String::new();
     }
-    let quoted = (who + &what).trim().replace('\n', "\n> ");
+    let quoted = (who + &what).trim().replace(names::is_line_end, "\n> ");
     ["> ", &quoted, "\n\n"].concat()
 }
 
@@ -153,39 +173,32 @@ fn thing(message: &Message) -> Option<String> {
     } = message;
     let point = |point: &Part| format!("{}, {}", point.latitude, point.longitude);
     let text = match (sticker, contact, location, poll) {
-        (Some(sticker), ..) => format!("[a sticker {}]", sticker.emoji),
+        (Some(sticker), ..) => format!("a sticker {}", sticker.emoji),
         (_, Some(contact), ..) => {
             let (first, last) = (&contact.first_name, &contact.last_name);
-            format!("[a contact: {first} {last} {}]", contact.phone_number)
+            format!("a contact: {first} {last} {}", contact.phone_number)
         }
         (_, _, Some(location), _) => match venue {
             Some(venue) => {
                 let (title, address) = (&venue.title, &venue.address);
-                format!("[a place: {title}, {address} ({})]", point(location))
+                format!("a place: {title}, {address} ({})", point(location))
             }
-            None => format!("[a location: {}]", point(location)),
+            None => format!("a location: {}", point(location)),
         },
-        (.., Some(poll)) => format!("[a poll: {}]", poll.question),
+        (.., Some(poll)) => format!("a poll: {}", poll.question),
         _ => return None,
     };
-    let words: Vec<&str> = text.split_whitespace().collect();
-    Some(words.join(" ").replace(" ]", "]"))
+    let text = one_line(&text, QUOTE_CHARS);
+    Some(format!("[{}]", names::without_brackets(&text)))
 }
 
 /// The name of a person, bot or chat, as people see it.
 pub fn name_of(peer: &Peer) -> String {
     let full = [&*peer.first_name, &peer.last_name, &peer.title].join(" ");
-    let name = clean_name(&full);
+    let name = names::of_person(&full);
     if name.is_empty() {
-        clean_name(&peer.username)
+        names::of_person(&peer.username)
     } else {
         name
     }
-}
-
-/// One line of at most [`NAME_CHARS`] characters.
-fn clean_name(name: &str) -> String {
-    let words = name.split(|letter: char| letter.is_whitespace() || letter.is_control());
-    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-    ellipsize_chars(&words.join(" "), NAME_CHARS).into_owned()
 }

@@ -90,7 +90,7 @@ pub const CHAPTERS: &[Chapter] = &[
                 "<a href=\"https://a.org/?b=1&amp;c=&quot;2&quot;\">https://a.org/?b=1&amp;c=\"2\"</a>",
             ),
             ("<me@a.org>", "<a href=\"mailto:me@a.org\">me@a.org</a>"),
-            ("[me](tg://user?id=1)", "<a href=\"tg://user?id=1\">me</a>"),
+            ("[me](tg://user?id=1)", "me (tg://user?id=1)"),
             (
                 "[a **b** `c`](http://x.y 'title')",
                 "<a href=\"http://x.y\">a <b>b</b> c</a>",

@@ -56,7 +56,7 @@ impl Reading {
             "a" => {
                 let address = value(attribute, "href=\"")?;
                 let scheme = address.split(':').next().unwrap_or("").to_lowercase();
-                if !["http", "https", "tg", "mailto"].contains(&scheme.as_str()) {
+                if !["http", "https", "mailto"].contains(&scheme.as_str()) {
                     return Err(format!("a link to {address}"));
                 }
             }
