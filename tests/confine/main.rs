@@ -79,7 +79,7 @@ fn no_attack_gets_out() {
         }
     }
     let count: usize = attacks::all().map(|(_, commands)| commands.len()).sum();
-    assert!(count >= 130, "{count}");
+    assert!(count >= 310, "{count}");
     assert!(
         failures.is_empty(),
         "{}\n{}",
@@ -139,7 +139,7 @@ fn who_sees_everything_still_does_not_see_what_is_hidden() {
 fn nothing_reaches_the_network_when_it_is_off() {
     let mut world = World::new();
     for (mode, exec) in modes(&world, false, true) {
-        for command in NETWORK_ATTACKS {
+        for command in attacks::network() {
             let damage = world.attack(&exec, command);
             assert!(damage.is_empty(), "{mode}: {command}: {damage:?}");
         }
@@ -166,6 +166,15 @@ fn plain_work_goes_through() {
             }
         }
     }
+}
+
+/// An attack whose program is missing is blocked by nothing.
+#[test]
+fn the_programs_of_the_attacks_are_here() {
+    let (missing, count) = attacks::programs();
+    let found = (count >= 220).then_some(());
+    let why = format!("only {count} attacks have theirs, because these are missing: {missing:?}");
+    feature::has("programs", found.ok_or(why));
 }
 
 /// A step that nothing notices when it is left out may not work at all.
