@@ -140,6 +140,10 @@ impl World {
     }
 
     pub fn run(&self, exec: &Exec, command: &str) -> Outcome {
+        self.run_for(exec, command, TIMEOUT)
+    }
+
+    pub fn run_for(&self, exec: &Exec, command: &str, time: Duration) -> Outcome {
         let command = self.fill(command);
         let folder = self.workspace();
         let job = ShellCommand {
@@ -147,7 +151,7 @@ impl World {
             folder: &folder,
             unsandboxed: false,
         };
-        let outcome = exec.run(&job, TIMEOUT, &Cancel::new(), &mut |_| ());
+        let outcome = exec.run(&job, time, &Cancel::new(), &mut |_| ());
         outcome.unwrap_or_else(|error| panic!("{command}: {error}"))
     }
 

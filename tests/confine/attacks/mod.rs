@@ -49,18 +49,19 @@ const PROGRAMS: &[&str] = &[
     "xz", "zip",
 ];
 
-/// The programs of the tables that are not here, and how many commands have all of theirs.
-pub fn programs() -> (Vec<&'static str>, usize) {
+/// Those of the programs that are not here.
+pub fn missing(programs: impl Iterator<Item = &'static str>) -> Vec<&'static str> {
     let path = std::env::var("PATH").unwrap_or_default();
-    let is_here = |name: &str| {
+    let is_here = |name: &&str| {
         path.split(':')
             .any(|folder| Path::new(folder).join(name).exists())
     };
-    let missing: Vec<&str> = PROGRAMS
-        .iter()
-        .copied()
-        .filter(|name| !is_here(name))
-        .collect();
+    programs.filter(|name| !is_here(name)).collect()
+}
+
+/// The programs of the tables that are not here, and how many commands have all of theirs.
+pub fn programs() -> (Vec<&'static str>, usize) {
+    let missing = missing(PROGRAMS.iter().copied());
     let whole = |command: &&&str| {
         let mut words = command.split(|letter: char| !letter.is_ascii_alphanumeric());
         !words.any(|word| missing.contains(&word))
