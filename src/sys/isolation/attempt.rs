@@ -181,8 +181,9 @@ pub const NETWORK: &[Call] = &[
 /// Whether the call gets through.
 pub fn gets_through(call: &Call) -> bool {
     let (_, number, [first, second, third], error) = *call;
+    let rest: libc::c_long = 0;
     // SAFETY: the calls of this file take numbers and null pointers, which the kernel does not follow.
-    let done = unsafe { libc::syscall(number, first, second, third, -1, -1, 0) };
+    let done = unsafe { libc::syscall(number, first, second, third, rest, rest, rest) };
     let why = std::io::Error::last_os_error().raw_os_error();
     done >= 0 || error != 0 && why == Some(error)
 }
