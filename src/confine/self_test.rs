@@ -1,10 +1,11 @@
 //! A live escape test: what `peacrab doctor sandbox` tries and shows.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, OpenOptions};
+use std::fs::{self, OpenOptions, Permissions};
 use std::io;
 use std::net::{TcpListener, TcpStream};
 use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
@@ -378,7 +379,7 @@ fn with_links(secret: &Path) -> [Made; 2] {
 }
 
 /// What is tried with files of the workspace.
-fn own_files() -> [Made; 2] {
+fn own_files() -> [Made; 3] {
     use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
     let name = own_name();
     let mode = Mode::from_raw_mode(0o600);
@@ -386,8 +387,12 @@ fn own_files() -> [Made; 2] {
     let _ = fs::remove_file(&name);
     let given =
         fs::write(&name, "").is_ok() && std::os::unix::fs::chown(&name, Some(12_345), None).is_ok();
+    let mode = Permissions::from_mode(0o4700);
+    let lends = fs::set_permissions(&name, mode).is_ok()
+        && fs::metadata(&name).is_ok_and(|found| found.mode() & 0o4000 != 0);
     let _ = fs::remove_file(&name);
     [
+        (RIGHTS, "make a set-user-ID file", lends),
         (RIGHTS, "make a device", device),
         (RIGHTS, "give a file to another user", given),
     ]
@@ -413,12 +418,16 @@ fn on_sockets(folder: &Path, daemon: Option<Pid>, port: Option<i32>) -> Vec<Made
             named.is_ok(),
         ),
     ];
-    if let Some(port) = port.and_then(|port| u16::try_from(port).ok()) {
-        made.push((
-            NETWORK,
-            "reach the network",
-            TcpStream::connect(("127.0.0.1", port)).is_ok(),
-        ));
-    }
+    let Some(port) = port.and_then(|port| u16::try_from(port).ok()) else {
+        // In a network of its own a command may listen.
+        let listens = TcpListener::bind(("127.0.0.1", 0)).is_ok();
+        made.push((NETWORK, "pose as a server on this machine", listens));
+        return made;
+    };
+    made.push((
+        NETWORK,
+        "reach the network",
+        TcpStream::connect(("127.0.0.1", port)).is_ok(),
+    ));
     made
 }
