@@ -151,3 +151,37 @@ fn a_file_that_is_compiled_only_for_tests_is_not_looked_at() {
         ["tools/grep.rs", "tools/mod.rs"]
     );
 }
+
+/// A promise without its test is a wish. Names of tests are those with three underscores at least.
+#[test]
+fn the_tests_that_security_names_are_there() {
+    fn read(folder: &Path, text: &mut String) {
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            match entry.file_type().unwrap().is_dir() {
+                true => read(&entry.path(), text),
+                false => *text += &std::fs::read_to_string(entry.path()).unwrap_or_default(),
+            }
+        }
+    }
+    let mut sources = String::new();
+    for folder in ["src", "tests"] {
+        read(
+            &Path::new(env!("CARGO_MANIFEST_DIR")).join(folder),
+            &mut sources,
+        );
+    }
+    let is_test = |word: &&str| {
+        let is_name = |byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_');
+        word.matches('_').count() >= 3 && word.bytes().all(is_name)
+    };
+    let named: Vec<&str> = include_str!("../SECURITY.md")
+        .split('`')
+        .filter(is_test)
+        .collect();
+    assert!(named.len() > 40, "{}", named.len());
+    let missing: Vec<&&str> = named
+        .iter()
+        .filter(|name| !sources.contains(&format!("fn {name}(")))
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}

@@ -1,13 +1,14 @@
 //! `peacrab config`: the configuration shown, explained, changed and checked.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value};
 
 use super::Context;
 use super::terminal::print;
-use crate::config::check::safe_path;
+use crate::config::check::{self, Installation, safe_path};
 use crate::config::load::change;
 use crate::config::settings::{Source, insert};
 use crate::config::table::{self, KEYS, Key};
@@ -51,7 +52,7 @@ enum Action {
         #[arg(allow_hyphen_values = true)]
         value: String,
     },
-    /// Check the file and the environment
+    /// Check the file and the environment, and name settings that weaken security
     Check,
     /// Print where the file is
     Path,
@@ -195,7 +196,18 @@ fn check(context: &Context) -> Result<()> {
             file.display()
         ),
     };
-    print::line(&text)
+    print::line(&text)?;
+    for weakness in check::weaknesses(&loaded.config, &installation(context)?) {
+        print::line(&format!("warning: {weakness}"))?;
+    }
+    Ok(())
+}
+
+/// Where the program is installed, and how open that is.
+pub fn installation(context: &Context) -> Result<Installation> {
+    let user_home = context.environment().get("HOME").map(Path::new);
+    let home = context.home()?;
+    Ok(Installation::examine(home.path(), user_home))
 }
 
 /// The key that a person names, and its path; else an error with the nearest.

@@ -1,8 +1,14 @@
-//! Pure: whether a value is what its key wants, and how a wrong one is shown.
+//! Whether a value is what its key wants, how a wrong one is shown, and which settings weaken what
+//! SECURITY.md promises. Pure, apart from [`Installation::examine`].
+
+use std::net::IpAddr;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::resolve;
+use super::schema::{Config, GroupPolicy, SandboxChoice};
 use super::table::{Key, Kind};
 use crate::limits::config as limits;
 use crate::text::ellipsize_chars;
@@ -104,5 +110,374 @@ fn kind_of(value: &Value) -> &'static str {
         Value::String(_) => "a text",
         Value::Array(_) => "a list",
         Value::Object(_) => "an object",
+    }
+}
+
+/// What a configuration is judged against.
+#[derive(Clone, Debug)]
+pub struct Installation {
+    /// The home folder of Peacrab.
+    pub home: PathBuf,
+    /// The account's, for paths that begin with `~`.
+    pub user_home: Option<PathBuf>,
+    /// Folders of `home` and above that others can enter or change, with their mode.
+    pub open: Vec<(PathBuf, u32)>,
+    /// Whether the program runs as root.
+    pub is_root: bool,
+}
+
+impl Installation {
+    /// Looks at the home folder and those above it.
+    pub fn examine(home: &Path, user_home: Option<&Path>) -> Self {
+        let mode = |path: &Path| Some(std::fs::metadata(path).ok()?.permissions().mode());
+        let open = home.ancestors().filter_map(|path| {
+            let mode = mode(path)? & 0o7777;
+            // Where names are their owner's (the sticky bit), others cannot rename the home.
+            let others_change = mode & 0o002 != 0 && mode & 0o1000 == 0;
+            let is_open = others_change || path == home && mode & 0o077 != 0;
+            is_open.then(|| (path.to_owned(), mode))
+        });
+        Self {
+            home: home.to_owned(),
+            user_home: user_home.map(Path::to_owned),
+            open: open.collect(),
+            is_root: rustix::process::geteuid().is_root(),
+        }
+    }
+}
+
+/// Folders of the system: whoever changes them changes what runs outside the sandbox.
+const SYSTEM: [&str; 10] = [
+    "/bin", "/boot", "/dev", "/etc", "/lib", "/proc", "/run", "/sbin", "/sys", "/usr",
+];
+/// Folders in an account's home that hold keys.
+const KEYS: [&str; 5] = [".ssh", ".gnupg", ".aws", ".kube", ".docker"];
+/// Parts of the names of variables that hold secrets.
+const SECRET_NAMES: [&str; 4] = ["KEY", "TOKEN", "SECRET", "PASS"];
+
+/// The settings that weaken a promise of SECURITY.md: each with what it opens and what to do instead.
+pub fn weaknesses(config: &Config, at: &Installation) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut add = |what: String, opens: &str| found.push(format!("{what}: {opens}"));
+    weak_tools(config, at, &mut add);
+    weak_connections(config, &mut add);
+    for (path, mode) in &at.open {
+        let shown = path.display();
+        match *path == at.home {
+            true => add(
+                format!("{shown} is open to others (mode {mode:03o})"),
+                "they can see conversations and keys. Run chmod 700 on it",
+            ),
+            false => add(
+                format!("{shown} can be changed by everybody (mode {mode:03o})"),
+                "they can replace the home folder. Run chmod o-w on it",
+            ),
+        }
+    }
+    if at.is_root {
+        add(
+            "Peacrab runs as root".to_owned(),
+            "what is approved outside the sandbox can do anything. Use an account of its own",
+        );
+    }
+    found
+}
+
+/// Takes what a setting is, and what it opens.
+type Add<'a> = &'a mut dyn FnMut(String, &str);
+
+fn weak_tools(config: &Config, at: &Installation, add: Add<'_>) {
+    let (tools, exec) = (&config.tools, &config.tools.exec);
+    if exec.enabled && exec.sandbox == SandboxChoice::Off {
+        add(
+            "tools.exec.sandbox is off".to_owned(),
+            "commands can do whatever this account can, and read its keys. Set it to auto",
+        );
+    }
+    if !tools.restrict_to_workspace {
+        add(
+            "tools.restrictToWorkspace is false".to_owned(),
+            "tools and commands reach all files of this account except Peacrab's home folder. Set \
+             it to true and list folders in tools.allowedPaths",
+        );
+    }
+    let workspace = std::slice::from_ref(&config.agents.defaults.workspace);
+    for (name, paths, writes) in [
+        ("agents.defaults.workspace", workspace, true),
+        ("tools.allowedPaths", &tools.allowed_paths, true),
+        ("tools.readOnlyPaths", &tools.read_only_paths, false),
+    ] {
+        for path in paths.iter().filter(|path| !path.is_empty()) {
+            if let Some(opens) = opened(path, name.starts_with("agents"), writes, at) {
+                add(format!("{name} has {path}"), opens);
+            }
+        }
+    }
+    for name in &exec.allowed_env_keys {
+        let upper = name.to_uppercase();
+        if SECRET_NAMES.iter().any(|part| upper.contains(part)) {
+            add(
+                format!("tools.exec.allowedEnvKeys has {name}"),
+                "every command can read it and send it away. Remove it",
+            );
+        }
+    }
+}
+
+fn weak_connections(config: &Config, add: Add<'_>) {
+    for (name, provider) in &config.providers {
+        let secret = !provider.api_key.is_empty() || !provider.extra_headers.is_empty();
+        if secret && is_readable_on_the_way(&provider.api_base) {
+            add(
+                format!("providers.{name}.apiBase is plain HTTP to another machine"),
+                "the network reads the key and the conversation. Use https",
+            );
+        }
+    }
+    for (name, bot) in config.channels.enabled() {
+        if is_readable_on_the_way(&bot.api_base) {
+            add(
+                format!("channels.{name}.apiBase is plain HTTP to another machine"),
+                "the network reads the bot's token and all messages. Use https",
+            );
+        }
+        for who in &bot.allow_from {
+            let what = format!("channels.{name}.allowFrom has {who}");
+            if who == "*" {
+                add(
+                    what,
+                    "everybody can use the agent and approve commands. List numeric ids",
+                );
+            } else if who.starts_with('@') {
+                add(
+                    what,
+                    "a name can pass to another person. Use the numeric id",
+                );
+            }
+        }
+        if bot.group_policy == GroupPolicy::Open {
+            add(
+                format!("channels.{name}.groupPolicy is open"),
+                "all messages in its groups reach the model, not only those to the bot. Set it to mention",
+            );
+        }
+    }
+}
+
+/// What a folder opens to tools beyond an ordinary one.
+fn opened(path: &str, is_workspace: bool, writes: bool, at: &Installation) -> Option<&'static str> {
+    let user_home = at.user_home.as_deref().unwrap_or(Path::new("/root"));
+    let path = match path.strip_prefix('~') {
+        Some(rest) => user_home.join(rest.trim_start_matches('/')),
+        None => at.home.join(path),
+    };
+    let is_within = |folder: &str| path.starts_with(folder);
+    let holds_keys = user_home.starts_with(&path)
+        || Path::new("/home").starts_with(&path)
+        || Path::new("/root").starts_with(&path)
+        || path
+            .components()
+            .any(|part| KEYS.iter().any(|keys| part.as_os_str() == *keys));
+    if at.home.starts_with(&path) {
+        Some(
+            "it contains Peacrab's home folder, which stays hidden, and what is around it. Choose a smaller folder",
+        )
+    } else if holds_keys {
+        Some("it holds keys of accounts, such as ~/.ssh. Choose a folder without keys")
+    } else if path.starts_with(&at.home) && !is_workspace {
+        Some("it lies in Peacrab's home folder, which tools must not reach. Remove it")
+    } else if writes && SYSTEM.iter().any(|folder| is_within(folder)) {
+        Some(
+            "whoever changes it changes programs that run outside the sandbox. Use tools.readOnlyPaths",
+        )
+    } else if path == Path::new("/etc") {
+        Some("it holds passwords and keys of the system. Name single files instead")
+    } else {
+        None
+    }
+}
+
+/// Whether what is sent to the address can be read on its way: plain HTTP that leaves the machine.
+fn is_readable_on_the_way(url: &str) -> bool {
+    let Some(rest) = url.strip_prefix("http://") else {
+        return false;
+    };
+    let host = rest.split(['/', '?']).next().unwrap_or_default();
+    let host = host.rsplit('@').next().unwrap_or_default();
+    let host = match host.strip_prefix('[') {
+        Some(address) => address.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    let is_here = host.eq_ignore_ascii_case("localhost")
+        || host
+            .parse()
+            .is_ok_and(|address: IpAddr| address.is_loopback());
+    !is_here
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn installation() -> Installation {
+        Installation {
+            home: "/home/ana/.peacrab".into(),
+            user_home: Some("/home/ana".into()),
+            open: Vec::new(),
+            is_root: false,
+        }
+    }
+
+    fn found(config: &str) -> Vec<String> {
+        weaknesses(&serde_json::from_str(config).unwrap(), &installation())
+    }
+
+    /// A configuration, and how its one weakness begins; nothing when it has none.
+    const TABLE: &[(&str, &str)] = &[
+        ("{}", ""),
+        (
+            r#"{"tools": {"exec": {"sandbox": "off"}}}"#,
+            "tools.exec.sandbox is off: commands can do whatever",
+        ),
+        (
+            r#"{"tools": {"exec": {"sandbox": "off", "enabled": false}}}"#,
+            "",
+        ),
+        (r#"{"tools": {"exec": {"approval": "never"}}}"#, ""),
+        (
+            r#"{"tools": {"restrictToWorkspace": false}}"#,
+            "tools.restrictToWorkspace is false: tools and",
+        ),
+        (
+            r#"{"tools": {"allowedPaths": ["/"]}}"#,
+            "tools.allowedPaths has /: it contains Peacrab's home",
+        ),
+        (
+            r#"{"tools": {"allowedPaths": ["~"]}}"#,
+            "tools.allowedPaths has ~: it contains Peacrab's home",
+        ),
+        (
+            r#"{"tools": {"allowedPaths": ["/home/ana/.peacrab"]}}"#,
+            "tools.allowedPaths has /home/ana/.peacrab: it contains",
+        ),
+        (
+            r#"{"tools": {"allowedPaths": ["/home/ana/.peacrab/state"]}}"#,
+            "tools.allowedPaths has /home/ana/.peacrab/state: it lies in",
+        ),
+        (
+            r#"{"tools": {"allowedPaths": ["~/.ssh"]}}"#,
+            "tools.allowedPaths has ~/.ssh: it holds keys",
+        ),
+        (
+            r#"{"tools": {"allowedPaths": ["/root"]}}"#,
+            "tools.allowedPaths has /root: it holds keys",
+        ),
+        (
+            r#"{"tools": {"allowedPaths": ["/etc/nginx"]}}"#,
+            "tools.allowedPaths has /etc/nginx: whoever changes it",
+        ),
+        (
+            r#"{"tools": {"allowedPaths": ["~/notes", "/srv/www"]}}"#,
+            "",
+        ),
+        (
+            r#"{"tools": {"readOnlyPaths": ["~/.ssh"]}}"#,
+            "tools.readOnlyPaths has ~/.ssh: it holds keys",
+        ),
+        (
+            r#"{"tools": {"readOnlyPaths": ["/etc"]}}"#,
+            "tools.readOnlyPaths has /etc: it holds passwords",
+        ),
+        (
+            r#"{"tools": {"readOnlyPaths": ["/usr/share", "/var/log"]}}"#,
+            "",
+        ),
+        (
+            r#"{"agents": {"defaults": {"workspace": "/home/ana"}}}"#,
+            "agents.defaults.workspace has /home/ana: it contains",
+        ),
+        (r#"{"agents": {"defaults": {"workspace": "work"}}}"#, ""),
+        (
+            r#"{"tools": {"exec": {"allowedEnvKeys": ["EDITOR", "github_token"]}}}"#,
+            "tools.exec.allowedEnvKeys has github_token: every command",
+        ),
+        (
+            r#"{"providers": {"x": {"apiBase": "http://10.0.0.2:80/v1", "apiKey": "k"}}}"#,
+            "providers.x.apiBase is plain HTTP",
+        ),
+        (
+            r#"{"providers": {"x": {"apiBase": "http://10.0.0.2/v1"}}}"#,
+            "",
+        ),
+        (
+            r#"{"providers": {"x": {"apiBase": "http://localhost.evil/v1", "apiKey": "k"}}}"#,
+            "providers.x.apiBase is plain HTTP",
+        ),
+        (
+            r#"{"providers": {"x": {"apiBase": "http://127.0.0.1:8080/v1", "apiKey": "k"}, "y": {"apiBase": "http://[::1]:1/", "apiKey": "k"}}}"#,
+            "",
+        ),
+        (
+            r#"{"channels": {"telegram": {"enabled": true, "apiBase": "http://bots.example"}}}"#,
+            "channels.telegram.apiBase is plain HTTP",
+        ),
+        (
+            r#"{"channels": {"telegram": {"enabled": true, "allowFrom": ["*"]}}}"#,
+            "channels.telegram.allowFrom has *: everybody",
+        ),
+        (
+            r#"{"channels": {"telegram": {"enabled": true, "allowFrom": ["7", "@ana"]}}}"#,
+            "channels.telegram.allowFrom has @ana: a name",
+        ),
+        (r#"{"channels": {"telegram": {"allowFrom": ["*"]}}}"#, ""),
+        (
+            r#"{"channels": {"discord": {"enabled": true, "groupPolicy": "open"}}}"#,
+            "channels.discord.groupPolicy is open: all messages",
+        ),
+    ];
+
+    #[test]
+    fn each_setting_that_weakens_a_promise_is_named() {
+        for (config, begins) in TABLE {
+            let found = found(config);
+            match begins.is_empty() {
+                true => assert!(found.is_empty(), "{config}: {found:?}"),
+                false => assert!(
+                    found.len() == 1 && found[0].starts_with(begins),
+                    "{config}: {found:?}"
+                ),
+            }
+        }
+    }
+
+    #[test]
+    fn an_open_home_and_root_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().join("above/home");
+        std::fs::create_dir_all(&home).unwrap();
+        let set = |path: &Path, mode| {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        let above = home.parent().unwrap();
+        let shown = || {
+            let mut at = Installation::examine(&home, None);
+            at.is_root = false;
+            weaknesses(&Config::default(), &at).join("\n")
+        };
+        set(above, 0o755);
+        set(&home, 0o700);
+        assert_eq!(shown(), "");
+        set(&home, 0o750);
+        assert!(shown().contains("(mode 750): they can see"));
+        set(&home, 0o700);
+        set(above, 0o777);
+        assert!(shown().contains("(mode 777): they can replace"));
+        set(above, 0o1777);
+        assert_eq!(shown(), "");
+        let root = Installation {
+            is_root: true,
+            ..installation()
+        };
+        assert!(weaknesses(&Config::default(), &root)[0].starts_with("Peacrab runs as root: "));
     }
 }

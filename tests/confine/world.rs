@@ -19,6 +19,9 @@ use peacrab::sync::{Mutex, MutexGuard};
 pub const CANARY: &str = "canary-5b1f0d7a";
 /// What a command prints when it has got something that it must not have.
 pub const GOT_OUT: &str = "GOT-OUT";
+/// Python's way to the C library; see `attacks::more`.
+const PYTHON: &str = "import ctypes,os;c=ctypes.CDLL(None,use_errno=True);e=ctypes.get_errno;\
+    o=lambda x:x and print(\"GOT-OUT\")";
 /// What a command takes at most.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -143,9 +146,14 @@ impl World {
             .replace("{daemon}", &std::process::id().to_string())
             .replace("{abstract}", &self.abstract_name)
             .replace("{port}", &port)
+            .replace("{c}", PYTHON)
     }
 
     pub fn run(&self, exec: &Exec, command: &str) -> Outcome {
+        self.run_for(exec, command, TIMEOUT)
+    }
+
+    pub fn run_for(&self, exec: &Exec, command: &str, time: Duration) -> Outcome {
         let command = self.fill(command);
         let folder = self.workspace();
         let job = ShellCommand {
@@ -154,7 +162,7 @@ impl World {
             inode: None,
             unsandboxed: false,
         };
-        let outcome = exec.run(&job, TIMEOUT, &Cancel::new(), &mut |_| ());
+        let outcome = exec.run(&job, time, &Cancel::new(), &mut |_| ());
         outcome.unwrap_or_else(|error| panic!("{command}: {error}"))
     }
 
@@ -213,15 +221,18 @@ impl World {
         damage.extend(self.survivors());
     }
 
-    /// Processes that know the workspace as their home: every child of a command does.
+    /// Processes that know the workspace as their home, as every child of a command does, and those
+    /// that have emptied their environment and name a place of this world.
     fn survivors(&self) -> Option<String> {
         let mark = format!("HOME={}\0", self.workspace().display());
+        let place = self.at("outside").display().to_string();
         let names: Vec<String> = fs::read_dir("/proc")
             .unwrap()
             .flatten()
             .filter(|entry| {
                 let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
-                contains(&environment, mark.as_bytes())
+                let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+                contains(&environment, mark.as_bytes()) || contains(&line, place.as_bytes())
             })
             .map(|entry| {
                 let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();

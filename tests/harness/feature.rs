@@ -4,7 +4,7 @@
 use std::fmt::Display;
 
 /// The variable that lists what the machine does not have, with commas between: `namespaces`,
-/// `landlock`, `mounts` (a test's own), `setpriv`, `strace`.
+/// `landlock`, `mounts` (a test's own), `programs` (of the attacks), `setpriv`, `strace`.
 const WITHOUT: &str = "PEACRAB_TEST_WITHOUT";
 
 /// Whether the machine has a feature. Panics when it is missing and not listed.

@@ -76,7 +76,7 @@ fn the_walls_around_commands_are_one_row_of_it() {
     let rows = found["rows"].as_array().unwrap();
     let sandbox = rows.iter().find(|row| row["name"] == "sandbox").unwrap();
     assert_eq!(sandbox["state"], "ok", "{sandbox}");
-    assert!(sandbox["text"].as_str().unwrap().contains("all held"));
+    assert!(sandbox["text"].as_str().unwrap().contains("all blocked"));
     assert_eq!(found["failed"], 0);
 }
 

@@ -9,10 +9,12 @@ use super::report::Row;
 use super::sandbox::described;
 use crate::cli::Context;
 use crate::cli::compose::exec_of;
+use crate::cli::config::installation;
 use crate::cli::service::manager::{self, NotDone, Properties};
 use crate::cli::service::{self, Scope, account_name, is_running, no_linger};
 use crate::cli::sessions::size;
 use crate::clock::Clock;
+use crate::config::check::weaknesses;
 use crate::config::schema::SandboxChoice;
 use crate::config::{Home, Loaded};
 use crate::error::Result;
@@ -33,7 +35,17 @@ pub fn config(context: &Context, loaded: &Loaded) -> Result<Row> {
         .secret_files
         .iter()
         .filter_map(|file| can_be_read(file));
-    let warnings: Vec<String> = loaded.warnings.iter().cloned().chain(open).collect();
+    let mut at = installation(context)?;
+    // Root is who examines a service that has an account of its own.
+    at.is_root = false;
+    let weak = weaknesses(&loaded.config, &at);
+    let warnings: Vec<String> = loaded
+        .warnings
+        .iter()
+        .cloned()
+        .chain(open)
+        .chain(weak)
+        .collect();
     Ok(match warnings.is_empty() {
         true => Row::ok("config", shown.to_string()),
         false => Row::warning("config", warnings.join("; ")),
@@ -199,7 +211,7 @@ fn try_sandbox(context: &Context, home: &Home, loaded: &Loaded) -> Result<Row> {
         true => Row::ok(
             "sandbox",
             format!(
-                "{} ways out tried, all held: {}",
+                "{} escape attempts, all blocked: {}",
                 rows.len(),
                 described(isolation)
             ),

@@ -57,6 +57,9 @@ pub fn described(isolation: Isolation) -> String {
     }
 }
 
+/// Characters of a line of the report.
+const WIDTH: usize = 78;
+
 /// What was found.
 struct Findings {
     /// What the kernel offers, by name.
@@ -121,18 +124,41 @@ impl Findings {
         if self.rows.is_empty() {
             return text;
         }
-        text.push_str("\nEscape test\n");
-        for row in &self.rows {
-            let _ = writeln!(
-                text,
-                "  {:<10} {}",
-                if row.held { "held" } else { "NOT HELD" },
-                row.attempt
-            );
+        let out: Vec<&EscapeAttempt> = self.rows.iter().filter(|row| !row.held).collect();
+        let count = self.rows.len();
+        let _ = match out.len() {
+            0 => writeln!(text, "\nEscape test: {count} attempts, all blocked"),
+            out => writeln!(text, "\nEscape test: {count} attempts, {out} NOT BLOCKED"),
+        };
+        for row in out {
+            let _ = writeln!(text, "  NOT BLOCKED  {}: {}", row.target, row.attempt);
         }
-        let out = self.rows.iter().filter(|row| !row.held).count();
-        let _ = writeln!(text, "\n{} attempts, {out} not held", self.rows.len());
+        self.show_blocked(&mut text);
         text
+    }
+
+    /// What was blocked, one paragraph for each target.
+    fn show_blocked(&self, text: &mut String) {
+        let mut targets: Vec<&str> = Vec::new();
+        for row in self.rows.iter().filter(|row| row.held) {
+            if !targets.contains(&row.target.as_str()) {
+                targets.push(&row.target);
+            }
+        }
+        for target in targets {
+            let mut line = format!("  {target:<10}");
+            let of_target = |row: &&EscapeAttempt| row.held && row.target == target;
+            let mut rows = self.rows.iter().filter(of_target).peekable();
+            while let Some(row) = rows.next() {
+                if line.len() + row.attempt.len() > WIDTH {
+                    let _ = writeln!(text, "{line}");
+                    line = format!("  {:<10}", "");
+                }
+                let comma = if rows.peek().is_some() { "," } else { "" };
+                let _ = write!(line, " {}{comma}", row.attempt);
+            }
+            let _ = writeln!(text, "{line}");
+        }
     }
 
     fn as_json(&self) -> String {
@@ -144,7 +170,7 @@ impl Findings {
         let rows: Vec<_> = self
             .rows
             .iter()
-            .map(|row| json!({"attempt": row.attempt, "held": row.held}))
+            .map(|row| json!({"target": row.target, "attempt": row.attempt, "held": row.held}))
             .collect();
         let value = json!({
             "offers": offers,

@@ -3,20 +3,26 @@
 //! outside, no process killed or left over, nobody reached, no `GOT-OUT`. Where the sandbox is broken
 //! they do no lasting harm to the machine: a bomb ends by itself, and what is sent to all is SIGCONT.
 
+use std::path::Path;
+
 pub mod files;
+pub mod more;
 pub mod processes;
 pub mod work;
 
 /// The class of the commands that multiply.
 const MULTIPLY: &str = "multiply";
+/// The class of the commands that fill what is memory in a view of their own, and the disk elsewhere.
+const FILL: &str = "fill";
 
 /// Whether a class is among what a mode promises. Landlock alone does not promise to stop root's commands
 /// from multiplying, as SECURITY.md says: root's processes have no limit outside a namespace of users or
 /// processes (setrlimit(2), RLIMIT_NPROC). They would fill the machine's table, and a supervisor that sees
-/// it has no room to act in.
+/// it has no room to act in. Nor does Landlock alone promise a /tmp of a command's own.
 pub fn applies(class: &str, mode: &str) -> bool {
     let is_root = rustix::process::getuid().is_root();
-    !(class == MULTIPLY && is_root && mode.starts_with("Landlock"))
+    let view = !mode.starts_with("Landlock");
+    view || (class != FILL && !(class == MULTIPLY && is_root))
 }
 
 /// A class of attacks, and its commands.
@@ -24,5 +30,43 @@ pub type Class = (&'static str, &'static [&'static str]);
 
 /// All attacks, by class.
 pub fn all() -> impl Iterator<Item = &'static Class> {
-    files::ATTACKS.iter().chain(processes::ATTACKS)
+    let all = files::ATTACKS.iter().chain(processes::ATTACKS);
+    all.chain(more::ATTACKS)
+}
+
+/// What is tried when the network is off.
+pub fn network() -> impl Iterator<Item = &'static &'static str> {
+    let all = processes::NETWORK_ATTACKS.iter();
+    all.chain(more::NETWORK_ATTACKS)
+}
+
+/// The programs of the commands that a machine may lack. Without its program a command shows nothing.
+const PROGRAMS: &[&str] = &[
+    "awk", "bash", "cc", "chattr", "chrt", "curl", "ed", "ex", "fuser", "gdb", "git", "insmod",
+    "ionice", "ip", "jq", "killall", "less", "losetup", "make", "modprobe", "node", "nsenter",
+    "openssl", "patch", "perl", "pkill", "prlimit", "python3", "script", "setcap", "setpriv",
+    "sqlite3", "ssh", "strace", "sudo", "tclsh", "tmux", "unshare", "unzip", "vim", "wget", "xxd",
+    "xz", "zip",
+];
+
+/// Those of the programs that are not here.
+pub fn missing(programs: impl Iterator<Item = &'static str>) -> Vec<&'static str> {
+    let path = std::env::var("PATH").unwrap_or_default();
+    let is_here = |name: &&str| {
+        path.split(':')
+            .any(|folder| Path::new(folder).join(name).exists())
+    };
+    programs.filter(|name| !is_here(name)).collect()
+}
+
+/// The programs of the tables that are not here, and how many commands have all of theirs.
+pub fn programs() -> (Vec<&'static str>, usize) {
+    let missing = missing(PROGRAMS.iter().copied());
+    let whole = |command: &&&str| {
+        let mut words = command.split(|letter: char| !letter.is_ascii_alphanumeric());
+        !words.any(|word| missing.contains(&word))
+    };
+    let commands = all().flat_map(|(_, commands)| *commands).chain(network());
+    let count = commands.filter(whole).count();
+    (missing, count)
 }

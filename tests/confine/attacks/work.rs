@@ -80,3 +80,197 @@ pub const WORK: &[(&str, &str)] = &[
     ),
     ("mkdir d1 d2 && touch d1/f && mv d1/f d2/f && ls d2", "f"),
 ];
+
+/// Plain work with a program that a machine may lack: the program, the command, and what its output has
+/// to contain.
+pub const PROGRAMS: &[(&str, &str, &str)] = &[
+    (
+        "git",
+        "git init -q r && cd r && git config user.email a@b && git config user.name n && echo x > f && git add f && git commit -qm first && cd .. && git clone -q r s && cd s && echo y >> f && git diff",
+        "+y",
+    ),
+    (
+        "git",
+        "git init -q r && cd r && git config user.email a@b && git config user.name n && echo x > f && git add f && git commit -qm first && git checkout -qb b && echo y > f && git stash -q && git stash pop -q && git commit -qam second && git log --oneline --all | wc -l && git tag t && git archive t | tar t",
+        "2",
+    ),
+    (
+        "git",
+        "git init -q --bare o.git && git init -q r && cd r && git -c user.email=a@b -c user.name=n commit -q --allow-empty -m x && git push -q ../o.git HEAD:main && git ls-remote ../o.git",
+        "refs/heads/main",
+    ),
+    (
+        "git",
+        "git init -q r && cd r && git -c user.email=a@b -c user.name=n commit -q --allow-empty -m x && git worktree add -q ../w && git worktree list",
+        "[w]",
+    ),
+    (
+        "cc",
+        r#"printf '#include <stdio.h>\nint main(void){puts("compiled");}\n' > m.c && cc -O1 -o m m.c && ./m"#,
+        "compiled",
+    ),
+    (
+        "make",
+        r"printf 'all: a b\na b:\n\techo made > $@\n' > Makefile && make -s -j2 && cat a b",
+        "made",
+    ),
+    (
+        "python3",
+        "/usr/bin/python3 -m venv --without-pip v && v/bin/python -c 'import sys; print(sys.prefix)'",
+        "workspace/v",
+    ),
+    (
+        "python3",
+        "python3 -c 'import subprocess, tempfile; f = tempfile.NamedTemporaryFile(); print(subprocess.check_output([\"echo\", \"child\"]))'",
+        "child",
+    ),
+    (
+        "python3",
+        "python3 -c 'import threading; t = threading.Thread(target=print, args=[\"thread\"]); t.start(); t.join()'",
+        "thread",
+    ),
+    (
+        "python3",
+        "python3 -c 'import sqlite3; c = sqlite3.connect(\"t.db\"); c.execute(\"create table t(a)\"); print(c.execute(\"select 6*7\").fetchone())'",
+        "(42,)",
+    ),
+    (
+        "python3",
+        "python3 -c 'import asyncio; print(asyncio.run(asyncio.wait_for(asyncio.sleep(0, 7), 1)))'",
+        "7",
+    ),
+    (
+        "python3",
+        "python3 -c 'import json, ssl, hashlib, urllib.request; print(hashlib.sha256(b\"\").hexdigest())'",
+        "e3b0c442",
+    ),
+    (
+        "python3",
+        "python3 -c 'from multiprocessing import Pool; print(sum(Pool(2).map(abs, [-1, -2, -3])))'",
+        "6",
+    ),
+    ("pip3", "pip3 --version", "pip"),
+    (
+        "sqlite3",
+        "sqlite3 t.db 'create table t(a); insert into t values(7); select a*6 from t'",
+        "42",
+    ),
+    (
+        "ssh-keygen",
+        "ssh-keygen -q -t ed25519 -N '' -f key && ssh-keygen -lf key.pub && ls -l key",
+        "ED25519",
+    ),
+    (
+        "ssh",
+        "ssh -V && ssh -G example.org | grep -m1 port",
+        "port 22",
+    ),
+    ("ssh-agent", "ssh-agent sh -c 'ssh-add -l'", "no identities"),
+    (
+        "tmux",
+        "export SHELL=/bin/sh; tmux -S ./s new -d 'echo inside > out; sleep 9'; for i in 1 2 3 4 5 6 7 8 9; do [ -s out ] && break; sleep 0.2; done; cat out; tmux -S ./s kill-server",
+        "inside",
+    ),
+    (
+        "script",
+        "script -qec 'tty; echo typed' /dev/null < /dev/null",
+        "typed",
+    ),
+    (
+        "expect",
+        "expect -c 'spawn echo spoken; expect eof'",
+        "spoken",
+    ),
+    (
+        "openssl",
+        "openssl rand -hex 4 | wc -c; openssl dgst -sha256 note.txt",
+        "256",
+    ),
+    (
+        "gpg",
+        "mkdir -m 700 g; gpg -q --homedir g --print-md SHA256 note.txt",
+        "note.txt",
+    ),
+    ("jq", "echo '{\"a\": [1, 42]}' | jq '.a[1]'", "42"),
+    ("xz", "xz -k note.txt && xz -dc note.txt.xz", "second line"),
+    (
+        "zip",
+        "zip -q x.zip note.txt && unzip -p x.zip",
+        "second line",
+    ),
+    (
+        "bzip2",
+        "bzip2 -k note.txt && bzip2 -dc note.txt.bz2",
+        "second line",
+    ),
+    ("rsync", "rsync -a sub/ copy/ && ls copy/deep", "guarded"),
+    (
+        "cpio",
+        "echo note.txt | cpio -o 2>/dev/null | cpio -t",
+        "note.txt",
+    ),
+    ("less", "less note.txt | cat", "second line"),
+    ("ip", "ip -br addr", "lo"),
+    ("ss", "ss -tln", "State"),
+    ("ping", "ping -V", "ping"),
+    ("lsblk", "lsblk > /dev/null; echo listed", "listed"),
+    ("top", "top -bn1 | head -1", "load average"),
+    ("node", "node -e 'console.log(6 * 7)'", "42"),
+    (
+        "npm",
+        "npm init -y > /dev/null && npm pkg get name && npm ls --offline",
+        "workspace@1.0.0",
+    ),
+    (
+        "dpkg",
+        "dpkg -l dpkg | tail -1; dpkg -S /bin/sh > /dev/null && echo found",
+        "found",
+    ),
+    ("apt-cache", "apt-cache policy dpkg", "Installed: 1"),
+    ("apt", "apt list --installed | grep dpkg/", "installed"),
+    ("systemctl", "systemctl --version", "systemd"),
+    ("journalctl", "journalctl --version", "systemd"),
+    (
+        "vim",
+        "vim -u NONE -es -c '%s/second/2nd/' -c 'w! edited' -c 'q!' note.txt; cat edited",
+        "2nd line",
+    ),
+    (
+        "patch",
+        "sed s/second/2nd/ note.txt > n; diff -u note.txt n > p; cp note.txt o; patch -s o p && cat o",
+        "2nd line",
+    ),
+    ("bc", "echo '6 * 7' | bc", "42"),
+    ("flock", "flock lock echo locked", "locked"),
+    ("taskset", "taskset -c 0 nproc; nice -n 5 echo nice", "nice"),
+    ("curl", "curl -s file://{workspace}/note.txt", "second line"),
+    ("wget", "wget --version | head -1", "GNU Wget"),
+    ("file", "file /bin/sh; file note.txt", "ASCII text"),
+    ("man", "man -w ls; echo looked", "looked"),
+    ("crontab", "crontab -l; echo looked", "looked"),
+    ("awk", "awk 'NR == 2 { print $1 }' note.txt", "second"),
+    (
+        "tar",
+        "mkdir d && cp -p note.txt d && tar cJf a.txz d && rm -r d && tar xJf a.txz && cat d/note.txt",
+        "second line",
+    ),
+];
+
+/// Programs that a mode refuses something: the program, how the mode's name begins, and what the program
+/// then says. Without Landlock's scopes a mode refuses Unix sockets, and Landlock alone knows no
+/// terminals and no cache of apt's.
+pub const REFUSED: &[(&str, &str, &str)] = &[
+    ("ssh-agent", "namespaces", "Permission denied"),
+    ("ssh-agent", "Landlock", "Permission denied"),
+    ("tmux", "namespaces", "Permission denied"),
+    ("tmux", "Landlock", "Permission denied"),
+    ("script", "Landlock", "Permission denied"),
+    ("apt", "Landlock", "Permission denied"),
+    ("apt-cache", "Landlock", "Permission denied"),
+];
+
+/// A small crate, built with the toolchain that builds these tests, as a folder that may be read.
+pub const CARGO: &str =
+    "cd note && PATH={toolchain}/bin:$PATH CARGO_HOME=$PWD/.cargo cargo run -q --offline";
+/// Makes the crate.
+pub const CRATE: &str = r#"mkdir -p note/src && printf '[package]\nname = "note"\nversion = "0.1.0"\nedition = "2021"\n' > note/Cargo.toml && echo 'fn main() { println!("built"); }' > note/src/main.rs"#;
