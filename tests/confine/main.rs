@@ -129,6 +129,8 @@ fn who_sees_everything_still_does_not_see_what_is_hidden() {
             "touch {outside}/victim/new && echo GOT-OUT",
             "cat /proc/sys/kernel/core_pattern > /proc/sys/kernel/core_pattern && echo GOT-OUT",
             "mount -t tmpfs x /mnt && echo GOT-OUT",
+            "perl -MSocket -e 'socket(S, AF_INET, SOCK_STREAM, 0); listen(S, 1) and print \"GOT-OUT\"'",
+            "perl -MSocket -e 'socket(S, AF_UNIX, SOCK_STREAM, 0); connect(S, sockaddr_un(q({outside}/service.sock))) and print \"GOT-OUT\"'",
         ] {
             let said = text(command);
             assert!(

@@ -240,6 +240,21 @@ fn a_command_s_own_sockets_and_terminals_work_in_a_view_of_its_own() {
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
+/// Nobody can take the folder for temporary files before the command does.
+#[test]
+fn the_folder_for_temporary_files_cannot_be_guessed() {
+    let world = World::new();
+    for (mode, exec) in modes(&world, true, false) {
+        if exec.isolation().unwrap().own_view() {
+            continue;
+        }
+        let name = || world.run(&exec, "echo ${TMPDIR##*-}").output.text();
+        let (first, second) = (name(), name());
+        assert_eq!(first.trim().len(), 32, "{mode}: {first}");
+        assert_ne!(first, second, "{mode}");
+    }
+}
+
 /// In a network of its own a command harms nobody by listening, and names without files are its own.
 #[test]
 fn in_a_network_of_its_own_a_command_may_listen() {

@@ -346,3 +346,38 @@ fn stays_inside(target: i32) -> bool {
             .any(|pid| process::group(pid) == group.checked_neg()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_read_as_the_kernel_reads_it() {
+        let address = |family: i32, name: &[u8]| {
+            let family = family as libc::sa_family_t;
+            [&family.to_ne_bytes()[..], name].concat()
+        };
+        let unix = libc::AF_UNIX;
+        assert_eq!(unix_path(&address(unix, b"/a/b\0rest")), Some(&b"/a/b"[..]));
+        assert_eq!(unix_path(&address(unix, b"/a/b")), Some(&b"/a/b"[..]));
+        assert_eq!(unix_path(&address(unix, b"\0hidden")), Some(&b""[..]));
+        assert_eq!(unix_path(&address(unix, b"")), None);
+        assert_eq!(unix_path(&address(libc::AF_UNSPEC, b"/a")), None);
+        assert_eq!(unix_path(b"x"), None);
+    }
+
+    #[test]
+    fn a_path_can_be_a_descriptor_of_the_caller() {
+        assert_eq!(own_descriptor(Path::new("/proc/self/fd/7")), Some(7));
+        assert_eq!(own_descriptor(Path::new("/dev/fd/0")), Some(0));
+        for path in [
+            "/proc/self/fd",
+            "/proc/self/fd/7/x",
+            "/proc/1/fd/7",
+            "7",
+            "/proc/self/fd/-",
+        ] {
+            assert_eq!(own_descriptor(Path::new(path)), None, "{path}");
+        }
+    }
+}

@@ -259,10 +259,11 @@ pub const PROGRAMS: [&str; 9] = [
 
 /// What of /etc is seen: names of users and hosts, certificates, zones, the loader's and the
 /// languages' settings. Not there: shadow, keys, passwords of services.
-pub const SETTINGS: [&str; 56] = [
+pub const SETTINGS: [&str; 58] = [
     "adduser.conf",
     "alternatives",
     "apk",
+    "apt/preferences.d",
     "apt/sources.list",
     "apt/sources.list.d",
     "bash.bashrc",
@@ -294,6 +295,7 @@ pub const SETTINGS: [&str; 56] = [
     "localtime",
     "lsb-release",
     "magic",
+    "mailname",
     "mime.types",
     "netconfig",
     "networks",
@@ -328,8 +330,16 @@ pub const HARDWARE: [&str; 6] = [
     "/sys/firmware/devicetree",
 ];
 
-/// What package managers know, so that `dpkg -l` and its like answer.
-pub const PACKAGES: [&str; 3] = ["/var/lib/dpkg", "/lib/apk/db", "/var/lib/apt/lists"];
+/// What package managers know, so that `dpkg -l`, `apt policy` and their like answer. Without its two
+/// caches apt makes them anew each time, which takes a board half a minute.
+pub const PACKAGES: [&str; 6] = [
+    "/var/lib/dpkg",
+    "/lib/apk/db",
+    "/var/lib/apt/lists",
+    "/var/lib/apt/extended_states",
+    "/var/cache/apt/pkgcache.bin",
+    "/var/cache/apt/srcpkgcache.bin",
+];
 
 /// The devices that every program may use.
 pub const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];

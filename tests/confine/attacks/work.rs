@@ -79,6 +79,34 @@ pub const WORK: &[(&str, &str)] = &[
         "10240",
     ),
     ("mkdir d1 d2 && touch d1/f && mv d1/f d2/f && ls d2", "f"),
+    (
+        "mkdir -m 700 m && chmod 750 m && install -m 755 note.txt i && cp -p i j && chmod -R u+w m && stat -c %a m i j | tr '\\n' ' '",
+        "750 755 755",
+    ),
+    (
+        "mkdir u && tar cf a.tar --mode=755 note.txt && tar xpf a.tar -C u && cp -a u v && stat -c %a v/note.txt",
+        "755",
+    ),
+    (
+        "perl -e 'open(F, q(<), q(note.txt)); chmod 0600, *F; chmod 0640, q(./note.txt); chmod 0644, q({workspace}/note.txt); printf q(%o), (stat F)[2]'",
+        "100644",
+    ),
+    (
+        "touch x && python3 -c 'import os; d = os.open(\".\", os.O_PATH); os.chmod(\"x\", 0o711, dir_fd=d); f = os.open(\"x\", os.O_PATH); os.chmod(\"/proc/self/fd/%d\" % f, os.stat(f).st_mode | 0o4); print(oct(os.stat(\"x\").st_mode))'",
+        "0o100715",
+    ),
+    (
+        "f=$(mktemp) && chmod 755 $f && cd ${TMPDIR:-/tmp} && chmod 700 ${f##*/} && stat -c %a $f",
+        "700",
+    ),
+    (
+        "python3 -c 'import ctypes; c = ctypes.CDLL(None); i = c.inotify_init(); print(\"watches\", c.inotify_add_watch(i, b\".\", 0xfff), c.inotify_add_watch(i, b\"/usr\", 0xfff))'",
+        "watches 1 2",
+    ),
+    (
+        "nice -n 5 renice -n 19 -p 0 2>&1; ulimit -n 64 && ulimit -n",
+        "64",
+    ),
 ];
 
 /// Plain work with a program that a machine may lack: the program, the command, and what its output has
