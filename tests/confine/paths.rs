@@ -238,6 +238,7 @@ fn a_folder_of_the_policy_that_is_swapped_for_a_link_gets_nothing() {
                 false => settings.read.push(path.clone()),
             };
             for (mode, exec) in modes(&world, change) {
+                let isolation = exec.isolation().unwrap();
                 // As a command could, which may write to the folder around it.
                 fs::rename(&path, world.at("allowed/aside")).unwrap();
                 symlink(world.at("outside"), &path).unwrap();
@@ -249,6 +250,8 @@ fn a_folder_of_the_policy_that_is_swapped_for_a_link_gets_nothing() {
                     check(mode, &command, &output(&exec, &world.workspace(), &command));
                 }
                 assert!(!world.at("outside/new").exists(), "{mode}");
+                // And the isolation is no weaker for it.
+                assert_eq!(exec.isolation().unwrap(), isolation, "{mode}");
                 fs::remove_file(&path).unwrap();
                 fs::rename(world.at("allowed/aside"), &path).unwrap();
             }
