@@ -283,6 +283,25 @@ fn what_is_said_of_the_closest_folder_counts() {
     }
 }
 
+#[test]
+fn a_protected_path_that_is_made_later_is_protected_from_the_next_command_on() {
+    let world = World::new();
+    let later = world.at("allowed/later");
+    for (mode, exec) in modes(&world, |settings| settings.protect = vec![later.clone()]) {
+        let said = world.run(&exec, "echo made > {allowed}/later && echo done");
+        assert!(said.output.text().contains("done"), "{mode}");
+        for command in [
+            "echo x > {allowed}/later && echo GOT-OUT",
+            "rm -f {allowed}/later && echo GOT-OUT",
+            "mv {allowed}/later {allowed}/other && echo GOT-OUT",
+        ] {
+            check(mode, command, &world.run(&exec, command).output.text());
+        }
+        assert_eq!(fs::read_to_string(&later).unwrap(), "made\n", "{mode}");
+        fs::remove_file(&later).unwrap();
+    }
+}
+
 /// A mount of the test's own; it is gone when this is dropped.
 struct Mount(PathBuf);
 
