@@ -310,7 +310,12 @@ impl Exec {
             landlock: 0,
             system_calls: seccomp::available(),
         };
-        let policy = self.policy(isolation, ChildTask::Shell(":".into()), Path::new("/"))?;
+        let task = ChildTask::Shell(":".into());
+        let mut policy = self.policy(isolation, task, Path::new("/"))?;
+        // A folder that a command has swapped for a link must not look like a kernel without them.
+        for paths in [&mut policy.write, &mut policy.read, &mut policy.protect] {
+            paths.clear();
+        }
         let mut running = self.start(&policy)?;
         let mut buffer = [0; bounds::STATUS_BYTES];
         let watch = crate::clock::Stopwatch::start();

@@ -239,6 +239,7 @@ fn a_folder_of_the_policy_that_is_swapped_for_a_link_gets_nothing() {
                 false => settings.read.push(path.clone()),
             };
             for (mode, exec) in modes(&world, change) {
+                let isolation = exec.isolation().unwrap();
                 // As a command could, which may write to the folder around it.
                 fs::rename(&path, world.at("allowed/aside")).unwrap();
                 symlink(world.at("outside"), &path).unwrap();
@@ -250,6 +251,8 @@ fn a_folder_of_the_policy_that_is_swapped_for_a_link_gets_nothing() {
                     check(mode, &command, &output(&exec, &world.workspace(), &command));
                 }
                 assert!(!world.at("outside/new").exists(), "{mode}");
+                // And the isolation is no weaker for it.
+                assert_eq!(exec.isolation().unwrap(), isolation, "{mode}");
                 fs::remove_file(&path).unwrap();
                 fs::rename(world.at("allowed/aside"), &path).unwrap();
             }
@@ -278,6 +281,25 @@ fn what_is_said_of_the_closest_folder_counts() {
             let said = world.run(&exec, command).output.text();
             assert_eq!(said.contains("through\n"), expected, "{mode}: {said}");
         }
+    }
+}
+
+#[test]
+fn a_protected_path_that_is_made_later_is_protected_from_the_next_command_on() {
+    let world = World::new();
+    let later = world.at("allowed/later");
+    for (mode, exec) in modes(&world, |settings| settings.protect = vec![later.clone()]) {
+        let said = world.run(&exec, "echo made > {allowed}/later && echo done");
+        assert!(said.output.text().contains("done"), "{mode}");
+        for command in [
+            "echo x > {allowed}/later && echo GOT-OUT",
+            "rm -f {allowed}/later && echo GOT-OUT",
+            "mv {allowed}/later {allowed}/other && echo GOT-OUT",
+        ] {
+            check(mode, command, &world.run(&exec, command).output.text());
+        }
+        assert_eq!(fs::read_to_string(&later).unwrap(), "made\n", "{mode}");
+        fs::remove_file(&later).unwrap();
     }
 }
 
