@@ -19,8 +19,16 @@ use peacrab::sync::{Mutex, MutexGuard};
 pub const CANARY: &str = "canary-5b1f0d7a";
 /// What a command prints when it has got something that it must not have.
 pub const GOT_OUT: &str = "GOT-OUT";
-/// What a command takes at most.
-const TIMEOUT: Duration = Duration::from_secs(2);
+/// What a command takes at most, in seconds.
+const TIMEOUT_S: u64 = 2;
+/// The variable that says how many times longer than here something may take: an emulated board is slow.
+const SLOWNESS: &str = "PEACRAB_TEST_SLOWNESS";
+
+/// So many seconds, or more on a slow machine.
+pub fn seconds(seconds: u64) -> Duration {
+    let slowness = std::env::var(SLOWNESS).map_or(1, |text| text.parse().unwrap());
+    Duration::from_secs(seconds * slowness)
+}
 
 /// One world at a time: a fork bomb in one would use up the processes of another.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -143,7 +151,7 @@ impl World {
             folder: &folder,
             unsandboxed: false,
         };
-        let outcome = exec.run(&job, TIMEOUT, &Cancel::new(), &mut |_| ());
+        let outcome = exec.run(&job, seconds(TIMEOUT_S), &Cancel::new(), &mut |_| ());
         outcome.unwrap_or_else(|error| panic!("{command}: {error}"))
     }
 
@@ -152,7 +160,7 @@ impl World {
         let started = Instant::now();
         let outcome = self.run(exec, command);
         let mut damage = Vec::new();
-        if started.elapsed() > TIMEOUT + Duration::from_secs(4) {
+        if started.elapsed() > seconds(TIMEOUT_S + 4) {
             damage.push(format!("it took {:?}", started.elapsed()));
         }
         let output = outcome.output.text();
