@@ -32,6 +32,8 @@ def main():
     unknown = [name for name in arguments.boards if name not in BOARDS]
     if unknown:
         parser.error(f"unknown board {unknown[0]}; there are {', '.join(BOARDS)}")
+    # Debian has mke2fs where only root looks for it.
+    os.environ["PATH"] += ":/usr/sbin:/sbin"
     cache = Path(os.environ.get("PEACRAB_BOARDS", TOP / ".boards")).absolute()
     results = Results()
     for name in arguments.boards or BOARDS:

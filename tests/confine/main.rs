@@ -343,11 +343,7 @@ fn a_command_ends_with_its_time_and_with_its_token() {
             .unwrap();
         stopper.join().unwrap();
         assert_eq!(outcome.end, End::Cancelled);
-        assert!(
-            started.elapsed() < seconds(10),
-            "{:?}",
-            started.elapsed()
-        );
+        assert!(started.elapsed() < seconds(10), "{:?}", started.elapsed());
     }
 }
 
