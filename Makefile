@@ -1,6 +1,6 @@
 # Each command installs what it misses and says so; `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help run test fakes units fuzz footprint soak deny clean
+.PHONY: help run test fakes units fuzz footprint soak boards-test deny clean
 
 CARGO ?= cargo
 FUZZ_SECONDS ?= 20
@@ -9,8 +9,8 @@ FUZZ_TARGETS := $(patsubst tests/fuzz/targets/%.rs,%,$(wildcard tests/fuzz/targe
 CROSS_TARGET := x86_64-unknown-linux-musl
 
 help: ## List the commands
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
-		printf '  make %-10s %s\n' "$$name" "$$text"; done
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
+		printf '  make %-11s %s\n' "$$name" "$$text"; done
 
 run: ## Build the agent, make a home if there is none, and talk to it
 	@scripts/setup build
@@ -61,6 +61,11 @@ soak: ## Load the static binary's gateway for SOAK_MINUTES, and see that it neit
 	binary=$$(cross/build $(CROSS_TARGET)) && \
 		python3 scripts/footprint --soak $(SOAK_MINUTES) "$$binary"
 
+# Some of them: make boards-test BOARDS="armhf riscv64"
+boards-test: ## Test the sandbox on the boards' kernels, in emulated machines (scripts/boards/README.md)
+	@scripts/setup boards
+	python3 scripts/boards $(BOARDS)
+
 deny: ## Check licences, advisories and duplicates of the dependencies (needs cargo-deny)
 	@$(CARGO) deny --version >/dev/null 2>&1 || { \
 		echo "cargo-deny is missing: cargo install --locked cargo-deny" >&2; exit 1; }
@@ -68,4 +73,4 @@ deny: ## Check licences, advisories and duplicates of the dependencies (needs ca
 
 clean: ## Remove everything that was built
 	$(CARGO) clean
-	rm -rf "$${PEACRAB_CROSS:-.cross}"
+	rm -rf "$${PEACRAB_CROSS:-.cross}" "$${PEACRAB_BOARDS:-.boards}"

@@ -4,13 +4,13 @@ import ssl
 import subprocess
 
 
-def make(folder):
-    """A certificate authority and a certificate for 127.0.0.1, in files of the folder."""
+def make(folder, address="127.0.0.1"):
+    """A certificate authority and a certificate for an address, in files of the folder."""
 
     def openssl(*arguments):
         subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
 
-    (folder / "names").write_text("subjectAltName=IP:127.0.0.1\n")
+    (folder / "names").write_text(f"subjectAltName=IP:{address}\n")
     for name in ("authority", "server"):
         openssl("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", f"{name}.key")
     openssl(

@@ -26,7 +26,7 @@ use peacrab::cancel::Cancel;
 use peacrab::confine::{
     End, Exec, HOOKED, OutputChunk, SandboxMode, SessionEvent, Sessions, ShellCommand, Step,
 };
-use world::{CANARY, GOT_OUT, World};
+use world::{CANARY, GOT_OUT, World, seconds};
 
 /// Each kind of isolation, and the newest version of Landlock that is used. Its older versions
 /// leave gaps that the filter has to close.
@@ -389,7 +389,7 @@ fn a_large_output_keeps_its_ends_and_goes_on_elsewhere() {
     let outcome = exec
         .run(
             &job(command, &folder),
-            Duration::from_secs(20),
+            seconds(20),
             &Cancel::new(),
             &mut |piece| {
                 if let OutputChunk::Whole(bytes) = piece {
@@ -425,11 +425,7 @@ fn a_command_ends_with_its_time_and_with_its_token() {
             .unwrap();
         stopper.join().unwrap();
         assert_eq!(outcome.end, End::Cancelled);
-        assert!(
-            started.elapsed() < Duration::from_secs(10),
-            "{:?}",
-            started.elapsed()
-        );
+        assert!(started.elapsed() < seconds(10), "{:?}", started.elapsed());
     }
 }
 
@@ -493,7 +489,7 @@ fn a_session_that_nobody_asks_for_ends() {
         .unwrap();
     let started = Instant::now();
     while sessions.list("a")[0].end.is_none() {
-        assert!(started.elapsed() < Duration::from_secs(10));
+        assert!(started.elapsed() < seconds(10));
         std::thread::yield_now();
     }
     let end = sessions.list("a")[0].end.clone();
@@ -504,7 +500,7 @@ fn a_session_that_nobody_asks_for_ends() {
 fn until(sessions: &Sessions, id: u32, wanted: &str) -> String {
     let mut text = String::new();
     let started = Instant::now();
-    while !text.contains(wanted) && started.elapsed() < Duration::from_secs(10) {
+    while !text.contains(wanted) && started.elapsed() < seconds(10) {
         text += &sessions.read("a", id).unwrap().text;
         std::thread::yield_now();
     }

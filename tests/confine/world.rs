@@ -22,8 +22,16 @@ pub const GOT_OUT: &str = "GOT-OUT";
 /// Python's way to the C library; see `attacks::more`.
 const PYTHON: &str = "import ctypes,os;c=ctypes.CDLL(None,use_errno=True);e=ctypes.get_errno;\
     o=lambda x:x and print(\"GOT-OUT\")";
-/// What a command takes at most.
-const TIMEOUT: Duration = Duration::from_secs(2);
+/// What a command takes at most, in seconds.
+const TIMEOUT_S: u64 = 2;
+/// The variable that says how many times longer than here something may take: an emulated board is slow.
+const SLOWNESS: &str = "PEACRAB_TEST_SLOWNESS";
+
+/// So many seconds, or more on a slow machine.
+pub fn seconds(seconds: u64) -> Duration {
+    let slowness = std::env::var(SLOWNESS).map_or(1, |text| text.parse().unwrap());
+    Duration::from_secs(seconds * slowness)
+}
 
 /// One world at a time: a fork bomb in one would use up the processes of another.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -150,7 +158,7 @@ impl World {
     }
 
     pub fn run(&self, exec: &Exec, command: &str) -> Outcome {
-        self.run_for(exec, command, TIMEOUT)
+        self.run_for(exec, command, seconds(TIMEOUT_S))
     }
 
     pub fn run_for(&self, exec: &Exec, command: &str, time: Duration) -> Outcome {
@@ -171,7 +179,7 @@ impl World {
         let started = Instant::now();
         let outcome = self.run(exec, command);
         let mut damage = Vec::new();
-        if started.elapsed() > TIMEOUT + Duration::from_secs(4) {
+        if started.elapsed() > seconds(TIMEOUT_S + 4) {
             damage.push(format!("it took {:?}", started.elapsed()));
         }
         let output = outcome.output.text();

@@ -1,0 +1,155 @@
+"""The system of a board: Debian's kernel and the tools that the tests drive, in two images that a
+machine starts from. Nothing of it is installed here: apt works in a folder of its own."""
+
+import lzma
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+MIRROR = "http://deb.debian.org/debian"
+RELEASE = "trixie"
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+# What the attacks and the plain work of tests/confine run, beside what Debian calls essential.
+PACKAGES = """base-files base-passwd bash busybox-static coreutils dash debianutils diffutils findutils git
+grep gzip hostname kmod libc-bin login mawk mount passwd perl procps python3-minimal sed strace tar
+util-linux""".split()
+# A disk and a network card of a virtual machine, and the file system of the disk with its checksum.
+DRIVERS = "virtio_mmio virtio_blk virtio_net crc32c_generic ext4".split()
+IMAGE_SIZE = "1G"
+
+
+class System:
+    """A kernel, an initramfs that finds the disk, and a disk with a root file system."""
+
+    def __init__(self, board, cache):
+        self.board = board
+        self.folder = cache / board.name
+        self.kernel = self.folder / "vmlinuz"
+        self.initramfs = self.folder / "initramfs"
+        self.disk = self.folder / "root.img"
+        self.debs = self.folder / "apt/archives"
+
+    def make(self):
+        """Makes what is not there yet, or is older than what it is made of."""
+        recipe = [HERE / "system.py", *(HERE / "machine").iterdir()]
+        newest = max(file.stat().st_mtime for file in recipe)
+        if self.disk.exists() and self.disk.stat().st_mtime > newest:
+            return
+        say(f"{self.board.name}: fetching Debian's kernel and tools")
+        kernel, tools = self.fetch()
+        say(f"{self.board.name}: making a disk")
+        self.make_kernel(kernel)
+        self.make_disk(tools)
+
+    # --- packages -----------------------------------------------------------------------------
+
+    def fetch(self):
+        """Returns the file of the kernel's package, and those of the tools."""
+        self.configure_apt()
+        if not any(self.debs.glob("linux-image-*")):
+            self.apt("apt-get", "-q", "update")
+        self.apt("apt-get", "-q", "-y", "--download-only", "install", *PACKAGES)
+        depends = self.apt("apt-cache", "depends", self.board.kernel)
+        kernel = re.search(r"Depends: (linux-image-\S+)", depends)[1]
+        if not any(self.debs.glob(f"{kernel}_*")):
+            self.apt("apt-get", "-q", "download", kernel)
+        tools = [deb for deb in self.debs.glob("*.deb") if not deb.name.startswith("linux-image-")]
+        return next(self.debs.glob(f"{kernel}_*.deb")), tools
+
+    def configure_apt(self):
+        folder = self.folder / "apt"
+        for name in ("lists/partial", "archives/partial", "etc/apt.conf.d", "etc/preferences.d"):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        (folder / "status").touch()
+        (folder / "etc/sources.list").write_text(f"deb [signed-by={KEYRING}] {MIRROR} {RELEASE} main\n")
+        architecture = self.board.architecture
+        (folder / "apt.conf").write_text(
+            f"""Dir "{folder}";
+Dir::State "{folder}";
+Dir::State::Status "{folder}/status";
+Dir::Cache "{folder}";
+Dir::Etc "{folder}/etc";
+APT::Architecture "{architecture}";
+APT::Architectures {{ "{architecture}"; }};
+APT::Sandbox::User "";
+APT::Install-Recommends "false";
+Acquire::Languages "none";
+Acquire::Retries "5";
+"""
+        )
+
+    def apt(self, *command):
+        environment = os.environ | {"APT_CONFIG": str(self.folder / "apt/apt.conf"), "LC_ALL": "C"}
+        done = subprocess.run(
+            command, env=environment, cwd=self.debs, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        if done.returncode != 0:
+            sys.exit(f"{' '.join(command)}:\n{done.stdout}")
+        return done.stdout
+
+    # --- images -------------------------------------------------------------------------------
+
+    def make_kernel(self, package):
+        """The kernel, and an initramfs with the drivers that it needs to find the disk."""
+        unpacked = fresh(self.folder / "kernel")
+        run("dpkg-deb", "-x", package, unpacked)
+        shutil.copy(next(unpacked.glob("boot/vmlinu?-*")), self.kernel)
+        root = fresh(self.folder / "initramfs.d")
+        for name in ("dev", "proc", "sys", "root", "bin"):
+            (root / name).mkdir()
+        busybox = fresh(self.folder / "busybox")
+        run("dpkg-deb", "-x", next(self.debs.glob("busybox-static_*.deb")), busybox)
+        shutil.copy(next(busybox.glob("**/bin/busybox")), root / "bin/busybox")
+        shutil.copy(HERE / "machine/init", root / "init")
+        modules = {file.name.split(".")[0].replace("-", "_"): file for file in unpacked.rglob("*.ko*")}
+        names = []
+        for driver in DRIVERS:
+            load(driver, modules, root, names)
+        (root / "modules").write_text("".join(f"{name}\n" for name in names))
+        with self.initramfs.open("wb") as image:
+            run("sh", "-c", "find . | cpio --quiet -o -H newc -R 0:0", cwd=root, stdout=image)
+        for folder in (unpacked, root, busybox):
+            shutil.rmtree(folder)
+
+    def make_disk(self, packages):
+        """The root file system. fakeroot keeps owners and modes where this is not run by root."""
+        root = fresh(self.folder / "root.d")
+        image = self.folder / "new.img"
+        image.unlink(missing_ok=True)
+        # The package with the links from /bin to /usr/bin and the like comes first.
+        packages = sorted(packages, key=lambda deb: not deb.name.startswith("base-files_"))
+        command = [HERE / "machine/furnish", root, image, IMAGE_SIZE, HERE / "machine/start", *packages]
+        run(*([] if os.getuid() == 0 else ["fakeroot"]), "sh", *command)
+        shutil.rmtree(root)
+        image.rename(self.disk)
+
+
+def load(name, modules, root, names):
+    """Puts a module and what it needs into the initramfs. One that the kernel has built in has no file."""
+    if name in names or name not in modules:
+        return
+    content = modules[name].read_bytes()
+    if modules[name].suffix == ".xz":
+        content = lzma.decompress(content)
+    for needed in re.search(rb"\0depends=([^\0]*)\0", content)[1].decode().split(","):
+        load(needed.replace("-", "_"), modules, root, names)
+    (root / f"{name}.ko").write_bytes(content)
+    names.append(name)
+
+
+def fresh(folder):
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+def run(*command, **options):
+    subprocess.run([str(word) for word in command], check=True, **options)
+
+
+def say(text):
+    print(f"boards: {text}", file=sys.stderr, flush=True)

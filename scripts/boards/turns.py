@@ -1,0 +1,115 @@
+"""One-shot turns of the static binary, each with a call of a tool, over TLS with a model on the host."""
+
+import http.server
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parent.parent / "footprint"))
+
+import certificates
+from machine import HOST, NO_LANDLOCK, NO_USER_NAMESPACES, Job, Machine
+
+TURNS = 200
+SECONDS = 3600
+# The tools by name: what they are called with, and what their result has to contain.
+TOOLS = {
+    "exec": ({"command": "cat note.txt"}, "the tide is low"),
+    "grep": ({"pattern": "tide"}, "the tide is low"),
+}
+# What the result of a command contains where it must not be run.
+REFUSED = "commands are not run here"
+AT = "/run/turns"
+
+
+def run(system, binary, results, log):
+    """Runs the turns in a machine; then, with neither namespaces nor Landlock, one that is refused."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        certificates.make(folder, HOST)
+        (folder / "config.json").write_text(json.dumps(configuration(serve(folder))))
+        (folder / "turns").write_text(SCRIPT)
+        files = [binary, *(folder / name for name in ("config.json", "turns", "authority.pem"))]
+        kinds = [
+            Job(f"turns-{tool}", f'sh {AT}/turns {tool} {TURNS} "{expected}"', "board", SECONDS)
+            for tool, (_, expected) in TOOLS.items()
+        ]
+        refused = Job("refused", f'sh {AT}/turns exec 1 "{REFUSED}"', "board", SECONDS)
+        off = [NO_USER_NAMESPACES, refused]
+        for command_line, jobs in (("", kinds), (NO_LANDLOCK, off)):
+            ended = Machine(system, log).run(AT, files, jobs, command_line, SECONDS)
+            results.add(system.board, jobs, ended)
+
+
+# Run with the tool, the number of turns, and what each has to say.
+SCRIPT = f"""
+export PEACRAB_HOME=/tmp/home-$1
+{AT}/peacrab onboard --non-interactive > /dev/null || exit
+cp {AT}/config.json "$PEACRAB_HOME"
+chmod 600 "$PEACRAB_HOME/config.json"
+echo "the tide is low" > "$PEACRAB_HOME/workspace/note.txt"
+turn=0
+while [ $turn -lt $2 ]; do
+    turn=$((turn + 1))
+    {AT}/peacrab agent -s $1-$turn -m "use $1" > /tmp/said-$1 2>&1
+    status=$?
+    grep -q "$3" /tmp/said-$1 && [ $status = 0 ] && continue
+    echo "turn $turn ended with $status:"
+    cat /tmp/said-$1
+    exit 1
+done
+echo "$turn turns"
+"""
+
+
+def configuration(port):
+    return {
+        "agents": {"defaults": {"provider": "fake", "model": "fake-model"}},
+        "providers": {"fake": {"apiBase": f"https://{HOST}:{port}/v1", "apiKey": "sk-boards"}},
+        "tls": {"caFile": f"{AT}/authority.pem"},
+    }
+
+
+class Model(http.server.BaseHTTPRequestHandler):
+    """Calls the tool that the person names, and repeats what it says."""
+
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def do_POST(self):
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        delta, finish = answer_to(request["messages"])
+        chunks = [
+            {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]},
+            {"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]},
+        ]
+        body = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n"
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Content-Length", str(len(body.encode())))
+        self.end_headers()
+        self.wfile.write(body.encode())
+
+
+def answer_to(messages):
+    if messages[-1]["role"] == "tool":
+        return {"role": "assistant", "content": str(messages[-1]["content"])}, "stop"
+    tool = re.findall(r"use (\w+)", str(messages[-1]["content"]))[-1]
+    function = {"name": tool, "arguments": json.dumps(TOOLS[tool][0])}
+    call = {"index": 0, "id": "call_1", "type": "function", "function": function}
+    return {"role": "assistant", "content": "", "tool_calls": [call]}, "tool_calls"
+
+
+def serve(folder):
+    """Starts the model, and returns its port."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Model)
+    server.daemon_threads = True
+    server.socket = certificates.secured(server.socket, folder)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server.server_port
