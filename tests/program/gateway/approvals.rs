@@ -192,6 +192,7 @@ fn only_what_the_person_types_or_presses_answers_a_question() {
         }
     });
     scene.telegram.forgives("message to react not found");
+    scene.telegram.forgives("query is too old");
     let gateway = scene.start();
     scene.ana.says("log it");
     let asked = question(&scene);
