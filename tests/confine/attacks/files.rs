@@ -102,7 +102,7 @@ pub const ATTACKS: &[Class] = &[
             "python3 -c 'import os; os.chmod(\"victim\", 0o777, dir_fd=os.open(\"{outside}\", os.O_PATH))'",
             "python3 -c 'import os; f = os.open(\"{secret}\", os.O_PATH); os.chmod(\"/proc/self/fd/%d\" % f, 0o666)'",
             "python3 -c 'import os; f = os.open(\"{readonly}/manual\", os.O_RDONLY); os.fchmod(f, 0o666)'",
-            "perl -e 'syscall(452, -100, q({secret}), 0666, 0); syscall(452, -100, q({secret}), 0666, 0x100)'",
+            "perl -e '$n = q({secret}); syscall(452, -100, $n, 0666, 0); syscall(452, -100, $n, 0666, 0x100); syscall(90, $n, 0666)'",
             "python3 -c 'import os; os.setxattr(\"{secret}\", \"user.x\", b\"x\"); print(\"GOT-OUT\")'",
         ],
     ),

@@ -22,9 +22,7 @@ pub const ATTACKS: &[Class] = &[
             "prlimit --pid {victim} --nofile=3:3 && echo GOT-OUT; prlimit --pid {daemon} --cpu=1:1 && echo GOT-OUT",
             "taskset -p 1 {victim} && echo GOT-OUT; ionice -c 3 -p {victim} && echo GOT-OUT",
             "renice -n 19 -p {victim} && echo GOT-OUT",
-            "perl -e 'setpriority(2, 0, 15)'; renice -n 15 -u $(id -u)",
-            "perl -e 'setpriority(1, getpgrp({victim}), 15)'; renice -n 15 -g {victim}",
-            "ionice -c 3 -u $(id -u); perl -e 'syscall(251, 3, 0, 3 << 13)'; chrt -i -p 0 {victim} && echo GOT-OUT",
+            "chrt -i -p 0 {victim} && echo GOT-OUT",
             "perl -e 'shmget(0x5ec1, 100, 0666|01000); semget(0x5ec1, 1, 0666|01000); msgget(0x5ec1, 0666|01000)'",
             "ipcmk -M 100; ipcmk -Q; ipcmk -S 1",
             "python3 -c 'import ctypes, time; c = ctypes.CDLL(None); i = c.inotify_init(); c.inotify_add_watch(i, b\"{outside}\", 0xfff) > 0 and print(\"GOT-OUT\")'",
@@ -50,9 +48,9 @@ pub const ATTACKS: &[Class] = &[
             "cp /bin/sh s && chmod u+s s; chmod g+s s; chmod 6755 s; chmod 2711 s",
             "install -m 4755 /bin/sh s; install -m 2755 /bin/sh t",
             "perl -e 'use Fcntl; umask 0; sysopen(F, q(s), O_CREAT|O_WRONLY, 04755); open(G, q(>), q(t)); chmod 02755, *G'",
-            "perl -e 'umask 0; syscall(85, q(s), 04755); syscall(133, q(t), 0104755, 0); syscall(259, -100, q(u), 0102755, 0)'",
-            "perl -e 'umask 0; syscall(437, -100, q(s), pack(q(QQQ), 0101, 04755, 0), 24); syscall(452, -100, q(note.txt), 04644, 0)'; [ -u note.txt ] && echo GOT-OUT",
-            "python3 -c 'import os; f = os.open(\".\", os.O_TMPFILE|os.O_WRONLY, 0o4755); os.link(\"/proc/self/fd/%d\" % f, \"s\")'",
+            "perl -e 'umask 0; @n = qw(s t u); syscall(85, $n[0], 04755); syscall(133, $n[1], 0104755, 0); syscall(259, -100, $n[2], 0102755, 0)'",
+            "perl -e 'umask 0; @n = (qw(s note.txt), pack(q(QQQ), 0101, 04755, 0)); syscall(437, -100, $n[0], $n[2], 24); syscall(452, -100, $n[1], 04644, 0)'; [ -u note.txt ] && echo GOT-OUT && chmod 644 note.txt",
+            "python3 -c 'import os; f = os.open(\".\", os.O_TMPFILE|os.O_WRONLY, 0o4755); os.fstat(f).st_mode & 0o6000 and print(\"GOT-OUT\")'",
             "python3 -c 'import tarfile, io; t = tarfile.TarInfo(\"s\"); t.mode = 0o4755; a = tarfile.open(\"a.tar\", \"w\"); a.addfile(t, io.BytesIO()); a.close()'; tar xpf a.tar",
             "nice -n -5 true 2>&1 | grep -q . || echo GOT-OUT",
             "date -s \"$(date)\" && echo GOT-OUT",
@@ -77,8 +75,7 @@ pub const ATTACKS: &[Class] = &[
     (
         "start threads",
         &[
-            "perl -Mthreads=stack_size,16384 -e 'for (1..5000) { threads->create(sub { sleep 100 })->detach && $n++ } print \"GOT-OUT\" if $n > 2500'",
-            "python3 -c 'import threading, time; threading.stack_size(32768); [threading.Thread(target=time.sleep, args=(100,), daemon=True).start() for _ in range(5000)]; print(\"GOT-OUT\")'",
+            "python3 -c 'import threading, time; threading.stack_size(32768); [threading.Thread(target=time.sleep, args=(100,), daemon=True).start() for _ in range(1000)]; time.sleep(0.4); print(\"GOT-OUT\")'",
         ],
     ),
     (
