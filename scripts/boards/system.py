@@ -16,7 +16,7 @@ KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 # What the attacks and the plain work of tests/confine run, beside what Debian calls essential.
 PACKAGES = """base-files base-passwd bash busybox-static coreutils dash debianutils diffutils findutils git
 grep gzip hostname kmod libc-bin login mawk mount passwd perl procps python3-minimal sed strace tar
-util-linux""".split()
+tzdata util-linux""".split()
 # A disk and a network card of a virtual machine, and the file system of the disk with its checksum.
 DRIVERS = "virtio_mmio virtio_blk virtio_net crc32c_generic ext4".split()
 IMAGE_SIZE = "1G"

@@ -4,8 +4,8 @@ from machine import NO_LANDLOCK, NO_USER_NAMESPACES, Job, Machine
 
 # The parts of the library that depend on the kernel, or on how wide a number is.
 ROOMS = "sys:: confine:: files:: append_log:: session::"
-# How much slower than a board an emulated one is, on a host with other work.
-SLOWNESS = 5
+# How much slower than a computer a board is, in its own time.
+SLOWNESS = 2
 SECONDS = 3600
 
 
