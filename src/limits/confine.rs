@@ -17,8 +17,8 @@ pub const NICENESS: i32 = 5;
 /// are told to try again (EAGAIN).
 pub const CONNECTING: usize = 32;
 /// How often the number of tasks is looked at while a command of root's runs. A fork bomb makes
-/// about a thousand in this time.
-pub const TASKS_LOOK: Duration = Duration::from_millis(50);
+/// some four hundred in this time.
+pub const TASKS_LOOK: Duration = Duration::from_millis(20);
 /// Rounds of killing every descendant. One is enough unless something forks all the time.
 pub const SWEEPS: usize = 100;
 /// Wait between two such rounds, for the killed ones to be gone.

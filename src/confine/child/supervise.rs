@@ -44,11 +44,8 @@ impl Ceiling {
     /// The machine's number is cheap to read, but it may be others that have grown: only where it is
     /// high are the command's own counted.
     fn is_passed(&self) -> bool {
-        let own = || {
-            let below = process::descendants_of(rustix::process::getpid());
-            below.into_iter().map(process::threads).sum::<u64>()
-        };
-        process::tasks_on_machine() > self.machine && own() > self.own
+        process::tasks_on_machine() > self.machine
+            && process::has_more_tasks_below(rustix::process::getpid(), self.own)
     }
 }
 

@@ -250,12 +250,25 @@ pub fn group(pid: Pid) -> Option<i32> {
     stat_field(pid.as_raw_pid(), 2).filter(|group| *group > 0)
 }
 
-/// The number of a process's threads; one when it is gone.
-pub fn threads(pid: Pid) -> u64 {
-    let threads = stat_field(pid.as_raw_pid(), 17);
-    threads
-        .and_then(|number| u64::try_from(number).ok())
-        .unwrap_or(1)
+/// Whether there are more than `most` processes and threads below `ancestor`. It is soon said where
+/// there are far more.
+pub fn has_more_tasks_below(ancestor: Pid, most: u64) -> bool {
+    // In a process namespace all are below its first process.
+    let is_first = ancestor.as_raw_pid() == 1;
+    if is_first && numbers_in("/proc").len() as u64 > most + 1 {
+        return true;
+    }
+    let below = descendants_of(ancestor);
+    let mut left = most.checked_sub(below.len() as u64);
+    for pid in below {
+        let threads = stat_field(pid.as_raw_pid(), 17).unwrap_or(1);
+        let beside = u64::try_from(threads).unwrap_or(1).saturating_sub(1);
+        left = left.and_then(|left| left.checked_sub(beside));
+        if left.is_none() {
+            return true;
+        }
+    }
+    false
 }
 
 /// Whether a process or thread is below `ancestor`, as far as /proc shows it.
@@ -272,20 +285,18 @@ pub fn is_below(number: i32, ancestor: Pid) -> bool {
 
 /// Every process below `ancestor`, nearest first, as far as /proc shows them.
 pub fn descendants_of(ancestor: Pid) -> Vec<Pid> {
-    let pairs: Vec<(i32, i32)> = numbers_in("/proc")
+    let mut pairs: Vec<(i32, i32)> = numbers_in("/proc")
         .into_iter()
-        .filter_map(|pid| Some((pid, parent_of(pid)?)))
+        .filter_map(|pid| Some((parent_of(pid)?, pid)))
         .collect();
+    pairs.sort_unstable();
     let mut found = vec![ancestor.as_raw_pid()];
     let mut at = 0;
     while at < found.len() {
         let parent = found[at];
-        found.extend(
-            pairs
-                .iter()
-                .filter(|pair| pair.1 == parent)
-                .map(|pair| pair.0),
-        );
+        let from = pairs.partition_point(|pair| pair.0 < parent);
+        let children = pairs[from..].iter().take_while(|pair| pair.0 == parent);
+        found.extend(children.map(|pair| pair.1));
         at += 1;
     }
     found.drain(..1);
