@@ -167,17 +167,6 @@ impl Folders {
             })
             .collect()
     }
-
-    /// The folder to write in which the home lies, if any. Whoever may write there could move the home
-    /// away; the sandbox holds it in its place, and without a sandbox nothing does.
-    pub fn around<'a>(&'a self, home: &Path) -> Option<&'a Path> {
-        let home = real_path(home, &[]).ok()?;
-        let mut real = self
-            .write
-            .iter()
-            .filter_map(|folder| folder.real.as_deref());
-        real.find(|folder| home.starts_with(folder))
-    }
 }
 
 fn expanded(text: &str, workspace: &Path, user_home: Option<&Path>) -> Result<PathBuf> {
@@ -294,8 +283,5 @@ mod tests {
         let at = |path: &str| Some(top.join(path));
         assert_eq!(real(&folders.write), [at("data"), at("far"), None]);
         assert_eq!(real(&folders.read), [None, at("new")]);
-        let around = folders.around(&top.join("link/home"));
-        assert_eq!(around, at("far").as_deref());
-        assert_eq!(folders.around(&top.join("home")), None);
     }
 }

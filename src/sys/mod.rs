@@ -8,11 +8,10 @@ pub mod environment;
 pub mod file;
 pub mod host;
 mod isolation;
-pub mod mounts;
 pub mod notify;
 pub mod port;
 pub mod process;
 pub mod random;
 
-pub use isolation::{attempt, landlock, namespaces, seccomp};
+pub use isolation::{attempt, landlock, mounts, namespaces, seccomp};
 pub use process::memory;

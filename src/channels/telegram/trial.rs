@@ -1,18 +1,21 @@
-//! Updates that end the program: found one by one after a start that follows a crash, and set aside.
+//! Updates that crash the program: found one by one after a start that follows a crash, and set aside.
 //!
-//! While the receiver runs there is the file `state/receiving-telegram`. A clean end removes it. A start
-//! that finds it deals with what waits one update after the other and notes the number of each in the
-//! file first: so the number that the next start finds is that of an update that ended the program, for
-//! the second time. No write is synced; a crash of the program loses none.
+//! While the receiver runs there is the file `state/receiving-telegram`, in which a crash leaves a mark; a
+//! kill and a power cut leave none. A start that finds the mark deals with what waits one update after the
+//! other and notes the number of each in the file first: so the number that the next start finds beside a
+//! mark is that of an update that crashed the program, for the second time. No write is synced; a crash of
+//! the program loses none.
 
 use std::ffi::OsString;
-use std::fs;
-use std::io::ErrorKind;
+use std::fs::{self, File, OpenOptions};
+use std::io::Read;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::limits::channels::{SET_ASIDE_BYTES, SET_ASIDE_FILES};
 use crate::sys::file;
+use crate::sys::process::crash::{self, MARK, MARK_AT};
 use crate::text::truncate_bytes;
 
 /// What is known of the updates of this run and the one before.
@@ -20,9 +23,11 @@ use crate::text::truncate_bytes;
 pub struct Trial {
     /// `None` where nothing is remembered.
     state: Option<PathBuf>,
-    /// Whether the run before ended without saying so, and not all that waited has been dealt with.
+    /// The file, where it could be opened.
+    file: Option<File>,
+    /// Whether the run before crashed, and not all that waited has been dealt with.
     is_careful: bool,
-    /// The update that ended the run before.
+    /// The update that crashed the run before.
     suspect: Option<i64>,
     /// The number that the file has.
     noted: Option<i64>,
@@ -37,25 +42,43 @@ impl Trial {
             state,
             ..Self::default()
         };
-        let Some(path) = trial.path() else {
-            return trial;
-        };
-        match file::read_at_most(&path, 32) {
-            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {}
-            found => {
-                trial.is_careful = true;
-                let found = found.unwrap_or_default();
-                trial.suspect = str::from_utf8(&found)
-                    .ok()
-                    .and_then(|text| text.parse().ok());
-            }
+        if let Err(error) = trial.open() {
+            tracing::debug!("failed to note which update is read: {error}");
         }
-        trial.write(None);
         trial
+    }
+
+    fn open(&mut self) -> Result<()> {
+        let (Some(state), Some(path)) = (&self.state, self.path()) else {
+            return Ok(());
+        };
+        file::private_folder(state)?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).mode(0o600);
+        let failed = Error::io("open", &path);
+        let begun = file::open_regular(&path, options.truncate(false)).and_then(|file| {
+            let mut content = Vec::new();
+            (&file).take(MARK_AT + 1).read_to_end(&mut content)?;
+            file.set_len(0)?;
+            crash::mark_in(&file)?;
+            Ok((file, content))
+        });
+        let (file, content) = begun.map_err(failed)?;
+        self.file = Some(file);
+        if let Some((&MARK, number)) = content.split_last()
+            && number.len() as u64 == MARK_AT
+        {
+            self.is_careful = true;
+            let number = number.split(|byte| !byte.is_ascii_digit()).next();
+            let number = number.and_then(|digits| str::from_utf8(digits).ok());
+            self.suspect = number.and_then(|digits| digits.parse().ok());
+        }
+        Ok(())
     }
 
     /// Ends the run, as it should end.
     pub fn end(&self) {
+        crash::forget();
         if let Some(path) = self.path() {
             let _ = fs::remove_file(path);
         }
@@ -102,13 +125,10 @@ impl Trial {
 
     fn write(&mut self, number: Option<i64>) {
         self.noted = number;
-        let (Some(state), Some(path)) = (&self.state, self.path()) else {
-            return;
-        };
         let text = number.map(|number| number.to_string()).unwrap_or_default();
-        let written = file::private_folder(state)
-            .and_then(|()| file::replace_unsynced(&path, text.as_bytes(), 0o600));
-        if let Err(error) = written {
+        let width = MARK_AT as usize;
+        let written = |file: &File| file.write_all_at(format!("{text:<width$}").as_bytes(), 0);
+        if let Some(Err(error)) = self.file.as_ref().map(written) {
             tracing::debug!("failed to note which update is read: {error}");
         }
     }
@@ -122,7 +142,7 @@ impl Trial {
                 let file = path.display();
                 tracing::error!(
                     update_id = number,
-                    "an update of Telegram's ended the program twice and was set aside: {file}"
+                    "an update of Telegram's crashed the program twice and was set aside: {file}"
                 );
                 // The same update may come again in this run.
                 if !self.set_aside.contains(&path) {
@@ -131,7 +151,7 @@ impl Trial {
             }
             Err(error) => tracing::error!(
                 update_id = number,
-                "an update of Telegram's ended the program twice and is passed over: {error}"
+                "an update of Telegram's crashed the program twice and is passed over: {error}"
             ),
         }
     }
@@ -161,15 +181,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_ends_two_runs_is_set_aside_and_nothing_else() {
+    fn what_crashes_two_runs_is_set_aside_and_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
         let begin = || Trial::begin(Some(folder.path().join("state")));
+        let crash = |trial: Trial| trial.file.unwrap().write_all_at(&[MARK], MARK_AT).unwrap();
+        // A kill is no crash.
+        let killed = begin();
+        drop(killed);
         // The first crash says only that there was one.
         let mut first = begin();
         assert!(first.admits(7, "{}") && !first.is_careful());
+        crash(first);
         // The second one names the update.
         let mut second = begin();
         assert!(second.is_careful() && second.admits(6, "{}") && second.admits(7, "{}"));
+        crash(second);
         // So the third start sets it aside, goes on with the others, and trusts them again.
         let mut third = begin();
         assert!(third.admits(6, "{}") && !third.admits(7, "{\"poison\": 1}"));
@@ -179,7 +205,12 @@ mod tests {
         assert_eq!(fs::read_to_string(&kept[0]).unwrap(), "{\"poison\": 1}");
         third.passed();
         assert!(!third.is_careful());
-        third.end();
+        // One that was killed while it read an update does not blame that one.
+        third.note(Some(9));
+        drop(third);
+        let mut fourth = begin();
+        assert!(!fourth.is_careful() && fourth.admits(9, "{}"));
+        fourth.end();
         assert!(!begin().is_careful());
     }
 

@@ -2,5 +2,6 @@
 
 pub mod attempt;
 pub mod landlock;
+pub mod mounts;
 pub mod namespaces;
 pub mod seccomp;

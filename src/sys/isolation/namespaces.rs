@@ -165,9 +165,7 @@ fn remount_each(mount: BorrowedFd<'_>, without: Without) -> io::Result<()> {
 /// The place and the flags in a line of /proc/self/mountinfo (proc_pid_mountinfo(5)).
 fn mount_point(line: &[u8]) -> Option<(PathBuf, MountFlags)> {
     let mut fields = line.split(|byte| *byte == b' ').skip(4);
-    let point = PathBuf::from(OsString::from_vec(crate::sys::mounts::unescaped(
-        fields.next()?,
-    )));
+    let point = PathBuf::from(OsString::from_vec(super::mounts::unescaped(fields.next()?)));
     let mut flags = MountFlags::empty();
     for option in fields.next()?.split(|byte| *byte == b',') {
         flags |= match option {
