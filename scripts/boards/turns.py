@@ -57,12 +57,12 @@ while [ $turn -lt $2 ]; do
     turn=$((turn + 1))
     {AT}/peacrab agent -s $1-$turn -m "use $1" > /tmp/said-$1 2>&1
     status=$?
+    [ $((turn % 50)) = 0 ] && echo "$turn turns"
     grep -q "$3" /tmp/said-$1 && [ $status = 0 ] && continue
     echo "turn $turn ended with $status:"
     cat /tmp/said-$1
     exit 1
 done
-echo "$turn turns"
 """
 
 
