@@ -21,14 +21,23 @@ pub fn from_str_within<'a, T: Deserialize<'a>>(text: &'a str, levels_max: usize)
 
 /// Reads bytes as [`serde_json::from_slice`] does, unless they are nested too deeply.
 pub fn from_slice<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T> {
-    check_depth(bytes, LEVELS_MAX)?;
-    serde_json::from_slice(bytes)
+    from_str(text(bytes)?)
 }
 
 /// The same for types that have no levels of their own: an envelope whose content is a
 /// [`RawValue`](serde_json::value::RawValue). serde_json passes over such content, and over unknown
 /// members, without recursion, so one bad part does not spoil the others.
-pub use serde_json::{from_slice as envelope_from_slice, from_str as envelope_from_str};
+pub fn envelope_from_slice<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T> {
+    envelope_from_str(text(bytes)?)
+}
+
+/// The same for a text.
+pub use serde_json::from_str as envelope_from_str;
+
+/// All is read as text: reading bytes too would have every type's code in the program twice.
+fn text(bytes: &[u8]) -> Result<&str> {
+    str::from_utf8(bytes).map_err(Error::custom)
+}
 
 /// Fails when lists and objects are nested more than `levels_max` deep. What is in strings does not
 /// count; the text need not be JSON otherwise.
