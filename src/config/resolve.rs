@@ -141,6 +141,13 @@ impl Folders {
             expanded.collect()
         };
         let allowed = expand(&tools.allowed_paths)?;
+        let read_only = expand(&tools.read_only_paths)?;
+        if read_only.iter().any(|path| path.parent().is_none()) {
+            return Err(Error::Config(
+                "tools.readOnlyPaths has /, which holds every key of this machine: name the folders that tools may read"
+                    .to_owned(),
+            ));
+        }
         let mut changeable = vec![workspace.to_owned()];
         changeable.extend(allowed.iter().filter_map(|path| real_path(path, &[]).ok()));
         let folders = |paths: Vec<PathBuf>| {
@@ -151,7 +158,7 @@ impl Folders {
             paths.into_iter().map(folder).collect()
         };
         Ok(Self {
-            read: folders(expand(&tools.read_only_paths)?),
+            read: folders(read_only),
             protect: expand(&tools.protected_paths)?,
             write: folders(allowed),
         })
@@ -283,5 +290,10 @@ mod tests {
         let at = |path: &str| Some(top.join(path));
         assert_eq!(real(&folders.write), [at("data"), at("far"), None]);
         assert_eq!(real(&folders.read), [None, at("new")]);
+        let all = Tools {
+            read_only_paths: vec!["//".to_owned()],
+            ..Tools::default()
+        };
+        assert!(Folders::of(&all, &top.join("w"), None).is_err());
     }
 }

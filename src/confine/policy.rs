@@ -502,6 +502,10 @@ impl Settings {
         self.workspace = workspace.map_err(Error::io("find the workspace", &self.workspace))?;
         let home = real(self.home.as_slice());
         let closed = real(&self.protect);
+        // Mounted, the old root would cover what the new one has of its own.
+        let top = |path: &PathBuf| path == Path::new("/");
+        self.whole |= self.write.iter().any(top);
+        self.write.retain(|path| !top(path));
         let within = |path: &Path, folders: &[PathBuf]| {
             folders.iter().any(|folder| path.starts_with(folder))
         };

@@ -128,3 +128,13 @@ fn folders_within_the_workspace_are_not_looked_up_by_name() {
     assert_eq!(resolved.protect, [workspace.join("link")]);
     assert!(Settings::new(Path::new("/nowhere")).resolved().is_err());
 }
+
+#[test]
+fn who_may_write_to_the_root_folder_sees_everything() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut settings = Settings::new(folder.path());
+    settings.write = vec!["/".into()];
+    let resolved = settings.resolved().unwrap();
+    assert!(resolved.whole);
+    assert_eq!(resolved.write, [folder.path().canonicalize().unwrap()]);
+}
