@@ -1,5 +1,6 @@
 //! What lies where: the one place that joins names to the home folder.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
@@ -70,6 +71,22 @@ impl Home {
     /// `state/`, small facts, each an atomic file.
     pub fn state(&self) -> PathBuf {
         self.0.join("state")
+    }
+
+    /// Real paths of what the home has elsewhere: links in it, and mounts of another file system, but for
+    /// the workspace. What hides the home has to hide these too.
+    pub fn elsewhere(&self, workspace: &Path) -> Vec<PathBuf> {
+        let device = |path: &Path| Some(path.metadata().ok()?.dev());
+        let own = device(self.path());
+        let entries = std::fs::read_dir(self.path()).into_iter().flatten();
+        let real = entries
+            .flatten()
+            .filter_map(|entry| entry.path().canonicalize().ok());
+        let is_elsewhere = |path: &PathBuf| {
+            !workspace.starts_with(path)
+                && (path.parent() != Some(self.path()) || device(path) != own)
+        };
+        real.filter(is_elsewhere).collect()
     }
 
     /// The workspace: what `agents.defaults.workspace` says, else `workspace/`; links are followed.

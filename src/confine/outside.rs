@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use super::Exec;
 use super::policy::{Access, Settings, USUAL_PATH, closest, real};
 use crate::error::{Error, Result};
+use crate::limits::confine as bounds;
 use crate::sys::file::private_folder;
 
 /// Folders of the system, which only root can write. Where root's commands may write all files there
@@ -65,7 +66,21 @@ impl Settings {
             *folder != self.workspace
                 && rest.is_ok_and(|rest| rest.as_os_str().as_bytes().starts_with(b"."))
         };
-        self.is_writable(home) || self.write.iter().any(is_configuration)
+        // A dotfile may be a link to where the model can write.
+        let leads_there = |folder: &Path| {
+            let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+            entries.take(bounds::NEIGHBOURS).any(|entry| {
+                let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
+                let is_dotted = folder != home || entry.file_name().as_bytes().starts_with(b".");
+                let real = || entry.path().canonicalize();
+                is_link && is_dotted && real().is_ok_and(|path| self.is_writable(&path))
+            })
+        };
+        self.is_writable(home)
+            || self.write.iter().any(is_configuration)
+            || [home.to_owned(), home.join(".config"), home.join(".local")]
+                .iter()
+                .any(|folder| leads_there(folder))
     }
 
     /// The environment outside the sandbox: without what leads to where the model can write.
@@ -177,6 +192,17 @@ mod tests {
             assert_eq!(found.permissions().mode() & 0o777, 0o500);
             assert_eq!(std::fs::read_dir(&empty).unwrap().count(), 0);
         }
+        // A dotfile that is a link to where commands can write.
+        let (_folder, home, mut settings) = place();
+        std::fs::create_dir_all(home.join("dotfiles")).unwrap();
+        std::fs::write(home.join("dotfiles/gitconfig"), "").unwrap();
+        symlink("dotfiles/gitconfig", home.join(".gitconfig")).unwrap();
+        settings.write = vec![home.join("dotfiles")];
+        let settings = settings.resolved().unwrap();
+        assert_eq!(
+            value(&settings, "HOME"),
+            settings.empty_home.clone().map(Into::into)
+        );
         let (_folder, home, mut settings) = place();
         std::fs::create_dir_all(home.join("data")).unwrap();
         settings.write = vec![home.join("data")];

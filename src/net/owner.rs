@@ -37,13 +37,18 @@ pub fn check(theirs: SocketAddr, ours: SocketAddr, users: &[String]) -> Result<(
         None if holders.is_empty() => format!(
             "it cannot be seen who has this port. Use https, or add \"{ANYBODY}\" to tls.localServerUsers"
         ),
-        None if holders.iter().any(|holder| holder.user == own)
-            && port::is_held_by_descendant(&holders) =>
-        {
-            "one of the agent's own commands has this port. End it, and start your server"
+        None => {
+            let of_own: Vec<_> = holders
+                .iter()
+                .copied()
+                .filter(|holder| holder.user == own)
+                .collect();
+            if of_own.is_empty() || port::are_held_by_others(&of_own) {
+                return Ok(());
+            }
+            "one of the agent's own commands may have this port. End it, and start your server"
                 .to_owned()
         }
-        None => return Ok(()),
     };
     Err(Failure::Untrusted(format!("no key was sent: {who}")))
 }

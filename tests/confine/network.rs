@@ -327,3 +327,23 @@ int main(int count, char **values) {
         }
     }
 }
+
+/// A socket that was bound could take a connection without ever listening.
+#[test]
+fn with_landlock_a_port_is_not_chosen() {
+    const BIND: &str = "perl -MSocket -e 'socket(S, AF_INET, SOCK_STREAM, 0); bind(S, sockaddr_in(PORT, \
+                        inet_aton(\"127.0.0.1\"))) and print \"bound\"'";
+    let world = World::new();
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = free.local_addr().unwrap().port();
+    drop(free);
+    for (mode, exec) in modes(&world, true, true) {
+        if mode == "Landlock" || mode == "all that works" && exec.isolation().unwrap().landlock > 3
+        {
+            let chosen = world.run(&exec, &BIND.replace("PORT", &port.to_string()));
+            assert!(!chosen.output.text().contains("bound"), "{mode}");
+            let any = world.run(&exec, &BIND.replace("PORT", "0"));
+            assert!(any.output.text().contains("bound"), "{mode}");
+        }
+    }
+}

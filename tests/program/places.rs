@@ -136,3 +136,36 @@ fn tools_and_commands_find_the_same_folders() {
         );
     }
 }
+
+#[test]
+fn what_the_home_has_on_another_disk_is_as_closed() {
+    let disk = tempfile::tempdir().unwrap();
+    let at = |name: &str| disk.path().join(name);
+    let state = at("state");
+    fs::create_dir(&state).unwrap();
+    fs::write(state.join("chats.json"), "{\"canary\": 1}").unwrap();
+    let forged = format!("cat {0}/*; echo '[]' > {0}/approvals.json", state.display());
+    let model = Model::playing([
+        call("exec", json!({"command": forged})),
+        call("read_file", json!({"path": state.join("chats.json")})),
+        call(
+            "write_file",
+            json!({"path": state.join("approvals.json"), "content": "[]"}),
+        ),
+        say("done"),
+    ]);
+    let mut home = Home::with_model(&model);
+    fs::remove_dir_all(home.path().join("state")).ok();
+    symlink(&state, home.path().join("state")).unwrap();
+    home.set("/tools", json!({"allowedPaths": [disk.path()]}));
+    let told = results(
+        &home,
+        &model,
+        [("HOME", disk.path()), ("LANG", disk.path())],
+    );
+    assert!(!told[0].contains("canary"), "{}", told[0]);
+    for told in &told[1..3] {
+        assert!(told.contains("it belongs to the program"), "{told}");
+    }
+    assert!(!state.join("approvals.json").exists());
+}

@@ -40,6 +40,7 @@ pub fn exec_of(context: &Context, home: &Home, loaded: &Loaded) -> Result<Exec> 
     let paths = |list: Vec<Folder>| list.into_iter().filter_map(|folder| folder.real).collect();
     let mut hide = vec![context.config_file()?];
     hide.extend(loaded.secret_files.iter().cloned());
+    hide.extend(home.elsewhere(&workspace));
     let variable = |name: &str| context.environment().get(name).map(OsString::from);
     let settings = Settings {
         mode: match tools.exec.sandbox {

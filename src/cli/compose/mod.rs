@@ -100,6 +100,8 @@ pub fn open_workspace(context: &Context, home: &Home, loaded: &Loaded) -> Result
     let user_home = context.environment().get("HOME").map(Path::new);
     let mut hidden = vec![home.path(), &config_file];
     hidden.extend(loaded.secret_files.iter().map(PathBuf::as_path));
+    let elsewhere = home.elsewhere(&path);
+    hidden.extend(elsewhere.iter().map(PathBuf::as_path));
     let places = Places {
         workspace: &path,
         hidden: &hidden,

@@ -13,7 +13,7 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, StatVfsMoun
 use rustix::io::Errno;
 use rustix::net::sockopt::{socket_domain, socket_type};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
-use rustix::process::Pid;
+use rustix::process::{Pid, Signal};
 
 use super::rules;
 use crate::confine::policy::{Access, Policy, Step};
@@ -46,8 +46,8 @@ pub struct Gate<'a> {
     temporary: &'a Path,
     alone: Alone,
     listener: Listener,
-    /// Processes that connect: it may take long.
-    workers: Vec<Pid>,
+    /// Processes that connect, and for which question: it may take long.
+    workers: Vec<(Pid, Question)>,
 }
 
 impl<'a> Gate<'a> {
@@ -85,7 +85,7 @@ impl<'a> Gate<'a> {
 
     /// A child of the supervisor's has ended.
     pub fn reaped(&mut self, pid: Pid) {
-        self.workers.retain(|worker| *worker != pid);
+        self.workers.retain(|(worker, _)| *worker != pid);
     }
 
     /// Makes the call of a question. None when it needs no answer from here.
@@ -229,11 +229,21 @@ impl<'a> Gate<'a> {
             return Ok(Some(0));
         }
         if self.workers.len() >= bounds::CONNECTING {
-            return Err(Errno::AGAIN.into());
+            // Those whose caller was killed make room.
+            for (worker, question) in &self.workers {
+                if !self.listener.waits(question) {
+                    process::signal(*worker, Signal::KILL);
+                }
+            }
+            self.workers
+                .retain(|(_, question)| self.listener.waits(question));
+        }
+        if self.workers.len() >= bounds::CONNECTING {
+            return Err(Errno::TIMEDOUT.into());
         }
         match self.alone.fork()? {
             Fork::Parent(worker) => {
-                self.workers.push(worker);
+                self.workers.push((worker, *question));
                 Ok(None)
             }
             Fork::Child => {

@@ -3,7 +3,7 @@
 use crate::confine::policy::{Policy, Step};
 use crate::limits::confine as bounds;
 use crate::sys::at::{self, Kind};
-use crate::sys::landlock::{self, Ruleset, rights};
+use crate::sys::landlock::{self, Ruleset, Tcp, rights};
 use crate::sys::seccomp::{self, Verdict};
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
@@ -15,7 +15,13 @@ use std::path::{Path, PathBuf};
 /// Takes all file rights but those of the policy from this process.
 pub fn restrict(policy: &Policy, temporary: &Path) -> io::Result<()> {
     let own_view = policy.isolation.own_view();
-    let rules = Ruleset::new(policy.isolation.landlock, policy.network || own_view)?;
+    let tcp = match (policy.network, own_view) {
+        (true, _) => Tcp::Connect,
+        // It is in a network of its own.
+        (false, true) => Tcp::Any,
+        (false, false) => Tcp::Nothing,
+    };
+    let rules = Ruleset::new(policy.isolation.landlock, tcp)?;
     let except = Exceptions::of(policy);
     if policy.whole {
         let all = rights::WRITE | rights::IOCTL_DEVICE;

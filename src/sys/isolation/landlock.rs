@@ -46,8 +46,10 @@ const ADD_RULE: libc::c_long = 445;
 const RESTRICT_SELF: libc::c_long = 446;
 const ASK_VERSION: u32 = 1;
 const RULE_PATH_BENEATH: u32 = 1;
+const RULE_NETWORK_PORT: u32 = 2;
 /// Binding and connecting of TCP.
-const TCP: u64 = 0b11;
+const BIND: u64 = 1;
+const CONNECT: u64 = 1 << 1;
 /// Abstract Unix sockets and signals.
 const SCOPES: u64 = 0b11;
 
@@ -73,6 +75,25 @@ pub fn version() -> u32 {
     u32::try_from(answer).unwrap_or(0)
 }
 
+/// `struct landlock_net_port_attr`
+#[repr(C)]
+struct NetworkPort {
+    rights: u64,
+    port: u64,
+}
+
+/// What may be done with TCP, from version 4 on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tcp {
+    /// Everything.
+    Any,
+    /// Connecting, from a port that the kernel chooses. A socket that has a port of its own choice
+    /// could take a connection without ever listening (RFC 9293, simultaneous open).
+    Connect,
+    /// Nothing.
+    Nothing,
+}
+
 /// A set of rules. What no rule allows is refused once [`Ruleset::restrict_self`] is called.
 pub struct Ruleset {
     descriptor: OwnedFd,
@@ -81,9 +102,9 @@ pub struct Ruleset {
 }
 
 impl Ruleset {
-    /// An empty set: all that `version` (at least 1) knows about files is refused, and TCP unless
-    /// `tcp`. From version 6 on signals and abstract sockets do not leave the confined processes.
-    pub fn new(version: u32, tcp: bool) -> io::Result<Self> {
+    /// An empty set: all that `version` (at least 1) knows about files is refused, and TCP as
+    /// `tcp` says. From version 6 on signals and abstract sockets do not leave the confined processes.
+    pub fn new(version: u32, tcp: Tcp) -> io::Result<Self> {
         let known = match version {
             0 => return Err(io::ErrorKind::Unsupported.into()),
             1 => (1 << 13) - 1,
@@ -93,7 +114,11 @@ impl Ruleset {
         };
         let attributes = RulesetAttributes {
             files: known,
-            network: if tcp { 0 } else { TCP },
+            network: match tcp {
+                Tcp::Any => 0,
+                Tcp::Connect => BIND,
+                Tcp::Nothing => BIND | CONNECT,
+            },
             scoped: SCOPES,
         };
         // An older kernel takes only as much of the structure as it knows.
@@ -110,7 +135,17 @@ impl Ruleset {
         }
         // SAFETY: the kernel has just made this descriptor (close-on-exec) and nobody else has it.
         let descriptor = unsafe { OwnedFd::from_raw_fd(number) };
-        Ok(Self { descriptor, known })
+        let rules = Self { descriptor, known };
+        if tcp == Tcp::Connect && version >= NETWORK_FROM {
+            rules.add(
+                RULE_NETWORK_PORT,
+                &NetworkPort {
+                    rights: BIND,
+                    port: 0,
+                },
+            )?;
+        }
+        Ok(rules)
     }
 
     /// Allows `rights` on a file, or on a folder and all beneath it.
@@ -119,13 +154,17 @@ impl Ruleset {
             rights: rights & self.known,
             parent: path.as_raw_fd(),
         };
-        // SAFETY: the kernel reads one packed structure; both descriptors live until it returns.
+        self.add(RULE_PATH_BENEATH, &rule)
+    }
+
+    fn add<T>(&self, kind: u32, rule: &T) -> io::Result<()> {
+        // SAFETY: the kernel reads the structure of this kind; what it points to lives until it returns.
         let added = unsafe {
             libc::syscall(
                 ADD_RULE,
                 self.descriptor.as_raw_fd(),
-                RULE_PATH_BENEATH,
-                &raw const rule,
+                kind,
+                std::ptr::from_ref(rule),
                 0_u32,
             )
         };
@@ -171,7 +210,7 @@ mod tests {
         let outside = folder.path().join("outside");
         let confined = std::thread::spawn(move || {
             rustix::thread::set_no_new_privs(true).unwrap();
-            let rules = Ruleset::new(version(), false).unwrap();
+            let rules = Ruleset::new(version(), Tcp::Nothing).unwrap();
             let folder = std::fs::File::open(&inside).unwrap();
             rules.allow(folder.as_fd(), rights::WRITE).unwrap();
             rules.restrict_self().unwrap();
