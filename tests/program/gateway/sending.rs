@@ -193,7 +193,8 @@ fn drafts_are_edited_at_most_once_an_interval() {
     let times = scene.telegram.edit_times(scene.ana.chat());
     assert_eq!(times.len(), gates.len() - 1);
     let gap = shortest_gap(&times);
-    assert!(gap >= Duration::from_millis(1490), "{gap:?}");
+    // The first of two may have been on its way for longer than the second.
+    assert!(gap >= Duration::from_millis(1400), "{gap:?}");
     last.open();
     scene.wait_for("done");
     gateway.stop().ends_with(0);
