@@ -46,7 +46,7 @@ enum Action {
         /// Take somebody out again, by the id
         #[arg(long, value_name = "ID", conflicts_with = "code")]
         remove: Option<String>,
-        /// Make a code that lets in whoever sends it to the bot within ten minutes
+        /// Make a one-time code: the person who sends it to the bot within ten minutes is let in
         #[arg(long, conflicts_with_all = ["code", "remove"])]
         invite: bool,
     },

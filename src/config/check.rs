@@ -146,7 +146,7 @@ impl Installation {
     }
 }
 
-/// Folders of the system: whoever changes them changes what runs outside the sandbox.
+/// Folders of the system: a change there changes what runs outside the sandbox.
 const SYSTEM: [&str; 10] = [
     "/bin", "/boot", "/dev", "/etc", "/lib", "/proc", "/run", "/sbin", "/sys", "/usr",
 ];
@@ -285,10 +285,10 @@ fn opened(path: &str, is_workspace: bool, writes: bool, at: &Installation) -> Op
     } else if holds_keys {
         Some("it holds keys of accounts, such as ~/.ssh. Choose a folder without keys")
     } else if path.starts_with(&at.home) && !is_workspace {
-        Some("it lies in Peacrab's home folder, which tools must not reach. Remove it")
+        Some("it is inside Peacrab's home folder, which tools must not reach. Remove it")
     } else if writes && SYSTEM.iter().any(|folder| is_within(folder)) {
         Some(
-            "whoever changes it changes programs that run outside the sandbox. Use tools.readOnlyPaths",
+            "a change there changes programs that run outside the sandbox. Use tools.readOnlyPaths",
         )
     } else if path == Path::new("/etc") {
         Some("it holds passwords and keys of the system. Name single files instead")
@@ -362,7 +362,7 @@ mod tests {
         ),
         (
             r#"{"tools": {"allowedPaths": ["/home/ana/.peacrab/state"]}}"#,
-            "tools.allowedPaths has /home/ana/.peacrab/state: it lies in",
+            "tools.allowedPaths has /home/ana/.peacrab/state: it is inside",
         ),
         (
             r#"{"tools": {"allowedPaths": ["~/.ssh"]}}"#,
@@ -374,7 +374,7 @@ mod tests {
         ),
         (
             r#"{"tools": {"allowedPaths": ["/etc/nginx"]}}"#,
-            "tools.allowedPaths has /etc/nginx: whoever changes it",
+            "tools.allowedPaths has /etc/nginx: a change there",
         ),
         (
             r#"{"tools": {"allowedPaths": ["~/notes", "/srv/www"]}}"#,

@@ -337,7 +337,7 @@ pub const HARDWARE: [&str; 6] = [
 ];
 
 /// What package managers know, so that `dpkg -l`, `apt policy` and their like answer. Without its two
-/// caches apt makes them anew each time, which takes a board half a minute.
+/// caches apt makes them again each time, which takes a board half a minute.
 pub const PACKAGES: [&str; 6] = [
     "/var/lib/dpkg",
     "/lib/apk/db",
