@@ -56,16 +56,22 @@ fn recalling(request: &Request) -> String {
     format!("{first} in the {conversation} conversation")
 }
 
-/// The texts of the journal of Ana's conversation that people have said, oldest first.
+/// The texts of the journal of Ana's conversation that people have said, oldest first; none while no
+/// turn has begun. The program may be writing the last line of the journal meanwhile.
 fn said(scene: &Scene) -> Vec<String> {
-    let folder = fs::read_dir(scene.home.path().join("sessions")).unwrap();
+    let folder = fs::read_dir(scene.home.path().join("sessions"));
     let journals = folder
+        .into_iter()
+        .flatten()
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
     let mut texts = Vec::new();
     for journal in journals {
         let lines = fs::read_to_string(journal).unwrap();
-        for line in lines.lines() {
+        for line in lines
+            .split_inclusive('\n')
+            .filter(|line| line.ends_with('\n'))
+        {
             let line: serde_json::Value = serde_json::from_str(line).unwrap();
             if line["role"] == "user" {
                 texts.push(line["content"].as_str().unwrap_or_default().to_owned());
