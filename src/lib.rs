@@ -13,6 +13,7 @@ pub mod cancel;
 pub mod clock;
 pub mod error;
 pub mod json;
+pub mod language;
 pub mod secret;
 pub mod text;
 

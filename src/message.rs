@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::language::Language;
+
 /// Whose conversation it is: the key of a journal and of a queue, such as `telegram:812` or
 /// `cli:default`. A conversation in a chat has the chat's address as its key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -143,6 +145,9 @@ pub struct Sender {
     pub id: String,
     /// The name that people see. It may be anything.
     pub name: String,
+    /// The language that they have chosen in their app.
+    #[serde(default, skip_serializing_if = "Language::is_default")]
+    pub language: Language,
 }
 
 /// Who or what caused a message.

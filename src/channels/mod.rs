@@ -10,3 +10,4 @@ pub mod intake;
 mod multipart;
 pub mod names;
 pub mod telegram;
+pub mod texts;

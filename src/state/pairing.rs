@@ -149,6 +149,7 @@ impl Pairing {
                 sender: Sender {
                     id: sender.id.clone(),
                     name: one_line(&sender.name, SENDER_NAME_CHARS),
+                    language: sender.language,
                 },
                 at: now,
                 chat: Some(chat.clone()),
@@ -241,6 +242,7 @@ impl Pairing {
                 sender: Sender {
                     id: sender.id.clone(),
                     name: one_line(&sender.name, SENDER_NAME_CHARS),
+                    language: sender.language,
                 },
                 since: now.to_rfc3339(),
                 chat: Some(chat.clone()),
@@ -337,6 +339,7 @@ mod tests {
         Sender {
             id: id.into(),
             name: format!("Name of {id}"),
+            ..Sender::default()
         }
     }
 
@@ -410,6 +413,7 @@ mod tests {
             let stranger = Sender {
                 id: number.to_string(),
                 name: "\u{1b}[2J".to_owned() + &"ä".repeat(5000),
+                ..Sender::default()
             };
             offered += usize::from(pairing.offer(&chat(), &stranger).unwrap().is_some());
             place.pass(1);

@@ -7,6 +7,7 @@ use crate::channels::intake::Incoming;
 use crate::channels::names;
 use crate::config::schema::GroupPolicy;
 use crate::json;
+use crate::language::Language;
 use crate::limits::channels::{JSON_LEVELS_MAX, QUOTE_CHARS};
 use crate::message::{Address, Envelope, Media, RemoteFile, Sender};
 use crate::text::{ellipsize_chars, one_line};
@@ -200,7 +201,10 @@ impl Reader<'_> {
         let user = interaction.user.or_else(|| member.user.clone())?;
         snowflake(&user.id).filter(|_| !user.bot)?;
         let is_group = interaction.guild_id.is_some();
-        let sender = sender(&user, &member);
+        let sender = Sender {
+            language: Language::from_tag(&interaction.locale),
+            ..sender(&user, &member)
+        };
         let id = format!("{NAME}:{}", interaction.id);
         let is_press = interaction.kind == 3;
         let incoming = match interaction.kind {
@@ -256,6 +260,8 @@ fn sender(user: &User, member: &Member) -> Sender {
     Sender {
         id: user.id.clone(),
         name: name_of(user, member),
+        // Only an interaction tells it.
+        language: Language::default(),
     }
 }
 

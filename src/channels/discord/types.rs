@@ -155,6 +155,9 @@ pub struct Interaction {
     pub data: Choice,
     /// The message with the button.
     pub message: Option<Box<Message>>,
+    /// The language that the person has chosen, such as `zh-CN`.
+    #[serde(deserialize_with = "or_default")]
+    pub locale: String,
 }
 
 /// What was chosen.

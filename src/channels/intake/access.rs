@@ -2,12 +2,10 @@
 //! writes to the bot alone gets a code to be paired with.
 
 use super::IntakeParts;
+use crate::channels::texts::{introduction, welcome};
 use crate::limits::state::PAIRING_VALID_SECS;
 use crate::markup::inline_code;
 use crate::message::{Envelope, OutgoingMessage, Sender};
-
-/// What somebody is told who was let in.
-pub const WELCOME: &str = "You're paired. Write to me; /help shows what I can do.";
 
 /// Whether the configuration lets a sender in: by the id, by the name with an `@` that people choose
 /// themselves, or because everyone may.
@@ -36,10 +34,10 @@ pub(super) fn refuse(parts: &IntakeParts, envelope: &Envelope, sender: &Sender) 
     {
         Ok(true) => {
             tracing::info!(sender = %sender.id, %chat, "paired by an invitation");
-            match parts
-                .outbox
-                .add(&OutgoingMessage::text(&chat, WELCOME), None)
-            {
+            match parts.outbox.add(
+                &OutgoingMessage::text(&chat, welcome(sender.language)),
+                None,
+            ) {
                 Ok(_) => (parts.wake)(),
                 Err(error) => tracing::warn!("failed to welcome somebody: {error}"),
             }
@@ -51,7 +49,9 @@ pub(super) fn refuse(parts: &IntakeParts, envelope: &Envelope, sender: &Sender) 
     tracing::info!(sender = %sender.id, %chat, "ignored message from unknown user");
     match parts.pairing.offer(&chat, sender) {
         Ok(Some(code)) => {
-            let message = OutgoingMessage::text(&chat, introduction(&code, &sender.id));
+            let (id, minutes) = (inline_code(&sender.id), PAIRING_VALID_SECS / 60);
+            let text = introduction(sender.language, &code, &id, &minutes);
+            let message = OutgoingMessage::text(&chat, text);
             match parts.outbox.add(&message, None) {
                 Ok(_) => (parts.wake)(),
                 Err(error) => {
@@ -71,17 +71,6 @@ fn take_back(parts: &IntakeParts, sender: &Sender) {
     if let Err(error) = parts.pairing.remove(parts.channel, &sender.id) {
         tracing::warn!("failed to withdraw a pairing code: {error}");
     }
-}
-
-fn introduction(code: &str, id: &str) -> String {
-    let id = inline_code(id);
-    format!(
-        "We haven't met. If I'm your bot, run this on the board:\n\
-         `peacrab channels pair {code}`\n\n\
-         Otherwise ask someone who already has access to send me:\n`/pair {code}`\n\n\
-         The code is valid for {} minutes. Your id is {id}.",
-        PAIRING_VALID_SECS / 60
-    )
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 //! them, and what was written after a file does not overtake it, because the session waits.
 
 mod access;
-pub use access::{WELCOME, is_allowed};
+pub use access::is_allowed;
 mod fetch;
 mod store;
 

@@ -13,7 +13,7 @@ use crate::agent::commands::{self, Command, Place, Slash, describe_ended};
 use crate::approval::Answer;
 use crate::bus::Event;
 use crate::channels::delivery::render_outcome;
-use crate::channels::intake::WELCOME;
+use crate::channels::texts::welcome;
 use crate::error::{Error, Result};
 use crate::limits::gateway::{COMMANDS_MAX, REFUSED_CHARS, WAITING_MAX};
 use crate::markup::inline_code;
@@ -159,7 +159,8 @@ impl Gateway {
         let paired = self.parts.pairing.confirm(code)?;
         let (id, name) = (&paired.sender.id, &paired.sender.name);
         let of_person = || Address::new(&paired.channel, id);
-        self.tell(&paired.chat.clone().unwrap_or_else(of_person), WELCOME);
+        let welcome = welcome(paired.sender.language);
+        self.tell(&paired.chat.clone().unwrap_or_else(of_person), welcome);
         // As code, a name is neither markup nor a link.
         let (name, id) = (inline_code(name), inline_code(id));
         Ok(format!(

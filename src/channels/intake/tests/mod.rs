@@ -10,7 +10,9 @@ use std::time::Duration;
 use super::*;
 use crate::approval::Answer;
 use crate::channels::adapter::{Button, Failure};
+use crate::channels::texts::welcome;
 use crate::clock::Stopwatch;
+use crate::language::Language;
 use crate::limits::bus::ENTRIES;
 
 use scene::{Gate, Outcome, PATIENCE, Scene, edit, envelope, file, message, sender};
@@ -253,7 +255,10 @@ fn an_invitation_lets_in_who_sends_it_and_is_no_message() {
     scene.take(vec![said(2, &format!("/pair {code}"), false)]);
     assert!(scene.pairing.is_paired("fake", "2") && scene.has_no_event());
     let told = scene.outbox.pending().pop().unwrap().message;
-    assert_eq!((told.text.as_str(), told.to.chat.as_str()), (WELCOME, "2"));
+    assert_eq!(
+        (told.text.as_str(), told.to.chat.as_str()),
+        (welcome(Language::English), "2")
+    );
     scene.take(vec![said(3, "hello", false)]);
     assert_eq!(scene.arrived().text, "hello");
 }

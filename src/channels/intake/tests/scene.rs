@@ -315,6 +315,7 @@ pub fn sender(id: &str) -> Sender {
     Sender {
         id: id.to_owned(),
         name: "Ana".to_owned(),
+        ..Sender::default()
     }
 }
 

@@ -102,6 +102,8 @@ pub struct Peer {
     pub last_name: String,
     /// The name without the `@`.
     pub username: String,
+    /// The IETF tag of the language of a user's app, such as `zh-hans`; empty where it is not known.
+    pub language_code: String,
     /// A chat's name.
     pub title: String,
 }

@@ -7,6 +7,7 @@ mod utf16;
 use super::api::types::{Callback, Entity, Message, Peer, Update};
 use super::api::{CHANNEL, Me, Place};
 use crate::config::schema::GroupPolicy;
+use crate::language::Language;
 use crate::message::{self, Address, Sender};
 
 /// What an update comes to.
@@ -194,6 +195,7 @@ fn sender(from: &Peer) -> Sender {
     Sender {
         id: from.id.to_string(),
         name: text::name_of(from),
+        language: Language::from_tag(&from.language_code),
     }
 }
 

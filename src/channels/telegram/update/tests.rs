@@ -82,6 +82,7 @@ fn a_private_message_is_for_us() {
                 Sender {
                     id: "11".to_owned(),
                     name: "Ann Lee".to_owned(),
+                    language: Language::English,
                 },
                 "hello"
             )
@@ -436,6 +437,7 @@ fn a_pressed_button_says_who_where_and_which() {
         sender: Sender {
             id: "11".to_owned(),
             name: "Ann".to_owned(),
+            language: Language::English,
         },
         username: "annlee".to_owned(),
         message: 42,
