@@ -1,7 +1,7 @@
 //! The composition root: builds what a command needs from the configuration.
 
 mod commands;
-pub use commands::exec_of;
+pub use commands::{commands_of, exec_of};
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,6 @@ use crate::sys::beneath::Resolver;
 use crate::sys::environment::Environment;
 use crate::tools::Toolbox;
 use crate::tools::commands::Commands;
-use commands::commands_of;
 
 /// How an agent runs.
 pub struct RunOptions {

@@ -121,6 +121,14 @@ pub fn installed(context: &Context) -> Option<(Scope, PathBuf)> {
     })
 }
 
+/// The command that restarts the installed service; `None` when none is installed.
+pub fn restart_command(context: &Context) -> Option<String> {
+    installed(context).map(|(scope, _)| match scope {
+        Scope::System => "sudo systemctl restart peacrab".to_owned(),
+        Scope::User => "systemctl --user restart peacrab".to_owned(),
+    })
+}
+
 /// Where the unit lies (systemd.unit(5), "Unit File Load Path").
 fn unit_path(context: &Context, scope: Scope) -> Result<PathBuf> {
     let folder = match scope {
