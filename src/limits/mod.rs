@@ -168,6 +168,8 @@ pub mod text {
     pub const COLUMNS: usize = 50;
     /// Marks above or below one letter; languages need two.
     pub const MARKS: usize = 2;
+    /// Bytes of a mistyped word that are compared to find the nearest known one; names are shorter.
+    pub const NEAREST_BYTES: usize = 100;
 }
 
 pub mod net;
