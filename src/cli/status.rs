@@ -54,6 +54,8 @@ struct Status {
     answering: Option<String>,
     /// The status of the running gateway; `None` when none runs.
     gateway: Option<String>,
+    /// The command that shows the status of the installed service, if this account cannot.
+    service: Option<String>,
     sessions: usize,
     session_bytes: u64,
     clock_is_set: bool,
@@ -76,6 +78,9 @@ impl Status {
             models,
             answering,
             config_error: None,
+            service: context
+                .unreadable_home()
+                .map(|home| context.home_command(home) + " status"),
             gateway: control::ask(&home.control(), &Request::Status).unwrap_or(None),
             sessions: sessions.len(),
             session_bytes: sessions.iter().map(|session| session.bytes).sum(),
@@ -125,6 +130,12 @@ impl Status {
         if self.counts.models.len() > 1 {
             let by_model = self.counts.models.iter();
             rows.extend(by_model.map(|(name, usage)| ("", format!("{name}: {usage}"))));
+        }
+        if let Some(command) = &self.service {
+            rows.push((
+                "service",
+                format!("installed, with its own home folder: {command}"),
+            ));
         }
         if !self.clock_is_set {
             rows.push((
@@ -176,6 +187,7 @@ mod tests {
             models: vec!["a/m".to_owned(), "b/n".to_owned()],
             answering: Some("a/m, then b/n".to_owned()),
             gateway: Some("up 3 min".to_owned()),
+            service: None,
             sessions: 2,
             session_bytes: 1500,
             clock_is_set: true,

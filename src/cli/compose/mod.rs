@@ -1,7 +1,8 @@
 //! The composition root: builds what a command needs from the configuration.
 
 mod commands;
-pub use commands::{commands_of, exec_of};
+use commands::commands_of;
+pub use commands::exec_of;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -69,6 +69,13 @@ enum Action {
     Path,
 }
 
+impl Arguments {
+    /// Whether the file is changed.
+    pub fn changes(&self) -> bool {
+        matches!(self.action, Action::Set { .. } | Action::Unset { .. })
+    }
+}
+
 /// Runs the action.
 pub fn run(context: &Context, arguments: Arguments) -> Result<Exit> {
     match arguments.action {

@@ -118,7 +118,7 @@ mod tests {
             ("{\"a\": 1", "f:1:7: invalid JSON: the file ends too early."),
             (
                 "\0\0",
-                "f:1:1: invalid JSON, expected value. Correct this line.",
+                "f:1:1: invalid JSON, expected value. Correct this line,",
             ),
         ] {
             let error = parse(text, "f").unwrap_err();
