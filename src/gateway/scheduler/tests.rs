@@ -689,7 +689,7 @@ impl World {
             self.apply(input);
         }
         assert_eq!(self.sent, self.done, "each message came out once");
-        assert_eq!(self.uncounted, 0, "each refusal was told");
+        assert_eq!(self.uncounted, 0, "each refusal was reported");
         assert!(self.scheduler.sessions.is_empty() && self.scheduler.ready.is_empty());
         assert!(self.interrupted.is_empty());
     }
