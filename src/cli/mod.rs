@@ -54,7 +54,7 @@ struct Cli {
     command: Command,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 struct Global {
     /// The home folder [default: PEACRAB_HOME, else ~/.peacrab]
     #[arg(long, global = true, value_name = "DIR")]
@@ -77,6 +77,8 @@ enum Command {
     Agent(agent::Arguments),
     /// Run the daemon: the agent on Telegram and Discord
     Gateway(gateway::Arguments),
+    /// Apply a changed configuration to the running gateway
+    Reload(gateway::reload::Arguments),
     /// Tell somebody something from a script, through the gateway
     Send(send::Arguments),
     /// List the channels, let people in, try the token
@@ -119,6 +121,7 @@ impl Command {
         match self {
             Self::Agent(arguments) => agent::run(context, &arguments),
             Self::Gateway(arguments) => gateway::run(context, &arguments),
+            Self::Reload(arguments) => gateway::reload::run(context, &arguments),
             Self::Channels(arguments) => channels::run(context, &arguments),
             Self::Send(arguments) => send::run(context, &arguments),
             Self::Onboard(arguments) => onboard::run(context, &arguments),
