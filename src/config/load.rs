@@ -149,7 +149,8 @@ fn checked(text: &str, file: &Path) -> Result<()> {
     settings.verdict()
 }
 
-fn read_secret(path: &Path) -> Result<String, String> {
+/// Reads a secret from a file of its own. The error says what is wrong with the file.
+pub fn read_secret(path: &Path) -> Result<String, String> {
     let bytes = file::read_at_most(path, limits::SECRET_FILE_BYTES)
         .map_err(|error| format!("stands in a file of its own: {error}"))?;
     let text = String::from_utf8(bytes)
