@@ -29,6 +29,7 @@ mod kill;
 mod make;
 mod obeyed;
 mod onboard;
+mod one_home;
 mod outside;
 mod places;
 mod secrets;
