@@ -278,6 +278,10 @@ pub mod cli {
     pub const LINE_CHARS: usize = 300;
     /// Bytes of an answer at a prompt; keys have a few hundred.
     pub const ANSWER_BYTES: u64 = 16 * 1024;
+    /// Columns of a list of names in a question: a line of 80 with a margin.
+    pub const LIST_COLUMNS: usize = 76;
+    /// Models that are shown at a time to choose from: with the question they fit a screen of 24 lines.
+    pub const MODELS_SHOWN: usize = 15;
     /// Lines of a tool's result that `sessions show` prints: enough to recognise it.
     pub const SHOWN_RESULT_LINES: usize = 10;
     /// Characters of the same; ten lines of a terminal.

@@ -101,19 +101,28 @@ pub fn agent(
     })
 }
 
-/// The workspace, made where it is missing.
+/// The workspace; it is created when it is missing.
 pub fn open_workspace(context: &Context, home: &Home, loaded: &Loaded) -> Result<Workspace> {
-    let config = &loaded.config;
-    let path = home.workspace(&config.agents.defaults.workspace);
+    let path = home.workspace(&loaded.config.agents.defaults.workspace);
     sys::file::private_folder(&path)?;
+    workspace_at(context, home, loaded, &path)
+}
+
+/// Whether the folder can be the workspace. The error says why not. Nothing is created.
+pub fn check_workspace(context: &Context, loaded: &Loaded, folder: &Path) -> Result<()> {
+    workspace_at(context, &context.home()?, loaded, folder).map(drop)
+}
+
+fn workspace_at(context: &Context, home: &Home, loaded: &Loaded, path: &Path) -> Result<Workspace> {
+    let config = &loaded.config;
     let config_file = context.config_file()?;
     let user_home = context.environment().get("HOME").map(Path::new);
     let mut hidden = vec![home.path(), &config_file];
     hidden.extend(loaded.secret_files.iter().map(PathBuf::as_path));
-    let elsewhere = home.elsewhere(&path);
+    let elsewhere = home.elsewhere(path);
     hidden.extend(elsewhere.iter().map(PathBuf::as_path));
     let places = Places {
-        workspace: &path,
+        workspace: path,
         hidden: &hidden,
         user_home,
     };
