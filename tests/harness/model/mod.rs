@@ -1,4 +1,4 @@
-//! A model server that plays a script, remembers what it was asked, and is as strict as the real
+//! A model server that plays a script, records its requests, and is as strict as the real
 //! ones. It speaks OpenAI chat completions and Anthropic messages, streamed and whole, by the
 //! request's path and its `stream` member.
 
@@ -26,9 +26,9 @@ use crate::harness::wire::{self, Connection, RawRequest};
 use play::{json_type, play};
 pub use script::{Step, broken_json, call, error, hang, html, huge, overflow, say, silence};
 
-/// What each answer says that it read.
+/// The input tokens that each answer reports.
 pub const INPUT_TOKENS: u64 = 100;
-/// What each answer says that it wrote.
+/// The output tokens that each answer reports.
 pub const OUTPUT_TOKENS: u64 = 10;
 
 /// The wire format of a request.
@@ -40,12 +40,12 @@ pub enum Format {
     Anthropic,
 }
 
-/// What the server was asked.
+/// A request to the server.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// By the path.
+    /// The format, by the path.
     pub format: Format,
-    /// Names in lower case.
+    /// The headers, with names in lower case.
     headers: Vec<(String, String)>,
     /// The parsed body.
     pub body: Value,
@@ -62,7 +62,7 @@ impl Request {
         self.body["messages"].as_array().map_or(&[], Vec::as_slice)
     }
 
-    /// The last message as JSON text: a tool's result, where the model has called one.
+    /// The last message as JSON: a tool's result, if the model has called one.
     pub fn last_message(&self) -> String {
         self.messages()
             .last()
@@ -126,7 +126,7 @@ impl Model {
         Self::start(in_order(script), true)
     }
 
-    /// A server that answers each request by what it says.
+    /// A server that answers each request with a function of the request.
     pub fn answering(answer: impl Fn(&Request) -> Step + Send + Sync + 'static) -> Self {
         Self::start(Box::new(move |request| Some(answer(request))), false)
     }
@@ -155,7 +155,7 @@ impl Model {
         }
     }
 
-    /// Where it listens, without a path.
+    /// Its URL, without a path.
     pub fn url(&self) -> String {
         let scheme = if self.authority.is_some() {
             "https"
@@ -190,7 +190,7 @@ impl Model {
         *self.shared.offers.lock().unwrap() = Offers { names, key };
     }
 
-    /// What it has been asked so far.
+    /// All requests so far.
     pub fn requests(&self) -> Vec<Request> {
         self.shared.seen().requests.clone()
     }
@@ -200,14 +200,14 @@ impl Model {
         self.shared.seen().sockets.len()
     }
 
-    /// Waits until it has been asked so often.
+    /// Waits for this many requests.
     pub fn wait_for_requests(&self, count: usize) {
         let fewer = |seen: &mut Seen| seen.requests.len() < count;
         let waiting = self
             .shared
             .arrived
             .wait_timeout_while(self.shared.seen(), PATIENCE, fewer);
-        // The lock is given back before a panic: the end of the server needs it.
+        // The lock is released before a panic: stopping the server needs it.
         let asked = waiting.unwrap().0.requests.len();
         assert!(asked >= count, "asked only {asked} times");
     }
@@ -251,7 +251,7 @@ impl Shared {
             socket.set_nodelay(true).unwrap();
             self.seen().sockets.push(socket.try_clone().unwrap());
             let shared = Arc::clone(self);
-            // A client may hang up whenever it likes.
+            // A client may disconnect at any time.
             thread::spawn(move || drop(shared.serve(socket)));
         }
     }
@@ -267,7 +267,7 @@ impl Shared {
         socket.shutdown(Shutdown::Both)
     }
 
-    /// Answers one request; says whether the connection goes on.
+    /// Answers one request; returns whether the connection stays open.
     fn answer(&self, connection: &mut Connection, raw: RawRequest) -> io::Result<bool> {
         if raw.method == "GET" && raw.path.ends_with("/models") {
             let (status, answer) = self.list(&raw);
@@ -313,7 +313,7 @@ impl Shared {
         (200, json!({"object": "list", "data": models}))
     }
 
-    /// Keeps a request that the API would take; returns it and its number from 1.
+    /// Records a request that the API would accept; returns it and its number from 1.
     fn record(&self, raw: RawRequest) -> Result<(Request, usize), String> {
         let parsed =
             Request::parse(raw).inspect_err(|complaint| self.complain(complaint.clone()))?;
