@@ -28,7 +28,7 @@ use crate::limits::cancel::POLL;
 use crate::limits::gateway::LOCK_TIME;
 use crate::outbox::Outbox;
 use crate::session::Settings;
-use crate::state::{LastChat, Pairing};
+use crate::state::{Languages, LastChat, Pairing};
 use crate::sys;
 use crate::sys::notify::Notifier;
 
@@ -83,6 +83,7 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
         workspace: Arc::new(workspace),
         files_max_bytes: config.storage.inbox_max_bytes(),
         recent: LastChat::new(&state),
+        languages: Arc::new(Languages::new(&state)),
         board,
         max_parallel_turns: config.agents.defaults.max_parallel_turns,
         channels: config.channels,

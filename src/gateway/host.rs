@@ -12,6 +12,7 @@ use crate::bus::Event;
 use crate::cancel::Cancel;
 use crate::chat::SendRequest;
 use crate::error::{Error, Result};
+use crate::language::Language;
 use crate::limits::cancel::POLL;
 use crate::limits::gateway::{SENT_TEXTS_MAX, WRITE_RETRY};
 use crate::message::{Address, DraftKey, Envelope, OutgoingMessage, SessionKey};
@@ -46,6 +47,8 @@ pub struct ChatHost<'a> {
     draft: DraftKey,
     /// Whether there is a person who can be asked.
     is_attended: bool,
+    /// Their language.
+    language: Language,
     /// The message that the answer answers.
     reference: String,
     progress: Arc<Mutex<Progress>>,
@@ -68,11 +71,16 @@ impl<'a> ChatHost<'a> {
         let of_session = || Address::parse(session.as_str());
         let reply = message.map_or_else(of_session, Envelope::address);
         let progress = Progress::new(gateway.display_settings(&reply));
+        let language = match message {
+            Some(message) => message.language(),
+            None => gateway.parts.languages.get(&reply),
+        };
         Self {
             gateway,
             work,
             session: session.clone(),
             reply,
+            language,
             draft: DraftKey::turn(session),
             is_attended: message.is_none_or(|message| message.attended),
             reference: message.map_or_else(String::new, |message| message.reference.clone()),
@@ -152,10 +160,12 @@ impl TurnHost for ChatHost<'_> {
 
     fn ask(&mut self, question: &Question, cancel: &Cancel) -> Answer {
         if !self.is_attended {
-            return Answer::Nobody;
+            return Answer::Unattended;
         }
         self.gateway.events.send(Event::Waits(self.work.id));
-        let answer = self.gateway.ask(&self.reply, question, cancel);
+        let answer = self
+            .gateway
+            .ask(&self.reply, question, self.language, cancel);
         if self.gateway.events.send(Event::GoesOn(self.work.id)) {
             self.wait_for_slot();
         }

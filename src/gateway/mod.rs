@@ -26,11 +26,9 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 
 use crate::agent::Agent;
-use crate::approval::{Answer, Question};
 use crate::board::Board;
 use crate::bus::EventSender;
-use crate::cancel::Cancel;
-use crate::channels::delivery::{Delivery, render_outcome};
+use crate::channels::delivery::Delivery;
 use crate::clock::Stopwatch;
 use crate::config::schema::Channels;
 use crate::error::{Error, Result};
@@ -40,7 +38,7 @@ use crate::limits::agent::TURN_STACK_BYTES;
 use crate::message::{Address, OutgoingMessage, SessionKey};
 use crate::outbox::{ClosesTurn, Outbox};
 use crate::session::{Session, Settings, store};
-use crate::state::{LastChat, Pairing};
+use crate::state::{Languages, LastChat, Pairing};
 use crate::sync::Mutex;
 
 pub use crate::bus::Ending;
@@ -66,6 +64,8 @@ pub struct Parts {
     pub pairing: Arc<Pairing>,
     /// The chat that was active last.
     pub recent: LastChat,
+    /// The languages of the chats.
+    pub languages: Arc<Languages>,
     /// The machine.
     pub board: Arc<Board>,
     /// Where files of messages come to and go from.
@@ -141,23 +141,6 @@ impl Gateway {
                 delivery.tell(to, text);
             }
         }
-    }
-
-    /// Asks a person for approval, and waits for the answer.
-    fn ask(&self, to: &Address, question: &Question, cancel: &Cancel) -> Answer {
-        let number = self.approvals.open(to);
-        let is_asked = self
-            .delivery(to)
-            .is_some_and(|delivery| delivery.ask(to, number, question.clone()));
-        if !is_asked {
-            tracing::error!(chat = %to, "failed to ask for approval: too many questions are open");
-            self.approvals.answer(to, Some(number), Answer::Nobody);
-        }
-        let answer = self.approvals.wait(number, cancel);
-        if let Some(delivery) = self.delivery(to) {
-            delivery.settle(number, render_outcome(answer));
-        }
-        answer
     }
 
     /// Whether somebody has used this chat: the model may send messages there only.

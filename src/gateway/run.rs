@@ -142,6 +142,7 @@ fn deliveries(
             adapter: Arc::clone(&channel.adapter),
             outbox: Arc::clone(&parts.outbox),
             workspace: Arc::clone(&parts.workspace),
+            languages: Arc::clone(&parts.languages),
             clock: Clock::System,
             heartbeats: heartbeats.clone(),
             timers: runtime.handle().clone(),
@@ -179,6 +180,7 @@ fn start_receiving(
             allow_from,
             outbox: Arc::clone(&parts.outbox),
             workspace: Arc::clone(&parts.workspace),
+            languages: Arc::clone(&parts.languages),
             files_max_bytes: parts.files_max_bytes,
             events: gateway.events.clone(),
             clock: Clock::System,
@@ -282,15 +284,7 @@ impl Loop {
                 question,
                 answer,
             } => {
-                let is_taken = self
-                    .gateway
-                    .approvals
-                    .answer(&address, Some(question), answer);
-                tracing::info!(chat = %address, sender = %sender.id, is_taken, "{answer}");
-                if !is_taken && !self.gateway.approvals.knows(question) {
-                    let text = "That question is no longer open, so nothing was done. If it is still needed, ask me again.";
-                    self.gateway.tell(&address, text);
-                }
+                self.gateway.press(&address, &sender, question, answer);
                 return;
             }
             Event::End(ending) => {

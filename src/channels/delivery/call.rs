@@ -3,10 +3,12 @@
 use std::fs::File;
 use std::path::Path;
 
+use crate::approval::Answer;
 use crate::bus::Heartbeat;
 use crate::cancel::Cancel;
 use crate::channels::adapter::{Connection, Failure, Piece, Post, Sent, Upload};
 use crate::channels::buttons;
+use crate::channels::texts::file_not_sent;
 use crate::error::Error;
 use crate::limits::channels::{CALL_TIME, DELIVERY_LINGER};
 use crate::markup::inline_code;
@@ -93,9 +95,9 @@ impl<'a> Caller<'a> {
                 to,
                 content,
                 message,
-                outcome,
+                answer,
                 ..
-            } => self.settle(connection, to, content, (message, outcome))?,
+            } => self.settle(connection, to, content, (message, *answer))?,
             Job::React { to, message } => {
                 let reaction = &self.parts.adapter.capabilities().reaction;
                 connection.react(to, message, reaction)?;
@@ -260,7 +262,7 @@ impl<'a> Caller<'a> {
         tracing::warn!(chat = %to, "failed to send a file: {failure}");
         self.heartbeat.beat(CALL_TIME);
         let name = inline_code(name);
-        let text = format!("The file {name} could not be sent: {failure}");
+        let text = file_not_sent(self.parts.languages.get(to), &name, &failure);
         let Some(piece) = self.parts.adapter.render(&text).into_iter().next() else {
             return Ok(());
         };
@@ -336,14 +338,18 @@ impl<'a> Caller<'a> {
     ) -> Sent<Outcome> {
         let render = |text: &str| self.parts.adapter.render(text);
         let (piece, buttons, is_last) = match content {
-            Content::Question(number, question) => {
-                let asked = question::ask(*number, question, None, &render);
-                if asked.is_cut && index == 0 {
-                    let file = question::as_file(question);
+            Content::Question(asked) => {
+                let rendered = question::render_question(asked, None, &render);
+                if rendered.is_cut && index == 0 {
+                    let file = question::as_file(&asked.question);
                     self.upload(connection, to, (file, COMMAND_FILE), None)?;
                     return Ok(done(None, false));
                 }
-                (asked.piece, buttons::for_question(*number), true)
+                (
+                    rendered.piece,
+                    buttons::for_question(asked.number, &asked.question, asked.language),
+                    true,
+                )
             }
             Content::Text(text) => {
                 let mut pieces = render(text).into_iter().skip(index);
@@ -369,13 +375,13 @@ impl<'a> Caller<'a> {
         connection: &mut dyn Connection,
         to: &Address,
         content: &Content,
-        (message, outcome): (&str, &str),
+        (message, answer): (&str, Answer),
     ) -> Sent {
-        let Content::Question(number, question) = content else {
+        let Content::Question(asked) = content else {
             return Ok(());
         };
         let render = |text: &str| self.parts.adapter.render(text);
-        let piece = |outcome| question::ask(*number, question, outcome, &render).piece;
+        let piece = |answer| question::render_question(asked, answer, &render).piece;
         let mut edit = |piece: &Piece| {
             let post = Post {
                 text: &piece.written,
@@ -384,7 +390,7 @@ impl<'a> Caller<'a> {
             };
             connection.edit(to, message, &post)
         };
-        let edited = match piece(Some(outcome)) {
+        let edited = match piece(Some(answer)) {
             Some(piece) => edit(&piece),
             None => Err(Failure::TooLong),
         };

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use crate::approval::Question;
+use super::question::ChatQuestion;
+use crate::approval::Answer;
 use crate::channels::adapter::Failure;
 use crate::message::{Address, DraftKey};
 
@@ -47,7 +48,7 @@ pub(super) enum Job {
         serial: u64,
         content: Content,
         message: String,
-        outcome: String,
+        answer: Answer,
     },
     /// React to a message.
     React { to: Address, message: String },
@@ -138,8 +139,8 @@ pub(super) enum Next<T> {
 /// What a notice says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Content {
-    /// A question that asks for approval, by its number.
-    Question(u64, Box<Question>),
+    /// A question that asks for approval.
+    Question(Box<ChatQuestion>),
     /// A text that could not be put into the outbox, as Markdown.
     Text(String),
 }

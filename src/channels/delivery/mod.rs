@@ -23,16 +23,18 @@ use std::time::Duration;
 use tokio::task;
 
 use crate::append_log::shorten;
-use crate::approval::Question;
+use crate::approval::{Answer, Question};
 use crate::bus::Heartbeats;
 use crate::cancel::Cancel;
 use crate::clock::{Clock, Stopwatch};
 use crate::files::Workspace;
+use crate::language::Language;
 use crate::limits::channels::{
     DELIVERY_GROW, DELIVERY_LINGER, DELIVERY_WORKERS, LONGEST_BACKOFF, STACK_BYTES,
 };
 use crate::message::{Address, DraftKey};
 use crate::outbox::Outbox;
+use crate::state::Languages;
 use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::sys::random;
 
@@ -42,7 +44,8 @@ use job::{Content, Job, Next, Outcome, Report, Ticket};
 use plan::Plan;
 use work::DraftText;
 
-pub use question::{describe_hidden, grouped, render_outcome};
+use question::ChatQuestion;
+pub use question::{describe_hidden, grouped};
 
 /// What the deliveries of a channel are made of.
 pub struct DeliveryParts {
@@ -50,8 +53,10 @@ pub struct DeliveryParts {
     pub adapter: Arc<dyn Adapter>,
     /// What is to be delivered.
     pub outbox: Arc<Outbox>,
-    /// Where the files lie that are sent.
+    /// Where the files are that are sent.
     pub workspace: Arc<Workspace>,
+    /// The languages of the chats.
+    pub languages: Arc<Languages>,
     /// Tells whether the time is known, without which no connection can be made.
     pub clock: Clock,
     /// Where the workers show that they are alive.
@@ -177,16 +182,20 @@ impl Delivery {
         self.change(|inner, now| inner.plan.draft(work, to, text, now));
     }
 
-    /// Asks for an approval. It is tried until the question is shown or settled. False when too many
-    /// questions are open.
-    pub fn ask(&self, to: &Address, number: u64, question: Question) -> bool {
-        self.notify(to, Content::Question(number, Box::new(question)))
+    /// Asks for an approval, in the language of the person who is asked. It is tried until the question
+    /// is shown or settled. False when too many questions are open.
+    pub fn ask(&self, to: &Address, number: u64, question: Question, language: Language) -> bool {
+        let question = ChatQuestion {
+            number,
+            question,
+            language,
+        };
+        self.notify(to, Content::Question(Box::new(question)))
     }
 
-    /// A question is over: its buttons go, and the outcome is written below it. See
-    /// [`render_outcome`].
-    pub fn settle(&self, number: u64, outcome: &str) {
-        self.change(|inner, _| inner.plan.settle(number, outcome));
+    /// A question is over: its buttons go, and the outcome is written below it.
+    pub fn settle(&self, number: u64, answer: Answer) {
+        self.change(|inner, _| inner.plan.settle(number, answer));
     }
 
     /// Sends a text that cannot be put into the outbox, such as news of a full disk. It is tried until

@@ -9,6 +9,7 @@ mod finish;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use crate::approval::Answer;
 use crate::channels::adapter::Capabilities;
 use crate::limits::channels::{
     DELIVERY_WORKERS, LONGEST_BACKOFF, NOTICES, REACTIONS, REACTIONS_WAITING, WORKS,
@@ -30,18 +31,18 @@ struct Notice {
     pieces: usize,
     /// The message of the last piece, once all are sent.
     message: Option<String>,
-    outcome: Option<String>,
+    answer: Option<Answer>,
     tries: u32,
     is_busy: bool,
 }
 
 impl Notice {
     fn is_question(&self, number: u64) -> bool {
-        matches!(self.content, Content::Question(own, _) if own == number)
+        matches!(&self.content, Content::Question(asked) if asked.number == number)
     }
 
     fn is_settleable(&self) -> bool {
-        self.message.is_some() && self.outcome.is_some()
+        self.message.is_some() && self.answer.is_some()
     }
 }
 
@@ -230,7 +231,7 @@ impl Plan {
             content,
             pieces: 0,
             message: None,
-            outcome: None,
+            answer: None,
             tries: 0,
             is_busy: false,
         });
@@ -238,10 +239,10 @@ impl Plan {
     }
 
     /// A question is over. One that was not asked yet is not asked any more.
-    pub fn settle(&mut self, number: u64, outcome: &str) {
+    pub fn settle(&mut self, number: u64, answer: Answer) {
         let mut notices = self.notices.iter_mut();
         if let Some(notice) = notices.find(|notice| notice.is_question(number)) {
-            notice.outcome = Some(outcome.to_owned());
+            notice.answer = Some(answer);
         }
         self.notices.retain(|notice| {
             !notice.is_question(number) || notice.is_busy || notice.message.is_some()
@@ -386,7 +387,7 @@ impl Plan {
                 serial: notice.serial,
                 content: notice.content.clone(),
                 message: notice.message.clone()?,
-                outcome: notice.outcome.clone()?,
+                answer: notice.answer?,
             })
         })
     }

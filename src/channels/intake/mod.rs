@@ -25,10 +25,11 @@ use crate::clock::Clock;
 use crate::error::Result;
 use crate::files::Workspace;
 use crate::inbox::Inbox;
+use crate::language::Language;
 use crate::limits::channels::{MESSAGE_FILES, PATIENCE, QUEUE_LOOK, SET_ASIDE_TOLD};
 use crate::message::{Address, Envelope, OutgoingMessage, Sender, SessionKey};
 use crate::outbox::Outbox;
-use crate::state::Pairing;
+use crate::state::{Languages, Pairing};
 
 use fetch::Fetches;
 use store::Store;
@@ -47,6 +48,8 @@ pub struct IntakeParts {
     pub outbox: Arc<Outbox>,
     /// Where files are stored.
     pub workspace: Arc<Workspace>,
+    /// The languages of the chats.
+    pub languages: Arc<Languages>,
     /// Bytes of received files that are kept; `None` for no bound. See `storage.inboxMaxMb`.
     pub files_max_bytes: Option<u64>,
     /// The queue into the gateway.
@@ -200,14 +203,15 @@ impl Intake {
         people
     }
 
-    /// Tells the people who may speak something about this program, each in the private chat that has
-    /// the person's id.
-    pub fn report(&self, text: &str) {
+    /// Tells the people who have access something about this program, each in the private chat that has
+    /// the person's id. `text` makes the text in a language.
+    pub fn report(&self, text: &dyn Fn(Language) -> String) {
         let parts = &self.0.parts;
         let chats = self.known_people().into_iter();
         for person in chats.take(SET_ASIDE_TOLD) {
             let chat = Address::new(parts.channel, &person);
-            if let Err(error) = parts.outbox.add(&OutgoingMessage::text(&chat, text), None) {
+            let message = OutgoingMessage::text(&chat, text(parts.languages.get(&chat)));
+            if let Err(error) = parts.outbox.add(&message, None) {
                 tracing::warn!("failed to store a message: {error}");
             }
         }
@@ -245,6 +249,7 @@ impl Intake {
             Incoming::Message { envelope, username } => {
                 let sender = envelope.sender().cloned().unwrap_or_default();
                 if self.may_speak(&sender, &username) {
+                    self.note_language(&envelope, &sender);
                     return Some(Step::Accept(within_bounds(envelope)));
                 }
                 access::refuse(&self.0.parts, &envelope, &sender);
@@ -285,6 +290,21 @@ impl Intake {
                     }),
                 })
             }
+        }
+    }
+
+    /// Notes the language of a private chat.
+    fn note_language(&self, envelope: &Envelope, sender: &Sender) {
+        if envelope.is_group {
+            return;
+        }
+        let noted = &self
+            .0
+            .parts
+            .languages
+            .note(&envelope.address(), sender.language);
+        if let Err(error) = noted {
+            tracing::warn!("failed to save the language of a chat: {error}");
         }
     }
 

@@ -14,6 +14,7 @@ use crate::bus::Heartbeat;
 use crate::cancel::Cancel;
 use crate::channels::backoff::Backoff;
 use crate::channels::intake::{Incoming, Intake};
+use crate::channels::texts::{not_for_you, set_aside};
 use crate::clock::{Clock, Stopwatch};
 use crate::config::schema::Bot;
 use crate::error::Error;
@@ -193,9 +194,8 @@ impl<'a> Receiver<'a> {
     fn take_one_by_one(&mut self, updates: Vec<Update>) -> Result<(), Fault> {
         for file in self.trial.take_set_aside() {
             let file = file.display();
-            self.parts.intake.report(&format!(
-                "A message or button press from Telegram crashed me twice, so I have set it aside: {file}"
-            ));
+            let report = |language| set_aside(language, &file);
+            self.parts.intake.report(&report);
         }
         let mut updates = updates.into_iter().peekable();
         while let Some(first) = updates.next() {
@@ -226,15 +226,17 @@ impl<'a> Receiver<'a> {
             .map(|update| update::read(update, &me, policy));
         let meanings = join_albums(meanings);
         self.me = Some(me);
-        let presses: Vec<(String, bool)> = meanings
+        let presses: Vec<(String, &'static str)> = meanings
             .iter()
             .filter_map(|meaning| match meaning {
-                Meaning::Pressed(pressed) => Some((
-                    pressed.callback.clone(),
-                    self.parts
-                        .intake
-                        .may_speak(&pressed.sender, &pressed.username),
-                )),
+                Meaning::Pressed(pressed) => {
+                    let intake = &self.parts.intake;
+                    let toast = match intake.may_speak(&pressed.sender, &pressed.username) {
+                        true => "",
+                        false => not_for_you(pressed.sender.language),
+                    };
+                    Some((pressed.callback.clone(), toast))
+                }
                 _ => None,
             })
             .collect();
@@ -247,7 +249,7 @@ impl<'a> Receiver<'a> {
 
     /// Confirms pressed buttons, so that they stop showing progress. Over a connection of its own: a
     /// poll may wait for a minute, a person not.
-    fn confirm(&self, presses: &[(String, bool)]) {
+    fn confirm(&self, presses: &[(String, &str)]) {
         if presses.is_empty() {
             return;
         }
@@ -260,10 +262,9 @@ impl<'a> Receiver<'a> {
         let Ok(api) = Api::new(tls, config, PRESS_PATIENCE, cancel) else {
             return;
         };
-        for (callback, may) in presses {
+        for (callback, toast) in presses {
             self.parts.heartbeat.beat(LONG_POLL + 2 * PATIENCE);
-            let text = if *may { "" } else { "This is not for you." };
-            match api.answer_callback_query(callback, text) {
+            match api.answer_callback_query(callback, toast) {
                 Ok(()) | Err(ApiError::Refused(_)) => {}
                 Err(error) => {
                     tracing::debug!("failed to confirm a pressed button: {error}");

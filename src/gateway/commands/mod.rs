@@ -12,7 +12,6 @@ use super::{Gateway, spawn};
 use crate::agent::commands::{self, Command, Place, Slash, describe_ended};
 use crate::approval::Answer;
 use crate::bus::Event;
-use crate::channels::delivery::render_outcome;
 use crate::channels::texts::welcome;
 use crate::error::{Error, Result};
 use crate::limits::gateway::{COMMANDS_MAX, REFUSED_CHARS, WAITING_MAX};
@@ -97,14 +96,15 @@ impl Gateway {
 
     fn answer_to(&self, message: &Envelope, command: Command<'_>) -> Result<String> {
         let to = message.address();
+        let language = message.language();
         Ok(match command.slash {
             Slash::Start => format!(
                 "I'm Peacrab, and I live on this board. Write to me, or use a command:\n\n{}",
                 commands::help(Place::Chat)
             ),
             Slash::Help => commands::help(Place::Chat),
-            Slash::Approve => self.approve(&to, command.argument)?,
-            Slash::Deny => self.settle(&to, command.argument, Answer::Deny)?,
+            Slash::Approve => self.approve(&to, command.argument, language)?,
+            Slash::Deny => self.settle(&to, command.argument, Answer::Deny, language)?,
             Slash::Id => describe_ids(message),
             Slash::Pair => self.pair(command.argument)?,
             Slash::Restart => "Restarting… running work will continue afterwards.".to_owned(),
@@ -118,34 +118,6 @@ impl Gateway {
                     None => format!("Unknown command /{}. See /help.", command.word),
                 }
             }
-        })
-    }
-
-    fn approve(&self, to: &Address, argument: &str) -> Result<String> {
-        let (number, answer) = match argument.strip_suffix("always") {
-            Some(number) => (number, Answer::Always),
-            None => (argument, Answer::Once),
-        };
-        self.settle(to, number, answer)
-    }
-
-    /// Answers a pending approval of this chat.
-    fn settle(&self, to: &Address, number: &str, answer: Answer) -> Result<String> {
-        let number = match number.trim() {
-            "" => None,
-            text => Some(text.parse().map_err(|_| {
-                Error::Usage(format!(
-                    "{text:?} is not the number of an approval. You find the number at the end of the question."
-                ))
-            })?),
-        };
-        if self.approvals.answer(to, number, answer) {
-            return Ok(render_outcome(answer).to_owned());
-        }
-        let open: Vec<String> = self.approvals.of(to).iter().map(u64::to_string).collect();
-        Ok(match open.as_slice() {
-            [] => "Nothing is waiting for approval here.".to_owned(),
-            open => format!("Which one? Waiting for approval: {}.", open.join(", ")),
         })
     }
 
@@ -194,7 +166,7 @@ impl Gateway {
 pub(super) fn sentence(error: &Error) -> String {
     let text = error.to_string();
     let mut sentence = capitalize(&text);
-    if !text.ends_with(['.', '!', '?']) {
+    if !text.ends_with(['.', '!', '?', '。']) {
         sentence.push('.');
     }
     sentence

@@ -9,6 +9,7 @@ use crate::approval::Question;
 use crate::chat::{Effect, ToolResult, ToolSpec};
 use crate::confine::{End, Outcome, OutputChunk, Sessions, ShellCommand, UnreadOutput};
 use crate::error::{Error, Result};
+use crate::language::Language;
 use crate::limits::tools::SHELL_CHARS;
 use crate::state::audit::Entry;
 use crate::tools::arguments::Arguments;
@@ -129,7 +130,7 @@ fn parse_request(context: &Context<'_>, arguments: &Arguments) -> Result<Request
         folder: folder.map_err(|error| Error::Failed(format!("working_dir: {error}")))?,
         unsandboxed,
         reason: reason.into_owned(),
-        is_typed: false,
+        typed_in: None,
         is_background: arguments.flag("background")?,
         uses: Uses::default(),
     })
@@ -277,6 +278,17 @@ fn render_output(since: &UnreadOutput) -> String {
     text
 }
 
+/// A command that a person typed.
+#[derive(Clone, Copy, Debug)]
+pub struct TypedCommand<'a> {
+    /// The argument of `sh -c`.
+    pub line: &'a str,
+    /// Whether it is to run outside the sandbox, which the person has to allow.
+    pub unsandboxed: bool,
+    /// What the person is told in.
+    pub language: Language,
+}
+
 /// What became of a typed command.
 #[derive(Debug)]
 pub enum Shell {
@@ -301,12 +313,10 @@ pub struct ShellResult {
 
 impl Toolbox {
     /// Runs a command that a person typed, in the workspace: by the same rules and in the same sandbox as
-    /// the agent's. With `unsandboxed` it runs outside the sandbox if a person allows it. `watch` gets
-    /// the output as it arrives.
+    /// the agent's. `watch` gets the output as it arrives.
     pub fn shell(
         &self,
-        command: &str,
-        unsandboxed: bool,
+        typed: TypedCommand<'_>,
         caller: &Caller<'_>,
         watch: &mut dyn FnMut(&[u8]),
     ) -> Result<Shell> {
@@ -314,11 +324,11 @@ impl Toolbox {
             Error::Failed("commands are turned off (tools.exec.enabled)".to_owned())
         })?;
         let mut request = Request {
-            command: command.to_owned(),
+            command: typed.line.to_owned(),
             folder: Folder::at(self.workspace.path())?,
-            unsandboxed,
+            unsandboxed: typed.unsandboxed,
             reason: String::new(),
-            is_typed: true,
+            typed_in: Some(typed.language),
             is_background: false,
             uses: Uses::default(),
         };

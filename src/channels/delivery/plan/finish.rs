@@ -171,7 +171,7 @@ impl Plan {
                 }
                 self.notices.retain(|notice| {
                     let is_text = matches!(notice.content, Content::Text(_));
-                    let is_settled_early = notice.outcome.is_some() && notice.message.is_none();
+                    let is_settled_early = notice.answer.is_some() && notice.message.is_none();
                     notice.serial != *serial || !(is_text && is_last || is_settled_early)
                 });
             }
@@ -224,7 +224,7 @@ impl Plan {
             }
             Job::Notify { serial, .. } => {
                 let over =
-                    |notice: &super::Notice| notice.serial == *serial && notice.outcome.is_some();
+                    |notice: &super::Notice| notice.serial == *serial && notice.answer.is_some();
                 self.notices.retain(|notice| !over(notice));
             }
             Job::SetMenu => self.menu_at = Some(now),

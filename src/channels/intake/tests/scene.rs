@@ -218,6 +218,7 @@ impl Scene {
             allow_from: vec!["1".to_owned()],
             outbox: Arc::clone(&outbox),
             workspace: Arc::new(workspace),
+            languages: Arc::new(Languages::new(&home.join("state"))),
             files_max_bytes: None,
             events: sender,
             clock,
