@@ -270,7 +270,7 @@ impl Envelope {
         }
     }
 
-    /// The language of the person who wrote it.
+    /// The language to answer in where the program itself answers.
     pub fn language(&self) -> Language {
         self.sender()
             .map_or_else(Language::default, |sender| sender.language)

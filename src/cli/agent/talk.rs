@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Arguments, Ready};
-use crate::agent::commands::{self, Command, Place, Slash};
+use crate::agent::commands::{self, Command, Invocation, Slash, Surface};
 use crate::agent::host::TurnEvent;
 use crate::agent::{Outcome, Report};
 use crate::cancel::Cancel;
@@ -13,6 +13,7 @@ use crate::cli::terminal::print;
 use crate::cli::terminal::prompt::{Prompt, Typed};
 use crate::cli::terminal::view::{Mode, View};
 use crate::error::{Exit, Result};
+use crate::language::Language;
 use crate::message::Envelope;
 use crate::sync::Mutex;
 
@@ -104,14 +105,21 @@ fn show_end(report: Report, view: &mut TerminalView) {
 /// Answers a slash command.
 fn answer(shared: &Shared, command: Command<'_>) -> Result<String> {
     if matches!(command.slash, Slash::Help | Slash::Start) {
-        return Ok(commands::help(Place::Terminal));
+        return Ok(commands::format_help(Surface::Terminal, Language::English));
     }
     let ready = &mut *shared.lock();
     let key = ready.session.chat().clone();
+    let invocation = Invocation {
+        key: &key,
+        command,
+        language: Language::English,
+        folder: &ready.sessions,
+    };
     let answer = ready
         .agent
-        .command(&key, command, &ready.sessions, || Ok(&mut ready.session))?;
-    Ok(answer.unwrap_or_else(|| format!("Unknown command /{}. See /help.", command.word)))
+        .answer_command(&invocation, || Ok(&mut ready.session))?;
+    let unknown = || commands::unknown_command(command.word, Surface::Terminal, Language::English);
+    Ok(answer.unwrap_or_else(unknown))
 }
 
 /// Shows what a typed command answers.
@@ -127,7 +135,9 @@ fn greeting(ready: &Ready) -> String {
     let mut text = format!(
         "peacrab {} · {} · /help",
         env!("CARGO_PKG_VERSION"),
-        ready.agent.model_line(ready.session.chat())
+        ready
+            .agent
+            .model_line(ready.session.chat(), Language::English)
     );
     if ready.agent.lacks_model(ready.session.chat()) {
         text.push_str(

@@ -13,7 +13,7 @@ use rustyline::history::DefaultHistory;
 use rustyline::validate::Validator;
 use rustyline::{CompletionType, Config, Context, Editor, Helper};
 
-use crate::agent::commands::{Place, listed};
+use crate::agent::commands::{Surface, list_commands};
 use crate::error::{Error, Result};
 use crate::limits::cli::{HISTORY_BYTES, HISTORY_LINES};
 use crate::sys;
@@ -135,7 +135,7 @@ impl Completer for CommandNames {
         let Some(begun) = line[..position].strip_prefix('/') else {
             return Ok((0, Vec::new()));
         };
-        let names = listed(Place::Terminal).map(|(name, _)| name);
+        let names = list_commands(Surface::Terminal).map(|listed| listed.name);
         let fitting = names.filter(|name| name.starts_with(begun));
         Ok((
             1,

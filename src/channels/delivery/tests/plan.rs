@@ -314,7 +314,7 @@ fn a_question_is_asked_until_it_is_shown_or_settled() {
     let ticket = take(&mut plan, 9 * SECOND);
     assert!(
         matches!(&ticket.job, Job::Settle { message, answer, .. }
-            if message == "55" && outcome == "✗ Denied"),
+            if message == "55" && *answer == Answer::Deny),
         "{ticket:?}"
     );
     finish(&mut plan, ticket, done(""), 9 * SECOND);

@@ -332,7 +332,7 @@ fn when_the_gateway_stops_nothing_waits_for_it() {
 
 #[test]
 fn button_data_is_what_a_button_carries() {
-    let rows: Vec<Vec<Button>> = buttons::for_question(7, &Question::default(), Language::English);
+    let rows: Vec<Vec<Button>> = buttons::for_question(7, &Default::default(), Language::English);
     assert!(
         rows.concat()
             .iter()
