@@ -1,6 +1,8 @@
 //! What the channels say to people, in each language.
 
-use crate::language::texts;
+use crate::language::{Language, texts};
+use crate::limits::state::{PAIRED, PAIRING_VALID_SECS};
+use crate::state::pairing::Rejected;
 
 /// The outcomes and the buttons of a question about a command.
 pub mod answers {
@@ -133,8 +135,8 @@ pub mod question {
 }
 
 texts! {
-    /// To an unknown person who presses a button.
-    pub fn not_for_you() { "This is not for you.", "这不是给你的。" }
+    /// To an unknown person who presses a button or uses a command.
+    pub fn no_access() { "You don't have access to this bot.", "你没有使用此机器人的权限。" }
     /// To a person whose button belongs to a question of an earlier run.
     pub fn question_closed() {
         "That question is no longer open, so nothing was done. If it is still needed, ask me again.",
@@ -155,17 +157,50 @@ texts! {
         "You're paired. Write to me; /help shows what I can do.",
         "已配对。直接给我发消息即可；/help 会列出我能做的事。",
     }
-    /// To a person who is not paired: how to be. `code` is the pairing code, `id` their id as inline
-    /// code, `minutes` how long the code is valid.
-    pub fn introduction(code, id, minutes) {
+    /// To a person who pairs someone; `person` has a name and an id.
+    pub fn paired(person, channel) {
+        "{person} is now paired on {channel}.",
+        "{person} 已在 {channel} 上配对。",
+    }
+    /// The usage of `/pair`.
+    pub fn pair_usage() {
+        "Add the code that the other person was given, for example /pair ABCD2345",
+        "请加上对方收到的配对码，例如 /pair ABCD2345",
+    }
+    fn unknown_code(code) {
+        "Unknown or expired pairing code {code}. Send the bot any message to get a new one.",
+        "配对码 {code} 不存在或已过期。给机器人发送任意消息即可获得新的配对码。",
+    }
+    fn expired_code(code, minutes) {
+        "The pairing code {code} has expired: it was valid for {minutes} minutes. For a new one right away, \
+         run `peacrab channels pair --invite`.",
+        "配对码 {code} 已过期：有效期为 {minutes} 分钟。如需立即获得新的配对码，请运行 \
+         `peacrab channels pair --invite`。",
+    }
+    fn all_paired(count) {
+        "{count} people are already paired. Remove some, or add people to allowFrom.",
+        "已有 {count} 人配对。请移除一些人，或把人员加入 allowFrom。",
+    }
+    /// To a person who is not paired: how to be. `command` is the command that
+    /// pairs, `code` the pairing code, `id` their id as inline code, `minutes` how long the code is valid.
+    pub fn introduction(command, code, id, minutes) {
         "We haven't met. If I'm your bot, run this on the board:\n\
-         `peacrab channels pair {code}`\n\n\
+         `{command} {code}`\n\n\
          Otherwise ask someone who already has access to send me:\n`/pair {code}`\n\n\
          The code is valid for {minutes} minutes. Your id is {id}.",
         "我们还不认识。如果我是你的机器人，请在开发板上运行：\n\
-         `peacrab channels pair {code}`\n\n\
+         `{command} {code}`\n\n\
          否则请已有权限的人给我发送：\n`/pair {code}`\n\n\
          配对码 {minutes} 分钟内有效。你的 ID 是 {id}。",
+    }
+}
+
+/// Why a code pairs nobody, as a sentence.
+pub fn describe_rejection(language: Language, rejected: &Rejected) -> String {
+    match rejected {
+        Rejected::Unknown(code) => unknown_code(language, code),
+        Rejected::Expired(code) => expired_code(language, code, &(PAIRING_VALID_SECS / 60)),
+        Rejected::Full => all_paired(language, &PAIRED),
     }
 }
 

@@ -62,6 +62,8 @@ pub struct Parts {
     pub outbox: Arc<Outbox>,
     /// The people who were given access.
     pub pairing: Arc<Pairing>,
+    /// The command that pairs a person, without the code, such as `peacrab channels pair`.
+    pub pair_command: String,
     /// The chat that was active last.
     pub recent: LastChat,
     /// The languages of the chats.

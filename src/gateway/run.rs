@@ -181,6 +181,8 @@ fn start_receiving(
             outbox: Arc::clone(&parts.outbox),
             workspace: Arc::clone(&parts.workspace),
             languages: Arc::clone(&parts.languages),
+            health: delivery.health(),
+            pair_command: parts.pair_command.clone(),
             files_max_bytes: parts.files_max_bytes,
             events: gateway.events.clone(),
             clock: Clock::System,

@@ -86,3 +86,5 @@ pub const SPEC_BYTES_MAX: usize = 8 * 1024;
 pub const SPECS_BYTES_MAX: usize = 64 * 1024;
 /// Characters of a refused command that a person is shown again as what to send; a longer one they have.
 pub const TYPED_AGAIN_CHARS: usize = 60;
+/// Characters of a command and of a folder in a list of standing approvals.
+pub const STANDING_CHARS: usize = 80;

@@ -1,4 +1,4 @@
-//! Does what the plan has decided, with one connection.
+//! Performs what the plan has decided, over one connection.
 
 use std::fs::File;
 use std::path::Path;
@@ -22,7 +22,7 @@ use super::question;
 /// The name of the file with a command that is too long for its question.
 const COMMAND_FILE: &str = "command.sh";
 
-/// One worker's end of the channel.
+/// One worker's connection to the channel.
 pub(super) struct Caller<'a> {
     parts: &'a DeliveryParts,
     cancel: &'a Cancel,
@@ -52,7 +52,7 @@ impl<'a> Caller<'a> {
         self.heartbeat.beat(2 * DELIVERY_LINGER);
     }
 
-    /// Does a job. The outbox has recorded the result when this returns.
+    /// Performs a job. The outbox has recorded the result when this returns.
     pub fn call(&mut self, job: &Job) -> Outcome {
         self.heartbeat.beat(CALL_TIME);
         if self.connection.is_none() {
@@ -155,7 +155,7 @@ impl<'a> Caller<'a> {
         }
     }
 
-    /// What becomes of a piece that was not sent: some failures pass, others never.
+    /// Decides about a piece that was not sent: some failures are temporary, others final.
     fn undelivered(&self, to: &Address, id: u64, failure: Failure) -> Outcome {
         if let Failure::Gone {
             moved_to: Some(moved_to),
@@ -178,7 +178,7 @@ impl<'a> Caller<'a> {
         outcome
     }
 
-    /// Records that so many pieces of a message were sent, or that nothing of it remains to be sent.
+    /// Records how many pieces of a message were sent; `None` when nothing remains to be sent.
     fn confirm(&self, id: u64, pieces: Option<usize>) {
         let recorded = match pieces {
             Some(pieces) => self.parts.outbox.sent(id, pieces),
@@ -214,13 +214,13 @@ impl<'a> Caller<'a> {
         put(connection, &message.to, &post, &piece.plain, edits).map(drop)
     }
 
-    /// The message to quote, where that is wanted.
+    /// The message to quote, where quotes are enabled.
     fn reply_to<'b>(&self, reference: &'b str) -> Option<&'b str> {
         let quotes = self.parts.adapter.capabilities().quotes;
         (quotes && !reference.is_empty()).then_some(reference)
     }
 
-    /// Sends a file of the workspace; when that fails, the person is told why instead.
+    /// Sends a file of the workspace; if that fails, the person is told why instead.
     fn send_file(&self, connection: &mut dyn Connection, pending: &Pending, path: &str) -> Sent {
         let name = OutgoingMessage::name_of(path);
         let file = self.open(path, name);
@@ -232,7 +232,7 @@ impl<'a> Caller<'a> {
         )
     }
 
-    /// Sends a file; when that fails for good, the person is told why instead.
+    /// Sends a file; if that fails permanently, the person is told why instead.
     fn upload(
         &self,
         connection: &mut dyn Connection,
@@ -369,7 +369,7 @@ impl<'a> Caller<'a> {
         Ok(done(sent, is_last))
     }
 
-    /// Writes below a question how it came out; without room for that it only loses its buttons.
+    /// Writes the outcome below a question; without room for that the question only loses its buttons.
     fn settle(
         &self,
         connection: &mut dyn Connection,
@@ -429,7 +429,7 @@ fn failed(job: &Job, failure: Failure) -> Outcome {
     outcome
 }
 
-/// Edits a message, or sends one where there is none to edit; as plain text if the channel rejects the
+/// Edits a message, or sends one if there is none to edit; as plain text if the channel rejects the
 /// markup. Returns the id of the message that was sent.
 fn put(
     connection: &mut dyn Connection,

@@ -1,4 +1,4 @@
-//! What the plan and the workers tell each other: jobs, outcomes and reports.
+//! What the plan and the workers exchange: jobs, outcomes and reports.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::approval::Answer;
 use crate::channels::adapter::Failure;
 use crate::message::{Address, DraftKey};
 
-/// Something to be done with one call of a connection, or a few.
+/// What a worker does with one or a few calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Job {
     /// Send the next piece of a message of the outbox.
@@ -77,7 +77,7 @@ pub(super) enum Outcome {
         /// Whether that was the last piece.
         is_last: bool,
     },
-    /// It will never succeed, or need not any longer.
+    /// It will never succeed, or is no longer needed.
     Dropped,
     /// The chat has become another one, and its messages follow.
     Moved,
@@ -105,14 +105,14 @@ impl From<Failure> for Outcome {
     }
 }
 
-/// What is worth a line in the log.
+/// An event for the log.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Report {
     /// The channel cannot be reached.
     Down { why: String },
     /// The channel is reached again.
     Back,
-    /// The channel wants a chat to wait.
+    /// The channel rate-limits a chat.
     RateLimited { to: Address, wait: Duration },
     /// A message could not be sent, for the first time in a row or again.
     Trouble {
@@ -120,7 +120,7 @@ pub(super) enum Report {
         why: String,
         is_first: bool,
     },
-    /// Something that is only shown was not shown.
+    /// A draft, a reaction or "typing" was not shown.
     NotShown { to: Address, why: String },
     /// The menu of commands was not set.
     NoMenu { why: String },

@@ -1,9 +1,9 @@
-//! Messages from people, for every channel: who may speak, acceptance in order, and their files.
+//! Messages from people, for every channel: access, acceptance in order, and their files.
 //!
-//! A channel's receiver hands over what came, in batches. Messages are in the inbox, on the disk, when
-//! [`Intake::take`] returns, so the receiver may confirm them to the channel. The gateway hears of
-//! them at once. Their files are fetched afterwards, on other threads: receiving never waits for
-//! them, and what was written after a file does not overtake it, because the session waits.
+//! A channel's receiver hands over what arrived, in batches. Messages are in the inbox, on the disk, when
+//! [`Intake::take`] returns, so the receiver may confirm them to the channel. The gateway is notified at
+//! once. Files are fetched afterwards, on other threads: receiving never waits for them, and what was
+//! written after a file does not overtake it, because the session waits.
 
 mod access;
 pub use access::is_allowed;
@@ -19,6 +19,7 @@ use chrono::{DateTime, FixedOffset};
 
 use super::adapter::Adapter;
 use super::buttons::{self, Press};
+use super::health::Health;
 use crate::bus::{Event, EventSender, Heartbeat, Heartbeats};
 use crate::cancel::Cancel;
 use crate::clock::Clock;
@@ -40,11 +41,11 @@ pub struct IntakeParts {
     pub channel: &'static str,
     /// Where accepted messages are kept.
     pub inbox: Arc<Inbox>,
-    /// Who was let in with a code.
+    /// The people who are paired.
     pub pairing: Arc<Pairing>,
-    /// Who may speak by the configuration.
+    /// Who has access by the configuration.
     pub allow_from: Vec<String>,
-    /// Where pairing codes are sent from.
+    /// Where pairing codes are stored for delivery.
     pub outbox: Arc<Outbox>,
     /// Where files are stored.
     pub workspace: Arc<Workspace>,
@@ -60,15 +61,19 @@ pub struct IntakeParts {
     pub heartbeats: Heartbeats,
     /// The channel, for connections to fetch files with.
     pub adapter: Arc<dyn Adapter>,
-    /// Raised when nothing more is to be taken in: ends every wait in here, and the fetching threads.
+    /// Where outages are reported.
+    pub health: Health,
+    /// The command that pairs a person, without the code, such as `peacrab channels pair`.
+    pub pair_command: String,
+    /// Raised when nothing more is accepted: ends every wait in here, and the fetching threads.
     pub cancel: Cancel,
-    /// Tells the delivery that something is in the outbox.
+    /// Notifies the delivery that the outbox has something new.
     pub wake: Box<dyn Fn() + Send + Sync>,
-    /// Tells the delivery that the channel was reached again.
+    /// Notifies the delivery that the channel was reached again.
     pub reachable: Box<dyn Fn() + Send + Sync>,
 }
 
-/// Something that came from a channel.
+/// Something that arrived from a channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Incoming {
     /// A message, or a slash command, which is a message whose text begins with `/`.
@@ -84,7 +89,7 @@ pub enum Incoming {
         session: SessionKey,
         /// The message's id within its chat.
         reference: String,
-        /// The new text, made up as that of a message.
+        /// The new text, in the form of a message's.
         text: String,
     },
     /// A button was pressed.
@@ -101,7 +106,7 @@ pub enum Incoming {
         username: String,
         /// The message with the button, by its id within the chat.
         message: String,
-        /// What the button carries.
+        /// The button's data.
         data: String,
     },
 }
@@ -129,7 +134,7 @@ enum Step {
 }
 
 impl Intake {
-    /// An intake of which nothing runs yet.
+    /// Creates an intake; no thread runs yet.
     pub fn new(parts: IntakeParts) -> Self {
         Self(Arc::new(Shared {
             store: Store::new(parts.files_max_bytes),
@@ -138,12 +143,12 @@ impl Intake {
         }))
     }
 
-    /// Takes what came, in its order. When this returns, the messages are on the disk and the gateway
-    /// knows of them.
+    /// Takes a batch in order. When this returns, the messages are on the disk and the gateway has been
+    /// notified of them.
     ///
-    /// Fails, before anything of the batch has had an effect, when the inbox cannot take the messages:
-    /// then the receiver must not confirm them, and tries again later. While the gateway's queue is
-    /// full it waits and beats `heartbeat`.
+    /// Fails, before the batch has had any effect, when the inbox cannot store the messages: then the
+    /// receiver must not confirm them, and tries again later. While the gateway's queue is full it waits
+    /// and beats `heartbeat`.
     pub fn take(&self, batch: Vec<Incoming>, heartbeat: &Heartbeat) -> Result<()> {
         let steps: Vec<Step> = batch
             .into_iter()
@@ -168,7 +173,7 @@ impl Intake {
                 } => self.edit(session, reference, &text),
                 Step::Tell(event) => Some(event),
             };
-            // Nothing is lost when the gateway has gone: the inbox has the messages.
+            // When the gateway has ended nothing is lost: the inbox has the messages.
             if event.is_some_and(|event| !self.tell(event, heartbeat)) {
                 break;
             }
@@ -176,15 +181,15 @@ impl Intake {
         Ok(())
     }
 
-    /// Whether somebody may speak: by the configuration, or because they were paired.
-    pub fn may_speak(&self, sender: &Sender, username: &str) -> bool {
+    /// Whether a person has access: by the configuration, or because they are paired.
+    pub fn has_access(&self, sender: &Sender, username: &str) -> bool {
         let username = Some(username).filter(|name| !name.is_empty());
         let parts = &self.0.parts;
         access::is_allowed(&parts.allow_from, &sender.id, username)
             || parts.pairing.is_paired(parts.channel, &sender.id)
     }
 
-    /// The ids of the people who may speak, as far as they are known by an id.
+    /// The ids of the people who have access, as far as they are known by an id.
     pub fn known_people(&self) -> Vec<String> {
         let parts = &self.0.parts;
         let allowed = parts.allow_from.iter();
@@ -218,6 +223,11 @@ impl Intake {
         (parts.wake)();
     }
 
+    /// Where outages are reported.
+    pub fn health(&self) -> Health {
+        self.0.parts.health.clone()
+    }
+
     /// The newest number that the channel gave, and when it was accepted.
     pub fn last_update(&self) -> Option<(i64, DateTime<FixedOffset>)> {
         self.0.parts.inbox.last_update(self.0.parts.channel)
@@ -243,12 +253,12 @@ impl Intake {
         self.0.fetches.join();
     }
 
-    /// What is to be done with an entry; `None` when it is from nobody who may speak, or nothing to us.
+    /// What is to be done with an entry; `None` when the sender has no access, or it is not for us.
     fn admit(&self, incoming: Incoming) -> Option<Step> {
         match incoming {
             Incoming::Message { envelope, username } => {
                 let sender = envelope.sender().cloned().unwrap_or_default();
-                if self.may_speak(&sender, &username) {
+                if self.has_access(&sender, &username) {
                     self.note_language(&envelope, &sender);
                     return Some(Step::Accept(within_bounds(envelope)));
                 }
@@ -273,7 +283,7 @@ impl Intake {
                 message,
                 data,
             } => {
-                let press = buttons::read(&data).filter(|_| self.may_speak(&sender, &username))?;
+                let press = buttons::read(&data).filter(|_| self.has_access(&sender, &username))?;
                 Some(match press {
                     Press::Answer { question, answer } => Step::Tell(Event::Answered {
                         address,
@@ -318,7 +328,7 @@ impl Intake {
         })
     }
 
-    /// Tells the gateway, and has the files of a message fetched once it knows of the message.
+    /// Notifies the gateway, and starts to fetch the files of a message once the gateway knows of it.
     fn tell(&self, event: Event, heartbeat: &Heartbeat) -> bool {
         let with_files = match &event {
             Event::Arrived(envelope) if !envelope.remote_files.is_empty() => Some(envelope.clone()),
@@ -333,7 +343,7 @@ impl Intake {
 }
 
 impl Shared {
-    /// Sends an event. While the queue is full it waits; false when the gateway has gone.
+    /// Sends an event. Waits while the queue is full; false when the gateway has ended.
     fn send(&self, event: Event, heartbeat: &Heartbeat) -> bool {
         self.parts.events.send_while(event, &mut || {
             heartbeat.beat(PATIENCE);

@@ -1,4 +1,4 @@
-//! Receives updates by long polling and passes them on to the intake.
+//! Receives updates by long polling and passes them to the intake.
 //!
 //! An update is confirmed to Telegram with the next poll, when the intake has it on the disk.
 
@@ -13,8 +13,9 @@ use super::update::{self, Meaning, Pressed};
 use crate::bus::Heartbeat;
 use crate::cancel::Cancel;
 use crate::channels::backoff::Backoff;
+use crate::channels::health::Task;
 use crate::channels::intake::{Incoming, Intake};
-use crate::channels::texts::{not_for_you, set_aside};
+use crate::channels::texts::{no_access, set_aside};
 use crate::clock::{Clock, Stopwatch};
 use crate::config::schema::Bot;
 use crate::error::Error;
@@ -33,7 +34,7 @@ pub(super) struct ReceiverParts<'a> {
     pub intake: Intake,
     pub heartbeat: Heartbeat,
     pub cancel: Cancel,
-    /// Where it is noted which updates end the program; `None` for nowhere.
+    /// Where it is noted which updates crash the program; `None` for nowhere.
     pub state: Option<PathBuf>,
 }
 
@@ -49,21 +50,21 @@ struct Receiver<'a> {
     parts: ReceiverParts<'a>,
     api: Api,
     me: Option<Me>,
-    /// The first update that has not been dealt with.
+    /// The first update that has not been processed.
     offset: Option<i64>,
     /// Failures of Telegram, and of the inbox.
     backoff: Backoff,
     full: Backoff,
     trial: Trial,
-    /// Whether the next poll only checks that Telegram can be reached: one that waits for updates
-    /// would tell so much later.
+    /// Whether the next poll only checks that Telegram can be reached: one that waits for updates would
+    /// take much longer to tell.
     is_probe: bool,
 }
 
 /// Why nothing was received.
 enum Fault {
     Telegram(ApiError),
-    /// The inbox does not take the messages.
+    /// The inbox cannot store the messages.
     Inbox(Error),
 }
 
@@ -82,12 +83,14 @@ impl<'a> Receiver<'a> {
             (age < OFFSET_AGE).then_some(number + 1)
         });
         let patience = LONG_POLL + PATIENCE;
+        let health = parts.intake.health();
+        let backoff = |task, name| Backoff::new(task, name, parts.clock.clone(), health.clone());
         Ok(Self {
             api: Api::new(parts.tls, parts.config, patience, &parts.cancel)?,
             me: None,
             offset,
-            backoff: Backoff::new("receive from Telegram", parts.clock.clone()),
-            full: Backoff::new("accept messages from Telegram", parts.clock.clone()),
+            backoff: backoff(Task::Receive, "receive from Telegram"),
+            full: backoff(Task::Accept, "accept messages from Telegram"),
             is_probe: false,
             trial: Trial::begin(parts.state.clone()),
             parts,
@@ -153,7 +156,7 @@ impl<'a> Receiver<'a> {
             self.take(updates)?;
             self.offset = next.or(self.offset);
         }
-        // A broken server or proxy that answers at once, with nothing new, must not be asked thousands of
+        // A broken server or proxy that replies at once with nothing new must not be polled thousands of
         // times a second.
         if !has_news && !self.is_probe && watch.elapsed() < POLL_INTERVAL {
             self.parts.cancel.wait(POLL_INTERVAL);
@@ -190,7 +193,7 @@ impl<'a> Receiver<'a> {
         Ok(updates)
     }
 
-    /// Takes what waited when the program had crashed, an update or an album at a time.
+    /// Processes what waited after a crash, an update or an album at a time.
     fn take_one_by_one(&mut self, updates: Vec<Update>) -> Result<(), Fault> {
         for file in self.trial.take_set_aside() {
             let file = file.display();
@@ -231,9 +234,9 @@ impl<'a> Receiver<'a> {
             .filter_map(|meaning| match meaning {
                 Meaning::Pressed(pressed) => {
                     let intake = &self.parts.intake;
-                    let toast = match intake.may_speak(&pressed.sender, &pressed.username) {
+                    let toast = match intake.has_access(&pressed.sender, &pressed.username) {
                         true => "",
-                        false => not_for_you(pressed.sender.language),
+                        false => no_access(pressed.sender.language),
                     };
                     Some((pressed.callback.clone(), toast))
                 }
@@ -247,8 +250,8 @@ impl<'a> Receiver<'a> {
         Ok(())
     }
 
-    /// Confirms pressed buttons, so that they stop showing progress. Over a connection of its own: a
-    /// poll may wait for a minute, a person not.
+    /// Confirms pressed buttons, so that they stop showing progress. Over a separate connection: a poll may
+    /// take a minute.
     fn confirm(&self, presses: &[(String, &str)]) {
         if presses.is_empty() {
             return;
@@ -479,7 +482,7 @@ mod tests {
                 (method.as_str(), &answer),
                 ("answercallbackquery", &json!({"callback_query_id": "c14"}))
             );
-            assert_eq!(asked(&server).1["text"], "This is not for you.");
+            assert_eq!(asked(&server).1["text"], "You don't have access to this bot.");
             assert_eq!(asked(&server).1["offset"], 16);
         });
         // After a restart it goes on behind the album's last part.

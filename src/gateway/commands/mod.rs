@@ -12,12 +12,14 @@ use super::{Gateway, spawn};
 use crate::agent::commands::{self, Command, Invocation, Slash, Surface, describe_ended};
 use crate::approval::Answer;
 use crate::bus::Event;
-use crate::channels::texts::welcome;
+use crate::channels::names::title;
+use crate::channels::texts;
 use crate::error::{Error, Result};
 use crate::language::Language;
 use crate::limits::gateway::{COMMANDS_MAX, REFUSED_CHARS, WAITING_MAX};
 use crate::markup::inline_code;
 use crate::message::{Address, Envelope, OutgoingMessage};
+use crate::state::pairing::Paired;
 use crate::text::{count_of, truncate_chars};
 
 /// Every command of a chat with its description, for the channels' menus.
@@ -111,7 +113,7 @@ impl Gateway {
             Slash::Approve => self.approve(&to, command.argument, language)?,
             Slash::Deny => self.settle(&to, command.argument, Answer::Deny, language)?,
             Slash::Id => describe_ids(message),
-            Slash::Pair => self.pair(command.argument)?,
+            Slash::Pair => self.answer_pair(command.argument, language)?,
             Slash::Restart => "Restarting… running work will continue afterwards.".to_owned(),
             _ => {
                 let agent = &self.parts.agent;
@@ -134,24 +136,29 @@ impl Gateway {
         })
     }
 
-    /// Gives somebody access who has this pairing code.
-    pub(super) fn pair(&self, code: &str) -> Result<String> {
+    /// Answers `/pair CODE`.
+    fn answer_pair(&self, code: &str, language: Language) -> Result<String> {
         if code.is_empty() {
-            return Err(Error::Usage(
-                "Add the code that the other person got, for example /pair ABCD2345".to_owned(),
-            ));
+            return Err(Error::Usage(texts::pair_usage(language).to_owned()));
         }
-        let paired = self.parts.pairing.confirm(code)?;
-        let (id, name) = (&paired.sender.id, &paired.sender.name);
-        let of_person = || Address::new(&paired.channel, id);
-        let welcome = welcome(paired.sender.language);
-        self.tell(&paired.chat.clone().unwrap_or_else(of_person), welcome);
+        let paired = self.pair(code, language)?;
         // As code, a name is neither markup nor a link.
-        let (name, id) = (inline_code(name), inline_code(id));
-        Ok(format!(
-            "{name} ({id}) is now paired on {}.",
-            paired.channel
-        ))
+        let (name, id) = (&paired.sender.name, &paired.sender.id);
+        let person = format!("{} ({})", inline_code(name), inline_code(id));
+        Ok(texts::paired(language, &person, &title(&paired.channel)))
+    }
+
+    /// Pairs the person who was given this code, and tells them. An error is in this language.
+    pub(super) fn pair(&self, code: &str, language: Language) -> Result<Paired> {
+        let paired = self
+            .parts
+            .pairing
+            .confirm(code)?
+            .map_err(|rejected| Error::Usage(texts::describe_rejection(language, &rejected)))?;
+        let private_chat = || Address::new(&paired.channel, &paired.sender.id);
+        let welcome = texts::welcome(paired.sender.language);
+        self.tell(&paired.chat.clone().unwrap_or_else(private_chat), welcome);
+        Ok(paired)
     }
 
     /// The status of the conversation, the gateway and the machine.

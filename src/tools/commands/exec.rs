@@ -105,7 +105,7 @@ fn parse_request(context: &Context<'_>, arguments: &Arguments) -> Result<Request
         .into_owned();
     if command.trim().is_empty() || command.contains('\0') {
         return Err(Error::Failed(
-            "command wants a shell command, such as \"df -h\"".to_owned(),
+            "command must be a shell command, such as \"df -h\"".to_owned(),
         ));
     }
     let unsandboxed = arguments.flag("escalate")?;
@@ -114,7 +114,7 @@ fn parse_request(context: &Context<'_>, arguments: &Arguments) -> Result<Request
         .unwrap_or_default();
     if unsandboxed && reason.trim().is_empty() {
         return Err(Error::Failed(
-            "escalate wants a reason, in a sentence: the person reads it and decides".to_owned(),
+            "escalate needs a reason, in a sentence: the person reads it and decides".to_owned(),
         ));
     }
     let folder = arguments.optional_text("working_dir", "a folder")?;
@@ -218,7 +218,7 @@ impl Tool for ExecSession {
             "write" => {
                 let input = arguments.text(
                     "input",
-                    "the text for its standard input, with its line end",
+                    "the text for its standard input, with its newline",
                 )?;
                 let mut listed = sessions.list(owner).into_iter();
                 let answer = match listed.find(|one| one.id == id && one.unsandboxed) {
@@ -232,7 +232,7 @@ impl Tool for ExecSession {
                 Ok(ToolResult::new("Written."))
             }
             other => Err(Error::Failed(format!(
-                "action wants list, read, write or kill, not {other:?}"
+                "action must be list, read, write or kill, not {other:?}"
             ))),
         }
     }
@@ -251,7 +251,7 @@ fn list_sessions(sessions: &Sessions, owner: &str) -> String {
         );
     }
     if text.is_empty() {
-        "Nothing runs in the background.".to_owned()
+        "Nothing is running in the background.".to_owned()
     } else {
         text
     }
@@ -265,7 +265,7 @@ fn render_output(since: &UnreadOutput) -> String {
     if since.dropped > 0 {
         let _ = write!(
             text,
-            " ({} bytes before this were dropped, because nobody read them)",
+            " ({} bytes before this were dropped, because they were not read)",
             since.dropped
         );
     }
@@ -289,7 +289,7 @@ pub struct TypedCommand<'a> {
     pub language: Language,
 }
 
-/// What became of a typed command.
+/// The outcome of a typed command.
 #[derive(Debug)]
 pub enum Shell {
     /// Not run yet: a person has to be asked, and it is called again with the answer.

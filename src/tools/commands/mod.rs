@@ -5,6 +5,7 @@ mod bound;
 mod exec;
 mod refusal;
 pub mod risk;
+mod standing;
 pub mod texts;
 
 use std::os::unix::fs::MetadataExt;
@@ -86,8 +87,8 @@ impl Commands {
         })
     }
 
-    /// What the model is told about the sandbox and the way out of it. This does not probe the kernel: if
-    /// it supports too little, exec itself says so.
+    /// What the model is told about the sandbox and escalation. This does not probe the kernel: if it
+    /// supports too little, exec itself says so.
     pub fn rules(&self) -> String {
         let within = if self.sandboxed {
             "exec runs in a sandbox that the kernel keeps: commands see the system read-only, your workspace (and \
@@ -316,7 +317,7 @@ impl Commands {
             if let Some(objection) = objection.filter(|one| answer.is_none() || one.is_configured())
             {
                 entry.input(input, &format!("refused: {}", objection.rule()))?;
-                let why = texts::describe_objection(Language::English, &objection);
+                let why = objection.for_model();
                 return Err(Error::Failed(format!("the input was not written: {why}")));
             }
             entry.input(input, &decision).map_err(|error| {

@@ -39,7 +39,6 @@ impl Refusal {
 
     /// For the model, with what it can do instead.
     pub fn for_model(&self) -> String {
-        let english = Language::English;
         let (why, advice) = match self {
             Self::Objection {
                 objection,
@@ -50,9 +49,9 @@ impl Refusal {
                     (_, true) => ". With escalate and a reason the person can be asked to allow it",
                     _ => ". Only a change of the configuration would allow it",
                 };
-                (texts::describe_objection(english, objection), advice)
+                (objection.for_model(), advice)
             }
-            Self::Never => (texts::never(english).to_owned(), ""),
+            Self::Never => (texts::never(Language::English).to_owned(), ""),
             Self::Denied(_) | Self::Changed => (
                 self.decision(),
                 ". Do it within the sandbox, or tell the person what you would need",

@@ -4,7 +4,9 @@
 use regex_lite::Regex;
 
 use crate::approval::Risk;
+use super::texts::describe_objection;
 use crate::error::{Error, Result};
+use crate::language::Language;
 use crate::limits::tools::SPLIT_DEPTH;
 
 /// The patterns of the configuration.
@@ -32,6 +34,15 @@ impl Objection {
             Self::Risk(risk) => risk.name().to_owned(),
             Self::DenyPattern(pattern) => format!("tools.exec.denyPatterns: {pattern}"),
             Self::NotListed(_) => "tools.exec.allowPatterns".to_owned(),
+        }
+    }
+
+    /// The objection as a clause for the model.
+    pub fn for_model(&self) -> String {
+        let why = describe_objection(Language::English, self);
+        match self {
+            Self::Risk(risk) => format!("{why} (built-in pattern {})", risk.name()),
+            Self::DenyPattern(_) | Self::NotListed(_) => why,
         }
     }
 

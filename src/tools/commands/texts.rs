@@ -52,6 +52,40 @@ texts! {
         "the command, its folder or a file that it uses changed after you were asked",
         "询问之后，命令、它的文件夹或它用到的文件发生了变化",
     }
+    /// The heading of the list of standing approvals.
+    pub(super) fn standing_heading() {
+        "Always allowed here:",
+        "此处始终允许：",
+    }
+    /// One of them; `command` and `folder` are inline code, `since` is a date.
+    pub(super) fn standing_unsandboxed(number, command, folder, since) {
+        "{number}: {command} in {folder}, outside the sandbox (since {since})",
+        "{number}：{command}，文件夹 {folder}，在沙箱外运行（自 {since}）",
+    }
+    pub(super) fn standing_sandboxed(number, command, folder, since) {
+        "{number}: {command} in {folder} (since {since})",
+        "{number}：{command}，文件夹 {folder}（自 {since}）",
+    }
+    pub(super) fn standing_how(number) {
+        "To remove one: /approvals remove {number}",
+        "如需移除：/approvals remove {number}",
+    }
+    pub(super) fn standing_none() {
+        "No command is always allowed here.",
+        "此处没有始终允许的命令。",
+    }
+    pub(super) fn standing_removed(command) {
+        "Removed: {command}. I'll ask again before I run it.",
+        "已移除：{command}。下次运行前会再次询问。",
+    }
+    pub(super) fn standing_unknown(number) {
+        "There is no number {number} here. /approvals lists them.",
+        "此处没有编号 {number}。发送 /approvals 查看列表。",
+    }
+    pub(super) fn standing_usage() {
+        "Use /approvals, or /approvals remove NUMBER",
+        "用法：/approvals 或 /approvals remove 编号",
+    }
     /// A typed command was not run; `why` is a clause without a full stop.
     pub fn not_run(why) { "Not run: {why}.", "未运行：{why}。" }
     /// How to run it all the same; `command` is what to type, as inline code.

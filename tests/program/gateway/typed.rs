@@ -304,9 +304,9 @@ fn a_command_outside_the_sandbox_asks_first_and_patterns_refuse() {
             message.text.contains("touch another")
         });
     scene.ana.presses("Deny");
-    scene.wait_for("was not run");
+    scene.wait_for("Not run: you denied it.");
     scene.ana.says("/sh fortune");
-    scene.wait_for("Only a change of the configuration");
+    scene.wait_for("Not run: the configuration forbids it (tools.exec.denyPatterns: fortune).");
     gateway.stop().ends_with(0);
 }
 

@@ -99,6 +99,10 @@ impl Adapter for Fake {
         self.render(markdown).pop()
     }
 
+    fn identify(&self, _: &Cancel) -> Sent<String> {
+        Ok("Fake".to_owned())
+    }
+
     fn connect(&self, cancel: &Cancel, _: &Heartbeat) -> Result<Box<dyn Connection>> {
         self.0.connections.fetch_add(1, Ordering::SeqCst);
         Ok(Box::new(Line(Arc::clone(&self.0), cancel.clone())))

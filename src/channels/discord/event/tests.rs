@@ -36,7 +36,13 @@ fn envelope(changes: Value) -> Option<Envelope> {
 }
 
 fn text(changes: Value) -> String {
-    envelope(changes).unwrap().text
+    text_with_quote(&envelope(changes).unwrap())
+}
+
+fn text_with_quote(message: &Envelope) -> String {
+    let parts = [message.quote.as_str(), message.text.as_str()];
+    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("\n\n")
 }
 
 fn mention() -> Value {
@@ -81,7 +87,7 @@ fn in_a_server_the_policy_decides() {
         let text = match read_as("MESSAGE_CREATE", data, policy) {
             Meaning::Incoming(Incoming::Message { envelope, .. }) => {
                 assert!(envelope.is_group);
-                Some(envelope.text)
+                Some(text_with_quote(&envelope))
             }
             _ => None,
         };

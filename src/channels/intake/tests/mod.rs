@@ -287,7 +287,7 @@ fn strangers_get_one_code_and_are_not_heard() {
     assert!(scene.pairing.confirm(&code).is_ok());
     scene.take(vec![stranger(4, "2", false)]);
     assert_eq!(scene.arrived().id, "fake:4");
-    assert!(!scene.intake.may_speak(&sender("3"), "ana"));
+    assert!(!scene.intake.has_access(&sender("3"), "ana"));
 }
 
 #[test]
