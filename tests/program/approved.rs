@@ -287,10 +287,7 @@ fn input_to_a_command_outside_the_sandbox_is_asked_about() {
     let mut terminal = Terminal::start(&home, &["agent", "-m", "do it"]);
     for (answer, shown) in [
         ("y", "sh".to_owned()),
-        (
-            "n",
-            format!("(sh):\r\n\r\n    {}", touch("refused").trim()),
-        ),
+        ("n", format!("(sh):\r\n\r\n    {}", touch("refused").trim())),
         ("y", touch("once").trim().to_owned()),
         ("a", touch("always").trim().to_owned()),
     ] {

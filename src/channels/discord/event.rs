@@ -56,11 +56,7 @@ impl Reader<'_> {
         meaning.map_or_else(
             |error| {
                 // The error's text may contain a person's message.
-                tracing::warn!(
-                    kind,
-                    byte = error.column(),
-                    "ignored an unexpected event"
-                );
+                tracing::warn!(kind, byte = error.column(), "ignored an unexpected event");
                 Meaning::Nothing
             },
             |meaning| meaning.unwrap_or(Meaning::Nothing),

@@ -482,7 +482,10 @@ mod tests {
                 (method.as_str(), &answer),
                 ("answercallbackquery", &json!({"callback_query_id": "c14"}))
             );
-            assert_eq!(asked(&server).1["text"], "You don't have access to this bot.");
+            assert_eq!(
+                asked(&server).1["text"],
+                "You don't have access to this bot."
+            );
             assert_eq!(asked(&server).1["offset"], 16);
         });
         // After a restart it goes on behind the album's last part.

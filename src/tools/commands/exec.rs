@@ -216,10 +216,8 @@ impl Tool for ExecSession {
                 render_output(&sessions.kill(owner, id)?)
             ))),
             "write" => {
-                let input = arguments.text(
-                    "input",
-                    "the text for its standard input, with its newline",
-                )?;
+                let input =
+                    arguments.text("input", "the text for its standard input, with its newline")?;
                 let mut listed = sessions.list(owner).into_iter();
                 let answer = match listed.find(|one| one.id == id && one.unsandboxed) {
                     None => None,

@@ -3,8 +3,8 @@
 
 use regex_lite::Regex;
 
-use crate::approval::Risk;
 use super::texts::describe_objection;
+use crate::approval::Risk;
 use crate::error::{Error, Result};
 use crate::language::Language;
 use crate::limits::tools::SPLIT_DEPTH;

@@ -27,7 +27,7 @@ fn each_command_answers_and_none_of_them_asks_the_model() {
         ("/stop", "Nothing is running here."),
         ("/approve", "Nothing is waiting for approval here."),
         ("/deny 123456", "Nothing is waiting for approval here."),
-        ("/pair", "Add the code that the other person got"),
+        ("/pair", "Add the code that the other person was given"),
         ("/pair ABCDEFGH", "ABCDEFGH"),
         ("/sh", "Add a command, for example"),
         ("/sh !", "Add a command, for example"),
