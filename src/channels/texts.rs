@@ -137,6 +137,8 @@ pub mod question {
 texts! {
     /// To an unknown person who presses a button or uses a command.
     pub fn no_access() { "You don't have access to this bot.", "你没有使用此机器人的权限。" }
+    /// To a person who presses a button of an earlier version.
+    pub fn unknown_button() { "This button no longer works.", "此按钮已失效。" }
     /// To a person whose button belongs to a question of an earlier run.
     pub fn question_closed() {
         "That question is no longer open, so nothing was done. If it is still needed, ask me again.",

@@ -28,8 +28,6 @@ pub enum Meaning {
         id: String,
         /// What answers it.
         token: String,
-        /// Whether it is a pressed button, and not a command.
-        is_press: bool,
     },
     /// Nothing for us.
     Nothing,
@@ -209,7 +207,6 @@ impl Reader<'_> {
             ..sender(&user, &member)
         };
         let id = format!("{NAME}:{}", interaction.id);
-        let is_press = interaction.kind == 3;
         let incoming = match interaction.kind {
             3 => Incoming::Pressed {
                 id,
@@ -245,7 +242,6 @@ impl Reader<'_> {
             incoming,
             id: interaction.id,
             token: interaction.token,
-            is_press,
         })
     }
 }

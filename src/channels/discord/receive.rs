@@ -30,7 +30,7 @@ use crate::limits::channels::{
     DISCORD_MISSED_PAGES, DISCORD_MISSED_TIME, DISCORD_STEADY, FILE_TRIES, FIRST_WAIT, IDLE,
     INBOX_BACKOFF, LONGEST_BACKOFF, PATIENCE, PRESS_PATIENCE, QUOTE_CHARS,
 };
-use crate::message::{Envelope, Sender};
+use crate::message::Envelope;
 use crate::sys::{memory, random};
 use crate::text::ellipsize_chars;
 
@@ -346,9 +346,8 @@ impl<'a> Receiver<'a> {
                 incoming,
                 id,
                 token,
-                is_press,
             } => {
-                self.acknowledge(&incoming, &id, &token, is_press)?;
+                self.acknowledge(&incoming, &id, &token)?;
                 self.take(vec![incoming])
             }
         }
@@ -383,31 +382,30 @@ impl<'a> Receiver<'a> {
         incoming: &Incoming,
         id: &str,
         token: &str,
-        is_press: bool,
     ) -> Result<(), End> {
-        let (may, language, text) = match incoming {
+        let text = match incoming {
             Incoming::Pressed {
-                sender, username, ..
-            } => (
-                self.parts.intake.has_access(sender, username),
-                sender.language,
-                String::new(),
-            ),
+                sender,
+                username,
+                data,
+                ..
+            } => {
+                let notice = self.parts.intake.press_notice(sender, username, data);
+                notice.map(str::to_owned)
+            }
             Incoming::Message { envelope, username } => {
-                let sender = envelope.sender().cloned().unwrap_or_else(Sender::default);
+                let sender = envelope.sender().cloned().unwrap_or_default();
                 let command = ellipsize_chars(&envelope.text, QUOTE_CHARS).replace('`', "'");
                 // An unknown sender who writes in private is given a pairing code.
                 let may = !envelope.is_group || self.parts.intake.has_access(&sender, username);
-                (may, sender.language, format!("✓ `{command}`"))
+                Some(match may {
+                    true => format!("✓ `{command}`"),
+                    false => no_access(sender.language).to_owned(),
+                })
             }
             Incoming::Edited { .. } => return Ok(()),
         };
-        let text = match (may, is_press) {
-            (false, _) => Some(no_access(language)),
-            (true, true) => None,
-            (true, false) => Some(text.as_str()),
-        };
-        match self.api(PRESS_PATIENCE)?.acknowledge(id, token, text) {
+        match self.api(PRESS_PATIENCE)?.acknowledge(id, token, text.as_deref()) {
             Err(Failure::Stopped) => Err(End::Stopped),
             // It was acknowledged before the connection was lost, or it is too late.
             Ok(()) | Err(Failure::MessageGone) => Ok(()),

@@ -20,6 +20,7 @@ use chrono::{DateTime, FixedOffset};
 use super::adapter::Adapter;
 use super::buttons::{self, Press};
 use super::health::Health;
+use super::texts::{no_access, unknown_button};
 use crate::bus::{Event, EventSender, Heartbeat, Heartbeats};
 use crate::cancel::Cancel;
 use crate::clock::Clock;
@@ -187,6 +188,20 @@ impl Intake {
         let parts = &self.0.parts;
         access::is_allowed(&parts.allow_from, &sender.id, username)
             || parts.pairing.is_paired(parts.channel, &sender.id)
+    }
+
+    /// What a person is told at once who presses a button with this data; `None` when the press counts.
+    pub fn press_notice(
+        &self,
+        sender: &Sender,
+        username: &str,
+        data: &str,
+    ) -> Option<&'static str> {
+        match (self.has_access(sender, username), buttons::read(data)) {
+            (false, _) => Some(no_access(sender.language)),
+            (true, None) => Some(unknown_button(sender.language)),
+            (true, Some(_)) => None,
+        }
     }
 
     /// The ids of the people who have access, as far as they are known by an id.

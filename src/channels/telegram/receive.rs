@@ -15,7 +15,7 @@ use crate::cancel::Cancel;
 use crate::channels::backoff::Backoff;
 use crate::channels::health::Task;
 use crate::channels::intake::{Incoming, Intake};
-use crate::channels::texts::{no_access, set_aside};
+use crate::channels::texts::set_aside;
 use crate::clock::{Clock, Stopwatch};
 use crate::config::schema::Bot;
 use crate::error::Error;
@@ -233,12 +233,14 @@ impl<'a> Receiver<'a> {
             .iter()
             .filter_map(|meaning| match meaning {
                 Meaning::Pressed(pressed) => {
-                    let intake = &self.parts.intake;
-                    let toast = match intake.has_access(&pressed.sender, &pressed.username) {
-                        true => "",
-                        false => no_access(pressed.sender.language),
-                    };
-                    Some((pressed.callback.clone(), toast))
+                    let Pressed {
+                        sender,
+                        username,
+                        data,
+                        ..
+                    } = &**pressed;
+                    let notice = self.parts.intake.press_notice(sender, username, data);
+                    Some((pressed.callback.clone(), notice.unwrap_or_default()))
                 }
                 _ => None,
             })
