@@ -20,9 +20,11 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{ArgAction, Args, Parser, Subcommand};
+use tracing::level_filters::LevelFilter;
 
 use self::terminal::{log, print};
 use crate::config::check::looks_secret;
+use crate::config::schema::Log;
 use crate::config::{Home, Loaded, load};
 use crate::confine::{CONFINE, confine_main};
 use crate::error::{Error, Exit, Result};
@@ -55,7 +57,7 @@ struct Cli {
     command: Command,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 struct Global {
     /// The home folder [default: PEACRAB_HOME, else ~/.peacrab]
     #[arg(long, global = true, value_name = "DIR")]
@@ -78,6 +80,8 @@ enum Command {
     Agent(agent::Arguments),
     /// Run the daemon: the agent on Telegram and Discord
     Gateway(gateway::Arguments),
+    /// Apply a changed configuration to the running gateway
+    Reload(gateway::reload::Arguments),
     /// Tell somebody something from a script, through the gateway
     Send(send::Arguments),
     /// Manage the channels and who has access
@@ -107,6 +111,7 @@ impl Command {
         match self {
             Self::Agent(arguments) => agent::run(context, &arguments),
             Self::Gateway(arguments) => gateway::run(context, &arguments),
+            Self::Reload(arguments) => gateway::reload::run(context, &arguments),
             Self::Channels(arguments) => channels::run(context, &arguments),
             Self::Approvals(arguments) => channels::approvals::run(context, &arguments),
             Self::Send(arguments) => send::run(context, &arguments),
@@ -123,6 +128,7 @@ impl Command {
 }
 
 /// What every command is started with.
+#[derive(Clone)]
 pub struct Context {
     global: Global,
     environment: Environment,
@@ -146,6 +152,11 @@ impl Context {
             Some(file) => std::path::absolute(file).map_err(Error::io("find", file)),
             None => Ok(self.home()?.config_file()),
         }
+    }
+
+    /// How much is logged: what the configuration says, moved by `-v` and `-q`.
+    pub fn log_level(&self, config: &Log) -> LevelFilter {
+        log::level(config.level, self.global.verbose, self.global.quiet)
     }
 
     /// Loads the configuration and does nothing else.
@@ -188,7 +199,7 @@ impl Context {
             print::complain("warning: the time zone cannot be set now; the system's holds");
         }
         let settings = &loaded.config.log;
-        let level = log::level(settings.level, self.global.verbose, self.global.quiet);
+        let level = self.log_level(settings);
         let journal = self.environment.contains_key("JOURNAL_STREAM");
         log::start(
             level,

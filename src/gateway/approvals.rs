@@ -1,4 +1,4 @@
-//! Pending approvals: questions to people that wait for an answer.
+//! Pending approvals: questions that wait for a person's answer.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
@@ -33,7 +33,7 @@ pub struct Approvals {
 struct Questions {
     /// By their numbers.
     open: BTreeMap<u64, Open>,
-    /// The numbers of those that were closed last: a button that is pressed twice is meant once.
+    /// The numbers of those that were closed last: a button may be pressed twice.
     closed: VecDeque<u64>,
 }
 
@@ -125,13 +125,13 @@ impl Approvals {
     }
 
     /// The numbers of a chat's open questions.
-    pub fn numbers_in(&self, chat: &Address) -> Vec<u64> {
+    pub fn open_in(&self, chat: &Address) -> Vec<u64> {
         let questions = self.questions.lock();
-        let mine = questions
+        let of_chat = questions
             .open
             .iter()
             .filter(|(_, question)| question.chat == *chat);
-        mine.map(|(number, _)| *number).collect()
+        of_chat.map(|(number, _)| *number).collect()
     }
 
     /// Whether a question is of this run: open, or closed not long ago.
@@ -202,7 +202,7 @@ impl Gateway {
             Taken::Yes => outcome(language, answer).to_owned(),
             Taken::OnceOnly(number, always) => once_only(language, number, always),
             Taken::Unknown => {
-                let open = self.approvals.numbers_in(to);
+                let open = self.approvals.open_in(to);
                 let open: Vec<String> = open.iter().map(u64::to_string).collect();
                 match open.as_slice() {
                     [] => texts::nothing_open(language).to_owned(),
@@ -265,7 +265,7 @@ mod tests {
         let again = answer(&here, Some(number), Answer::Deny);
         assert_eq!(again, Taken::Unknown, "it is answered");
         assert_eq!(approvals.wait(number, &Cancel::new()), Answer::Once);
-        assert!(approvals.numbers_in(&here).is_empty());
+        assert!(approvals.open_in(&here).is_empty());
         let late = answer(&here, Some(number), Answer::Deny);
         assert_eq!(late, Taken::Unknown, "it is over");
         assert!(approvals.knows(number));

@@ -247,7 +247,7 @@ fn a_full_inbox_says_so_and_takes_nothing_in() {
         .accept(many(MESSAGES - 1, MESSAGES + 1))
         .unwrap_err()
         .to_string();
-    assert!(error.contains("the inbox is full"), "{error}");
+    assert!(error.contains("The inbox is full"), "{error}");
     assert_eq!(inbox.waiting().len(), MESSAGES - 1);
     inbox.taken("telegram:0");
     // The same batch again: it was not accepted, so it is new.

@@ -231,6 +231,10 @@ pub mod state {
     /// How often another last active chat is written at most: with two people who take turns, each
     /// message would write it.
     pub const LAST_CHAT_INTERVAL: std::time::Duration = std::time::Duration::from_mins(1);
+    /// Chats whose request for a restart is answered after it.
+    pub const RESTARTS: usize = 10;
+    /// Bytes of the file with these chats that are read; an address has about 60.
+    pub const RESTARTS_FILE_BYTES: usize = 4 * 1024;
     /// Bytes of the file of counts that are read; what we write is a tenth of it.
     pub const USAGE_FILE_BYTES: usize = 32 * 1024;
     /// Conversations whose choice of a model is kept; the one that chose first goes.

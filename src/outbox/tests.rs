@@ -281,7 +281,7 @@ fn a_full_outbox_says_so_and_keeps_what_it_has() {
         outbox.add(&answer(1, "x"), None).unwrap();
     }
     let error = outbox.add(&answer(1, "x"), None).unwrap_err().to_string();
-    assert!(error.contains("the outbox is full: 500"), "{error}");
+    assert!(error.contains("The outbox is full: 500"), "{error}");
     outbox.done(1).unwrap();
     outbox.add(&answer(1, "y"), None).unwrap();
     assert_eq!(ids(&outbox).len(), MESSAGES_MAX);

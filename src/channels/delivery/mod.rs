@@ -37,7 +37,7 @@ use crate::state::Languages;
 use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::sys::random;
 
-use super::adapter::Adapter;
+use super::adapter::{Adapter, MenuEntry};
 use super::health::{Health, Task};
 use call::Caller;
 use job::{Content, Job, Next, Outcome, Report, Ticket};
@@ -63,8 +63,8 @@ pub struct DeliveryParts {
     pub heartbeats: Heartbeats,
     /// The runtime whose timers wake the workers.
     pub timers: tokio::runtime::Handle,
-    /// The slash commands for the channel's menu: names without the slash, and descriptions.
-    pub menu: Vec<(&'static str, &'static str)>,
+    /// The slash commands for the channel's menu.
+    pub menu: Vec<MenuEntry>,
     /// Quick tries for a message; after them each wait is the longest one.
     pub max_retries: u32,
 }

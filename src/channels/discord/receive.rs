@@ -377,12 +377,7 @@ impl<'a> Receiver<'a> {
 
     /// Acknowledges a press or a command in time. When that fails, Discord shows an error, and the press
     /// is processed all the same.
-    fn acknowledge(
-        &self,
-        incoming: &Incoming,
-        id: &str,
-        token: &str,
-    ) -> Result<(), End> {
+    fn acknowledge(&self, incoming: &Incoming, id: &str, token: &str) -> Result<(), End> {
         let text = match incoming {
             Incoming::Pressed {
                 sender,
@@ -405,7 +400,10 @@ impl<'a> Receiver<'a> {
             }
             Incoming::Edited { .. } => return Ok(()),
         };
-        match self.api(PRESS_PATIENCE)?.acknowledge(id, token, text.as_deref()) {
+        match self
+            .api(PRESS_PATIENCE)?
+            .acknowledge(id, token, text.as_deref())
+        {
             Err(Failure::Stopped) => Err(End::Stopped),
             // It was acknowledged before the connection was lost, or it is too late.
             Ok(()) | Err(Failure::MessageGone) => Ok(()),

@@ -6,7 +6,7 @@
 //! written after a file does not overtake it, because the session waits.
 
 mod access;
-pub use access::is_allowed;
+pub use access::{AllowList, is_allowed};
 mod fetch;
 mod store;
 
@@ -45,7 +45,7 @@ pub struct IntakeParts {
     /// The people who are paired.
     pub pairing: Arc<Pairing>,
     /// Who has access by the configuration.
-    pub allow_from: Vec<String>,
+    pub allow_from: AllowList,
     /// Where pairing codes are stored for delivery.
     pub outbox: Arc<Outbox>,
     /// Where files are stored.
@@ -186,7 +186,7 @@ impl Intake {
     pub fn has_access(&self, sender: &Sender, username: &str) -> bool {
         let username = Some(username).filter(|name| !name.is_empty());
         let parts = &self.0.parts;
-        access::is_allowed(&parts.allow_from, &sender.id, username)
+        access::is_allowed(&parts.allow_from.entries(), &sender.id, username)
             || parts.pairing.is_paired(parts.channel, &sender.id)
     }
 
@@ -207,8 +207,11 @@ impl Intake {
     /// The ids of the people who have access, as far as they are known by an id.
     pub fn known_people(&self) -> Vec<String> {
         let parts = &self.0.parts;
-        let allowed = parts.allow_from.iter();
-        let mut people: Vec<String> = allowed.map(|entry| entry.trim().to_owned()).collect();
+        let allowed = parts.allow_from.entries();
+        let mut people: Vec<String> = allowed
+            .iter()
+            .map(|entry| entry.trim().to_owned())
+            .collect();
         people.retain(|entry| entry != "*" && !entry.starts_with('@'));
         match parts.pairing.list() {
             Ok(list) => {
@@ -305,6 +308,11 @@ impl Intake {
                         sender,
                         question,
                         answer,
+                    }),
+                    Press::Command(command) => Step::Accept(Envelope {
+                        id,
+                        is_group,
+                        ..Envelope::written(&address, sender, &command)
                     }),
                     Press::Text(text) => Step::Accept(Envelope {
                         id,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::agent::context::Surroundings;
+use crate::agent::context::HostInfo;
 use crate::agent::{Agent, ModelsFor, Parts};
 use crate::board::Board;
 use crate::cancel::Cancel;
@@ -29,7 +29,7 @@ use crate::tools::commands::Commands;
 use commands::commands_of;
 
 /// How an agent runs.
-pub struct RunOptions {
+pub struct RunOptions<'a> {
     /// The model that was named, if any.
     pub model: Option<String>,
     /// Whether answers should come in pieces.
@@ -40,16 +40,23 @@ pub struct RunOptions {
     pub board: Arc<Board>,
     /// The certificates to trust.
     pub tls: Tls,
+    /// The agent that this one replaces: its background commands go on.
+    pub before: Option<&'a Agent>,
 }
 
 /// Puts an agent together, and makes its workspace where it is missing.
-pub fn agent(context: &Context, home: &Home, loaded: Loaded, options: RunOptions) -> Result<Agent> {
+pub fn agent(
+    context: &Context,
+    home: &Home,
+    loaded: Loaded,
+    options: RunOptions<'_>,
+) -> Result<Agent> {
     let eraser = context.eraser(&loaded);
     let workspace = open_workspace(context, home, &loaded)?;
     let commands = commands_of(context, home, &loaded)?;
     let config = loaded.config;
     let settings = config.agents.defaults.clone();
-    let surroundings = Surroundings {
+    let host_info = HostInfo {
         kernel: sys::host::kernel(),
         board: sys::host::board(),
         host: sys::host::name(),
@@ -63,7 +70,10 @@ pub fn agent(context: &Context, home: &Home, loaded: Loaded, options: RunOptions
         eraser,
         Clock::System,
     );
-    if let Some(commands) = commands {
+    if let Some(mut commands) = commands {
+        if let Some(before) = options.before.and_then(|agent| agent.toolbox().commands()) {
+            commands = commands.continuing(before);
+        }
         toolbox = toolbox.with_commands(commands);
     }
     toolbox = toolbox.with_board(options.board);
@@ -84,7 +94,7 @@ pub fn agent(context: &Context, home: &Home, loaded: Loaded, options: RunOptions
         toolbox,
         ledger: TokenUsage::new(&home.state(), Clock::System),
         clock: Clock::System,
-        surroundings,
+        host_info,
         settings,
         limits: config.limits,
         stream: options.stream,

@@ -31,7 +31,7 @@ pub fn print_later(channels: &[Channel], pairing: &Arc<Pairing>, lacks_model: bo
         .collect();
     let allowed: Vec<String> = channels
         .iter()
-        .flat_map(|channel| channel.allow_from.iter().cloned())
+        .flat_map(|channel| channel.allow_from.entries().to_vec())
         .collect();
     let pairing = Arc::clone(pairing);
     let run = move || {

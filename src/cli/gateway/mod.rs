@@ -1,6 +1,7 @@
 //! `peacrab gateway`: the daemon.
 
 mod greeting;
+pub mod reload;
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -14,7 +15,7 @@ use clap::Args;
 
 use super::Context;
 use super::channels::{adapter, pair_command};
-use super::compose::{self, RunOptions, open_workspace};
+use super::compose::{self, open_workspace};
 use crate::board::Board;
 use crate::channels::discord;
 use crate::clock::{Clock, Stopwatch};
@@ -28,10 +29,11 @@ use crate::limits::cancel::POLL;
 use crate::limits::gateway::LOCK_TIME;
 use crate::message::SessionKey;
 use crate::outbox::Outbox;
-use crate::session::Settings;
-use crate::state::{Languages, LastChat, Pairing};
+use crate::state::{Languages, LastChat, Pairing, RestartRequests};
+use crate::sync::Mutex;
 use crate::sys;
 use crate::sys::notify::Notifier;
+use reload::Reloader;
 
 /// `peacrab gateway`
 #[derive(Debug, Args)]
@@ -66,26 +68,17 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
     let board = Arc::new(Board::new(Path::new("/"), home.path()));
     let tls = compose::tls(&config.tls)?;
     let workspace = open_workspace(context, home, &loaded)?;
-    let options = RunOptions {
-        model: None,
-        stream: config.channels.enabled().any(|(_, bot)| bot.streaming),
-        chats: true,
-        board: Arc::clone(&board),
-        tls: tls.clone(),
-    };
-    let channels = channels(&config.channels, &tls, &state);
-    let agent = compose::agent(context, home, loaded, options)?;
+    let reloader = Arc::new(Reloader::new(context, home, &loaded, &board, &tls));
+    let channels = channels(&config.channels, &tls, &state, &reloader);
+    let live = reloader.make(loaded, None)?;
     if greeting::is_wanted(context) {
-        greeting::print_later(
-            &channels,
-            &pairing,
-            agent.lacks_model(&SessionKey::parse("default")),
-        );
+        let lacks_model = live.agent.lacks_model(&SessionKey::parse("default"));
+        greeting::print_later(&channels, &pairing, lacks_model);
     }
     let parts = Parts {
-        agent,
+        live: Mutex::new(Arc::new(live)),
+        reload: Mutex::new(Box::new(move |live| reloader.reload(live))),
         sessions: home.sessions(),
-        journals: Settings::new(&config, Clock::System),
         inbox,
         outbox,
         pair_command: pair_command(context)?,
@@ -94,9 +87,10 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
         files_max_bytes: config.storage.inbox_max_bytes(),
         recent: LastChat::new(&state),
         languages: Arc::new(Languages::new(&state)),
+        restarts: RestartRequests::new(&state),
         board,
         max_parallel_turns: config.agents.defaults.max_parallel_turns,
-        channels: config.channels,
+        send_max_retries: config.channels.send_max_retries,
     };
     let variable = |name: &str| context.environment().get(name).cloned();
     run_gateway(
@@ -111,10 +105,10 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
 }
 
 /// The channels that are enabled.
-fn channels(config: &Channels, tls: &Tls, state: &Path) -> Vec<Channel> {
+fn channels(config: &Channels, tls: &Tls, state: &Path, reloader: &Reloader) -> Vec<Channel> {
     let channel = |(name, bot): (&str, &Bot)| Channel {
         adapter: adapter(name, bot, tls, state),
-        allow_from: bot.allow_from.clone(),
+        allow_from: reloader.allow_list(name),
     };
     config.enabled().map(channel).collect()
 }

@@ -12,7 +12,7 @@ use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use serde_json::{Value, json};
@@ -84,6 +84,8 @@ type Script = dyn Fn(&Request) -> Option<Step> + Send + Sync;
 
 struct Shared {
     script: Box<Script>,
+    /// The models that it lists.
+    offers: Mutex<Vec<String>>,
     tls: Option<Arc<rustls::ServerConfig>>,
     rates: Arc<Rates>,
     seen: Mutex<Seen>,
@@ -120,6 +122,7 @@ impl Model {
         let (authority, tls) = with_tls.then(Authority::with_server).unzip();
         let shared = Arc::new(Shared {
             script,
+            offers: Mutex::new(vec!["fake-model".to_owned()]),
             tls,
             rates: Arc::default(),
             seen: Mutex::default(),
@@ -150,6 +153,12 @@ impl Model {
     /// Its authority's certificate, when it speaks TLS.
     pub fn authority_file(&self) -> Option<PathBuf> {
         self.authority.as_ref().map(Authority::file)
+    }
+
+    /// Lists these models from now on, in this order.
+    pub fn offers(&self, names: impl IntoIterator<Item = impl Into<String>>) {
+        let names = names.into_iter().map(Into::into).collect();
+        *self.shared.offers.lock().unwrap() = names;
     }
 
     /// Sets how fast its connections are. Those that are open already keep large buffers, so it is
@@ -239,8 +248,11 @@ impl Shared {
     /// Answers one request; says whether the connection goes on.
     fn answer(&self, connection: &mut Connection, raw: RawRequest) -> io::Result<bool> {
         if raw.method == "GET" && raw.path.ends_with("/models") {
-            let models =
-                json!({"object": "list", "data": [{"id": "fake-model", "object": "model"}]});
+            let offers = self.offers.lock().unwrap_or_else(PoisonError::into_inner);
+            let offers = offers
+                .iter()
+                .map(|name| json!({"id": name, "object": "model"}));
+            let models = json!({"object": "list", "data": offers.collect::<Vec<_>>()});
             wire::respond(connection, 200, &[json_type()], &models.to_string())?;
             return Ok(true);
         }
