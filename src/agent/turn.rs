@@ -163,8 +163,8 @@ impl Turn {
             Some(tool) => {
                 self.warned = true;
                 let note = format!(
-                    "You have made the same call of {tool} with the same arguments several times. It will not come \
-                     out differently: try another way, or say what stands in the way. Once more ends the turn."
+                    "You have made the same call of {tool} with the same arguments several times. The outcome will \
+                     not change: try another way, or say what prevents you. One more such call ends the turn."
                 );
                 self.ask(Some(note))
             }
@@ -340,7 +340,7 @@ mod tests {
                 read_only: true,
             }]) {
                 Decision::Ask { note: None } => "goes on",
-                Decision::Ask { note: Some(_) } => "is told",
+                Decision::Ask { note: Some(_) } => "is warned",
                 Decision::End(Ending::Circles(_)) => "ends",
                 _ => "?",
             }
@@ -354,7 +354,7 @@ mod tests {
         let reordered = (call("t", r#"{"b":2,"a":1}"#), true);
         assert_eq!(
             use_until_the_end(&[failing.clone(), failing.clone(), reordered, failing.clone()]),
-            ["goes on", "goes on", "is told", "ends"]
+            ["goes on", "goes on", "is warned", "ends"]
         );
         let other = (call("t", r#"{"a":2}"#), true);
         assert_eq!(
@@ -369,7 +369,12 @@ mod tests {
         assert_eq!(
             use_until_the_end(&std::array::from_fn::<_, 6, _>(|_| same.clone())),
             [
-                "goes on", "goes on", "goes on", "goes on", "is told", "ends"
+                "goes on",
+                "goes on",
+                "goes on",
+                "goes on",
+                "is warned",
+                "ends"
             ]
         );
     }

@@ -213,7 +213,7 @@ mod tests {
         let day = memory(&history);
         assert_eq!(day.len(), COLUMNS);
         assert_eq!((day[0], day[23]), (Some(7), Some(99)));
-        assert_eq!(history.course(Quantity::Disk), None, "nobody knew it");
+        assert_eq!(history.course(Quantity::Disk), None, "it was never known");
     }
 
     #[test]

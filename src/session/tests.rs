@@ -351,7 +351,7 @@ fn a_journal_that_is_too_long_goes_to_the_archive_between_two_turns() {
         let line = journal[offset as usize..].lines().next().unwrap();
         assert!(line.contains(content), "{line}");
     }
-    // Somebody else sees the new journal as locked too.
+    // The new journal is locked for others too.
     assert!(place.open_with(4).is_err());
     drop(session);
     assert_eq!(texts(&place.open_with(4).unwrap()), said[76..]);

@@ -27,6 +27,7 @@ mod faults;
 mod gateway;
 mod kill;
 mod obeyed;
+mod one_home;
 mod outside;
 mod places;
 mod secrets;

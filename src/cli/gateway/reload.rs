@@ -171,10 +171,8 @@ impl Reloader {
         let (applied, restart) = changed(&running.settings, &loaded.settings)
             .into_iter()
             .partition(|path| applies_at_once(path));
-        loaded.secrets.extend(running.secrets.iter().cloned());
-        loaded
-            .secret_files
-            .extend(running.secret_files.iter().cloned());
+        add_missing(&mut loaded.secrets, &running.secrets);
+        add_missing(&mut loaded.secret_files, &running.secret_files);
         loaded.config = merge(&running.config, loaded.config);
         let config = loaded.config.clone();
         let eraser = self.context.eraser(&loaded);
@@ -196,6 +194,15 @@ impl Reloader {
         running.config = config;
         (running.secrets, running.secret_files) = (secrets, files);
         Ok((live, changes))
+    }
+}
+
+/// Adds the earlier members that a list lacks.
+fn add_missing<T: PartialEq + Clone>(list: &mut Vec<T>, earlier: &[T]) {
+    for member in earlier {
+        if !list.contains(member) {
+            list.push(member.clone());
+        }
     }
 }
 

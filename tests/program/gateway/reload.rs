@@ -4,7 +4,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::scene::Scene;
-use crate::harness::model::say;
+use crate::harness::model::{call, say};
 use crate::harness::program::{Output, Program};
 
 fn reload(scene: &Scene) -> Output {
@@ -89,4 +89,18 @@ fn without_a_gateway_a_reload_says_so() {
         output.stderr.contains("No gateway is running in"),
         "{output:?}"
     );
+}
+
+#[test]
+fn a_background_command_outlives_a_reload_and_a_stop_still_ends_it() {
+    let command = json!({"command": "sleep 76054322.1", "background": true});
+    let mut scene = Scene::playing([call("exec", command), say("It runs.")]);
+    let gateway = scene.start();
+    scene.ana.says("start it");
+    scene.wait_for("It runs.");
+    scene.home.set("/agents/defaults/maxTokens", json!(1000));
+    reload(&scene).ends_with(0);
+    scene.ana.says("/stop");
+    scene.wait_for("Stopped. 1 background command was ended: sleep 76054322.1.");
+    gateway.stop().ends_with(0);
 }
