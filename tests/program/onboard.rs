@@ -58,6 +58,8 @@ fn a_person_who_mistypes_each_answer_once_gets_there() {
     answer(&mut terminal, "@BotFather", "hello");
     answer(&mut terminal, "not a bot token", TOKEN);
     terminal.wait_for("It is @");
+    let telegram_question = terminal.shown().matches("@BotFather").count();
+    assert_eq!(telegram_question, 1, "an explanation is repeated");
     assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
     terminal.wait_for("Model: openai/gpt-6-luna");
     terminal.wait_for("service install");
@@ -85,11 +87,11 @@ fn the_questions_fit_the_screen() {
         format!(
             "Setting up Peacrab in {path}.\n\
              Press Enter to take what is in [brackets], Ctrl-C to stop.\n\n\
-             Which model provider do you use?\n\
-             anthropic, openai, openrouter, deepseek, groq, gemini, moonshot, minimax,\n\
-             zhipu, dashscope, siliconflow, volcengine, aihubmix, mistral, xai, nvidia,\n\
-             ollama, vllm, lmstudio, offline,\n\
-             or any name for your own OpenAI-compatible server [skip]:"
+             Model providers: anthropic, openai, openrouter, deepseek, groq, gemini,\n\
+             moonshot, minimax, zhipu, dashscope, siliconflow, volcengine, aihubmix,\n\
+             mistral, xai, nvidia, ollama, vllm, lmstudio, offline,\n\
+             or any name for your own OpenAI-compatible server.\n\
+             Which model provider do you use? [skip]:"
         )
     );
     terminal.type_text("chatgpt");
@@ -253,19 +255,19 @@ fn the_end_says_what_was_made_and_what_to_do_next() {
     let flags = ["--home", path.to_str().unwrap(), "--non-interactive"];
     let output = onboard(&home, &flags).ends_with(0);
     let (path, own) = (path.display(), crate::harness::program::PEACRAB);
-    let next = |step: &str| format!("{own} --home {path} {step}");
+    let peacrab = format!("{own} --home {path}");
     assert_eq!(
         output.stdout,
         format!(
             "\nCreated {path}\n\
-             Created in {path}/workspace: AGENTS.md, SOUL.md, USER.md, TOOLS.md, IDENTITY.md\n\n\
+             Created the agent's files in {path}/workspace:\n  \
+             AGENTS.md, SOUL.md, USER.md, TOOLS.md, IDENTITY.md\n\n\
              Model: none. The built-in offline helper answers simple requests.\n\
-             To connect a model, run `{}`.\n\n\
-             Next:\n  {}\n  {}\n  {}\n",
-            next("onboard"),
-            next("agent           chat with the agent"),
-            next("doctor          check the setup"),
-            next("config explain  list all settings"),
+             To connect a model, run `{peacrab} onboard`.\n\n\
+             Next:\n  \
+             chat with the agent:\n    {peacrab} agent\n  \
+             check the setup:\n    {peacrab} doctor\n  \
+             list all settings:\n    {peacrab} config explain\n"
         )
     );
     let again = onboard(&home, &flags).ends_with(0);

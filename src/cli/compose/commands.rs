@@ -1,4 +1,4 @@
-//! Sets commands and their sandbox up from the configuration.
+//! Builds the command tools and their sandbox from the configuration.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::state::{Approvals, Audit};
 use crate::tools::commands::{Commands, Records};
 
-/// The commands that the model may use; none where the configuration wants none.
+/// The command tools of the model; `None` when the configuration turns commands off.
 pub fn commands_of(context: &Context, home: &Home, loaded: &Loaded) -> Result<Option<Commands>> {
     let config = &loaded.config;
     if !config.tools.exec.enabled {
@@ -29,7 +29,7 @@ pub fn commands_of(context: &Context, home: &Home, loaded: &Loaded) -> Result<Op
     Commands::new(exec, &config.tools.exec, records).map(Some)
 }
 
-/// What runs commands, isolated as the configuration says. Nothing is tried yet.
+/// The runner of commands, with the configured isolation. It has not tried any yet.
 pub fn exec_of(context: &Context, home: &Home, loaded: &Loaded) -> Result<Exec> {
     let config = &loaded.config;
     let tools = &config.tools;

@@ -1,4 +1,4 @@
-//! The composition root: builds what a command needs from the configuration.
+//! The composition root: builds the parts that a command needs from the configuration.
 
 mod commands;
 use commands::commands_of;
@@ -28,15 +28,15 @@ use crate::sys::environment::Environment;
 use crate::tools::Toolbox;
 use crate::tools::commands::Commands;
 
-/// How an agent runs.
+/// Options of a run that are not in the configuration.
 pub struct RunOptions<'a> {
-    /// The model that was named, if any.
+    /// The model from the command line, if any.
     pub model: Option<String>,
-    /// Whether answers should come in pieces.
+    /// Whether replies are streamed.
     pub stream: bool,
-    /// Whether people are in chats, and not at the terminal.
+    /// Whether the person is in a chat, not at the terminal.
     pub chats: bool,
-    /// The machine.
+    /// The board that it runs on.
     pub board: Arc<Board>,
     /// The certificates to trust.
     pub tls: Tls,
@@ -44,7 +44,7 @@ pub struct RunOptions<'a> {
     pub before: Option<&'a Agent>,
 }
 
-/// Puts an agent together, and makes its workspace where it is missing.
+/// Builds an agent. Its workspace is created when it is missing.
 pub fn agent(
     context: &Context,
     home: &Home,
@@ -129,13 +129,13 @@ fn workspace_at(context: &Context, home: &Home, loaded: &Loaded, path: &Path) ->
     Workspace::open(&places, &config.tools, Resolver::detect())
 }
 
-/// Whom connections trust, as the configuration says.
+/// The TLS settings of the configuration.
 pub fn tls(config: &schema::Tls) -> Result<Tls> {
     let tls = Tls::new(config.ca_file.as_deref().map(Path::new))?;
     Ok(tls.with_local_users(&config.local_server_users))
 }
 
-/// The models as the configuration and the environment say, for what only shows them.
+/// The configured models, for commands that only show them.
 pub fn models_of(context: &Context, loaded: &Loaded) -> Result<Models> {
     let config = loaded.config.clone();
     let tls = tls(&config.tls)?;
@@ -147,8 +147,8 @@ pub fn models_of(context: &Context, loaded: &Loaded) -> Result<Models> {
     )(None)
 }
 
-/// The models that answer, the fallbacks behind the first, and what the first one lacks; `None` where only
-/// the offline helper answers.
+/// The models in the order in which they are asked, and a missing API key of the first one; `None` when
+/// only the offline helper answers.
 pub fn who_answers(models: &Models) -> Option<String> {
     let route = models.primary();
     if route.provider == OFFLINE {
@@ -156,7 +156,7 @@ pub fn who_answers(models: &Models) -> Option<String> {
     }
     let missing = match known(&route.provider).map(|known| known.variables) {
         Some([variable, ..]) if route.needs_key && route.key.is_empty() => {
-            format!("; the key of {} is missing: set {variable}", route.provider)
+            format!(" (API key missing: set {variable})")
         }
         _ => String::new(),
     };

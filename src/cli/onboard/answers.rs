@@ -173,6 +173,10 @@ impl<'i> Interview<'i> {
                 }
             }
             question.hint.clone_from(&first_hint);
+            // The explanation above it is there once.
+            if let Some((_, last)) = question.text.rsplit_once('\n') {
+                question.text = last.to_owned();
+            }
             match check(self, &answer)? {
                 Verdict::Take(answer) => return Ok(answer),
                 Verdict::Reject(reason) if reason.is_empty() => {}

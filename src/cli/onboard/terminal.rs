@@ -147,9 +147,9 @@ impl Outside for Terminal<'_> {
             Err(ApiError::Local(error)) => return Err(error),
             Err(ApiError::Token) => Trial::Refused(texts::TOKEN_REFUSED.to_owned()),
             Err(error @ (ApiError::Network(_) | ApiError::Timeout(_))) => {
-                Trial::Unreachable(error.to_string())
+                Trial::Unreachable(sentence(&error.to_string()))
             }
-            Err(error) => Trial::Unclear(error.to_string()),
+            Err(error) => Trial::Unclear(sentence(&error.to_string())),
         })
     }
 

@@ -37,7 +37,8 @@ pub fn ask_provider(default: &str) -> Question {
     let hint = if default.is_empty() { "skip" } else { default };
     Question::new(
         format!(
-            "Which model provider do you use?\n{}\nor any name for your own OpenAI-compatible server",
+            "Model providers: {}\nor any name for your own OpenAI-compatible server.\n\
+             Which model provider do you use?",
             in_lines(&names)
         ),
         hint,
@@ -47,7 +48,7 @@ pub fn ask_provider(default: &str) -> Question {
 /// The names with commas between them, in lines that fit a terminal.
 fn in_lines(names: &[&str]) -> String {
     let mut text = String::new();
-    let mut columns = 0;
+    let mut columns = "Model providers: ".len();
     for name in names {
         columns += name.len() + 2;
         if columns > LIST_COLUMNS {
@@ -231,7 +232,7 @@ pub fn ask_telegram(has_token: bool) -> Question {
     let (text, hint) = match has_token {
         true => ("Telegram bot token? (hidden)", "keep the current one"),
         false => (
-            "To use Telegram, create a bot with @BotFather (/newbot) and paste its token here.\n\
+            "To use Telegram, create a bot with @BotFather (/newbot) and paste its token.\n\
              Telegram bot token? (hidden)",
             "skip Telegram",
         ),
@@ -240,8 +241,7 @@ pub fn ask_telegram(has_token: bool) -> Question {
 }
 
 /// A text that is no bot's token.
-pub const NOT_A_TOKEN: &str =
-    "That is not a bot token. It looks like 123456789:AAFmxA…, with digits before the colon.";
+pub const NOT_A_TOKEN: &str = "That is not a bot token. It looks like 123456789:AAFmxA…";
 
 /// Telegram knows the token.
 pub fn bot_found(username: &str) -> String {
@@ -275,8 +275,8 @@ pub fn created(home: Option<&Path>, workspace: &Path, files: &[&str]) -> String 
         text += &format!("Created {}\n", home.display());
     }
     if !files.is_empty() {
-        let workspace = workspace.display();
-        text += &format!("Created in {workspace}: {}\n", files.join(", "));
+        let (workspace, files) = (workspace.display(), files.join(", "));
+        text += &format!("Created the agent's files in {workspace}:\n  {files}\n");
     }
     text
 }
@@ -330,9 +330,41 @@ pub fn next_steps(peacrab: &str, model: Option<&str>, bot: Option<&str>) -> Stri
         ("config explain", "list all settings"),
     ]);
     let width = steps.iter().map(|(step, _)| step.len()).max().unwrap_or(0);
+    let longest = steps.iter().map(|(_, what)| what.len()).max().unwrap_or(0);
+    let is_narrow = peacrab.len() + width + longest > LIST_COLUMNS;
     text += "\nNext:\n";
     for (step, what) in steps {
-        text += &format!("  {peacrab} {step:width$}  {what}\n");
+        text += &match is_narrow {
+            true => format!("  {what}:\n    {peacrab} {step}\n"),
+            false => format!("  {peacrab} {step:width$}  {what}\n"),
+        };
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_steps_fit_a_terminal() {
+        let steps = next_steps("peacrab", Some("openai/gpt-6-sol"), Some("crabby_bot"));
+        assert_eq!(
+            steps,
+            "\nModel: openai/gpt-6-sol\nTelegram: @crabby_bot\n\nNext:\n  \
+             peacrab agent            chat with the agent\n  \
+             peacrab gateway          start the Telegram bot; it will tell you how to pair\n  \
+             peacrab service install  run it permanently as a systemd service\n  \
+             peacrab doctor           check the setup\n  \
+             peacrab config explain   list all settings\n"
+        );
+        assert!(steps.lines().all(|line| line.len() <= 80));
+        let steps = next_steps("peacrab --home /srv/peacrab/of/the/whole/house", None, None);
+        assert!(
+            steps.contains(
+                "  check the setup:\n    peacrab --home /srv/peacrab/of/the/whole/house doctor\n"
+            ),
+            "{steps}"
+        );
+    }
 }
