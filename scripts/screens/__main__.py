@@ -1,4 +1,5 @@
-"""What the program really shows, for the README: screens between its markers, and a picture.
+#!/usr/bin/env python3
+"""Takes what the program really shows into the README: screens between its markers, and a picture.
 
     python3 scripts/screens target/debug/peacrab            writes them
     python3 scripts/screens --check target/debug/peacrab    fails where the README says something else
@@ -15,6 +16,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE.parent / "footprint"))
 
 from picture import draw  # noqa: E402
@@ -26,7 +28,7 @@ SCREEN = re.compile(r"(<!-- screen: ([a-z-]+) -->\n).*?(<!-- /screen -->)", re.D
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("binary", type=Path, help="the program")
+    parser.add_argument("binary", type=Path, help="the program to run")
     parser.add_argument("--check", action="store_true", help="change nothing; fail on a difference")
     parser.add_argument("--print", action="store_true", help="print the screens and change nothing")
     arguments = parser.parse_args()

@@ -1,0 +1,179 @@
+//! Drafts: when they are shown, edited, moved and removed.
+
+use super::*;
+
+#[test]
+fn a_draft_waits_is_edited_and_its_answer_takes_its_place() {
+    let mut plan = empty();
+    plan.draft(&key("a"), &chat("1"), text("one".to_owned(), "7"), SECOND);
+    assert_eq!(waits_until(&plan, SECOND), 2 * SECOND);
+    plan.draft(
+        &key("a"),
+        &chat("1"),
+        text("one two".to_owned(), "7"),
+        SECOND,
+    );
+    let ticket = take(&mut plan, 2 * SECOND);
+    let shows = |ticket: &Ticket, wanted: &str, in_message: Option<&str>| {
+        matches!(&ticket.job, Job::Show { text, message, .. }
+            if text == wanted && message.as_deref() == in_message)
+    };
+    assert!(shows(&ticket, "one two", None), "{ticket:?}");
+    finish(&mut plan, ticket, done("55"), 2 * SECOND);
+    plan.draft(
+        &key("a"),
+        &chat("1"),
+        text("one two".to_owned(), "7"),
+        3 * SECOND,
+    );
+    assert!(
+        matches!(plan.look(9 * SECOND), Next::Nothing),
+        "the same again"
+    );
+    plan.draft(
+        &key("a"),
+        &chat("1"),
+        text("three".to_owned(), "7"),
+        3 * SECOND,
+    );
+    let ticket = take(&mut plan, 3 * SECOND);
+    assert!(shows(&ticket, "three", Some("55")), "{ticket:?}");
+    let edited = Outcome::Done {
+        message: None,
+        is_last: true,
+    };
+    finish(&mut plan, ticket, edited, 3 * SECOND);
+    // The answer is in the outbox: a newer draft is not shown any more.
+    plan.draft(
+        &key("a"),
+        &chat("1"),
+        text("four".to_owned(), "7"),
+        4 * SECOND,
+    );
+    plan.set_backlog(backlog([head(1, "1", Some("a"))]));
+    plan.resting(&key("a"));
+    let ticket = take(&mut plan, 5 * SECOND);
+    assert!(
+        matches!(&ticket.job, Job::Deliver { edits: Some(edits), .. } if edits == "55"),
+        "{ticket:?}"
+    );
+    finish(&mut plan, ticket, done("55"), 5 * SECOND);
+    plan.set_backlog(Backlog::default());
+    assert!(matches!(plan.look(99 * SECOND), Next::Nothing));
+    assert!(plan.works.is_empty());
+}
+
+#[test]
+fn what_goes_on_for_long_is_shown_less_often() {
+    let mut plan = empty();
+    let mut now = SECOND;
+    let mut gaps = Vec::new();
+    for number in 0..4 * DRAFT_EDITS {
+        plan.draft(&key("a"), &chat("1"), text(number.to_string(), ""), now);
+        let at = match plan.look(now) {
+            Next::At(at) => at,
+            _ => now,
+        };
+        gaps.push((at - now).as_secs());
+        now = at;
+        let ticket = take(&mut plan, now);
+        finish(&mut plan, ticket, done("5"), now);
+    }
+    assert_eq!(gaps[..5], [1, 1, 1, 1, 2]);
+    assert_eq!(gaps.last(), Some(&8));
+}
+
+#[test]
+fn two_commands_and_a_turn_in_one_chat_have_a_message_each() {
+    let mut plan = empty();
+    for (name, second) in [("turn", 1), ("one", 2), ("two", 3)] {
+        let now = second * SECOND;
+        plan.working(&key(name), &chat("1"), now);
+        plan.draft(&key(name), &chat("1"), text(name.to_owned(), ""), now);
+    }
+    let mut now = 9 * SECOND;
+    for _ in 0..3 {
+        now += SECOND;
+        let ticket = take(&mut plan, now);
+        let Job::Show { text, .. } = &ticket.job else {
+            panic!("{ticket:?}");
+        };
+        let message = format!("message of {text}");
+        finish(&mut plan, ticket, done(&message), now);
+    }
+    plan.set_backlog(backlog([head(1, "1", Some("two"))]));
+    plan.resting(&key("two"));
+    now += SECOND;
+    let ticket = take(&mut plan, now);
+    let own = "message of two";
+    assert!(
+        matches!(&ticket.job, Job::Deliver { edits: Some(edits), .. } if edits == own),
+        "{ticket:?}"
+    );
+}
+
+#[test]
+fn drafts_move_below_what_is_sent_and_go_when_nothing_replaces_them() {
+    let left = Draft {
+        key: key("old"),
+        to: chat("2"),
+        message: "66".to_owned(),
+    };
+    let mut plan = Plan::new(capabilities(), 5, is_group, false, vec![left]);
+    plan.working(&key("a"), &chat("1"), SECOND);
+    plan.draft(&key("a"), &chat("1"), text("one".to_owned(), ""), SECOND);
+    let ticket = take(&mut plan, 2 * SECOND);
+    let ticket = match ticket.job {
+        Job::Type { .. } => {
+            finish(&mut plan, ticket, done(""), 2 * SECOND);
+            take(&mut plan, 2 * SECOND)
+        }
+        _ => ticket,
+    };
+    finish(&mut plan, ticket, done("55"), 2 * SECOND);
+    plan.set_backlog(backlog([head(1, "1", None), head(2, "2", None)]));
+    let mut jobs = Vec::new();
+    for second in 3..9 {
+        while let Next::Do(ticket) = plan.take(second * SECOND) {
+            jobs.push(match &ticket.job {
+                Job::Delete { message, .. } => format!("delete {message}"),
+                Job::Deliver { id, .. } => format!("deliver {id}"),
+                Job::Show { text, .. } => format!("show {text}"),
+                Job::Type { .. } => "type".to_owned(),
+                other => panic!("{other:?}"),
+            });
+            let heads = match &ticket.job {
+                Job::Deliver { id: 1, .. } => vec![head(2, "2", None)],
+                Job::Deliver { .. } => Vec::new(),
+                _ => plan_heads(&jobs),
+            };
+            finish(&mut plan, ticket, done("77"), second * SECOND);
+            plan.set_backlog(backlog(heads));
+        }
+    }
+    jobs.retain(|job| job != "type");
+    assert_eq!(
+        jobs,
+        [
+            "delete 55",
+            "deliver 1",
+            "delete 66",
+            "deliver 2",
+            "show one"
+        ]
+    );
+    plan.resting(&key("a"));
+    let ticket = take(&mut plan, 20 * SECOND);
+    assert!(
+        matches!(&ticket.job, Job::Delete { message, again: false, .. } if message == "77"),
+        "{ticket:?}"
+    );
+}
+
+/// What is still to be delivered after these jobs.
+fn plan_heads(jobs: &[String]) -> Vec<Head> {
+    let heads = [head(1, "1", None), head(2, "2", None)].into_iter();
+    heads
+        .filter(|head| !jobs.contains(&format!("deliver {}", head.id)))
+        .collect()
+}
