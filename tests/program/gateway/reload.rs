@@ -46,6 +46,31 @@ fn a_reload_applies_what_it_can_and_names_what_needs_a_restart() {
 }
 
 #[test]
+fn config_set_is_applied_at_once_or_says_that_a_restart_is_needed() {
+    let scene = Scene::answering(|request| say(request.body["model"].as_str().unwrap()));
+    let gateway = scene.start();
+    gateway.wait_for_log("ready");
+    let config = |arguments: &[&str]| {
+        let config = Program::new(&scene.home).arg("config").args(arguments);
+        config.run().ends_with(0).stdout
+    };
+    let set = config(&["set", "agents.defaults.model", "other-model"]);
+    assert!(
+        set.contains("The running gateway uses it from now on."),
+        "{set}"
+    );
+    scene.ana.says("who are you?");
+    scene.wait_for("other-model");
+    let set = config(&["set", "channels.telegram.token", "1:another"]);
+    assert!(set.contains("Restart the gateway to apply this: "), "{set}");
+    let unset = config(&["unset", "agents.defaults.model"]);
+    assert!(unset.contains("The running gateway uses it"), "{unset}");
+    gateway.stop().ends_with(0);
+    let set = config(&["set", "agents.defaults.model", "third-model"]);
+    assert!(!set.contains("gateway"), "{set}");
+}
+
+#[test]
 fn an_invalid_configuration_is_refused_and_the_old_one_stays() {
     let scene = Scene::playing([say("Still here.")]);
     let gateway = scene.start();
