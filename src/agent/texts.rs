@@ -44,7 +44,7 @@ texts! {
         "Show the model, the conversation and the board",
         "显示模型、对话和开发板的状态",
     }
-    pub fn help_model() { "Show or change the model: /model NAME", "查看或更换模型：/model 名称" }
+    pub fn help_model() { "List the models, or choose one: /model NAME", "列出模型或选择一个：/model 名称" }
     pub fn help_tools() { "List the tools", "列出可用工具" }
     pub fn help_usage() { "Token usage by day", "查看每天的 token 用量" }
     pub fn help_sh() {
@@ -168,7 +168,7 @@ texts! {
     fn tool_find_files() { "Find files by name", "按名称查找文件" }
     fn tool_grep() { "Search in files", "在文件中搜索" }
     fn tool_exec() { "Run a shell command in the sandbox", "在沙箱中运行命令" }
-    fn tool_exec_session() { "Look after commands in the background", "管理后台命令" }
+    fn tool_exec_session() { "Manage background commands", "管理后台命令" }
     fn tool_device() { "Read the state of the board", "读取开发板的状态" }
     fn tool_message() { "Send a message, files or buttons", "发送消息、文件或按钮" }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
-/// Messages that wait in one session; a person who has sent more has lost sight of them.
+/// Messages that wait in one session; a person who has sent more has lost track of them.
 pub const WAITING_MAX: usize = 20;
 /// The numbers that questions get: short enough to be typed.
 pub const QUESTION_NUMBERS: Range<u64> = 100_000..1_000_000;
@@ -15,7 +15,7 @@ pub const CLOSED_QUESTIONS: usize = 16;
 pub const COMMANDS_MAX: usize = 8;
 /// How long running turns and commands may take to end by themselves when the gateway stops.
 pub const STOP_GRACE: Duration = Duration::from_secs(10);
-/// How long what is owed may take to be sent after that, before it is left for the next start.
+/// How long pending messages may take to be sent after that, before they are left for the next start.
 pub const SEND_GRACE: Duration = Duration::from_secs(2);
 /// Bytes of a growing answer that are shown while it comes: a message of Telegram's holds less.
 pub const DRAFT_BYTES: usize = 16 * 1024;

@@ -241,7 +241,10 @@ fn one_session_never_runs_two_turns() {
     let ask = || Program::new(&home).args(["agent", "-m", "hi"]);
     let first = ask().start();
     model.wait_for_requests(1);
-    ask().run().ends_with(1).complains_of(&["in use"]);
+    ask()
+        .run()
+        .ends_with(1)
+        .complains_of(&["has the conversation"]);
     gate.open();
     assert_eq!(first.finish().ends_with(0).stdout, "first\n");
 }

@@ -220,7 +220,7 @@ fn the_model_hears_what_cannot_be_sent() {
         ),
         (
             json!({"content": "x", "chat_id": "4004"}),
-            "not a chat in which somebody has written",
+            "not a chat that you know",
         ),
         (
             json!({"content": "x", "channel": "signal", "chat_id": "1"}),
