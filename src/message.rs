@@ -222,7 +222,11 @@ pub struct Envelope {
     /// stood on a button that the model made. Such a text is for the model and never a command.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_relayed: bool,
-    /// The text, with the context that the channel puts before it (what it replies to, a location).
+    /// The message that it replies to, as quoted lines for the model; may be empty. It is kept apart from
+    /// the text so that a command is recognised in a reply, too.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub quote: String,
+    /// What the person wrote. A forward, a location and the like are described in brackets.
     pub text: String,
     /// The files, as far as they have been fetched.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -246,6 +250,7 @@ impl Envelope {
             attended: true,
             is_group: false,
             is_relayed: false,
+            quote: String::new(),
             text: text.to_owned(),
             attachments: Vec::new(),
             remote_files: Vec::new(),

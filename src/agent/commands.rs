@@ -41,6 +41,8 @@ pub enum Slash {
     Approve,
     /// `/deny`
     Deny,
+    /// `/approvals`
+    Approvals,
     /// `/pair`
     Pair,
     /// `/id`
@@ -92,7 +94,7 @@ pub struct Row {
 
 /// Every slash command: what is parsed, listed by `/help` and shown in a channel's menu.
 #[rustfmt::skip]
-pub const COMMANDS: [Row; 15] = [
+pub const COMMANDS: [Row; 16] = [
     row(Slash::Help, &["help"], Surface::Everywhere, texts::help_help),
     row(Slash::New, &["new", "reset", "clear"], Surface::Everywhere, texts::help_new),
     row(Slash::Status, &["status"], Surface::Everywhere, texts::help_status),
@@ -103,6 +105,7 @@ pub const COMMANDS: [Row; 15] = [
     row(Slash::Stop, &["stop"], Surface::Chat, texts::help_stop),
     row(Slash::Approve, &["approve"], Surface::Chat, texts::help_approve),
     row(Slash::Deny, &["deny"], Surface::Chat, texts::help_deny),
+    row(Slash::Approvals, &["approvals"], Surface::Everywhere, texts::help_approvals),
     row(Slash::Pair, &["pair"], Surface::Chat, texts::help_pair),
     row(Slash::Id, &["id"], Surface::Chat, texts::help_id),
     row(Slash::Restart, &["restart"], Surface::Chat, texts::help_restart),
@@ -280,6 +283,11 @@ impl Agent {
             Slash::Model => self.choose_model(invocation)?,
             Slash::Tools => self.list_tools(language),
             Slash::Usage => self.list_usage(language),
+            Slash::Approvals => {
+                let chat = key.to_string();
+                self.toolbox
+                    .answer_approvals(&chat, command.argument, language)?
+            }
             _ => return Ok(None),
         };
         Ok(Some(text.into()))

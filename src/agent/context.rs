@@ -112,16 +112,22 @@ pub fn runtime_facts(
     facts
 }
 
-/// A message as the model reads it: in a group with the name of the sender, and with the paths of its
-/// files.
+/// A message as the model reads it: what it replies to is quoted, in a group it says who speaks, and files
+/// are named by their paths.
 pub fn message_text(message: &Envelope) -> String {
     let mut text = match message.is_group {
         true => {
             let name = message.sender().map_or("", |sender| &sender.name);
-            format!("[{name}] {}", message.text)
+            format!("[{name}] ")
         }
-        false => message.text.clone(),
+        false => String::new(),
     };
+    if !message.quote.is_empty() {
+        text.push_str(&message.quote);
+        text.push_str("\n\n");
+    }
+    text.push_str(&message.text);
+    text.truncate(text.trim_end().len());
     for Attachment { media, path } in &message.attachments {
         let what = match media {
             Media::Photo => "photo",

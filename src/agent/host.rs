@@ -15,6 +15,8 @@ pub enum TurnEvent<'a> {
     Said(&'a str),
     /// Tools are about to run, such as `read_file("src/main.py")`.
     ToolHint(&'a str),
+    /// A command runs outside the sandbox by a standing approval: the call, as in a hint.
+    Unsandboxed(&'a str),
     /// A tool failed; the model has been told.
     ToolFailed(&'a str),
     /// News for the person: a retry, a fallback, a repaired journal.

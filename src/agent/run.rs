@@ -1,5 +1,6 @@
 //! Drives one turn: does what `turn` decides and journals every step before the next one starts.
 
+use crate::approval;
 use crate::cancel::Cancel;
 use crate::chat::{Effect, Entry, EntryKind, Reply, Request, ToolCall, ToolResult, Usage};
 use crate::error::{Error, Fault, Result};
@@ -366,7 +367,14 @@ impl<'a> Run<'a> {
         for (call, result) in group.iter().zip(&mut results) {
             match result.effect.take() {
                 Some(Effect::Ask(question)) => {
-                    let answer = self.host.ask(&question, self.cancel);
+                    let answer = match question.is_standing {
+                        true => {
+                            let hint = self.agent.toolbox.hint(call);
+                            self.host.on_event(TurnEvent::Unsandboxed(&hint));
+                            approval::Answer::Standing
+                        }
+                        false => self.host.ask(&question, self.cancel),
+                    };
                     let caller = Caller {
                         answer: Some((&question, answer)),
                         ..caller

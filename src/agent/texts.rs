@@ -57,6 +57,10 @@ texts! {
         "允许待批准的命令：/approve [编号] [always]",
     }
     pub fn help_deny() { "Refuse it: /deny [NUMBER]", "拒绝待批准的命令：/deny [编号]" }
+    pub fn help_approvals() {
+        "Commands that are always allowed here: /approvals [remove NUMBER]",
+        "此处始终允许的命令：/approvals [remove 编号]",
+    }
     pub fn help_pair() { "Give someone access: /pair CODE", "授予他人访问权限：/pair 配对码" }
     pub fn help_id() { "Show the ids of this chat and of you", "显示此聊天和你的 ID" }
     pub fn help_restart() { "Restart Peacrab", "重启 Peacrab" }

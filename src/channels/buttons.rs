@@ -1,7 +1,9 @@
 //! What a button carries while it is in a chat, and what it means when it is pressed. Pure.
 
 use super::adapter::Button;
-use crate::approval::Answer;
+use super::texts::answers::label;
+use crate::approval::{AlwaysOption, Answer, Question};
+use crate::language::Language;
 use crate::message::CommandButton;
 
 /// What a pressed button means.
@@ -20,21 +22,23 @@ pub enum Press {
     Command(String),
 }
 
-/// The labels of the answers to a question, and the words that stand for them.
-const ANSWERS: [(&str, &str, Answer); 3] = [
-    ("Run once", "once", Answer::Once),
-    ("Always this command", "always", Answer::Always),
-    ("Deny", "deny", Answer::Deny),
+/// The answers to a question, and the words that stand for them in a button's data.
+const ANSWERS: [(&str, Answer); 3] = [
+    ("once", Answer::Once),
+    ("always", Answer::Always),
+    ("deny", Answer::Deny),
 ];
 
 /// The buttons of a question.
-pub fn for_question(number: u64) -> Vec<Vec<Button>> {
-    let button = |(label, word, _): &(&str, &str, Answer)| Button {
-        label: (*label).to_owned(),
+pub fn for_question(number: u64, question: &Question, language: Language) -> Vec<Vec<Button>> {
+    let [once, always, deny] = ANSWERS.map(|(word, answer)| Button {
+        label: label(language, answer, &question.cause).to_owned(),
         data: format!("q:{number}:{word}"),
-    };
-    let [once, always, deny] = ANSWERS.each_ref().map(button);
-    vec![vec![once, deny], vec![always]]
+    });
+    match question.always {
+        AlwaysOption::Offered => vec![vec![once, deny], vec![always]],
+        AlwaysOption::TooRisky(_) | AlwaysOption::Changeable => vec![vec![once, deny]],
+    }
 }
 
 /// Buttons whose press comes back as their label, or as much of it as fits into `data_bytes`.
@@ -71,7 +75,7 @@ pub fn read(data: &str) -> Option<Press> {
         return Some(Press::Command(command.to_owned()));
     }
     let (number, word) = data.strip_prefix("q:")?.split_once(':')?;
-    let (.., answer) = ANSWERS.iter().find(|(_, known, _)| *known == word)?;
+    let (_, answer) = ANSWERS.iter().find(|(known, _)| *known == word)?;
     Some(Press::Answer {
         question: number.parse().ok()?,
         answer: *answer,
@@ -81,18 +85,27 @@ pub fn read(data: &str) -> Option<Press> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::approval::Risk;
 
     #[test]
     fn each_button_of_a_question_comes_back_as_its_answer() {
-        let buttons = for_question(123_456).concat();
+        let question = Question::default();
+        let buttons = for_question(123_456, &question, Language::English).concat();
         let pressed: Vec<_> = buttons.iter().map(|button| read(&button.data)).collect();
-        let wanted = [Answer::Once, Answer::Deny, Answer::Always].map(|answer| {
+        let expected = [Answer::Once, Answer::Deny, Answer::Always].map(|answer| {
             Some(Press::Answer {
                 question: 123_456,
                 answer,
             })
         });
-        assert_eq!(pressed, wanted);
+        assert_eq!(pressed, expected);
+        let risky = Question {
+            always: AlwaysOption::TooRisky(Risk::Power),
+            ..question
+        };
+        let buttons = for_question(123_456, &risky, Language::Chinese).concat();
+        let labels: Vec<&str> = buttons.iter().map(|button| &*button.label).collect();
+        assert_eq!(labels, ["运行一次", "拒绝"]);
     }
 
     #[test]

@@ -81,8 +81,10 @@ enum Command {
     Reload(gateway::reload::Arguments),
     /// Tell somebody something from a script, through the gateway
     Send(send::Arguments),
-    /// List the channels, let people in, try the token
+    /// Manage the channels and who has access
     Channels(channels::Arguments),
+    /// List or remove the commands that are always allowed
+    Approvals(channels::approvals::Arguments),
     /// Make a home, connect a model
     Onboard(onboard::Arguments),
     /// Show, explain, set and check the configuration
@@ -123,6 +125,7 @@ impl Command {
             Self::Gateway(arguments) => gateway::run(context, &arguments),
             Self::Reload(arguments) => gateway::reload::run(context, &arguments),
             Self::Channels(arguments) => channels::run(context, &arguments),
+            Self::Approvals(arguments) => channels::approvals::run(context, &arguments),
             Self::Send(arguments) => send::run(context, &arguments),
             Self::Onboard(arguments) => onboard::run(context, &arguments),
             Self::Config(arguments) => config::run(context, arguments),

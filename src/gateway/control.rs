@@ -3,6 +3,7 @@
 //! One request per connection, one line of JSON each way. Only this account and root may connect: the
 //! socket has the mode 0600 in a folder of 0700, and the peer's user is checked (`SO_PEERCRED`, unix(7)).
 
+use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
@@ -15,11 +16,16 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::{Changes, Gateway, spawn};
 use crate::bus::{Ending, Event};
+use crate::channels::health::Task;
+use crate::channels::names::title;
+use crate::channels::texts::paired;
+use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::json;
 use crate::language::Language;
 use crate::limits::gateway::{CONTROL_AT_ONCE, CONTROL_BYTES, CONTROL_TIME};
 use crate::message::{Address, OutgoingMessage};
+use crate::state::pairing::Paired;
 
 /// A request.
 #[derive(Debug, Serialize, Deserialize)]
@@ -203,6 +209,33 @@ pub(super) fn reload_on_hangup(gateway: &Arc<Gateway>) {
 }
 
 impl Gateway {
+    /// A line about each channel: whether it can be reached.
+    fn channel_lines(&self) -> String {
+        let now = Clock::System.now();
+        let mut text = String::new();
+        for (name, delivery) in &self.deliveries {
+            let outages = delivery.health().outages();
+            if outages.is_empty() {
+                let _ = write!(text, "\n{name}: no problems");
+            }
+            for outage in outages {
+                let task = match outage.task {
+                    Task::Receive => "receive",
+                    Task::Accept => "accept messages",
+                    Task::Send => "send",
+                };
+                let minutes = now.signed_duration_since(outage.since).num_minutes().max(0);
+                let since = outage.since.format("%Y-%m-%d %H:%M");
+                let error = &outage.error;
+                let _ = write!(
+                    text,
+                    "\n{name}: cannot {task} since {since} ({minutes} min): {error}"
+                );
+            }
+        }
+        text
+    }
+
     /// Reads the configuration again, and works with it from the next turn on.
     fn reload(&self) -> Result<Changes> {
         let reload = self.parts.reload.lock();
@@ -217,9 +250,15 @@ impl Gateway {
     /// Answers a request of the command line.
     fn control(self: &Arc<Self>, request: Request) -> Result<String> {
         match request {
-            Request::Status => Ok(self.status_line(Language::English)),
+            Request::Status => Ok(self.status_line(Language::English) + &self.channel_lines()),
             Request::Reload => Ok(serde_json::to_string(&self.reload()?).unwrap_or_default()),
-            Request::Pair { code } => self.pair(&code, Language::English),
+            Request::Pair { code } => {
+                let Paired {
+                    channel, sender, ..
+                } = self.pair(&code, Language::English)?;
+                let person = format!("{} ({})", sender.name, sender.id);
+                Ok(paired(Language::English, &person, &title(&channel)))
+            }
             Request::Send { chat, text, files } => {
                 let chat = chat.or_else(|| self.parts.recent.get()).ok_or_else(|| {
                     Error::Usage("No chat yet. Message the bot first, or use --chat ID.".to_owned())

@@ -72,13 +72,17 @@ impl<'a> ChatHost<'a> {
         let of_session = || Address::parse(session.as_str());
         let reply = message.map_or_else(of_session, Envelope::address);
         let progress = Progress::new(gateway.display_settings(&reply));
+        let language = match message {
+            Some(message) => message.language(),
+            None => gateway.parts.languages.get(&reply),
+        };
         Self {
             gateway,
             work,
             session: session.clone(),
             reply,
+            language,
             draft: DraftKey::turn(session),
-            language: message.map_or_else(Language::default, Envelope::language),
             is_attended: message.is_none_or(|message| message.attended),
             reference: message.map_or_else(String::new, |message| message.reference.clone()),
             progress: Arc::new(Mutex::new(progress)),
@@ -162,10 +166,12 @@ impl TurnHost for ChatHost<'_> {
 
     fn ask(&mut self, question: &Question, cancel: &Cancel) -> Answer {
         if !self.is_attended {
-            return Answer::Nobody;
+            return Answer::Unattended;
         }
         self.gateway.events.send(Event::Waits(self.work.id));
-        let answer = self.gateway.ask(&self.reply, question, cancel);
+        let answer = self
+            .gateway
+            .ask(&self.reply, question, self.language, cancel);
         if self.gateway.events.send(Event::GoesOn(self.work.id)) {
             self.wait_for_slot();
         }

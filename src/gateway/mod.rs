@@ -27,11 +27,9 @@ use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;
 
 use crate::agent::Agent;
-use crate::approval::{Answer, Question};
 use crate::board::Board;
 use crate::bus::EventSender;
-use crate::cancel::Cancel;
-use crate::channels::delivery::{Delivery, render_outcome};
+use crate::channels::delivery::Delivery;
 use crate::clock::Stopwatch;
 use crate::config::schema::Channels;
 use crate::error::{Error, Result};
@@ -42,7 +40,7 @@ use crate::limits::agent::TURN_STACK_BYTES;
 use crate::message::{Address, OutgoingMessage, SessionKey};
 use crate::outbox::{ClosesTurn, Outbox};
 use crate::session::{Session, Settings, store};
-use crate::state::{LastChat, Pairing, RestartRequests};
+use crate::state::{Languages, LastChat, Pairing, RestartRequests};
 use crate::sync::Mutex;
 
 pub use crate::bus::Ending;
@@ -66,8 +64,12 @@ pub struct Parts {
     pub outbox: Arc<Outbox>,
     /// The people who were given access.
     pub pairing: Arc<Pairing>,
+    /// The command that pairs a person, without the code, such as `peacrab channels pair`.
+    pub pair_command: String,
     /// The chat that was active last.
     pub recent: LastChat,
+    /// The languages of the chats.
+    pub languages: Arc<Languages>,
     /// The chats that have asked for a restart.
     pub restarts: RestartRequests,
     /// The machine.
@@ -173,23 +175,6 @@ impl Gateway {
                 delivery.tell(to, text);
             }
         }
-    }
-
-    /// Asks a person for approval, and waits for the answer.
-    fn ask(&self, to: &Address, question: &Question, cancel: &Cancel) -> Answer {
-        let number = self.approvals.open(to);
-        let is_asked = self
-            .delivery(to)
-            .is_some_and(|delivery| delivery.ask(to, number, question.clone()));
-        if !is_asked {
-            tracing::error!(chat = %to, "failed to ask for approval: too many questions are open");
-            self.approvals.answer(to, Some(number), Answer::Nobody);
-        }
-        let answer = self.approvals.wait(number, cancel);
-        if let Some(delivery) = self.delivery(to) {
-            delivery.settle(number, render_outcome(answer));
-        }
-        answer
     }
 
     /// Whether this chat has been used: the model may only send messages there.

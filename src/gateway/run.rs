@@ -145,6 +145,7 @@ fn deliveries(
             adapter: Arc::clone(&channel.adapter),
             outbox: Arc::clone(&parts.outbox),
             workspace: Arc::clone(&parts.workspace),
+            languages: Arc::clone(&parts.languages),
             clock: Clock::System,
             heartbeats: heartbeats.clone(),
             timers: runtime.handle().clone(),
@@ -182,6 +183,9 @@ fn start_receiving(
             allow_from,
             outbox: Arc::clone(&parts.outbox),
             workspace: Arc::clone(&parts.workspace),
+            languages: Arc::clone(&parts.languages),
+            health: delivery.health(),
+            pair_command: parts.pair_command.clone(),
             files_max_bytes: parts.files_max_bytes,
             events: gateway.events.clone(),
             clock: Clock::System,
@@ -285,15 +289,7 @@ impl Loop {
                 question,
                 answer,
             } => {
-                let is_taken = self
-                    .gateway
-                    .approvals
-                    .answer(&address, Some(question), answer);
-                tracing::info!(chat = %address, sender = %sender.id, is_taken, "{answer}");
-                if !is_taken && !self.gateway.approvals.knows(question) {
-                    self.gateway
-                        .tell(&address, texts::question_closed(sender.language));
-                }
+                self.gateway.press(&address, &sender, question, answer);
                 return;
             }
             Event::End(ending) => {

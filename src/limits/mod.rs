@@ -243,6 +243,10 @@ pub mod state {
     pub const CHOICES_FILE_BYTES: usize = 256 * 1024;
     /// Bytes of the file that names the last active chat.
     pub const RECENT_FILE_BYTES: usize = 4 * 1024;
+    /// Chats whose language is remembered; those who have access are fewer.
+    pub const LANGUAGES_MAX: usize = 256;
+    /// Bytes of the file of languages that are read; what we write is a quarter of it.
+    pub const LANGUAGES_FILE_BYTES_MAX: usize = 64 * 1024;
     /// Letters of a pairing code, of 32 each: one of 10^12 is right.
     pub const PAIRING_CODE_LETTERS: usize = 8;
     /// Seconds for which a pairing code is valid: time to find the other telephone.

@@ -4,6 +4,7 @@ pub mod approvals;
 pub mod audit;
 pub mod chats;
 pub mod file;
+pub mod languages;
 pub mod pairing;
 pub mod usage;
 
@@ -11,5 +12,6 @@ pub use approvals::Approvals;
 pub use audit::Audit;
 pub use chats::{LastChat, ModelChoices, RestartRequests};
 pub use file::StateFile;
+pub use languages::Languages;
 pub use pairing::Pairing;
 pub use usage::{Counts, TokenUsage};

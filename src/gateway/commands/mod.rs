@@ -17,13 +17,14 @@ use crate::approval::Answer;
 use crate::bus::Event;
 use crate::cancel::Cancel;
 use crate::channels::adapter::MenuEntry;
-use crate::channels::delivery::render_outcome;
-use crate::channels::texts::welcome;
+use crate::channels::names::title;
+use crate::channels::texts::{describe_rejection, pair_usage, paired, welcome};
 use crate::error::{Error, Result};
 use crate::language::Language;
 use crate::limits::gateway::{COMMANDS_MAX, REFUSED_CHARS, WAITING_MAX};
 use crate::markup::inline_code;
 use crate::message::{Address, Envelope, OutgoingMessage};
+use crate::state::pairing::Paired;
 use crate::text::truncate_chars;
 
 use texts::format_error;
@@ -126,7 +127,7 @@ impl Gateway {
             Slash::Approve => self.approve(&to, command.argument, language)?,
             Slash::Deny => self.settle(&to, command.argument, Answer::Deny, language)?,
             Slash::Id => describe_ids(message),
-            Slash::Pair => self.pair(command.argument, language)?,
+            Slash::Pair => self.answer_pair(command.argument, language)?,
             Slash::Restart => {
                 self.note_restart(&to, language);
                 texts::restarting(language).to_owned()
@@ -161,57 +162,29 @@ impl Gateway {
         }
     }
 
-    fn approve(&self, to: &Address, argument: &str, language: Language) -> Result<String> {
-        let (number, answer) = match argument.strip_suffix("always") {
-            Some(number) => (number, Answer::Always),
-            None => (argument, Answer::Once),
-        };
-        self.settle(to, number, answer, language)
-    }
-
-    /// Answers a pending approval of this chat.
-    fn settle(
-        &self,
-        to: &Address,
-        number: &str,
-        answer: Answer,
-        language: Language,
-    ) -> Result<String> {
-        let number = match number.trim() {
-            "" => None,
-            text => Some(
-                text.parse()
-                    .map_err(|_| Error::Usage(texts::not_a_number(language, &inline_code(text))))?,
-            ),
-        };
-        if self.approvals.answer(to, number, answer) {
-            return Ok(render_outcome(answer).to_owned());
-        }
-        let open: Vec<String> = self
-            .approvals
-            .open_in(to)
-            .iter()
-            .map(u64::to_string)
-            .collect();
-        Ok(match open.as_slice() {
-            [] => texts::nothing_pending(language).to_owned(),
-            open => texts::which_approval(language, &open.join(", ")),
-        })
-    }
-
-    /// Gives access to the person who got this pairing code.
-    pub(super) fn pair(&self, code: &str, language: Language) -> Result<String> {
+    /// Answers `/pair CODE`.
+    fn answer_pair(&self, code: &str, language: Language) -> Result<String> {
         if code.is_empty() {
-            return Err(Error::Usage(texts::code_missing(language).to_owned()));
+            return Err(Error::Usage(pair_usage(language).to_owned()));
         }
-        let paired = self.parts.pairing.confirm(code)?;
-        let (id, name) = (&paired.sender.id, &paired.sender.name);
-        let of_person = || Address::new(&paired.channel, id);
-        let welcome = welcome(paired.sender.language);
-        self.tell(&paired.chat.clone().unwrap_or_else(of_person), welcome);
+        let one = self.pair(code, language)?;
         // As code, a name is neither markup nor a link.
-        let (name, id) = (inline_code(name), inline_code(id));
-        Ok(texts::paired(language, &name, &id, &paired.channel))
+        let (name, id) = (&one.sender.name, &one.sender.id);
+        let person = format!("{} ({})", inline_code(name), inline_code(id));
+        Ok(paired(language, &person, &title(&one.channel)))
+    }
+
+    /// Pairs the person who was given this code, and tells them. An error is in this language.
+    pub(super) fn pair(&self, code: &str, language: Language) -> Result<Paired> {
+        let paired = self
+            .parts
+            .pairing
+            .confirm(code)?
+            .map_err(|rejected| Error::Usage(describe_rejection(language, &rejected)))?;
+        let private_chat = || Address::new(&paired.channel, &paired.sender.id);
+        let welcome = welcome(paired.sender.language);
+        self.tell(&paired.chat.clone().unwrap_or_else(private_chat), welcome);
+        Ok(paired)
     }
 
     /// The status of the conversation, the gateway and the board. `agent` has a line for each fact.

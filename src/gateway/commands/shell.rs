@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::texts::{self, format_error};
+use crate::approval::Answer;
 use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
@@ -12,7 +13,7 @@ use crate::limits::gateway::SHOWN_OUTPUT_BYTES;
 use crate::markup::{self, inline_code};
 use crate::message::{Address, DraftKey, Envelope, OutgoingMessage};
 use crate::tools::Caller;
-use crate::tools::commands::{Shell, ShellResult};
+use crate::tools::commands::{Shell, ShellResult, TypedCommand};
 
 impl Gateway {
     /// Runs a command, shows its output as it comes, and stores the outcome for delivery: one message
@@ -71,20 +72,28 @@ impl Gateway {
         let mut tail = Tail::new(self, message, draft);
         let live = self.live();
         let toolbox = live.agent.toolbox();
+        let typed = TypedCommand {
+            line,
+            unsandboxed: is_unsandboxed,
+            language: message.language(),
+        };
         let caller = Caller {
             session: message.session.as_str(),
             cancel,
             answer: None,
         };
         let mut push = |bytes: &[u8]| tail.push(bytes);
-        let mut shell = toolbox.shell(line, is_unsandboxed, &caller, &mut push)?;
+        let mut shell = toolbox.shell(typed, &caller, &mut push)?;
         if let Shell::Ask(question) = shell {
-            let answer = self.ask(&to, &question, cancel);
+            let answer = match question.is_standing {
+                true => Answer::Standing,
+                false => self.ask(&to, &question, typed.language, cancel),
+            };
             let caller = Caller {
                 answer: Some((&question, answer)),
                 ..caller
             };
-            shell = toolbox.shell(line, is_unsandboxed, &caller, &mut push)?;
+            shell = toolbox.shell(typed, &caller, &mut push)?;
         }
         let Shell::Ran(ran) = shell else {
             let text = texts::command_changed(message.language());

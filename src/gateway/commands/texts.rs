@@ -56,33 +56,9 @@ texts! {
     /// `name` as inline code.
     pub fn you(id, name) { "You: `{id}` {name}", "你：`{id}` {name}" }
 
-    pub fn code_missing() {
-        "Add the code that the other person got, for example /pair ABCD2345",
-        "请加上对方收到的配对码，例如 /pair ABCD2345",
-    }
     /// `name` and `id` as inline code.
-    pub fn paired(name, id, channel) {
-        "{name} ({id}) is now paired on {channel}.",
-        "{name}（{id}）已在 {channel} 上配对。",
-    }
 
-    pub fn not_a_number(text) {
-        "{text} is not the number of an approval. You find the number at the end of the question.",
-        "{text} 不是批准编号。编号在问题的末尾。",
-    }
-    pub fn nothing_pending() {
-        "Nothing is waiting for approval here.",
-        "这里没有待批准的命令。",
-    }
-    pub fn which_approval(numbers) {
-        "Which one? Waiting for approval: {numbers}.",
-        "是哪一个？待批准：{numbers}。",
-    }
     /// A button of a question that is closed was pressed.
-    pub fn question_closed() {
-        "That question is no longer open, so nothing was done. If it is still needed, ask me again.",
-        "该问题已失效，因此什么也没做。如仍需要，请再告诉我一次。",
-    }
 
     pub fn replies_cancelled(count) { "{count} replies cancelled", "已取消 {count} 条回复" }
     pub fn reply_cancelled() { "1 reply cancelled", "已取消 1 条回复" }

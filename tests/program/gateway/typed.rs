@@ -28,7 +28,7 @@ fn each_command_answers_and_none_of_them_asks_the_model() {
         ("/stop", "Nothing is running here."),
         ("/approve", "Nothing is waiting for approval here."),
         ("/deny 123456", "Nothing is waiting for approval here."),
-        ("/pair", "Add the code that the other person got"),
+        ("/pair", "Add the code that the other person was given"),
         ("/pair ABCDEFGH", "ABCDEFGH"),
         ("/sh", "Add a command, for example"),
         ("/sh !", "Add a command, for example"),
@@ -411,9 +411,9 @@ fn a_command_outside_the_sandbox_asks_first_and_patterns_refuse() {
             message.text.contains("touch another")
         });
     scene.ana.presses("Deny");
-    scene.wait_for("was not run");
+    scene.wait_for("Not run: you denied it.");
     scene.ana.says("/sh fortune");
-    scene.wait_for("Only a change of the configuration");
+    scene.wait_for("Not run: the configuration forbids it (tools.exec.denyPatterns: fortune).");
     gateway.stop().ends_with(0);
 }
 

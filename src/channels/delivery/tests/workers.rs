@@ -8,20 +8,22 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use super::plan::capabilities;
-use crate::approval::{Answer, Question};
+use crate::approval::{Answer, Cause, Question};
 use crate::bus::{Heartbeat, Heartbeats};
 use crate::cancel::Cancel;
 use crate::channels::adapter::{
     Adapter, Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent, Upload,
 };
-use crate::channels::delivery::{Delivery, DeliveryParts, render_outcome};
+use crate::channels::delivery::{Delivery, DeliveryParts};
 use crate::channels::intake::Intake;
 use crate::clock::{Clock, Stopwatch};
 use crate::config::schema::Tools;
 use crate::error::Result;
 use crate::files::{Places, Workspace};
+use crate::language::Language;
 use crate::message::{Address, DraftKey, OutgoingMessage, SessionKey};
 use crate::outbox::{ClosesTurn, Outbox};
+use crate::state::Languages;
 use crate::sys::beneath::Resolver;
 
 /// Longest wait for something that has to happen.
@@ -95,6 +97,10 @@ impl Adapter for Fake {
 
     fn render_draft(&self, markdown: &str) -> Option<Piece> {
         self.render(markdown).pop()
+    }
+
+    fn identify(&self, _: &Cancel) -> Sent<String> {
+        Ok("Fake".to_owned())
     }
 
     fn connect(&self, cancel: &Cancel, _: &Heartbeat) -> Result<Box<dyn Connection>> {
@@ -196,6 +202,7 @@ impl Scene {
             adapter: Arc::new(Fake(Arc::clone(&channel))),
             outbox: Arc::clone(&outbox),
             workspace: Arc::new(workspace),
+            languages: Arc::new(Languages::new(folder.path())),
             clock: Clock::System,
             heartbeats: heartbeats.clone(),
             timers,
@@ -481,13 +488,16 @@ fn a_question_is_shown_whole_and_settled_and_a_text_is_told_without_the_outbox()
         command: "reboot".to_owned(),
         folder: "/w".to_owned(),
         reason: String::new(),
-        rule: "it would restart the board".to_owned(),
-        unsandboxed: false,
+        cause: Cause::Configured,
         ..Question::default()
     };
-    assert!(scene.delivery.ask(&chat("1"), 554_137, question));
+    assert!(
+        scene
+            .delivery
+            .ask(&chat("1"), 554_137, question, Language::English)
+    );
     let text = "Run this in the sandbox?\n```sh\nreboot\n```\n\nFolder: `/w`\n\
-                Why I'm asking: it would restart the board.";
+                Why I'm asking: tools.exec.approval is \"always\".";
     let asked = format!(
         "1: send {text}\n\nExpires in 10 minutes. You can also type /approve 554137 or /deny 554137."
     );
@@ -498,7 +508,7 @@ fn a_question_is_shown_whole_and_settled_and_a_text_is_told_without_the_outbox()
         calls[0].ends_with("[Run once,Deny,Always this command]"),
         "{calls:?}"
     );
-    scene.delivery.settle(554_137, render_outcome(Answer::Deny));
+    scene.delivery.settle(554_137, Answer::Deny);
     scene.wait_for(&format!("1: edit 50 {text}\n\n**✗ Denied**"));
     assert!(scene.delivery.tell(&chat("1"), "The disk is full."));
     scene.wait_for("1: send The disk is full.");
@@ -514,7 +524,11 @@ fn a_command_that_is_too_long_comes_whole_as_a_file_before_its_question() {
         ..Question::default()
     };
     let file = format!("1: upload command.sh {}", question.command);
-    assert!(scene.delivery.ask(&chat("1"), 554_137, question));
+    assert!(
+        scene
+            .delivery
+            .ask(&chat("1"), 554_137, question, Language::English)
+    );
     scene.wait_until("it is not asked", || scene.calls().len() >= 2);
     let calls = scene.calls();
     assert_eq!(calls[0], file);
@@ -524,7 +538,7 @@ fn a_command_that_is_too_long_comes_whole_as_a_file_before_its_question() {
         calls[1]
     );
     assert!(calls[1].ends_with("[Run once,Deny,Always this command]"));
-    scene.delivery.settle(554_137, render_outcome(Answer::Deny));
+    scene.delivery.settle(554_137, Answer::Deny);
     scene.wait_until("it is not settled", || {
         scene
             .calls()

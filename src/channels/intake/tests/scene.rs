@@ -112,6 +112,10 @@ impl Adapter for Fake {
         None
     }
 
+    fn identify(&self, _: &Cancel) -> Sent<String> {
+        Ok("Fake".to_owned())
+    }
+
     fn connect(&self, _: &Cancel, _: &Heartbeat) -> Result<Box<dyn Connection>> {
         self.0.connections.fetch_add(1, Ordering::SeqCst);
         Ok(Box::new(Line(Arc::clone(&self.0))))
@@ -220,6 +224,9 @@ impl Scene {
             allow_from: AllowList::new(vec!["1".to_owned()]),
             outbox: Arc::clone(&outbox),
             workspace: Arc::new(workspace),
+            health: Default::default(),
+            pair_command: "peacrab channels pair".to_owned(),
+            languages: Arc::new(Languages::new(&home.join("state"))),
             files_max_bytes: None,
             events: sender,
             clock,

@@ -11,7 +11,7 @@ use super::*;
 use crate::http::server::{Answer, Server, answer, silence};
 
 const TOKEN: &str = "123456:AAcanary-canary_canary0123456789abc";
-const HERE: Place = Place {
+const HERE: ChatTarget = ChatTarget {
     chat: -100,
     thread: Some(7),
 };
@@ -91,16 +91,16 @@ fn each_method_sends_what_telegram_wants_and_leaves_out_what_is_not_set() {
         text: "Yes".to_owned(),
         data: "1:yes".to_owned(),
     }]];
-    let rich = Words {
+    let rich = MessageBody {
         text: "<b>hi</b>",
         html: true,
         buttons: &buttons,
     };
-    let plain = Words {
+    let plain = MessageBody {
         text: "hi",
-        ..Words::default()
+        ..MessageBody::default()
     };
-    let here = Place {
+    let here = ChatTarget {
         chat: 8,
         thread: None,
     };
@@ -183,7 +183,7 @@ fn a_file_goes_out_as_a_form_with_its_length() {
         file: &file,
         name: "../report \"final\".pdf",
         send_as: SendAs::Document,
-        caption: Words {
+        caption: MessageBody {
             text: "<i>here</i>",
             html: true,
             buttons: &[],
@@ -222,7 +222,7 @@ fn a_file_that_telegram_would_not_take_is_not_sent() {
         file: &file,
         name: "film.mp4",
         send_as: SendAs::Document,
-        caption: Words::default(),
+        caption: MessageBody::default(),
     };
     let error = api(&server).send_file(HERE, &upload, None).unwrap_err();
     assert!(
@@ -311,7 +311,10 @@ fn a_refusal_keeps_what_can_be_done_about_it_however_long_its_text() {
         refusals.map(|body| answer("400 Bad Request", "", body.to_string().as_bytes())),
     );
     let api = api(&server);
-    let send = || api.send_message(HERE, &Words::default(), None).unwrap_err();
+    let send = || {
+        api.send_message(HERE, &MessageBody::default(), None)
+            .unwrap_err()
+    };
     let (busy, marks) = (send(), send());
     let nine = Duration::from_secs(9);
     assert!(

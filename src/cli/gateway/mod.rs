@@ -1,5 +1,6 @@
 //! `peacrab gateway`: the daemon.
 
+mod greeting;
 pub mod reload;
 
 use std::fs::{File, OpenOptions};
@@ -13,12 +14,10 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::Context;
+use super::channels::{adapter, pair_command};
 use super::compose::{self, open_workspace};
 use crate::board::Board;
-use crate::channels::adapter::Adapter;
-use crate::channels::discord::{self, Discord};
-use crate::channels::telegram::Telegram;
-
+use crate::channels::discord;
 use crate::clock::{Clock, Stopwatch};
 use crate::config::check::token_problems;
 use crate::config::schema::{Bot, Channels};
@@ -29,8 +28,9 @@ use crate::http::Tls;
 use crate::inbox::Inbox;
 use crate::limits::cancel::POLL;
 use crate::limits::gateway::LOCK_TIME;
+use crate::message::SessionKey;
 use crate::outbox::Outbox;
-use crate::state::{LastChat, Pairing, RestartRequests};
+use crate::state::{Languages, LastChat, Pairing, RestartRequests};
 use crate::sync::Mutex;
 use crate::sys;
 use crate::sys::notify::Notifier;
@@ -53,7 +53,7 @@ pub fn run(context: &Context, _arguments: &Arguments) -> Result<Exit> {
     let _ = sys::file::unlock(&lock);
     match ending {
         Ending::Stopped => Ok(Exit::Done),
-        Ending::Restart => Err(start_anew()),
+        Ending::Restart => Err(restart()),
     }
 }
 
@@ -71,16 +71,23 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
     let workspace = open_workspace(context, home, &loaded)?;
     let reloader = Arc::new(Reloader::new(context, home, &loaded, &board, &tls));
     let channels = channels(&config.channels, &tls, &state, &reloader);
+    let live = reloader.make(loaded, None)?;
+    if greeting::is_wanted(context) {
+        let lacks_model = live.agent.lacks_model(&SessionKey::parse("default"));
+        greeting::print_later(&channels, &pairing, lacks_model);
+    }
     let parts = Parts {
-        live: Mutex::new(Arc::new(reloader.make(loaded, None)?)),
+        live: Mutex::new(Arc::new(live)),
         reload: Mutex::new(Box::new(move |live| reloader.reload(live))),
         sessions: home.sessions(),
         inbox,
         outbox,
+        pair_command: pair_command(context)?,
         pairing,
         workspace: Arc::new(workspace),
         files_max_bytes: config.storage.inbox_max_bytes(),
         recent: LastChat::new(&state),
+        languages: Arc::new(Languages::new(&state)),
         restarts: RestartRequests::new(&state),
         board,
         max_parallel_turns: config.agents.defaults.max_parallel_turns,
@@ -92,7 +99,7 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
         channels,
         &home.control(),
         Notifier::connect(variable).unwrap_or_else(|error| {
-            tracing::warn!("systemd will not be told how it goes: {error}");
+            tracing::warn!("failed to reach systemd's notification socket: {error}");
             None
         }),
     )
@@ -100,17 +107,9 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
 
 /// The channels that are enabled.
 fn channels(config: &Channels, tls: &Tls, state: &Path, reloader: &Reloader) -> Vec<Channel> {
-    let channel = |(name, bot): (&str, &Bot)| {
-        let (bot, tls) = (bot.clone(), tls.clone());
-        let allow_from = reloader.allow_list(name);
-        let adapter: Arc<dyn Adapter> = match name {
-            discord::NAME => Arc::new(Discord::new(bot, tls, Clock::System)),
-            _ => Arc::new(Telegram::new(bot, tls, Clock::System).remembering(state.to_owned())),
-        };
-        Channel {
-            adapter,
-            allow_from,
-        }
+    let channel = |(name, bot): (&str, &Bot)| Channel {
+        adapter: adapter(name, bot, tls, state),
+        allow_from: reloader.allow_list(name),
     };
     config.enabled().map(channel).collect()
 }
@@ -120,8 +119,7 @@ fn check(loaded: &Loaded) -> Result<()> {
     let channels = &loaded.config.channels;
     if channels.enabled().next().is_none() {
         return Err(Error::Config(
-            "No channel is enabled, so nobody could talk to the gateway. Write /newbot to @BotFather on Telegram; \
-             it gives you a token for:\n  \
+            "No channel is enabled. To connect a Telegram bot, create one with @BotFather (/newbot) and run:\n  \
              peacrab onboard --telegram-token TOKEN\n\
              For Discord, set channels.discord.token and channels.discord.enabled."
                 .to_owned(),
@@ -142,7 +140,7 @@ pub fn check_tokens(channels: &Channels) -> Result<()> {
     let how = match name {
         discord::NAME => discord::HOW_TO_GET_A_TOKEN,
         _ => {
-            "Write /newbot to @BotFather on Telegram; it gives you a token for:\n  \
+            "Create a bot with @BotFather on Telegram (/newbot) and run:\n  \
              peacrab onboard --telegram-token TOKEN"
         }
     };
@@ -151,8 +149,8 @@ pub fn check_tokens(channels: &Channels) -> Result<()> {
     )))
 }
 
-/// Makes sure that this is the home's only gateway, and says who it is. A `peacrab send` holds the lock
-/// for an instant, too.
+/// Locks the home, so that this is its only gateway, and writes the process's id into the file. A
+/// `peacrab send` holds the lock for an instant, too.
 fn take_lock(home: &Home) -> Result<File> {
     let watch = Stopwatch::start();
     loop {
@@ -166,13 +164,12 @@ fn take_lock(home: &Home) -> Result<File> {
     }
     let pid = sys::file::read_at_most(&home.lock(), 32).unwrap_or_default();
     Err(Error::Failed(format!(
-        "A gateway is already running in this home (process {}). Stop it first, or give this one its own home with \
-         --home.",
+        "A gateway is already running in this home (process {}). Stop it first, or use another home with --home.",
         String::from_utf8_lossy(&pid).trim()
     )))
 }
 
-/// Takes the lock of the home's gateway; `None` while somebody has it.
+/// Takes the lock of the home's gateway; `None` while another process has it.
 pub fn try_lock(home: &Home) -> Result<Option<File>> {
     let path = home.lock();
     let mut options = OpenOptions::new();
@@ -188,17 +185,18 @@ pub fn try_lock(home: &Home) -> Result<Option<File>> {
     Ok(Some(file))
 }
 
-/// Puts a new run of the program in this one's place: the same process, arguments and environment.
-fn start_anew() -> Error {
+/// Replaces this process by a new run of the program, with the same arguments and environment. Returns
+/// only when that fails.
+fn restart() -> Error {
     let program = match std::env::current_exe() {
         Ok(program) => program,
         Err(error) => return Error::io("find", "this program")(error),
     };
-    // After an update the system says that the file was deleted, and the new one lies in its place.
+    // After an update the kernel calls the running file deleted; the new one has the same path.
     let named = program.to_string_lossy();
     let program = Path::new(named.trim_end_matches(" (deleted)"));
     let failed = Command::new(program)
         .args(std::env::args_os().skip(1))
         .exec();
-    Error::io("start anew", program)(failed)
+    Error::io("restart", program)(failed)
 }
