@@ -52,7 +52,7 @@ enum Action {
         /// Remove someone's access
         #[arg(long, value_name = "ID", conflicts_with = "code")]
         remove: Option<String>,
-        /// Create a one-time code: whoever sends it to the bot within ten minutes gets access
+        /// Create a one-time code: the first to send it to the bot within ten minutes gets access
         #[arg(long, conflicts_with_all = ["code", "remove"])]
         invite: bool,
     },

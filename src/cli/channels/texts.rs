@@ -70,7 +70,8 @@ pub(super) fn pairings(paired: &[Paired], waiting: &[Offer], command: &str, now:
         let valid = count_of(minutes, "minute", "minutes");
         lines.push(format!(
             "  {person} on {}, code {}, valid for {valid}",
-            one.channel, one.code
+            title(&one.channel),
+            one.code
         ));
     }
     lines.push(match (paired, waiting) {
