@@ -5,6 +5,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+mod model;
+
+pub use model::{Fault, ModelError};
+
 /// What a command's exit status means; it stands in `--help` too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -143,133 +147,6 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// What went wrong with a model, told apart by what can be done about it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// The key is missing, wrong or lacks the right (401, 403).
-    Key,
-    /// The account has no money or quota left; waiting seconds does not help.
-    Quota,
-    /// Too many requests for the moment (429).
-    Rate,
-    /// The service is overloaded or broken (408, 409, 5xx, 529).
-    Busy,
-    /// No such model, or no such path (404).
-    Unknown,
-    /// The request was not understood (other 4xx).
-    Request,
-    /// The content filter refused.
-    Filter,
-    /// The conversation is longer than the model's window.
-    Overflow,
-    /// The connection could not be made, or broke.
-    Network,
-    /// Nothing came for too long.
-    Timeout,
-    /// The stream ended before the answer did.
-    Cut,
-    /// What came is not what the API says (HTML of a proxy, broken JSON).
-    Garbage,
-}
-
-/// A model's failure, in words for the person.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ModelError {
-    /// What kind.
-    pub fault: Fault,
-    /// The provider's name.
-    pub provider: String,
-    /// The model's name, as it was sent.
-    pub model: String,
-    /// What the other side said, or what happened, without secrets.
-    pub said: String,
-    /// How long the other side asks us to wait.
-    pub retry_after: Option<Duration>,
-}
-
-impl ModelError {
-    /// The provider's own variable for its key, such as `OPENAI_API_KEY`.
-    fn variable(&self) -> String {
-        self.provider.to_uppercase().replace('-', "_") + "_API_KEY"
-    }
-}
-
-impl fmt::Display for ModelError {
-    /// Who, what it said, and what the person can do about it.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            provider, model, ..
-        } = self;
-        let said = sentence(&self.said);
-        match self.fault {
-            Fault::Key if self.said == NO_KEY => write!(
-                f,
-                "{provider} needs a key, and there is none: set the variable {} or the configuration key providers.{provider}.apiKey",
-                self.variable()
-            ),
-            Fault::Key => write!(
-                f,
-                "{provider} does not accept the key: {said} Set the variable {} or the configuration key providers.{provider}.apiKey",
-                self.variable()
-            ),
-            Fault::Quota => write!(
-                f,
-                "the account at {provider} has no credit or quota left: {said} Top it up there, or name another model in agents.defaults.model"
-            ),
-            Fault::Rate => write!(
-                f,
-                "{provider} gets too many requests: {said} Wait a little, or name other models in agents.defaults.fallbackModels"
-            ),
-            Fault::Busy => write!(
-                f,
-                "{provider} is overloaded or broken: {said} Try again later, or name other models in agents.defaults.fallbackModels"
-            ),
-            Fault::Unknown => write!(
-                f,
-                "{provider} does not know the model {model}: {said} Check agents.defaults.model, and providers.{provider}.apiBase if it is set"
-            ),
-            Fault::Request => write!(
-                f,
-                "{provider} does not accept the request for {model}: {said} Another model may; if providers.{provider}.extraBody is set, check it"
-            ),
-            Fault::Filter => write!(
-                f,
-                "the content filter of {provider} refused this: {said} Say it in another way, or use another model"
-            ),
-            Fault::Overflow => write!(
-                f,
-                "the conversation is longer than {model} can read: {said} Begin a new one (/new), or use a model with a larger window"
-            ),
-            Fault::Network => write!(
-                f,
-                "{provider} cannot be reached: {said} Check the network, and providers.{provider}.apiBase and .proxy if they are set"
-            ),
-            Fault::Timeout => write!(
-                f,
-                "{provider} does not answer in time: {said} Try again, or raise providers.{provider}.timeoutSecs or .streamIdleTimeoutSecs"
-            ),
-            Fault::Cut => write!(
-                f,
-                "{provider} broke off in the middle of the answer: {said} Ask again"
-            ),
-            Fault::Garbage => write!(
-                f,
-                "{provider} did not answer as its API should: {said} Is providers.{provider}.apiBase right, and does a proxy stand in between?"
-            ),
-        }
-    }
-}
-
-/// What a provider says that has no key: nothing was sent.
-pub const NO_KEY: &str = "no key is set";
-
-/// The words with their closing point, whatever they end in.
-fn sentence(words: &str) -> String {
-    let words = words.trim_end();
-    let ended = words.ends_with(['.', '!', '?']);
-    format!("{words}{}", if ended { "" } else { "." })
-}
-
 /// The system's words without Rust's "(os error 2)".
 fn plain(error: &io::Error) -> String {
     let text = error.to_string();
@@ -313,21 +190,5 @@ mod tests {
         );
         assert_eq!(full.exit(), Exit::Failed);
         assert_eq!(Error::Config(String::new()).exit() as u8, 78);
-    }
-
-    #[test]
-    fn a_models_failure_names_the_key_that_has_to_be_set() {
-        let error = Error::Model(Box::new(ModelError {
-            fault: Fault::Key,
-            provider: "my-proxy".to_owned(),
-            model: "m".to_owned(),
-            said: "Incorrect API key provided".to_owned(),
-            retry_after: None,
-        }));
-        assert_eq!(
-            error.to_string(),
-            "my-proxy does not accept the key: Incorrect API key provided. Set the variable MY_PROXY_API_KEY or the configuration key providers.my-proxy.apiKey"
-        );
-        assert_eq!(error.exit(), Exit::Failed);
     }
 }

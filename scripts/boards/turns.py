@@ -22,7 +22,7 @@ TOOLS = {
     "grep": ({"pattern": "tide"}, "the tide is low"),
 }
 # What the result of a command contains where it must not be run.
-REFUSED = "commands are not run here"
+REFUSED = "commands cannot be sandboxed here"
 AT = "/run/turns"
 
 

@@ -126,7 +126,7 @@ mod tests {
         );
         assert_eq!(
             advice("providers.openai.zzz"),
-            "in providers.openai there are apiKey, apiBase, apiType, extraHeaders, extraBody, proxy, timeoutSecs, streamIdleTimeoutSecs"
+            "in providers.openai there are apiKey, apiBase, apiType, extraHeaders, extraBody, proxy, timeoutSecs, streamIdleTimeoutSecs, images"
         );
         assert_eq!(
             advice("radio.tuner.frequency"),

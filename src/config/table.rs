@@ -79,6 +79,7 @@ pub static KEYS: &[Key] = &[
     key("providers.*.proxy", Kind::Secret, "null", "The URL of a proxy; null: from HTTPS_PROXY and its like.").or_null(),
     key("providers.*.timeoutSecs", Whole(1, 3_600), "120", "Seconds within which an answer has to begin."),
     key("providers.*.streamIdleTimeoutSecs", Whole(1, 3_600), "90", "Seconds of silence that end an answer that has begun."),
+    key("providers.*.images", Flag, "null", "Send images to its models. null decides by the model's name; set true for a server of your own whose model understands images.").or_null(),
     key("channels.sendProgress", Flag, "true", "Whether people see what a turn says on its way to the answer."),
     key("channels.sendToolHints", Flag, "true", "Whether people see which tools run."),
     key("channels.sendMaxRetries", Whole(0, 100), "5", "Quick tries for something that could not be sent; then it waits longer and is tried again."),

@@ -11,22 +11,22 @@ use crate::config::schema::{ApiType, Provider};
 use crate::error::{Error, Result};
 use crate::secret::Secret;
 
-/// Where a request goes, and with what.
+/// Where requests go, and with which settings.
 #[derive(Clone, Debug)]
 pub struct Route {
     /// The provider's name, for people.
     pub provider: String,
     /// The endpoint, without a slash at its end.
     pub base: String,
-    /// What it speaks.
+    /// Its wire format.
     pub format: Format,
     /// The key; may be empty.
     pub key: Secret,
     /// The key as a header's value in OpenAI's format; empty without a key.
     pub bearer: Secret,
-    /// Whether it is pointless to ask without a key.
+    /// Whether requests without a key would be refused.
     pub needs_key: bool,
-    /// The model as it is sent; empty: the first that the server lists.
+    /// The model's name as it is sent; empty: the first that the server lists.
     pub model: String,
     /// Headers added to each request.
     pub headers: Vec<(String, Secret)>,
@@ -36,11 +36,13 @@ pub struct Route {
     pub first_byte: Duration,
     /// How long an answer may be silent.
     pub idle: Duration,
-    /// A proxy's URL; none: from the environment.
+    /// A proxy's URL; `None`: from the environment.
     pub proxy: Option<Secret>,
+    /// Whether its models understand images; `None`: the model's name decides.
+    pub images: Option<bool>,
 }
 
-/// What a choice is made from.
+/// The sources of a choice.
 pub struct Sources<'a> {
     /// The configuration's `providers`.
     pub providers: &'a BTreeMap<String, Provider>,
@@ -66,7 +68,7 @@ impl Sources<'_> {
             Some(name) if self.is_usable(&name) => Ok(self.route(&name, model)),
             Some(name) => match self.usable_gateway() {
                 Some(gateway) => Ok(self.route(gateway.name, &at_gateway(gateway, &name, model))),
-                // Without a key it fails, and says which one is missing.
+                // It will fail with an error that names the missing key.
                 None => Ok(self.route(&name, model)),
             },
             None => Ok(match self.first_usable() {
@@ -83,7 +85,7 @@ impl Sources<'_> {
         self.choose(if says_so { "auto" } else { provider }, model)
     }
 
-    /// Whether nobody has said which model to use, and no key is there.
+    /// Whether no model is configured and there is no key.
     pub fn is_untouched(&self, provider: &str, model: &str) -> bool {
         matches!(provider, "" | "auto") && model.is_empty() && self.first_usable().is_none()
     }
@@ -95,12 +97,12 @@ impl Sources<'_> {
         let name = safe_path([name].into_iter());
         let names: Vec<_> = PROVIDERS.iter().map(|row| row.name).collect();
         Err(Error::Config(format!(
-            "agents.defaults.provider: there is no provider \"{name}\". Known are {}; any other needs providers.{name}.apiBase",
+            "Unknown provider \"{name}\" in agents.defaults.provider. Known providers: {}. Any other needs providers.{name}.apiBase",
             names.join(", ")
         )))
     }
 
-    /// The provider that stands before the model's first slash, if it is one.
+    /// The provider before the model's first slash, if it is one.
     fn by_prefix(&self, model: &str) -> Option<String> {
         let (name, rest) = model.split_once('/')?;
         let is_one = !rest.is_empty() && (known(name).is_some() || self.has_base(name));
@@ -179,12 +181,13 @@ impl Sources<'_> {
             first_byte: Duration::from_secs(configured.timeout_secs),
             idle: Duration::from_secs(configured.stream_idle_timeout_secs),
             proxy: configured.proxy.clone(),
+            images: configured.images,
         }
     }
 }
 
 impl Route {
-    /// The route to a provider that is not in the configuration yet, from what somebody has just
+    /// The route to a provider that is not in the configuration yet, from what a person has just
     /// entered. `variable` looks up an environment variable, for a key that is not in `settings`.
     pub fn unsaved(
         name: &str,
@@ -214,7 +217,7 @@ impl Route {
         format!("{base}/models{limit}")
     }
 
-    /// Whether the helper in the program answers.
+    /// Whether the offline helper answers.
     pub fn is_offline(&self) -> bool {
         self.format == Format::Offline
     }
