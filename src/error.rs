@@ -1,4 +1,4 @@
-//! Floor 1: the crate's one error, in the user's words, with the place where it happened.
+//! Floor 1: the crate's only error type, worded for users, with the place where it happened.
 
 use std::fmt;
 use std::io;
@@ -9,47 +9,47 @@ mod model;
 
 pub use model::{Fault, ModelError};
 
-/// What a command's exit status means; it stands in `--help` too.
+/// The exit status of a command; `--help` lists them too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// Done.
+    /// Success.
     Done = 0,
-    /// It failed.
+    /// Failure.
     Failed = 1,
-    /// The command line is wrong.
+    /// The command line is invalid.
     Usage = 2,
-    /// The configuration is wrong (`EX_CONFIG` of sysexits.h).
+    /// The configuration is invalid (`EX_CONFIG` of sysexits.h).
     Config = 78,
     /// Stopped by Ctrl-C or a signal.
     Stopped = 130,
 }
 
-/// Everything that can go wrong, told apart by who has to do something about it.
+/// Everything that can go wrong, by who has to do something about it.
 #[derive(Debug)]
 pub enum Error {
-    /// The command line asks for something that does not exist. Says what does.
+    /// The command line asks for something that does not exist or is not possible.
     Usage(String),
-    /// The configuration cannot be used. Says which file, key and line, and what would do.
+    /// The configuration cannot be used. The text has the file, line and setting, and what is valid.
     Config(String),
-    /// The system refused something with a file.
+    /// A file operation failed.
     Io {
-        /// What was being done, as in "cannot …": `read`, `write the journal`.
+        /// The operation, to be read after "cannot": `read`, `write the journal`.
         doing: &'static str,
-        /// Which file or folder.
+        /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// A path leads out of the folders that tools may use, or to something that they may not.
-    /// One and the same text for every way of trying.
+    /// A path leads out of the folders that tools may use, or to something that they may not use.
+    /// Every way of trying gets the same text.
     Refused {
         /// The path as it was asked for.
         path: String,
-        /// Which rule did it, and what would allow it.
+        /// The rule, and what would allow it.
         why: String,
     },
-    /// No connection to a host, or it broke (name, route, TLS, reset).
+    /// Connecting to a host failed, or the connection broke (name, route, TLS, reset).
     Network {
         /// Host and port.
         host: String,
@@ -60,7 +60,7 @@ pub enum Error {
     Timeout {
         /// Host and port.
         host: String,
-        /// What was waited for, and how long.
+        /// What was expected, and how long it was waited for.
         what: String,
     },
     /// A host answered with an HTTP error.
@@ -69,21 +69,21 @@ pub enum Error {
         host: String,
         /// The HTTP status.
         status: u16,
-        /// What `Retry-After` asks for.
+        /// The delay in `Retry-After`.
         retry_after: Option<Duration>,
         /// The beginning of the body.
         body: String,
     },
-    /// A model did not answer, or not with what its API promises.
+    /// A model did not answer, or not as its API specifies.
     Model(Box<ModelError>),
-    /// A bound was hit.
+    /// A limit was exceeded.
     TooLarge {
         /// What is too large.
         what: String,
-        /// The bound, in bytes.
+        /// The limit, in bytes.
         limit: usize,
     },
-    /// The person, a signal or the service stopped it.
+    /// The user, a signal or the service stopped it.
     Stopped,
     /// Anything else: a whole sentence.
     Failed(String),
@@ -93,7 +93,7 @@ pub enum Error {
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// For `map_err`: an I/O error with what was being done to which path.
+    /// For `map_err`: adds the operation and the path to an I/O error.
     pub fn io(doing: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io {
             doing,
@@ -102,7 +102,7 @@ impl Error {
         }
     }
 
-    /// The exit status that a command ends with when this ends it.
+    /// The exit status of a command that fails with this.
     pub fn exit(&self) -> Exit {
         match self {
             Self::Usage(_) => Exit::Usage,
@@ -126,19 +126,23 @@ impl fmt::Display for Error {
                     f,
                     "cannot {doing} {}: {}{}",
                     path.display(),
-                    plain(source),
-                    advice(source)
+                    format_io(source),
+                    advise(source)
                 )
             }
             Self::Refused { path, why } => write!(f, "{path}: {why}"),
-            Self::Network { host, what } => write!(f, "no connection to {host}: {what}"),
-            Self::Timeout { host, what } => write!(f, "{host} does not answer: {what}"),
+            Self::Network { host, what } => write!(f, "cannot connect to {host}: {what}"),
+            Self::Timeout { host, what } => write!(f, "{host} did not answer: {what}"),
             Self::Status {
                 host, status, body, ..
             } => write!(f, "{host} answered {status}: {body}"),
             Self::Model(error) => error.fmt(f),
             Self::TooLarge { what, limit } => {
-                write!(f, "{what} is larger than the limit of {}", size(*limit))
+                write!(
+                    f,
+                    "{what} is larger than the limit of {}",
+                    format_bytes(*limit)
+                )
             }
             Self::Stopped => f.write_str("stopped"),
         }
@@ -147,17 +151,17 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// The system's words without Rust's "(os error 2)".
-fn plain(error: &io::Error) -> String {
+/// The system's message without Rust's "(os error 2)".
+fn format_io(error: &io::Error) -> String {
     let text = error.to_string();
     match text.split_once(" (os error") {
-        Some((words, _)) => words.to_lowercase(),
+        Some((message, _)) => message.to_lowercase(),
         None => text,
     }
 }
 
-/// Bytes as a person reads them.
-fn size(bytes: usize) -> String {
+/// A number of bytes for people.
+fn format_bytes(bytes: usize) -> String {
     match bytes {
         0..10_000 => format!("{bytes} bytes"),
         10_000..10_000_000 => format!("{} kB", bytes / 1000),
@@ -165,14 +169,14 @@ fn size(bytes: usize) -> String {
     }
 }
 
-/// What a person can do about an I/O error, where that is certain.
-fn advice(error: &io::Error) -> &'static str {
+/// What to do about an I/O error, where that is certain.
+fn advise(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::StorageFull => " (free some space; nothing that was there is lost)",
+        io::ErrorKind::StorageFull => " (free some space; existing data is intact)",
         io::ErrorKind::ReadOnlyFilesystem => {
-            " (the file system is mounted read-only; a worn card does that by itself)"
+            " (the file system is mounted read-only, which a worn-out SD card can cause)"
         }
-        io::ErrorKind::PermissionDenied => " (check the owner and the mode)",
+        io::ErrorKind::PermissionDenied => " (check the file's owner and permissions)",
         _ => "",
     }
 }
@@ -182,11 +186,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_io_error_says_what_where_and_what_to_do() {
+    fn an_io_error_has_the_operation_the_path_and_advice() {
         let full = Error::io("write", "/home/x.json")(io::Error::from_raw_os_error(28));
         assert_eq!(
             full.to_string(),
-            "cannot write /home/x.json: no space left on device (free some space; nothing that was there is lost)"
+            "cannot write /home/x.json: no space left on device (free some space; existing data is intact)"
         );
         assert_eq!(full.exit(), Exit::Failed);
         assert_eq!(Error::Config(String::new()).exit() as u8, 78);

@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::bus::Heartbeat;
 use crate::cancel::Cancel;
 use crate::error::{Error, Result};
+use crate::language::Language;
 use crate::message::Address;
 
 pub use crate::markup::Piece;
@@ -135,6 +136,15 @@ impl From<Error> for Failure {
     }
 }
 
+/// A slash command in a channel's menu.
+#[derive(Clone, Copy, Debug)]
+pub struct MenuEntry {
+    /// Its name without the slash.
+    pub name: &'static str,
+    /// What it does, in a language.
+    pub help: fn(Language) -> &'static str,
+}
+
 /// The outcome of a call.
 pub type Sent<T = ()> = std::result::Result<T, Failure>;
 
@@ -188,6 +198,6 @@ pub trait Connection: Send {
     /// Fetches the file that `id` names, of at most `limit` bytes.
     fn fetch(&mut self, id: &str, into: &mut File, limit: usize) -> Sent;
 
-    /// Registers the slash commands: names without the slash, and descriptions.
-    fn set_menu(&mut self, commands: &[(&'static str, &'static str)]) -> Sent;
+    /// Registers the slash commands, with descriptions in every language.
+    fn set_menu(&mut self, commands: &[MenuEntry]) -> Sent;
 }

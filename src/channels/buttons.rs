@@ -2,6 +2,7 @@
 
 use super::adapter::Button;
 use crate::approval::Answer;
+use crate::message::CommandButton;
 
 /// What a pressed button means.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +16,8 @@ pub enum Press {
     },
     /// The label of a button that the model made: a text for the model, never a command.
     Text(String),
+    /// A slash command, on a button that the program made.
+    Command(String),
 }
 
 /// The labels of the answers to a question, and the words that stand for them.
@@ -47,10 +50,25 @@ pub fn for_labels(rows: &[Vec<String>], data_bytes: usize) -> Vec<Vec<Button>> {
     rows.iter().map(row).collect()
 }
 
+/// Buttons that type a command. A command that does not fit into `data_bytes` gets no button.
+pub fn for_commands(rows: &[Vec<CommandButton>], data_bytes: usize) -> Vec<Vec<Button>> {
+    let button = |button: &CommandButton| {
+        let data = format!("c:{}", button.command);
+        let label = button.label.clone();
+        (data.len() <= data_bytes).then_some(Button { label, data })
+    };
+    let row = |row: &Vec<CommandButton>| row.iter().filter_map(button).collect();
+    let rows = rows.iter().map(row);
+    rows.filter(|row: &Vec<Button>| !row.is_empty()).collect()
+}
+
 /// What the data of a pressed button means; `None` when it is not one of ours.
 pub fn read(data: &str) -> Option<Press> {
     if let Some(text) = data.strip_prefix("w:") {
         return Some(Press::Text(text.to_owned()));
+    }
+    if let Some(command) = data.strip_prefix("c:").filter(|text| text.starts_with('/')) {
+        return Some(Press::Command(command.to_owned()));
     }
     let (number, word) = data.strip_prefix("q:")?.split_once(':')?;
     let (.., answer) = ANSWERS.iter().find(|(_, known, _)| *known == word)?;
@@ -86,6 +104,23 @@ mod tests {
             panic!("{rows:?}");
         };
         assert!(long.starts_with(&cut) && rows[1][0].data.len() <= 64);
+    }
+
+    #[test]
+    fn a_button_of_ours_types_its_command_and_one_of_the_models_never_does() {
+        let button = |command: &str| CommandButton {
+            label: "large".to_owned(),
+            command: command.to_owned(),
+        };
+        let long = format!("/model {}", "x".repeat(64));
+        let rows = for_commands(&[vec![button("/model large")], vec![button(&long)]], 64);
+        assert_eq!(rows.len(), 1, "the long one does not fit");
+        let command = Press::Command("/model large".to_owned());
+        assert_eq!(read(&rows[0][0].data), Some(command));
+        let label = "c:/model large".to_owned();
+        let of_model = for_labels(&[vec![label.clone()]], 64);
+        assert_eq!(read(&of_model[0][0].data), Some(Press::Text(label)));
+        assert_eq!(read("c:model large"), None);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! `peacrab gateway`: the daemon.
 
+pub mod reload;
+
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -11,13 +13,14 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::Context;
-use super::compose::{self, RunOptions, open_workspace};
+use super::compose::{self, open_workspace};
 use crate::board::Board;
 use crate::channels::adapter::Adapter;
 use crate::channels::discord::{self, Discord};
 use crate::channels::telegram::Telegram;
 
 use crate::clock::{Clock, Stopwatch};
+use crate::config::check::token_problems;
 use crate::config::schema::{Bot, Channels};
 use crate::config::{Home, Loaded};
 use crate::error::{Error, Exit, Result};
@@ -27,10 +30,11 @@ use crate::inbox::Inbox;
 use crate::limits::cancel::POLL;
 use crate::limits::gateway::LOCK_TIME;
 use crate::outbox::Outbox;
-use crate::session::Settings;
-use crate::state::{LastChat, Pairing};
+use crate::state::{LastChat, Pairing, RestartRequests};
+use crate::sync::Mutex;
 use crate::sys;
 use crate::sys::notify::Notifier;
+use reload::Reloader;
 
 /// `peacrab gateway`
 #[derive(Debug, Args)]
@@ -65,27 +69,22 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
     let board = Arc::new(Board::new(Path::new("/"), home.path()));
     let tls = compose::tls(&config.tls)?;
     let workspace = open_workspace(context, home, &loaded)?;
-    let options = RunOptions {
-        model: None,
-        stream: config.channels.enabled().any(|(_, bot)| bot.streaming),
-        chats: true,
-        board: Arc::clone(&board),
-        tls: tls.clone(),
-    };
-    let channels = channels(&config.channels, &tls, &state);
+    let reloader = Arc::new(Reloader::new(context, home, &loaded, &board, &tls));
+    let channels = channels(&config.channels, &tls, &state, &reloader);
     let parts = Parts {
-        agent: compose::agent(context, home, loaded, options)?,
+        live: Mutex::new(Arc::new(reloader.make(loaded, None)?)),
+        reload: Mutex::new(Box::new(move |live| reloader.reload(live))),
         sessions: home.sessions(),
-        journals: Settings::new(&config, Clock::System),
         inbox,
         outbox,
         pairing,
         workspace: Arc::new(workspace),
         files_max_bytes: config.storage.inbox_max_bytes(),
         recent: LastChat::new(&state),
+        restarts: RestartRequests::new(&state),
         board,
         max_parallel_turns: config.agents.defaults.max_parallel_turns,
-        channels: config.channels,
+        send_max_retries: config.channels.send_max_retries,
     };
     let variable = |name: &str| context.environment().get(name).cloned();
     run_gateway(
@@ -100,10 +99,10 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
 }
 
 /// The channels that are enabled.
-fn channels(config: &Channels, tls: &Tls, state: &Path) -> Vec<Channel> {
+fn channels(config: &Channels, tls: &Tls, state: &Path, reloader: &Reloader) -> Vec<Channel> {
     let channel = |(name, bot): (&str, &Bot)| {
         let (bot, tls) = (bot.clone(), tls.clone());
-        let allow_from = bot.allow_from.clone();
+        let allow_from = reloader.allow_list(name);
         let adapter: Arc<dyn Adapter> = match name {
             discord::NAME => Arc::new(Discord::new(bot, tls, Clock::System)),
             _ => Arc::new(Telegram::new(bot, tls, Clock::System).remembering(state.to_owned())),
@@ -127,6 +126,14 @@ fn check(loaded: &Loaded) -> Result<()> {
              For Discord, set channels.discord.token and channels.discord.enabled."
                 .to_owned(),
         ));
+    }
+    check_tokens(channels)
+}
+
+/// Fails when a channel that is enabled has no token, or one that cannot be right; says how to get one.
+pub fn check_tokens(channels: &Channels) -> Result<()> {
+    if let Some(problem) = token_problems(channels).first() {
+        return Err(Error::Config((*problem).to_owned()));
     }
     let without = channels.enabled().find(|(_, bot)| bot.token.is_empty());
     let Some((name, _)) = without else {

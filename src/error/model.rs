@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-/// What went wrong with a model, told apart by what can be done about it.
+/// What went wrong with a model, by what can be done about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The key is missing, wrong or lacks the right (401, 403).
@@ -32,7 +32,7 @@ pub enum Fault {
     Garbage,
 }
 
-/// A model's failure, in words for the person.
+/// A model's failure, worded for users.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelError {
     /// What kind.
@@ -53,16 +53,16 @@ pub struct ModelError {
 }
 
 impl ModelError {
-    /// What happened in a few words, such as `rate limit reached at openai`.
+    /// What happened in a few words, such as `Rate limit reached at openai`.
     pub fn summary(&self) -> String {
         let Self {
             provider, model, ..
         } = self;
         match self.fault {
             Fault::Key if self.reason.is_empty() => format!("{provider} has no API key"),
-            Fault::Key => format!("{provider} refused the API key"),
-            Fault::Quota => format!("the account at {provider} is out of credit or quota"),
-            Fault::Rate => format!("rate limit reached at {provider}"),
+            Fault::Key => format!("{provider} rejected the API key"),
+            Fault::Quota => format!("The account at {provider} has no credit or quota left"),
+            Fault::Rate => format!("Rate limit reached at {provider}"),
             Fault::Busy => match self.status {
                 Some(status) => format!("{provider} is not responding properly ({status})"),
                 None => format!("{provider} is not responding properly"),
@@ -70,11 +70,11 @@ impl ModelError {
             Fault::Unknown if model.is_empty() => format!("{provider} offers no model"),
             Fault::Unknown => format!("{provider} has no model named {model}"),
             Fault::Request => format!("{provider} rejected the request for {model}"),
-            Fault::Filter => format!("the content filter of {provider} blocked this"),
-            Fault::Overflow => format!("the conversation is too long for {model}"),
-            Fault::Network => format!("cannot reach {provider}"),
+            Fault::Filter => format!("The content filter of {provider} refused this"),
+            Fault::Overflow => format!("The conversation is too long for {model}"),
+            Fault::Network => format!("Cannot reach {provider}"),
             Fault::Timeout => format!("{provider} did not answer in time"),
-            Fault::Cut => format!("the connection to {provider} was lost mid-answer"),
+            Fault::Cut => format!("The connection to {provider} was lost mid-answer"),
             Fault::Garbage => format!("{provider} sent an unexpected response"),
         }
     }
@@ -85,7 +85,12 @@ impl ModelError {
         match self.fault {
             Fault::Key => {
                 let variable = provider.to_uppercase().replace('-', "_") + "_API_KEY";
-                format!("Set {variable} or providers.{provider}.apiKey")
+                let verb = if self.reason.is_empty() {
+                    "Set"
+                } else {
+                    "Check"
+                };
+                format!("{verb} {variable} or providers.{provider}.apiKey")
             }
             Fault::Quota => "Top it up, or choose another model (agents.defaults.model)".to_owned(),
             Fault::Rate => {
@@ -158,7 +163,7 @@ mod tests {
         for (error, expected) in [
             (
                 error(Fault::Key, "Incorrect API key provided."),
-                "my-proxy refused the API key: Incorrect API key provided. Set MY_PROXY_API_KEY or providers.my-proxy.apiKey",
+                "my-proxy rejected the API key: Incorrect API key provided. Check MY_PROXY_API_KEY or providers.my-proxy.apiKey",
             ),
             (
                 error(Fault::Key, ""),
@@ -166,7 +171,7 @@ mod tests {
             ),
             (
                 error(Fault::Cut, "what?"),
-                "the connection to my-proxy was lost mid-answer: what? Please try again",
+                "The connection to my-proxy was lost mid-answer: what? Please try again",
             ),
             (
                 ModelError {

@@ -1,4 +1,4 @@
-//! Pending approvals: questions to people that wait for an answer.
+//! Pending approvals: questions that wait for a person's answer.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
@@ -25,7 +25,7 @@ pub struct Approvals {
 struct Questions {
     /// By their numbers.
     open: BTreeMap<u64, Open>,
-    /// The numbers of those that were closed last: whoever presses a button twice means it once.
+    /// The numbers of those that were closed last: a button may be pressed twice.
     closed: VecDeque<u64>,
 }
 
@@ -82,7 +82,8 @@ impl Approvals {
         }
     }
 
-    /// Answers a question of a chat; without a number the only one there. False when there is none.
+    /// Answers a question of a chat; without a number the only one there. False if there is no such
+    /// question.
     pub fn answer(&self, chat: &Address, number: Option<u64>, answer: Answer) -> bool {
         let mut questions = self.questions.lock();
         let mut of_chat = questions
@@ -101,13 +102,13 @@ impl Approvals {
     }
 
     /// The numbers of a chat's open questions.
-    pub fn of(&self, chat: &Address) -> Vec<u64> {
+    pub fn open_in(&self, chat: &Address) -> Vec<u64> {
         let questions = self.questions.lock();
-        let mine = questions
+        let of_chat = questions
             .open
             .iter()
             .filter(|(_, question)| question.chat == *chat);
-        mine.map(|(number, _)| *number).collect()
+        of_chat.map(|(number, _)| *number).collect()
     }
 
     /// Whether a question is of this run: open, or closed not long ago.
@@ -150,7 +151,7 @@ mod tests {
             "it is answered"
         );
         assert_eq!(approvals.wait(number, &Cancel::new()), Answer::Once);
-        assert!(approvals.of(&here).is_empty());
+        assert!(approvals.open_in(&here).is_empty());
         assert!(
             !approvals.answer(&here, Some(number), Answer::Deny) && approvals.knows(number),
             "it is over"

@@ -1,9 +1,9 @@
 //! The control socket: how the command line talks with the running gateway.
 //!
-//! One request a connection, one line of JSON each way. Only this account and root may connect: the
-//! socket is 0600 in a folder of 0700, and the peer's user is checked besides (`SO_PEERCRED`, unix(7)).
+//! One request per connection, one line of JSON each way. Only this account and root may connect: the
+//! socket has the mode 0600 in a folder of 0700, and the peer's user is checked (`SO_PEERCRED`, unix(7)).
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -11,36 +11,41 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tokio::net::UnixListener;
+use tokio::signal::unix::{SignalKind, signal};
 
-use super::{Gateway, spawn};
+use super::{Changes, Gateway, spawn};
+use crate::bus::{Ending, Event};
 use crate::error::{Error, Result};
 use crate::json;
+use crate::language::Language;
 use crate::limits::gateway::{CONTROL_AT_ONCE, CONTROL_BYTES, CONTROL_TIME};
 use crate::message::{Address, OutgoingMessage};
 
-/// What can be asked.
+/// A request.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
-    /// How it goes.
+    /// The gateway's status in a line.
     Status,
-    /// Something for a person.
+    /// A message to a chat.
     Send {
-        /// The key of a chat; none: the one where somebody spoke last.
+        /// The chat's address; `None` for the chat that was active last.
         chat: Option<Address>,
-        /// The words.
+        /// The text, as Markdown.
         text: String,
         /// Files of the workspace.
         files: Vec<String>,
     },
-    /// A stranger's code.
+    /// Reads the configuration again. The answer is [`Changes`] as JSON.
+    Reload,
+    /// A pairing code of an unknown person.
     Pair {
-        /// As it was told.
+        /// As it was typed.
         code: String,
     },
 }
 
-/// What is answered: words for the person, or an error's.
+/// The answer: a text for people (JSON for [`Request::Reload`]), or that of an error.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Reply {
@@ -48,7 +53,7 @@ enum Reply {
     Failed(String),
 }
 
-/// Asks the gateway that listens at `path`; none when none does.
+/// Asks the gateway that listens at `path`; `None` when none does.
 pub fn ask(path: &Path, request: &Request) -> Result<Option<String>> {
     let Ok(mut stream) = UnixStream::connect(path) else {
         return Ok(None);
@@ -67,12 +72,24 @@ pub fn ask(path: &Path, request: &Request) -> Result<Option<String>> {
     }
 }
 
-/// Listens at `path`. What stands in the way is told in the log: people are served without it.
+/// Has the gateway that listens at `path` read its configuration again; `None` when none does. Fails
+/// when the configuration is invalid: the gateway goes on with the one that it has.
+pub fn reload(path: &Path) -> Result<Option<Changes>> {
+    let Some(answer) = ask(path, &Request::Reload)? else {
+        return Ok(None);
+    };
+    let changes = json::from_str(&answer);
+    changes.map(Some).map_err(|error| not_understood(&error))
+}
+
+/// Listens at `path`. A failure is logged: the gateway serves people without the socket.
 pub(super) fn listen(gateway: &Arc<Gateway>, path: &Path) {
     let listener = match bind(path) {
         Ok(listener) => listener,
         Err(error) => {
-            tracing::warn!("`peacrab send` and its like will not reach this gateway: {error}");
+            tracing::warn!(
+                "failed to open the control socket, so `peacrab send` cannot reach this gateway: {error}"
+            );
             return;
         }
     };
@@ -113,7 +130,7 @@ pub(super) fn listen(gateway: &Arc<Gateway>, path: &Path) {
 }
 
 fn bind(path: &Path) -> Result<UnixListener> {
-    // Left by a gateway that was killed: whoever holds the home's lock is the only one.
+    // A gateway that was killed has left it: the lock of the home says that there is no other.
     let _ = std::fs::remove_file(path);
     let listener = UnixListener::bind(path).map_err(Error::io("listen at", path))?;
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))
@@ -145,23 +162,64 @@ fn read_line<T: for<'a> Deserialize<'a>>(stream: &UnixStream) -> Result<T> {
     BufReader::new(stream.take(CONTROL_BYTES as u64))
         .read_until(b'\n', &mut line)
         .map_err(Error::io("read from", "the control socket"))?;
-    json::from_slice(&line).map_err(|error| {
-        let what = match line.len() >= CONTROL_BYTES {
-            true => format!("it is longer than {CONTROL_BYTES} bytes"),
-            false => error.to_string(),
-        };
-        Error::Failed(format!(
-            "what came over the control socket is not understood: {what}"
-        ))
+    json::from_slice(&line).map_err(|error| match line.len() >= CONTROL_BYTES {
+        true => not_understood(&format!("it is longer than {CONTROL_BYTES} bytes")),
+        false => not_understood(&error),
     })
 }
 
+fn not_understood(why: &dyn std::fmt::Display) -> Error {
+    Error::Failed(format!(
+        "Cannot read what came over the control socket: {why}. Is the gateway of another version?"
+    ))
+}
+
+/// Reloads the configuration at SIGHUP, which is how systemd asks for it. In a terminal SIGHUP says
+/// that the terminal is gone, and stops the gateway.
+pub(super) fn reload_on_hangup(gateway: &Arc<Gateway>) {
+    let mut signals = match signal(SignalKind::hangup()) {
+        Ok(signals) => signals,
+        Err(error) => return tracing::warn!("failed to listen for SIGHUP: {error}"),
+    };
+    let gateway = Arc::clone(gateway);
+    let is_in_terminal = std::io::stdin().is_terminal();
+    tokio::spawn(async move {
+        while signals.recv().await.is_some() {
+            if is_in_terminal {
+                gateway.events.send_async(Event::End(Ending::Stopped)).await;
+                return;
+            }
+            let reloading = Arc::clone(&gateway);
+            let spawned = spawn("reload", move || {
+                if let Err(error) = reloading.reload() {
+                    tracing::error!("failed to reload the configuration: {error}");
+                }
+            });
+            if let Err(error) = spawned {
+                tracing::error!("failed to reload the configuration: {error}");
+            }
+        }
+    });
+}
+
 impl Gateway {
-    /// Does what the command line asks.
+    /// Reads the configuration again, and works with it from the next turn on.
+    fn reload(&self) -> Result<Changes> {
+        let reload = self.parts.reload.lock();
+        let (live, changes) = reload(&self.live())?;
+        let before = std::mem::replace(&mut *self.parts.live.lock(), Arc::new(live));
+        drop(before);
+        let (applied, restart) = (changes.applied.join(", "), changes.restart.join(", "));
+        tracing::info!(applied, restart, "configuration reloaded");
+        Ok(changes)
+    }
+
+    /// Answers a request of the command line.
     fn control(self: &Arc<Self>, request: Request) -> Result<String> {
         match request {
-            Request::Status => Ok(self.figures()),
-            Request::Pair { code } => self.pair(&code),
+            Request::Status => Ok(self.status_line(Language::English)),
+            Request::Reload => Ok(serde_json::to_string(&self.reload()?).unwrap_or_default()),
+            Request::Pair { code } => self.pair(&code, Language::English),
             Request::Send { chat, text, files } => {
                 let chat = chat.or_else(|| self.parts.recent.get()).ok_or_else(|| {
                     Error::Usage("No chat yet. Message the bot first, or use --chat ID.".to_owned())

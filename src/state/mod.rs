@@ -9,7 +9,7 @@ pub mod usage;
 
 pub use approvals::Approvals;
 pub use audit::Audit;
-pub use chats::{LastChat, ModelChoices};
+pub use chats::{LastChat, ModelChoices, RestartRequests};
 pub use file::StateFile;
 pub use pairing::Pairing;
 pub use usage::{Counts, TokenUsage};

@@ -1,8 +1,9 @@
-//! The real program on a terminal, with somebody who types.
+//! The real program on a terminal, with a person who types, and what the screen shows.
 
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
+use std::num::NonZero;
 use std::os::unix::ffi::OsStrExt;
 use std::process::{Child, Command};
 use std::sync::{Arc, Condvar, Mutex};
@@ -22,8 +23,14 @@ pub const CTRL_D: &str = "\x04";
 /// What the return key sends.
 pub const RETURN: &str = "\r";
 
-/// A terminal of 80 columns on which the program runs.
+/// Rows of every terminal here: more than any story fills, so that nothing scrolls away.
+const ROWS: u16 = 200;
+/// Columns of a terminal, where a story does not say otherwise.
+const COLUMNS: u16 = 80;
+
+/// A terminal on which the program runs.
 pub struct Terminal {
+    columns: u16,
     keyboard: File,
     screen: Arc<Screen>,
     child: Child,
@@ -45,15 +52,43 @@ struct Shown {
 }
 
 impl Terminal {
-    /// Starts `peacrab` with these arguments.
+    /// Starts `peacrab` with these arguments on a terminal of 80 columns.
     pub fn start(home: &Home, arguments: &[&str]) -> Self {
+        Self::start_on(home, arguments, COLUMNS, &[])
+    }
+
+    /// Starts `peacrab` on a terminal of so many columns, with further variables in its environment.
+    pub fn start_on(
+        home: &Home,
+        arguments: &[&str],
+        columns: u16,
+        variables: &[(&str, &str)],
+    ) -> Self {
+        let mut command = Command::new("setsid");
+        clean(&mut command, home);
+        // setsid makes the terminal the program's own, so that Ctrl-C reaches it as a signal.
+        command.arg("--ctty").arg(PEACRAB).args(arguments);
+        command.envs(variables.iter().copied());
+        Self::run(command, columns)
+    }
+
+    /// Starts a shell's command line on a terminal, such as `echo hi | "$PEACRAB" agent`.
+    pub fn start_shell(home: &Home, line: &str) -> Self {
+        let mut command = Command::new("setsid");
+        clean(&mut command, home);
+        command.env("PEACRAB", PEACRAB);
+        command.args(["--ctty", "sh", "-c", line]);
+        Self::run(command, COLUMNS)
+    }
+
+    fn run(mut command: Command, columns: u16) -> Self {
         let master =
             openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
         let size = Winsize {
-            ws_row: 24,
-            ws_col: 80,
+            ws_row: ROWS,
+            ws_col: columns,
             ws_xpixel: 0,
             ws_ypixel: 0,
         };
@@ -65,10 +100,6 @@ impl Terminal {
             .open(OsStr::from_bytes(name.as_bytes()))
             .unwrap();
 
-        // setsid makes the terminal the program's own, so that Ctrl-C reaches it as a signal.
-        let mut command = Command::new("setsid");
-        clean(&mut command, home);
-        command.arg("--ctty").arg(PEACRAB).args(arguments);
         command
             .stdin(slave.try_clone().unwrap())
             .stdout(slave.try_clone().unwrap())
@@ -79,6 +110,7 @@ impl Terminal {
         let screen = Arc::new(Screen::default());
         screen.show(keyboard.try_clone().unwrap());
         Self {
+            columns,
             keyboard,
             screen,
             child,
@@ -108,6 +140,39 @@ impl Terminal {
             Some(end) => self.read = from + end,
             None => panic!("{wanted:?} is not on {:?}", String::from_utf8_lossy(&rest)),
         }
+    }
+
+    /// The text on the screen, as a person sees it now: without the blanks at the ends of lines and the
+    /// empty lines below.
+    pub fn screen(&self) -> String {
+        self.render(&self.screen.shown.lock().unwrap().text)
+    }
+
+    fn render(&self, output: &[u8]) -> String {
+        let mut parser = vt100::Parser::new(size(ROWS), size(self.columns), 0);
+        parser.process(output);
+        let rows = parser.screen().rows(0, self.columns);
+        let rows: Vec<String> = rows.map(|row| row.trim_end().to_owned()).collect();
+        rows.join("\n").trim_end().to_owned()
+    }
+
+    /// Waits until the screen, as a person sees it, is as `condition` wants it.
+    #[track_caller]
+    pub fn wait_until(&self, condition: impl Fn(&str) -> bool) {
+        let shown = self.screen.shown.lock().unwrap();
+        let missing = |shown: &mut Shown| !shown.is_over && !condition(&self.render(&shown.text));
+        let waiting = self
+            .screen
+            .changed
+            .wait_timeout_while(shown, PATIENCE, missing);
+        let screen = self.render(&waiting.unwrap().0.text);
+        assert!(condition(&screen), "the screen shows:\n{screen}");
+    }
+
+    /// Waits until the screen shows a text.
+    #[track_caller]
+    pub fn wait_for_screen(&self, wanted: &str) {
+        self.wait_until(|screen| screen.contains(wanted));
     }
 
     /// Everything that was shown so far.
@@ -144,6 +209,10 @@ impl Screen {
             screen.changed.notify_all();
         });
     }
+}
+
+fn size(count: u16) -> NonZero<u16> {
+    NonZero::new(count).unwrap()
 }
 
 /// Where the wanted bytes end.

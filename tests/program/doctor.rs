@@ -89,7 +89,7 @@ fn a_refused_key_a_wrong_server_and_no_server_are_distinguished() {
     let nothing = format!("http://{}", closed.local_addr().unwrap());
     drop(closed);
     for (server, words) in [
-        (server_that_says(refused), "refused the API key"),
+        (server_that_says(refused), "rejected the API key"),
         (server_that_says(garbage), "apiBase"),
         (server_that_says("what?\r\n\r\n"), "apiBase"),
         (nothing, "refuses connections"),

@@ -197,7 +197,12 @@ impl<'a> Caller<'a> {
         let message = &pending.message;
         let capabilities = self.parts.adapter.capabilities();
         let buttons = match is_last {
-            true => buttons::for_labels(&message.buttons, capabilities.button_data_bytes),
+            true => {
+                let bytes = capabilities.button_data_bytes;
+                let mut rows = buttons::for_labels(&message.buttons, bytes);
+                rows.extend(buttons::for_commands(&message.command_buttons, bytes));
+                rows
+            }
             false => Vec::new(),
         };
         let is_first = pending.pieces == 0;

@@ -36,7 +36,7 @@ use crate::outbox::Outbox;
 use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::sys::random;
 
-use super::adapter::Adapter;
+use super::adapter::{Adapter, MenuEntry};
 use call::Caller;
 use job::{Content, Job, Next, Outcome, Report, Ticket};
 use plan::Plan;
@@ -58,8 +58,8 @@ pub struct DeliveryParts {
     pub heartbeats: Heartbeats,
     /// The runtime whose timers wake the workers.
     pub timers: tokio::runtime::Handle,
-    /// The slash commands for the channel's menu: names without the slash, and descriptions.
-    pub menu: Vec<(&'static str, &'static str)>,
+    /// The slash commands for the channel's menu.
+    pub menu: Vec<MenuEntry>,
     /// Quick tries for a message; after them the longest wait lies between two tries.
     pub max_retries: u32,
 }

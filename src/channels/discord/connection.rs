@@ -15,13 +15,14 @@ use super::types::snowflake;
 use crate::bus::Heartbeat;
 use crate::cancel::Cancel;
 use crate::channels::adapter::{
-    Adapter, Capabilities, Connection, Failure, Piece, Post, Sent, Upload,
+    Adapter, Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent, Upload,
 };
 use crate::channels::intake::Intake;
 use crate::clock::Clock;
 use crate::config::schema;
 use crate::error::Result;
 use crate::http::Tls;
+use crate::language::Language;
 use crate::limits::channels::{
     CALL_TIME, CHAT_INTERVAL, DISCORD_BUTTON_DATA_BYTES, DISCORD_DESCRIPTION_CHARS, DISCORD_TOTAL,
     DISCORD_TYPING_INTERVAL, DISCORD_UPLOAD_BYTES, DOWNLOAD_BYTES, PATIENCE, TOTAL_SPAN,
@@ -154,17 +155,21 @@ impl Connection for Api {
         self.download(&found.ok_or(Failure::MessageGone)?.url, into, limit)
     }
 
-    fn set_menu(&mut self, commands: &[(&'static str, &'static str)]) -> Sent {
+    fn set_menu(&mut self, commands: &[MenuEntry]) -> Sent {
         self.set_commands(&menu(commands))
     }
 }
 
 /// The slash commands as Discord takes them. Each has one argument, the rest of the line.
-fn menu(commands: &[(&'static str, &'static str)]) -> Value {
-    let command = |(name, does): &(&str, &str)| {
+fn menu(commands: &[MenuEntry]) -> Value {
+    let command = |entry: &MenuEntry| {
+        let describe =
+            |language| ellipsize_chars((entry.help)(language), DISCORD_DESCRIPTION_CHARS - 1);
+        let chinese = describe(Language::Chinese);
         json!({
-            "name": name,
-            "description": ellipsize_chars(does, DISCORD_DESCRIPTION_CHARS - 1),
+            "name": entry.name,
+            "description": describe(Language::English),
+            "description_localizations": {"zh-CN": chinese, "zh-TW": chinese},
             "options": [{
                 "type": 3, "name": "text", "description": "What follows the command",
             }],
@@ -216,8 +221,16 @@ mod tests {
 
     #[test]
     fn commands_take_the_rest_of_the_line() {
-        let menu = menu(&[("sh", "Run a command")]);
+        let menu = menu(&[MenuEntry {
+            name: "sh",
+            help: |language| match language {
+                Language::English => "Run a command",
+                Language::Chinese => "运行命令",
+            },
+        }]);
         assert_eq!(menu[0]["name"], "sh");
+        assert_eq!(menu[0]["description"], "Run a command");
+        assert_eq!(menu[0]["description_localizations"]["zh-CN"], "运行命令");
         assert_eq!(menu[0]["options"][0]["type"], 3);
     }
 }

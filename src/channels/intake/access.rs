@@ -1,11 +1,36 @@
 //! Who may speak: the allow-list of the configuration and those who were paired. Anybody else who
 //! writes to the bot alone gets a code to be paired with.
 
+use std::sync::Arc;
+
 use super::IntakeParts;
 use crate::channels::texts::{introduction, welcome};
 use crate::limits::state::PAIRING_VALID_SECS;
 use crate::markup::inline_code;
 use crate::message::{Envelope, OutgoingMessage, Sender};
+use crate::sync::Mutex;
+
+/// The people who may write according to the configuration. Clones share it, so that a reload of the
+/// configuration takes effect everywhere.
+#[derive(Clone, Debug, Default)]
+pub struct AllowList(Arc<Mutex<Arc<[String]>>>);
+
+impl AllowList {
+    /// Ids, names with an `@`, or `*` for everyone.
+    pub fn new(entries: Vec<String>) -> Self {
+        Self(Arc::new(Mutex::new(entries.into())))
+    }
+
+    /// The entries as they are now.
+    pub fn entries(&self) -> Arc<[String]> {
+        Arc::clone(&self.0.lock())
+    }
+
+    /// Puts other entries in place of these.
+    pub fn replace(&self, entries: Vec<String>) {
+        *self.0.lock() = entries.into();
+    }
+}
 
 /// Whether the configuration lets a sender in: by the id, by the name with an `@` that people choose
 /// themselves, or because everyone may.

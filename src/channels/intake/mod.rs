@@ -6,7 +6,7 @@
 //! them, and what was written after a file does not overtake it, because the session waits.
 
 mod access;
-pub use access::is_allowed;
+pub use access::{AllowList, is_allowed};
 mod fetch;
 mod store;
 
@@ -41,8 +41,8 @@ pub struct IntakeParts {
     pub inbox: Arc<Inbox>,
     /// Who was let in with a code.
     pub pairing: Arc<Pairing>,
-    /// Who may speak by the configuration.
-    pub allow_from: Vec<String>,
+    /// Who may write according to the configuration.
+    pub allow_from: AllowList,
     /// Where pairing codes are sent from.
     pub outbox: Arc<Outbox>,
     /// Where files are stored.
@@ -177,15 +177,18 @@ impl Intake {
     pub fn may_speak(&self, sender: &Sender, username: &str) -> bool {
         let username = Some(username).filter(|name| !name.is_empty());
         let parts = &self.0.parts;
-        access::is_allowed(&parts.allow_from, &sender.id, username)
+        access::is_allowed(&parts.allow_from.entries(), &sender.id, username)
             || parts.pairing.is_paired(parts.channel, &sender.id)
     }
 
     /// The ids of the people who may speak, as far as they are known by an id.
     pub fn known_people(&self) -> Vec<String> {
         let parts = &self.0.parts;
-        let allowed = parts.allow_from.iter();
-        let mut people: Vec<String> = allowed.map(|entry| entry.trim().to_owned()).collect();
+        let allowed = parts.allow_from.entries();
+        let mut people: Vec<String> = allowed
+            .iter()
+            .map(|entry| entry.trim().to_owned())
+            .collect();
         people.retain(|entry| entry != "*" && !entry.starts_with('@'));
         match parts.pairing.list() {
             Ok(list) => {
@@ -275,6 +278,11 @@ impl Intake {
                         sender,
                         question,
                         answer,
+                    }),
+                    Press::Command(command) => Step::Accept(Envelope {
+                        id,
+                        is_group,
+                        ..Envelope::written(&address, sender, &command)
                     }),
                     Press::Text(text) => Step::Accept(Envelope {
                         id,

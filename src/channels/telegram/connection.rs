@@ -10,13 +10,14 @@ use super::{html, receive};
 use crate::bus::Heartbeat;
 use crate::cancel::Cancel;
 use crate::channels::adapter::{
-    self, Adapter, Capabilities, Connection, Failure, Piece, Post, Sent,
+    self, Adapter, Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent,
 };
 use crate::channels::intake::Intake;
 use crate::clock::Clock;
 use crate::config::schema;
 use crate::error::{Error, Result};
 use crate::http::Tls;
+use crate::language::Language;
 use crate::limits::channels::{
     BUTTON_DATA_BYTES, CALL_TIME, CHAT_INTERVAL, DOWNLOAD_BYTES, GROUP_MESSAGES, GROUP_SPAN,
     PATIENCE, PHOTO_BYTES, TOTAL_MESSAGES, TOTAL_SPAN, TYPING_INTERVAL, UPLOAD_BYTES,
@@ -174,8 +175,9 @@ impl Connection for Api {
         Ok(self.download(&found.file_path, into, limit)?)
     }
 
-    fn set_menu(&mut self, commands: &[(&'static str, &'static str)]) -> Sent {
-        Ok(self.set_my_commands(commands)?)
+    fn set_menu(&mut self, commands: &[MenuEntry]) -> Sent {
+        self.set_my_commands(commands, Language::English)?;
+        Ok(self.set_my_commands(commands, Language::Chinese)?)
     }
 }
 

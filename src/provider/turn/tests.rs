@@ -247,7 +247,7 @@ fn a_limit_that_passes_is_waited_for() {
     let server = Server::new(&[limited.to_owned(), said("Hi.")]);
     let (answer, heard) = ask(&models(&[("one", &server)]));
     assert_eq!(answer.unwrap().reply.text, "Hi.");
-    assert_eq!(heard, ["[rate limit reached at one; retrying in 0 s]"]);
+    assert_eq!(heard, ["[Rate limit reached at one; retrying in 0 s]"]);
 }
 
 #[test]
@@ -293,7 +293,7 @@ fn the_next_model_answers_when_the_first_cannot() {
         (answer.provider.as_str(), answer.reply.text.as_str()),
         ("two", "Hi.")
     );
-    assert_eq!(heard, ["[one refused the API key; using two/m instead]"]);
+    assert_eq!(heard, ["[one rejected the API key; using two/m instead]"]);
 }
 
 #[test]
@@ -321,7 +321,7 @@ fn the_helper_answers_when_no_model_does_and_the_error_is_told_beside_it() {
     assert_eq!(failure.fault, Fault::Key);
     let text = failure.to_string();
     assert!(
-        text.starts_with("one refused the API key: bad key [secret]"),
+        text.starts_with("one rejected the API key: bad key [secret]"),
         "{text}"
     );
     assert!(text.contains("providers.one.apiKey"), "{text}");

@@ -34,7 +34,7 @@ pub use exec::{Shell, ShellResult};
 /// What the command tools share.
 pub struct Commands {
     exec: Exec,
-    sessions: Sessions,
+    sessions: Arc<Sessions>,
     patterns: Arc<Patterns>,
     mode: ApprovalMode,
     sandboxed: bool,
@@ -45,7 +45,7 @@ pub struct Commands {
     audit: Audit,
     clock: Clock,
     /// Commands that run in the sandbox and are waited for.
-    in_foreground: AtomicUsize,
+    in_foreground: Arc<AtomicUsize>,
 }
 
 /// Where approvals and commands are recorded.
@@ -64,7 +64,7 @@ impl Commands {
     pub fn new(exec: Exec, config: &ExecTool, records: Records) -> Result<Self> {
         Ok(Self {
             exec,
-            sessions: Sessions::default(),
+            sessions: Arc::default(),
             patterns: Arc::new(Patterns::new(
                 &config.deny_patterns,
                 &config.allow_patterns,
@@ -77,8 +77,15 @@ impl Commands {
             approvals: records.approvals,
             audit: records.audit,
             clock: records.clock,
-            in_foreground: AtomicUsize::new(0),
+            in_foreground: Arc::default(),
         })
+    }
+
+    /// Goes on with the running commands of other settings, which these replace.
+    pub fn continuing(mut self, earlier: &Self) -> Self {
+        self.sessions = Arc::clone(&earlier.sessions);
+        self.in_foreground = Arc::clone(&earlier.in_foreground);
+        self
     }
 
     /// What the model is told about the sandbox and the way out of it. This does not probe the kernel: if

@@ -86,9 +86,26 @@ struct Shared {
     script: Box<Script>,
     tls: Option<Arc<rustls::ServerConfig>>,
     rates: Arc<Rates>,
+    offers: Mutex<Offers>,
     seen: Mutex<Seen>,
     arrived: Condvar,
     stopping: AtomicBool,
+}
+
+/// What the server says when it is asked for its models.
+struct Offers {
+    names: Vec<String>,
+    /// The only key with which it answers; `None` for any.
+    key: Option<String>,
+}
+
+impl Default for Offers {
+    fn default() -> Self {
+        Self {
+            names: vec!["fake-model".to_owned()],
+            key: None,
+        }
+    }
 }
 
 #[derive(Default)]
@@ -122,6 +139,7 @@ impl Model {
             script,
             tls,
             rates: Arc::default(),
+            offers: Mutex::default(),
             seen: Mutex::default(),
             arrived: Condvar::new(),
             stopping: AtomicBool::new(false),
@@ -152,11 +170,24 @@ impl Model {
         self.authority.as_ref().map(Authority::file)
     }
 
+    /// Lists these models from now on, in this order.
+    pub fn offers(&self, names: impl IntoIterator<Item = impl Into<String>>) {
+        let names = names.into_iter().map(Into::into).collect();
+        self.shared.offers.lock().unwrap().names = names;
+    }
+
     /// Sets how fast its connections are. Those that are open already keep large buffers, so it is
     /// best set before there are any.
     pub fn set_rate(&self, rate: Rate) {
         self.shared.rates.set(rate);
         self.shared.rates.fit(&self.listener);
+    }
+
+    /// Sets the models that it lists, and the only key for which it does.
+    pub fn set_offers(&self, names: &[&str], key: &str) {
+        let names = names.iter().map(|name| (*name).to_owned()).collect();
+        let key = Some(key.to_owned());
+        *self.shared.offers.lock().unwrap() = Offers { names, key };
     }
 
     /// What it has been asked so far.
@@ -239,9 +270,8 @@ impl Shared {
     /// Answers one request; says whether the connection goes on.
     fn answer(&self, connection: &mut Connection, raw: RawRequest) -> io::Result<bool> {
         if raw.method == "GET" && raw.path.ends_with("/models") {
-            let models =
-                json!({"object": "list", "data": [{"id": "fake-model", "object": "model"}]});
-            wire::respond(connection, 200, &[json_type()], &models.to_string())?;
+            let (status, answer) = self.list(&raw);
+            wire::respond(connection, status, &[json_type()], &answer.to_string())?;
             return Ok(true);
         }
         let (request, turn) = match self.record(raw) {
@@ -264,6 +294,23 @@ impl Shared {
             return Ok(false);
         };
         play(connection, step, &request, turn)
+    }
+
+    /// The answer to a request for the list of models: its status and its body.
+    fn list(&self, raw: &RawRequest) -> (u16, Value) {
+        let offers = self.offers.lock().unwrap();
+        let header = |name| wire::header(&raw.headers, name).unwrap_or_default();
+        let is_right = |key: &String| {
+            header("authorization") == format!("Bearer {key}") || header("x-api-key") == key
+        };
+        if !offers.key.as_ref().is_none_or(is_right) {
+            return (401, openai::error("Incorrect API key provided."));
+        }
+        let names = offers.names.iter();
+        let models: Vec<_> = names
+            .map(|name| json!({"id": name, "object": "model"}))
+            .collect();
+        (200, json!({"object": "list", "data": models}))
     }
 
     /// Keeps a request that the API would take; returns it and its number from 1.

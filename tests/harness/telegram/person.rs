@@ -101,6 +101,16 @@ pub struct Person {
 }
 
 impl Person {
+    /// Sets the language of the person's app, such as `zh-hans`: the bot is told it with each message.
+    pub fn speaking(self, tag: &str) -> Self {
+        self.server.change(|state| {
+            if let Some(person) = state.store.people.get_mut(&self.id) {
+                person["language_code"] = json!(tag);
+            }
+        });
+        self
+    }
+
     /// The private chat.
     pub fn chat(&self) -> Place {
         Place {

@@ -226,7 +226,7 @@ impl Message {
     }
 
     /// What the button of that name gives back when it is pressed.
-    pub(super) fn button(&self, label: &str) -> Option<&str> {
+    pub fn button(&self, label: &str) -> Option<&str> {
         let rows = self.markup.as_ref()?["inline_keyboard"].as_array()?;
         let mut buttons = rows.iter().filter_map(Value::as_array).flatten();
         buttons.find(|button| button["text"] == label)?["callback_data"].as_str()

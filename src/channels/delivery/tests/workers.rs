@@ -12,7 +12,7 @@ use crate::approval::{Answer, Question};
 use crate::bus::{Heartbeat, Heartbeats};
 use crate::cancel::Cancel;
 use crate::channels::adapter::{
-    Adapter, Capabilities, Connection, Failure, Piece, Post, Sent, Upload,
+    Adapter, Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent, Upload,
 };
 use crate::channels::delivery::{Delivery, DeliveryParts, render_outcome};
 use crate::channels::intake::Intake;
@@ -137,7 +137,7 @@ impl Connection for Line {
         Err(Failure::Stopped)
     }
 
-    fn set_menu(&mut self, commands: &[(&'static str, &'static str)]) -> Sent {
+    fn set_menu(&mut self, commands: &[MenuEntry]) -> Sent {
         self.call(format!("menu {}", commands.len()))
     }
 }
@@ -160,7 +160,7 @@ impl Scene {
     fn with(
         script: impl Fn(&str) -> Option<Failure> + Send + Sync + 'static,
         linger: Duration,
-        menu: Vec<(&'static str, &'static str)>,
+        menu: Vec<MenuEntry>,
     ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("workspace")).unwrap();
@@ -303,7 +303,14 @@ fn a_chat_that_hangs_and_one_in_trouble_delay_nobody_and_an_end_is_an_end() {
 #[test]
 fn workers_come_when_something_is_pending_and_go_when_nothing_is() {
     let linger = Duration::from_millis(50);
-    let scene = Scene::with(|_| None, linger, vec![("help", "Help")]);
+    let scene = Scene::with(
+        |_| None,
+        linger,
+        vec![MenuEntry {
+            name: "help",
+            help: |_| "Help",
+        }],
+    );
     assert_eq!(scene.alive(), 0);
     scene.say("1", "hello");
     scene.wait_for("menu 1");

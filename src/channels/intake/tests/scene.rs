@@ -11,7 +11,9 @@ use tokio::sync::mpsc::Receiver;
 
 use super::super::*;
 use crate::bus;
-use crate::channels::adapter::{Capabilities, Connection, Failure, Piece, Post, Sent, Upload};
+use crate::channels::adapter::{
+    Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent, Upload,
+};
 use crate::clock::{BUILD_EPOCH, Stopwatch};
 use crate::config::schema::Tools;
 use crate::files::Places;
@@ -160,7 +162,7 @@ impl Connection for Line {
         }
     }
 
-    fn set_menu(&mut self, _: &[(&'static str, &'static str)]) -> Sent {
+    fn set_menu(&mut self, _: &[MenuEntry]) -> Sent {
         Err(Failure::Stopped)
     }
 }
@@ -215,7 +217,7 @@ impl Scene {
             channel: name,
             inbox: Arc::clone(&inbox),
             pairing: Arc::clone(&pairing),
-            allow_from: vec!["1".to_owned()],
+            allow_from: AllowList::new(vec!["1".to_owned()]),
             outbox: Arc::clone(&outbox),
             workspace: Arc::new(workspace),
             files_max_bytes: None,

@@ -15,9 +15,11 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use crate::cancel::Cancel;
+use crate::channels::adapter::MenuEntry;
 use crate::config::schema::Bot;
 use crate::error::{Error, Result};
 use crate::http::{Client, Settings, Tls};
+use crate::language::Language;
 use crate::limits;
 use crate::secret::{Eraser, Secret};
 use types::{File, Message, Peer, Update};
@@ -104,11 +106,29 @@ impl Api {
             .map_err(|error| answer::not_understood(&error))
     }
 
-    /// Sets the menu of commands: names without the slash, and what they do.
-    pub fn set_my_commands(&self, commands: &[(&str, &str)]) -> Result<(), ApiError> {
-        let entry = |(name, does): &(&str, &str)| json!({"command": name, "description": does});
+    /// Sets the menu of commands in a language; the English one is for everyone without one of their
+    /// own.
+    pub fn set_my_commands(
+        &self,
+        commands: &[MenuEntry],
+        language: Language,
+    ) -> Result<(), ApiError> {
+        let entry = |entry: &MenuEntry| {
+            let does = (entry.help)(language);
+            json!({"command": entry.name, "description": does})
+        };
         let commands: Vec<Value> = commands.iter().map(entry).collect();
-        self.act("setMyCommands", &[("commands", commands.into())])
+        let code = match language {
+            Language::English => "",
+            Language::Chinese => "zh",
+        };
+        self.act(
+            "setMyCommands",
+            &[
+                ("commands", commands.into()),
+                ("language_code", code.into()),
+            ],
+        )
     }
 
     /// Sends words, as an answer to a message if that is still there. Gives the new message's number.

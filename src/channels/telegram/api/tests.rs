@@ -85,7 +85,7 @@ fn updates_are_asked_for_from_an_offset_on_and_waited_for() {
 
 #[test]
 fn each_method_sends_what_telegram_wants_and_leaves_out_what_is_not_set() {
-    let server = Server::plain((0..9).map(|_| done(json!({"message_id": 44}))));
+    let server = Server::plain((0..10).map(|_| done(json!({"message_id": 44}))));
     let api = api(&server);
     let buttons = [vec![Button {
         text: "Yes".to_owned(),
@@ -139,11 +139,26 @@ fn each_method_sends_what_telegram_wants_and_leaves_out_what_is_not_set() {
     );
     api.answer_callback_query("q1", "").unwrap();
     expect("answerCallbackQuery", json!({"callback_query_id": "q1"}));
-    api.set_my_commands(&[("new", "Begin anew")]).unwrap();
-    expect(
-        "setMyCommands",
-        json!({"commands": [{"command": "new", "description": "Begin anew"}]}),
-    );
+    let menu = [MenuEntry {
+        name: "new",
+        help: |language| match language {
+            Language::English => "Start over",
+            Language::Chinese => "重新开始",
+        },
+    }];
+    for (language, code, description) in [
+        (Language::English, "", "Start over"),
+        (Language::Chinese, "zh", "重新开始"),
+    ] {
+        api.set_my_commands(&menu, language).unwrap();
+        expect(
+            "setMyCommands",
+            json!({
+                "commands": [{"command": "new", "description": description}],
+                "language_code": code,
+            }),
+        );
+    }
 }
 
 #[test]
