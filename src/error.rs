@@ -5,6 +5,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+mod model;
+
+pub use model::{Fault, ModelError};
+
 /// The exit status of a command; `--help` lists them too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -147,133 +151,6 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// What went wrong with a model, by what can be done about it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// The API key is missing, invalid or lacks a permission (401, 403).
-    Key,
-    /// The account has no credit or quota left; waiting for seconds does not help.
-    Quota,
-    /// Too many requests (429).
-    Rate,
-    /// The service is overloaded or broken (408, 409, 5xx, 529).
-    Busy,
-    /// The model or the path does not exist (404).
-    Unknown,
-    /// The request was rejected (other 4xx).
-    Request,
-    /// The content filter refused.
-    Filter,
-    /// The conversation is longer than the model's context window.
-    Overflow,
-    /// Connecting failed, or the connection broke.
-    Network,
-    /// Nothing came for too long.
-    Timeout,
-    /// The stream ended before the answer did.
-    Cut,
-    /// The response is not what the API specifies (HTML of a proxy, broken JSON).
-    Garbage,
-}
-
-/// A model's failure, worded for users.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ModelError {
-    /// Its kind.
-    pub fault: Fault,
-    /// The provider's name.
-    pub provider: String,
-    /// The model's name as it was sent.
-    pub model: String,
-    /// The server's message, or what happened, without secrets.
-    pub said: String,
-    /// How long the server asks to wait.
-    pub retry_after: Option<Duration>,
-}
-
-impl ModelError {
-    /// The environment variable of the provider's API key, such as `OPENAI_API_KEY`.
-    fn variable(&self) -> String {
-        self.provider.to_uppercase().replace('-', "_") + "_API_KEY"
-    }
-}
-
-impl fmt::Display for ModelError {
-    /// The provider, its message, and what the user can do.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            provider, model, ..
-        } = self;
-        let said = end_sentence(&self.said);
-        match self.fault {
-            Fault::Key if self.said == NO_KEY => write!(
-                f,
-                "{provider} has no API key. Set {} or providers.{provider}.apiKey",
-                self.variable()
-            ),
-            Fault::Key => write!(
-                f,
-                "{provider} rejected the API key: {said} Check {} or providers.{provider}.apiKey",
-                self.variable()
-            ),
-            Fault::Quota => write!(
-                f,
-                "The account at {provider} has no credit or quota left: {said} Top it up, or set another model in agents.defaults.model"
-            ),
-            Fault::Rate => write!(
-                f,
-                "Rate limit reached at {provider}: {said} Wait a little, or set other models in agents.defaults.fallbackModels"
-            ),
-            Fault::Busy => write!(
-                f,
-                "{provider} is not responding properly: {said} Try again later, or set other models in agents.defaults.fallbackModels"
-            ),
-            Fault::Unknown => write!(
-                f,
-                "{provider} has no model named {model}: {said} Check agents.defaults.model, and providers.{provider}.apiBase if it is set"
-            ),
-            Fault::Request => write!(
-                f,
-                "{provider} rejected the request for {model}: {said} Try another model, or check agents.defaults.temperature and providers.{provider}.extraBody"
-            ),
-            Fault::Filter => write!(
-                f,
-                "The content filter of {provider} refused this: {said} Rephrase it, or use another model"
-            ),
-            Fault::Overflow => write!(
-                f,
-                "The conversation is too long for {model}: {said} Start a new one with /new, or use a model with a larger context window"
-            ),
-            Fault::Network => write!(
-                f,
-                "Cannot reach {provider}: {said} Check the network, and providers.{provider}.apiBase and .proxy if they are set"
-            ),
-            Fault::Timeout => write!(
-                f,
-                "{provider} did not answer in time: {said} Try again, or raise providers.{provider}.timeoutSecs or .streamIdleTimeoutSecs"
-            ),
-            Fault::Cut => write!(
-                f,
-                "The connection to {provider} was lost mid-answer: {said} Please try again"
-            ),
-            Fault::Garbage => write!(
-                f,
-                "{provider} sent an unexpected response: {said} Check providers.{provider}.apiBase, and the proxy if there is one"
-            ),
-        }
-    }
-}
-
-/// The message of a provider without an API key: nothing was sent.
-pub const NO_KEY: &str = "no key is set";
-
-/// The text with a full stop, unless it has one.
-fn end_sentence(text: &str) -> String {
-    let text = text.trim_end();
-    let is_ended = text.ends_with(['.', '!', '?']);
-    format!("{text}{}", if is_ended { "" } else { "." })
-}
-
 /// The system's message without Rust's "(os error 2)".
 fn format_io(error: &io::Error) -> String {
     let text = error.to_string();
@@ -317,21 +194,5 @@ mod tests {
         );
         assert_eq!(full.exit(), Exit::Failed);
         assert_eq!(Error::Config(String::new()).exit() as u8, 78);
-    }
-
-    #[test]
-    fn a_models_failure_names_the_setting() {
-        let error = Error::Model(Box::new(ModelError {
-            fault: Fault::Key,
-            provider: "my-proxy".to_owned(),
-            model: "m".to_owned(),
-            said: "Incorrect API key provided".to_owned(),
-            retry_after: None,
-        }));
-        assert_eq!(
-            error.to_string(),
-            "my-proxy rejected the API key: Incorrect API key provided. Check MY_PROXY_API_KEY or providers.my-proxy.apiKey"
-        );
-        assert_eq!(error.exit(), Exit::Failed);
     }
 }

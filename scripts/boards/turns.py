@@ -22,7 +22,7 @@ TOOLS = {
     "grep": ({"pattern": "tide"}, "the tide is low"),
 }
 # What the result contains if the command was refused.
-REFUSED = "commands are not run here"
+REFUSED = "commands cannot be sandboxed here"
 AT = "/run/turns"
 
 

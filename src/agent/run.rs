@@ -214,9 +214,9 @@ impl<'a> Run<'a> {
             self.budget = bytes / 2;
             let shorter = self.session.fit(self.budget, &self.facts).bytes;
             if shorter >= bytes || tries >= OVERFLOW_RETRIES {
-                error.said = format!(
-                    "{}, and nothing in it can be shortened any more",
-                    error.said.trim_end_matches('.')
+                error.reason = format!(
+                    "{}, and nothing more can be left out",
+                    error.reason.trim_end_matches('.')
                 );
                 return Err(Error::Model(error));
             }

@@ -127,6 +127,8 @@ pub struct Provider {
     pub timeout_secs: u64,
     /// Seconds of silence within an answer.
     pub stream_idle_timeout_secs: u64,
+    /// Whether its models understand images; `None`: the model's name decides.
+    pub images: Option<bool>,
 }
 
 impl Default for Provider {
@@ -140,6 +142,7 @@ impl Default for Provider {
             proxy: None,
             timeout_secs: 120,
             stream_idle_timeout_secs: 90,
+            images: None,
         }
     }
 }

@@ -81,6 +81,7 @@ pub static KEYS: &[Key] = &[
     key("providers.*.proxy", Kind::Secret, "null", "URL of a proxy. null uses HTTPS_PROXY and the like from the environment.").or_null(),
     key("providers.*.timeoutSecs", Whole(1, 3_600), "120", "How long to wait for a reply to begin, in seconds."),
     key("providers.*.streamIdleTimeoutSecs", Whole(1, 3_600), "90", "How long a reply may pause before it is given up, in seconds."),
+    key("providers.*.images", Flag, "null", "Send images to the model. null decides by the model's name; use true for your own server if its model understands images.").or_null(),
     key("channels.sendProgress", Flag, "true", "Show what the agent says while it is still working."),
     key("channels.sendToolHints", Flag, "true", "Show which tools the agent uses."),
     key("channels.sendMaxRetries", Whole(0, 100), "5", "Quick retries for a message that could not be sent. After that it is retried less often."),

@@ -1,40 +1,68 @@
-//! Why a command failed, where the sandbox is the reason and the program does not say so.
+//! Why a command failed, where the sandbox is the reason and the program's own error does not say so.
 
 use super::policy::Isolation;
 use super::run::End;
 
-/// Programs that need a terminal, which only a view of its own has.
+/// Programs that need a terminal, which the sandbox has only with namespaces.
 const TERMINALS: [&str; 5] = ["script", "tmux", "screen", "expect", "unbuffer"];
 
-/// The reason, for whoever reads the outcome; none when it succeeded or the sandbox is not known to be
-/// the reason.
-pub fn explain(isolation: Isolation, line: &str, end: &End, output: &str) -> Option<&'static str> {
+/// Why a command failed in the sandbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// For the model and for people alike.
+    pub text: &'static str,
+    /// Whether the command would work outside the sandbox.
+    pub needs_more: bool,
+}
+
+const NO_PRIVILEGES: Reason = Reason {
+    text: "commands cannot gain privileges in the sandbox",
+    needs_more: true,
+};
+const NO_LISTENING: Reason = Reason {
+    text: "commands cannot listen on the network in the sandbox",
+    needs_more: true,
+};
+const NO_TRACING: Reason = fixed("processes cannot be traced in the sandbox");
+const NO_TERMINALS: Reason =
+    fixed("the sandbox has no terminals, because this kernel has no namespaces for commands");
+const NO_SHARED_MEMORY: Reason =
+    fixed("the sandbox has no shared memory, because this kernel has no namespaces for commands");
+const NO_SPECIAL_MODES: Reason = fixed(
+    "set-user-ID and set-group-ID, and modes outside the workspace, cannot be set in the sandbox",
+);
+
+const fn fixed(text: &'static str) -> Reason {
+    Reason {
+        text,
+        needs_more: false,
+    }
+}
+
+/// The reason; `None` when the command succeeded or the sandbox is not known to be the reason.
+pub fn explain(isolation: Isolation, line: &str, end: &End, output: &str) -> Option<Reason> {
     if !isolation.system_calls || !matches!(end, End::Exit(1..)) {
         return None;
     }
     let says = |part: &str| output.contains(part);
-    let words = || line.split(|c: char| !(c.is_alphanumeric() || "-_.".contains(c)));
+    let words = || line.split(|char: char| !(char.is_alphanumeric() || "-_.".contains(char)));
     let names = |programs: &[&str]| words().any(|word| programs.contains(&word));
     let refused = says("ermission denied") || says("EACCES") || says("not permitted");
     if says("no new privileges") || names(&["su", "sudo", "doas", "pkexec"]) {
-        Some("commands get no new privileges in the sandbox: use escalate to ask for more")
+        Some(NO_PRIVILEGES)
     } else if says("PTRACE_") || says("ptrace:") {
-        Some("the sandbox does not let processes be traced")
+        Some(NO_TRACING)
     } else if !isolation.own_view() && (names(&TERMINALS) || says("out of pty") || says("openpty"))
     {
-        Some(
-            "there are no terminals in the sandbox, because this kernel has no namespaces for commands",
-        )
+        Some(NO_TERMINALS)
     } else if !isolation.own_view()
         && (says("multiprocessing") || says("SemLock") || says("/dev/shm"))
     {
-        Some(
-            "there is no shared memory in the sandbox, because this kernel has no namespaces for commands",
-        )
+        Some(NO_SHARED_MEMORY)
     } else if refused && (says("listen") || says("http.server")) {
-        Some("commands may not listen on the network in the sandbox: use escalate to ask for that")
+        Some(NO_LISTENING)
     } else if says("Operation not permitted") && names(&["chmod", "install", "tar", "cp"]) {
-        Some("the sandbox refuses set-user-ID and set-group-ID, and modes outside the workspace")
+        Some(NO_SPECIAL_MODES)
     } else {
         None
     }
@@ -51,7 +79,7 @@ mod tests {
             landlock: 0,
             system_calls: true,
         };
-        explain(isolation, line, &end, output).unwrap_or_default()
+        explain(isolation, line, &end, output).map_or("", |reason| reason.text)
     }
 
     #[test]
@@ -61,13 +89,13 @@ mod tests {
                 Namespaces::User,
                 "sudo -n true",
                 "sudo: The \"no new privileges\" flag is set",
-                "escalate",
+                "privileges",
             ),
             (
                 Namespaces::User,
                 "su -c id",
                 "su: Authentication failure",
-                "escalate",
+                "privileges",
             ),
             (
                 Namespaces::User,
@@ -101,8 +129,8 @@ mod tests {
             ),
         ];
         for (namespaces, line, output, part) in rows {
-            let said = reason(namespaces, line, End::Exit(1), output);
-            assert!(said.contains(part), "{line}: {said}");
+            let text = reason(namespaces, line, End::Exit(1), output);
+            assert!(text.contains(part), "{line}: {text}");
         }
     }
 

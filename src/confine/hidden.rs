@@ -1,4 +1,4 @@
-//! What commands must not reach, wherever it is seen.
+//! What commands must not reach, wherever it is mounted.
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub struct Home {
 }
 
 impl Home {
-    /// Takes hold of the home; none when there is no such folder yet.
+    /// Opens the home; `None` when there is no such folder yet.
     pub fn hold(path: &Path) -> Result<Option<Self>> {
         let Ok(path) = path.canonicalize() else {
             return Ok(None);
@@ -34,7 +34,7 @@ impl Home {
     }
 
     /// The real path, at which the home still is. Elsewhere a command would find it unhidden, so it is
-    /// an error when somebody has moved it.
+    /// an error when it was moved.
     pub fn path(&self) -> Result<&Path> {
         let top = at::open_root(Path::new("/"));
         let now = top.and_then(|top| at::hold_below(top, &self.path, None));

@@ -258,10 +258,10 @@ impl KernelSupport {
             ", and it does not filter system calls"
         };
         Error::Failed(format!(
-            "commands are not run here: {namespaces}, {landlock}{filter}. Allow user namespaces \
+            "commands cannot be sandboxed here, so none are run: {namespaces}, {landlock}{filter}. Allow user namespaces \
              (sysctl kernel.unprivileged_userns_clone=1, user.max_user_namespaces, \
-             kernel.apparmor_restrict_unprivileged_userns=0), or start the kernel with \
-             lsm=landlock, or set \"tools.exec.sandbox\" to \"auto\"; \"off\" runs commands without \
+             kernel.apparmor_restrict_unprivileged_userns=0), or boot the kernel with \
+             lsm=landlock, or set tools.exec.sandbox to \"auto\". \"off\" runs commands without \
              isolation"
         ))
     }

@@ -22,18 +22,18 @@ pub enum End {
     Exit(i32),
     /// By this signal.
     Signal(i32),
-    /// Its time was over.
+    /// It reached its time limit.
     TimedOut(Duration),
-    /// Somebody stopped it.
+    /// It was stopped on request.
     Cancelled,
-    /// It did too much of something: what.
+    /// It exceeded a bound, which is named.
     Stopped(String),
     /// Its supervisor was killed.
     Lost,
 }
 
 impl End {
-    /// Whether the command did what it was to do.
+    /// Whether the command succeeded.
     pub fn is_success(&self) -> bool {
         *self == Self::Exit(0)
     }
@@ -44,52 +44,55 @@ impl fmt::Display for End {
         match self {
             Self::Exit(code) => write!(f, "exit status {code}"),
             Self::Signal(number) => match signal_name(*number) {
-                Some(words) => write!(f, "killed by signal {number} ({words})"),
+                Some(name) => write!(f, "killed by signal {number} ({name})"),
                 None => write!(f, "killed by signal {number}"),
             },
-            Self::TimedOut(time) => write!(f, "stopped: not done after {} s", time.as_secs()),
-            Self::Cancelled => f.write_str("stopped on request"),
+            Self::TimedOut(time) => write!(f, "timed out after {} s", time.as_secs()),
+            Self::Cancelled => f.write_str("stopped"),
             Self::Stopped(why) => write!(f, "stopped: {why}"),
             Self::Lost => f.write_str("ended for an unknown reason (out of memory?)"),
         }
     }
 }
 
-/// The signals that commands die of, in words.
+/// The signals that usually end commands, explained.
 fn signal_name(number: i32) -> Option<&'static str> {
     Some(match number {
-        libc::SIGHUP => "SIGHUP, the terminal went away",
-        libc::SIGINT => "SIGINT, interrupted",
+        libc::SIGHUP => "SIGHUP: its terminal was closed",
+        libc::SIGINT => "SIGINT: interrupted",
         libc::SIGQUIT => "SIGQUIT",
-        libc::SIGILL => "SIGILL, not a program for this processor",
-        libc::SIGABRT => "SIGABRT, it gave up itself",
-        libc::SIGBUS => "SIGBUS, bad memory access",
-        libc::SIGFPE => "SIGFPE, bad arithmetic",
-        libc::SIGKILL => "SIGKILL, perhaps because memory ran out",
-        libc::SIGSEGV => "SIGSEGV, bad memory access",
-        libc::SIGPIPE => "SIGPIPE, nobody read its output",
-        libc::SIGTERM => "SIGTERM, asked to end",
-        libc::SIGXCPU => "SIGXCPU, its processor time was over",
-        libc::SIGXFSZ => "SIGXFSZ, it wrote a file larger than it may",
-        libc::SIGSYS => "SIGSYS, a system call that is not allowed",
+        libc::SIGILL => "SIGILL: not a program for this processor",
+        libc::SIGABRT => "SIGABRT: it aborted",
+        libc::SIGBUS => "SIGBUS: invalid memory access",
+        libc::SIGFPE => "SIGFPE: arithmetic error",
+        libc::SIGKILL => "SIGKILL: possibly out of memory",
+        libc::SIGSEGV => "SIGSEGV: invalid memory access",
+        libc::SIGPIPE => "SIGPIPE: its output was closed",
+        libc::SIGTERM => "SIGTERM: terminated",
+        libc::SIGXCPU => "SIGXCPU: processor time limit reached",
+        libc::SIGXFSZ => "SIGXFSZ: file size limit reached",
+        libc::SIGSYS => "SIGSYS: forbidden system call",
         _ => return None,
     })
 }
 
-/// What came of a command.
+/// The outcome of a command.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// How it ended.
     pub end: End,
     /// What it wrote to its output and its errors, in the order in which it came.
     pub output: Captured,
-    /// What it lacked without being less isolated, such as /proc.
+    /// What it lacked without being less isolated, such as /proc, and why it failed, where the sandbox
+    /// is the reason.
     pub notes: Vec<String>,
+    /// Whether it failed because it needs more than the sandbox gives.
+    pub needs_more: bool,
 }
 
 impl Exec {
     /// Runs a command and waits for it, at most `timeout`. When it ends, is cancelled or its time is
-    /// over, every process that it started is killed, those in the background too. `output` is told
+    /// over, every process that it started is killed, those in the background too. `output` gets
     /// what comes, and the whole of what is longer than `limits::confine::OUTPUT_BYTES`.
     ///
     /// An error means that the command did not run.
@@ -107,7 +110,10 @@ impl Exec {
             .inspect_err(|_| self.forget_isolation())?;
         let text = outcome.output.text();
         let reason = explain(policy.isolation, command.line, &outcome.end, &text);
-        outcome.notes.extend(reason.map(str::to_owned));
+        if let Some(reason) = reason {
+            outcome.notes.push(reason.text.to_owned());
+            outcome.needs_more = reason.needs_more;
+        }
         Ok(outcome)
     }
 }
@@ -147,7 +153,7 @@ impl SupervisorReport {
             "note" => self.notes.push(text.to_owned()),
             "failed" => self.failed = Some(text.to_owned()),
             "" => {}
-            // Words of a panic, or of a loader that does not find something; the first say most.
+            // From a panic, or a loader that does not find something; the first line says most.
             _ => drop(self.failed.get_or_insert_with(|| line.to_owned())),
         }
     }
@@ -160,8 +166,8 @@ impl SupervisorReport {
             (None, false) => "its process ended before it was confined",
         };
         Some(Error::Failed(format!(
-            "the command was not run, because the sandbox could not be put up: {why} \
-             (`peacrab doctor sandbox` says more)"
+            "the command was not run, because the sandbox could not be set up: {why} \
+             (see `peacrab doctor sandbox`)"
         )))
     }
 }
@@ -180,22 +186,22 @@ pub struct Running {
     status_open: bool,
 }
 
-/// Which of a child's pipes had something to say.
+/// What a child's pipes had.
 pub struct PipeEvent {
     /// Bytes of output that are in the buffer.
     pub length: usize,
-    /// Whether both pipes are at their end: nothing lives any more.
+    /// Whether both pipes are at their end: all processes are gone.
     pub closed: bool,
 }
 
 impl Running {
-    /// Tells a new child its policy.
+    /// Sends a new child its policy.
     pub fn new(mut child: Child, policy: &Policy) -> Result<Self> {
         let missing = || Error::Failed("a child has no pipes".to_owned());
         let mut input = child.stdin.take().ok_or_else(missing)?;
         let output = child.stdout.take().ok_or_else(missing)?;
         let status = child.stderr.take().ok_or_else(missing)?;
-        // What goes wrong here shows in what the child says, or does not.
+        // A failure shows in what the child reports, or fails to report.
         let _ = input.write_all(&policy.encode());
         Ok(Self {
             child,
@@ -213,7 +219,7 @@ impl Running {
         Pid::from_child(&self.child)
     }
 
-    /// Waits for output or words of the supervisor, at most so long.
+    /// Waits for output or a report of the supervisor, at most so long.
     pub fn read_pipes(&mut self, buffer: &mut [u8], time: Duration) -> std::io::Result<PipeEvent> {
         let status = self.status.as_fd();
         let output = if self.output_open {
@@ -229,16 +235,16 @@ impl Running {
             self.output_open = length > 0;
         }
         if status_ready && self.status_open {
-            let mut words = [0; bounds::STATUS_BYTES];
-            let length = self.status.read(&mut words)?;
+            let mut report = [0; bounds::STATUS_BYTES];
+            let length = self.status.read(&mut report)?;
             self.status_open = length > 0;
-            self.report.take(&words[..length]);
+            self.report.take(&report[..length]);
         }
         let closed = !self.output_open && !self.status_open;
         Ok(PipeEvent { length, closed })
     }
 
-    /// Asks the supervisor to kill everything. It takes a moment; `hear` says when it is over.
+    /// Asks the supervisor to kill everything. It takes a moment; `read_pipes` says when it is over.
     pub fn terminate(&self) {
         process::signal(self.supervisor(), Signal::TERM);
     }
@@ -296,7 +302,7 @@ impl Running {
         self.outcome(ended, output)
     }
 
-    /// What came of it, once all is over.
+    /// The outcome, once all processes are gone.
     fn outcome(mut self, ended: Option<End>, output: Captured) -> Result<Outcome> {
         let report = std::mem::take(&mut self.report);
         drop(self);
@@ -306,10 +312,11 @@ impl Running {
             _ => {}
         }
         Ok(Outcome {
-            // What ended by itself at the last moment has ended by itself.
+            // A command that ended by itself at the last moment was not stopped.
             end: report.end.or(ended).unwrap_or(End::Lost),
             output,
             notes: report.notes,
+            needs_more: false,
         })
     }
 }

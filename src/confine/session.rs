@@ -73,7 +73,7 @@ struct Shared {
 pub struct UnreadOutput {
     /// The output, broken characters replaced.
     pub text: String,
-    /// Bytes that came before it and were dropped because nobody read them.
+    /// Bytes that came before it and were dropped because they were not read in time.
     pub dropped: u64,
     /// How the command ended; none while it runs.
     pub end: Option<End>,
@@ -105,7 +105,7 @@ impl Default for Sessions {
 }
 
 impl Sessions {
-    /// No sessions yet. One that nobody asks for is killed after `idle`.
+    /// No sessions yet. A session that is not read for `idle` is killed.
     pub fn new(idle: Duration) -> Self {
         Self {
             idle,
@@ -238,7 +238,7 @@ impl Sessions {
         listed.collect()
     }
 
-    /// The numbers of the commands that run in the sandbox, whoever owns them.
+    /// The numbers of all commands that run in the sandbox.
     pub fn in_sandbox(&self) -> Vec<u32> {
         let inner = self.lock();
         let sessions = inner.sessions.iter();
@@ -359,7 +359,7 @@ fn feed(pipe: &mut ChildStdin, mut input: &[u8]) -> Option<Result<()>> {
     Some(Ok(()))
 }
 
-/// Takes a command's output until it ends, is cancelled or nobody has asked for too long.
+/// Takes a command's output until it ends, is cancelled or has not been read for too long.
 fn follow(mut running: Running, shared: &Mutex<Shared>, cancel: &Cancel, idle: Duration) -> End {
     let lock = || shared.lock();
     let supervisor = running.supervisor();
@@ -383,7 +383,7 @@ fn follow(mut running: Running, shared: &Mutex<Shared>, cancel: &Cancel, idle: D
             break;
         }
         if lock().asked.elapsed() >= idle {
-            why = Some(End::Stopped("nobody asked for it any more".to_owned()));
+            why = Some(End::Stopped("it was not read for too long".to_owned()));
             break;
         }
     }

@@ -3,7 +3,7 @@
 //! What a model asks for is untrusted, and matching the text of a path is no boundary. Every access
 //! resolves its path beneath an open folder, in the kernel where that can be; what is then opened is
 //! a single name in a folder that is held open, so nothing can be swapped between a check and its
-//! use. What lies within and is still not for tools is told by inode, not by name.
+//! use. What is inside and still off limits is recognised by inode, not by name.
 
 mod roots;
 mod walk;
@@ -67,9 +67,18 @@ impl Workspace {
         &self.path
     }
 
-    /// The folders in words, for people and the model: `workspace /x, /data, /doc (read only)`.
+    /// The folders, for people and the model: `workspace /x, /data, /doc (read only)`.
     pub fn folders(&self) -> &str {
         &self.roots.described
+    }
+
+    /// What the model is told when a path was refused, beyond what the error says.
+    pub fn rules(&self) -> String {
+        format!(
+            "Tools may use: {}. '..', links (hard ones too) and mounts that lead out of these folders are \
+             refused. Only the person can change this.",
+            self.folders()
+        )
     }
 
     /// Opens a regular file to be read.
@@ -177,7 +186,7 @@ impl Workspace {
         let bytes = path.as_os_str().as_bytes();
         if bytes.len() > PATH_BYTES {
             return Err(Error::Failed(format!(
-                "cannot {doing} a path of {} bytes: the system takes {PATH_BYTES} at most",
+                "cannot {doing} a path of {} bytes: the limit is {PATH_BYTES}",
                 bytes.len()
             )));
         }
@@ -193,7 +202,7 @@ impl Workspace {
                 }
             }
         }
-        outcome.map_err(|failure| failure.explain(doing, path, self.folders()))
+        outcome.map_err(|failure| failure.explain(doing, path))
     }
 
     /// Follows a path beneath its root to a name that is not a link and does not lie in a place that
@@ -330,8 +339,8 @@ impl Workspace {
     }
 }
 
-/// The permissions of a file that is to be replaced. A rename would not ask whether the file may be
-/// written; whoever took that right from a file meant it.
+/// The permissions of a file that is about to be replaced. A rename would ignore a missing write
+/// permission, which is there for a reason.
 fn writable_mode(status: &Status) -> io::Result<u32> {
     if status.mode & 0o222 == 0 {
         Err(io::ErrorKind::PermissionDenied.into())

@@ -70,7 +70,7 @@ pub(super) struct Roots {
     /// The one with the longest path first, so that the first that fits is the closest.
     pub(super) roots: Vec<Root>,
     pub(super) guards: Vec<Guard>,
-    /// The folders in words.
+    /// The folders, for people and the model.
     pub(super) described: String,
     pub(super) workspace: Inode,
 }
@@ -127,10 +127,10 @@ impl Roots {
                 self.roots.push(root);
                 if writable { "" } else { " (read only)" }
             }
-            None => " (not used: a link in a folder that tools may change leads there)",
-            // A stick that is not plugged in is no reason not to start.
+            None => " (not used: reached through a link in a folder that tools can change)",
+            // A USB stick that is not plugged in does not prevent the start.
             Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => {
-                " (which was not there at the start)"
+                " (missing at the start)"
             }
             Some(Err(error)) => {
                 return Err(Error::Config(format!(
@@ -181,8 +181,8 @@ impl Roots {
                     "tools.allowedPaths or tools.readOnlyPaths"
                 };
                 return Err(Error::Config(format!(
-                    "{what}: {} is or lies in {}, which holds the configuration, keys and sessions; \
-                     tools may not use it. Name another folder",
+                    "{what}: {} is inside {}, which contains the configuration, keys and sessions; \
+                     tools may not use it. Choose another folder",
                     root.shown.display(),
                     hidden.display()
                 )));
@@ -298,7 +298,7 @@ pub(super) struct Guard {
     folder: OwnedFd,
     folder_inode: Inode,
     name: OsString,
-    /// What it was at the start: it stays protected when somebody moves it. It is held, because the
+    /// What it was at the start: it stays protected when it is moved. It is held, because the
     /// inode of a file that is gone is soon another file's.
     first: Option<(OwnedFd, Inode)>,
     protection: Protection,
@@ -464,17 +464,34 @@ fn inode_at(folder: &OwnedFd, name: &OsStr) -> io::Result<Option<Inode>> {
     }
 }
 
-/// The rules, told apart by what would allow the access.
+/// Why an access is refused, by what would allow it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
     /// It leads out of the folders, or to something that may have come in from outside.
     Outside,
-    /// It is the program's own.
+    /// It belongs to the program.
     Hidden,
-    /// It may be read only.
+    /// It may only be read.
     ReadOnly,
     /// It is a FIFO, socket or device.
     Special,
+}
+
+impl Rule {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Outside => {
+                "outside the workspace. Add its folder to tools.allowedPaths to allow it"
+            }
+            Self::Hidden => {
+                "off limits: it belongs to Peacrab (configuration, keys, sessions). No setting allows it"
+            }
+            Self::ReadOnly => {
+                "read-only for tools (see tools.readOnlyPaths and tools.protectedPaths)"
+            }
+            Self::Special => "a FIFO, socket or device. Tools open only regular files and folders",
+        }
+    }
 }
 
 /// An access that was refused or failed.
@@ -501,29 +518,15 @@ impl From<Rule> for Failure {
 }
 
 impl Failure {
-    /// In the model's words. `folders` names the folders that tools may use.
-    pub(super) fn explain(self, doing: &'static str, path: &Path, folders: &str) -> Error {
+    /// The error for people and the model. What only the model has to know beyond it is in
+    /// [`Workspace::rules`](super::Workspace::rules).
+    pub(super) fn explain(self, doing: &'static str, path: &Path) -> Error {
         let rule = match self {
             Self::System(source) => return Error::io(doing, path)(source),
             Self::Rule(rule) => rule,
         };
-        let why = match rule {
-            Rule::Outside => format!(
-                "not in the folders that tools may use ({folders}); '..', links (hard ones too) and \
-                 mounts that lead out are refused. tools.allowedPaths in the configuration can add \
-                 a folder"
-            ),
-            Rule::Hidden => "it belongs to the program (configuration, keys, sessions), and no \
-                             tool may open it; nothing can allow that"
-                .to_owned(),
-            Rule::ReadOnly => "it may be read but not changed (tools.readOnlyPaths or \
-                               tools.protectedPaths in the configuration)"
-                .to_owned(),
-            Rule::Special => "it is a FIFO, socket or device; tools open only regular files and \
-                              folders"
-                .to_owned(),
-        };
         let path = path.to_string_lossy().replace(char::is_control, "\u{fffd}");
+        let why = rule.as_str().to_owned();
         Error::Refused { path, why }
     }
 }

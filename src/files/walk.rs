@@ -28,7 +28,7 @@ impl Found<'_> {
         let (workspace, marks) = self.walk;
         workspace
             .open_file(self.spot, Use::Read, marks)
-            .map_err(|failure| failure.explain("read", self.path, workspace.folders()))
+            .map_err(|failure| failure.explain("read", self.path))
     }
 }
 

@@ -34,8 +34,8 @@ pub struct Settings {
     pub clock: Clock,
     /// Is asked about every address before it is dialled.
     pub guard: Guard,
-    /// Whether the calls carry a key, a token or a password: then, without TLS, nobody on this machine
-    /// gets them who may not have them.
+    /// Whether the calls carry a key, a token or a password: then a server on this machine without TLS
+    /// has to belong to a trusted user.
     pub carries_secret: bool,
     /// Whether a POST may be sent again when the connection, which was kept from an earlier call,
     /// broke before any of the reply came. Only where it does no harm if the server acts on both.
@@ -378,7 +378,7 @@ pub fn look_up(url: &str, time: Duration, cancel: &Cancel) -> Result<Option<usiz
         Err(_) if cancel.is_cancelled() => Err(Error::Stopped),
         Err(Failure::ResolveTimeout) => Err(Error::Timeout {
             host: host.to_owned(),
-            what: format!("its name was not resolved within {} s", time.as_secs()),
+            what: format!("its name could not be resolved within {} s", time.as_secs()),
         }),
         Err(_) => Err(Error::Network {
             host: host.to_owned(),

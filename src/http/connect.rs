@@ -166,7 +166,7 @@ impl Reach {
         Ok(stream)
     }
 
-    /// Fails when a stream without TLS ends with somebody on this machine who may not have a secret.
+    /// Fails when a stream without TLS ends at an untrusted user's server on this machine.
     fn check_owner(&self, stream: &Stream) -> Result<(), Failure> {
         let (theirs, ours) = stream.ends()?;
         owner::check(theirs, ours, self.tls.local_users())
@@ -245,7 +245,7 @@ pub struct Head {
     pub headers: HeaderMap,
 }
 
-/// Reads a head up to its empty line and nothing beyond it, because what follows is no HTTP.
+/// Reads a head up to its empty line and nothing beyond it, because what follows is not HTTP.
 pub fn read_head(stream: &mut impl Read) -> io::Result<Head> {
     let mut head = Vec::new();
     let mut byte = [0];
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_head_is_refused() {
+    fn what_is_not_a_head_is_refused() {
         for text in [
             "",
             "HTTP/1.1 200 OK\r\n",

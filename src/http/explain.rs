@@ -1,4 +1,4 @@
-//! What a failed call means, in words for people.
+//! Explains failed calls to people.
 
 use std::io;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ impl Context {
                 limit: limits::http::BUFFER_BYTES,
             },
             ureq::Error::Other(inner) => self.other(inner),
-            error => self.network(words(&error)),
+            error => self.network(describe(&error)),
         }
     }
 
@@ -183,11 +183,12 @@ impl Context {
             |what, time: Duration| self.timeout(format!("{what} within {} s", time.as_secs()));
         match error.failure {
             Failure::UnknownHost => self.network(UNKNOWN_HOST.to_owned()),
-            Failure::ResolveTimeout => {
-                within("its name was not resolved", limits::net::RESOLVE_TIMEOUT)
-            }
+            Failure::ResolveTimeout => within(
+                "its name could not be resolved",
+                limits::net::RESOLVE_TIMEOUT,
+            ),
             Failure::ConnectTimeout => {
-                within("no connection came about", limits::net::CONNECT_TIMEOUT)
+                within("no connection was made", limits::net::CONNECT_TIMEOUT)
             }
             Failure::Refused { address, why } => self.network(format!(
                 "connecting to {} is not allowed: {why}",
@@ -199,7 +200,7 @@ impl Context {
     }
 }
 
-fn words(error: &ureq::Error) -> String {
+fn describe(error: &ureq::Error) -> String {
     match error {
         ureq::Error::Protocol(error) => format!("its reply is not HTTP ({error})"),
         ureq::Error::Decompress(..) => "its compressed reply is damaged or incomplete".to_owned(),

@@ -1,4 +1,4 @@
-//! Floor 4: the one place that owns HTTP.
+//! Floor 4: HTTP.
 //!
 //! Every call has a time limit for each of its phases and a cap on what it takes in, and ends within
 //! [`limits::cancel::POLL`](crate::limits::cancel::POLL) or so when its token is raised, whatever it

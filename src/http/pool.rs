@@ -14,7 +14,7 @@ use crate::sync::Mutex;
 /// Keeps clients for a while after their use, so that the next one needs no handshake. Clones share
 /// what is kept.
 ///
-/// Nothing runs in the background: whoever owns the pool calls [`close_idle`](Self::close_idle) when
+/// Nothing runs in the background: the owner of the pool calls [`close_idle`](Self::close_idle) when
 /// there is nothing else to do, so that idle connections cost no memory for longer than
 /// [`IDLE_AGE`].
 #[derive(Clone)]
@@ -51,7 +51,7 @@ impl Pool {
         Self(Arc::new(Shared { tls, keep, idle }))
     }
 
-    /// Whom its clients trust.
+    /// The certificates that its clients trust.
     pub fn tls(&self) -> &Tls {
         &self.0.tls
     }
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(server.connections(), 2);
     }
 
-    /// The server closes when it has the second request: nobody can see that before sending it.
+    /// The server closes when it has the second request: the client cannot see that before sending it.
     #[test]
     fn a_request_that_meets_a_closing_connection_is_repeated_once_where_it_may_be() {
         for (may_repeat, expected) in [(true, 2), (false, 1)] {

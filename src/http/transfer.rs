@@ -66,7 +66,7 @@ pub enum UploadFailure {
 }
 
 /// A request's body that has to give a known number of bytes. It remembers its own failure, which
-/// whoever sends it would take for the connection's.
+/// the sender would take for the connection's.
 pub struct Upload<'a> {
     body: &'a mut dyn Read,
     left: u64,

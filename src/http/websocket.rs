@@ -222,7 +222,7 @@ fn complete(kind: Option<u8>, message: Vec<u8>) -> Result<Received, Violation> {
     Ok(Received::Text(text))
 }
 
-/// A whole frame as a client sends it: masked with a key that nobody can foresee.
+/// A whole frame as a client sends it: masked with an unpredictable key.
 fn encode(opcode: u8, payload: &[u8], mask: [u8; 4]) -> Vec<u8> {
     let mut frame = Vec::with_capacity(payload.len() + 14);
     frame.push(0x80 | opcode);
@@ -380,7 +380,7 @@ impl Websocket {
         }
     }
 
-    /// The next message of what was read, after doing what the protocol wants done about it.
+    /// The next message of what was read. Pings and closes are answered first, as the protocol requires.
     fn decode(&mut self) -> Result<Option<Received>> {
         let mut input = &self.buffer[self.unread.clone()];
         let decoded = self.decoder.decode(&mut input);

@@ -25,8 +25,10 @@ pub const LONGEST_WAIT: Duration = Duration::from_secs(60);
 pub const BREAKER_FAILURES: u32 = 3;
 /// How long a failing model is left alone.
 pub const BREAKER_REST: Duration = Duration::from_secs(60);
-/// Parameters that may be given up one after the other because a server refuses them.
+/// Parameters that may be changed one after the other because a server rejects them.
 pub const LEARNINGS: u32 = 3;
+/// Smaller numbers in a complaint about `max_tokens` are not the most that a model accepts.
+pub const LEARNED_TOKENS_MIN: u32 = 512;
 /// Time in which a server on this machine has to list its models to be taken for one.
 pub const PROBE: Duration = Duration::from_millis(300);
 /// Tokens that older Anthropic models may think, by effort. 1024 is the API's least.

@@ -64,7 +64,7 @@ pub enum Failure {
     UnknownHost,
     /// The name was not resolved in time.
     ResolveTimeout,
-    /// No connection came about in time, or no TLS over it.
+    /// No connection was made in time, or no TLS over it.
     ConnectTimeout,
     /// The [`Guard`] does not allow the address.
     Refused {
@@ -73,7 +73,7 @@ pub enum Failure {
         /// What the guard says.
         why: &'static str,
     },
-    /// A secret would go to somebody on this machine who may not have it: what is wrong.
+    /// A secret would go to an untrusted user's server on this machine. Says why.
     Untrusted(String),
     /// The system or the other side refused. An error of TLS is within.
     Io(io::Error),

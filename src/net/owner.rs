@@ -1,12 +1,13 @@
-//! Who answers on a port of this machine: a secret is told without TLS to nobody else.
+//! Whose server answers on a port of this machine: without TLS, a secret is sent to trusted users' servers
+//! only.
 
 use std::net::SocketAddr;
 
 use super::Failure;
 use crate::sys::port;
 
-/// What stands for every user in `tls.localServerUsers`.
-const ANYBODY: &str = "*";
+/// Every user, in `tls.localServerUsers`.
+const ANY_USER: &str = "*";
 
 /// Checks the other end of a connection to this machine: each socket that may be it has to be of our
 /// own user, root or one of `users`, and not one of a command of ours. Elsewhere there is nothing to
@@ -15,7 +16,7 @@ const ANYBODY: &str = "*";
 /// Fails with [`Failure::Untrusted`].
 pub fn check(theirs: SocketAddr, ours: SocketAddr, users: &[String]) -> Result<(), Failure> {
     let is_here = theirs.ip().to_canonical().is_loopback() || theirs.ip() == ours.ip();
-    if !is_here || users.iter().any(|user| user == ANYBODY) {
+    if !is_here || users.iter().any(|user| user == ANY_USER) {
         return Ok(());
     }
     let holders = port::holders(theirs, ours).unwrap_or_default();
@@ -28,14 +29,14 @@ pub fn check(theirs: SocketAddr, ours: SocketAddr, users: &[String]) -> Result<(
                 .any(|name| port::user_number(name) == Some(user))
     };
     let who = match holders.iter().find(|holder| !is_known(holder.user)) {
-        Some(stranger) => {
-            let name = port::user_name(stranger.user);
+        Some(holder) => {
+            let name = port::user_name(holder.user);
             format!(
-                "the user {name} has this port. If that is your server, add \"{name}\" to tls.localServerUsers"
+                "this port belongs to the user {name}. If that is your server, add \"{name}\" to tls.localServerUsers"
             )
         }
         None if holders.is_empty() => format!(
-            "it cannot be seen who has this port. Use https, or add \"{ANYBODY}\" to tls.localServerUsers"
+            "the owner of this port is unknown. Use https, or add \"{ANY_USER}\" to tls.localServerUsers"
         ),
         None => {
             let of_own: Vec<_> = holders
@@ -46,7 +47,7 @@ pub fn check(theirs: SocketAddr, ours: SocketAddr, users: &[String]) -> Result<(
             if of_own.is_empty() || port::are_held_by_others(&of_own) {
                 return Ok(());
             }
-            "one of the agent's own commands may have this port. End it, and start your server"
+            "this port may belong to one of the agent's own commands. Stop it, and start your server"
                 .to_owned()
         }
     };

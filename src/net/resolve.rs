@@ -22,7 +22,7 @@ pub fn known_addresses(host: &str, port: u16) -> Option<Vec<SocketAddr>> {
     if let Ok(address) = host.parse::<IpAddr>() {
         return Some(vec![SocketAddr::new(address, port)]);
     }
-    // One family: with both, whoever takes the port of the other one would be dialled while the server
+    // One family: with both, a program that takes the port of the other one would be dialled while the server
     // is down.
     is_local_name(host).then(|| vec![(Ipv4Addr::LOCALHOST, port).into()])
 }

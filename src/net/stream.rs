@@ -96,7 +96,7 @@ impl Stream {
         let stream = Arc::new(dial(address, time, cancel)?);
         let shared = stream.clone();
         let hook = cancel.on_cancel(move || {
-            // It fails when the other side was quicker, which is as well.
+            // It fails when the other side was quicker, which is just as good.
             let _ = shared.shutdown(Shutdown::Both);
         });
         Ok(Self(Layer::Tcp(Tcp {

@@ -15,7 +15,7 @@ use crate::{limits, sys};
 #[derive(Clone)]
 pub struct Tls {
     shared: Arc<Shared>,
-    /// Who besides us and root may get a key on this machine without TLS.
+    /// Users besides our own and root whose servers on this machine may get a key without TLS.
     local_users: Arc<[String]>,
 }
 

@@ -22,12 +22,12 @@ use progress::Progress;
 /// The version of Anthropic's API (<https://docs.claude.com/en/api/versioning>).
 const ANTHROPIC_VERSION: &str = "2023-06-01";
 
-/// Why there is no answer.
+/// Why there is no answer from a model.
 #[derive(Debug)]
 pub enum NoAnswer {
-    /// The model or the way to it failed; another one may not.
+    /// The model, or the connection to it, failed; another model may answer.
     Failed(Failure),
-    /// Trying elsewhere would change nothing: the person stopped it, or the configuration is wrong.
+    /// Another model would not help: the request was stopped, or the configuration is wrong.
     Ended(Error),
 }
 
@@ -37,7 +37,7 @@ impl From<Failure> for NoAnswer {
     }
 }
 
-/// Where and how one request goes.
+/// What one request needs besides its content.
 pub struct Call<'a> {
     /// The connection.
     pub client: &'a Client,
@@ -45,14 +45,14 @@ pub struct Call<'a> {
     pub route: &'a Route,
     /// The model's name as it is sent.
     pub model: &'a str,
-    /// What its API wants differently.
+    /// How its API differs.
     pub quirks: Quirks,
-    /// A number that no other answer has, for ids that a server does not give.
+    /// A number that differs for each request, for the ids of calls that come without one.
     pub nonce: u32,
 }
 
 impl Call<'_> {
-    /// Asks, and hands over the text of a stream as it comes.
+    /// Sends the request, and calls `show` with each piece of text as it arrives.
     pub fn ask(
         &self,
         request: &Request<'_>,
@@ -85,7 +85,7 @@ impl Call<'_> {
         let mut headers = headers(self.route);
         headers.push(("content-type", "application/json"));
         let posted = self.client.post(&self.route.url(), &headers, &body);
-        // The request may be large, and the answer takes long.
+        // Free it: the request may be large, and the answer takes a while.
         drop(body);
         let body = posted
             .map_err(before_the_answer)?
@@ -120,7 +120,7 @@ pub(super) fn headers(route: &Route) -> Vec<(&str, &str)> {
 
 /// What an error means that came before any of the answer.
 pub(super) fn before_the_answer(error: Error) -> NoAnswer {
-    let (fault, said) = match error {
+    let (fault, reason) = match error {
         Error::Status {
             status,
             body,
@@ -132,7 +132,7 @@ pub(super) fn before_the_answer(error: Error) -> NoAnswer {
         error @ Error::TooLarge { .. } => (Fault::Garbage, error.to_string()),
         error => return NoAnswer::Ended(error),
     };
-    Failure::new(fault, said).into()
+    Failure::new(fault, reason).into()
 }
 
 /// The decoder of the format.
@@ -179,8 +179,8 @@ impl Decoder<'_> {
     }
 }
 
-/// Reads an answer: a stream of events, or JSON where a server does not stream, whatever was asked
-/// for and whatever media type it claims.
+/// Reads an answer: a stream of events, or JSON from a server that does not stream. The first byte
+/// decides: neither what was asked for nor the media type can be relied on.
 fn read(
     mut body: Body,
     decoder: Decoder<'_>,
@@ -195,7 +195,7 @@ fn read(
         if count == 0 {
             return Err(Failure::new(Fault::Cut, "it sent an empty answer").into());
         }
-        // Some servers send white space while they think.
+        // Some servers send white space while the model thinks.
         let begun = buffer[..count].trim_ascii_start();
         if !begun.is_empty() {
             break begun.to_vec();
@@ -215,8 +215,8 @@ fn read(
                 }
                 begun.extend_from_slice(&buffer[..count]);
                 if begun.len() > most {
-                    let said = format!("it sent an answer of more than {most} bytes");
-                    return Err(Failure::new(Fault::Garbage, said).into());
+                    let reason = format!("it sent an answer of more than {most} bytes");
+                    return Err(Failure::new(Fault::Garbage, reason).into());
                 }
                 size += buffer[..count].trim_ascii().len();
                 progress.check(size)?;
@@ -252,7 +252,7 @@ fn read_stream(
                     progress.check(decoder.size())?;
                 }
             }
-            // The answer is whole; only its end mark did not come.
+            // The answer is complete; only its end mark is missing.
             Err(error) if decoder.stage() == Stage::Ended && !is_stop(&error) => break,
             Err(error) => return Err(within_the_answer(error)),
         }
@@ -276,11 +276,11 @@ fn is_stop(error: &Error) -> bool {
     matches!(error, Error::Stopped)
 }
 
-/// A connection that breaks within the answer cuts it off.
+/// What an error means that came after the answer had begun: it was cut off.
 fn within_the_answer(error: Error) -> NoAnswer {
     match before_the_answer(error) {
         NoAnswer::Failed(failure) if failure.fault == Fault::Network => {
-            Failure::new(Fault::Cut, failure.said).into()
+            Failure::new(Fault::Cut, failure.reason).into()
         }
         other => other,
     }

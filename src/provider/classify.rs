@@ -18,31 +18,36 @@ pub struct Failure {
     /// What kind.
     pub fault: Fault,
     /// What the other side said, or what happened.
-    pub said: String,
+    pub reason: String,
+    /// The HTTP status of the answer, if there was one.
+    pub status: Option<u16>,
     /// How long the other side asks us to wait.
     pub retry_after: Option<Duration>,
 }
 
 impl Failure {
     /// A failure that the other side has said nothing about.
-    pub fn new(fault: Fault, said: impl Into<String>) -> Self {
+    pub fn new(fault: Fault, reason: impl Into<String>) -> Self {
         Self {
             fault,
-            said: said.into(),
+            reason: reason.into(),
+            status: None,
             retry_after: None,
         }
     }
 
     /// The failure as the person gets to see it: with names, short, and without secrets.
-    pub fn of_route(self, route: &Route, model: &str) -> ModelError {
+    pub fn into_error(self, route: &Route, model: &str) -> ModelError {
         let headers = route.headers.iter().map(|(_, value)| value.clone());
         let eraser = Eraser::new(headers.chain([route.key.clone()]));
         ModelError {
             fault: self.fault,
             provider: route.provider.clone(),
             model: model.to_owned(),
-            said: shorten(&eraser.clean(&self.said)),
+            reason: shorten(&eraser.clean(&self.reason)),
+            status: self.status,
             retry_after: self.retry_after,
+            suggestion: None,
         }
     }
 }
@@ -51,49 +56,53 @@ impl From<TooLong> for Failure {
     fn from(_: TooLong) -> Self {
         Self::new(
             Fault::Garbage,
-            "a stream with a line or an event without end",
+            "it sent a line or an event that is too long",
         )
     }
 }
 
-/// What an error body says, of the forms that APIs and proxies use.
+/// What an error body says, in all the forms that APIs and proxies use.
 #[derive(Debug, Default)]
 struct Statement {
     message: String,
     /// Types, codes and reasons, in lower case with spaces between.
     kinds: String,
+    /// The member of the request that is at fault (OpenAI's `param`).
+    parameter: String,
     /// A number that is an HTTP status (OpenRouter's `code`).
     code: Option<u16>,
     retry_after: Option<Duration>,
 }
 
-/// Tells what an HTTP error means from its status and the beginning of its body.
+/// Decides what an HTTP error means from its status and the beginning of its body.
 pub fn classify(status: u16, body: &str, retry_after: Option<Duration>) -> Failure {
-    let statement = state(body);
+    let statement = parse_statement(body);
     let fault = fault(status, &statement);
-    let said = match statement.message.as_str() {
+    let reason = match statement.message.as_str() {
         "" => format!("HTTP status {status}"),
         message => format!("{message} (HTTP status {status})"),
     };
     Failure {
         fault,
-        said,
+        reason,
+        status: Some(status),
         retry_after: retry_after.or(statement.retry_after),
     }
 }
 
-/// Tells what an error within an answer means: the JSON of a stream's event, or of an answer that
+/// Decides what an error within an answer means: the JSON of a stream's event, or of an answer that
 /// claims to be good.
 pub fn classify_stated(json: &str) -> Failure {
-    let statement = state(json);
+    let statement = parse_statement(json);
     let status = statement.code.unwrap_or(0);
-    let said = match statement.message.as_str() {
+    let reason = match statement.message.as_str() {
         "" => "it reports an error without a reason".to_owned(),
         message => message.to_owned(),
     };
     Failure {
         fault: fault(status, &statement),
-        said,
+        reason,
+        status: statement.code,
         retry_after: statement.retry_after,
     }
 }
@@ -216,17 +225,21 @@ const REQUEST: &[&str] = &[
     "invalid_argument",
 ];
 
-fn state(body: &str) -> Statement {
+fn parse_statement(body: &str) -> Statement {
     let mut statement = Statement::default();
     match json::from_str::<Value>(body) {
         Ok(json) => collect(&json, &mut statement, 0),
         // Only the beginning of a body is kept, so it may be JSON that is cut off.
         Err(_) => statement.message = plain_text(body),
     }
+    let parameter = std::mem::take(&mut statement.parameter);
+    if !statement.message.contains(&parameter) {
+        add_message(&format!("parameter {parameter}"), &mut statement);
+    }
     statement
 }
 
-/// Collects what stands at the usual places, at most some levels deep.
+/// Collects what is in the usual members, a few levels deep at most.
 fn collect(json: &Value, statement: &mut Statement, depth: usize) {
     const DEPTH: usize = 6;
     match json {
@@ -253,12 +266,13 @@ fn take_member(name: &str, value: &Value, statement: &mut Statement, depth: usiz
         ) => {
             add_message(text, statement);
         }
-        // FastAPI tells which member it refuses in a path beside the message.
+        // FastAPI names the member that it refuses in a path beside the message.
         ("loc", Value::Array(path)) => {
             let names: Vec<_> = path.iter().filter_map(Value::as_str).collect();
             add_message(&names.join("."), statement);
         }
-        ("type" | "code" | "status" | "reason" | "quotaId" | "param", Value::String(text)) => {
+        ("param", Value::String(text)) => text.clone_into(&mut statement.parameter),
+        ("type" | "code" | "status" | "reason" | "quotaId", Value::String(text)) => {
             statement.kinds.push(' ');
             statement.kinds.push_str(&text.to_lowercase());
         }
@@ -293,7 +307,7 @@ fn add_message(text: &str, statement: &mut Statement) {
     statement.message.push_str(text);
 }
 
-/// A body that is no JSON: of a web page its title, else its text.
+/// A body that is not JSON: the title of a web page, or the text itself.
 fn plain_text(body: &str) -> String {
     let body = body.trim();
     if body.starts_with('<') {

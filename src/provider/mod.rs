@@ -2,10 +2,9 @@
 //!
 //! [`Models`] knows from the configuration which models to ask, in which order. For one turn,
 //! [`Turn::ask`] puts a [`Request`](crate::chat::Request) to them: retries, then the fallback
-//! models, then the helper in the program. What happens in between is pure and stands in modules
-//! of its own: `table` and `route` choose, `quirks` knows what an API wants differently, `openai`
-//! and `anthropic` translate, `wire` has what both share, `classify` tells failures apart, `retry`
-//! decides about waiting. Only `call` and `offers`, which lists a
+//! models, then the offline helper. Most modules are pure: `table` and `route` choose, `quirks` knows
+//! how APIs differ, `openai` and `anthropic` translate, `wire` has what both share, `classify`
+//! distinguishes failures, `retry` decides about waiting. Only `call`, and `offers`, which lists a
 //! server's models, touch the network.
 
 pub mod anthropic;

@@ -13,21 +13,21 @@ use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::config::schema::{AgentDefaults, Provider};
 use crate::error::Result;
-use crate::http::{Client, Pool, PooledClient, Settings};
+use crate::http::{Client, Pool, PooledClient, Settings, Tls};
 use crate::limits;
 use crate::sync::{Mutex, MutexGuard};
 
-/// The local servers that are looked for, the likeliest first.
+/// The local servers to look for, the likeliest first.
 const PROBED: [&str; 3] = ["ollama", "lmstudio", "vllm"];
 
-/// The configured models, and what is remembered of them between turns. Turns may share it.
+/// The configured models, and what is remembered about them between turns. Turns may share it.
 pub struct Models {
     /// The primary model, then the fallbacks.
     candidates: Vec<Candidate>,
     connections: Pool,
     /// The monotonic clock of the circuit breakers.
     pub(super) watch: Stopwatch,
-    /// Whether nothing is configured and no key is there.
+    /// Whether no model is configured and there is no key.
     untouched: bool,
 }
 
@@ -37,10 +37,10 @@ pub(super) struct Candidate {
     state: Mutex<State>,
 }
 
-/// What is remembered of a model.
+/// What is remembered about a model.
 pub(super) struct State {
     pub breaker: CircuitBreaker,
-    /// What its API wants differently, and what was learned of that.
+    /// How its API differs, as far as is known by now.
     pub quirks: Quirks,
     /// The name as it is sent; empty while the server has to be asked for it.
     pub model: String,
@@ -50,7 +50,7 @@ impl Candidate {
     fn new(route: Route) -> Self {
         let state = State {
             breaker: CircuitBreaker::default(),
-            quirks: Quirks::of(&route.provider, route.format, &route.model),
+            quirks: Quirks::of_model(&route, &route.model),
             model: route.model.clone(),
         };
         Self {
@@ -63,20 +63,20 @@ impl Candidate {
         self.state.lock()
     }
 
-    /// The model as it is sent, and what its API wants differently.
+    /// The model's name as it is sent, and how its API differs.
     pub fn model(&self) -> (String, Quirks) {
         let state = self.state();
         (state.model.clone(), state.quirks)
     }
 
-    /// Sets the model that the server lists first.
+    /// Sets the model that the server lists first, where none is named.
     pub fn set_model(&self, model: String) {
         let mut state = self.state();
-        state.quirks = Quirks::of(&self.route.provider, self.route.format, &model);
+        state.quirks = Quirks::of_model(&self.route, &model);
         state.model = model;
     }
 
-    /// What the person calls it: `openai/gpt-6-sol`.
+    /// The name that people use: `openai/gpt-6-sol`.
     pub fn name(&self) -> String {
         let model = &self.state().model;
         match model.split_once('/') {
@@ -114,7 +114,7 @@ impl Models {
         })
     }
 
-    /// Where nothing is configured and no key is there, looks for a model server on this machine
+    /// Where no model is configured and there is no key, looks for a model server on this machine
     /// and uses the first model it lists. Each of the three has
     /// [`PROBE`](limits::provider::PROBE) to answer.
     pub fn discover(&mut self, cancel: &Cancel) -> Result<()> {
@@ -140,7 +140,12 @@ impl Models {
 
     /// Lists the models that the primary model's server offers, as [`offers::list`] does.
     pub fn list_offers(&self, cancel: &Cancel) -> Result<Vec<String>, ListError> {
-        offers::list(self.connections.tls(), self.primary(), cancel)
+        offers::list(self.tls(), self.primary(), cancel)
+    }
+
+    /// Whom connections trust.
+    pub(super) fn tls(&self) -> &Tls {
+        self.connections.tls()
     }
 
     /// Begins a turn, which `cancel` stops.
@@ -148,7 +153,7 @@ impl Models {
         Turn::new(self, cancel.clone())
     }
 
-    /// The candidates to ask now: those that do not rest, or all where all rest, because then
+    /// The candidates to ask now: those that do not rest, or all of them when all rest, because then
     /// asking costs little and may succeed.
     pub(super) fn order(&self) -> Vec<&Candidate> {
         let now = self.watch.elapsed();
@@ -197,8 +202,7 @@ pub(super) fn settings(route: &Route) -> Settings {
     }
 }
 
-/// A number that cannot be foreseen, from the seed of the hash maps: nothing here needs to be a
-/// secret.
+/// An unpredictable number, from the seed of the hash maps: nothing here needs to be a secret.
 pub(super) fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }

@@ -99,20 +99,17 @@ pub fn list(tls: &Tls, route: &Route, cancel: &Cancel) -> Result<Vec<String>, Li
 pub(super) fn first(client: &Client, route: &Route) -> Result<String, NoAnswer> {
     let first = ask(client, route)?.into_iter().next();
     first.map(|offer| offer.name).ok_or_else(|| {
-        Failure::new(
-            Fault::Unknown,
-            "the server has no model; install or load one there",
-        )
-        .into()
+        // The route has no model, so the error says that none is offered.
+        Failure::new(Fault::Unknown, "").into()
     })
 }
 
 fn list_error(route: &Route, failure: Failure) -> ListError {
-    let error = failure.of_route(route, "");
+    let error = failure.into_error(route, "");
     match error.fault {
         Fault::Unknown | Fault::Request => ListError::NotOffered {
             provider: error.provider,
-            reason: error.said,
+            reason: error.reason,
         },
         _ => ListError::Failed(Box::new(error)),
     }
@@ -239,7 +236,7 @@ pub fn is_offered(model: &str, offers: &[String]) -> bool {
         || offers.iter().any(is_it)
 }
 
-/// The listed names that somebody most likely meant by an unknown one, the likeliest first.
+/// The listed names that an unknown one most likely stands for, the likeliest first.
 pub fn nearest<'a>(model: &str, offers: &'a [String]) -> Vec<&'a str> {
     let model: String = model
         .to_lowercase()

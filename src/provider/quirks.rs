@@ -1,11 +1,14 @@
-//! What a model's API wants differently, known by name, or learned from its refusal.
+//! How the API of a model differs from the others: known by its name, or learned when it rejects a
+//! request.
 
+use super::route::Route;
 use super::table::Format;
+use crate::limits::provider::LEARNED_TOKENS_MIN;
 
-/// What to do with the wish for an effort of reasoning.
+/// What to do with a requested reasoning effort.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
-    /// It is sent when it was asked for.
+    /// It is sent when it was requested.
     Asked,
     /// With tools `none` is sent, because the API has tools only without reasoning.
     NoneWithTools,
@@ -25,18 +28,20 @@ pub enum Thoughts {
     Sent(&'static str),
 }
 
-/// What a model's API wants differently.
+/// How the API of a model differs from the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quirks {
     /// OpenAI: the bound is called `max_completion_tokens`.
     pub completion_tokens: bool,
+    /// The largest bound that the API accepts, as far as is known.
+    pub max_tokens: u32,
     /// A temperature is accepted.
     pub temperature: bool,
     /// What to do with the wish for an effort.
     pub effort: Effort,
     /// OpenAI: usage in a stream has to be asked for with `stream_options`.
     pub usage_option: bool,
-    /// Images are understood.
+    /// The model understands images.
     pub sees: bool,
     /// OpenAI: which reasoning goes back.
     pub thoughts: Thoughts,
@@ -51,8 +56,17 @@ pub struct Quirks {
 }
 
 impl Quirks {
-    /// What is known of a model by its names.
-    pub fn of(provider: &str, format: Format, model: &str) -> Self {
+    /// What is known about a model of a route, by its names and by the configuration.
+    pub fn of_model(route: &Route, model: &str) -> Self {
+        let by_name = Self::of_name(&route.provider, route.format, model);
+        Self {
+            sees: route.images.unwrap_or(by_name.sees),
+            ..by_name
+        }
+    }
+
+    /// What is known about a model by its names.
+    pub(super) fn of_name(provider: &str, format: Format, model: &str) -> Self {
         let model = model.to_lowercase();
         let bare = model.rsplit('/').next().unwrap_or_default();
         let reasons = is_openai_reasoning(bare);
@@ -60,6 +74,7 @@ impl Quirks {
         let claude = bare.starts_with("claude").then(|| claude_version(bare));
         Self {
             completion_tokens: reasons,
+            max_tokens: u32::MAX,
             // https://platform.claude.com/docs/en/models/sonnet-5/migration-guide; Kimi's is fixed.
             temperature: !reasons && !is_kimi && claude.is_none_or(|version| version < (4, 7)),
             effort: match provider {
@@ -79,31 +94,53 @@ impl Quirks {
         }
     }
 
-    /// Learns from what an API said when it refused a request: gives up the parameter it names.
-    /// False when there is nothing to give up.
-    pub fn learn(&mut self, said: &str) -> bool {
+    /// Learns from the reason that an API gave for rejecting a request of at most `max_tokens`: changes
+    /// or gives up the parameter it names. False when there is nothing to change.
+    pub fn learn(&mut self, reason: &str, max_tokens: u32) -> bool {
         let before = *self;
-        let said = said.to_lowercase();
-        if said.contains("max_completion_tokens") {
+        let reason = reason.to_lowercase();
+        if let Some(most) = named_bound(&reason, max_tokens.min(self.max_tokens)) {
+            self.max_tokens = most;
+        } else if reason.contains("max_completion_tokens") {
             self.completion_tokens = !self.completion_tokens;
-        } else if said.contains("reasoning_effort") || said.contains("reasoning effort") {
+        } else if reason.contains("reasoning_effort") || reason.contains("reasoning effort") {
             self.effort = match self.effort {
-                Effort::Asked if said.contains("none") => Effort::NoneWithTools,
+                Effort::Asked if reason.contains("none") => Effort::NoneWithTools,
                 _ => Effort::Never,
             };
-        } else if said.contains("temperature") {
+        } else if reason.contains("temperature") {
             self.temperature = false;
-        } else if said.contains("stream_options") {
+        } else if reason.contains("stream_options") {
             self.usage_option = false;
-        } else if said.contains("adaptive") && said.contains("thinking") && !self.adaptive {
+        } else if reason.contains("adaptive") && reason.contains("thinking") && !self.adaptive {
             self.adaptive = true;
-        } else if said.contains("thinking") {
+        } else if reason.contains("thinking") {
             self.thinking = false;
-        } else if said.contains("image_url") || said.contains("image") && said.contains("support") {
+        } else if reason.contains("image_url")
+            || reason.contains("image") && reason.contains("support")
+        {
             self.sees = false;
         }
         *self != before
     }
+}
+
+/// The bound that a complaint about `max_tokens` names, below the one that was asked for.
+fn named_bound(reason: &str, asked: u32) -> Option<u32> {
+    let is_about_it = [
+        "max_tokens",
+        "max_completion_tokens",
+        "output tokens",
+        "completion tokens",
+    ]
+    .iter()
+    .any(|name| reason.contains(name));
+    // `gpt-4-0613` is one word, and no model is limited to fewer tokens.
+    let numbers = reason
+        .split(|char: char| !(char.is_alphanumeric() || matches!(char, '-' | '_')))
+        .filter_map(|word| word.parse().ok())
+        .filter(|number| (LEARNED_TOKENS_MIN..asked).contains(number));
+    numbers.min().filter(|_| is_about_it)
 }
 
 /// Whether the name is of OpenAI's reasoning models: the o-series, GPT-5 and later.
@@ -144,15 +181,15 @@ fn claude_version(bare: &str) -> (u32, u32) {
     }
 }
 
-/// Which models want their reasoning back, as an empty text at least. Groq and Mistral refuse the
-/// member, and gateways take it.
+/// Which models need their reasoning back, at least as an empty text. Groq and Mistral reject the
+/// member, gateways accept it.
 fn thoughts(provider: &str, bare: &str) -> Thoughts {
     if matches!(provider, "openai" | "groq" | "mistral") {
         Thoughts::Dropped
     } else if bare.starts_with("deepseek") {
         Thoughts::Sent("")
     } else if bare.starts_with("kimi") {
-        // It wants one that is not empty.
+        // It must not be empty.
         Thoughts::Sent("tool call")
     } else if bare.starts_with("glm") || bare.starts_with("mimo") {
         Thoughts::Sent("")
@@ -241,7 +278,7 @@ mod tests {
         } else {
             Format::OpenAi
         };
-        Quirks::of(provider, format, model)
+        Quirks::of_name(provider, format, model)
     }
 
     #[test]
@@ -358,16 +395,42 @@ mod tests {
             "Unrecognized request argument supplied: reasoning_effort",
             "\"thinking.type.enabled\" is not supported for this model. Use \"thinking.type.adaptive\".",
         ] {
-            assert!(quirks.learn(said), "{said}");
+            assert!(quirks.learn(said, 8192), "{said}");
         }
         assert!(quirks.completion_tokens && !quirks.temperature && !quirks.usage_option);
         assert!(quirks.adaptive);
         assert_eq!(quirks.effort, Effort::Never);
-        assert!(!quirks.learn("`temperature` is deprecated for this model."));
-        assert!(!quirks.learn("the moon is in the wrong quarter"));
+        assert!(!quirks.learn("`temperature` is deprecated for this model.", 8192));
+        assert!(!quirks.learn("the moon is in the wrong quarter", 8192));
         let mut seeing = of("house", "gpt-4o");
-        assert!(!seeing.learn("image exceeds 5 MB maximum"));
-        assert!(seeing.learn("unknown variant `image_url`, expected `text`"));
+        assert!(!seeing.learn("image exceeds 5 MB maximum", 8192));
+        assert!(seeing.learn("unknown variant `image_url`, expected `text`", 8192));
         assert!(!seeing.sees);
+    }
+
+    #[test]
+    fn a_smaller_bound_is_learned_from_the_number_that_is_named() {
+        for (said, most) in [
+            (
+                "max_tokens is too large: 8192. This model supports at most 4096 completion tokens",
+                4096,
+            ),
+            (
+                "max_tokens: 8192 > 4096, which is the maximum allowed number of output tokens for claude-3-haiku-20240307",
+                4096,
+            ),
+            (
+                "Invalid max_tokens value, the valid range of max_tokens is [1, 8000]",
+                8000,
+            ),
+            ("gpt-4-0613 supports at most 4096 completion tokens", 4096),
+        ] {
+            let mut quirks = of("house", "some-model");
+            assert!(quirks.learn(said, 8192), "{said}");
+            assert_eq!(quirks.max_tokens, most, "{said}");
+            assert!(!quirks.completion_tokens);
+            assert!(!quirks.learn(said, 8192), "{said}");
+        }
+        assert!(!of("house", "m").learn("max_tokens must be positive (HTTP status 400)", 300));
     }
 }

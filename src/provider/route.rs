@@ -39,6 +39,8 @@ pub struct Route {
     pub idle: Duration,
     /// A proxy's URL; `None` takes it from the environment.
     pub proxy: Option<Secret>,
+    /// Whether its models understand images; `None`: the model's name decides.
+    pub images: Option<bool>,
 }
 
 /// What the choice is made from.
@@ -209,6 +211,7 @@ impl Sources<'_> {
             first_byte: Duration::from_secs(configured.timeout_secs),
             idle: Duration::from_secs(configured.stream_idle_timeout_secs),
             proxy: configured.proxy.clone(),
+            images: configured.images,
         }
     }
 }
@@ -230,7 +233,7 @@ fn unknown_provider(name: &str) -> Error {
 }
 
 impl Route {
-    /// The route to a provider that is not in the configuration yet, from what somebody has just
+    /// The route to a provider that is not in the configuration yet, from what a person has just
     /// entered. `variable` looks up an environment variable, for a key that is not in `settings`.
     pub fn unsaved(
         name: &str,

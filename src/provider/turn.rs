@@ -1,4 +1,4 @@
-//! Puts a question to the models until one answers.
+//! Asks the models one after the other until one answers.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::retry::{self, Failed};
 use super::table::OFFLINE;
 use crate::cancel::Cancel;
 use crate::chat::{Fault, ModelError, Reply, Request};
-use crate::error::{Error, NO_KEY, Result};
+use crate::error::{Error, Result};
 use crate::http::{Client, PooledClient};
 use crate::limits::provider::{LEARNINGS, RETRIES};
 
@@ -24,28 +24,28 @@ pub enum Progress<'a> {
     Notice(&'a str),
 }
 
-/// Hears of [`Progress`].
+/// Is called with each [`Progress`].
 pub type Listener<'a> = dyn FnMut(Progress<'_>) + 'a;
 
-/// An answer, and who gave it.
+/// An answer and its source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// What was answered.
+    /// The answer.
     pub reply: Reply,
     /// The provider that answered; `offline` for the helper in the program.
     pub provider: String,
     /// The model that answered; empty for the helper.
     pub model: String,
-    /// Why no model answered, when the helper stands in for them.
+    /// Why no model answered, when the helper answers instead.
     pub failure: Option<Box<ModelError>>,
 }
 
-/// The models for one turn: they are asked one question after the other over the same connection,
-/// which stays open for the next turn for a while.
+/// The models during one turn. Its questions share a connection, which stays open for the next turn
+/// for a while.
 pub struct Turn<'a> {
     models: &'a Models,
     cancel: Cancel,
-    /// The connection, and whose it is.
+    /// The connection, and the candidate it belongs to.
     client: Option<(&'a Candidate, PooledClient)>,
     /// Why no model answered an earlier question of this turn.
     failure: Option<ModelError>,
@@ -69,13 +69,13 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Asks the primary model, with retries; then the fallback models; then the offline helper, so
-    /// that there is an answer in the end. Once it has come to the helper, the turn stays with it:
-    /// its calls mean nothing to a model, and every question would wait for all the retries.
+    /// Asks the primary model, with retries; then the fallback models; then the offline helper, which
+    /// always answers. Once the helper has answered, the turn stays with it: its calls mean nothing
+    /// to a model, and every question would wait for all the retries again.
     ///
     /// Fails with [`Error::Stopped`]; with [`Error::Model`] of [`Fault::Overflow`], for the caller
     /// to shorten the conversation and ask again; and with [`Error::Model`] when it went wrong
-    /// after a part of the answer was heard, because nothing is tried again then.
+    /// after a part of the answer was shown, because nothing is tried again then.
     pub fn ask(&mut self, request: &Request<'_>, listener: &mut Listener<'_>) -> Result<Answer> {
         let asked = if self.failure.is_some() {
             Vec::new()
@@ -87,15 +87,13 @@ impl<'a> Turn<'a> {
                 break;
             }
             if let Some(error) = &self.failure {
-                let what = short(error.fault);
-                let name = candidate.name();
-                let text = format!("{} {what}; falling back to {name}", error.provider);
+                let text = format!("{}; using {} instead", error.summary(), candidate.name());
                 listener(Progress::Notice(&text));
             }
             match self.ask_one(candidate, request, listener) {
                 Ok(reply) => return Ok(answered(candidate, reply)),
                 Err(GivenUp::Ended(error)) => return Err(error),
-                // The first failure is the one to be mended: it is the model that was wanted.
+                // The first failure is the one to report: it is of the model that was chosen.
                 Err(GivenUp::Next(error)) => self.failure = self.failure.take().or(Some(error)),
             }
         }
@@ -107,7 +105,7 @@ impl<'a> Turn<'a> {
         })
     }
 
-    /// Asks one model until it answers or trying again makes no sense.
+    /// Asks one model until it answers or another try makes no sense.
     fn ask_one(
         &mut self,
         candidate: &'a Candidate,
@@ -115,7 +113,7 @@ impl<'a> Turn<'a> {
         listener: &mut Listener<'_>,
     ) -> Result<Reply, GivenUp> {
         let now = self.models.watch.elapsed();
-        // A model that should rest is asked only because all do: one try has to do.
+        // A resting model is asked only when all rest: one try is enough.
         let rests = candidate.state().breaker.rests(now);
         let mut before = if rests { RETRIES } else { 0 };
         let mut learned = 0;
@@ -134,7 +132,11 @@ impl<'a> Turn<'a> {
                 Err(NoAnswer::Failed(failure)) => failure,
             };
             let is_refused = failure.fault == Fault::Request && learned < LEARNINGS;
-            if is_refused && candidate.state().quirks.learn(&failure.said) {
+            let learn = || {
+                let mut state = candidate.state();
+                state.quirks.learn(&failure.reason, request.max_tokens)
+            };
+            if is_refused && learn() {
                 learned += 1;
                 continue;
             }
@@ -147,8 +149,8 @@ impl<'a> Turn<'a> {
             let Some(wait) = retry::wait(failed, jitter()) else {
                 return Err(self.give_up(candidate, failure, shown));
             };
-            let text = again(&candidate.route.provider, failure.fault, wait);
-            listener(Progress::Notice(&text));
+            let error = failure.into_error(&candidate.route, &candidate.model().0);
+            listener(Progress::Notice(&retry_notice(&error, wait)));
             if self.cancel.wait(wait) {
                 return Err(GivenUp::Ended(Error::Stopped));
             }
@@ -164,7 +166,7 @@ impl<'a> Turn<'a> {
     ) -> Result<Reply, NoAnswer> {
         let route = &candidate.route;
         if route.needs_key && route.key.is_empty() {
-            return Err(Failure::new(Fault::Key, NO_KEY).into());
+            return Err(Failure::new(Fault::Key, "").into());
         }
         let client = self.client(candidate).map_err(NoAnswer::Ended)?;
         if candidate.state().model.is_empty() {
@@ -182,7 +184,7 @@ impl<'a> Turn<'a> {
         call.ask(request, show)
     }
 
-    /// The connection to a candidate: the one of the question before, if that went to it too.
+    /// The connection to a candidate: the previous question's, if that went to it too.
     fn client(&mut self, candidate: &'a Candidate) -> Result<&Client> {
         let kept = self.client.take();
         let kept = kept.filter(|(owner, _)| std::ptr::eq(*owner, candidate));
@@ -194,7 +196,7 @@ impl<'a> Turn<'a> {
     }
 
     fn give_up(&self, candidate: &Candidate, failure: Failure, shown: bool) -> GivenUp {
-        // What is wrong with the question says nothing about the model's health.
+        // A problem with the question says nothing about the model's health.
         let of_question = matches!(
             failure.fault,
             Fault::Request | Fault::Filter | Fault::Overflow
@@ -203,12 +205,26 @@ impl<'a> Turn<'a> {
         if !of_question {
             state.breaker.failed(self.models.watch.elapsed());
         }
+        let model = state.model.clone();
+        drop(state);
         let ends = shown || failure.fault == Fault::Overflow;
-        let error = failure.of_route(&candidate.route, &state.model);
+        let mut error = failure.into_error(&candidate.route, &model);
+        if error.fault == Fault::Unknown && !model.is_empty() {
+            error.suggestion = self.suggest(candidate, &model);
+        }
         match ends {
             true => GivenUp::Ended(Error::Model(Box::new(error))),
             false => GivenUp::Next(error),
         }
+    }
+
+    /// The models that the server has instead of an unknown one; `None` where it has that model, so
+    /// that the failure means something else, or does not list its models.
+    fn suggest(&self, candidate: &Candidate, model: &str) -> Option<String> {
+        let tls = self.models.tls();
+        let offers = offers::list(tls, &candidate.route, &self.cancel).ok()?;
+        let is_unknown = !offers.is_empty() && !offers::is_offered(model, &offers);
+        is_unknown.then(|| offers::suggestion(model, &offers))
     }
 }
 
@@ -226,27 +242,9 @@ fn jitter() -> f64 {
     f64::from(random() as u32) / f64::from(u32::MAX)
 }
 
-fn again(provider: &str, fault: Fault, wait: Duration) -> String {
+fn retry_notice(error: &ModelError, wait: Duration) -> String {
     let seconds = wait.as_secs_f64().ceil();
-    format!("{provider} {}; trying again in {seconds} s", short(fault))
-}
-
-/// What a provider did, in a few words.
-fn short(fault: Fault) -> &'static str {
-    match fault {
-        Fault::Key => "does not accept the key",
-        Fault::Quota => "has no credit or quota left",
-        Fault::Rate => "gets too many requests",
-        Fault::Busy => "is overloaded or broken",
-        Fault::Unknown => "does not know the model",
-        Fault::Request => "does not accept the request",
-        Fault::Filter => "refuses this",
-        Fault::Overflow => "cannot read that much",
-        Fault::Network => "cannot be reached",
-        Fault::Timeout => "does not answer",
-        Fault::Cut => "broke off",
-        Fault::Garbage => "does not answer as it should",
-    }
+    format!("{}; retrying in {seconds} s", error.summary())
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ pub(super) fn message(context: &Context<'_>, arguments: &Arguments) -> Result<To
     }
     if content.trim().is_empty() && !buttons.is_empty() {
         return Err(Error::Failed(
-            "buttons stand below words: say in content what is to be chosen".to_owned(),
+            "buttons need a text above them: say in content what to choose".to_owned(),
         ));
     }
     if files.len() > FILES_SENT {
@@ -43,7 +43,7 @@ pub(super) fn message(context: &Context<'_>, arguments: &Arguments) -> Result<To
         )));
     }
     for file in &files {
-        // It is opened again when it is sent. Here the model is told what is wrong.
+        // It is opened again when it is sent. This check lets the model correct it.
         context.workspace.open_read(Path::new(file))?;
     }
     let request = SendRequest {
@@ -86,7 +86,7 @@ fn buttons(arguments: &Arguments) -> Result<Vec<Vec<String>>> {
         |row: &Vec<String>| !row.is_empty() && row.len() <= BUTTONS_IN_ROW && row.iter().all(fits);
     if rows.len() > BUTTON_ROWS || !rows.iter().all(is_fine) {
         return Err(Error::Failed(format!(
-            "buttons wants at most {BUTTON_ROWS} rows of 1 to {BUTTONS_IN_ROW} buttons with words of at most \
+            "buttons must be at most {BUTTON_ROWS} rows of 1 to {BUTTONS_IN_ROW} buttons with words of at most \
              {BUTTON_CHARS} characters"
         )));
     }

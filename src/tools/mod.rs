@@ -1,4 +1,4 @@
-//! Floor 6: the tools that the model can use: what it is told about them, and running them.
+//! Floor 6: the tools that the model can use: their descriptions, and running them.
 //!
 //! A call never fails outright: an error becomes a text that says what went wrong and asks the model to
 //! try another way. What needs a person or a chat is not done here but returned as an
@@ -182,7 +182,7 @@ impl Toolbox {
             None => Err(self.unknown(&call.name)),
         };
         let mut result = result.unwrap_or_else(|error| {
-            ToolResult::failed(format!("Error: {error}{}", advice(&error)))
+            ToolResult::failed(format!("Error: {error}{}", self.advice(&error)))
         });
         let text = self.eraser.clean(&result.text).into_owned();
         let name = found.map_or("call", |(spec, _)| &spec.name);
@@ -206,6 +206,17 @@ impl Toolbox {
             eraser: &self.eraser,
         };
         tool.run(&context, &Arguments::parse(&call.arguments)?)
+    }
+
+    /// What the model is told to do about an error. It is a paragraph of its own: people see only the
+    /// error.
+    fn advice(&self, error: &Error) -> String {
+        match error {
+            // Nothing is wrong with the call.
+            Error::Stopped => String::new(),
+            Error::Refused { .. } => format!("\n\n{}", self.workspace.rules()),
+            _ => "\n\nLook at the error and try another way.".to_owned(),
+        }
     }
 
     fn unknown(&self, name: &str) -> Error {
@@ -239,14 +250,5 @@ impl Toolbox {
         let text = self.eraser.clean(text).replace(char::is_control, " ");
         let shown = ellipsize_chars(&text, HINT_CHARS);
         format!("{}(\"{shown}\")", call.name)
-    }
-}
-
-/// What the model is told to do about an error.
-fn advice(error: &Error) -> &'static str {
-    match error {
-        // Nothing is wrong with the call.
-        Error::Stopped => "",
-        _ => "\n\nLook at the error and try another way.",
     }
 }

@@ -1,4 +1,4 @@
-//! The examination of everything that the program stands on.
+//! `peacrab doctor`.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -12,7 +12,7 @@ use crate::harness::model::Model;
 use crate::harness::program::{Output, Program};
 use crate::harness::telegram::{BOT_NAME, TOKEN, Telegram};
 
-/// The examination, without the walls around commands, which have a story of their own.
+/// The command without the sandbox, which has a story of its own.
 fn doctor(home: &mut Home) -> Program {
     home.set("/tools", json!({"exec": {"enabled": false}}));
     Program::new(home).arg("doctor")
@@ -44,7 +44,7 @@ fn row<'a>(output: &'a Output, name: &str) -> &'a str {
 }
 
 #[test]
-fn where_all_is_well_each_row_says_so() {
+fn a_working_setup_passes_every_row() {
     let model = Model::playing([]);
     let mut home = Home::with_model(&model);
     let telegram = Telegram::start();
@@ -63,12 +63,12 @@ fn where_all_is_well_each_row_says_so() {
         row(&output, "service").starts_with("warning "),
         "{output:#?}"
     );
-    assert!(output.stdout.ends_with("\nNothing failed; 1 to look at.\n"));
+    assert!(output.stdout.ends_with("\nNo errors, 1 warning.\n"));
     assert!(!output.stdout.contains(KEY) && !output.stdout.contains(TOKEN));
 }
 
 #[test]
-fn the_walls_around_commands_are_one_row_of_it() {
+fn the_sandbox_is_one_row() {
     let home = Home::new();
     home.write_config("{}");
     let output = Program::new(&home).args(["doctor", "--json"]).run();
@@ -81,7 +81,7 @@ fn the_walls_around_commands_are_one_row_of_it() {
 }
 
 #[test]
-fn a_wrong_key_is_told_from_a_wrong_server_and_from_none() {
+fn a_refused_key_a_wrong_server_and_no_server_are_distinguished() {
     let refused = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 41\r\n\r\n\
                    {\"error\": {\"message\": \"no such key here\"}}";
     let garbage = "HTTP/1.1 200 OK\r\nContent-Length: 13\r\n\r\n<html></html>";
@@ -90,7 +90,7 @@ fn a_wrong_key_is_told_from_a_wrong_server_and_from_none() {
     drop(closed);
     for (server, words) in [
         (server_that_says(refused), "rejected the API key"),
-        (server_that_says(garbage), "apiBase right"),
+        (server_that_says(garbage), "apiBase"),
         (server_that_says("what?\r\n\r\n"), "apiBase"),
         (nothing, "refuses connections"),
     ] {
@@ -101,7 +101,10 @@ fn a_wrong_key_is_told_from_a_wrong_server_and_from_none() {
             found.starts_with("failed ") && found.contains(words),
             "{output:#?}"
         );
-        assert!(output.stdout.ends_with("\n1 failed.\n"), "{output:#?}");
+        assert!(
+            output.stdout.ends_with("\n1 error, 1 warning.\n"),
+            "{output:#?}"
+        );
         assert!(!output.stdout.contains(KEY));
     }
 }
@@ -156,15 +159,18 @@ fn a_server_that_is_silent_is_left_at_once_with_ctrl_c() {
 }
 
 #[test]
-fn a_name_that_nobody_knows_is_a_row_and_the_server_is_not_called() {
+fn a_name_that_cannot_be_resolved_is_a_row_and_the_server_is_not_called() {
     let mut home = Home::with_endpoint("openai", "http://no-such-host.invalid/v1");
     let output = doctor(&mut home).run().ends_with(1);
-    assert!(row(&output, "dns").starts_with("failed "), "{output:#?}");
+    assert_eq!(
+        row(&output, "dns"),
+        "failed   dns       Cannot resolve no-such-host.invalid. Check the name and your network."
+    );
     assert!(!output.stdout.contains(" model "), "{output:#?}");
 }
 
 #[test]
-fn with_a_broken_configuration_the_rest_is_looked_at_all_the_same() {
+fn with_a_broken_configuration_the_rest_is_examined_all_the_same() {
     let home = Home::new();
     home.write_config("{,}");
     let output = Program::new(&home).arg("doctor").run().ends_with(1);
@@ -173,7 +179,7 @@ fn with_a_broken_configuration_the_rest_is_looked_at_all_the_same() {
 }
 
 #[test]
-fn a_configuration_that_others_can_read_is_worth_a_look() {
+fn a_configuration_that_others_can_read_is_a_warning() {
     use std::os::unix::fs::PermissionsExt;
     let model = Model::playing([]);
     let mut home = Home::with_model(&model);

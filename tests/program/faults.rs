@@ -66,6 +66,56 @@ fn a_model_that_does_not_exist_is_said_and_not_tried_again() {
 }
 
 #[test]
+fn an_unknown_model_is_said_with_the_nearest_that_the_server_has() {
+    let model = Model::playing([error(404, "The model `fake-modle` does not exist")]);
+    let mut home = Home::with_model(&model);
+    home.set("/agents/defaults/model", json!("fake-modle"));
+    let output = ask_at(&home).ends_with(1);
+    output.complains_of(&["fake has no model named fake-modle. Did you mean fake-model?"]);
+}
+
+#[test]
+fn a_rejected_temperature_is_left_out_from_then_on() {
+    let rejected = error(400, "Unsupported value: 'temperature' does not support 0.1");
+    let calling = call("read_file", json!({"path": "none.txt"}));
+    let model = Model::playing([rejected, calling, say("done")]);
+    let output = ask_at(&Home::with_model(&model)).ends_with(0);
+    assert_eq!(output.stdout, "done\n");
+    let sent: Vec<bool> = model
+        .requests()
+        .iter()
+        .map(|request| request.body.get("temperature").is_some())
+        .collect();
+    assert_eq!(sent, [true, false, false]);
+}
+
+#[test]
+fn images_are_sent_to_a_server_of_your_own_when_the_configuration_says_that_it_sees() {
+    for (images, is_sent) in [
+        (json!(null), false),
+        (json!(true), true),
+        (json!(false), false),
+    ] {
+        let model = Model::playing([call("read_file", json!({"path": "dot.png"})), say("I see")]);
+        let mut home = Home::with_model(&model);
+        home.set("/providers/fake/images", images.clone());
+        std::fs::write(home.workspace("dot.png"), DOT).unwrap();
+        ask_at(&home).ends_with(0);
+        let asked = model.requests()[1].body.to_string();
+        assert_eq!(
+            asked.contains("data:image/png;base64,"),
+            is_sent,
+            "{images}: {asked}"
+        );
+    }
+}
+
+/// A PNG of one pixel.
+const DOT: &[u8] =
+    b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\
+\0\0\0\rIDATx\x9cc\xf8\xcf\xc0\xf0\x1f\0\x05\0\x01\xff\x89\x99=\x1d\0\0\0\0IEND\xaeB`\x82";
+
+#[test]
 fn a_page_for_people_is_no_answer() {
     let (output, _) = ask([html("<html><title>Log in to the hotel</title></html>")]);
     let output = output.ends_with(1);

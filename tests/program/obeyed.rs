@@ -67,7 +67,7 @@ fn a_fallback_model_answers_when_the_first_one_is_not_there() {
     home.set("/agents/defaults/fallbackModels", json!(["second-model"]));
     let output = ask(&home, "hi").ends_with(0);
     assert_eq!(output.stdout, "from the second\n");
-    output.complains_of(&["falling back to fake/second-model"]);
+    output.complains_of(&["using fake/second-model instead"]);
     assert_eq!(model.requests()[1].body["model"], "second-model");
 }
 
@@ -153,10 +153,10 @@ fn further_folders_are_opened_read_only_or_protected() {
         .collect();
     let expected = [
         "Wrote 3 bytes",
-        "may be read but not changed",
+        "read-only for tools",
         "read",
-        "not in the folders that tools may use",
-        "may be read but not changed",
+        "outside the workspace",
+        "read-only for tools",
     ];
     assert_eq!(results.len(), expected.len());
     for (result, expected) in results.iter().zip(expected) {

@@ -51,7 +51,7 @@ fn a_home_that_is_a_link_works_and_stays_closed() {
     assert!(told[0].contains("/workspace"), "{}", told[0]);
     assert!(!told[0].contains("apiKey"), "{}", told[0]);
     assert!(told[1].contains("made"), "{}", told[1]);
-    assert!(told[2].contains("it belongs to the program"), "{}", told[2]);
+    assert!(told[2].contains("it belongs to Peacrab"), "{}", told[2]);
     home.set("/tools", json!({}));
     let sandbox = Program::new(&home)
         .args(["doctor", "sandbox"])
@@ -124,16 +124,9 @@ fn tools_and_commands_find_the_same_folders() {
             told[index]
         );
     }
-    assert!(
-        told[4].contains("may be read but not changed"),
-        "{}",
-        told[4]
-    );
+    assert!(told[4].contains("read-only for tools"), "{}", told[4]);
     for refused in &told[5..7] {
-        assert!(
-            refused.contains("not in the folders that tools may use"),
-            "{refused}"
-        );
+        assert!(refused.contains("outside the workspace"), "{refused}");
     }
 }
 
@@ -165,7 +158,7 @@ fn what_the_home_has_on_another_disk_is_as_closed() {
     );
     assert!(!told[0].contains("canary"), "{}", told[0]);
     for told in &told[1..3] {
-        assert!(told.contains("it belongs to the program"), "{told}");
+        assert!(told.contains("it belongs to Peacrab"), "{told}");
     }
     assert!(!state.join("approvals.json").exists());
 }

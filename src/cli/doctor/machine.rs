@@ -1,4 +1,4 @@
-//! What can be seen without a network: configuration, clock, disk, service, sandbox.
+//! Checks that need no network: configuration, clock, disk, service, sandbox.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use rustix::fs::StatVfsMountFlags;
 
 use super::report::Row;
-use super::sandbox::described;
+use super::sandbox::describe;
 use crate::cli::Context;
 use crate::cli::compose::exec_of;
 use crate::cli::config::installation;
@@ -28,15 +28,17 @@ pub fn config(context: &Context, loaded: &Loaded) -> Result<Row> {
     if !path.exists() {
         return Ok(Row::warning(
             "config",
-            format!("there is no {shown} yet, so the defaults hold: `peacrab onboard` makes it"),
+            format!(
+                "{shown} does not exist yet, so the defaults apply. Create it with `peacrab onboard`"
+            ),
         ));
     }
     let open = loaded
         .secret_files
         .iter()
-        .filter_map(|file| can_be_read(file));
+        .filter_map(|file| warn_if_readable(file));
     let mut at = installation(context)?;
-    // Root is who examines a service that has an account of its own.
+    // It is usually root who examines a service that runs as another account.
     at.is_root = false;
     let weak = weaknesses(&loaded.config, &at);
     let warnings: Vec<String> = loaded
@@ -52,12 +54,13 @@ pub fn config(context: &Context, loaded: &Loaded) -> Result<Row> {
     })
 }
 
-/// Why a file of a key is open to others, and what to do.
-fn can_be_read(path: &Path) -> Option<String> {
+/// A warning about a file with a key that others can read.
+fn warn_if_readable(path: &Path) -> Option<String> {
     let mode = std::fs::metadata(path).ok()?.permissions().mode() & 0o777;
     let path = path.display();
-    (mode & 0o077 != 0)
-        .then(|| format!("{path} holds a key and can be read by others: chmod 600 {path}"))
+    (mode & 0o077 != 0).then(|| {
+        format!("other users can read {path}, which contains a key. Run `chmod 600 {path}`")
+    })
 }
 
 /// The wall clock.
@@ -69,8 +72,8 @@ pub fn clock() -> Row {
         false => Row::failed(
             "clock",
             format!(
-                "it says {now}, which is past: certificates and dates cannot be checked; \
-                 `timedatectl set-ntp true` sets it from the network, `date -s` by hand"
+                "the clock says {now}, which is in the past, so certificates cannot be checked. Set it \
+                 from the network with `timedatectl set-ntp true`, or by hand with `date -s`"
             ),
         ),
     }
@@ -80,7 +83,7 @@ pub fn clock() -> Row {
 pub fn disk(home: &Home) -> Row {
     let home = home.path();
     let Some(place) = home.ancestors().find(|place| place.exists()) else {
-        return Row::failed("disk", format!("{} cannot be looked at", home.display()));
+        return Row::failed("disk", format!("cannot access {}", home.display()));
     };
     let found = match rustix::fs::statvfs(place) {
         Ok(found) => found,
@@ -90,8 +93,8 @@ pub fn disk(home: &Home) -> Row {
         return Row::failed(
             "disk",
             format!(
-                "{} cannot be written, because its disk is mounted read-only: a card often is after \
-                 an error; see `dmesg`, and have it checked with fsck",
+                "{} is on a disk that is mounted read-only. SD cards often are after an error: look at \
+                 `dmesg`, and check the disk with fsck",
                 place.display()
             ),
         );
@@ -102,25 +105,25 @@ pub fn disk(home: &Home) -> Row {
     space(place, found.f_bavail.saturating_mul(found.f_frsize))
 }
 
-/// Writes a small file and takes it away again.
+/// Writes a small file and deletes it again.
 fn try_to_write(folder: &Path) -> Result<()> {
     let path = folder.join(format!(".doctor-{}", std::process::id()));
     file::write_atomic(&path, b"written by peacrab doctor\n", 0o600)?;
-    // It was written, which is what was asked.
+    // The file was written, which is what the check is about.
     let _ = std::fs::remove_file(path);
     Ok(())
 }
 
 fn space(place: &Path, free: u64) -> Row {
-    let text = format!("{} can be written, {} free", place.display(), size(free));
-    let tidy = "`du -h --max-depth=2` shows what takes the room";
+    let text = format!("{} is writable, {} free", place.display(), size(free));
+    let tidy = "`du -h --max-depth=2` shows what takes the space";
     if free < limits::FREE_BYTES {
         Row::failed(
             "disk",
-            format!("{text}: too little for a conversation; {tidy}"),
+            format!("{text}, which is too little for a conversation. {tidy}"),
         )
     } else if free < limits::FREE_BYTES_COMFORTABLE {
-        Row::warning("disk", format!("{text}: {tidy}"))
+        Row::warning("disk", format!("{text}. {tidy}"))
     } else {
         Row::ok("disk", text)
     }
@@ -131,7 +134,7 @@ pub fn service(context: &Context) -> Row {
     let Some((scope, unit)) = service::installed(context) else {
         return Row::warning(
             "service",
-            "not installed, so the gateway runs only while you run it: `peacrab service install`",
+            "not installed. To keep the gateway running, use `peacrab service install`",
         );
     };
     let account = account_name(context);
@@ -155,19 +158,19 @@ fn state(
         (Err(not_done), _) => Row::warning(
             "service",
             format!(
-                "{unit} is there, but systemd does not say how it is: {}",
+                "{unit} is installed, but systemd does not report its state: {}",
                 not_done.why
             ),
         ),
         (Ok(known), _) if !is_running(&known) => Row::failed(
             "service",
             format!(
-                "{unit} is there, but does not run: `systemctl {own}restart peacrab`, and \
-                 `journalctl {own}-u peacrab` says why it ended"
+                "{unit} is installed, but not running. Start it with `systemctl {own}restart peacrab`; \
+                 `journalctl {own}-u peacrab` shows why it stopped"
             ),
         ),
-        (Ok(_), Some(ends)) => Row::warning("service", format!("it runs, but {ends}")),
-        (Ok(_), None) => Row::ok("service", format!("it runs, by {unit}")),
+        (Ok(_), Some(ends)) => Row::warning("service", format!("running, but {ends}")),
+        (Ok(_), None) => Row::ok("service", format!("running ({unit})")),
     }
 }
 
@@ -176,22 +179,25 @@ pub fn sandbox(context: &Context, loaded: &Loaded) -> Result<Row> {
     let exec = &loaded.config.tools.exec;
     let home = context.home()?;
     if !exec.enabled {
-        return Ok(Row::ok("sandbox", "commands are off (tools.exec.enabled)"));
+        return Ok(Row::ok(
+            "sandbox",
+            "not needed: commands are turned off (tools.exec.enabled)",
+        ));
     }
-    // Made here it could belong to root, who examines the home of a service.
+    // Created here, it could belong to root, who examines the home of a service.
     if !home
         .workspace(&loaded.config.agents.defaults.workspace)
         .exists()
     {
         return Ok(Row::warning(
             "sandbox",
-            "not tried before there is a workspace: `peacrab onboard` makes it",
+            "not tested, because there is no workspace yet. Create it with `peacrab onboard`",
         ));
     }
     if exec.sandbox == SandboxChoice::Off {
         return Ok(Row::warning(
             "sandbox",
-            "off: commands do what this account can do; set tools.exec.sandbox to auto",
+            "off, so commands have all rights of this account. Set tools.exec.sandbox to auto",
         ));
     }
     Ok(try_sandbox(context, &home, loaded)
@@ -211,16 +217,16 @@ fn try_sandbox(context: &Context, home: &Home, loaded: &Loaded) -> Result<Row> {
         true => Row::ok(
             "sandbox",
             format!(
-                "{} escape attempts, all blocked: {}",
+                "{} escape attempts, all blocked ({})",
                 rows.len(),
-                described(isolation)
+                describe(isolation)
             ),
         ),
         false => Row::failed(
             "sandbox",
             format!(
-                "a command could {}: `peacrab doctor sandbox` says more; until then set \
-                 tools.exec.enabled to false",
+                "a command was able to {}. See `peacrab doctor sandbox`, and set tools.exec.enabled to \
+                 false until this is fixed",
                 out.join(", ")
             ),
         ),
@@ -240,7 +246,7 @@ mod tests {
         let full = space(place, 1 << 20);
         assert_eq!(full.state, State::Failed);
         assert!(
-            full.text.starts_with("/home can be written, 1.0 MB free"),
+            full.text.starts_with("/home is writable, 1.0 MB free"),
             "{}",
             full.text
         );
@@ -266,7 +272,7 @@ mod tests {
         });
         let ends = || Some("it ends".to_owned());
         for (known, ends, expected, word) in [
-            (known("active"), None, State::Ok, "it runs"),
+            (known("active"), None, State::Ok, "running ("),
             (known("active"), ends(), State::Warning, "it ends"),
             (
                 known("failed"),

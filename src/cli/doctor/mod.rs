@@ -1,4 +1,4 @@
-//! `peacrab doctor`: tries what the program stands on and says what to do.
+//! `peacrab doctor`: checks the setup and suggests fixes.
 
 mod machine;
 mod network;
@@ -19,22 +19,22 @@ use report::{Report, Row};
 pub struct Arguments {
     #[command(subcommand)]
     subject: Option<Subject>,
-    /// As one JSON object
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, Subcommand)]
 enum Subject {
-    /// What the kernel supports to sandbox commands, what is in force, and a live escape test
+    /// Show what the kernel offers to sandbox commands and what is in use, and try to escape
     Sandbox {
-        /// As one JSON object
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
 }
 
-/// Runs the examination; the exit status is 1 when something failed.
+/// Runs the checks; the exit status is 1 when something failed.
 pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     match arguments.subject {
         Some(Subject::Sandbox { json }) => sandbox::run(context, json),
@@ -42,7 +42,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     }
 }
 
-/// What needs no network first: it is quick, and explains most of what fails behind it.
+/// Checks first what needs no network: it is quick, and explains most of what fails later.
 fn examine(context: &Context, json: bool) -> Result<Exit> {
     let mut report = Report::new(json);
     let loaded = match context.start() {
@@ -65,7 +65,7 @@ fn examine(context: &Context, json: bool) -> Result<Exit> {
     report.finish()
 }
 
-/// What is reached over the network, on a thread of its own, so that Ctrl-C ends it at once.
+/// Checks what is reached over the network, on a thread of its own, so that Ctrl-C ends it at once.
 fn beyond(context: &Context, loaded: &Loaded, mut report: Report) -> Result<Report> {
     let Some(examination) = network::prepare(context, loaded, &mut report)? else {
         return Ok(report);

@@ -1,4 +1,4 @@
-//! What is reached over the network: names, the model's server, the channels.
+//! Checks over the network: names, the model's server, the channels.
 
 use std::thread;
 use std::time::Duration;
@@ -21,18 +21,18 @@ use crate::provider::offers::{self, ListError};
 use crate::provider::route::Route;
 use crate::provider::table::{OFFLINE, known};
 
-/// What is to be tried.
+/// The checks to run.
 pub struct Examination {
     tls: Tls,
-    /// The model's server; none where the helper in the program answers.
+    /// The model's server; `None` where the offline helper answers.
     route: Option<Route>,
     /// The channels that are used.
     channels: Vec<(&'static str, Bot)>,
-    /// Whether the environment names a proxy, which then resolves names for us.
+    /// Whether the environment names a proxy, which then resolves names.
     proxy: bool,
 }
 
-/// Looks at the keys and says what is to be tried with them; none where that is wrong already.
+/// Checks the keys, and prepares the checks that use them; `None` where certificates are missing.
 pub fn prepare(
     context: &Context,
     loaded: &Loaded,
@@ -49,8 +49,8 @@ pub fn prepare(
     report.add(Row::ok(
         "tls",
         match ca_file {
-            Some(file) => format!("the built-in authorities, and those of {file}"),
-            None => "the built-in authorities".to_owned(),
+            Some(file) => format!("built-in CA certificates and those in {file}"),
+            None => "built-in CA certificates".to_owned(),
         },
     ))?;
     let route = match models_of(context, loaded) {
@@ -84,29 +84,27 @@ fn keys(route: &Route, answering: Option<String>) -> Row {
     let Some(answering) = answering else {
         return Row::warning(
             "keys",
-            "no model is connected, so the offline helper answers: `peacrab onboard` connects one",
+            "no model is connected, so the offline helper answers. Connect one with `peacrab onboard`",
         );
     };
     let provider = &route.provider;
     if lacks_key(route) {
         let variable = known(provider).and_then(|known| known.variables.first());
-        let or = variable.map_or_else(String::new, |name| format!(" or the variable {name}"));
+        let or = variable.map_or_else(String::new, |name| format!(" or {name}"));
         return Row::failed(
             "keys",
-            format!(
-                "{provider} needs a key, and there is none: set providers.{provider}.apiKey{or}"
-            ),
+            format!("{provider} has no API key. Set providers.{provider}.apiKey{or}"),
         );
     }
     let key = match route.key.is_empty() {
-        true => "no key, and none is needed",
-        false => "with a key",
+        true => "no API key needed",
+        false => "API key set",
     };
-    Row::ok("keys", format!("{answering}, {key}"))
+    Row::ok("keys", format!("{answering} ({key})"))
 }
 
 impl Examination {
-    /// Tries one after the other. [`Error::Stopped`] when the token is raised.
+    /// Runs one check after the other. [`Error::Stopped`] when the token is raised.
     pub fn run(self, report: &mut Report, cancel: &Cancel) -> Result<()> {
         if let Some(route) = &self.route {
             let url = route.url();
@@ -121,7 +119,7 @@ impl Examination {
                 let how = match *name {
                     discord::NAME => discord::HOW_TO_GET_A_TOKEN,
                     _ => {
-                        "there is no token: @BotFather on Telegram makes a bot and tells it; set \
+                        "there is no bot token. Create a bot with @BotFather on Telegram and set \
                          channels.telegram.token"
                     }
                 };
@@ -137,7 +135,7 @@ impl Examination {
         Ok(())
     }
 
-    /// Whether there is any use in calling the host.
+    /// Whether the host can be called: adds a row for its name.
     fn name_is_known(
         &self,
         url: &str,
@@ -146,13 +144,21 @@ impl Examination {
         cancel: &Cancel,
     ) -> Result<bool> {
         if proxy {
-            report.add(Row::ok("dns", "names are left to the proxy"))?;
+            report.add(Row::ok("dns", "the proxy resolves names"))?;
             return Ok(true);
         }
         let row = match look_up(url, limits::LOOKUP_TIME, cancel) {
             Err(Error::Stopped) => return Err(Error::Stopped),
-            Err(error) => Row::failed("dns", error.to_string()),
+            Err(error @ Error::Config(_)) => Row::failed("dns", error.to_string()),
+            Err(_) => Row::failed(
+                "dns",
+                format!(
+                    "Cannot resolve {}. Check the name and your network.",
+                    host(url)
+                ),
+            ),
             Ok(None) => return Ok(true),
+            Ok(Some(1)) => Row::ok("dns", format!("{} has 1 address", host(url))),
             Ok(Some(count)) => Row::ok("dns", format!("{} has {count} addresses", host(url))),
         };
         let is_known = row.state == super::report::State::Ok;
@@ -247,7 +253,7 @@ fn model_row(route: &Route, answer: Result<Vec<String>, ListError>) -> Row {
 fn late(name: &'static str, url: &str) -> Row {
     let seconds = limits::SERVER_TIME.as_secs();
     let text = format!(
-        "{} does not answer within {seconds} s: is the address right, and does the network let it through?",
+        "{} did not answer within {seconds} s. Check the address, your network and firewall",
         host(url)
     );
     Row::failed(name, text)
@@ -260,14 +266,14 @@ fn host(url: &str) -> &str {
     authority.rsplit('@').next().unwrap_or_default()
 }
 
-/// Does something for at most `time`, or until `cancel` is raised. Says too whether it took too
-/// long; the token that the work gets was raised then.
+/// Does something for at most `time`, or until `cancel` is raised. Also returns whether it took too
+/// long; the token of the work was raised then.
 fn within<T>(time: Duration, cancel: &Cancel, work: impl FnOnce(&Cancel) -> T) -> (T, bool) {
     let own = Cancel::new();
     let breaker = own.clone();
     let _guard = cancel.on_cancel(move || breaker.cancel());
     let timer = own.clone();
-    // Without a thread to spare, the work's own time limits hold.
+    // If no thread can be started, the work's own time limits apply.
     let timer = thread::Builder::new()
         .name("timer".to_owned())
         .stack_size(limits::TIMER_STACK_BYTES)
@@ -306,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_judged_before_anybody_is_asked() {
+    fn keys_are_checked_without_the_network() {
         let row = |key| keys(&route("openai", key, ""), Some("openai/m".to_owned()));
         assert_eq!(row("sk-1").state, State::Ok);
         let missing = row("");
@@ -315,7 +321,7 @@ mod tests {
             assert!(missing.text.contains(word), "{missing:?}");
         }
         let local = keys(&route("ollama", "", ""), Some("ollama".to_owned()));
-        assert!(local.state == State::Ok && local.text.contains("none is needed"));
+        assert!(local.state == State::Ok && local.text.contains("no API key needed"));
         assert_eq!(keys(&route(OFFLINE, "", ""), None).state, State::Warning);
     }
 
@@ -324,7 +330,7 @@ mod tests {
         let route = route("openai", "sk-secret-1234", "m");
         let lists = |names: &[&str]| Ok(names.iter().map(|name| (*name).to_owned()).collect());
         let failed = |fault, said: &str| {
-            let error = Failure::new(fault, said).of_route(&route, "m");
+            let error = Failure::new(fault, said).into_error(&route, "m");
             Err(ListError::Failed(Box::new(error)))
         };
         let not_offered = Err(ListError::NotOffered {
@@ -357,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_is_shown_without_what_stands_around_it() {
+    fn a_host_is_shown_without_the_rest_of_its_address() {
         assert_eq!(
             host("https://me:pw@a.example:8443/bot1:x?k=1"),
             "a.example:8443"
@@ -366,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn work_that_takes_too_long_is_stopped_and_said_to_be_late() {
+    fn work_that_takes_too_long_is_stopped_and_reported_as_late() {
         let patient = Duration::from_secs(60);
         let wait = |cancel: &Cancel| cancel.wait(patient);
         let cancel = Cancel::new();

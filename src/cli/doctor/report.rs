@@ -1,18 +1,18 @@
-//! What was found, row by row.
+//! The findings, row by row.
 
 use serde_json::{Value, json};
 
 use crate::cli::terminal::print;
 use crate::error::{Exit, Result};
 
-/// How something is.
+/// The state of what was examined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// As it should be.
     Ok,
-    /// It works, or will; but it is worth a look.
+    /// It works, but should be looked at.
     Warning,
-    /// Something does not work before a person does something.
+    /// Something does not work until it is fixed.
     Failed,
 }
 
@@ -26,14 +26,14 @@ impl State {
     }
 }
 
-/// One thing that was looked at.
+/// One thing that was examined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// What it is: a word.
+    /// Its name: one word.
     pub name: &'static str,
-    /// How it is.
+    /// Its state.
     pub state: State,
-    /// What was found and, where it is not ok, what to do.
+    /// The finding and, where it is not ok, what to do.
     pub text: String,
 }
 
@@ -43,7 +43,7 @@ impl Row {
         Self::new(name, State::Ok, text.into())
     }
 
-    /// It is worth a look.
+    /// It should be looked at.
     pub fn warning(name: &'static str, text: impl Into<String>) -> Self {
         Self::new(name, State::Warning, text.into())
     }
@@ -57,7 +57,7 @@ impl Row {
         Self { name, state, text }
     }
 
-    /// One line, whatever other programs and servers have said.
+    /// One line, whatever text of other programs and servers is in it.
     fn line(&self) -> String {
         let text: Vec<&str> = self.text.split_whitespace().collect();
         format!(
@@ -115,14 +115,27 @@ impl Report {
 
     fn summary(&self) -> String {
         match (self.count(State::Failed), self.count(State::Warning)) {
-            (0, 0) => "\nAll is well.".to_owned(),
-            (0, warnings) => format!("\nNothing failed; {warnings} to look at."),
-            (failed, _) => format!("\n{failed} failed."),
+            (0, 0) => "\nNo problems found.".to_owned(),
+            (0, warnings) => format!("\nNo errors, {}.", count_of(warnings, "warning")),
+            (failed, 0) => format!("\n{}.", count_of(failed, "error")),
+            (failed, warnings) => format!(
+                "\n{}, {}.",
+                count_of(failed, "error"),
+                count_of(warnings, "warning")
+            ),
         }
     }
 
     fn count(&self, state: State) -> usize {
         self.rows.iter().filter(|row| row.state == state).count()
+    }
+}
+
+/// A count with its noun, such as `2 errors`.
+fn count_of(count: usize, noun: &str) -> String {
+    match count {
+        1 => format!("1 {noun}"),
+        _ => format!("{count} {noun}s"),
     }
 }
 
@@ -140,11 +153,13 @@ mod tests {
     #[test]
     fn the_summary_counts_what_is_not_well() {
         let mut report = Report::new(true);
-        assert_eq!(report.summary(), "\nAll is well.");
+        assert_eq!(report.summary(), "\nNo problems found.");
         report.add(Row::ok("clock", "")).unwrap();
         report.add(Row::warning("disk", "")).unwrap();
-        assert_eq!(report.summary(), "\nNothing failed; 1 to look at.");
+        assert_eq!(report.summary(), "\nNo errors, 1 warning.");
         report.add(Row::failed("model", "")).unwrap();
-        assert_eq!(report.summary(), "\n1 failed.");
+        assert_eq!(report.summary(), "\n1 error, 1 warning.");
+        report.add(Row::failed("dns", "")).unwrap();
+        assert_eq!(report.summary(), "\n2 errors, 1 warning.");
     }
 }

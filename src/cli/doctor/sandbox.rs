@@ -1,4 +1,4 @@
-//! `peacrab doctor sandbox`: what the kernel offers, what is in force, and a live escape test.
+//! `peacrab doctor sandbox`: what the kernel offers, what is in use, and a live escape test.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ use crate::confine::{EscapeAttempt, Exec, Isolation, Namespaces};
 use crate::error::{Exit, Result};
 use crate::sys;
 
-/// Runs the examination; the exit status is 1 when something does not hold.
+/// Runs the checks; the exit status is 1 when commands cannot be sandboxed or an escape succeeds.
 pub fn run(context: &Context, json: bool) -> Result<Exit> {
     let loaded = context.start()?;
     let home = context.home()?;
@@ -28,43 +28,41 @@ pub fn run(context: &Context, json: bool) -> Result<Exit> {
     } else {
         findings.as_text()
     })?;
-    Ok(if findings.hold() {
+    Ok(if findings.is_ok() {
         Exit::Done
     } else {
         Exit::Failed
     })
 }
 
-/// The isolation in words.
-pub fn described(isolation: Isolation) -> String {
+/// Describes the isolation, such as `namespaces, Landlock v7, seccomp`.
+pub fn describe(isolation: Isolation) -> String {
     let mut parts = Vec::new();
     match isolation.namespaces {
-        Namespaces::User => {
-            parts.push("namespaces (a view, processes and users of its own)".to_owned())
-        }
-        Namespaces::Plain => parts.push("namespaces (a view and processes of its own)".to_owned()),
+        Namespaces::User => parts.push("namespaces".to_owned()),
+        Namespaces::Plain => parts.push("namespaces (without user namespaces)".to_owned()),
         Namespaces::None => {}
     }
     if isolation.landlock > 0 {
-        parts.push(format!("Landlock {}", isolation.landlock));
+        parts.push(format!("Landlock v{}", isolation.landlock));
     }
     if isolation.system_calls {
-        parts.push("system call filter, no new privileges, no capabilities".to_owned());
+        parts.push("seccomp".to_owned());
     }
     match parts.is_empty() {
-        true => "none: tools.exec.sandbox is off".to_owned(),
-        false => parts.join("; "),
+        true => "none (tools.exec.sandbox is off)".to_owned(),
+        false => parts.join(", "),
     }
 }
 
 /// Characters of a line of the report.
 const WIDTH: usize = 78;
 
-/// What was found.
+/// The findings.
 struct Findings {
     /// What the kernel offers, by name.
     offers: Vec<(&'static str, String)>,
-    /// What stands around a command, or why nothing does.
+    /// The isolation of commands, or why there is none.
     in_force: std::result::Result<String, String>,
     /// What commands lack without being less isolated.
     notes: Vec<String>,
@@ -74,19 +72,19 @@ struct Findings {
 fn examine(exec: &Exec, home: &crate::config::Home) -> Result<Findings> {
     let offer = exec.kernel_support();
     let namespaces = match &offer.namespaces {
-        Ok(Namespaces::User) => "work, as user namespaces".to_owned(),
-        Ok(Namespaces::Plain) => "work, because this is root; user namespaces do not".to_owned(),
+        Ok(Namespaces::User) => "available (user namespaces)".to_owned(),
+        Ok(Namespaces::Plain) => "available to root only; user namespaces are not".to_owned(),
         Ok(Namespaces::None) => "none".to_owned(),
-        Err(why) => format!("do not work: {why}"),
+        Err(why) => format!("not available: {why}"),
     };
     let landlock = match offer.landlock {
-        0 => "not in this kernel".to_owned(),
+        0 => "not available".to_owned(),
         version => format!("version {version}"),
     };
     let filter = if offer.system_calls {
-        "works"
+        "available"
     } else {
-        "not in this kernel"
+        "not available"
     };
     let isolation = exec.isolation();
     let rows = if isolation.is_ok() {
@@ -98,26 +96,26 @@ fn examine(exec: &Exec, home: &crate::config::Home) -> Result<Findings> {
         offers: vec![
             ("namespaces", namespaces),
             ("landlock", landlock),
-            ("system call filter", filter.to_owned()),
+            ("seccomp", filter.to_owned()),
         ],
-        in_force: isolation.map(described).map_err(|error| error.to_string()),
+        in_force: isolation.map(describe).map_err(|error| error.to_string()),
         notes: offer.notes,
         rows,
     })
 }
 
 impl Findings {
-    fn hold(&self) -> bool {
+    fn is_ok(&self) -> bool {
         self.in_force.is_ok() && self.rows.iter().all(|row| row.held)
     }
 
     fn as_text(&self) -> String {
-        let mut text = String::from("What the kernel offers\n");
+        let mut text = String::from("Offered by the kernel\n");
         for (name, what) in &self.offers {
             let _ = writeln!(text, "  {name:<20} {what}");
         }
         let in_force = self.in_force.as_ref().unwrap_or_else(|why| why);
-        let _ = writeln!(text, "\nIn force\n  {in_force}");
+        let _ = writeln!(text, "\nIn use\n  {in_force}");
         for note in &self.notes {
             let _ = writeln!(text, "  note: {note}");
         }
@@ -133,12 +131,12 @@ impl Findings {
         for row in out {
             let _ = writeln!(text, "  NOT BLOCKED  {}: {}", row.target, row.attempt);
         }
-        self.show_blocked(&mut text);
+        self.list_blocked(&mut text);
         text
     }
 
-    /// What was blocked, one paragraph for each target.
-    fn show_blocked(&self, text: &mut String) {
+    /// Lists what was blocked, one paragraph for each target.
+    fn list_blocked(&self, text: &mut String) {
         let mut targets: Vec<&str> = Vec::new();
         for row in self.rows.iter().filter(|row| row.held) {
             if !targets.contains(&row.target.as_str()) {
@@ -178,7 +176,7 @@ impl Findings {
             "refused": self.in_force.as_ref().err(),
             "notes": self.notes,
             "attempts": rows,
-            "held": self.hold(),
+            "held": self.is_ok(),
         });
         format!("{value}\n")
     }

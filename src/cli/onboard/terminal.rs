@@ -126,7 +126,7 @@ impl Outside for Terminal<'_> {
             Err(ListError::NotOffered { reason, .. }) => Trial::Unclear(sentence(&reason)),
             Err(ListError::Ended(error)) => return Err(error),
             Err(ListError::Failed(error)) => {
-                let said = sentence(&error.said);
+                let said = sentence(&error.reason);
                 match error.fault {
                     Fault::Key => Trial::Refused(said),
                     Fault::Network | Fault::Timeout => Trial::Unreachable(said),

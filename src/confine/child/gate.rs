@@ -62,7 +62,7 @@ impl<'a> Gate<'a> {
         }
     }
 
-    /// Answers the next question; false when nobody is left who could ask.
+    /// Answers the next question; false when no process is left that could ask.
     pub fn answer(&mut self) -> bool {
         let question = match self.listener.question() {
             Ok(question) => question,

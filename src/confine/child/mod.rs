@@ -32,7 +32,7 @@ use supervise::{Ceiling, Failure, Status, Watch, While};
 pub fn main() -> ! {
     let status = match Status::open() {
         Ok(status) => status,
-        // Without its pipes it was not started by us, and there is nobody to tell.
+        // Without its pipes it was not started by us, and a report would reach no one.
         Err(_) => std::process::exit(bounds::CONFINE_FAILED),
     };
     let code = match confine(&status) {
@@ -299,7 +299,7 @@ fn set_limits(limits: &Bounds) -> io::Result<()> {
     Ok(())
 }
 
-/// A new folder for temporary files that nobody else can enter, or take beforehand.
+/// A new folder for temporary files that no other user can enter, or create beforehand.
 fn private_folder() -> io::Result<PathBuf> {
     let random = crate::sys::random::bytes().map_err(io::Error::other)?;
     let name = format!("peacrab-{:032x}", u128::from_ne_bytes(random));

@@ -150,7 +150,7 @@ impl<T, E: Into<io::Error>> While<T> for Result<T, E> {
     }
 }
 
-/// The pipe to the daemon. While somebody reads its other end the result is wanted.
+/// The pipe to the daemon. While its other end is open, the result is wanted.
 pub struct Status(OwnedFd);
 
 impl Status {
@@ -194,7 +194,7 @@ impl Status {
     }
 
     fn line(&self, text: &str) {
-        // Where nobody listens any more there is nothing to do.
+        // Without a reader there is nothing to do.
         let _ = rustix::io::write(&self.0, format!("{text}\n").as_bytes());
     }
 }

@@ -65,10 +65,10 @@ fn end_of(error: &Error) -> End {
         return Plain;
     };
     let rules = [
-        ("not in the folders that tools may use (workspace ", Outside),
-        ("it belongs to the program", Hidden),
-        ("it may be read but not changed", ReadOnly),
-        ("it is a FIFO, socket or device", Special),
+        ("outside the workspace.", Outside),
+        ("off limits: it belongs to Peacrab", Hidden),
+        ("read-only for tools", ReadOnly),
+        ("a FIFO, socket or device", Special),
     ];
     let known = rules.iter().find(|(text, _)| why.starts_with(text));
     known.unwrap_or_else(|| panic!("an unknown rule: {why}")).1
@@ -170,14 +170,18 @@ fn what_leads_out_is_refused_in_one_and_the_same_words() {
     let place = scene.path("w");
     assert_eq!(
         texts,
-        [format!(
-            "not in the folders that tools may use (workspace {}, /proc, /sys, {} (read only), \
-             {}/inside-docs (read only)); '..', links (hard ones too) and mounts that lead out are \
-             refused. tools.allowedPaths in the configuration can add a folder",
+        ["outside the workspace. Add its folder to tools.allowedPaths to allow it"]
+    );
+    assert_eq!(
+        workspace.rules(),
+        format!(
+            "Tools may use: workspace {}, /proc, /sys, {} (read only), {}/inside-docs (read only). '..', \
+             links (hard ones too) and mounts that lead out of these folders are refused. Only the person \
+             can change this.",
             place.display(),
             scene.path("docs").display(),
             place.display(),
-        )]
+        )
     );
 }
 

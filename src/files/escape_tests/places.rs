@@ -243,7 +243,9 @@ fn links_of_the_configuration_are_followed_where_tools_could_not_have_made_them(
             assert_eq!(end_of(&error), Outside, "{error}");
         }
         assert!(
-            workspace.folders().contains("docs (not used: a link"),
+            workspace
+                .folders()
+                .contains("docs (not used: reached through a link"),
             "{}",
             workspace.folders()
         );

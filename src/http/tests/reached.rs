@@ -39,7 +39,7 @@ fn the_next_address_is_tried_when_one_refuses() {
 }
 
 #[test]
-fn nobody_at_the_port_is_said_with_the_place_and_without_the_path() {
+fn a_closed_port_is_reported_with_its_address_and_without_the_path() {
     let address = TcpListener::bind(("127.0.0.1", 0))
         .unwrap()
         .local_addr()
@@ -76,7 +76,7 @@ fn an_address_that_the_guard_refuses_is_named_and_not_called() {
 }
 
 /// A server of another user's; `None` where this test may not make one.
-fn strangers_server() -> Option<(TcpListener, String)> {
+fn server_of_another_user() -> Option<(TcpListener, String)> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     std::os::unix::fs::fchown(&listener, Some(65534), None).ok()?;
     listener.set_nonblocking(true).unwrap();
@@ -95,7 +95,7 @@ fn sent_to(listener: &TcpListener) -> Vec<u8> {
 
 #[test]
 fn a_key_is_not_sent_to_another_users_server_nor_through_another_users_proxy() {
-    let Some((stranger, url)) = strangers_server() else {
+    let Some((listener, url)) = server_of_another_user() else {
         eprintln!("not tried: it takes root to be another user");
         return;
     };
@@ -108,10 +108,10 @@ fn a_key_is_not_sent_to_another_users_server_nor_through_another_users_proxy() {
     for refused in [direct, proxied] {
         let error = refused.unwrap_err().to_string();
         assert!(
-            error.contains("no key was sent: the user nobody has this port"),
+            error.contains("no key was sent: this port belongs to the user nobody"),
             "{error}"
         );
-        assert_eq!(sent_to(&stranger), b"");
+        assert_eq!(sent_to(&listener), b"");
     }
     // What has no key is sent.
     let settings = Settings {
@@ -123,5 +123,5 @@ fn a_key_is_not_sent_to_another_users_server_nor_through_another_users_proxy() {
         .post(&url, &[], b"{}")
         .map(drop)
         .unwrap_err();
-    assert!(!sent_to(&stranger).is_empty());
+    assert!(!sent_to(&listener).is_empty());
 }

@@ -201,8 +201,8 @@ impl Decoder {
         } = delta;
         self.grow(text.len() + thinking.len() + signature.len() + partial_json.len())?;
         let Some(block) = self.blocks.iter_mut().rfind(|block| block.index == index) else {
-            let said = format!("a piece of block {index}, which never began");
-            return Err(Failure::new(Fault::Garbage, said));
+            let reason = format!("a piece of block {index}, which never began");
+            return Err(Failure::new(Fault::Garbage, reason));
         };
         block.text += text;
         block.thinking += thinking;
@@ -232,8 +232,8 @@ impl Decoder {
     fn grow(&mut self, bytes: usize) -> Result<(), Failure> {
         self.size += bytes;
         if self.size > REPLY_BYTES {
-            let said = format!("an answer of more than {REPLY_BYTES} bytes");
-            return Err(Failure::new(Fault::Garbage, said));
+            let reason = format!("an answer of more than {REPLY_BYTES} bytes");
+            return Err(Failure::new(Fault::Garbage, reason));
         }
         Ok(())
     }

@@ -25,7 +25,9 @@ pub fn encode(request: &Request<'_>, target: &Target<'_>) -> serde_json::Result<
     // The budget is part of the bound, and the answer should not be shorter for it.
     body.put(
         "max_tokens",
-        &request.max_tokens.saturating_add(budget.unwrap_or(0)),
+        &(request.max_tokens)
+            .saturating_add(budget.unwrap_or(0))
+            .min(quirks.max_tokens),
     )?;
     let system = [Block::text(Part::Text(request.system)).cached()];
     body.put_some(

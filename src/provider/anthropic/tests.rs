@@ -16,7 +16,7 @@ use crate::provider::wire::example::{call, conversation, request};
 fn encoded(request: &Request<'_>, model: &str) -> String {
     let target = Target {
         model,
-        quirks: Quirks::of("anthropic", Format::Anthropic, model),
+        quirks: Quirks::of_name("anthropic", Format::Anthropic, model),
         extra_body: &Map::new(),
     };
     String::from_utf8(encode(request, &target).unwrap()).unwrap()

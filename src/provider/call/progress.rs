@@ -1,5 +1,5 @@
-//! How long a reply may take. A server that keeps the line busy with comments, blanks or single
-//! characters is not silent, and yet there is no end to it.
+//! How long a reply may take. A server that keeps sending comments, blanks or single characters is
+//! not silent, yet its reply may never end.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// A reply that begins now; `idle` is how long it may be silent.
+    /// Starts to measure a reply; `idle` is how long it may be silent.
     pub fn start(idle: Duration) -> Self {
         Self {
             idle,
@@ -27,21 +27,21 @@ impl Progress {
         }
     }
 
-    /// Takes how many bytes of the reply itself there are by now, and fails when they have not grown
-    /// for too long, or when the reply takes too long as a whole. Another try would not help.
+    /// Fails when the reply, which has so many `bytes` by now, has not grown for too long, or takes too
+    /// long as a whole. Another try would not help.
     pub fn check(&mut self, bytes: usize) -> Result<(), Failure> {
         if bytes > self.bytes {
             self.bytes = bytes;
             self.quiet = Stopwatch::start();
         }
-        let said = if self.quiet.elapsed() > self.idle * REPLY_QUIET_IDLES {
-            "it keeps the connection busy, but its answer does not go on"
+        let reason = if self.quiet.elapsed() > self.idle * REPLY_QUIET_IDLES {
+            "it keeps the connection open, but its answer does not grow"
         } else if self.total.elapsed() > self.idle * REPLY_TOTAL_IDLES {
-            "its answer takes too long; a higher streamIdleTimeoutSecs gives it more time"
+            "its answer takes too long; raise streamIdleTimeoutSecs to give it more time"
         } else {
             return Ok(());
         };
-        Err(Failure::new(Fault::Garbage, said))
+        Err(Failure::new(Fault::Garbage, reason))
     }
 }
 
@@ -58,15 +58,15 @@ mod tests {
             Cancel::new().wait(Duration::from_millis(1));
             progress.check(bytes(step)).err()
         });
-        (failure.unwrap().said, watch.elapsed())
+        (failure.unwrap().reason, watch.elapsed())
     }
 
     #[test]
     fn a_reply_has_to_grow_and_to_end() {
-        let (said, _) = ends(|_| 1);
-        assert!(said.contains("does not go on"), "{said}");
-        let (said, time) = ends(|step| step);
-        assert!(said.contains("too long"), "{said}");
+        let (reason, _) = ends(|_| 1);
+        assert!(reason.contains("does not grow"), "{reason}");
+        let (reason, time) = ends(|step| step);
+        assert!(reason.contains("too long"), "{reason}");
         assert!(time > Duration::from_millis(5) * REPLY_TOTAL_IDLES);
     }
 }

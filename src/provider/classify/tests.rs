@@ -250,7 +250,7 @@ fn real_error_bodies_are_told_apart() {
     for (status, body, expected, part) in BODIES {
         let failure = classify(*status, body, None);
         assert_eq!(failure.fault, *expected, "{status} {body}");
-        assert!(failure.said.contains(part), "{} / {part}", failure.said);
+        assert!(failure.reason.contains(part), "{} / {part}", failure.reason);
     }
 }
 
@@ -319,9 +319,9 @@ fn what_is_said_is_one_short_line_without_secrets() {
         variable: &|_| Some("sk-secret-123456".to_owned()),
     };
     let route = sources.choose("openai", "gpt-6-sol").unwrap();
-    let said = format!("bad\nkey sk-secret-123456 {}", "x".repeat(1000));
-    let error = Failure::new(Fault::Key, said).of_route(&route, "gpt-6-sol");
-    assert!(error.said.starts_with("bad key [secret] xxx"));
-    assert_eq!(error.said.chars().count(), SAID_CHARS + 1);
+    let reason = format!("bad\nkey sk-secret-123456 {}", "x".repeat(1000));
+    let error = Failure::new(Fault::Key, reason).into_error(&route, "gpt-6-sol");
+    assert!(error.reason.starts_with("bad key [secret] xxx"));
+    assert_eq!(error.reason.chars().count(), SAID_CHARS + 1);
     assert!(error.to_string().contains("OPENAI_API_KEY"));
 }

@@ -1,17 +1,21 @@
 //! The helper that answers when no model is connected: understands a small set of plain requests in
 //! English and Chinese and turns them into calls of the request's tools, as a model does. Pure.
 //!
-//! `phrases` matches sentences, this file makes calls of them, `say` has the helper's own words.
+//! `manners` knows small talk, `phrases` matches sentences, this file turns them into calls, `say` puts
+//! the answers together from `texts`.
 
+mod manners;
 mod phrases;
 mod say;
+mod texts;
 
 use serde_json::{Value, json};
 
+use self::manners::{SmallTalk, core, small_talk};
 use self::phrases::{Found, Kind, PHRASES};
-use self::say::Language;
 use crate::chat::{Entry, EntryKind, Reply, Request, ToolCall, ToolSpec};
 use crate::json;
+use crate::language::Language;
 
 /// Answers a request: with a call of one of its tools, with what the tools found, or with help.
 ///
@@ -21,7 +25,7 @@ pub fn reply(request: &Request<'_>, nonce: u32) -> Reply {
     match results(request.entries).as_slice() {
         [] => answer(request, spoken, nonce),
         results => Reply {
-            text: say::results(results, Language::of(spoken)),
+            text: say::show_results(results, Language::of_text(spoken)),
             ..Reply::default()
         },
     }
@@ -34,7 +38,7 @@ fn last_words<'a>(entries: &[&'a Entry]) -> &'a str {
     last.map_or("", |entry| entry.content.as_str())
 }
 
-/// The results at the end of the conversation; a note from the runtime may stand behind them.
+/// The results at the end of the conversation; a note from the runtime may follow them.
 fn results<'a>(entries: &[&'a Entry]) -> Vec<&'a Entry> {
     let is_end = |entry: &&Entry| matches!(entry.kind, EntryKind::Tool | EntryKind::Note);
     let begin = entries.iter().rposition(|entry| !is_end(entry));
@@ -43,8 +47,8 @@ fn results<'a>(entries: &[&'a Entry]) -> Vec<&'a Entry> {
     end.iter().filter(is_result).copied().collect()
 }
 
-/// The line of the runtime's facts that tells the time.
-fn told_time<'a>(entries: &[&'a Entry]) -> Option<&'a str> {
+/// The time, from the runtime's facts.
+fn find_time<'a>(entries: &[&'a Entry]) -> Option<&'a str> {
     let running = &entries[super::wire::entries::running_turn(entries)..];
     let facts = running.iter().filter(|entry| entry.kind == EntryKind::Note);
     let mut lines = facts.flat_map(|entry| entry.content.lines());
@@ -52,25 +56,34 @@ fn told_time<'a>(entries: &[&'a Entry]) -> Option<&'a str> {
 }
 
 fn answer(request: &Request<'_>, spoken: &str, nonce: u32) -> Reply {
-    let language = Language::of(spoken);
+    let language = Language::of_text(spoken);
     let has = |name: &str| request.tools.iter().any(|tool| tool.name == name);
     let text = |text: String| Reply {
         text,
         ..Reply::default()
     };
+    match small_talk(spoken) {
+        Some(SmallTalk::Greeting) => {
+            let opening = texts::greeting(language);
+            return text(say::introduce(opening, &has, language));
+        }
+        Some(SmallTalk::Thanks) => return text(texts::thanks(language).to_owned()),
+        None => {}
+    }
+    let not_understood = || say::introduce(texts::not_understood(language), &has, language);
     let (kind, found) = match understand(spoken) {
-        Some((Kind::Help, _)) => return text(say::help(&has, language)),
-        Some((Kind::Time, _)) => return text(say::time(told_time(request.entries), language)),
-        Some((Kind::Reminder, _)) => return text(say::no_reminders(language)),
+        Some((Kind::Help, _)) => return text(say::introduce("", &has, language)),
+        Some((Kind::Time, _)) => return text(say::tell_time(find_time(request.entries), language)),
+        Some((Kind::Reminder, _)) => return text(texts::no_reminders(language).to_owned()),
         Some(understood) => understood,
-        None => return text(say::not_understood(&has, language)),
+        None => return text(not_understood()),
     };
     let Some((tool, arguments)) = call(kind, found) else {
-        return text(say::not_understood(&has, language));
+        return text(not_understood());
     };
     let takes = |spec: &&ToolSpec| spec.name == tool && accepts(spec, &arguments);
     if request.tools.iter().find(takes).is_none() {
-        return text(say::cannot(tool, language));
+        return text(say::refuse(tool, language));
     }
     let mut reply = text(String::new());
     reply.tool_calls.push(ToolCall {
@@ -106,57 +119,6 @@ fn understand(sentence: &str) -> Option<(Kind, Found<'_>)> {
         names.then_some((Kind::Reminder, Found::default()))
     };
     found.or_else(names_reminders)
-}
-
-/// The sentence without politeness and the mark at its end.
-fn core(sentence: &str) -> &str {
-    let mut core = sentence.trim();
-    while let Some(rest) = without_manners(core) {
-        core = rest.trim();
-    }
-    core
-}
-
-fn without_manners(text: &str) -> Option<&str> {
-    const BEFORE: [&str; 17] = [
-        "please ",
-        "can you ",
-        "could you ",
-        "would you ",
-        "will you ",
-        "hey ",
-        "now ",
-        "请你",
-        "请帮我",
-        "请",
-        "帮我",
-        "麻烦你",
-        "麻烦",
-        "你能不能",
-        "能不能",
-        "你可以",
-        "给我",
-    ];
-    const AFTER: [&str; 11] = [
-        "?", "!", "。", "？", "！", " please", " now", "吗", "吧", "呢", "一下",
-    ];
-    let before = BEFORE.iter().find_map(|word| strip(text, word));
-    before
-        .or_else(|| AFTER.iter().find_map(|word| text.strip_suffix(word)))
-        .or_else(|| without_full_stop(text))
-}
-
-fn strip<'a>(text: &'a str, word: &str) -> Option<&'a str> {
-    let begin = text.get(..word.len())?;
-    begin
-        .eq_ignore_ascii_case(word)
-        .then(|| &text[word.len()..])
-}
-
-/// A full stop after a letter ends the sentence; after a space, a stop or a slash it is a folder.
-fn without_full_stop(text: &str) -> Option<&str> {
-    let rest = text.strip_suffix('.')?;
-    rest.ends_with(char::is_alphanumeric).then_some(rest)
 }
 
 /// The call of a tool that does what a sentence asks for.
@@ -203,11 +165,11 @@ fn glob(text: &str) -> String {
 /// The text as a regular expression that matches just it.
 fn escaped(text: &str) -> String {
     let mut expression = String::with_capacity(text.len());
-    for letter in text.chars() {
-        if r"\.+*?()|[]{}^$".contains(letter) {
+    for char in text.chars() {
+        if r"\.+*?()|[]{}^$".contains(char) {
             expression.push('\\');
         }
-        expression.push(letter);
+        expression.push(char);
     }
     expression
 }

@@ -152,11 +152,55 @@ fn what_it_does_not_understand_it_says_with_what_it_does() {
     ] {
         let reply = say(spoken);
         assert!(reply.tool_calls.is_empty(), "{spoken}");
-        assert!(reply.text.contains("offline helper"), "{}", reply.text);
+        assert!(
+            reply.text.starts_with("I don't understand that."),
+            "{}",
+            reply.text
+        );
+        assert!(reply.text.contains("offline helper"));
         assert!(reply.text.contains("peacrab onboard"));
         assert!(reply.text.contains("ANTHROPIC_API_KEY"));
     }
     assert!(say("天空为什么是蓝的？").text.contains("离线助手"));
+}
+
+#[test]
+fn a_greeting_and_a_question_about_it_are_answered_with_what_it_can_do() {
+    for spoken in [
+        "hi",
+        "Hello there!",
+        "what can you do?",
+        "Who are you?",
+        "help",
+        "?",
+        "Hi, what can you do?",
+        "How can you help me?",
+        "can you help me?",
+    ] {
+        let text = say(spoken).text;
+        assert!(
+            text.contains("I'm Peacrab's offline helper"),
+            "{spoken}: {text}"
+        );
+        assert!(text.contains("`read notes.txt`"), "{spoken}: {text}");
+        assert!(!text.contains("understand that"), "{spoken}: {text}");
+    }
+    assert!(say("hi").text.starts_with("Hello! I'm"));
+    for spoken in [
+        "你好",
+        "你好，你能做什么？",
+        "你是谁",
+        "帮助",
+        "你可以做什么？",
+        "介绍一下你自己",
+    ] {
+        let text = say(spoken).text;
+        assert!(text.contains("我是 Peacrab 的离线助手"), "{spoken}: {text}");
+        assert!(text.contains("`读取 notes.txt`"), "{spoken}: {text}");
+        assert!(!text.contains("没有听懂"), "{spoken}: {text}");
+    }
+    assert_eq!(say("Thank you!").text, "You're welcome.");
+    assert_eq!(say("谢谢").text, "不客气。");
 }
 
 #[test]
@@ -176,7 +220,7 @@ fn a_tool_that_is_missing_is_named() {
     assert!(reply.tool_calls.is_empty());
     assert_eq!(
         reply.text,
-        "I cannot run commands: this version does not have the tool `exec`, or it is turned off."
+        "I can't run commands: the tool `exec` is turned off."
     );
     let reply = answer_to(&[Entry::new(EntryKind::Person, "设备状态")], &[]);
     assert!(reply.text.starts_with("我不能查看设备状态"));
@@ -228,7 +272,7 @@ fn the_time_is_what_the_runtime_told() {
         answer_to(&entries, &NAMES).text,
         "It is Saturday 2026-11-21 09:05 (UTC)"
     );
-    assert_eq!(say("现在几点？").text, "我这里不知道时间。");
+    assert_eq!(say("现在几点？").text, "我不知道现在的时间。");
 }
 
 fn after(spoken: &str, results: &[&str]) -> Vec<Entry> {
@@ -252,7 +296,7 @@ fn results_are_shown_readably() {
     assert!(shown(&[""]).starts_with("Done"));
     assert!(
         shown(&["Error: no such file\n[Look at it]"])
-            .starts_with("That did not work. Error: no such file\n\n(")
+            .starts_with("That didn't work: no such file\n\n(")
     );
     let long = "é\n".repeat(10_000);
     assert!(shown(&[&long]).contains("\n…\n```"));

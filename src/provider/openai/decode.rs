@@ -345,8 +345,8 @@ impl<'a> Decoder<'a> {
             "length" | "max_tokens" => StopReason::Length,
             "content_filter" | "safety" | "sensitive" | "recitation" => StopReason::Filtered,
             "error" | "network_error" | "insufficient_system_resource" => {
-                let said = format!("the answer ended with \"{reason}\"");
-                return Err(Failure::new(Fault::Busy, said));
+                let reason = format!("the answer ended with \"{reason}\"");
+                return Err(Failure::new(Fault::Busy, reason));
             }
             _ => StopReason::Done,
         };
@@ -361,8 +361,8 @@ impl<'a> Decoder<'a> {
     fn grow(&mut self, bytes: usize) -> Result<(), Failure> {
         self.size += bytes;
         if self.size > REPLY_BYTES {
-            let said = format!("an answer of more than {REPLY_BYTES} bytes");
-            return Err(Failure::new(Fault::Garbage, said));
+            let reason = format!("an answer of more than {REPLY_BYTES} bytes");
+            return Err(Failure::new(Fault::Garbage, reason));
         }
         Ok(())
     }

@@ -30,7 +30,7 @@ pub fn encode(request: &Request<'_>, target: &Target<'_>) -> serde_json::Result<
     body.put("model", &target.model)?;
     body.put("messages", &messages(request, quirks))?;
     body.put_some("tools", Some(&tools).filter(|tools| !tools.is_empty()))?;
-    body.put(tokens, &request.max_tokens)?;
+    body.put(tokens, &request.max_tokens.min(quirks.max_tokens))?;
     let temperature = request.temperature.filter(|_| quirks.temperature);
     body.put_some("temperature", temperature.as_ref())?;
     body.put_some("reasoning_effort", effort(request, quirks).as_ref())?;

@@ -16,7 +16,7 @@ use crate::provider::wire::example::{TOOLS, call, conversation, request};
 fn encoded(request: &Request<'_>, provider: &str, model: &str) -> String {
     let target = Target {
         model,
-        quirks: Quirks::of(provider, Format::OpenAi, model),
+        quirks: Quirks::of_name(provider, Format::OpenAi, model),
         extra_body: &Map::new(),
     };
     String::from_utf8(encode(request, &target).unwrap()).unwrap()
@@ -364,7 +364,7 @@ fn an_answer_without_end_is_refused() {
         events.push("[DONE]");
         let failure = stream(&events).unwrap_err();
         assert!(
-            failure.said.contains("an answer of more than"),
+            failure.reason.contains("an answer of more than"),
             "{failure:?}"
         );
     }
@@ -463,7 +463,7 @@ fn a_reply_that_is_nested_deeply_is_refused_on_the_smallest_stack() {
         let thread = thread.stack_size(crate::limits::agent::CALL_STACK_BYTES);
         let read = thread.spawn(move || stream(&[&event, "[DONE]"]));
         let failure = read.unwrap().join().unwrap().err();
-        let is_refused = failure.is_some_and(|failure| failure.said.contains("nested"));
+        let is_refused = failure.is_some_and(|failure| failure.reason.contains("nested"));
         assert_eq!(is_refused, levels > 12, "{levels}");
     }
 }

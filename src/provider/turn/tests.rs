@@ -247,7 +247,7 @@ fn a_limit_that_passes_is_waited_for() {
     let server = Server::new(&[limited.to_owned(), said("Hi.")]);
     let (answer, heard) = ask(&models(&[("one", &server)]));
     assert_eq!(answer.unwrap().reply.text, "Hi.");
-    assert_eq!(heard, ["[one gets too many requests; trying again in 0 s]"]);
+    assert_eq!(heard, ["[Rate limit reached at one; retrying in 0 s]"]);
 }
 
 #[test]
@@ -293,10 +293,7 @@ fn the_next_model_answers_when_the_first_cannot() {
         (answer.provider.as_str(), answer.reply.text.as_str()),
         ("two", "Hi.")
     );
-    assert_eq!(
-        heard,
-        ["[one does not accept the key; falling back to two/m]"]
-    );
+    assert_eq!(heard, ["[one rejected the API key; using two/m instead]"]);
 }
 
 #[test]
@@ -337,7 +334,7 @@ fn a_web_page_is_no_answer() {
     let answer = ask(&models(&[("one", &server)])).0.unwrap();
     let failure = answer.failure.unwrap();
     assert_eq!(failure.fault, Fault::Garbage);
-    assert_eq!(failure.said, "it sent a web page, \"Login\"");
+    assert_eq!(failure.reason, "it sent a web page, \"Login\"");
 }
 
 #[test]
@@ -387,7 +384,7 @@ fn an_answer_is_whole_without_the_mark_at_its_end() {
 }
 
 #[test]
-fn a_missing_key_is_told_without_a_connection() {
+fn a_missing_key_is_reported_without_a_connection() {
     let agent = AgentDefaults {
         model: "claude-sonnet-5".to_owned(),
         ..AgentDefaults::default()
@@ -415,12 +412,7 @@ fn with_nothing_configured_the_helper_answers_without_an_error() {
         (answer.provider.as_str(), answer.failure),
         ("offline", None)
     );
-    assert!(
-        answer
-            .reply
-            .text
-            .starts_with("I am Peacrab's offline helper")
-    );
+    assert!(answer.reply.text.contains("I'm Peacrab's offline helper"));
 }
 
 fn local(server: &Server) -> Route {

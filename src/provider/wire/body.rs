@@ -1,17 +1,17 @@
-//! A request's body, written straight into bytes: no tree of the conversation is built, because the
-//! memory of a board counts.
+//! A request's body, written straight into bytes: a tree of the conversation would take too much of a
+//! board's memory.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::super::quirks::Quirks;
 
-/// To which model a request is encoded.
+/// The model that a request is encoded for.
 #[derive(Clone, Copy, Debug)]
 pub struct Target<'a> {
     /// The model's name.
     pub model: &'a str,
-    /// What its API wants differently.
+    /// How its API differs.
     pub quirks: Quirks,
     /// Members that the configuration adds; they win over ours.
     pub extra_body: &'a Map<String, Value>,

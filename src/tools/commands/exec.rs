@@ -160,6 +160,9 @@ fn render_outcome(
     for note in &outcome.notes {
         text.push_str(&format!(" ({note})"));
     }
+    if outcome.needs_more {
+        text.push_str(" (use escalate to ask for more)");
+    }
     let output = outcome.output.text();
     // Before it is cut: half of a key is still a secret.
     let output = context.eraser.clean(&output);
@@ -349,6 +352,9 @@ impl Toolbox {
         let mut end = outcome.end.to_string();
         for note in &outcome.notes {
             end.push_str(&format!(" ({note})"));
+        }
+        if outcome.needs_more {
+            end.push_str(". Put a ! before the command to run it outside the sandbox");
         }
         let text = outcome.output.text();
         let text = self.cleaned(text.trim_end());

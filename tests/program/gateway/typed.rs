@@ -359,15 +359,12 @@ fn output_is_shown_while_it_comes_and_stop_ends_the_command() {
     scene.wait_for("one");
     scene.ana.says("/stop");
     scene.wait_for("Stopped. 1 command ended.");
-    scene.wait_for("stopped on request");
+    scene.wait_for("stopped");
     gateway.stop().ends_with(0);
     let mut texts = scene.texts();
     // Which of them is first is as it happens.
     texts.sort();
-    assert_eq!(
-        texts,
-        ["Stopped. 1 command ended.", "one\n\nstopped on request"]
-    );
+    assert_eq!(texts, ["Stopped. 1 command ended.", "one\n\nstopped"]);
 }
 
 #[test]
@@ -382,7 +379,7 @@ fn commands_at_the_same_time_have_a_message_each() {
     assert_eq!(scene.texts(), ["one", "two"]);
     scene.ana.says("/stop");
     scene.wait_for("Stopped. 2 commands ended.");
-    for words in ["one\n\nstopped on request", "two\n\nstopped on request"] {
+    for words in ["one\n\nstopped", "two\n\nstopped"] {
         scene.wait_for(words);
     }
     gateway.stop().ends_with(0);

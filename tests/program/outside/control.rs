@@ -1,4 +1,4 @@
-//! The control socket answers nobody else, whatever its modes are.
+//! The control socket answers its own user only, whatever its modes are.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -52,11 +52,7 @@ fn a_reply_that_trickles_without_an_answer_ends() {
             let watch = Instant::now();
             let output = Program::new(&home).args(["agent", "-m", "hello"]).run();
             assert_ne!(output.code, Some(0), "{drip:?}");
-            assert!(
-                output.stderr.contains("does not go on"),
-                "{}",
-                output.stderr
-            );
+            assert!(output.stderr.contains("does not grow"), "{}", output.stderr);
             assert!(watch.elapsed() < Duration::from_secs(60), "{drip:?}");
         })
     });

@@ -1,0 +1,192 @@
+//! A failure of a model or of its provider.
+
+use std::fmt;
+use std::time::Duration;
+
+/// What went wrong with a model, by what can be done about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The key is missing, wrong or lacks the right (401, 403).
+    Key,
+    /// The account has no money or quota left; waiting seconds does not help.
+    Quota,
+    /// Too many requests for the moment (429).
+    Rate,
+    /// The service is overloaded or broken (408, 409, 5xx, 529).
+    Busy,
+    /// No such model, or no such path (404).
+    Unknown,
+    /// The request was not understood (other 4xx).
+    Request,
+    /// The content filter refused.
+    Filter,
+    /// The conversation is longer than the model's window.
+    Overflow,
+    /// The connection could not be made, or broke.
+    Network,
+    /// Nothing came for too long.
+    Timeout,
+    /// The stream ended before the answer did.
+    Cut,
+    /// What came is not what the API says (HTML of a proxy, broken JSON).
+    Garbage,
+}
+
+/// A model's failure, worded for users.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelError {
+    /// What kind.
+    pub fault: Fault,
+    /// The provider's name.
+    pub provider: String,
+    /// The model's name, as it was sent; empty where the server was asked for its models.
+    pub model: String,
+    /// What the other side said, or what happened, without secrets. Empty with [`Fault::Key`]: no
+    /// key is set, so nothing was sent.
+    pub reason: String,
+    /// The HTTP status of the answer, if there was one.
+    pub status: Option<u16>,
+    /// How long the other side asks us to wait.
+    pub retry_after: Option<Duration>,
+    /// With [`Fault::Unknown`]: a sentence that names models which the server has.
+    pub suggestion: Option<String>,
+}
+
+impl ModelError {
+    /// What happened in a few words, such as `Rate limit reached at openai`.
+    pub fn summary(&self) -> String {
+        let Self {
+            provider, model, ..
+        } = self;
+        match self.fault {
+            Fault::Key if self.reason.is_empty() => format!("{provider} has no API key"),
+            Fault::Key => format!("{provider} rejected the API key"),
+            Fault::Quota => format!("The account at {provider} has no credit or quota left"),
+            Fault::Rate => format!("Rate limit reached at {provider}"),
+            Fault::Busy => match self.status {
+                Some(status) => format!("{provider} is not responding properly ({status})"),
+                None => format!("{provider} is not responding properly"),
+            },
+            Fault::Unknown if model.is_empty() => format!("{provider} offers no model"),
+            Fault::Unknown => format!("{provider} has no model named {model}"),
+            Fault::Request => format!("{provider} rejected the request for {model}"),
+            Fault::Filter => format!("The content filter of {provider} refused this"),
+            Fault::Overflow => format!("The conversation is too long for {model}"),
+            Fault::Network => format!("Cannot reach {provider}"),
+            Fault::Timeout => format!("{provider} did not answer in time"),
+            Fault::Cut => format!("The connection to {provider} was lost mid-answer"),
+            Fault::Garbage => format!("{provider} sent an unexpected response"),
+        }
+    }
+
+    /// What the person can do about it.
+    fn advice(&self) -> String {
+        let provider = &self.provider;
+        match self.fault {
+            Fault::Key => {
+                let variable = provider.to_uppercase().replace('-', "_") + "_API_KEY";
+                let verb = if self.reason.is_empty() {
+                    "Set"
+                } else {
+                    "Check"
+                };
+                format!("{verb} {variable} or providers.{provider}.apiKey")
+            }
+            Fault::Quota => "Top it up, or choose another model (agents.defaults.model)".to_owned(),
+            Fault::Rate => {
+                "Wait a little, or add other models to agents.defaults.fallbackModels".to_owned()
+            }
+            Fault::Busy => {
+                "Try again later, or add other models to agents.defaults.fallbackModels".to_owned()
+            }
+            Fault::Unknown if self.model.is_empty() => "Install or load one there".to_owned(),
+            Fault::Unknown => format!(
+                "Check agents.defaults.model, and providers.{provider}.apiBase if you set it"
+            ),
+            Fault::Request => format!(
+                "Try another model, or check agents.defaults.temperature and providers.{provider}.extraBody"
+            ),
+            Fault::Filter => "Rephrase it, or use another model".to_owned(),
+            Fault::Overflow => {
+                "Start a new one (/new), or use a model with a larger context window".to_owned()
+            }
+            Fault::Network => {
+                format!("If you set providers.{provider}.apiBase or proxy, check them too")
+            }
+            Fault::Timeout => format!(
+                "Try again, or raise providers.{provider}.timeoutSecs or streamIdleTimeoutSecs"
+            ),
+            Fault::Cut => "Please try again".to_owned(),
+            Fault::Garbage => {
+                format!("Check providers.{provider}.apiBase, and whether a proxy is in the way")
+            }
+        }
+    }
+}
+
+impl fmt::Display for ModelError {
+    /// What happened, what the other side said, and what the person can do about it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let summary = self.summary();
+        if let Some(suggestion) = &self.suggestion {
+            return write!(f, "{summary}. {suggestion}");
+        }
+        let advice = self.advice();
+        match self.reason.trim_end().trim_end_matches('.') {
+            "" => write!(f, "{summary}. {advice}"),
+            reason if reason.ends_with(['!', '?', '…']) => {
+                write!(f, "{summary}: {reason} {advice}")
+            }
+            reason => write!(f, "{summary}: {reason}. {advice}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(fault: Fault, reason: &str) -> ModelError {
+        ModelError {
+            fault,
+            provider: "my-proxy".to_owned(),
+            model: "m".to_owned(),
+            reason: reason.to_owned(),
+            status: None,
+            retry_after: None,
+            suggestion: None,
+        }
+    }
+
+    #[test]
+    fn a_failure_says_what_happened_and_what_to_do() {
+        for (error, expected) in [
+            (
+                error(Fault::Key, "Incorrect API key provided."),
+                "my-proxy rejected the API key: Incorrect API key provided. Check MY_PROXY_API_KEY or providers.my-proxy.apiKey",
+            ),
+            (
+                error(Fault::Key, ""),
+                "my-proxy has no API key. Set MY_PROXY_API_KEY or providers.my-proxy.apiKey",
+            ),
+            (
+                error(Fault::Cut, "what?"),
+                "The connection to my-proxy was lost mid-answer: what? Please try again",
+            ),
+            (
+                ModelError {
+                    suggestion: Some("Did you mean n?".to_owned()),
+                    ..error(Fault::Unknown, "404")
+                },
+                "my-proxy has no model named m. Did you mean n?",
+            ),
+        ] {
+            assert_eq!(error.to_string(), expected);
+        }
+        let busy = ModelError {
+            status: Some(502),
+            ..error(Fault::Busy, "oops")
+        };
+        assert_eq!(busy.summary(), "my-proxy is not responding properly (502)");
+    }
+}
