@@ -60,6 +60,8 @@ pub(super) struct Run<'a> {
     models: provider::Turn<'a>,
     report: Report,
     system: String,
+    /// The model that is asked first.
+    model_name: String,
     /// The runtime's facts, which go along and are not saved.
     facts: Entry,
     /// Bytes that the conversation may have; less when the model says that it is too long.
@@ -96,6 +98,7 @@ impl<'a> Run<'a> {
             budget: agent.history_budget(system.len() + facts.len()),
             turn: Turn::new(agent.settings.max_tool_iterations),
             models: models.for_turn(cancel),
+            model_name: models.names().into_iter().next().unwrap_or_default(),
             partial: String::new(),
             closing: None,
             has_given_up: false,
@@ -241,6 +244,7 @@ impl<'a> Run<'a> {
         };
         self.partial.clear();
         let (host, partial) = (&mut *self.host, &mut self.partial);
+        host.on_event(TurnEvent::Asking(&self.model_name));
         let mut on_progress = |progress: Progress<'_>| match progress {
             Progress::Delta(piece) => {
                 partial.push_str(piece);

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::approval::Question;
 use crate::error::{Error, Result};
 use crate::limits::state::{APPROVALS, APPROVALS_FILE_BYTES};
+use crate::message::SessionKey;
 
 use super::file::{Damaged, Policy, StateFile};
 
@@ -53,12 +54,14 @@ impl Approvals {
     /// Whether exactly this was allowed for good in this chat, which is a session key. A file that
     /// cannot be read allows nothing.
     pub fn allow(&self, question: &Question, chat: &str) -> bool {
+        let chat = SessionKey::approval_scope(chat);
         let is_same = |standing: &Standing| standing.holds(question, chat);
         self.0.read().is_ok_and(|list| list.iter().any(is_same))
     }
 
     /// Allows exactly this for good in this chat. `since` is the time, for the person.
     pub fn add(&self, question: &Question, chat: &str, since: String) -> Result<()> {
+        let chat = SessionKey::approval_scope(chat);
         self.0.update(|list| {
             if list.iter().any(|standing| standing.holds(question, chat)) {
                 return Ok(());

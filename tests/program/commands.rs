@@ -416,7 +416,7 @@ fn ctrl_c_ends_a_command_at_once() {
     terminal.type_text(CTRL_C);
     assert_eq!(terminal.finish(), Some(130), "{}", terminal.shown());
     assert!(pressed.elapsed() < AT_ONCE, "{:?}", pressed.elapsed());
-    assert!(home.journal("default").contains("stopped on request"));
+    assert!(home.journals_of_questions().contains("stopped on request"));
 }
 
 #[test]

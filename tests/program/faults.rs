@@ -24,7 +24,7 @@ fn ask_at(home: &Home) -> Output {
         "{}{}{}",
         output.stdout,
         output.stderr,
-        home.journal("default")
+        home.journals_of_questions()
     );
     assert!(!said.contains(KEY), "the key is shown: {said}");
     assert!(!said.contains("panicked"), "{said}");
@@ -99,7 +99,7 @@ fn half_an_answer_is_never_saved_as_a_whole_one() {
     let model = Model::playing([say("one two three four").in_pieces(8).cut_off()]);
     let home = Home::with_model(&model);
     ask_at(&home).ends_with(1);
-    let journal = home.journal("default");
+    let journal = home.journals_of_questions();
     assert!(!journal.contains("\"assistant\""), "{journal}");
 }
 

@@ -110,7 +110,7 @@ fn the_tokens_of_a_day_are_counted_and_bounded() {
     let output = ask(&home, "third").ends_with(1);
     output.complains_of(&["limits.tokensPerDay", &(2 * turn).to_string()]);
     assert_eq!(model.requests().len(), 2);
-    assert!(!home.journal("default").contains("tokensPerDay"));
+    assert!(!home.journals_of_questions().contains("tokensPerDay"));
     let status = Program::new(&home).args(["status", "--json"]).run();
     assert!(
         status

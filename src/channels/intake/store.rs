@@ -112,7 +112,7 @@ impl Store {
 
 /// Makes a file with a name that none has yet: `20261121-143005-NAME`. Returns its path within the
 /// workspace too.
-pub(super) fn create(
+pub fn create(
     workspace: &Workspace,
     name: &str,
     now: DateTime<FixedOffset>,

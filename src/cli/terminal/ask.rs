@@ -4,8 +4,8 @@ use std::io::{IsTerminal, Read};
 use std::os::fd::AsFd;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::termios::{QueueSelector, tcflush};
 
+use super::mode::Cooked;
 use super::print;
 use crate::approval::{Answer, Question};
 use crate::cancel::Cancel;
@@ -21,9 +21,8 @@ pub fn ask(question: &Question, cancel: &Cancel) -> Answer {
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Answer::Nobody;
     }
-    // What was typed before the question was there is no answer to it.
-    let _ = tcflush(std::io::stdin(), QueueSelector::IFlush);
-    print::raw_error(&shown(question));
+    let _cooked = Cooked::start();
+    print::raw_error(&describe(question));
     loop {
         if !wait(cancel) {
             print::raw_error("\n");
@@ -63,7 +62,7 @@ fn wait(cancel: &Cancel) -> bool {
     false
 }
 
-fn shown(question: &Question) -> String {
+fn describe(question: &Question) -> String {
     let Question {
         folder,
         rule,
@@ -166,7 +165,7 @@ mod tests {
             unsandboxed: true,
             ..Question::default()
         };
-        let shown = shown(&question);
+        let shown = describe(&question);
         assert!(
             shown.contains(
                 "outside the sandbox:\n\n    echo ok\n    rm -rf x\\r\\u{1b}[2Kls \\u{202e}\n"
@@ -191,7 +190,7 @@ mod tests {
             }],
             ..Question::default()
         };
-        let shown = shown(&question);
+        let shown = describe(&question);
         assert!(shown.lines().count() < 70, "{shown}");
         for part in [
             "\n    first\n",

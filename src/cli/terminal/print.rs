@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::io::{self, BufRead, ErrorKind, IsTerminal, Read, Write};
 
+use super::status;
 use crate::error::{Error, Result};
 use crate::limits::cli as limits;
 use crate::text::{escape_json, reveal_but};
@@ -10,8 +11,8 @@ use crate::text::{escape_json, reveal_but};
 /// How [`bold`] begins and ends: all that this program writes in codes besides rendered answers.
 const BOLD: [&str; 2] = ["\x1b[1m", "\x1b[0m"];
 
-/// Writes to standard output, with everything spelt out that a terminal would obey or not show. A reader that has gone away (`peacrab … | head -1`) is no error; a full
-/// disk behind a redirection is one.
+/// Writes to standard output, with everything spelt out that a terminal would obey or not show. A reader
+/// that has gone away (`peacrab … | head -1`) is not an error; a full disk behind a redirection is.
 pub fn out(text: &str) -> Result<()> {
     raw(&reveal_but(text, &BOLD))
 }
@@ -23,6 +24,7 @@ pub fn json(json: &str) -> Result<()> {
 }
 
 fn raw(text: &str) -> Result<()> {
+    let _line = status::hide();
     let mut stdout = io::stdout().lock();
     match stdout
         .write_all(text.as_bytes())
@@ -35,7 +37,7 @@ fn raw(text: &str) -> Result<()> {
     }
 }
 
-/// For what writes to standard output by itself: a reader that has gone away is no error.
+/// For code that writes to standard output itself: a reader that has gone away is not an error.
 pub fn unbroken(written: Result<()>) -> Result<()> {
     match written {
         Err(Error::Io { source, .. }) if source.kind() == ErrorKind::BrokenPipe => Ok(()),
@@ -48,27 +50,57 @@ pub fn line(text: &str) -> Result<()> {
     out(&format!("{text}\n"))
 }
 
-/// Says on standard error what went wrong. There is nobody to tell when that fails.
+/// Reports on standard error what went wrong. A failure to write that is ignored.
 pub fn complain(text: &str) {
     raw_error(&format!("peacrab: {}\n", reveal_but(text, &[])));
 }
 
 /// Writes to standard error as it is: for what was cleaned before.
 pub fn raw_error(text: &str) {
+    let _line = status::hide();
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// The text in bold where that is wanted: on a terminal, without NO_COLOR (no-color.org).
+/// Shows a remark of the program's own on standard error.
+pub fn notice(text: &str) {
+    raw_error(&format!("· {}\n", reveal_but(text, &[])));
+}
+
+/// Writes codes for the terminal itself; text among them was cleaned before.
+pub fn control(codes: &str) {
+    let mut stdout = io::stdout().lock();
+    let _ = stdout
+        .write_all(codes.as_bytes())
+        .and_then(|()| stdout.flush());
+}
+
+/// Whether the terminal only takes text, one line after the other.
+pub fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_none_or(|terminal| terminal == "dumb" || terminal.is_empty())
+}
+
+/// Whether the terminal shows nothing but ASCII, as far as the locale says (setlocale(3)): then the
+/// program's own signs are ASCII too.
+pub fn is_ascii() -> bool {
+    let set = |name: &&str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set);
+    let is_utf8 = |locale: String| {
+        let locale = locale.to_ascii_lowercase();
+        locale.contains("utf-8") || locale.contains("utf8")
+    };
+    is_dumb() || !locale.is_some_and(is_utf8)
+}
+
+/// The text in bold, on a terminal and without NO_COLOR (no-color.org).
 pub fn bold(text: &str) -> Cow<'_, str> {
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    let dumb = std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
-    match io::stdout().is_terminal() && !set("NO_COLOR") && !dumb {
+    match io::stdout().is_terminal() && !set("NO_COLOR") && !is_dumb() {
         true => Cow::Owned([BOLD[0], text, BOLD[1]].concat()),
         false => Cow::Borrowed(text),
     }
 }
 
-/// Whether a person sits at the keyboard and can be asked.
+/// Whether a person can be asked at the keyboard.
 pub fn can_ask() -> bool {
     io::stdin().is_terminal()
 }
