@@ -7,7 +7,7 @@ use crate::limits::agent::{MESSAGE_BYTES, OVERFLOW_RETRIES};
 use crate::limits::chat::{CALLS_KEPT_PER_REPLY, CALLS_PER_REPLY};
 use crate::message::{Envelope, Media};
 use crate::provider::{self, Answer, Models, Progress};
-use crate::session::conversation::{STOPPED_OUTCOME, UNKNOWN_OUTCOME};
+use crate::session::conversation::{STOPPED_NOTE, STOPPED_OUTCOME, UNKNOWN_OUTCOME};
 use crate::session::line::TurnEnd;
 use crate::session::{Retry, Session};
 
@@ -505,7 +505,7 @@ pub(super) fn end_stopped(
         partial.push('\n');
     }
     // Also where nothing was said: else the next turn would do what was stopped.
-    partial.push_str("[stopped by the person]");
+    partial.push_str(STOPPED_NOTE);
     let last = Entry::new(EntryKind::Assistant, partial);
     session.end_turn_with(Some(last), TurnEnd::Stopped, retry)
 }

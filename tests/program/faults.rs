@@ -19,12 +19,14 @@ fn ask(script: impl IntoIterator<Item = Step>) -> (Output, usize) {
 }
 
 fn ask_at(home: &Home) -> Output {
-    let output = Program::new(home).args(["agent", "-m", "hi"]).run();
+    let output = Program::new(home)
+        .args(["agent", "-s", "default", "-m", "hi"])
+        .run();
     let said = format!(
         "{}{}{}",
         output.stdout,
         output.stderr,
-        home.journals_of_questions()
+        home.journal("default")
     );
     assert!(!said.contains(KEY), "the key is shown: {said}");
     assert!(!said.contains("panicked"), "{said}");
@@ -99,7 +101,7 @@ fn half_an_answer_is_never_saved_as_a_whole_one() {
     let model = Model::playing([say("one two three four").in_pieces(8).cut_off()]);
     let home = Home::with_model(&model);
     ask_at(&home).ends_with(1);
-    let journal = home.journals_of_questions();
+    let journal = home.journal("default");
     assert!(!journal.contains("\"assistant\""), "{journal}");
 }
 
@@ -126,7 +128,7 @@ fn half_of_a_conversation_is_its_newer_half() {
     home.set("/agents/defaults/contextWindowTokens", json!(8192 + 20_000));
     for name in ["older", "newer"] {
         let message = format!("{name} {}", "long ".repeat(4000));
-        let ask = Program::new(&home).args(["agent", "-m", &message]);
+        let ask = Program::new(&home).args(["agent", "-s", "default", "-m", &message]);
         ask.run().ends_with(0);
     }
     let asked = model.requests();

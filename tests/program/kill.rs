@@ -87,7 +87,7 @@ fn kill_often(kills: usize, seed: u64) -> Vec<Hit> {
     for _ in 0..kills {
         let home = Home::with_model(&model);
         kill_once(&home, &model, &pace, &mut chance);
-        let journal = home.journals_of_questions();
+        let journal = home.journal("default");
         let hit = Hit::of(&journal);
         if hit != Hit::BeforeTheMessage {
             let show = ["sessions", "show", "default"];
@@ -124,7 +124,7 @@ fn resume(home: &Home, hit: Hit) {
         .args(["agent", "--resume"])
         .run()
         .ends_with(0);
-    let journal = home.journals_of_questions();
+    let journal = home.journal("default");
     if hit != Hit::AfterTheAnswer {
         assert!(output.stdout.contains(ANSWER), "{output:#?}\n{journal}");
     }
@@ -161,7 +161,7 @@ impl Pace {
 }
 
 fn ask(home: &Home) -> Program {
-    Program::new(home).args(["agent", "-m", QUESTION])
+    Program::new(home).args(["agent", "-s", "default", "-m", QUESTION])
 }
 
 /// Random instants that are the same in each run of the test (splitmix64).

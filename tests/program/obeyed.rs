@@ -9,7 +9,9 @@ use crate::harness::model::{INPUT_TOKENS, Model, OUTPUT_TOKENS, Request, call, e
 use crate::harness::program::{Output, Program};
 
 fn ask(home: &Home, text: &str) -> Output {
-    Program::new(home).args(["agent", "-m", text]).run()
+    Program::new(home)
+        .args(["agent", "-s", "default", "-m", text])
+        .run()
 }
 
 /// What a model is asked for "hi" under a configuration with some keys set.
@@ -110,7 +112,7 @@ fn the_tokens_of_a_day_are_counted_and_bounded() {
     let output = ask(&home, "third").ends_with(1);
     output.complains_of(&["limits.tokensPerDay", &(2 * turn).to_string()]);
     assert_eq!(model.requests().len(), 2);
-    assert!(!home.journals_of_questions().contains("tokensPerDay"));
+    assert!(!home.journal("default").contains("tokensPerDay"));
     let status = Program::new(&home).args(["status", "--json"]).run();
     assert!(
         status

@@ -58,15 +58,25 @@ impl Clip {
             }
         }
         if !clip.tail.is_empty() {
-            // All that was read last: the rest of the head, and the tail behind it.
-            let later = clip.head.split_off(most / 2);
+            let mut all = clip.head;
             let missing = (most - most / 2).saturating_sub(clip.tail.len());
-            let from = later.len() - missing.min(later.len());
-            clip.tail.splice(..0, later[from..].iter().copied());
-            let excess = clip.tail.len().saturating_sub(most - most / 2);
-            clip.tail.drain(..excess);
+            clip.tail
+                .splice(..0, all[all.len() - missing..].iter().copied());
+            clip.tail.drain(..clip.tail.len() - (most - most / 2));
+            all.truncate(most / 2);
+            clip.head = all;
         }
         Ok(clip)
+    }
+
+    /// The same with at most `most` bytes.
+    pub fn shortened(mut self, most: usize) -> Self {
+        if self.head.len() + self.tail.len() > most {
+            self.head.append(&mut self.tail);
+            self.tail = self.head.split_off(self.head.len() - (most - most / 2));
+            self.head.truncate(most / 2);
+        }
+        self
     }
 
     /// The text, with a note where something was left out. Says on standard error that `name` was
@@ -101,6 +111,9 @@ mod tests {
             prop_assert_eq!(clip.total, length as u64);
             prop_assert!(text.starts_with(&clip.head) && text.ends_with(&clip.tail));
             prop_assert_eq!(clip.head.len() + clip.tail.len(), length.min(most));
+            let clip = clip.shortened(most / 2 + 1);
+            prop_assert!(text.starts_with(&clip.head) && text.ends_with(&clip.tail));
+            prop_assert_eq!(clip.head.len() + clip.tail.len(), length.min(most / 2 + 1));
         }
     }
 

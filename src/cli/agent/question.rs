@@ -1,7 +1,7 @@
 //! A question with what comes along: piped text, files, and words such as `@notes.txt`.
 
 use std::fs::File;
-use std::io::{Cursor, ErrorKind, Read, Seek, Write};
+use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use super::input::Clip;
@@ -53,12 +53,7 @@ impl Question {
             question.inline(&path.display().to_string(), clip);
         }
         if let Some(piped) = piped.filter(|piped| piped.total > 0) {
-            // It was read before it was known how many others there are.
-            let piped = Clip {
-                total: piped.total,
-                ..Clip::read(Cursor::new(piped.head).chain(Cursor::new(piped.tail)), share)
-                    .map_err(Error::io("read", "standard input"))?
-            };
+            let piped = piped.shortened(share);
             match question.text.is_empty() {
                 true => question.text = piped.into_text(STDIN),
                 false => question.inline(STDIN, piped),
@@ -182,7 +177,11 @@ mod tests {
         let path = folder.path().join("a.txt");
         std::fs::write(&path, "hello").unwrap();
         let (path, folder) = (path.display(), folder.path().display());
-        let named = |text: String| mentions(&text).map(|path| path.display().to_string()).collect::<Vec<_>>();
+        let named = |text: String| {
+            mentions(&text)
+                .map(|path| path.display().to_string())
+                .collect::<Vec<_>>()
+        };
         assert_eq!(named(format!("what is in @{path}?")), [path.to_string()]);
         assert_eq!(named(format!("@{path}")), [path.to_string()]);
         for text in [

@@ -45,7 +45,7 @@ pub fn run(context: &Context, arguments: &Arguments, name: Option<&str>) -> Resu
     let ready = super::prepare(context, arguments, true, open)?;
     let mut prompt = Prompt::new(context.home()?.state().join("prompt_history"));
     let _quiet = prompt.reads_keys().then(|| Quiet::start(true));
-    print::line(&describe_start(&ready))?;
+    print::paragraph(&describe_start(&ready))?;
     super::show_repairs(&ready.session, &mut view(mode));
     let is_unfinished = ready.session.is_unfinished();
     let talk = Talk {
@@ -55,10 +55,10 @@ pub fn run(context: &Context, arguments: &Arguments, name: Option<&str>) -> Resu
         reads_keys: prompt.reads_keys(),
     };
     if is_unfinished {
-        print::line(texts::RESUMING)?;
+        print::paragraph(texts::RESUMING)?;
         talk.run_turn(None)?;
     } else if arguments.resume {
-        print::line(texts::NOTHING_TO_RESUME)?;
+        print::paragraph(texts::NOTHING_TO_RESUME)?;
     }
     print::line("")?;
     let mut is_leaving = false;
@@ -67,7 +67,7 @@ pub fn run(context: &Context, arguments: &Arguments, name: Option<&str>) -> Resu
         let line = match &typed {
             Typed::Line(line) => line.trim(),
             Typed::Interrupt if !is_leaving => {
-                print::line(texts::HOW_TO_QUIT)?;
+                print::paragraph(texts::HOW_TO_QUIT)?;
                 is_leaving = true;
                 continue;
             }

@@ -29,7 +29,9 @@ pub fn in_use(name: impl Display) -> Error {
 pub fn other_window(taken: impl Display, name: impl Display, is_new: bool) -> String {
     match is_new {
         true => {
-            format!("\"{taken}\" is open in another window; this is a new conversation, \"{name}\".")
+            format!(
+                "\"{taken}\" is open in another window; this is a new conversation, \"{name}\"."
+            )
         }
         false => format!("\"{taken}\" is open in another window; this one continues \"{name}\"."),
     }

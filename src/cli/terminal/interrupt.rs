@@ -58,7 +58,10 @@ impl Foreground {
                 let _ = sender.send(work(&cancel));
             });
         let result = match spawned {
-            Ok(_) => self.runtime.block_on(receiver).map_err(|_| texts::no_result()),
+            Ok(_) => self
+                .runtime
+                .block_on(receiver)
+                .map_err(|_| texts::no_result()),
             Err(error) => Err(texts::no_thread(error)),
         };
         *self.running.lock() = None;
@@ -77,4 +80,3 @@ fn stop_or_leave(running: &Mutex<Option<Cancel>>) {
         }
     }
 }
-

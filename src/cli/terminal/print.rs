@@ -3,18 +3,21 @@
 use std::borrow::Cow;
 use std::io::{self, BufRead, ErrorKind, IsTerminal, Read, Write};
 
-use super::status;
+use unicode_width::UnicodeWidthStr;
+
+use super::{mode, status};
 use crate::error::{Error, Result};
 use crate::limits::cli as limits;
 use crate::text::{escape_json, reveal_but};
 
-/// How [`bold`] begins and ends: all that this program writes in codes besides rendered answers.
-const BOLD: [&str; 2] = ["\x1b[1m", "\x1b[0m"];
+/// How [`bold`] and [`dim`] begin, and how both end: all the codes that this program writes outside of
+/// rendered answers.
+const STYLES: [&str; 3] = ["\x1b[1m", "\x1b[2m", "\x1b[0m"];
 
 /// Writes to standard output, with everything spelt out that a terminal would obey or not show. A reader
 /// that has gone away (`peacrab … | head -1`) is not an error; a full disk behind a redirection is.
 pub fn out(text: &str) -> Result<()> {
-    raw(&reveal_but(text, &BOLD))
+    raw(&reveal_but(text, &STYLES))
 }
 
 /// Writes JSON and a newline to standard output, with everything escaped that a terminal would obey or
@@ -48,6 +51,39 @@ pub fn unbroken(written: Result<()>) -> Result<()> {
 /// Writes a line to standard output; see [`out`].
 pub fn line(text: &str) -> Result<()> {
     out(&format!("{text}\n"))
+}
+
+/// Writes lines to standard output that are wrapped between words to a terminal's columns.
+pub fn paragraph(text: &str) -> Result<()> {
+    let columns = match io::stdout().is_terminal() {
+        true => mode::size().0,
+        false => usize::MAX,
+    };
+    line(&wrap(text, columns))
+}
+
+/// Wraps each line between words; a word that is longer than a line is left as it is.
+fn wrap(text: &str, columns: usize) -> String {
+    let mut wrapped = String::with_capacity(text.len());
+    for (number, line) in text.split('\n').enumerate() {
+        if number > 0 {
+            wrapped.push('\n');
+        }
+        let mut column = 0_usize;
+        for word in line.split(' ') {
+            let width = word.width();
+            if column > 0 && column.saturating_add(1 + width) > columns {
+                wrapped.push('\n');
+                column = 0;
+            } else if column > 0 {
+                wrapped.push(' ');
+                column += 1;
+            }
+            wrapped.push_str(word);
+            column += width;
+        }
+    }
+    wrapped
 }
 
 /// Reports on standard error what went wrong. A failure to write that is ignored.
@@ -93,11 +129,24 @@ pub fn is_ascii() -> bool {
 
 /// The text in bold, on a terminal and without NO_COLOR (no-color.org).
 pub fn bold(text: &str) -> Cow<'_, str> {
-    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    match io::stdout().is_terminal() && !set("NO_COLOR") && !is_dumb() {
-        true => Cow::Owned([BOLD[0], text, BOLD[1]].concat()),
+    styled(text, STYLES[0])
+}
+
+/// The text faint, where [`bold`] would be bold.
+pub fn dim(text: &str) -> Cow<'_, str> {
+    styled(text, STYLES[1])
+}
+
+fn styled<'a>(text: &'a str, style: &str) -> Cow<'a, str> {
+    match io::stdout().is_terminal() && !is_colourless() && !is_dumb() {
+        true => Cow::Owned([style, text, STYLES[2]].concat()),
         false => Cow::Borrowed(text),
     }
+}
+
+/// Whether the person wants no styles (no-color.org).
+pub fn is_colourless() -> bool {
+    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
 /// Whether a person can be asked at the keyboard.
@@ -114,5 +163,17 @@ pub fn ask(question: &str) -> Result<String> {
     match read.map_err(Error::io("read", "standard input"))? {
         0 => Err(Error::Stopped),
         _ => Ok(answer.trim().to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_wrapped_between_words() {
+        assert_eq!(wrap("one two three", 8), "one two\nthree");
+        assert_eq!(wrap("a\nlonglong b 中文", 6), "a\nlonglong\nb 中文");
+        assert_eq!(wrap("one two", usize::MAX), "one two");
     }
 }

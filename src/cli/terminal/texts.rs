@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use crate::error::Error;
+use crate::text::count_of;
 
 /// The line that shows what a turn waits for, and for how long.
 pub fn waiting(what: &str, time: Duration) -> String {
@@ -23,6 +24,48 @@ pub fn asking(model: &str) -> String {
 /// A tool is running.
 pub fn running(tool: &str) -> String {
     format!("running {tool}")
+}
+
+/// There are no conversations to list.
+pub const NO_SESSIONS: &str = "No conversations yet. `peacrab agent` starts one.";
+
+/// Over a note that the runtime wrote to the model.
+pub const RUNTIME_NOTE: &str = "runtime note";
+
+/// Over the runtime's summary of older messages.
+pub const RUNTIME_SUMMARY: &str = "summary of earlier messages";
+
+/// Below a reply that was stopped.
+pub const WAS_STOPPED: &str = "· stopped";
+
+/// Asks before a conversation is deleted.
+pub fn ask_to_delete(chat: impl Display, title: &str, size: &str) -> String {
+    let title = match title {
+        "" => String::new(),
+        title => format!(" \"{title}\""),
+    };
+    format!("Delete {chat}{title} ({size})? This cannot be undone. [y/N] ")
+}
+
+/// A conversation was deleted.
+pub fn deleted(chat: impl Display) -> String {
+    format!("Deleted {chat}.")
+}
+
+/// The person did not want it deleted.
+pub const KEPT: &str = "Not deleted.";
+
+/// Lines of a journal were not readable.
+pub fn skipped(lines: usize) -> String {
+    format!(
+        "skipped {}",
+        count_of(lines, "unreadable line", "unreadable lines")
+    )
+}
+
+/// A long tool result was cut.
+pub fn more(left: &str) -> String {
+    format!("… {left} more; --full shows all")
 }
 
 /// The prompt cannot be shown.

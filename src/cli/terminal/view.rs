@@ -30,8 +30,7 @@ impl Mode {
         if json || !std::io::stdout().is_terminal() {
             return Self::AnswerOnly;
         }
-        let colourless = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        if markdown && !print::is_dumb() && !colourless {
+        if markdown && !print::is_dumb() && !print::is_colourless() {
             Self::Rendered
         } else {
             Self::Raw
@@ -106,7 +105,6 @@ impl<Output: Write, Errors: Write> View<Output, Errors> {
         self.end_line();
         self.streamed = false;
     }
-
 
     fn piece(&mut self, piece: &str) {
         status::set(None);

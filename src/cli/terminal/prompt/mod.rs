@@ -226,7 +226,8 @@ impl Prompt {
                 self.line.set(line);
             }
             let sign = format!("(search) {wanted}: ");
-            self.painter.paint(&sign, self.line.text(), self.line.cursor());
+            self.painter
+                .paint(&sign, self.line.text(), self.line.cursor());
             match self.keyboard.read(|| false)? {
                 Key::Char(char) => {
                     wanted.push(char);
@@ -265,12 +266,14 @@ impl Prompt {
             [] => {}
             [name] => self.line.set(&format!("/{name}")),
             [first, rest @ ..] => {
-                let is_common = |end: &usize| rest.iter().all(|name| name.starts_with(&first[..*end]));
+                let is_common =
+                    |end: &usize| rest.iter().all(|name| name.starts_with(&first[..*end]));
                 let common = (0..=first.len()).rev().find(is_common).unwrap_or(0);
                 if common > begun.len() {
                     self.line.set(&format!("/{}", &first[..common]));
                 } else {
-                    let names: Vec<String> = fitting.iter().map(|name| format!("/{name}")).collect();
+                    let names: Vec<String> =
+                        fitting.iter().map(|name| format!("/{name}")).collect();
                     self.leave();
                     print::control(&format!("{}\r\n", names.join("  ")));
                 }

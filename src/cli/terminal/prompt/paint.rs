@@ -111,7 +111,10 @@ mod tests {
         assert_eq!(rows("abcdefghi", 8, 10), ("› abcdefgh|  i".into(), (1, 2)));
         assert_eq!(rows("a\nb", 1, 10), ("› a|  b".into(), (0, 3)));
         assert_eq!(rows("a\n", 2, 10), ("› a|  ".into(), (1, 2)));
-        assert_eq!(rows("中文字节好", 0, 10), ("› 中文字节|  好".into(), (0, 2)));
+        assert_eq!(
+            rows("中文字节好", 0, 10),
+            ("› 中文字节|  好".into(), (0, 2))
+        );
         assert_eq!(rows("a中文字节", 13, 10), ("› a中文字|  节".into(), (1, 4)));
     }
 
