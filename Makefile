@@ -1,6 +1,6 @@
 # Each command installs what it misses and says so; `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help run test fakes units fuzz footprint soak boards-test deny clean
+.PHONY: help run test screens fakes units fuzz footprint soak boards-test deny clean
 
 CARGO ?= cargo
 FUZZ_SECONDS ?= 20
@@ -28,6 +28,12 @@ test: ## Check format, lints, tests and documentation
 	$(CARGO) clippy --locked --all-targets -- -D warnings
 	$(CARGO) test --locked
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps
+	python3 scripts/screens --check "$${CARGO_TARGET_DIR:-target}/debug/peacrab"
+
+screens: ## Run the program and write what it shows into README.md
+	@scripts/setup build
+	$(CARGO) build --locked
+	python3 scripts/screens "$${CARGO_TARGET_DIR:-target}/debug/peacrab"
 
 fakes: ## Check the fake Discord of the tests with the real discord.py
 	@scripts/setup fakes

@@ -287,6 +287,12 @@ impl Envelope {
         }
     }
 
+    /// The language to answer in where the program itself answers.
+    pub fn language(&self) -> Language {
+        self.sender()
+            .map_or_else(Language::default, |sender| sender.language)
+    }
+
     /// Where the answer goes.
     pub fn address(&self) -> Address {
         let of_session = || Address::parse(self.session.as_str());

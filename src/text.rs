@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use crate::limits::text::{COLUMNS, MARKS};
+use crate::limits::text::{COLUMNS, MARKS, NEAREST_BYTES};
 
 /// The first `chars` characters of a text, or all of it.
 pub fn truncate_chars(text: &str, chars: usize) -> &str {
@@ -16,6 +16,20 @@ pub fn truncate_chars(text: &str, chars: usize) -> &str {
 /// A number of things, such as `1 message` or `2 messages`.
 pub fn count_of(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// The candidate that a mistyped word most likely means: one that it begins, or that differs in a
+/// letter or two. `None` when none is near.
+pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let word = truncate_bytes(word, NEAREST_BYTES);
+    let distance = |candidate: &str| match word.len() > 1 && candidate.starts_with(word) {
+        true => 1,
+        false => strsim::osa_distance(word, truncate_bytes(candidate, NEAREST_BYTES)),
+    };
+    let near = candidates.map(|candidate| (distance(candidate), candidate));
+    let near = near.filter(|(distance, _)| *distance <= word.chars().count().div_ceil(4).min(3));
+    near.min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
 }
 
 /// As many whole characters of a text's beginning as fit into `bytes`.

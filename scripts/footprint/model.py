@@ -1,4 +1,4 @@
-"""The model: a server that speaks OpenAI chat completions over TLS."""
+"""The model: a server that speaks OpenAI chat completions, over TLS if it gets a certificate."""
 
 import http.server
 import json
@@ -41,23 +41,39 @@ class Model:
         self.process.terminate()
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    """Calls read_file once, then answers."""
+class Connection(http.server.BaseHTTPRequestHandler):
+    """One connection. What the model says to a conversation is in `answer`."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-    last_size = refusals = None
+    models = ("fake-model",)
+
+    def answer(self, messages):
+        """The message that the model adds, and why it ends there."""
+        raise NotImplementedError
 
     def log_message(self, *_):
         pass
+
+    def is_refused(self):
+        """Whether this request is one too many."""
+        return False
+
+    def do_GET(self):
+        """The list of the models."""
+        models = {"object": "list", "data": [{"id": name, "object": "model"} for name in self.models]}
+        self.reply(200, "application/json", json.dumps(models))
+
+    def take(self, body):
+        """Called with each request's body."""
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         if self.is_refused():
             return self.reply(429, "application/json", '{"error": {"message": "slow down"}}')
-        self.last_size.value = len(body)
+        self.take(body)
         request = json.loads(body)
-        delta, finish = answer_to(request["messages"])
+        delta, finish = self.answer(request["messages"])
         usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
         if not request.get("stream"):
             choice = {"index": 0, "message": delta, "finish_reason": finish}
@@ -73,11 +89,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.reply(200, "text/event-stream", text)
         is_slow = int(number[1]) % SLOW_EVERY == 0
         return self.stream(delta["content"], end, SLOW_WORD_TIME if is_slow else WORD_TIME)
-
-    def is_refused(self):
-        with self.refusals.get_lock():
-            self.refusals.value -= self.refusals.value > 0
-            return self.refusals.value > 0
 
     def stream(self, answer, end, pause):
         """Says a word at a time."""
@@ -101,6 +112,23 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+
+
+class MeasuredConnection(Connection):
+    """Calls read_file once, then answers; counts bytes, and refuses what it is asked to."""
+
+    last_size = refusals = None
+
+    def answer(self, messages):
+        return answer_to(messages)
+
+    def take(self, body):
+        self.last_size.value = len(body)
+
+    def is_refused(self):
+        with self.refusals.get_lock():
+            self.refusals.value -= self.refusals.value > 0
+            return self.refusals.value > 0
 
 
 DONE = "data: [DONE]\n\n"
@@ -158,10 +186,17 @@ def calling(tool, arguments):
     return {"role": "assistant", "content": "", "tool_calls": [call]}, "tool_calls"
 
 
-def serve(folder, last_size, refusals, port):
-    Handler.last_size, Handler.refusals = last_size, refusals
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+def server(connection, folder=None):
+    """A server on a free port of this machine; with a folder for its certificate it speaks TLS."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), connection)
     server.daemon_threads = True
-    server.socket = certificates.secured(server.socket, folder)
-    port.put(server.server_port)
-    server.serve_forever()
+    if folder:
+        server.socket = certificates.secured(server.socket, folder)
+    return server
+
+
+def serve(folder, last_size, refusals, port):
+    MeasuredConnection.last_size, MeasuredConnection.refusals = last_size, refusals
+    measured = server(MeasuredConnection, folder)
+    port.put(measured.server_port)
+    measured.serve_forever()

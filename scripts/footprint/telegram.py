@@ -1,4 +1,5 @@
-"""Telegram: a server that speaks as much of the Bot API over TLS as a conversation needs."""
+"""Telegram: a server that speaks as much of the Bot API as a conversation needs, over TLS if it gets
+a certificate."""
 
 import html
 import http.server
@@ -12,14 +13,14 @@ import time
 
 import certificates
 
-TOKEN = "1234567:footprint"
-ME = {"id": 1234567, "is_bot": True, "first_name": "Crab", "username": "crab_bot"}
+TOKEN = "1234567:AAfakefakefakefakefakefakefakefakefake0"
+ME = {"id": 1234567, "is_bot": True, "first_name": "Crabby", "username": "crabby_bot"}
 
 
 class Telegram:
     """The server, in threads of this process. Of each chat it keeps what its messages show."""
 
-    def __init__(self, folder):
+    def __init__(self, folder=None):
         self.changed = threading.Condition()
         self.updates, self.next_update = [], itertools.count(1)
         self.chats = {}
@@ -30,8 +31,9 @@ class Telegram:
         handler = type("BotHandler", (Handler,), {"telegram": self})
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self.server.daemon_threads = True
-        self.server.socket = certificates.secured(self.server.socket, folder)
-        self.url = f"https://127.0.0.1:{self.server.server_port}"
+        if folder:
+            self.server.socket = certificates.secured(self.server.socket, folder)
+        self.url = f"http{'s' if folder else ''}://127.0.0.1:{self.server.server_port}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def chat(self, number):
@@ -40,20 +42,34 @@ class Telegram:
             return self.chats.setdefault(number, Chat(number))
 
     def say(self, chat, text):
-        """A person says something."""
-        person = {"id": chat.number, "is_bot": False, "first_name": f"Person {chat.number}"}
+        """A person says something; returns the message's number."""
         message = {
             "message_id": next(chat.next_message),
-            "from": person,
-            "chat": {"id": chat.number, "type": "private", "first_name": person["first_name"]},
+            "from": chat.person,
+            "chat": chat.peer,
             "date": int(time.time()),
             "text": text,
         }
         if text.startswith("/"):
             length = len(text.split()[0])
             message["entities"] = [{"type": "bot_command", "offset": 0, "length": length}]
+        self.happens("message", message)
+        return message["message_id"]
+
+    def press(self, chat, number, data):
+        """A person presses a button of a message."""
+        query = {
+            "id": f"{chat.number}-{number}",
+            "from": chat.person,
+            "message": chat.message(number),
+            "chat_instance": str(chat.number),
+            "data": data,
+        }
+        self.happens("callback_query", query)
+
+    def happens(self, kind, what):
         with self.changed:
-            self.updates.append({"update_id": next(self.next_update), "message": message})
+            self.updates.append({"update_id": next(self.next_update), kind: what})
             self.changed.notify_all()
 
     def wait_for_poll(self, polls, seconds=30):
@@ -87,11 +103,15 @@ class Telegram:
             if self.refusals and method in ("sendMessage", "editMessageText"):
                 self.refusals -= 1
                 return 429, "Too Many Requests: retry after 1"
+        if "chat_id" not in fields:
+            return 200, True
         chat = self.chat(fields["chat_id"])
         if method == "sendMessage":
             return chat.send(fields)
         if method == "editMessageText":
             return chat.edit(fields)
+        if method == "editMessageReplyMarkup":
+            chat.keep(fields["message_id"], chat.shown[fields["message_id"]], fields)
         if method == "deleteMessage":
             chat.shown.pop(fields["message_id"], None)
         return 200, True
@@ -113,44 +133,61 @@ class Telegram:
 
 
 class Chat:
-    """A chat as its person sees it. What is shown anew goes into a queue, too."""
+    """A chat as its person sees it. What comes or changes goes into a queue, too."""
 
     KEPT = 100  # messages
 
     def __init__(self, number):
         self.number = number
+        name = {"first_name": f"Person {number}"}
+        self.person = {"id": number, "is_bot": False} | name
+        self.peer = {"id": number, "type": "private"} | name
         self.next_message = itertools.count(1)
-        self.shown = {}
+        # By the message's number: its HTML, and the rows of its buttons where it has some.
+        self.shown, self.buttons = {}, {}
         self.news = queue.SimpleQueue()
 
     def send(self, fields):
         number = next(self.next_message)
         self.show(number, fields)
         while len(self.shown) > self.KEPT:
-            del self.shown[min(self.shown)]
+            oldest = min(self.shown)
+            del self.shown[oldest]
+            self.buttons.pop(oldest, None)
         return 200, self.message(number)
 
     def edit(self, fields):
         number = fields["message_id"]
         if number not in self.shown:
             return 400, "Bad Request: message to edit not found"
-        if self.shown[number] == fields["text"]:
+        if self.shown[number] == fields["text"] and self.buttons.get(number, []) == rows(fields):
             return 400, "Bad Request: message is not modified"
         self.show(number, fields)
         return 200, self.message(number)
 
     def show(self, number, fields):
-        self.shown[number] = fields["text"]
+        self.keep(number, fields["text"], fields)
         self.news.put(html.unescape(re.sub(r"<[^>]*>", "", fields["text"])))
+
+    def keep(self, number, text, fields):
+        self.shown[number] = text
+        self.buttons.pop(number, None)
+        if rows(fields):
+            self.buttons[number] = rows(fields)
 
     def message(self, number):
         return {
             "message_id": number,
             "from": ME,
-            "chat": {"id": self.number, "type": "private"},
+            "chat": self.peer,
             "date": int(time.time()),
             "text": self.shown[number],
         }
+
+
+def rows(fields):
+    """The buttons of a message in rows."""
+    return (fields.get("reply_markup") or {}).get("inline_keyboard", [])
 
 
 class Handler(http.server.BaseHTTPRequestHandler):

@@ -1,17 +1,18 @@
-//! What a person types with a slash: answered by the program, without the model.
+//! Slash commands: the table of them all, and those that the agent answers itself, without the model.
 
 use std::fmt::Write;
 use std::ops::DerefMut;
 use std::path::Path;
 
 use crate::error::Result;
+use crate::language::Language;
 use crate::limits::agent::{ENDED_CHARS, ENDED_NAMES};
 use crate::markup::inline_code;
 use crate::message::{Envelope, SessionKey};
 use crate::session::{Session, store};
-use crate::text::{count_of, ellipsize_chars, reveal};
+use crate::text::{ellipsize_chars, nearest, reveal};
 
-use super::Agent;
+use super::{Agent, texts};
 
 /// The slash commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,13 +47,13 @@ pub enum Slash {
     Restart,
     /// `/exit`
     Exit,
-    /// None of them.
+    /// A word that is not a command.
     Unknown,
 }
 
 /// Where a command can be typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Surface {
     /// In chats and at the terminal.
     Everywhere,
     /// In chats.
@@ -66,7 +67,7 @@ pub enum Place {
 pub enum When {
     /// At once, and quickly.
     AtOnce,
-    /// At once, and it ends what runs.
+    /// At once; it stops what is running.
     Stop,
     /// At once, on a thread of its own.
     Beside,
@@ -82,115 +83,68 @@ pub struct Row {
     /// Its names without the slash; the first one is shown.
     pub names: &'static [&'static str],
     /// Where it can be typed.
-    pub place: Place,
-    /// What it does, for the person.
-    pub help: &'static str,
+    pub surface: Surface,
+    /// What it does; `None` keeps it out of help and menus.
+    pub help: Option<fn(Language) -> &'static str>,
 }
 
 /// Every slash command: what is parsed, listed by `/help` and shown in a channel's menu.
+#[rustfmt::skip]
 pub const COMMANDS: [Row; 15] = [
-    row(
-        Slash::Help,
-        &["help"],
-        Place::Everywhere,
-        "List the commands",
-    ),
-    row(
-        Slash::New,
-        &["new", "reset", "clear"],
-        Place::Everywhere,
-        "Start a new conversation (the old one is kept)",
-    ),
-    row(
-        Slash::Status,
-        &["status"],
-        Place::Everywhere,
-        "Show the model, the conversation and the board",
-    ),
-    row(
-        Slash::Model,
-        &["model"],
-        Place::Everywhere,
-        "Show or change the model: /model NAME",
-    ),
-    row(
-        Slash::Tools,
-        &["tools"],
-        Place::Everywhere,
-        "List the tools",
-    ),
-    row(
-        Slash::Usage,
-        &["usage"],
-        Place::Everywhere,
-        "Token usage by day",
-    ),
-    row(
-        Slash::Sh,
-        &["sh"],
-        Place::Chat,
-        "Run a command: /sh df -h; /sh !COMMAND asks to run it outside the sandbox",
-    ),
-    row(
-        Slash::Stop,
-        &["stop"],
-        Place::Chat,
-        "Stop what is running in this chat",
-    ),
-    row(
-        Slash::Approve,
-        &["approve"],
-        Place::Chat,
-        "Allow the pending command: /approve [NUMBER] [always]",
-    ),
-    row(
-        Slash::Deny,
-        &["deny"],
-        Place::Chat,
-        "Refuse it: /deny [NUMBER]",
-    ),
-    row(
-        Slash::Pair,
-        &["pair"],
-        Place::Chat,
-        "Give someone access: /pair CODE",
-    ),
-    row(
-        Slash::Id,
-        &["id"],
-        Place::Chat,
-        "Show the ids of this chat and of you",
-    ),
-    row(Slash::Restart, &["restart"], Place::Chat, "Restart Peacrab"),
-    row(Slash::Start, &["start"], Place::Chat, ""),
-    row(
-        Slash::Exit,
-        &["exit", "quit"],
-        Place::Terminal,
-        "Quit (or Ctrl-D)",
-    ),
+    row(Slash::Help, &["help"], Surface::Everywhere, texts::help_help),
+    row(Slash::New, &["new", "reset", "clear"], Surface::Everywhere, texts::help_new),
+    row(Slash::Status, &["status"], Surface::Everywhere, texts::help_status),
+    row(Slash::Model, &["model", "models"], Surface::Everywhere, texts::help_model),
+    row(Slash::Tools, &["tools"], Surface::Everywhere, texts::help_tools),
+    row(Slash::Usage, &["usage"], Surface::Everywhere, texts::help_usage),
+    row(Slash::Sh, &["sh"], Surface::Chat, texts::help_sh),
+    row(Slash::Stop, &["stop"], Surface::Chat, texts::help_stop),
+    row(Slash::Approve, &["approve"], Surface::Chat, texts::help_approve),
+    row(Slash::Deny, &["deny"], Surface::Chat, texts::help_deny),
+    row(Slash::Pair, &["pair"], Surface::Chat, texts::help_pair),
+    row(Slash::Id, &["id"], Surface::Chat, texts::help_id),
+    row(Slash::Restart, &["restart"], Surface::Chat, texts::help_restart),
+    Row { slash: Slash::Start, names: &["start"], surface: Surface::Chat, help: None },
+    row(Slash::Exit, &["exit", "quit"], Surface::Terminal, texts::help_exit),
 ];
 
 const fn row(
     slash: Slash,
     names: &'static [&'static str],
-    place: Place,
-    help: &'static str,
+    surface: Surface,
+    help: fn(Language) -> &'static str,
 ) -> Row {
     Row {
         slash,
         names,
-        place,
-        help,
+        surface,
+        help: Some(help),
     }
 }
 
-/// The names and descriptions of the commands of a place, for help and menus.
-pub fn listed(place: Place) -> impl Iterator<Item = (&'static str, &'static str)> {
-    let is_there = move |row: &&Row| row.place == Place::Everywhere || row.place == place;
-    let rows = COMMANDS.iter().filter(is_there);
-    rows.filter(|row| !row.help.is_empty())
-        .filter_map(|row| Some((*row.names.first()?, row.help)))
+/// The commands of a surface.
+fn rows_of(surface: Surface) -> impl Iterator<Item = &'static Row> {
+    let is_there = move |row: &&Row| row.surface == Surface::Everywhere || row.surface == surface;
+    COMMANDS.iter().filter(is_there)
+}
+
+/// A command as help and menus show it.
+#[derive(Clone, Copy, Debug)]
+pub struct Listed {
+    /// Its name without the slash.
+    pub name: &'static str,
+    /// What it does, in a language.
+    pub help: fn(Language) -> &'static str,
+}
+
+/// The commands of a surface that help and menus show.
+pub fn list_commands(surface: Surface) -> impl Iterator<Item = Listed> {
+    rows_of(surface).filter_map(|row| {
+        Some(Listed {
+            name: row.names.first()?,
+            help: row.help?,
+        })
+    })
 }
 
 /// A line that begins with a slash and a word.
@@ -212,12 +166,15 @@ impl Command<'_> {
             Slash::Sh => When::Beside,
             Slash::New => When::InOrder,
             Slash::Model if !self.argument.is_empty() => When::InOrder,
+            // It asks the provider's server.
+            Slash::Model => When::Beside,
             _ => When::AtOnce,
         }
     }
 }
 
-/// Reads a slash command; `None` when the text is for the model. `/etc/hosts is empty` is no command.
+/// Reads a slash command, in any case; `None` when the text is for the model, such as
+/// `/etc/hosts is empty`.
 pub fn parse(text: &str) -> Option<Command<'_>> {
     let line = text.trim();
     let rest = line.strip_prefix('/')?;
@@ -225,8 +182,11 @@ pub fn parse(text: &str) -> Option<Command<'_>> {
     let is_word = !word.is_empty()
         && word
             .chars()
-            .all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
-    let row = COMMANDS.iter().find(|row| row.names.contains(&word));
+            .all(|char| char.is_ascii_alphanumeric() || char == '_');
+    let is_named = |name: &&str| name.eq_ignore_ascii_case(word);
+    let row = COMMANDS
+        .iter()
+        .find(|row| row.names.iter().any(|name| is_named(name)));
     is_word.then_some(Command {
         slash: row.map_or(Slash::Unknown, |row| row.slash),
         word,
@@ -235,109 +195,138 @@ pub fn parse(text: &str) -> Option<Command<'_>> {
 }
 
 /// The slash command that a person typed; `None` when the message is for the model.
-pub fn of(message: &Envelope) -> Option<Command<'_>> {
+pub fn typed_command(message: &Envelope) -> Option<Command<'_>> {
     let typed = Some(message).filter(|message| !message.is_relayed);
     typed.and_then(|message| parse(&message.text))
 }
 
+/// The commands of a surface as a list.
+pub fn format_help(surface: Surface, language: Language) -> String {
+    let lines = list_commands(surface)
+        .map(|listed| format!("- `/{}` {}", listed.name, (listed.help)(language)));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The answer to a command that does not exist on a surface, with the nearest one that does.
+pub fn unknown_command(word: &str, surface: Surface, language: Language) -> String {
+    let names = rows_of(surface).flat_map(|row| row.names.iter().copied());
+    match nearest(&word.to_ascii_lowercase(), names) {
+        Some(near) => texts::unknown_command_near(language, &word, &near),
+        None => texts::unknown_command(language, &word),
+    }
+}
+
+/// A typed command, and what answering it takes.
+#[derive(Clone, Copy)]
+pub struct Invocation<'a> {
+    /// The conversation.
+    pub key: &'a SessionKey,
+    /// The command.
+    pub command: Command<'a>,
+    /// The language of the answer.
+    pub language: Language,
+    /// The folder of the journals, to look at one that a turn has open.
+    pub folder: &'a Path,
+}
+
 impl Agent {
-    /// Answers a slash command for the person; `None` when it is not one that the agent knows. `session`
-    /// opens the conversation, which only `/new` needs. `folder` is where the journals are, to look at
-    /// one that a turn has open.
-    pub fn command<S: DerefMut<Target = Session>>(
+    /// Answers a slash command; `None` when the agent does not know it. `session` opens the
+    /// conversation, which only `/new` needs.
+    pub fn answer_command<S: DerefMut<Target = Session>>(
         &self,
-        key: &SessionKey,
-        command: Command<'_>,
-        folder: &Path,
+        invocation: &Invocation<'_>,
         session: impl FnOnce() -> Result<S>,
     ) -> Result<Option<String>> {
+        let Invocation {
+            key,
+            command,
+            language,
+            folder,
+        } = *invocation;
         Ok(Some(match command.slash {
             Slash::New => {
                 session()?.clear()?;
-                let ended = describe_ended(&self.end_of(key));
-                let text = "Started a new conversation. The old one is still saved.";
+                let ended = describe_ended(&self.end_background(key), language);
+                let text = texts::started_new(language);
                 format!("{text} {ended}").trim_end().to_owned()
             }
-            Slash::Status => self.status(key, folder)?,
-            Slash::Model if command.argument.is_empty() => self.model_line(key),
-            Slash::Model => self.choose_model(key, command.argument)?,
-            Slash::Tools => self.tool_lines(),
-            Slash::Usage => self.usage_lines(),
+            Slash::Status => self.format_status(key, folder, language)?,
+            Slash::Model if command.argument.is_empty() => self.model_line(key, language),
+            Slash::Model => self.choose_model(key, command.argument, language)?,
+            Slash::Tools => self.list_tools(language),
+            Slash::Usage => self.list_usage(language),
             _ => return Ok(None),
         }))
     }
 
-    /// Takes another model for a chat from the next turn on; `default` goes back to the configuration's.
-    fn choose_model(&self, chat: &SessionKey, name: &str) -> Result<String> {
+    /// Uses another model for a chat from the next turn on; `default` goes back to the configured one.
+    fn choose_model(&self, key: &SessionKey, name: &str, language: Language) -> Result<String> {
         let named = Some(name).filter(|name| *name != "default");
-        self.selection.choose(&chat.to_string(), named)?;
-        Ok(match self.lacks_model(chat) {
-            true => format!(
-                "No provider is connected that could run {name}, so the offline helper answers. \
-                 `peacrab onboard` connects one."
-            ),
-            false => self.model_line(chat),
+        self.selection.choose(key.as_str(), named)?;
+        Ok(match self.lacks_model(key) {
+            true => texts::no_provider_for(language, &inline_code(name)),
+            false => self.model_line(key, language),
         })
     }
 
-    fn status(&self, chat: &SessionKey, folder: &Path) -> Result<String> {
-        let today = self.ledger.counts().today();
-        let entries = store::count_window(folder, chat, self.settings.memory_window)?;
-        let messages = count_of(entries, "message", "messages");
-        Ok(format!(
-            "{}\nConversation: {chat}, {messages} in context\nWorkspace: {}\nTokens today: {today}",
-            self.model_line(chat),
-            self.surroundings.workspace,
-        ))
+    fn format_status(&self, key: &SessionKey, folder: &Path, language: Language) -> Result<String> {
+        let model = self.model_line(key, language);
+        let conversation = match store::count_window(folder, key, self.settings.memory_window)? {
+            1 => texts::status_message(language, key),
+            count => texts::status_messages(language, key, &count),
+        };
+        let workspace = texts::status_workspace(language, &self.surroundings.workspace);
+        let tokens = texts::format_usage(self.ledger.counts().today(), language);
+        let today = texts::status_today(language, &tokens);
+        Ok([model, conversation, workspace, today].join("\n"))
     }
 
-    fn tool_lines(&self) -> String {
+    fn list_tools(&self, language: Language) -> String {
         let lines = self.toolbox.specs().iter().map(|spec| {
-            let sentence = spec
-                .description
-                .split_once(". ")
-                .map_or(&*spec.description, |(first, _)| first);
-            format!("- `{}`: {}", spec.name, sentence.trim_end_matches('.'))
+            let does = texts::describe_tool(&spec.name, language).unwrap_or_else(|| {
+                // One that was added at run time comes with the model's text only.
+                let sentence = spec.description.split_once(". ");
+                sentence.map_or(&*spec.description, |(first, _)| first)
+            });
+            format!("- `{}`: {}", spec.name, does.trim_end_matches('.'))
         });
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    fn usage_lines(&self) -> String {
+    fn list_usage(&self, language: Language) -> String {
         let counts = self.ledger.counts();
-        let mut text = format!("Tokens of {}:\n", counts.day);
+        let mut text = texts::tokens_on(language, &counts.day);
         for (model, usage) in &counts.models {
-            let _ = writeln!(text, "- {model}: {}", usage);
+            let usage = texts::format_usage(*usage, language);
+            let _ = write!(text, "\n- {model}: {usage}");
         }
         if counts.models.is_empty() {
-            text.push_str("- none yet\n");
+            let _ = write!(text, "\n- {}", texts::no_tokens(language));
         }
         for day in counts.past.iter().rev() {
-            let _ = writeln!(text, "- {}: {}", day.day, day.usage);
+            let usage = texts::format_usage(day.usage, language);
+            let _ = write!(text, "\n- {}: {usage}", day.day);
         }
         text
     }
 }
 
 /// Names the background commands that were ended, as a sentence; empty when there were none.
-pub fn describe_ended(commands: &[String]) -> String {
+pub fn describe_ended(commands: &[String], language: Language) -> String {
     if commands.is_empty() {
         return String::new();
     }
     let left_out = commands.len().saturating_sub(ENDED_NAMES);
     let named = commands.iter().take(ENDED_NAMES);
     let named = named.map(|command| inline_code(&ellipsize_chars(&reveal(command), ENDED_CHARS)));
-    let mut names = named.collect::<Vec<_>>().join(", ");
+    let mut names = named.collect::<Vec<_>>().join(texts::comma(language));
     if left_out > 0 {
-        let _ = write!(names, " and {left_out} more");
+        names.push_str(&texts::and_more(language, &left_out));
     }
-    let (one, many) = ("background command was", "background commands were");
-    format!("{} ended: {names}.", count_of(commands.len(), one, many))
-}
-
-/// The commands of a place as a list, for the person.
-pub fn help(place: Place) -> String {
-    let lines = listed(place).map(|(name, help)| format!("- `/{name}` {help}"));
-    lines.collect::<Vec<_>>().join("\n")
+    match commands.len() {
+        1 => texts::ended_command(language, &names),
+        count => texts::ended_commands(language, &count, &names),
+    }
 }
 
 #[cfg(test)]
@@ -349,6 +338,7 @@ mod tests {
         let command = |text| parse(text).map(|command| (command.slash, command.argument));
         assert_eq!(command(" /model gpt-5 \n"), Some((Slash::Model, "gpt-5")));
         assert_eq!(command("/help"), Some((Slash::Help, "")));
+        assert_eq!(command("/HELP"), Some((Slash::Help, "")));
         assert_eq!(command("/clear"), Some((Slash::New, "")));
         assert_eq!(command("/sh\nls"), Some((Slash::Sh, "ls")));
         assert_eq!(command("/foo x"), Some((Slash::Unknown, "x")));
@@ -365,8 +355,9 @@ mod tests {
     }
 
     #[test]
-    fn the_help_of_a_place_names_its_commands() {
-        let (chat, terminal) = (help(Place::Chat), help(Place::Terminal));
+    fn the_help_of_a_surface_names_its_commands() {
+        let help = |surface| format_help(surface, Language::English);
+        let (chat, terminal) = (help(Surface::Chat), help(Surface::Terminal));
         assert!(
             chat.contains("`/sh`") && !terminal.contains("`/sh`"),
             "{chat}"
@@ -376,5 +367,20 @@ mod tests {
             "{terminal}"
         );
         assert!(chat.contains("`/new`") && terminal.contains("`/new`"));
+        let chinese = format_help(Surface::Chat, Language::Chinese);
+        assert!(chinese.contains("- `/stop` 停止"), "{chinese}");
+        assert_eq!(chinese.lines().count(), chat.lines().count());
+    }
+
+    #[test]
+    fn an_unknown_command_names_the_nearest_of_its_surface() {
+        let unknown = |word, surface| unknown_command(word, surface, Language::English);
+        let near = "Unknown command /stats. Did you mean /status?";
+        assert_eq!(unknown("stats", Surface::Chat), near);
+        assert!(unknown("Stat", Surface::Chat).ends_with("Did you mean /status?"));
+        let none = "Unknown command /sudo. See /help.";
+        assert_eq!(unknown("sudo", Surface::Chat), none);
+        let exit = unknown("exi", Surface::Terminal);
+        assert!(exit.ends_with("Did you mean /exit?"), "{exit}");
     }
 }

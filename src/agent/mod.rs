@@ -6,6 +6,7 @@ pub mod context;
 pub mod host;
 pub mod run;
 mod selection;
+mod texts;
 pub mod turn;
 
 use std::io::Read;
@@ -17,6 +18,7 @@ use crate::clock::Clock;
 use crate::config::schema::{AgentDefaults, Limits};
 use crate::error::{Error, Result};
 use crate::http::Pool;
+use crate::language::Language;
 use crate::limits::agent::{BOOTSTRAP_BYTES, BYTES_PER_TOKEN, HISTORY_FLOOR_BYTES};
 use crate::message::{Address, Envelope, SessionKey};
 use crate::provider::table::OFFLINE;
@@ -92,16 +94,17 @@ impl Agent {
         self.settings.provider != OFFLINE && names.is_ok_and(|names| names == [OFFLINE])
     }
 
-    /// The models of a chat by name, the fallbacks behind the first, for the person.
-    pub fn model_line(&self, chat: &SessionKey) -> String {
+    /// The models of a chat by name, the fallbacks behind the first, as a line for people.
+    pub fn model_line(&self, chat: &SessionKey, language: Language) -> String {
         match self.model_names(chat).as_deref() {
-            Ok([first]) if first == OFFLINE => {
-                "No model is connected; the offline helper answers".to_owned()
+            Ok([first]) if first == OFFLINE => texts::no_model(language).to_owned(),
+            Ok([first]) => texts::model(language, first),
+            Ok([first, others @ ..]) => {
+                let others = others.join(texts::comma(language));
+                texts::model_with_fallbacks(language, first, &others)
             }
-            Ok([first]) => format!("Model: {first}"),
-            Ok([first, others @ ..]) => format!("Model: {first}, then {}", others.join(", ")),
             Ok([]) => String::new(),
-            Err(error) => format!("No model: {error}"),
+            Err(error) => texts::model_error(language, &error),
         }
     }
 
@@ -115,9 +118,8 @@ impl Agent {
         self.connections.close_idle()
     }
 
-    /// Ends what a conversation has running in the background, and returns those commands. Blocks until
-    /// they are gone.
-    pub fn end_of(&self, chat: &SessionKey) -> Vec<String> {
+    /// Ends the background commands of a conversation, and returns them. Blocks until they are gone.
+    pub fn end_background(&self, chat: &SessionKey) -> Vec<String> {
         self.toolbox.end_of(chat.as_str())
     }
 

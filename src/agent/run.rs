@@ -3,6 +3,7 @@
 use crate::cancel::Cancel;
 use crate::chat::{Effect, Entry, EntryKind, Reply, Request, ToolCall, ToolResult, Usage};
 use crate::error::{Error, Fault, Result};
+use crate::language::Language;
 use crate::limits::agent::{MESSAGE_BYTES, OVERFLOW_RETRIES};
 use crate::limits::chat::{CALLS_KEPT_PER_REPLY, CALLS_PER_REPLY};
 use crate::message::{Envelope, Media};
@@ -14,7 +15,7 @@ use crate::session::{Retry, Session};
 use super::context::message_text;
 use super::host::{TurnEvent, TurnHost};
 use super::turn::{Decision, Done, Ending, Turn};
-use super::{Agent, calls};
+use super::{Agent, calls, texts};
 use crate::provider::table::OFFLINE;
 use crate::tools::Caller;
 
@@ -62,6 +63,8 @@ pub(super) struct Run<'a> {
     system: String,
     /// The model that is asked first.
     model_name: String,
+    /// The language of what the program itself says.
+    language: Language,
     /// The runtime's facts, which go along and are not saved.
     facts: Entry,
     /// Bytes that the conversation may have; less when the model says that it is too long.
@@ -106,6 +109,7 @@ impl<'a> Run<'a> {
             session,
             host,
             cancel,
+            language: message.map_or_else(Language::default, Envelope::language),
             report,
             system,
             facts: Entry::new(EntryKind::Note, facts),
@@ -218,9 +222,8 @@ impl<'a> Run<'a> {
                 );
                 return Err(Error::Model(error));
             }
-            self.host.on_event(TurnEvent::Notice(
-                "the conversation is too long for the model; asking again with less of it",
-            ));
+            self.host
+                .on_event(TurnEvent::Notice(texts::shortened(self.language)));
             (bytes, tries) = (shorter, tries + 1);
         }
     }
@@ -286,9 +289,8 @@ impl<'a> Run<'a> {
         }
         if !is_going_on {
             self.host.on_event(TurnEvent::Notice(&failure.to_string()));
-            self.host.on_event(TurnEvent::Notice(
-                "until that is mended, the offline helper does what it understands",
-            ));
+            self.host
+                .on_event(TurnEvent::Notice(texts::offline_stands_in(self.language)));
             self.report.failure = Some(failure);
         }
         Ok(())
@@ -436,7 +438,7 @@ impl<'a> Run<'a> {
             self.finish(closing, TurnEnd::Answered)?;
             return Ok(Outcome::Answered);
         }
-        let account = ending.account(self.turn.steps(), &self.report.tools);
+        let account = ending.format_account(self.turn.steps(), &self.report.tools, self.language);
         if matches!(ending, Ending::StepLimit | Ending::Circles(_)) {
             // The model should know next time why it did not come to an end.
             closing = Some(Entry::new(EntryKind::Assistant, account.as_str()));
@@ -480,14 +482,12 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         let today = self.agent.ledger.counts().today();
-        if today.input + today.output < limit {
+        let used = today.input + today.output;
+        if used < limit {
             return Ok(());
         }
-        Err(Error::Failed(format!(
-            "the day's limit of {limit} tokens (limits.tokensPerDay) is used up: {} so far. It begins anew at midnight; \
-             `peacrab config set limits.tokensPerDay NUMBER` raises it",
-            today.input + today.output
-        )))
+        let text = texts::too_many_tokens(self.language, &used, &limit);
+        Err(Error::Failed(text))
     }
 }
 

@@ -7,7 +7,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::chat::{Reply, StopReason, ToolCall};
 use crate::json;
+use crate::language::Language;
 use crate::limits::agent::{ACCOUNT_HINTS, CALLS_REMEMBERED, FAILURES_IN_A_ROW, REPEATS};
+
+use super::texts;
 
 /// What to do next.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,55 +44,40 @@ pub enum Ending {
 }
 
 impl Ending {
-    /// What the person is told when a turn ends without an answer. `tools` are the hints of the calls
-    /// that were made.
-    pub fn account(&self, steps: u32, tools: &[String]) -> String {
-        let done = match list_hints(tools) {
-            tools if tools.is_empty() => String::new(),
-            tools => format!(" Done so far: {tools}."),
+    /// What the person reads when a turn ends without an answer; empty for [`Ending::Answered`].
+    /// `tools` are the hints of the calls that were made.
+    pub fn format_account(&self, steps: u32, tools: &[String], language: Language) -> String {
+        let done = match list_hints(tools, language) {
+            hints if hints.is_empty() => String::new(),
+            hints => texts::done_so_far(language, &hints),
         };
         match self {
-            Ending::StepLimit => format!(
-                "I stopped at the limit of {steps} steps (agents.defaults.maxToolIterations).{done} Tell me to go on, or \
-                 cut the task into smaller parts."
-            ),
-            Ending::Circles(tool) => format!(
-                "I stopped because I was going in circles: the same call of {tool} again and again, without anything \
-                 new.{done} Tell me what to do differently."
-            ),
-            Ending::Empty => {
-                "The model gave no answer, twice. Ask again, or in other words.".to_owned()
-            }
-            Ending::Filtered => {
-                "The provider's content filter refused the answer. Ask in other words, or another \
-                                 model."
-                    .to_owned()
-            }
-            Ending::Cut => {
-                "[The answer was cut off twice at the longest length, agents.defaults.maxTokens.]"
-                    .to_owned()
-            }
+            Ending::StepLimit => texts::step_limit(language, &steps, &done),
+            Ending::Circles(tool) => texts::circles(language, tool, &done),
+            Ending::Empty => texts::empty_answer(language).to_owned(),
+            Ending::Filtered => texts::filtered(language).to_owned(),
+            Ending::Cut => texts::cut_answer(language).to_owned(),
             Ending::Answered => String::new(),
         }
     }
 }
 
 /// The hints for the account: repeated ones counted, not too many.
-fn list_hints(hints: &[String]) -> String {
+fn list_hints(hints: &[String], language: Language) -> String {
     let mut runs = hints.chunk_by(|first, second| first == second);
     let mut listed: Vec<String> = runs
         .by_ref()
         .take(ACCOUNT_HINTS)
-        .map(|run| match run.len() {
-            1 => run[0].clone(),
-            times => format!("{} {times} times", run[0]),
+        .map(|run| match run {
+            [hint] => hint.clone(),
+            _ => texts::repeated(language, &run[0], &run.len()),
         })
         .collect();
     let left: usize = runs.map(<[String]>::len).sum();
     if left > 0 {
-        listed.push(format!("and {left} more"));
+        listed.push(texts::more_hints(language, &left));
     }
-    listed.join(", ")
+    listed.join(texts::comma(language))
 }
 
 /// A finished call, as the turn looks at it.
@@ -412,15 +400,15 @@ mod tests {
     #[test]
     fn the_account_counts_what_was_done_again_and_again() {
         let hints = ["a()", "a()", "b()"].map(str::to_owned);
-        assert_eq!(list_hints(&hints), "a() 2 times, b()");
+        assert_eq!(list_hints(&hints, Language::English), "a() 2 times, b()");
         let many: Vec<String> = (0..ACCOUNT_HINTS + 3)
             .map(|each| each.to_string())
             .collect();
         assert!(
-            list_hints(&many).ends_with("11, and 3 more"),
+            list_hints(&many, Language::English).ends_with("11, and 3 more"),
             "{}",
-            list_hints(&many)
+            list_hints(&many, Language::English)
         );
-        assert_eq!(list_hints(&[]), "");
+        assert_eq!(list_hints(&[], Language::English), "");
     }
 }

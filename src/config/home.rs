@@ -1,10 +1,12 @@
-//! What lies where: the one place that joins names to the home folder.
+//! Paths in the home folder, and the command that reaches it from a shell.
 
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::limits::service::LOGIN_USER_MIN;
 use crate::sys::beneath::real_path;
+use crate::sys::environment::Environment;
 
 /// The home folder, mode 0700, and the places in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,43 +40,43 @@ impl Home {
         self.0.join("config.json")
     }
 
-    /// `sessions/`, one journal a conversation.
+    /// `sessions/`: one journal per conversation.
     pub fn sessions(&self) -> PathBuf {
         self.0.join("sessions")
     }
 
-    /// `inbox.jsonl`, messages that were accepted and that no session has yet.
+    /// `inbox.jsonl`: accepted messages that are not yet in a session's journal.
     pub fn inbox(&self) -> PathBuf {
         self.0.join("inbox.jsonl")
     }
 
-    /// `outbox.jsonl`, what is owed to people.
+    /// `outbox.jsonl`: messages that are not delivered yet.
     pub fn outbox(&self) -> PathBuf {
         self.0.join("outbox.jsonl")
     }
 
-    /// `control.sock`, where the running gateway listens.
+    /// `control.sock`: the socket of the running gateway.
     pub fn control(&self) -> PathBuf {
         self.0.join("control.sock")
     }
 
-    /// `gateway.lock`, which the running gateway holds and which names its process.
+    /// `gateway.lock`: locked by the running gateway; contains its process id.
     pub fn lock(&self) -> PathBuf {
         self.0.join("gateway.lock")
     }
 
-    /// `audit.jsonl`, what was run, asked, allowed, refused.
+    /// `audit.jsonl`: what was run, asked, allowed and refused.
     pub fn audit(&self) -> PathBuf {
         self.0.join("audit.jsonl")
     }
 
-    /// `state/`, small facts, each an atomic file.
+    /// `state/`: small facts, each in a file that is replaced atomically.
     pub fn state(&self) -> PathBuf {
         self.0.join("state")
     }
 
-    /// Real paths of what the home has elsewhere: links in it, and mounts of another file system, but for
-    /// the workspace. What hides the home has to hide these too.
+    /// Real paths of what the home keeps elsewhere (links in it, and mounts of another file system), except
+    /// the workspace. Whatever hides the home has to hide these too.
     pub fn elsewhere(&self, workspace: &Path) -> Vec<PathBuf> {
         let device = |path: &Path| Some(path.metadata().ok()?.dev());
         let own = device(self.path());
@@ -89,7 +91,7 @@ impl Home {
         real.filter(is_elsewhere).collect()
     }
 
-    /// The workspace: what `agents.defaults.workspace` says, else `workspace/`; links are followed.
+    /// The workspace: `agents.defaults.workspace`, else `workspace/`; links are followed.
     pub fn workspace(&self, configured: &str) -> PathBuf {
         let named = if configured.is_empty() {
             "workspace"
@@ -101,10 +103,63 @@ impl Home {
     }
 }
 
+/// The command that reaches this home from a shell on this machine, to be followed by a subcommand:
+/// `peacrab`, `peacrab --home DIR` where the program would find another home by itself, behind `sudo`
+/// where the home belongs to an account without a login. A program that is not in `PATH` is named by
+/// its path. The environment is that of this process.
+pub fn command_for(home: &Home, environment: &Environment) -> String {
+    let own = std::env::current_exe().unwrap_or_default();
+    // After an update the kernel appends this; the new program has the same path.
+    let own = PathBuf::from(own.to_string_lossy().trim_end_matches(" (deleted)"));
+    let owner = match std::fs::metadata(home.path()) {
+        Ok(found) => found.uid(),
+        Err(_) => rustix::process::geteuid().as_raw(),
+    };
+    let found = |name: &str| in_path(name, environment);
+    let program = match found(PROGRAM).and_then(|path| path.canonicalize().ok()) {
+        Some(path) if path == own => PROGRAM.to_owned(),
+        _ => quote_for_shell(&own),
+    };
+    let needs_sudo = owner != 0 && owner < LOGIN_USER_MIN && found("sudo").is_some();
+    // PEACRAB_HOME of this process may not be set in another shell.
+    let only_home = |name: &str| environment.get(name).filter(|_| name == "HOME").cloned();
+    let is_default = Home::find(None, only_home).is_ok_and(|default| default == *home);
+    let mut command = String::new();
+    if needs_sudo {
+        command.push_str("sudo ");
+    }
+    command.push_str(&program);
+    if !is_default {
+        command.push_str(" --home ");
+        command.push_str(&quote_for_shell(home.path()));
+    }
+    command
+}
+
+/// The program's name in `PATH`.
+const PROGRAM: &str = "peacrab";
+
+/// The file of this name that a shell would run.
+fn in_path(name: &str, environment: &Environment) -> Option<PathBuf> {
+    let folders = std::env::split_paths(environment.get("PATH")?);
+    folders.map(|folder| folder.join(name)).find(|path| {
+        std::fs::metadata(path)
+            .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    })
+}
+
+/// A path as one word of a shell.
+pub fn quote_for_shell(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain = |char: char| char.is_alphanumeric() || "/._-+@,:".contains(char);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text,
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
+}
+
 fn no_home() -> Error {
-    Error::Config(
-        "there is no home folder: set HOME or PEACRAB_HOME, or pass --home DIR".to_owned(),
-    )
+    Error::Config("No home folder: set HOME or PEACRAB_HOME, or use --home DIR.".to_owned())
 }
 
 #[cfg(test)]
@@ -144,5 +199,39 @@ mod tests {
             Path::new("/o")
         );
         assert!(find(None, &[("HOME", "")]).is_err());
+    }
+
+    #[test]
+    fn a_command_names_the_home_that_the_program_would_not_find() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().canonicalize().unwrap().join(name);
+        std::fs::create_dir_all(at("bin")).unwrap();
+        let own = std::env::current_exe().unwrap();
+        std::os::unix::fs::symlink(&own, at("bin/peacrab")).unwrap();
+        std::os::unix::fs::symlink("/bin/true", at("bin/sudo")).unwrap();
+        let command = |home: &Path, path: &str| {
+            let variables = [("HOME", at("")), ("PATH", at(path))];
+            let environment =
+                variables.map(|(name, path)| (name.to_owned(), path.display().to_string()));
+            let home = Home::find(Some(home), |_| None).unwrap();
+            command_for(&home, &environment.into())
+        };
+        assert_eq!(command(&at(".peacrab"), "bin"), "peacrab");
+        let other = at("it's mine");
+        assert_eq!(
+            command(&other, "bin"),
+            format!(
+                "peacrab --home '{}/it'\\''s mine'",
+                at("").display().to_string().trim_end_matches('/')
+            )
+        );
+        assert_eq!(command(&at(".peacrab"), "none"), quote_for_shell(&own));
+        if rustix::process::geteuid().is_root() {
+            std::fs::create_dir(&other).unwrap();
+            std::os::unix::fs::chown(&other, Some(999), None).unwrap();
+            assert!(command(&other, "bin").starts_with("sudo peacrab --home "));
+            std::os::unix::fs::chown(&other, Some(1000), None).unwrap();
+            assert!(command(&other, "bin").starts_with("peacrab --home "));
+        }
     }
 }

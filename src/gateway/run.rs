@@ -361,7 +361,9 @@ impl Loop {
             }
             Action::Command(message) => {
                 gateway.answer_command(&message);
-                if commands::of(&message).is_some_and(|command| command.slash == Slash::Restart) {
+                if commands::typed_command(&message)
+                    .is_some_and(|command| command.slash == Slash::Restart)
+                {
                     self.ending.get_or_insert(Ending::Restart);
                 }
             }

@@ -140,7 +140,7 @@ impl Scheduler {
     }
 
     fn arrived(&mut self, message: Envelope, actions: &mut Vec<Action>) {
-        match commands::of(&message).map(|command| command.when()) {
+        match commands::typed_command(&message).map(|command| command.when()) {
             Some(When::Stop) => self.stop(message, actions),
             Some(When::AtOnce) => actions.push(Action::Command(Box::new(message))),
             Some(When::Beside) => self.start_beside(message, actions),
@@ -378,7 +378,7 @@ impl Scheduler {
             && !session.is_interrupted
             && let Some(message) = session.queue.pop_front_if(|message| acts_at_once(message))
         {
-            let slash = commands::of(&message).map(|command| command.slash);
+            let slash = commands::typed_command(&message).map(|command| command.slash);
             match slash {
                 // It may be another question by now than the one that the person saw.
                 Some(Slash::Approve | Slash::Deny) => actions.push(Action::Refuse {
@@ -467,11 +467,11 @@ fn is_ready(message: &Envelope) -> bool {
 }
 
 fn acts_at_once(message: &Envelope) -> bool {
-    commands::of(message).is_some_and(|command| command.when() != When::InOrder)
+    commands::typed_command(message).is_some_and(|command| command.when() != When::InOrder)
 }
 
 fn is_command(message: &Envelope) -> bool {
-    commands::of(message).is_some()
+    commands::typed_command(message).is_some()
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ impl Gateway {
         let unread = host.into_unread();
         if work.cancel.is_cancelled() {
             // It may have started one after the /stop had ended those that there were.
-            self.parts.agent.end_of(session);
+            self.parts.agent.end_background(session);
         }
         match result {
             Ok(()) => self.release(session),

@@ -83,6 +83,9 @@ pub mod gateway;
 pub mod service {
     use std::time::Duration;
 
+    /// The first user id of accounts that people log in to; those below are the system's (login.defs(5),
+    /// `UID_MIN`).
+    pub const LOGIN_USER_MIN: u32 = 1000;
     /// Bytes of the status that systemd shows; it takes 4096 in all and shows one line.
     pub const STATUS_BYTES: usize = 1024;
     /// How long a word to systemd may wait until it is taken.
@@ -168,6 +171,8 @@ pub mod text {
     pub const COLUMNS: usize = 50;
     /// Marks above or below one letter; languages need two.
     pub const MARKS: usize = 2;
+    /// Bytes of a mistyped word that are compared to find the nearest known one; names are shorter.
+    pub const NEAREST_BYTES: usize = 100;
 }
 
 pub mod net;

@@ -37,3 +37,13 @@ pub const THINKING_MEDIUM: u32 = 4096;
 pub const THINKING_HIGH: u32 = 16_384;
 /// Characters of one tool's result in an answer of the offline helper.
 pub const OFFLINE_RESULT_CHARS: usize = 4000;
+/// Bytes of a server's list of models. OpenRouter's, the longest, has some 700 kB.
+pub const OFFERS_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// Models of such a list that are kept.
+pub const OFFERS_MAX: usize = 1000;
+/// Characters of a model's name; what is longer is not listed.
+pub const OFFER_NAME_CHARS_MAX: usize = 200;
+/// Time that a server has to list its models: a person is waiting.
+pub const OFFERS_TIME: Duration = Duration::from_secs(8);
+/// Names that are suggested in place of an unknown one.
+pub const NEAREST_NAMES_MAX: usize = 3;

@@ -2,10 +2,7 @@
 
 use std::io::Read;
 
-use serde::Deserialize;
-
 use super::classify::{Failure, classify, page_title};
-use super::progress::Progress;
 use super::quirks::Quirks;
 use super::route::Route;
 use super::table::Format;
@@ -16,8 +13,11 @@ use crate::chat::{Fault, Reply, Request};
 use crate::error::{Error, Result};
 use crate::http::sse::Parser;
 use crate::http::{Body, Client, error_of};
-use crate::json;
 use crate::limits;
+
+mod progress;
+
+use progress::Progress;
 
 /// The version of Anthropic's API (<https://docs.claude.com/en/api/versioning>).
 const ANTHROPIC_VERSION: &str = "2023-06-01";
@@ -94,42 +94,8 @@ impl Call<'_> {
     }
 }
 
-/// Asks a server of OpenAI's format which model it lists first. Those that only embed are no model
-/// to talk to.
-pub fn first_model(client: &Client, route: &Route) -> Result<String, NoAnswer> {
-    #[derive(Deserialize)]
-    struct Models {
-        #[serde(default)]
-        data: Vec<Model>,
-    }
-    #[derive(Deserialize)]
-    struct Model {
-        id: String,
-    }
-    let url = route.url();
-    let base = ["/chat/completions", "/messages"]
-        .iter()
-        .find_map(|path| url.strip_suffix(path))
-        .unwrap_or(&url);
-    let answer = client
-        .get(&format!("{base}/models"), &headers(route))
-        .and_then(|response| response.read_to_end(limits::http::BODY_BYTES))
-        .map_err(before_the_answer)?;
-    let models: Models = json::from_slice(&answer)
-        .map_err(|error| Failure::new(Fault::Garbage, format!("no list of models: {error}")))?;
-    let mut names = models.data.into_iter().map(|model| model.id);
-    let first = names.find(|name| !name.to_lowercase().contains("embed"));
-    first.ok_or_else(|| {
-        Failure::new(
-            Fault::Unknown,
-            "the server has no model; install or load one there",
-        )
-        .into()
-    })
-}
-
-/// The key in the way of the format, and what the configuration adds or says instead.
-fn headers(route: &Route) -> Vec<(&str, &str)> {
+/// The headers of a request: the key as the format has it, and those of the configuration, which win.
+pub(super) fn headers(route: &Route) -> Vec<(&str, &str)> {
     let extra = route.headers.iter();
     let mut headers: Vec<_> = extra
         .map(|(name, value)| (name.as_str(), value.expose()))
@@ -152,7 +118,8 @@ fn headers(route: &Route) -> Vec<(&str, &str)> {
     headers
 }
 
-fn before_the_answer(error: Error) -> NoAnswer {
+/// What an error means that came before any of the answer.
+pub(super) fn before_the_answer(error: Error) -> NoAnswer {
     let (fault, said) = match error {
         Error::Status {
             status,

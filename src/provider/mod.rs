@@ -5,15 +5,16 @@
 //! models, then the helper in the program. What happens in between is pure and stands in modules
 //! of its own: `table` and `route` choose, `quirks` knows what an API wants differently, `openai`
 //! and `anthropic` translate, `wire` has what both share, `classify` tells failures apart, `retry`
-//! decides about waiting. `call` alone touches the network.
+//! decides about waiting. Only `call` and `offers`, which lists a
+//! server's models, touch the network.
 
 pub mod anthropic;
 pub mod call;
 pub mod classify;
 pub mod models;
+pub mod offers;
 pub mod offline;
 pub mod openai;
-pub mod progress;
 mod quirks;
 pub mod retry;
 pub mod route;

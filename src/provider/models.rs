@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-use super::call::first_model;
+use super::offers::{self, ListError};
 use super::quirks::Quirks;
 use super::retry::CircuitBreaker;
 use super::route::{Route, Sources};
@@ -138,6 +138,11 @@ impl Models {
         self.candidates.iter().map(Candidate::name).collect()
     }
 
+    /// Lists the models that the primary model's server offers, as [`offers::list`] does.
+    pub fn list_offers(&self, cancel: &Cancel) -> Result<Vec<String>, ListError> {
+        offers::list(self.connections.tls(), self.primary(), cancel)
+    }
+
     /// Begins a turn, which `cancel` stops.
     pub fn for_turn(&self, cancel: &Cancel) -> Turn<'_> {
         Turn::new(self, cancel.clone())
@@ -175,14 +180,14 @@ pub(super) fn first_answering(
             ..route.clone()
         };
         let client = Client::new(connections.tls(), settings(&probed), cancel)?;
-        if let Ok(model) = first_model(&client, &probed) {
+        if let Ok(model) = offers::first(&client, &probed) {
             return Ok(Some(Route { model, ..route }));
         }
     }
     Ok(None)
 }
 
-fn settings(route: &Route) -> Settings {
+pub(super) fn settings(route: &Route) -> Settings {
     Settings {
         proxy: route.proxy.clone(),
         // A question that is asked twice costs tokens at most.

@@ -184,6 +184,36 @@ impl Sources<'_> {
 }
 
 impl Route {
+    /// The route to a provider that is not in the configuration yet, from what somebody has just
+    /// entered. `variable` looks up an environment variable, for a key that is not in `settings`.
+    pub fn unsaved(
+        name: &str,
+        settings: Provider,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Self {
+        let providers = BTreeMap::from([(name.to_owned(), settings)]);
+        let sources = Sources {
+            providers: &providers,
+            variable,
+        };
+        sources.route(name, "")
+    }
+
+    /// The address of the server's list of models.
+    pub fn models_url(&self) -> String {
+        let url = self.url();
+        let base = ["/chat/completions", "/messages"]
+            .iter()
+            .find_map(|path| url.strip_suffix(path))
+            .unwrap_or(&url);
+        // Anthropic lists 20 models otherwise, and 1000 at most.
+        let limit = match self.format {
+            Format::Anthropic => "?limit=1000",
+            _ => "",
+        };
+        format!("{base}/models{limit}")
+    }
+
     /// Whether the helper in the program answers.
     pub fn is_offline(&self) -> bool {
         self.format == Format::Offline

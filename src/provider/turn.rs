@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use super::call::{Call, NoAnswer, first_model};
+use super::call::{Call, NoAnswer};
 use super::classify::Failure;
 use super::models::{Candidate, Models, random};
+use super::offers;
 use super::offline;
 use super::retry::{self, Failed};
 use super::table::OFFLINE;
@@ -167,7 +168,7 @@ impl<'a> Turn<'a> {
         }
         let client = self.client(candidate).map_err(NoAnswer::Ended)?;
         if candidate.state().model.is_empty() {
-            let model = first_model(client, route)?;
+            let model = offers::first(client, route)?;
             candidate.set_model(model);
         }
         let (model, quirks) = candidate.model();

@@ -175,8 +175,9 @@ fn a_single_question_has_a_conversation_of_its_own_that_is_kept() {
         list.contains("I am Ada") && list.contains("who am I?"),
         "{list}"
     );
+    let first = list.lines().position(|line| line.contains("I am Ada"));
     let shown = Program::new(&home)
-        .args(["sessions", "show", names[1]])
+        .args(["sessions", "show", names[first.unwrap()]])
         .run()
         .ends_with(0);
     assert!(shown.stdout.contains("Hello Ada."), "{shown:?}");

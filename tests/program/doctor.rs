@@ -107,6 +107,21 @@ fn a_wrong_key_is_told_from_a_wrong_server_and_from_none() {
 }
 
 #[test]
+fn a_model_that_the_server_does_not_list_is_a_warning_with_the_nearest_name() {
+    let model = Model::playing([]);
+    let mut home = Home::with_model(&model);
+    let output = doctor(&mut home).run().ends_with(0);
+    assert!(row(&output, "model").contains("offers fake-model"));
+    home.set("/agents/defaults/model", json!("fake-modle"));
+    let output = doctor(&mut home).run().ends_with(0);
+    let found = row(&output, "model");
+    assert!(
+        found.starts_with("warning ") && found.ends_with("Did you mean fake-model?"),
+        "{output:#?}"
+    );
+}
+
+#[test]
 fn telegram_without_or_with_a_wrong_token_fails_and_says_what_to_do() {
     let refused = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 58\r\n\r\n\
                    {\"ok\":false,\"error_code\":401,\"description\":\"Unauthorized\"}";

@@ -24,6 +24,7 @@ use crate::agent::host::TurnEvent;
 use crate::board::Board;
 use crate::clock::Clock;
 use crate::error::{Exit, Result};
+use crate::language::Language;
 use crate::limits::cli::INLINED_BYTES;
 use crate::message::SessionKey;
 use crate::provider::table::OFFLINE;
@@ -164,7 +165,7 @@ fn show_repairs<Output: Write, Errors: Write>(session: &Session, view: &mut View
 /// Ends the background commands of a conversation that is over, and names them: they cannot outlive the
 /// program.
 fn end_background_commands(agent: &Agent, chat: &SessionKey) {
-    let ended = describe_ended(&agent.end_of(chat));
+    let ended = describe_ended(&agent.end_background(chat), Language::English);
     if !ended.is_empty() {
         print::notice(&ended);
     }

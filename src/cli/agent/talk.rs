@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::question::Question;
 use super::{Arguments, Ready, opening, texts};
-use crate::agent::commands::{self, Command, Place, Slash};
+use crate::agent::commands::{self, Command, Invocation, Slash, Surface};
 use crate::agent::host::TurnEvent;
 use crate::agent::{Outcome, Report};
 use crate::cancel::Cancel;
@@ -19,6 +19,7 @@ use crate::cli::terminal::status::Status;
 use crate::cli::terminal::view::{Mode, View};
 use crate::clock::Clock;
 use crate::error::{Exit, Result};
+use crate::language::Language;
 use crate::message::Envelope;
 use crate::session::Session;
 use crate::sync::Mutex;
@@ -140,14 +141,22 @@ impl Talk {
     /// Answers a slash command.
     fn answer(&self, command: Command<'_>) -> Result<String> {
         if matches!(command.slash, Slash::Help | Slash::Start) {
-            return Ok(commands::help(Place::Terminal));
+            return Ok(commands::format_help(Surface::Terminal, Language::English));
         }
         let ready = &mut *self.shared.lock();
         let key = ready.session.chat().clone();
+        let invocation = Invocation {
+            key: &key,
+            command,
+            language: Language::English,
+            folder: &ready.sessions,
+        };
         let answer = ready
             .agent
-            .command(&key, command, &ready.sessions, || Ok(&mut ready.session))?;
-        Ok(answer.unwrap_or_else(|| format!("Unknown command /{}. See /help.", command.word)))
+            .answer_command(&invocation, || Ok(&mut ready.session))?;
+        let unknown =
+            || commands::unknown_command(command.word, Surface::Terminal, Language::English);
+        Ok(answer.unwrap_or_else(unknown))
     }
 }
 
@@ -175,7 +184,9 @@ fn describe_start(ready: &Ready) -> String {
     let mut text = format!(
         "peacrab {} · {} · /help",
         env!("CARGO_PKG_VERSION"),
-        ready.agent.model_line(ready.session.chat())
+        ready
+            .agent
+            .model_line(ready.session.chat(), Language::English)
     );
     if ready.agent.lacks_model(ready.session.chat()) {
         text = format!("{text}\n{}", texts::HOW_TO_CONNECT);

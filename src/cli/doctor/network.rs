@@ -15,9 +15,9 @@ use crate::clock::Clock;
 use crate::config::Loaded;
 use crate::config::schema::Bot;
 use crate::error::{Error, Result};
-use crate::http::{Client, Settings, Tls, look_up};
+use crate::http::{Tls, look_up};
 use crate::limits::doctor as limits;
-use crate::provider::call::{NoAnswer, first_model};
+use crate::provider::offers::{self, ListError};
 use crate::provider::route::Route;
 use crate::provider::table::{OFFLINE, known};
 
@@ -161,18 +161,12 @@ impl Examination {
     }
 
     fn model(&self, route: &Route, cancel: &Cancel) -> Result<Row> {
-        let settings = Settings {
-            proxy: route.proxy.clone(),
-            carries_secret: route.carries_secret(),
-            ..Settings::new(limits::SERVER_TIME, limits::SERVER_TIME)
-        };
         let (answer, is_late) = within(limits::SERVER_TIME, cancel, |cancel| {
-            let client = Client::new(&self.tls, settings, cancel).map_err(NoAnswer::Ended)?;
-            first_model(&client, route)
+            offers::list(&self.tls, route, cancel)
         });
         match answer {
-            Err(NoAnswer::Ended(Error::Stopped)) if is_late => Ok(late("model", &route.base)),
-            Err(NoAnswer::Ended(Error::Stopped)) => Err(Error::Stopped),
+            Err(ListError::Ended(Error::Stopped)) if is_late => Ok(late("model", &route.base)),
+            Err(ListError::Ended(Error::Stopped)) => Err(Error::Stopped),
             answer => Ok(model_row(route, answer)),
         }
     }
@@ -209,31 +203,44 @@ impl Examination {
     }
 }
 
-/// What the server's list of models, or its lack, says of server and key.
-fn model_row(route: &Route, answer: Result<String, NoAnswer>) -> Row {
+/// What the server's list of models says about the server, the key and the model.
+fn model_row(route: &Route, answer: Result<Vec<String>, ListError>) -> Row {
     let provider = &route.provider;
-    let failure = match answer {
-        Ok(first) if route.model.is_empty() => {
-            return Row::ok("model", format!("{provider} answers, with {first}"));
+    let model = &route.model;
+    let offers = match answer {
+        Ok(offers) => offers,
+        Err(ListError::NotOffered { reason, .. }) if !model.is_empty() => {
+            return Row::warning(
+                "model",
+                format!(
+                    "{provider} answers, but cannot list its models ({reason}), so the key was not \
+                     checked. Check it with `peacrab agent -m hello`"
+                ),
+            );
         }
-        Ok(_) => return Row::ok("model", format!("{provider} answers, and lists its models")),
-        Err(NoAnswer::Ended(error)) => return Row::failed("model", error.to_string()),
-        Err(NoAnswer::Failed(failure)) => failure,
+        Err(ListError::Failed(error)) if matches!(error.fault, Fault::Rate | Fault::Busy) => {
+            return Row::warning("model", error.to_string());
+        }
+        Err(error) => return Row::failed("model", error.to_string()),
     };
-    let fault = failure.fault;
-    let error = failure.of_route(route, &route.model);
-    match fault {
-        // Not every server has the list that was asked for.
-        Fault::Unknown | Fault::Request if !route.model.is_empty() => Row::warning(
+    match offers.first() {
+        None => Row::failed(
+            "model",
+            format!("{provider} has no model. Install or load one there"),
+        ),
+        Some(first) if model.is_empty() => {
+            Row::ok("model", format!("{provider} answers and offers {first}"))
+        }
+        Some(_) if offers::is_offered(model, &offers) => {
+            Row::ok("model", format!("{provider} answers and offers {model}"))
+        }
+        Some(_) => Row::warning(
             "model",
             format!(
-                "{provider} answers, but lists no models ({}), so the key is not tried: \
-                 `peacrab agent -m hello` does that",
-                error.said
+                "{provider} answers, but does not list the model {model}. {}",
+                offers::suggestion(model, &offers)
             ),
         ),
-        Fault::Rate | Fault::Busy => Row::warning("model", error.to_string()),
-        _ => Row::failed("model", error.to_string()),
     }
 }
 
@@ -315,25 +322,31 @@ mod tests {
     #[test]
     fn what_the_server_says_decides_about_the_model() {
         let route = route("openai", "sk-secret-1234", "m");
-        let failed = |fault, said: &str| Err(NoAnswer::Failed(Failure::new(fault, said)));
+        let lists = |names: &[&str]| Ok(names.iter().map(|name| (*name).to_owned()).collect());
+        let failed = |fault, said: &str| {
+            let error = Failure::new(fault, said).of_route(&route, "m");
+            Err(ListError::Failed(Box::new(error)))
+        };
+        let not_offered = Err(ListError::NotOffered {
+            provider: "openai".to_owned(),
+            reason: "404".to_owned(),
+        });
         for (answer, state, word) in [
-            (Ok("m".to_owned()), State::Ok, "lists its models"),
+            (lists(&["x", "m"]), State::Ok, "offers m"),
+            (
+                lists(&["x", "mm"]),
+                State::Warning,
+                "does not list the model m",
+            ),
+            (lists(&[]), State::Failed, "has no model"),
             (
                 failed(Fault::Key, "no sk-secret-1234"),
                 State::Failed,
-                "does not accept the key",
+                "key",
             ),
-            (
-                failed(Fault::Network, "refused"),
-                State::Failed,
-                "cannot be reached",
-            ),
-            (
-                failed(Fault::Unknown, "404"),
-                State::Warning,
-                "lists no models",
-            ),
-            (failed(Fault::Busy, "503"), State::Warning, "overloaded"),
+            (failed(Fault::Network, "refused"), State::Failed, "refused"),
+            (not_offered, State::Warning, "cannot list its models"),
+            (failed(Fault::Busy, "503"), State::Warning, "503"),
             (failed(Fault::Garbage, "html"), State::Failed, "apiBase"),
         ] {
             let row = model_row(&route, answer);

@@ -59,7 +59,30 @@ pub fn paragraph(text: &str) -> Result<()> {
         true => mode::size().0,
         false => usize::MAX,
     };
-    line(&wrap(text, columns))
+    line(&wrap(&signs(text), columns))
+}
+
+/// The program's own text with signs that the terminal can show: where that is only ASCII, a hyphen for
+/// a middle dot and so on.
+pub fn signs(text: &str) -> Cow<'_, str> {
+    match text.is_ascii() || !is_ascii() {
+        true => Cow::Borrowed(text),
+        false => Cow::Owned(ascii_signs(text)),
+    }
+}
+
+/// The text with ASCII for the program's own signs.
+pub fn ascii_signs(text: &str) -> String {
+    const ASCII: [(char, &str); 5] = [('·', "-"), ('…', "..."), ('▸', ">"), ('✗', "x"), ('⚠', "!")];
+    let replaced = |char: char| ASCII.iter().find(|(sign, _)| *sign == char);
+    let mut plain = String::with_capacity(text.len());
+    for char in text.chars() {
+        match replaced(char) {
+            Some((_, ascii)) => plain.push_str(ascii),
+            None => plain.push(char),
+        }
+    }
+    plain
 }
 
 /// Wraps each line between words; a word that is longer than a line is left as it is.
@@ -99,7 +122,7 @@ pub fn raw_error(text: &str) {
 
 /// Shows a remark of the program's own on standard error.
 pub fn notice(text: &str) {
-    raw_error(&format!("· {}\n", reveal_but(text, &[])));
+    raw_error(&signs(&format!("· {}\n", reveal_but(text, &[]))));
 }
 
 /// Writes codes for the terminal itself; text among them was cleaned before.

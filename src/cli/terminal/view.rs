@@ -44,6 +44,8 @@ pub struct View<Output: Write, Errors: Write> {
     output: Output,
     errors: Errors,
     renderer: Renderer,
+    /// Whether the program's own signs are ASCII.
+    is_ascii: bool,
     /// Whether the cursor is behind text.
     in_line: bool,
     /// Whether the present reply has come in pieces.
@@ -58,6 +60,7 @@ impl<Output: Write, Errors: Write> View<Output, Errors> {
             output,
             errors,
             renderer: Renderer::new(),
+            is_ascii: print::is_ascii(),
             in_line: false,
             streamed: false,
         }
@@ -148,6 +151,10 @@ impl<Output: Write, Errors: Write> View<Output, Errors> {
     fn aside(&mut self, sign: &str, text: &str) {
         self.end_line();
         let text = reveal(text).replace('\n', " ");
+        let sign = match self.is_ascii {
+            true => print::ascii_signs(sign),
+            false => sign.to_owned(),
+        };
         let line = match self.mode {
             Mode::Rendered => format!("\x1b[2m{sign} {text}\x1b[0m\n"),
             _ => format!("{sign} {text}\n"),
@@ -192,6 +199,7 @@ mod tests {
     fn shown(mode: Mode, events: &[TurnEvent<'_>], answer: &str) -> (String, String) {
         let (mut output, mut errors) = (Vec::new(), Vec::new());
         let mut view = View::new(mode, &mut output, &mut errors);
+        view.is_ascii = false;
         events.iter().for_each(|event| view.show(event.clone()));
         view.answer(answer).unwrap();
         (

@@ -9,12 +9,13 @@ use std::sync::Arc;
 use super::host::Work;
 use super::scheduler::{Reason, Stopped};
 use super::{Gateway, spawn};
-use crate::agent::commands::{self, Command, Place, Slash, describe_ended};
+use crate::agent::commands::{self, Command, Invocation, Slash, Surface, describe_ended};
 use crate::approval::Answer;
 use crate::bus::Event;
 use crate::channels::delivery::render_outcome;
 use crate::channels::texts::welcome;
 use crate::error::{Error, Result};
+use crate::language::Language;
 use crate::limits::gateway::{COMMANDS_MAX, REFUSED_CHARS, WAITING_MAX};
 use crate::markup::inline_code;
 use crate::message::{Address, Envelope, OutgoingMessage};
@@ -22,13 +23,14 @@ use crate::text::{count_of, truncate_chars};
 
 /// Every command of a chat with its description, for the channels' menus.
 pub fn menu() -> impl Iterator<Item = (&'static str, &'static str)> {
-    commands::listed(Place::Chat)
+    commands::list_commands(Surface::Chat)
+        .map(|listed| (listed.name, (listed.help)(Language::English)))
 }
 
 impl Gateway {
     /// Answers a command on the loop.
     pub(super) fn answer_command(&self, message: &Envelope) {
-        let Some(command) = commands::of(message) else {
+        let Some(command) = commands::typed_command(message) else {
             return;
         };
         let answer = self.answer_to(message, command);
@@ -40,8 +42,11 @@ impl Gateway {
     pub(super) fn answer_stop(self: &Arc<Self>, message: Envelope, count: Stopped) {
         let (gateway, stop) = (Arc::clone(self), message.clone());
         let spawned = spawn("stop", move || {
-            let ended = gateway.parts.agent.end_of(&stop.session);
-            gateway.finish_command(&stop, &describe_stop(count, &describe_ended(&ended)));
+            let ended = gateway.parts.agent.end_background(&stop.session);
+            gateway.finish_command(
+                &stop,
+                &describe_stop(count, &describe_ended(&ended, stop.language())),
+            );
         });
         if let Err(error) = spawned {
             let note = format!("Background commands may still run: {error}.");
@@ -51,7 +56,7 @@ impl Gateway {
 
     /// Runs a command on a thread: one that takes long, or that has its conversation to itself.
     pub(super) fn run_command(self: &Arc<Self>, work: &Work, message: &Envelope) {
-        match commands::of(message) {
+        match commands::typed_command(message) {
             Some(command) if command.slash == Slash::Sh => {
                 self.shell(message, command.argument, &work.cancel);
             }
@@ -100,9 +105,9 @@ impl Gateway {
         Ok(match command.slash {
             Slash::Start => format!(
                 "I'm Peacrab, and I live on this board. Write to me, or use a command:\n\n{}",
-                commands::help(Place::Chat)
+                commands::format_help(Surface::Chat, message.language())
             ),
-            Slash::Help => commands::help(Place::Chat),
+            Slash::Help => commands::format_help(Surface::Chat, message.language()),
             Slash::Approve => self.approve(&to, command.argument)?,
             Slash::Deny => self.settle(&to, command.argument, Answer::Deny)?,
             Slash::Id => describe_ids(message),
@@ -112,10 +117,18 @@ impl Gateway {
                 let agent = &self.parts.agent;
                 let (key, folder) = (&message.session, &self.parts.sessions);
                 let session = || self.open(key, &to).map(Box::new);
-                match agent.command(key, command, folder, session)? {
+                let invocation = Invocation {
+                    key,
+                    command,
+                    language: message.language(),
+                    folder,
+                };
+                match agent.answer_command(&invocation, session)? {
                     Some(text) if command.slash == Slash::Status => self.status(&text),
                     Some(text) => text,
-                    None => format!("Unknown command /{}. See /help.", command.word),
+                    None => {
+                        commands::unknown_command(command.word, Surface::Chat, message.language())
+                    }
                 }
             }
         })
@@ -307,11 +320,11 @@ mod tests {
         assert_eq!(describe_stop(none, ""), "Nothing is running here.");
         let commands = vec!["sleep 600".to_owned(), "make\u{202e}".to_owned()];
         assert_eq!(
-            describe_stop(none, &describe_ended(&commands)),
+            describe_stop(none, &describe_ended(&commands, Language::English)),
             "Stopped. 2 background commands were ended: `sleep 600`, `make\\u{202e}`."
         );
         let many = vec!["x".repeat(100); 7];
-        let told = describe_stop(count, &describe_ended(&many));
+        let told = describe_stop(count, &describe_ended(&many, Language::English));
         assert!(
             told.contains("dropped. 7 background") && told.ends_with("…` and 2 more."),
             "{told}"

@@ -455,6 +455,35 @@ fn a_server_is_asked_for_its_first_model_when_none_is_named() {
 }
 
 #[test]
+fn the_models_of_a_provider_that_is_not_configured_yet_are_listed_the_newest_first() {
+    let list = r#"{"data":[{"id":"old","created":1},{"id":"new","created":2}]}"#;
+    let keyless = refusal("401 Unauthorized", "no sk-canary-1234");
+    let none = http("404 Not Found", "text/plain", "no such path");
+    let server = Server::new(&[json(list), keyless, none]);
+    let settings = crate::config::schema::Provider {
+        api_base: server.base.clone(),
+        api_key: crate::secret::Secret::new("sk-canary-1234"),
+        ..Default::default()
+    };
+    let route = Route::unsaved("anthropic", settings, &|_| None);
+    let list = || offers::list(pool().tls(), &route, &Cancel::new());
+    assert_eq!(list().unwrap(), ["new", "old"]);
+    let refused = list().unwrap_err();
+    assert!(refused.is_key_refused() && !refused.to_string().contains("canary"));
+    let not_offered = list().unwrap_err().to_string();
+    assert!(
+        not_offered.contains("cannot list its models: no such path"),
+        "{not_offered}"
+    );
+    let request = server.requests().swap_remove(0);
+    assert!(
+        request.starts_with("GET /v1/models?limit=1000 "),
+        "{request}"
+    );
+    assert!(request.contains("x-api-key: sk-canary-1234"), "{request}");
+}
+
+#[test]
 fn the_first_local_server_that_lists_a_model_is_found() {
     let none = Server::new(&[json(r#"{"data":[]}"#)]);
     let other = Server::new(&[http("404 Not Found", "text/plain", "no")]);

@@ -80,9 +80,26 @@ pub struct Keyboard {
     bytes: VecDeque<u8>,
     /// Whether the last byte was waited for: it did not come together with the one before it.
     was_waiting: bool,
+    /// How many bytes follow the last return key of what was typed before anyone read it.
+    behind_return: Option<usize>,
 }
 
 impl Keyboard {
+    /// Takes what was typed before anyone read it. The last return key in it ends a text, although more
+    /// may follow: the person has begun the next one.
+    pub fn take_typed_ahead(&mut self) -> io::Result<()> {
+        while readable([rustix::stdio::stdin()], Some(Duration::ZERO))?[0] {
+            let before = self.bytes.len();
+            self.fill(Some(Duration::ZERO))?;
+            if self.bytes.len() == before || before > MESSAGE_BYTES {
+                break;
+            }
+        }
+        let last = self.bytes.iter().rposition(|byte| *byte == b'\r');
+        self.behind_return = last.map(|last| self.bytes.len() - last - 1);
+        Ok(())
+    }
+
     /// Takes keys that were read elsewhere, before all others.
     pub fn put_back(&mut self, keys: Vec<u8>) {
         for byte in keys.into_iter().rev() {
@@ -133,7 +150,9 @@ impl Keyboard {
         if byte == b'\r' && self.bytes.front() == Some(&b'\n') {
             self.bytes.pop_front();
         }
-        if ends_here() {
+        let is_last = byte == b'\r' && self.behind_return == Some(self.bytes.len());
+        if ends_here() || is_last {
+            self.behind_return = None;
             return Ok(Key::Enter);
         }
         if self.bytes.is_empty() && (byte == b'\r' || !is_alone) {

@@ -16,7 +16,7 @@ use self::line::Line;
 use self::paint::Painter;
 use super::mode::{self, Raw};
 use super::{print, texts};
-use crate::agent::commands::{self, Place, listed};
+use crate::agent::commands::{self, Surface, list_commands};
 use crate::error::{Error, Result};
 use crate::limits::agent::MESSAGE_BYTES;
 use crate::limits::cli::{HISTORY_BYTES, HISTORY_LINES};
@@ -109,6 +109,7 @@ impl Prompt {
         let mut raw = Raw::start()?;
         self.line.take();
         self.recalled = None;
+        self.keyboard.take_typed_ahead()?;
         loop {
             if !self.keyboard.has_more() {
                 self.paint();
@@ -260,7 +261,7 @@ impl Prompt {
             return;
         };
         let begun = begun.to_ascii_lowercase();
-        let names = listed(Place::Terminal).map(|(name, _)| name);
+        let names = list_commands(Surface::Terminal).map(|listed| listed.name);
         let fitting: Vec<&str> = names.filter(|name| name.starts_with(&begun)).collect();
         match fitting.as_slice() {
             [] => {}

@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use super::mode;
-use crate::cli::terminal::texts;
+use crate::cli::terminal::{print, texts};
 use crate::clock::Stopwatch;
 use crate::limits::cli::STATUS_DELAY;
 use crate::sync::{Condvar, Mutex, MutexGuard};
@@ -103,6 +103,7 @@ impl Line {
         };
         let (columns, _) = mode::size();
         let text = texts::waiting(what, since.elapsed());
+        let text = print::signs(&text);
         let text = ellipsize_chars(&text, columns.saturating_sub(1));
         let text = match self.is_dim {
             true => format!("\r\x1b[2m{text}\x1b[0m\x1b[K"),

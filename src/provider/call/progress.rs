@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use super::classify::Failure;
 use crate::chat::Fault;
 use crate::clock::Stopwatch;
 use crate::limits::provider::{REPLY_QUIET_IDLES, REPLY_TOTAL_IDLES};
+use crate::provider::classify::Failure;
 
 /// Measures one reply.
 pub struct Progress {

@@ -1,0 +1,256 @@
+"""Draws a conversation as an animated picture: SVG, with styles of its own, for light and dark pages."""
+
+import html
+import html.parser
+from dataclasses import dataclass, field
+
+# The window, and what is in it, in pixels.
+WIDTH, HEIGHT, HEADER = 460, 600, 52
+MARGIN, PADDING, GAP, RADIUS = 12, 11, 9, 14
+TEXT_WIDTH = 340
+SIZE, LINE, MONO = 14, 20, 7.8
+BUTTON, BUTTON_GAP = 32, 5
+# Seconds: until the next message, for an answer to be read, and at the end.
+PAUSE, READING, END = 1.4, 2.6, 7.0
+
+STYLE = """\
+svg{--page:#dfe8ec;--bot:#fff;--me:#e3fdd0;--text:#10181d;--dim:#66757f;--code:#f0f4f6;--head:#fff;\
+--key:#ffffffb8;--tap:#a8d8f5;--edge:#c4d0d6}
+@media(prefers-color-scheme:dark){svg{--page:#0f1a22;--bot:#1e2c36;--me:#2b5c46;--text:#eef3f6;\
+--dim:#93a5b1;--code:#15212a;--head:#1a2731;--key:#2b3d49;--tap:#3f7ea6;--edge:#2b3b46}}
+text{font:14px Helvetica,Arial,sans-serif;fill:var(--text);white-space:pre}
+.b{font-weight:700}.i{font-style:italic}.m{font:13px Menlo,Consolas,"DejaVu Sans Mono",monospace}
+.k{text-anchor:middle}.d{fill:var(--dim);font-size:12px}"""
+
+# The bot's face: claws, eyes, shell.
+CRAB = (
+    '<g fill="#fff" stroke="#fff" stroke-width="1.6" stroke-linecap="round">'
+    '<path d="M26 28L21 24V20M38 28L43 24V20M25 31L20 33M39 31L44 33M29 24V20M35 24V20" fill="none"/>'
+    '<ellipse cx="32" cy="29" rx="8" ry="6"/><circle cx="29" cy="19" r="1"/><circle cx="35" cy="19" r="1"/></g>'
+)
+
+# Widths of Helvetica's characters in thousandths of the size, by groups.
+WIDTHS = {
+    **dict.fromkeys("ijl'|", 222),
+    **dict.fromkeys(" !,./:;ft[]I", 278),
+    **dict.fromkeys('r()-`"', 333),
+    **dict.fromkeys("ckJsvxyz", 500),
+    **dict.fromkeys("ABEKPSVXY&", 667),
+    **dict.fromkeys("CDHNRUw", 722),
+    **dict.fromkeys("GOQ", 778),
+    **dict.fromkeys("mM", 833),
+    **dict.fromkeys("W%@", 944),
+    **dict.fromkeys("•", 350),
+}
+
+
+@dataclass
+class Run:
+    """A piece of a line in one style."""
+
+    text: str
+    style: str = ""
+
+    def width(self):
+        if "m" in self.style:
+            return len(self.text) * MONO
+        bold = 1.06 if "b" in self.style else 1
+        return sum(WIDTHS.get(char, 556) for char in self.text) * SIZE / 1000 * bold
+
+
+@dataclass
+class State:
+    """How a message looks from some moment on."""
+
+    markup: str
+    buttons: list = field(default_factory=list)
+    pressed: str = ""
+    # How many seconds it is looked at before the next thing happens.
+    shown_for: float = PAUSE
+
+
+class Parser(html.parser.HTMLParser):
+    """Telegram's HTML as lines of runs; a line that is None begins or ends a block of code."""
+
+    STYLES = {"b": "b", "strong": "b", "i": "i", "em": "i", "code": "m", "pre": "m"}
+
+    def __init__(self, markup):
+        super().__init__()
+        self.lines, self.open = [[]], []
+        self.feed(markup)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.open.append(self.STYLES.get(tag, ""))
+
+    def handle_endtag(self, tag):
+        self.open.pop()
+
+    def handle_data(self, data):
+        style = " ".join(sorted(set(filter(None, self.open))))
+        for number, text in enumerate(data.split("\n")):
+            if number:
+                self.lines.append([])
+            if text:
+                self.lines[-1].append(Run(text, style))
+
+
+def wrapped(lines):
+    """The same with no line wider than TEXT_WIDTH: broken at spaces, or where it has to be."""
+    for line in lines:
+        row, width = [], 0.0
+        for run in line:
+            for word in words(run):
+                if row and width + word.width() > TEXT_WIDTH:
+                    yield joined(row)
+                    row, width = [], 0.0
+                    word = Run(word.text.lstrip(" "), word.style)
+                row.append(word)
+                width += word.width()
+        yield joined(row)
+
+
+def words(run):
+    """A run in pieces that each begin with their spaces; those too wide for a line are cut."""
+    piece = ""
+    for char in run.text:
+        too_wide = Run(piece + char, run.style).width() > TEXT_WIDTH
+        if (char == " " and piece.strip(" ")) or too_wide:
+            yield Run(piece, run.style)
+            piece = ""
+        piece += char
+    if piece:
+        yield Run(piece, run.style)
+
+
+def joined(row):
+    """Neighbours of the same style as one."""
+    runs = []
+    for run in row:
+        if runs and runs[-1].style == run.style:
+            runs[-1] = Run(runs[-1].text + run.text, run.style)
+        else:
+            runs.append(run)
+    return runs
+
+
+class Bubble:
+    """A state of a message, drawn."""
+
+    def __init__(self, state, is_mine):
+        self.state, self.is_mine = state, is_mine
+        self.lines = list(wrapped(Parser(state.markup).lines))
+        text_width = max(sum(run.width() for run in line) for line in self.lines)
+        self.width = max(text_width + 2 * PADDING, 300 if state.buttons else 0)
+        self.text_height = len(self.lines) * LINE + 2 * PADDING - 4
+        self.height = self.text_height + len(state.buttons) * (BUTTON + BUTTON_GAP)
+
+    def draw(self, top):
+        left = WIDTH - MARGIN - self.width if self.is_mine else MARGIN
+        yield rectangle(left, top, self.width, self.text_height, "me" if self.is_mine else "bot")
+        baseline = top + PADDING + 13
+        for line in self.lines:
+            across = left + PADDING
+            for run in line:
+                yield text(across, baseline, run)
+                across += run.width()
+            baseline += LINE
+        below = top + self.text_height + BUTTON_GAP
+        for row in self.state.buttons:
+            width = (self.width - BUTTON_GAP * (len(row) - 1)) / len(row)
+            for place, label in enumerate(row):
+                across = left + place * (width + BUTTON_GAP)
+                fill = "tap" if label == self.state.pressed else "key"
+                yield rectangle(across, below, width, BUTTON, fill, 8)
+                yield f'<text class="k" x="{across + width / 2:.0f}" y="{below + 21:.0f}">{escaped(label)}</text>'
+            below += BUTTON + BUTTON_GAP
+
+
+def rectangle(left, top, width, height, fill, radius=RADIUS):
+    return (
+        f'<rect x="{left:.0f}" y="{top:.0f}" width="{width:.0f}" height="{height:.0f}" '
+        f'rx="{radius}" fill="var(--{fill})"/>'
+    )
+
+
+def text(across, baseline, run):
+    style = f' class="{run.style}"' if run.style else ""
+    # The length keeps a line in its bubble, whatever font there is.
+    length = f' textLength="{run.width():.0f}" lengthAdjust="spacingAndGlyphs"' if len(run.text) > 1 else ""
+    return f'<text{style} x="{across:.0f}" y="{baseline:.0f}"{length}>{escaped(run.text)}</text>'
+
+
+def escaped(words):
+    return html.escape(words, quote=False)
+
+
+def draw(name, messages):
+    """The picture. A message is whether it is the person's, and its states, one after the other."""
+    view = HEIGHT - HEADER
+    now, top = 0.6, float(GAP)
+    scenes, scrolls = [], []
+    for is_mine, states in messages:
+        for number, state in enumerate(states):
+            bubble = Bubble(state, is_mine)
+            is_last = number == len(states) - 1
+            scenes.append((now, None if is_last else now + state.shown_for, list(bubble.draw(top))))
+            scrolls.append((now, max(top + bubble.height + GAP - view, 0)))
+            now += state.shown_for
+        top += bubble.height + GAP
+    whole = now + END
+    style, body = [STYLE], []
+    for number, (start, end, shapes) in enumerate(scenes):
+        style.append(appearance(number, start, end, whole))
+        body.append(f'<g class="s{number}">{"".join(shapes)}</g>')
+    style.append(scrolling(scrolls, whole))
+    return f"""\
+<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="img">
+<title>A conversation with the bot on Telegram</title>
+<style>{chr(10).join(style)}</style>
+<clipPath id="w"><rect width="{WIDTH}" height="{HEIGHT}" rx="16"/></clipPath>
+<clipPath id="v"><rect y="{HEADER}" width="{WIDTH}" height="{view}"/></clipPath>
+<g clip-path="url(#w)"><rect width="{WIDTH}" height="{HEIGHT}" fill="var(--page)"/>
+<g clip-path="url(#v)"><g transform="translate(0 {HEADER})"><g class="scroll">
+{chr(10).join(body)}
+</g></g></g>
+<rect width="{WIDTH}" height="{HEADER}" fill="var(--head)"/>
+<circle cx="32" cy="26" r="17" fill="#e2572b"/>{CRAB}
+<text class="b" x="60" y="23">{escaped(name)}</text><text class="d" x="60" y="40">bot</text></g>
+<rect x=".5" y=".5" width="{WIDTH - 1}" height="{HEIGHT - 1}" rx="16" fill="none" stroke="var(--edge)"/>
+</svg>
+"""
+
+
+def appearance(number, start, end, whole):
+    """When something is there. Without animations only what is there at the end."""
+    begin = 100 * start / whole
+    frames = f"0%,{begin - 0.01:.2f}%{{opacity:0}}{begin:.2f}%"
+    if end is None:
+        rule = f"{frames},100%{{opacity:1}}"
+        still = ""
+    else:
+        finish = 100 * end / whole
+        rule = f"{frames},{finish:.2f}%{{opacity:1}}{finish + 0.01:.2f}%,100%{{opacity:0}}"
+        still = ";opacity:0"
+    return moving(f".s{number}", f"a{number}", rule, whole, still)
+
+
+def scrolling(scrolls, whole):
+    """The conversation moves up where it does not fit."""
+    frames, before = ["0%{transform:none}"], 0.0
+    for start, distance in scrolls:
+        begin = 100 * start / whole
+        frames.append(f"{begin - 0.9:.2f}%{{transform:translateY({-before:.0f}px)}}")
+        frames.append(f"{begin:.2f}%{{transform:translateY({-distance:.0f}px)}}")
+        before = distance
+    frames.append(f"100%{{transform:translateY({-before:.0f}px)}}")
+    still = f";transform:translateY({-before:.0f}px)"
+    return moving(".scroll", "up", "".join(frames), whole, still)
+
+
+def moving(selector, name, frames, whole, still):
+    return (
+        f"@keyframes {name}{{{frames}}}"
+        f"{selector}{{animation:{name} {whole:.1f}s infinite{still}}}"
+        f"@media(prefers-reduced-motion:reduce){{{selector}{{animation:none}}}}"
+    )

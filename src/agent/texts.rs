@@ -1,0 +1,195 @@
+//! What the agent says to people, in each language.
+
+use crate::chat::Usage;
+use crate::language::{Language, texts};
+
+/// The tokens of a request, or of many.
+pub fn format_usage(usage: Usage, language: Language) -> String {
+    let Usage {
+        input,
+        output,
+        cached,
+    } = usage;
+    match cached {
+        0 => usage_plain(language, &input, &output),
+        _ => usage_cached(language, &input, &cached, &output),
+    }
+}
+
+/// What a built-in tool does; `None` for any other.
+pub fn describe_tool(name: &str, language: Language) -> Option<&'static str> {
+    Some(match name {
+        "read_file" => tool_read_file(language),
+        "write_file" => tool_write_file(language),
+        "append_file" => tool_append_file(language),
+        "edit_file" => tool_edit_file(language),
+        "list_dir" => tool_list_dir(language),
+        "find_files" => tool_find_files(language),
+        "grep" => tool_grep(language),
+        "exec" => tool_exec(language),
+        "exec_session" => tool_exec_session(language),
+        "device" => tool_device(language),
+        "message" => tool_message(language),
+        _ => return None,
+    })
+}
+
+texts! {
+    pub fn help_help() { "List the commands", "列出所有命令" }
+    pub fn help_new() {
+        "Start a new conversation (the old one is kept)",
+        "开始新对话（旧对话会保留）",
+    }
+    pub fn help_status() {
+        "Show the model, the conversation and the board",
+        "显示模型、对话和开发板的状态",
+    }
+    pub fn help_model() { "Show or change the model: /model NAME", "查看或更换模型：/model 名称" }
+    pub fn help_tools() { "List the tools", "列出可用工具" }
+    pub fn help_usage() { "Token usage by day", "查看每天的 token 用量" }
+    pub fn help_sh() {
+        "Run a command: /sh df -h; /sh !COMMAND asks to run it outside the sandbox",
+        "运行命令：/sh df -h；/sh !命令 会请求在沙箱外运行",
+    }
+    pub fn help_stop() { "Stop what is running in this chat", "停止此聊天中正在运行的一切" }
+    pub fn help_approve() {
+        "Allow the pending command: /approve [NUMBER] [always]",
+        "允许待批准的命令：/approve [编号] [always]",
+    }
+    pub fn help_deny() { "Refuse it: /deny [NUMBER]", "拒绝待批准的命令：/deny [编号]" }
+    pub fn help_pair() { "Give someone access: /pair CODE", "授予他人访问权限：/pair 配对码" }
+    pub fn help_id() { "Show the ids of this chat and of you", "显示此聊天和你的 ID" }
+    pub fn help_restart() { "Restart Peacrab", "重启 Peacrab" }
+    pub fn help_exit() { "Quit (or Ctrl-D)", "退出（或按 Ctrl-D）" }
+
+    pub fn unknown_command(word) {
+        "Unknown command /{word}. See /help.",
+        "未知命令 /{word}。发送 /help 查看所有命令。",
+    }
+    pub fn unknown_command_near(word, near) {
+        "Unknown command /{word}. Did you mean /{near}?",
+        "未知命令 /{word}。你是想用 /{near} 吗？",
+    }
+
+    /// The answer to `/new`.
+    pub fn started_new() {
+        "Started a new conversation. The old one is still saved.",
+        "已开始新对话。旧对话仍然保留。",
+    }
+    pub fn ended_command(name) {
+        "1 background command was ended: {name}.",
+        "已结束 1 个后台命令：{name}。",
+    }
+    pub fn ended_commands(count, names) {
+        "{count} background commands were ended: {names}.",
+        "已结束 {count} 个后台命令：{names}。",
+    }
+    /// Between the members of a list.
+    pub fn comma() { ", ", "、" }
+    /// After the named members of a list.
+    pub fn and_more(count) { " and {count} more", "等（另有 {count} 个）" }
+
+    pub fn model(name) { "Model: {name}", "模型：{name}" }
+    /// `others`: the fallback models.
+    pub fn model_with_fallbacks(name, others) {
+        "Model: {name}, then {others}",
+        "模型：{name}，备用：{others}",
+    }
+    pub fn no_model() {
+        "No model is connected; the offline helper answers",
+        "尚未连接模型，由离线助手回答",
+    }
+    pub fn model_error(error) { "No model: {error}", "没有可用模型：{error}" }
+    /// `name` as inline code.
+    pub fn no_provider_for(name) {
+        "No provider is connected that could run {name}, so the offline helper answers. \
+         `peacrab onboard` connects one.",
+        "没有已连接的服务商能运行 {name}，因此由离线助手回答。运行 `peacrab onboard` 即可连接。",
+    }
+
+    pub fn status_message(chat) {
+        "Conversation: {chat}, 1 message in context",
+        "对话：{chat}，上下文中有 1 条消息",
+    }
+    pub fn status_messages(chat, count) {
+        "Conversation: {chat}, {count} messages in context",
+        "对话：{chat}，上下文中有 {count} 条消息",
+    }
+    pub fn status_workspace(path) { "Workspace: {path}", "工作区：{path}" }
+    pub fn status_today(tokens) { "Tokens today: {tokens}", "今日 token：{tokens}" }
+
+    fn usage_plain(input, output) {
+        "{input} tokens in, {output} out",
+        "输入 {input}，输出 {output}",
+    }
+    fn usage_cached(input, cached, output) {
+        "{input} tokens in ({cached} cached), {output} out",
+        "输入 {input}（缓存 {cached}），输出 {output}",
+    }
+    pub fn tokens_on(day) { "Tokens on {day}:", "{day} 的 token 用量：" }
+    pub fn no_tokens() { "none yet", "暂无" }
+
+    fn tool_read_file() { "Read a file", "读取文件" }
+    fn tool_write_file() { "Write a file", "写入文件" }
+    fn tool_append_file() { "Add to the end of a file", "在文件末尾追加内容" }
+    fn tool_edit_file() { "Change part of a file", "修改文件的一部分" }
+    fn tool_list_dir() { "List a folder", "列出文件夹" }
+    fn tool_find_files() { "Find files by name", "按名称查找文件" }
+    fn tool_grep() { "Search in files", "在文件中搜索" }
+    fn tool_exec() { "Run a shell command in the sandbox", "在沙箱中运行命令" }
+    fn tool_exec_session() { "Look after commands in the background", "管理后台命令" }
+    fn tool_device() { "Read the state of the board", "读取开发板的状态" }
+    fn tool_message() { "Send a message, files or buttons", "发送消息、文件或按钮" }
+
+    /// `hints`: the tools that were used, such as `read_file("a")`.
+    pub fn done_so_far(hints) { " Done so far: {hints}.", "目前已完成：{hints}。" }
+    /// `done`: [`done_so_far`], or empty.
+    pub fn step_limit(steps, done) {
+        "I stopped at the limit of {steps} steps (agents.defaults.maxToolIterations).{done} Tell me \
+         to go on, or split the task into smaller parts.",
+        "已达到 {steps} 步的上限（agents.defaults.maxToolIterations），我停了下来。{done}\
+         你可以让我继续，或把任务拆小。",
+    }
+    pub fn circles(tool, done) {
+        "I stopped because I was going in circles: the same {tool} call again and again, with the \
+         same result.{done} Tell me what to do differently.",
+        "我一直在重复同样的 {tool} 调用，没有新的结果，所以停了下来。{done}请告诉我换个什么做法。",
+    }
+    pub fn empty_answer() {
+        "The model returned an empty answer twice. Try again or rephrase.",
+        "模型两次都没有给出回答。请重试或换个说法。",
+    }
+    pub fn filtered() {
+        "The provider's content filter refused the answer. Rephrase, or use another model.",
+        "服务商的内容过滤器拒绝了回答。请换个说法，或使用其他模型。",
+    }
+    pub fn cut_answer() {
+        "[The answer was cut off: it exceeded the maximum length (agents.defaults.maxTokens) twice.]",
+        "[回答被截断：两次超出最大长度（agents.defaults.maxTokens）。]",
+    }
+    pub fn repeated(hint, times) { "{hint} {times} times", "{hint} {times} 次" }
+    pub fn more_hints(count) { "and {count} more", "另有 {count} 个" }
+
+    pub fn shortened() {
+        "the conversation is too long for the model; asking again with less of it",
+        "对话超出模型的长度限制，正在缩短后重新提问",
+    }
+    pub fn offline_stands_in() {
+        "until then, the offline helper does what it can",
+        "在此之前，由离线助手尽力处理",
+    }
+    pub fn too_many_tokens(used, limit) {
+        "Daily token limit reached ({used} of {limit}). It resets at midnight; \
+         `peacrab config set limits.tokensPerDay NUMBER` raises it.",
+        "今日 token 已达上限（{used}/{limit}），午夜后重置。\
+         用 `peacrab config set limits.tokensPerDay 数值` 可提高上限。",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_text_is_there_in_each_language() {
+        crate::language::check_table(super::TABLE);
+    }
+}
