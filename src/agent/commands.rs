@@ -184,9 +184,7 @@ pub fn parse(text: &str) -> Option<Command<'_>> {
             .chars()
             .all(|char| char.is_ascii_alphanumeric() || char == '_');
     let is_named = |name: &&str| name.eq_ignore_ascii_case(word);
-    let row = COMMANDS
-        .iter()
-        .find(|row| row.names.iter().any(|name| is_named(name)));
+    let row = COMMANDS.iter().find(|row| row.names.iter().any(&is_named));
     is_word.then_some(Command {
         slash: row.map_or(Slash::Unknown, |row| row.slash),
         word,

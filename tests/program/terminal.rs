@@ -172,7 +172,7 @@ fn a_long_line_is_wrapped_below_itself_at_each_width() {
         ),
         (
             80,
-            "› please look at 中文 and tell me what the words of this long line mean, all of\n   \
+            "› please look at 中文 and tell me what the words of this long line mean, all of\n  \
              them",
         ),
         (

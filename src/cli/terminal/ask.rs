@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::mode::Cooked;
-use super::print;
+use super::{print, texts};
 use crate::approval::{Answer, Question};
 use crate::cancel::Cancel;
 use crate::channels::delivery::{describe_hidden, grouped};
@@ -16,7 +16,7 @@ use crate::limits::cancel::POLL;
 use crate::limits::cli::{ANSWER_BYTES, COMMAND_CHARS, COMMAND_LINES, LINE_CHARS};
 use crate::text::{count_hidden, ends_of, reveal};
 
-/// Shows the question and waits for y, a or n. Anything else denies it, and so does silence.
+/// Shows the question and waits for y, a or n. Anything else denies it, and so does no answer in time.
 pub fn ask(question: &Question, cancel: &Cancel) -> Answer {
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Answer::Nobody;
@@ -72,8 +72,8 @@ fn describe(question: &Question) -> String {
         ..
     } = question;
     let place = match question.unsandboxed {
-        true => " outside the sandbox",
-        false => "",
+        true => texts::outside(&account_name()),
+        false => String::new(),
     };
     let command = reveal(&question.command);
     let ends = ends_of(&command, COMMAND_CHARS, COMMAND_LINES);
@@ -115,29 +115,43 @@ fn describe(question: &Question) -> String {
         "" => "(none given)",
         reason => reason,
     };
+    // The first line has said it already, where it is the only one.
+    let is_said = question.unsandboxed && rule.ends_with("outside the sandbox");
+    let rule = match is_said {
+        true => String::new(),
+        false => format!("  rule    {}\n", on_line(rule)),
+    };
     text += &format!(
-        "  folder  {}\n  rule    {}\n  reason  {}\n\n{}",
+        "  folder  {}\n{rule}  reason  {}\n\n{}",
         on_line(folder),
-        on_line(rule),
         on_line(reason),
         choices(ends.is_some()),
     );
     text
 }
 
-fn choices(is_cut: bool) -> String {
-    let show = if is_cut { "  [s] show all of it" } else { "" };
-    format!("Run it? [y] once  [a] always exactly this{show}  [N] no: ")
+/// The name of the account that a command outside the sandbox runs as.
+fn account_name() -> String {
+    if rustix::process::geteuid().is_root() {
+        return "root".to_owned();
+    }
+    let name = std::env::var("USER").ok().filter(|name| !name.is_empty());
+    name.map_or_else(|| texts::THIS_ACCOUNT.to_owned(), |name| on_line(&name))
 }
 
-/// A text with nothing invisible in it, line by line.
+fn choices(is_cut: bool) -> String {
+    let show = if is_cut { "  [s] show all of it" } else { "" };
+    format!("Run it? [y] once  [a] always allow this exact command{show}  [N] no: ")
+}
+
+/// The lines of a text in which everything is visible, indented.
 fn indented(text: &str) -> String {
     let lines = text.replace('\t', "\\t");
     let lines = lines.split('\n').map(|line| format!("    {line}"));
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// What the model chose, on one line; what cannot be seen is spelt out.
+/// A text of the model on one line, with what is invisible spelt out.
 fn on_line(text: &str) -> String {
     let text = reveal(text).replace('\n', "\\n").replace('\t', "\\t");
     match ends_of(&text, LINE_CHARS, (LINE_CHARS, LINE_CHARS)) {
@@ -167,12 +181,12 @@ mod tests {
         };
         let shown = describe(&question);
         assert!(
-            shown.contains(
-                "outside the sandbox:\n\n    echo ok\n    rm -rf x\\r\\u{1b}[2Kls \\u{202e}\n"
-            ),
+            shown.contains(":\n\n    echo ok\n    rm -rf x\\r\\u{1b}[2Kls \\u{202e}\n"),
             "{shown}"
         );
         assert!(shown.contains("reason  to\\nclean\n"), "{shown}");
+        assert!(shown.contains("outside the sandbox, as "), "{shown}");
+        assert!(!shown.contains("rule"), "it is said above: {shown}");
     }
 
     #[test]

@@ -26,6 +26,14 @@ pub fn running(tool: &str) -> String {
     format!("running {tool}")
 }
 
+/// Where a command would run, and as whom.
+pub fn outside(account: &str) -> String {
+    format!(" outside the sandbox, as {account}")
+}
+
+/// The account, where it has no name.
+pub const THIS_ACCOUNT: &str = "this account";
+
 /// There are no conversations to list.
 pub const NO_SESSIONS: &str = "No conversations yet. `peacrab agent` starts one.";
 
