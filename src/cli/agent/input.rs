@@ -122,7 +122,7 @@ mod tests {
         let clip = Clip::read("one\ntwo\nthree\nfour\nfive\n".as_bytes(), 16).unwrap();
         assert_eq!(
             clip.into_text("it"),
-            "one\n[… 16 bytes left out here …]\nfive\n"
+            "one\ntwo\n[… 12 bytes left out here …]\nfive\n"
         );
         let clip = Clip::read("short".as_bytes(), 16).unwrap();
         assert_eq!(clip.into_text("it"), "short");
