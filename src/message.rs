@@ -21,6 +21,20 @@ impl SessionKey {
         }
     }
 
+    /// The conversation of a single question on the command line. `name` tells it from the others.
+    pub fn of_question(name: &str) -> Self {
+        Self(format!("{QUESTIONS}{name}"))
+    }
+
+    /// The key under which standing approvals are kept: single questions on the command line share those
+    /// of its default conversation.
+    pub fn approval_scope(key: &str) -> &str {
+        match key.starts_with(QUESTIONS) {
+            true => "cli:default",
+            false => key,
+        }
+    }
+
     /// The whole key.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -31,6 +45,9 @@ impl SessionKey {
         self.0.split_once(':').unwrap_or((&self.0, ""))
     }
 }
+
+/// How the keys of single questions on the command line begin.
+const QUESTIONS: &str = "cli:ask-";
 
 impl fmt::Display for SessionKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

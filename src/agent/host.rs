@@ -9,6 +9,8 @@ use crate::message::Envelope;
 /// What happens during a turn. Events are for display only and may be dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TurnEvent<'a> {
+    /// A model of this name is asked.
+    Asking(&'a str),
     /// A piece of the model's text, as it streams.
     Delta(&'a str),
     /// The text of one reply is complete (the pieces, or the whole where nothing streamed).

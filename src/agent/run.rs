@@ -9,7 +9,7 @@ use crate::limits::agent::{MESSAGE_BYTES, OVERFLOW_RETRIES};
 use crate::limits::chat::{CALLS_KEPT_PER_REPLY, CALLS_PER_REPLY};
 use crate::message::{Envelope, Media};
 use crate::provider::{self, Answer, Models, Progress};
-use crate::session::conversation::{STOPPED_OUTCOME, UNKNOWN_OUTCOME};
+use crate::session::conversation::{STOPPED_NOTE, STOPPED_OUTCOME, UNKNOWN_OUTCOME};
 use crate::session::line::TurnEnd;
 use crate::session::{Retry, Session};
 
@@ -62,6 +62,8 @@ pub(super) struct Run<'a> {
     models: provider::Turn<'a>,
     report: Report,
     system: String,
+    /// The model that is asked first.
+    model_name: String,
     /// The language of what the program itself says.
     language: Language,
     /// The runtime's facts, which go along and are not saved.
@@ -100,6 +102,7 @@ impl<'a> Run<'a> {
             budget: agent.history_budget(system.len() + facts.len()),
             turn: Turn::new(agent.settings.max_tool_iterations),
             models: models.for_turn(cancel),
+            model_name: models.names().into_iter().next().unwrap_or_default(),
             partial: String::new(),
             closing: None,
             has_given_up: false,
@@ -245,6 +248,7 @@ impl<'a> Run<'a> {
         };
         self.partial.clear();
         let (host, partial) = (&mut *self.host, &mut self.partial);
+        host.on_event(TurnEvent::Asking(&self.model_name));
         let mut on_progress = |progress: Progress<'_>| match progress {
             Progress::Delta(piece) => {
                 partial.push_str(piece);
@@ -509,7 +513,7 @@ pub(super) fn end_stopped(
         partial.push('\n');
     }
     // Even if the model had not said anything: else the next turn would do what was stopped.
-    partial.push_str("[stopped by the person]");
+    partial.push_str(STOPPED_NOTE);
     let last = Entry::new(EntryKind::Assistant, partial);
     session.end_turn_with(Some(last), TurnEnd::Stopped, retry)
 }

@@ -1,4 +1,4 @@
-//! `peacrab sessions`: the conversations that are kept.
+//! `peacrab sessions`: the saved conversations.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -12,14 +12,14 @@ use clap::{Args, Subcommand};
 use crate::chat::{Entry, EntryKind};
 
 use super::Context;
-use super::terminal::markdown::visible;
-use super::terminal::print;
+use super::terminal::{print, texts};
 use crate::error::{Error, Exit, Result};
 use crate::limits::cli::{LAST_COLUMNS, NAME_COLUMNS, SHOWN_RESULT_CHARS, SHOWN_RESULT_LINES};
 use crate::message::SessionKey;
+use crate::session::conversation::STOPPED_NOTE;
 use crate::session::line::Line;
 use crate::session::store::{self, Summary};
-use crate::text::escape_json;
+use crate::text::{escape_json, is_prose as visible};
 
 /// `peacrab sessions …`
 #[derive(Debug, Args)]
@@ -30,37 +30,41 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Lists them, the one written last first
+    /// List the conversations, the latest first
     List {
-        /// One JSON object a line
+        /// Print JSON, one object per line
         #[arg(long)]
         json: bool,
     },
-    /// Prints a conversation
+    /// Print a conversation
     Show {
-        /// Which one
         #[command(flatten)]
         name: Name,
-        /// Long tool results too, as they are in the journal
+        /// Print long tool results in full
         #[arg(long)]
         full: bool,
     },
-    /// Copies a journal as it is (JSON lines), to standard output or a file
+    /// Copy a journal (JSON lines) to standard output or to a file
     Export {
-        /// Which one
         #[command(flatten)]
         name: Name,
-        /// Where to; it must not exist
+        /// The new file; it must not exist yet
         file: Option<PathBuf>,
     },
-    /// Deletes a journal for good
-    Delete(Name),
+    /// Delete a conversation and its archive
+    Delete {
+        #[command(flatten)]
+        name: Name,
+        /// Do not ask
+        #[arg(short, long)]
+        yes: bool,
+    },
 }
 
 /// Which session.
 #[derive(Debug, Args)]
 struct Name {
-    /// A name of `peacrab agent -s`, or a key such as telegram:123
+    /// A name from `sessions list`, or a key such as telegram:123
     #[arg(value_name = "SESSION")]
     session: String,
 }
@@ -104,18 +108,39 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
                 &mut created.map_err(Error::io("create", file))?,
             )?;
         }
-        Action::Delete(name) => {
-            store::delete(&folder, &name.chat())?;
-            print::line(&format!("deleted {}", name.chat()))?;
+        Action::Delete { name, yes } => {
+            let chat = name.chat();
+            if !yes && print::can_ask() && !confirm_delete(&folder, &chat)? {
+                print::line(texts::KEPT)?;
+                return Ok(Exit::Done);
+            }
+            store::delete(&folder, &chat)?;
+            print::line(&texts::deleted(&chat))?;
         }
     }
     Ok(Exit::Done)
 }
 
+/// Asks whether a conversation is to be deleted; one that does not exist is left to the deletion.
+fn confirm_delete(folder: &Path, chat: &SessionKey) -> Result<bool> {
+    let found = store::list(folder)?
+        .into_iter()
+        .find(|found| found.chat == *chat);
+    let Some(found) = found else {
+        return Ok(true);
+    };
+    let answer = print::ask(&texts::ask_to_delete(
+        chat,
+        &brief(&found.title),
+        &size(found.bytes),
+    ))?;
+    Ok(matches!(answer.to_ascii_lowercase().as_str(), "y" | "yes"))
+}
+
 fn list(folder: &Path, json: bool) -> Result<()> {
     let summaries = store::list(folder)?;
     if summaries.is_empty() && !json {
-        return print::out("no sessions yet; `peacrab agent` begins one\n");
+        return print::line(texts::NO_SESSIONS);
     }
     let lines = summaries.iter().map(|summary| match json {
         true => as_json(summary),
@@ -129,30 +154,31 @@ fn as_json(summary: &Summary) -> String {
         "key": summary.chat.to_string(),
         "bytes": summary.bytes,
         "changed": local(summary.changed),
+        "title": summary.title,
         "last": summary.last,
     });
     format!("{}\n", escape_json(&value.to_string()))
 }
 
-/// A line of the list. What is asked for by name comes first, and has the room that it needs.
+/// A line of the list. The name comes first and in full, because other commands take it.
 fn row(summary: &Summary, width: usize) -> String {
     format!(
         "{:<width$}  {}  {:>8}  {}\n",
         name(summary),
         local(summary.changed),
         size(summary.bytes),
-        brief(&summary.last)
+        brief(&summary.title)
     )
 }
 
-/// What `peacrab agent -s` calls it.
+/// The name that `peacrab agent -s` takes.
 fn name(summary: &Summary) -> String {
     let key = summary.chat.to_string();
     let name = key.strip_prefix("cli:").unwrap_or(&key);
-    name.chars().filter(|letter| visible(*letter)).collect()
+    name.chars().filter(|char| visible(*char)).collect()
 }
 
-/// The room for names; a single very long one does not push all the others away.
+/// The width of the column of names; a single very long one does not widen it for all the others.
 fn widest(summaries: &[Summary]) -> usize {
     let widths = summaries
         .iter()
@@ -165,22 +191,23 @@ fn show(folder: &Path, chat: &SessionKey, full: bool) -> Result<()> {
     let garbled = store::read(folder, chat, |line| match line {
         Line::Entry(entry) => {
             let gap = if std::mem::take(&mut first) { "" } else { "\n" };
-            print::out(&format!("{gap}{}", shown(&entry, full)))
+            print::out(&format!("{gap}{}", format_entry(&entry, full)))
         }
         Line::State(_) => Ok(()),
     })?;
     if garbled > 0 {
-        print::complain(&format!("{garbled} unreadable lines were skipped"));
+        print::complain(&texts::skipped(garbled));
     }
     Ok(())
 }
 
-/// An entry below a line that says who and when.
-fn shown(entry: &Entry, full: bool) -> String {
+/// An entry below a line that says who and when. What the runtime added is dim.
+fn format_entry(entry: &Entry, full: bool) -> String {
+    let is_runtime = matches!(entry.kind, EntryKind::Note | EntryKind::Summary);
     let who = match entry.kind {
         EntryKind::Person => "you",
-        EntryKind::Note => "note to the model",
-        EntryKind::Summary => "summary",
+        EntryKind::Note => texts::RUNTIME_NOTE,
+        EntryKind::Summary => texts::RUNTIME_SUMMARY,
         EntryKind::Assistant => "peacrab",
         EntryKind::Tool => entry.name.as_deref().unwrap_or("tool"),
     };
@@ -189,6 +216,11 @@ fn shown(entry: &Entry, full: bool) -> String {
         .map(|time| time.format(" · %Y-%m-%d %H:%M").to_string())
         .unwrap_or_default();
     let mut text = entry.content.trim().to_owned();
+    let was_stopped = entry.kind == EntryKind::Assistant && text.ends_with(STOPPED_NOTE);
+    if was_stopped {
+        text.truncate(text.len() - STOPPED_NOTE.len());
+        text.truncate(text.trim_end().len());
+    }
     if entry.kind == EntryKind::Tool && !full {
         cut(&mut text);
     }
@@ -199,22 +231,30 @@ fn shown(entry: &Entry, full: bool) -> String {
         let _ = writeln!(text, "▸ {} {}", call.name, call.arguments);
     }
     text.retain(visible);
-    format!("{}\n{text}", print::bold(&format!("{who}{time}")))
+    let head = format!("{who}{time}");
+    if is_runtime {
+        return format!("{}\n", print::dim(&format!("{head}\n{}", text.trim_end())));
+    }
+    let stopped = match was_stopped {
+        true => format!("{}\n", print::dim(texts::WAS_STOPPED)),
+        false => String::new(),
+    };
+    format!("{}\n{text}{stopped}", print::bold(&head))
 }
 
 /// Leaves the beginning of a long tool result, and says how much more there is.
 fn cut(text: &mut String) {
     let lines = text.match_indices('\n').nth(SHOWN_RESULT_LINES - 1);
-    let letters = text.char_indices().nth(SHOWN_RESULT_CHARS);
-    let ends = [lines.map(|(end, _)| end), letters.map(|(end, _)| end)];
+    let chars = text.char_indices().nth(SHOWN_RESULT_CHARS);
+    let ends = [lines.map(|(end, _)| end), chars.map(|(end, _)| end)];
     if let Some(end) = ends.into_iter().flatten().min() {
         let left = size((text.len() - end) as u64);
         text.truncate(end);
-        let _ = write!(text, "\n… {left} more; --full shows all");
+        let _ = write!(text, "\n{}", texts::more(&left));
     }
 }
 
-/// Bytes as a person reads them.
+/// A number of bytes in words, such as `1.5 kB`.
 pub fn size(bytes: u64) -> String {
     match bytes {
         0..1_000 => format!("{bytes} B"),
@@ -233,9 +273,9 @@ fn local(seconds: i64) -> String {
 
 /// The beginning of a line, for a column at the end of a row.
 fn brief(text: &str) -> String {
-    let mut letters = text.chars().filter(|letter| visible(*letter));
-    let mut brief: String = letters.by_ref().take(LAST_COLUMNS - 1).collect();
-    match (letters.next(), letters.next()) {
+    let mut chars = text.chars().filter(|char| visible(*char));
+    let mut brief: String = chars.by_ref().take(LAST_COLUMNS - 1).collect();
+    match (chars.next(), chars.next()) {
         (Some(last), None) => brief.push(last),
         (Some(_), Some(_)) => brief.push('…'),
         (None, _) => {}
@@ -248,7 +288,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_result_is_cut_by_lines_or_letters() {
+    fn a_long_result_is_cut_by_lines_or_chars() {
         for (long, kept) in [("line\n".repeat(100), 49), ("x".repeat(5_000), 800)] {
             let mut text = long;
             cut(&mut text);

@@ -77,7 +77,7 @@ impl Progress {
                     self.is_fresh = true;
                 }
             }
-            TurnEvent::Delta(_) => {}
+            TurnEvent::Delta(_) | TurnEvent::Asking(_) => {}
             // A text between steps is followed by a hint; the answer by the end.
             TurnEvent::Said(text) => (*text).clone_into(&mut self.partial),
             TurnEvent::ToolHint(hint) => {

@@ -297,6 +297,35 @@ pub mod cli {
     /// How often each byte of a streamed block may be parsed, so that the time for a block grows with
     /// its length only. Blocks of up to 1 kB are still shown by the token.
     pub const PARSES_PER_BYTE: usize = 256;
+    /// Bytes of piped text and of attached text files together that go into a question; the rest of a
+    /// message is left for what was typed.
+    pub const INLINED_BYTES: usize = 96 * 1024;
+    /// Bytes of such a text that are read at a time.
+    pub const INPUT_BLOCK_BYTES: usize = 16 * 1024;
+    /// How long a pipe beside a question may stay silent until the person is told that it is read: less
+    /// than a slow command needs for its first line, and too long to stare at nothing.
+    pub const INPUT_PATIENCE: std::time::Duration = std::time::Duration::from_secs(3);
+    /// Files that can be attached to a question.
+    pub const ATTACHED_FILES: usize = 20;
+    /// Bytes of an attached file that is neither text nor an image; it is copied to the workspace. As
+    /// much as Telegram lets a bot fetch.
+    pub const ATTACHED_BYTES: u64 = 20_000_000;
+    /// Bytes at the beginning of a file by which its type is recognised.
+    pub const SNIFFED_BYTES: u64 = 512;
+    /// Conversations of single questions that are kept, for `--resume` and `sessions show`.
+    pub const QUESTIONS_KEPT: usize = 50;
+    /// Windows on one conversation, each with its own: `default`, `default-2`, …
+    pub const WINDOWS: usize = 20;
+    /// How long nothing is said of what a turn waits for, so that a quick answer does not flicker.
+    pub const STATUS_DELAY: std::time::Duration = std::time::Duration::from_millis(400);
+    /// How long after a return key more input means that the lines were pasted. A person is slower, and
+    /// does not notice the wait; a paste over a slow line comes in pieces.
+    pub const PASTE_GAP: std::time::Duration = std::time::Duration::from_millis(30);
+    /// How long after an escape character the rest of a key's sequence may take.
+    pub const ESCAPE_GAP: std::time::Duration = std::time::Duration::from_millis(50);
+    /// Bytes of the keys that were typed ahead and are kept while a question is asked; the terminal
+    /// itself keeps as many.
+    pub const TYPED_AHEAD_BYTES: usize = 4096;
     /// Lines of the prompt's history that are kept.
     pub const HISTORY_LINES: usize = 500;
     /// Bytes of the prompt's history that are read.

@@ -18,6 +18,9 @@ use super::line::{cut_arguments, image_note};
 pub const UNKNOWN_OUTCOME: &str = "Error: interrupted, outcome unknown. The call may or may not have taken effect; \
      it was not run again. Check before you repeat it.";
 
+/// The end of the agent's entry in a turn that the person stopped.
+pub const STOPPED_NOTE: &str = "[stopped by the person]";
+
 /// The result of a call whose turn was stopped by the person.
 pub const STOPPED_OUTCOME: &str = "Error: stopped by the person before it ran.";
 

@@ -74,14 +74,26 @@ impl Session {
     ///
     /// Fails when another process has it open. What had to be repaired is in [`Session::repairs`].
     pub fn open(folder: &Path, chat: &SessionKey, settings: Settings) -> Result<Self> {
-        let path = store::path_of(folder, chat);
-        let opened = AppendLog::open(&path, |line| line::decode(line).is_some())?;
-        let log = opened.ok_or_else(|| {
+        let opened = Self::open_if_free(folder, chat, settings)?;
+        opened.ok_or_else(|| {
             let (_, name) = chat.parts();
             Error::Failed(format!(
                 "Another peacrab has the conversation {name:?} open. Use `-s NAME` for a separate one."
             ))
-        })?;
+        })
+    }
+
+    /// Like [`open`](Self::open), but `None` when another process has it open.
+    pub fn open_if_free(
+        folder: &Path,
+        chat: &SessionKey,
+        settings: Settings,
+    ) -> Result<Option<Self>> {
+        let path = store::path_of(folder, chat);
+        let opened = AppendLog::open(&path, |line| line::decode(line).is_some())?;
+        let Some(log) = opened else {
+            return Ok(None);
+        };
         let window = store::read_window(log.tail(), settings.window)
             .map_err(Error::io("read the session", &path))?;
         let mut session = Self {
@@ -94,7 +106,7 @@ impl Session {
             settings,
         };
         session.archive();
-        Ok(session)
+        Ok(Some(session))
     }
 
     /// Whose conversation it is.

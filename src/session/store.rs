@@ -1,7 +1,7 @@
 //! The journals of a home folder: their names, their archive, and reading them without a lock.
 
 use std::fs::{DirEntry, File, Metadata};
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -218,6 +218,8 @@ pub struct Summary {
     pub changed: i64,
     /// What was said last, its first line.
     pub last: String,
+    /// The first line of the conversation's first question; empty when there is none.
+    pub title: String,
 }
 
 /// The path of a chat's journal: `{channel}_{chat}.jsonl`. Characters that a file name should not have
@@ -313,6 +315,31 @@ pub fn delete(folder: &Path, chat: &SessionKey) -> Result<()> {
     archives_of(&path)?.iter().try_for_each(|path| remove(path))
 }
 
+/// Deletes journals whose file names begin with `prefix`, except the `keep` written last. One that is in
+/// use stays.
+pub fn delete_oldest(folder: &Path, prefix: &str, keep: usize) -> Result<()> {
+    let mut found: Vec<(i64, PathBuf)> = journals(folder)?
+        .into_iter()
+        .filter(|path| {
+            let name = path.file_name().and_then(|name| name.to_str());
+            name.is_some_and(|name| name.starts_with(prefix))
+        })
+        .filter_map(|path| Some((path.metadata().ok()?.mtime(), path)))
+        .collect();
+    found.sort();
+    let excess = found.len().saturating_sub(keep);
+    for (_, path) in found.drain(..excess) {
+        let file = sys::file::open_to_read(&path).map_err(Error::io("open the session", &path))?;
+        if sys::file::try_lock(&file).map_err(Error::io("lock the session", &path))? {
+            remove(&path)?;
+            archives_of(&path)?
+                .iter()
+                .try_for_each(|path| remove(path))?;
+        }
+    }
+    Ok(())
+}
+
 fn journals(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -381,8 +408,36 @@ fn summary(path: &Path) -> std::io::Result<Option<Summary>> {
         bytes: metadata.len(),
         changed,
         last,
+        title: first_question(&file)?,
     }))
 }
+
+/// The first line of what the person said first, after the last place where the conversation was
+/// begun again.
+fn first_question(mut file: &File) -> io::Result<String> {
+    file.rewind()?;
+    let mut title = String::new();
+    let mut lines = Lines::new(BufReader::new(file));
+    while let Some(bytes) = lines.following()? {
+        // Most lines need not be decoded: only one that begins again counts once there is a title.
+        let marks = bytes.windows(BEGIN_AGAIN.len());
+        if !title.is_empty() && !marks.into_iter().any(|mark| mark == BEGIN_AGAIN) {
+            continue;
+        }
+        match line::decode(bytes) {
+            Some(Line::Entry(entry)) if title.is_empty() && entry.kind == EntryKind::Person => {
+                let first = entry.content.lines().find(|line| !line.trim().is_empty());
+                title = first.unwrap_or_default().trim().to_owned();
+            }
+            Some(Line::State(state)) if state.consolidated_to.is_some() => title.clear(),
+            _ => {}
+        }
+    }
+    Ok(title)
+}
+
+/// What a line has in it that begins the conversation again.
+const BEGIN_AGAIN: &[u8] = b"\"consolidated_to\"";
 
 /// FNV-1a, 64 bits: stable over versions and machines, which std's hasher does not promise.
 /// <https://www.ietf.org/archive/id/draft-eastlake-fnv-17.html>

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::approval::Question;
 use crate::error::{Error, Result};
 use crate::limits::state::{APPROVALS, APPROVALS_FILE_BYTES};
+use crate::message::SessionKey;
 
 use super::file::{Damaged, Policy, StateFile};
 
@@ -61,12 +62,14 @@ impl Approvals {
     /// Whether exactly this was allowed always in this chat, which is a session key. A file that
     /// cannot be read allows nothing.
     pub fn allow(&self, question: &Question, chat: &str) -> bool {
+        let chat = SessionKey::approval_scope(chat);
         let is_same = |standing: &StandingApproval| standing.applies(question, chat);
         self.0.read().is_ok_and(|list| list.iter().any(is_same))
     }
 
     /// Allows exactly this always in this chat. `since` is the time, RFC 3339.
     pub fn add(&self, question: &Question, chat: &str, since: String) -> Result<()> {
+        let chat = SessionKey::approval_scope(chat);
         self.0.update(|list| {
             if list.iter().any(|standing| standing.applies(question, chat)) {
                 return Ok(());

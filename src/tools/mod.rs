@@ -36,6 +36,7 @@ use message::MESSAGE;
 use registry::{BuiltIn, Registry};
 use results::Results;
 
+pub use files::FileType;
 pub use registry::Tool;
 
 /// What there is beyond the workspace. It decides which built-in tools there are.

@@ -110,6 +110,23 @@ impl Home {
         self.path().join("workspace").join(name)
     }
 
+    /// The journals of single questions on the command line, one after the other; empty when there are
+    /// none.
+    pub fn journals_of_questions(&self) -> String {
+        let files = fs::read_dir(self.path().join("sessions"));
+        let mut files: Vec<PathBuf> = files
+            .into_iter()
+            .flatten()
+            .map(|file| file.unwrap().path())
+            .filter(|path| path.to_string_lossy().contains("/cli_ask-"))
+            .collect();
+        files.sort();
+        let texts = files.iter().map(|file| fs::read(file).unwrap());
+        texts
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+            .collect()
+    }
+
     /// The journal of a conversation on the command line; empty when there is none.
     pub fn journal(&self, session: &str) -> String {
         let file = self.path().join(format!("sessions/cli_{session}.jsonl"));

@@ -8,6 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::process::{Child, Command};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
@@ -27,6 +28,9 @@ pub const RETURN: &str = "\r";
 const ROWS: u16 = 200;
 /// Columns of a terminal, where a story does not say otherwise.
 const COLUMNS: u16 = 80;
+
+/// Longest wait for the last output of a program that has ended.
+const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// A terminal on which the program runs.
 pub struct Terminal {
@@ -182,7 +186,12 @@ impl Terminal {
 
     /// Waits for the end; returns the exit status.
     pub fn finish(&mut self) -> Option<i32> {
-        wait(&mut self.child).code()
+        let code = wait(&mut self.child).code();
+        // What it wrote last may still be on its way. A process that it left behind keeps the terminal.
+        let shown = self.screen.shown.lock().unwrap();
+        let changed = &self.screen.changed;
+        drop(changed.wait_timeout_while(shown, LAST_WORDS, |shown| !shown.is_over));
+        code
     }
 }
 

@@ -47,17 +47,187 @@ fn a_question_may_come_through_a_pipe() {
     assert!(model.requests()[0].last_message().contains("sum up: crabs"));
 }
 
+/// What the model was asked, as the person's own text.
+fn asked(model: &Model, number: usize) -> String {
+    let message: Value = serde_json::from_str(&model.requests()[number].last_message()).unwrap();
+    match &message["content"] {
+        Value::String(text) => text.clone(),
+        parts => parts.to_string(),
+    }
+}
+
 #[test]
-fn with_a_message_nothing_waits_for_standard_input() {
+fn piped_text_goes_below_the_question() {
+    let model = Model::playing([say("an error"), say("a hint")]);
+    let home = Home::with_model(&model);
+    for arguments in [
+        &["agent", "-m", "explain this"][..],
+        &["agent", "explain", "this"],
+    ] {
+        let program = Program::new(&home).args(arguments).stdin("E42: no disk\n");
+        program.run().ends_with(0);
+    }
+    for number in [0, 1] {
+        let text = asked(&model, number);
+        let expected =
+            "explain this\n\n--- standard input ---\nE42: no disk\n--- end of standard input ---";
+        assert!(text.ends_with(expected), "{text}");
+    }
+}
+
+#[test]
+fn of_a_long_pipe_the_beginning_and_the_end_are_asked_about() {
+    let model = Model::playing([say("long")]);
+    let home = Home::with_model(&model);
+    let lines: String = (0..200_000)
+        .map(|number| format!("line {number}\n"))
+        .collect();
+    let output = Program::new(&home)
+        .args(["agent", "-m", "sum up"])
+        .stdin(&lines)
+        .run()
+        .ends_with(0);
+    output.complains_of(&["standard input is too long (2.3 MB); only its first and last 49.2 kB"]);
+    let text = asked(&model, 0);
+    assert!(text.len() < 100_000, "{} bytes", text.len());
+    for part in [
+        "---\nline 0\nline 1\n",
+        "bytes left out here …]\nline",
+        "line 199999\n---",
+    ] {
+        assert!(text.contains(part), "{part}");
+    }
+}
+
+/// The smallest PNG: one transparent pixel.
+const PIXEL: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\0\0\0\nIDATx\x9cc\0\x01\0\0\x05\0\x01\r\n-\xb4\0\0\0\0IEND\xaeB`\x82";
+
+#[test]
+fn files_are_attached_by_a_flag_and_by_a_word() {
+    let model = Model::playing([say("a text"), say("a pixel"), say("nothing")]);
+    let mut home = Home::with_model(&model);
+    // A model that sees, by its name.
+    home.set("/agents/defaults/model", json!("gpt-4o"));
+    fs::write(home.path().join("note.txt"), "hello from the note\n").unwrap();
+    fs::write(home.path().join("pixel.png"), PIXEL).unwrap();
+    let ask = |arguments: &[&str]| Program::new(&home).arg("agent").args(arguments).run();
+    ask(&["what", "is", "in", "@note.txt?"]).ends_with(0);
+    let text = asked(&model, 0);
+    let expected =
+        "what is in @note.txt?\n\n--- note.txt ---\nhello from the note\n--- end of note.txt ---";
+    assert!(text.ends_with(expected), "{text}");
+
+    ask(&["--file", "pixel.png", "-m", "what is this?"]).ends_with(0);
+    let parts = asked(&model, 1);
+    assert!(parts.contains("data:image/png;base64,iVBOR"), "{parts}");
+    assert!(parts.contains("-pixel.png]"), "{parts}");
+    let kept: Vec<_> = fs::read_dir(home.workspace("inbox")).unwrap().collect();
+    assert_eq!(kept.len(), 1, "the agent's tools can read it: {kept:?}");
+
+    ask(&["-m", "mail ann@note.txt about @nothing"]).ends_with(0);
+    assert!(asked(&model, 2).ends_with("mail ann@note.txt about @nothing"));
+    for (path, why) in [
+        ("missing.txt", "there is no such file"),
+        (".", "it is a folder"),
+    ] {
+        ask(&["-f", path, "-m", "hi"])
+            .ends_with(2)
+            .complains_of(&["Cannot attach", path, why]);
+    }
+    let piped = Program::new(&home)
+        .args(["agent", "-m", "hi"])
+        .stdin("%PDF-1.7 \0");
+    piped
+        .run()
+        .ends_with(2)
+        .complains_of(&["PDF document", "--file PATH"]);
+    assert_eq!(model.requests().len(), 3, "none of these were asked");
+}
+
+#[test]
+fn a_single_question_has_a_conversation_of_its_own_that_is_kept() {
+    let model = Model::playing([say("Hello Ada."), say("Who knows.")]);
+    let home = Home::with_model(&model);
+    let ask = |text: &str| {
+        Program::new(&home)
+            .args(["agent", "-m", text])
+            .run()
+            .ends_with(0)
+    };
+    ask("I am Ada");
+    ask("who am I?");
+    assert!(
+        !model.requests()[1].body["messages"]
+            .to_string()
+            .contains("Ada")
+    );
+    let list = Program::new(&home)
+        .args(["sessions", "list"])
+        .run()
+        .ends_with(0)
+        .stdout;
+    let names: Vec<&str> = list
+        .lines()
+        .filter_map(|line| line.split(' ').next())
+        .collect();
+    assert!(names.iter().all(|name| name.starts_with("ask-")), "{list}");
+    assert!(
+        list.contains("I am Ada") && list.contains("who am I?"),
+        "{list}"
+    );
+    let first = list.lines().position(|line| line.contains("I am Ada"));
+    let shown = Program::new(&home)
+        .args(["sessions", "show", names[first.unwrap()]])
+        .run()
+        .ends_with(0);
+    assert!(shown.stdout.contains("Hello Ada."), "{shown:?}");
+}
+
+#[test]
+fn of_the_conversations_of_single_questions_only_the_last_ones_are_kept() {
     let model = Model::playing([say("hello")]);
     let home = Home::with_model(&model);
-    let arguments = ["agent", "-m", "hi"];
-    let output = Program::new(&home)
-        .args(arguments)
-        .stdin("not for it")
-        .run();
-    assert_eq!(output.ends_with(0).stdout, "hello\n");
-    assert!(!model.requests()[0].last_message().contains("not for it"));
+    let sessions = home.path().join("sessions");
+    fs::create_dir(&sessions).unwrap();
+    for number in 0..60 {
+        let line = r#"{"_type":"metadata","key":"cli:ask-1"}"#;
+        let file = sessions.join(format!("cli_ask-20200101-0000{number:02}.jsonl"));
+        fs::write(file, format!("{line}\n")).unwrap();
+    }
+    fs::write(sessions.join("cli_work.jsonl"), "").unwrap();
+    Program::new(&home)
+        .args(["agent", "-m", "hi"])
+        .run()
+        .ends_with(0);
+    assert_eq!(
+        fs::read_dir(&sessions).unwrap().count(),
+        50 + 1,
+        "and the other conversation"
+    );
+    assert!(home.journals_of_questions().contains("hello"));
+}
+
+#[test]
+fn a_background_command_that_ends_with_the_question_is_named() {
+    let model = Model::playing([
+        call("exec", json!({"command": "sleep 600", "background": true})),
+        say("it runs"),
+    ]);
+    let home = Home::with_model(&model);
+    let output = Program::new(&home).args(["agent", "-m", "start it"]).run();
+    let output = output.ends_with(0);
+    output.complains_of(&["1 background command was ended: `sleep 600`"]);
+}
+
+#[test]
+fn runtime_notes_and_stops_are_shown_as_what_they_are() {
+    let model = Model::playing([say(""), say("the third")]);
+    let home = Home::with_model(&model);
+    let run = |arguments: &[&str]| Program::new(&home).args(arguments).run().ends_with(0);
+    run(&["agent", "-s", "work", "-m", "which one?"]);
+    let shown = run(&["sessions", "show", "work"]).stdout;
+    assert_eq!(shown.matches("you · ").count(), 1, "{shown}");
+    assert!(shown.contains("runtime note · "), "{shown}");
 }
 
 #[test]
@@ -73,7 +243,7 @@ fn a_tool_reads_a_real_file_and_the_model_hears_of_it() {
         };
         fs::write(home.workspace("note.txt"), "hello from the note").unwrap();
         let output = Program::new(&home)
-            .args(["agent", "-m", "read it"])
+            .args(["agent", "-s", "default", "-m", "read it"])
             .run()
             .ends_with(0);
         assert_eq!(output.stdout, "The note says hello.\n");
@@ -238,13 +408,11 @@ fn one_session_never_runs_two_turns() {
     let gate = Gate::default();
     let model = Model::playing([say("first").after(&gate)]);
     let home = Home::with_model(&model);
-    let ask = || Program::new(&home).args(["agent", "-m", "hi"]);
+    let ask = || Program::new(&home).args(["agent", "-s", "work", "-m", "hi"]);
     let first = ask().start();
     model.wait_for_requests(1);
-    ask()
-        .run()
-        .ends_with(1)
-        .complains_of(&["has the conversation"]);
+    let second = ask().run().ends_with(1);
+    second.complains_of(&["Another peacrab has the conversation \"work\" open. Use `-s NAME`"]);
     gate.open();
     assert_eq!(first.finish().ends_with(0).stdout, "first\n");
 }
@@ -267,7 +435,7 @@ fn a_long_result_is_shown_in_part_and_in_full_on_request() {
     let lines: String = (0..50).map(|number| format!("line {number}\n")).collect();
     fs::write(home.workspace("long.txt"), lines).unwrap();
     let run = |arguments: &[&str]| Program::new(&home).args(arguments).run().ends_with(0);
-    run(&["agent", "-m", "read it"]);
+    run(&["agent", "-s", "default", "-m", "read it"]);
     let part = run(&["sessions", "show", "default"]).stdout;
     assert!(
         part.contains("line 9\n… ") && !part.contains("line 49"),
@@ -282,12 +450,12 @@ fn a_session_that_has_nothing_to_go_on_with_is_not_begun() {
     let home = Home::new();
     let run = |arguments: &[&str]| Program::new(&home).args(arguments).run();
     let resumed = run(&["agent", "--resume", "-s", "never"]).ends_with(0);
-    resumed.complains_of(&["nothing to go on with"]);
+    resumed.complains_of(&["Nothing to resume"]);
     let list = run(&["sessions", "list"]).ends_with(0).stdout;
-    assert!(list.contains("no sessions yet"), "{list}");
+    assert!(list.contains("No conversations yet"), "{list}");
     run(&["agent", "-s", " ", "-m", "hi"])
         .ends_with(2)
-        .complains_of(&["needs a name"]);
+        .complains_of(&["A session needs a name"]);
 }
 
 #[test]
@@ -354,7 +522,7 @@ fn a_turn_that_is_too_long_for_the_model_is_asked_again_with_shorter_results() {
         fs::write(home.workspace(&format!("{name}.txt")), text).unwrap();
     }
     let output = Program::new(&home)
-        .args(["agent", "-m", TASK])
+        .args(["agent", "-s", "default", "-m", TASK])
         .run()
         .ends_with(0);
     assert_eq!(output.stdout, "b is newer\n");
@@ -394,7 +562,11 @@ fn a_call_with_huge_arguments_stays_in_the_journal_with_its_result() {
         say("huge.txt"),
     ]);
     let home = Home::with_model(&model);
-    let ask = |text: &str| Program::new(&home).args(["agent", "-m", text]).run();
+    let ask = |text: &str| {
+        Program::new(&home)
+            .args(["agent", "-s", "default", "-m", text])
+            .run()
+    };
     ask("write it").ends_with(0);
     let output = ask("which file was it?").ends_with(0);
     assert!(!output.stderr.contains("unreadable"), "{output:?}");

@@ -16,7 +16,7 @@ use crate::terminal::AT_ONCE;
 /// Asks once; what the model was told of its last call.
 fn run(home: &Home, model: &Model) -> (Output, String) {
     let output = Program::new(home)
-        .args(["agent", "-m", "do it"])
+        .args(["agent", "-s", "default", "-m", "do it"])
         .run()
         .ends_with(0);
     let requests = model.requests();
@@ -109,7 +109,9 @@ fn the_record_of_a_command_that_kills_the_program_is_there() {
     let model = Model::playing([call("exec", json!({"command": command}))]);
     let mut home = Home::with_model(&model);
     home.set("/tools", json!({"exec": {"sandbox": "off"}}));
-    let output = Program::new(&home).args(["agent", "-m", "do it"]).run();
+    let output = Program::new(&home)
+        .args(["agent", "-s", "default", "-m", "do it"])
+        .run();
     assert_eq!(output.code, None, "{output:#?}");
     let log = audit(&home);
     assert_eq!(log.len(), 1, "{log:?}");
@@ -214,7 +216,7 @@ fn a_command_sees_neither_the_keys_nor_the_daemon() {
     let model = Model::playing([call("exec", json!({"command": attempt})), say("done")]);
     let home = Home::with_model(&model);
     let output = Program::new(&home)
-        .args(["agent", "-m", "do it"])
+        .args(["agent", "-s", "default", "-m", "do it"])
         .env("ANTHROPIC_API_KEY", "sk-canary-environment")
         .run();
     output.ends_with(0);
@@ -262,7 +264,7 @@ fn a_person_at_the_terminal_allows_once_always_or_not() {
     };
 
     for (answer, lines_then) in [("n", 0), ("y", 1), ("a", 2)] {
-        let mut terminal = Terminal::start(&home, &["agent", "-m", "do it"]);
+        let mut terminal = Terminal::start(&home, &["agent", "-s", "default", "-m", "do it"]);
         terminal.wait_for("reason  to write a log");
         terminal.wait_for("Run it?");
         assert!(terminal.shown().contains(&command));
@@ -320,7 +322,7 @@ fn a_question_can_be_stopped() {
         json!({"command": "id", "escalate": true, "reason": "r"}),
     )]);
     let home = Home::with_model(&model);
-    let mut terminal = Terminal::start(&home, &["agent", "-m", "do it"]);
+    let mut terminal = Terminal::start(&home, &["agent", "-s", "default", "-m", "do it"]);
     terminal.wait_for("Run it?");
     let pressed = Instant::now();
     terminal.type_text(CTRL_C);
@@ -401,7 +403,7 @@ fn ctrl_c_ends_a_command_at_once() {
         json!({"command": "echo begun > begun; sleep 600"}),
     )]);
     let home = Home::with_model(&model);
-    let mut terminal = Terminal::start(&home, &["agent", "-m", "do it"]);
+    let mut terminal = Terminal::start(&home, &["agent", "-s", "default", "-m", "do it"]);
     let begun = home.workspace("begun");
     let waiting = Instant::now();
     while !begun.exists() {

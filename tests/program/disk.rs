@@ -51,15 +51,15 @@ fn a_full_disk_is_said_and_costs_nothing_that_was_there() {
         cp -a "$HOME/." "$HOME.small"
         export PEACRAB_HOME="$HOME.small"
         cd "$PEACRAB_HOME"
-        "$P" agent -m first
+        "$P" agent -s default -m first
         cp sessions/cli_default.jsonl "$HOME/before"
         cat /dev/zero >fill 2>/dev/null || true
         # Longer than what is left of the journal's last page.
         long=$(head -c 9000 /dev/zero | tr '\0' x)
-        "$P" agent -m "$long" && echo "ended with 0" || echo "ended with $?"
+        "$P" agent -s default -m "$long" && echo "ended with 0" || echo "ended with $?"
         cmp sessions/cli_default.jsonl "$HOME/before"
         rm fill
-        "$P" agent -m third
+        "$P" agent -s default -m third
         "$P" sessions show default
         "#,
     );
@@ -81,7 +81,11 @@ fn a_full_disk_is_said_and_costs_nothing_that_was_there() {
 fn blocks_of_nothing_in_a_journal_cost_only_what_stood_there() {
     let model = Model::answering(|_| say("noted"));
     let home = Home::with_model(&model);
-    let ask = |text: &str| Program::new(&home).args(["agent", "-m", text]).run();
+    let ask = |text: &str| {
+        Program::new(&home)
+            .args(["agent", "-s", "default", "-m", text])
+            .run()
+    };
     let spoil = |bytes: &[u8]| {
         let journal = home.path().join("sessions/cli_default.jsonl");
         let mut file = File::options().append(true).open(journal).unwrap();
@@ -130,7 +134,7 @@ fn a_full_workspace_keeps_every_file_as_it_was() {
         mkdir many
         for number in $(seq 50); do : >"many/a-file-with-a-long-name-$number"; done
         cat /dev/zero >fill 2>/dev/null || true
-        "$P" agent -m "fill it"
+        "$P" agent -s default -m "fill it"
         ls -A
         ls -A .results
         cat old.txt
@@ -163,12 +167,12 @@ fn a_full_home_keeps_the_configuration_and_the_counts() {
     let output = in_own_mounts(
         &home,
         r#"
-        "$P" agent -m first
+        "$P" agent -s default -m first
         mkdir "$HOME.kept" "$HOME.small"
         cp "$HOME/state/usage.json" "$HOME.kept"
         mount -t tmpfs -o size=4k,nr_inodes=3 none "$HOME/state"
         cp "$HOME.kept/usage.json" "$HOME/state"
-        "$P" agent -m second
+        "$P" agent -s default -m second
         cmp "$HOME.kept/usage.json" "$HOME/state/usage.json"
         ls -A "$HOME/state"
 
@@ -203,7 +207,7 @@ fn synced(home: &Home) -> Vec<String> {
     Program::of("strace", home)
         .args(["-f", "-y", "-e", "trace=fsync,fdatasync", "-o"])
         .arg(&trace)
-        .args([PEACRAB, "agent", "-m", "hi"])
+        .args([PEACRAB, "agent", "-s", "default", "-m", "hi"])
         .run()
         .ends_with(0);
     let text = fs::read_to_string(trace).unwrap();
@@ -262,7 +266,7 @@ fn a_read_only_home_is_said_in_plain_words() {
     let output = in_own_mounts(
         &home,
         r#"
-        "$P" agent -m first
+        "$P" agent -s default -m first
         mount --bind "$HOME" "$HOME"
         mount -o remount,bind,ro "$HOME"
         # A new conversation, one that exists, and a question through a pipe.
@@ -299,7 +303,7 @@ fn a_disk_that_fills_within_a_turn_ends_it_and_asks_no_more() {
         r#"
         mkdir "$HOME/sessions"
         mount -t tmpfs -o size=8k none "$HOME/sessions"
-        "$P" agent -m first && echo "ended with 0" || echo "ended with $?"
+        "$P" agent -s default -m first && echo "ended with 0" || echo "ended with $?"
         "#,
     );
     let output = output.ends_with(0);
@@ -332,8 +336,10 @@ fn a_file_of_two_gigabytes_neither_fills_the_memory_nor_the_conversation() {
     file.set_len(2 << 30).unwrap();
 
     // 500 MB of addresses: a program that takes the file into memory cannot.
-    let limited =
-        Program::of("sh", &home).args(["-c", r#"ulimit -v 500000; exec "$P" agent -m "look""#]);
+    let limited = Program::of("sh", &home).args([
+        "-c",
+        r#"ulimit -v 500000; exec "$P" agent -s default -m "look""#,
+    ]);
     let output = limited.env("P", PEACRAB).run().ends_with(0);
     assert_eq!(output.stdout, "too large\n");
     let asked = model.requests()[1].body["messages"].to_string();

@@ -19,7 +19,9 @@ fn ask(script: impl IntoIterator<Item = Step>) -> (Output, usize) {
 }
 
 fn ask_at(home: &Home) -> Output {
-    let output = Program::new(home).args(["agent", "-m", "hi"]).run();
+    let output = Program::new(home)
+        .args(["agent", "-s", "default", "-m", "hi"])
+        .run();
     let said = format!(
         "{}{}{}",
         output.stdout,
@@ -176,7 +178,7 @@ fn half_of_a_conversation_is_its_newer_half() {
     home.set("/agents/defaults/contextWindowTokens", json!(8192 + 20_000));
     for name in ["older", "newer"] {
         let message = format!("{name} {}", "long ".repeat(4000));
-        let ask = Program::new(&home).args(["agent", "-m", &message]);
+        let ask = Program::new(&home).args(["agent", "-s", "default", "-m", &message]);
         ask.run().ends_with(0);
     }
     let asked = model.requests();

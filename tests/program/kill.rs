@@ -161,7 +161,7 @@ impl Pace {
 }
 
 fn ask(home: &Home) -> Program {
-    Program::new(home).args(["agent", "-m", QUESTION])
+    Program::new(home).args(["agent", "-s", "default", "-m", QUESTION])
 }
 
 /// Random instants that are the same in each run of the test (splitmix64).

@@ -9,7 +9,9 @@ use crate::harness::model::{INPUT_TOKENS, Model, OUTPUT_TOKENS, Request, call, e
 use crate::harness::program::{Output, Program};
 
 fn ask(home: &Home, text: &str) -> Output {
-    Program::new(home).args(["agent", "-m", text]).run()
+    Program::new(home)
+        .args(["agent", "-s", "default", "-m", text])
+        .run()
 }
 
 /// What a model is asked for "hi" under a configuration with some keys set.

@@ -1,9 +1,13 @@
-//! Somebody sits at a terminal.
+//! A person at a terminal.
 
+use std::fs;
 use std::time::{Duration, Instant};
 
+use serde_json::json;
+
 use crate::harness::home::Home;
-use crate::harness::model::{Gate, Model, hang, say, silence};
+use crate::harness::model::{Gate, Model, call, hang, say, silence};
+use crate::harness::program::Program;
 use crate::harness::terminal::{CTRL_C, CTRL_D, RETURN, Terminal};
 
 /// Within which a stop has to take effect, on a busy machine: without it, these wait for minutes.
@@ -146,4 +150,316 @@ fn a_typed_command_is_completed_and_help_says_how_to_leave() {
     tell(&mut terminal, "/exit");
     assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
     assert_eq!(home.journal("default"), "", "nothing was said to the agent");
+}
+
+/// The screen once the prompt waits for the next line, below so many earlier prompts.
+fn screen_at_prompt(terminal: &Terminal, earlier: usize) -> String {
+    terminal.wait_until(|screen| {
+        screen.matches("› ").count() >= earlier && screen.lines().last() == Some("›")
+    });
+    terminal.screen()
+}
+
+#[test]
+fn a_long_line_is_wrapped_below_itself_at_each_width() {
+    let line = "please look at 中文 and tell me what the words of this long line mean, all of them";
+    for (columns, expected) in [
+        (
+            40,
+            "› please look at 中文 and tell me what t\n  \
+             he words of this long line mean, all o\n  \
+             f them",
+        ),
+        (
+            80,
+            "› please look at 中文 and tell me what the words of this long line mean, all of\n  \
+             them",
+        ),
+        (
+            200,
+            "› please look at 中文 and tell me what the words of this long line mean, all of them",
+        ),
+    ] {
+        let model = Model::playing([say("They mean well.")]);
+        let home = Home::with_model(&model);
+        let mut terminal = Terminal::start_on(&home, &["agent"], columns, &[]);
+        screen_at_prompt(&terminal, 0);
+        terminal.type_text(line);
+        terminal.wait_for_screen(expected);
+        // To the beginning, and back: the painted text stays the same.
+        terminal.type_text("\x01X\x08\x05");
+        terminal.type_text(RETURN);
+        let screen = screen_at_prompt(&terminal, 1);
+        let expected = format!("\n\n{expected}\nThey mean well.\n\n›");
+        assert!(screen.ends_with(&expected), "{columns} columns:\n{screen}");
+        assert!(model.requests()[0].last_message().contains(line));
+    }
+}
+
+#[test]
+fn several_lines_are_typed_and_pasted_into_one_message() {
+    let model = Model::playing([say("One."), say("Two."), say("Three."), say("Four.")]);
+    let home = Home::with_model(&model);
+    let mut terminal = Terminal::start(&home, &["agent"]);
+    for (number, (keys, expected)) in [
+        // Alt-Enter, and as some terminals send it.
+        ("a\x1b\rb\x1b[13;2uc\r", r"a\nb\nc"),
+        // A backslash before the return key.
+        ("x\\\r", r""),
+        // Pasted without marks, and with them.
+        ("one\rtwo\rthree\rfour\r", r"one\ntwo\nthree\nfour"),
+        ("\x1b[200~five\rsix\x1b[201~\r", r"five\nsix"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        terminal.wait_until(|screen| screen.lines().last() == Some("›"));
+        terminal.type_text(keys);
+        if expected.is_empty() {
+            terminal.wait_until(|screen| screen.ends_with("› x"));
+            terminal.type_text("y\r");
+        }
+        model.wait_for_requests(number + 1);
+        let asked = model.requests()[number].last_message();
+        let expected = if expected.is_empty() {
+            r"x\ny"
+        } else {
+            expected
+        };
+        assert!(asked.contains(expected), "{asked}");
+    }
+}
+
+#[test]
+fn the_keys_of_every_line_editor_work_at_the_prompt() {
+    const LEFT: &str = "\x1b[D";
+    let model = Model::playing([say("One."), say("Two."), say("Three."), say("Four.")]);
+    let home = Home::with_model(&model);
+    let mut terminal = Terminal::start(&home, &["agent"]);
+    let keys = [
+        (format!("helo{LEFT}l\x1b[F!\r"), "hello!"),
+        ("one two three\x17\x17\x19\r".to_owned(), "one two"),
+        // Up twice and down, then the search for an older line.
+        ("\x1b[A\x1b[A\x1b[B\r".to_owned(), "one two"),
+        ("\x12hel\r".to_owned(), "hello!"),
+    ];
+    for (number, (keys, expected)) in keys.into_iter().enumerate() {
+        terminal.wait_until(|screen| screen.lines().last() == Some("›"));
+        terminal.type_text(&keys);
+        model.wait_for_requests(number + 1);
+        let asked = model.requests()[number].last_message();
+        assert!(
+            asked.contains(&format!("{expected}\"")),
+            "{expected}: {asked}"
+        );
+    }
+}
+
+#[test]
+fn a_quiet_line_shows_what_is_waited_for_and_goes_when_text_comes() {
+    for columns in [40, 80, 200] {
+        let gate = Gate::default();
+        let model = Model::playing([
+            call(
+                "exec",
+                json!({"command": "while ! test -e go; do sleep 0.1; done"}),
+            ),
+            say("All done.").after(&gate),
+        ]);
+        let home = Home::with_model(&model);
+        let mut terminal = Terminal::start_on(&home, &["agent", "-m", "hi"], columns, &[]);
+        terminal.wait_for_screen("running exec… 1 s · Ctrl-C stops");
+        fs::write(home.workspace("go"), "").unwrap();
+        terminal.wait_for_screen("asking fake/fake-model… 1 s · Ctrl-C s");
+        gate.open();
+        assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
+        let screen = terminal.screen();
+        assert!(
+            screen.ends_with(")\nAll done."),
+            "{columns} columns:\n{screen}"
+        );
+        assert!(!screen.contains("Ctrl-C"), "{columns} columns:\n{screen}");
+    }
+}
+
+#[test]
+fn nothing_is_rewritten_on_a_terminal_that_cannot_and_in_a_pipe() {
+    let gate = Gate::default();
+    let model = Model::playing([say("first").after(&gate), say("second"), say("third")]);
+    let home = Home::with_model(&model);
+    let mut terminal = Terminal::start_on(&home, &["agent"], 80, &[("TERM", "dumb")]);
+    terminal.wait_for("> ");
+    terminal.type_text("hi\n");
+    model.wait_for_requests(1);
+    std::thread::sleep(Duration::from_millis(600));
+    gate.open();
+    terminal.wait_for("first");
+    terminal.wait_for("> ");
+    terminal.type_text("go on\n");
+    terminal.wait_for("second");
+    terminal.type_text(CTRL_D);
+    assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
+    let shown = terminal.shown();
+    assert!(!shown.contains('\x1b') && shown.is_ascii(), "{shown:?}");
+    assert!(!shown.contains("asking"), "{shown:?}");
+
+    let mut terminal = Terminal::start_shell(&home, "\"$PEACRAB\" agent -m hi | cat");
+    assert_eq!(terminal.finish(), Some(0));
+    assert_eq!(terminal.shown(), "third\r\n");
+}
+
+#[test]
+fn what_is_typed_during_a_turn_is_not_in_the_answer_and_not_lost() {
+    let gate = Gate::default();
+    let model = Model::playing([
+        say("the first half, and then the second half")
+            .in_pieces(8)
+            .pausing_at(&gate),
+        say("Next answer."),
+    ]);
+    let home = Home::with_model(&model);
+    let mut terminal = Terminal::start(&home, &["agent"]);
+    tell(&mut terminal, "tell me");
+    terminal.wait_for("first half");
+    terminal.type_text("and next\r");
+    terminal.type_text("begun");
+    gate.open();
+    // What was finished with the return key is asked; what was not stands in the prompt.
+    model.wait_for_requests(2);
+    let asked = model.requests()[1].last_message();
+    assert!(asked.contains("and next"), "{asked}");
+    terminal.wait_for_screen("› and next\nNext answer.\n\n› begun");
+    let screen = terminal.screen();
+    assert!(
+        screen.contains("\nthe first half, and then the second half\n"),
+        "{screen}"
+    );
+}
+
+#[test]
+fn words_and_commands_are_taken_as_people_type_them() {
+    let home = Home::new();
+    for word in ["exit", "Quit", "/EXIT"] {
+        let mut terminal = Terminal::start(&home, &["agent"]);
+        tell(&mut terminal, "?");
+        terminal.wait_for_screen("/new");
+        tell(&mut terminal, "/HELP");
+        terminal.wait_for_screen("› /HELP\n• /help");
+        tell(&mut terminal, word);
+        assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
+    }
+    assert_eq!(home.journal("default"), "", "nothing was said to the agent");
+}
+
+#[test]
+fn a_second_window_has_a_conversation_of_its_own_and_says_so() {
+    let model = Model::playing([say("one"), say("two"), say("three"), say("four")]);
+    let home = Home::with_model(&model);
+    let mut first = Terminal::start(&home, &["agent"]);
+    tell(&mut first, "first window");
+    first.wait_for("one");
+    let mut second = Terminal::start(&home, &["agent"]);
+    second.wait_for(
+        "\"default\" is open in another window; this is a new conversation, \"default-2\".",
+    );
+    tell(&mut second, "second window");
+    second.wait_for("two");
+    let output = Program::new(&home)
+        .args(["agent", "-m", "beside both"])
+        .run();
+    assert_eq!(output.ends_with(0).stdout, "three\n");
+    drop((first, second));
+
+    let mut again = Terminal::start(&home, &["agent"]);
+    again.wait_for_screen("Continuing: 2 messages, today at ");
+    again.wait_for_screen(" · /new starts over");
+    tell(&mut again, "/new");
+    tell(&mut again, "exit");
+    assert_eq!(again.finish(), Some(0));
+    let mut fresh = Terminal::start(&home, &["agent"]);
+    fresh.wait_for("› ");
+    assert!(!fresh.screen().contains("Continuing"), "{}", fresh.screen());
+}
+
+#[test]
+fn to_resume_without_an_interrupted_turn_opens_the_conversation() {
+    let model = Model::playing([say("Hello.")]);
+    let home = Home::with_model(&model);
+    let mut terminal = Terminal::start(&home, &["agent", "--resume"]);
+    terminal.wait_for("Nothing to resume: no turn was interrupted.");
+    tell(&mut terminal, "hi");
+    terminal.wait_for("Hello.");
+}
+
+#[test]
+fn a_conversation_is_deleted_only_when_the_person_says_so() {
+    let model = Model::playing([say("Hello.")]);
+    let home = Home::with_model(&model);
+    let ask = ["agent", "-s", "work", "-m", "who are you?"];
+    Program::new(&home).args(ask).run().ends_with(0);
+    let delete = |arguments: &[&str], answer: &str| {
+        let mut terminal = Terminal::start(&home, arguments);
+        if !answer.is_empty() {
+            terminal.wait_for("Delete cli:work \"who are you?\" (");
+            terminal.type_text(answer);
+        }
+        assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
+        terminal.screen()
+    };
+    assert!(delete(&["sessions", "delete", "work"], "\n").ends_with("Not deleted."));
+    assert!(home.journal("work").contains("Hello."));
+    assert!(delete(&["sessions", "delete", "work", "--yes"], "").ends_with("Deleted cli:work."));
+    assert_eq!(home.journal("work"), "");
+}
+
+#[test]
+fn keys_typed_before_a_question_are_no_answer_to_it_and_reach_the_prompt() {
+    let gate = Gate::default();
+    let model = Model::playing([
+        call(
+            "exec",
+            json!({"command": "true", "escalate": true, "reason": "a test"}),
+        )
+        .after(&gate),
+        say("done"),
+        say("Next answer."),
+    ]);
+    let home = Home::with_model(&model);
+    let mut terminal = Terminal::start(&home, &["agent"]);
+    tell(&mut terminal, "do it");
+    model.wait_for_requests(1);
+    terminal.type_text("y\r");
+    gate.open();
+    terminal.wait_for("Run it?");
+    terminal.type_text("n\r");
+    model.wait_for_requests(3);
+    let refused = model.requests()[1].last_message();
+    assert!(refused.contains("denied"), "{refused}");
+    assert!(
+        model.requests()[2].last_message().contains(r#"\n\ny""#),
+        "{:?}",
+        model.requests()[2].last_message()
+    );
+}
+
+#[test]
+fn background_commands_are_named_when_the_conversation_ends() {
+    let model = Model::playing([
+        call("exec", json!({"command": "sleep 600", "background": true})),
+        say("it runs"),
+    ]);
+    let home = Home::with_model(&model);
+    let mut terminal = Terminal::start(&home, &["agent"]);
+    tell(&mut terminal, "start it");
+    terminal.wait_for("it runs");
+    screen_at_prompt(&terminal, 1);
+    terminal.type_text(CTRL_C);
+    terminal.wait_for("(press Ctrl-C again, Ctrl-D or type /exit to quit)");
+    terminal.type_text(CTRL_C);
+    assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
+    let screen = terminal.screen();
+    assert!(
+        screen.ends_with("· 1 background command was ended: `sleep 600`."),
+        "{screen}"
+    );
 }

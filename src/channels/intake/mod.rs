@@ -9,6 +9,7 @@ mod access;
 pub use access::{AllowList, is_allowed};
 mod fetch;
 mod store;
+pub use store::create as new_received_file;
 
 #[cfg(test)]
 pub(super) mod tests;

@@ -111,7 +111,7 @@ impl Store {
 }
 
 /// Creates a file with a new name, `20261121-143005-NAME`. Also returns its path within the workspace.
-pub(super) fn create(
+pub fn create(
     workspace: &Workspace,
     name: &str,
     now: DateTime<FixedOffset>,

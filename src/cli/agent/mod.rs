@@ -1,7 +1,11 @@
 //! `peacrab agent`: one question, or a conversation.
 
+mod input;
 mod one_shot;
+mod opening;
+mod question;
 mod talk;
+mod texts;
 
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -9,15 +13,19 @@ use std::sync::Arc;
 
 use clap::Args;
 
+use self::question::Question;
 use super::Context;
 use super::compose::{self, RunOptions};
+use super::terminal::print;
 use super::terminal::view::{Mode, View};
-use super::terminal::{input, print};
 use crate::agent::Agent;
+use crate::agent::commands::describe_ended;
 use crate::agent::host::TurnEvent;
 use crate::board::Board;
 use crate::clock::Clock;
-use crate::error::{Error, Exit, Result};
+use crate::error::{Exit, Result};
+use crate::language::Language;
+use crate::limits::cli::INLINED_BYTES;
 use crate::message::SessionKey;
 use crate::provider::table::OFFLINE;
 use crate::session::{Session, Settings};
@@ -25,13 +33,19 @@ use crate::session::{Session, Settings};
 /// `peacrab agent …`
 #[derive(Debug, Default, Args)]
 pub struct Arguments {
-    /// One question; without it standard input is read when it is piped, else a conversation begins
-    #[arg(short, long, value_name = "TEXT")]
+    /// The question; without one, piped text is the question, or a conversation starts
+    #[arg(value_name = "QUESTION")]
+    words: Vec<String>,
+    /// The question, as one argument; piped text is put below it
+    #[arg(short, long, value_name = "TEXT", conflicts_with = "words")]
     message: Option<String>,
-    /// Which conversation
-    #[arg(short, long, value_name = "NAME", default_value = "default")]
-    session: String,
-    /// The model, instead of agents.defaults.model
+    /// Attach a text, an image or another file (repeatable); so does @PATH in the question
+    #[arg(short, long = "file", value_name = "PATH")]
+    files: Vec<PathBuf>,
+    /// Continue this conversation [default: "default"; a new one for a single question]
+    #[arg(short, long, value_name = "NAME")]
+    session: Option<String>,
+    /// Use this model instead of agents.defaults.model
     #[arg(long)]
     model: Option<String>,
     /// Print the answer, the tools used and the tokens as one JSON object
@@ -40,26 +54,54 @@ pub struct Arguments {
     /// Print the answer as the model wrote it
     #[arg(long)]
     no_markdown: bool,
-    /// Go on with the turn that was interrupted
-    #[arg(long, conflicts_with = "message")]
+    /// Continue the turn that was interrupted
+    #[arg(long, conflicts_with_all = ["message", "words", "files"])]
     resume: bool,
 }
 
-/// Runs one turn, or turns until the person leaves.
+/// Answers one question, or talks until the person leaves.
 pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
-    if arguments.session.trim().is_empty() {
-        return Err(Error::Usage(
-            "a session needs a name: --session NAME".to_owned(),
-        ));
+    let name = arguments.session.as_deref();
+    if name.is_some_and(|name| name.trim().is_empty()) {
+        return Err(texts::no_session_name());
     }
-    match &arguments.message {
-        _ if arguments.resume => one_shot::run(context, arguments, None),
-        Some(message) if message.trim().is_empty() => Err(nothing_to_say()),
-        Some(message) => one_shot::run(context, arguments, Some(message.clone())),
-        None if arguments.json || !std::io::stdin().is_terminal() => {
-            one_shot::run(context, arguments, Some(input()?))
-        }
-        None => talk::run(context, arguments),
+    let is_typing = std::io::stdin().is_terminal() && !arguments.json;
+    if arguments.resume {
+        return resume(context, arguments, is_typing);
+    }
+    let text = match &arguments.message {
+        None if arguments.words.is_empty() => None,
+        None => Some(arguments.words.join(" ")),
+        Some(message) => Some(message.clone()),
+    };
+    if text.as_ref().is_some_and(|text| text.trim().is_empty()) {
+        return Err(texts::no_message());
+    }
+    let is_asked = text.is_some() || !arguments.files.is_empty();
+    if !is_asked && is_typing {
+        return talk::run(context, arguments, name);
+    }
+    let piped = match std::io::stdin().is_terminal() && is_asked {
+        true => None,
+        false => Some(input::read(INLINED_BYTES, is_asked)?),
+    };
+    let question = Question::new(&text.unwrap_or_default(), &arguments.files, piped)?;
+    if question.is_empty() {
+        return Err(texts::no_message());
+    }
+    one_shot::run(context, arguments, name, Some(question))
+}
+
+/// Continues the interrupted turn of the named conversation, else of the last one that has any. On a
+/// terminal the conversation goes on afterwards.
+fn resume(context: &Context, arguments: &Arguments, is_typing: bool) -> Result<Exit> {
+    let found = match &arguments.session {
+        Some(name) => Some(name.clone()),
+        None => opening::find_interrupted(&context.home()?.sessions())?,
+    };
+    match is_typing {
+        true => talk::run(context, arguments, found.as_deref()),
+        false => one_shot::run(context, arguments, found.as_deref(), None),
     }
 }
 
@@ -79,16 +121,17 @@ struct Ready {
     pub sessions: PathBuf,
 }
 
-/// Loads the configuration, makes what is missing of the home, and opens the session.
-fn prepare(context: &Context, arguments: &Arguments, stream: bool) -> Result<Ready> {
+/// Loads the configuration, makes what is missing of the home, and opens the session with `open`.
+fn prepare(
+    context: &Context,
+    arguments: &Arguments,
+    stream: bool,
+    open: impl FnOnce(&Path, Settings) -> Result<Session>,
+) -> Result<Ready> {
     let home = context.home()?;
     let loaded = context.start()?;
-    let chat = SessionKey::parse(&arguments.session);
-    let session = Session::open(
-        &home.sessions(),
-        &chat,
-        Settings::new(&loaded.config, Clock::System),
-    )?;
+    let settings = Settings::new(&loaded.config, Clock::System);
+    let session = open(&home.sessions(), settings)?;
     let options = RunOptions {
         model: arguments.model.clone(),
         stream,
@@ -98,7 +141,7 @@ fn prepare(context: &Context, arguments: &Arguments, stream: bool) -> Result<Rea
         before: None,
     };
     let agent = compose::agent(context, &home, loaded, options)?;
-    warn_of_stranger(&agent, &chat, arguments.model.as_deref());
+    warn_without_provider(&agent, session.chat(), arguments.model.as_deref());
     Ok(Ready {
         agent,
         session,
@@ -106,32 +149,25 @@ fn prepare(context: &Context, arguments: &Arguments, stream: bool) -> Result<Rea
     })
 }
 
-/// Says that nobody is known for the model that was asked for, and who answers in its stead.
-fn warn_of_stranger(agent: &Agent, chat: &SessionKey, model: Option<&str>) {
+/// Warns that no provider has the model that was named, and says what answers instead.
+fn warn_without_provider(agent: &Agent, chat: &SessionKey, model: Option<&str>) {
     if let Some(model) = model.filter(|model| *model != OFFLINE && agent.lacks_model(chat)) {
-        print::complain(&format!(
-            "no provider is connected for the model {model}, so the offline helper answers; \
-             `peacrab onboard` connects one"
-        ));
+        print::complain(&texts::no_provider(model));
     }
 }
 
-/// Says what had to be repaired in the journal.
-fn say_repairs<Output: Write, Errors: Write>(session: &Session, view: &mut View<Output, Errors>) {
+/// Shows what had to be repaired in the journal.
+fn show_repairs<Output: Write, Errors: Write>(session: &Session, view: &mut View<Output, Errors>) {
     for repair in session.repairs() {
         view.show(TurnEvent::Notice(repair));
     }
 }
 
-fn nothing_to_say() -> Error {
-    Error::Usage("there is nothing to say: give a text with -m, or on standard input".to_owned())
-}
-
-/// The message from standard input.
-fn input() -> Result<String> {
-    let text = input::whole()?;
-    match text.trim() {
-        "" => Err(nothing_to_say()),
-        text => Ok(text.to_owned()),
+/// Ends the background commands of a conversation that is over, and names them: they cannot outlive the
+/// program.
+fn end_background_commands(agent: &Agent, chat: &SessionKey) {
+    let ended = describe_ended(&agent.end_background(chat), Language::English);
+    if !ended.is_empty() {
+        print::notice(&ended);
     }
 }

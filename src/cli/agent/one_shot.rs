@@ -2,49 +2,65 @@
 
 use serde_json::json;
 
-use super::{Arguments, Ready};
+use super::question::Question;
+use super::{Arguments, Ready, opening, texts};
 use crate::agent::{Outcome, Report};
 use crate::cli::Context;
 use crate::cli::terminal::interrupt::Foreground;
+use crate::cli::terminal::mode::Quiet;
 use crate::cli::terminal::print;
+use crate::cli::terminal::status::Status;
 use crate::cli::terminal::view::{Mode, View};
 use crate::error::{Error, Exit, Result};
-use crate::message::Envelope;
 
-/// Asks once, or goes on with the interrupted turn, and prints the answer.
-pub fn run(context: &Context, arguments: &Arguments, message: Option<String>) -> Result<Exit> {
+/// Asks once, or continues the interrupted turn, and prints the answer.
+pub fn run(
+    context: &Context,
+    arguments: &Arguments,
+    name: Option<&str>,
+    question: Option<Question>,
+) -> Result<Exit> {
     let mode = arguments.mode();
-    let foreground = Foreground::new()?;
-    let Ready {
-        agent, mut session, ..
-    } = super::prepare(context, arguments, mode != Mode::AnswerOnly)?;
-    if message.is_none() && !session.is_unfinished() {
-        print::complain("no turn was interrupted; there is nothing to go on with");
+    if question.is_none() && name.is_none() {
+        print::complain(texts::NOTHING_TO_RESUME);
         return Ok(Exit::Done);
     }
-    let name = session.chat().to_string();
+    let foreground = Foreground::new()?;
+    let open = |folder: &_, settings| opening::open_question(folder, name, settings);
+    let Ready {
+        agent, mut session, ..
+    } = super::prepare(context, arguments, mode != Mode::AnswerOnly, open)?;
+    if question.is_none() && !session.is_unfinished() {
+        print::complain(texts::NOTHING_TO_RESUME);
+        return Ok(Exit::Done);
+    }
+    let chat = session.chat().clone();
+    let message = question
+        .map(|question| question.into_message(&chat, agent.toolbox().workspace()))
+        .transpose()?;
+    let quiet = Quiet::start(false);
+    let status = Status::start(mode == Mode::Rendered);
     let turn = foreground.run(move |cancel| {
         let mut view = View::new(mode, std::io::stdout(), std::io::stderr());
-        super::say_repairs(&session, &mut view);
-        let message = message.map(|text| Envelope::typed(session.chat(), &text));
+        super::show_repairs(&session, &mut view);
         let report = agent.run(&mut session, message.as_ref(), &mut view, cancel)?;
-        Ok::<_, Error>((report, view))
-    })?;
-    let (report, mut view) = turn?;
+        Ok::<_, Error>((report, view, agent))
+    });
+    drop(status);
+    drop(quiet);
+    let (report, mut view, agent) = turn??;
     if arguments.json {
-        print::json(&as_json(&name, &report))?;
+        print::json(&as_json(chat.as_str(), &report))?;
     } else {
         view.answer(&report.text)?;
     }
-    match report.outcome {
-        Outcome::Stopped => view.stopped(),
-        _ => view.close(),
-    }
+    view.close();
+    super::end_background_commands(&agent, &chat);
     exit(report)
 }
 
-/// What a turn's outcome means for the process. An answer of the offline helper in a model's stead is
-/// none that a script could rely on.
+/// The exit status for a turn's outcome. An answer of the offline helper instead of a model is none that a
+/// script could rely on.
 fn exit(report: Report) -> Result<Exit> {
     match report.outcome {
         Outcome::Answered if report.failure.is_some() => Ok(Exit::Failed),

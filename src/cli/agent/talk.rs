@@ -1,139 +1,188 @@
 //! A conversation at the terminal.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use super::{Arguments, Ready};
+use super::question::Question;
+use super::{Arguments, Ready, opening, texts};
 use crate::agent::commands::{self, Command, Invocation, Slash, Surface};
 use crate::agent::host::TurnEvent;
 use crate::agent::{Outcome, Report};
 use crate::cancel::Cancel;
+use crate::chat::EntryKind;
 use crate::cli::Context;
 use crate::cli::terminal::interrupt::Foreground;
+use crate::cli::terminal::mode::Quiet;
 use crate::cli::terminal::print;
 use crate::cli::terminal::prompt::{Prompt, Typed};
+use crate::cli::terminal::status::Status;
 use crate::cli::terminal::view::{Mode, View};
+use crate::clock::Clock;
 use crate::error::{Exit, Result};
 use crate::language::Language;
 use crate::message::Envelope;
+use crate::session::Session;
 use crate::sync::Mutex;
 
-/// The agent with its session, which the prompt's thread and the turn's take in turns.
+/// The agent with its session, which the prompt's thread and the turn's use in turns.
 type Shared = Arc<Mutex<Ready>>;
 
 type TerminalView = View<std::io::Stdout, std::io::Stderr>;
 
+/// A conversation, as it is shown.
+struct Talk {
+    foreground: Foreground,
+    shared: Shared,
+    mode: Mode,
+    /// Whether the prompt reads single keys.
+    reads_keys: bool,
+}
+
 /// Talks until the person leaves: Ctrl-D, `/exit`, or Ctrl-C twice.
-pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
+pub fn run(context: &Context, arguments: &Arguments, name: Option<&str>) -> Result<Exit> {
     let mode = arguments.mode();
     let foreground = Foreground::new()?;
-    let ready = super::prepare(context, arguments, true)?;
-    let mut prompt = Prompt::new(context.home()?.state().join("prompt_history"))?;
-    print::line(&greeting(&ready))?;
-    super::say_repairs(&ready.session, &mut view(mode));
-    let unfinished = ready.session.is_unfinished();
-    let shared = Arc::new(Mutex::new(ready));
-    if unfinished {
-        print::line("The last turn was interrupted; going on with it. Ctrl-C stops it.")?;
-        turn(&foreground, &shared, mode, None)?;
+    let open = |folder: &Path, settings| opening::open_window(folder, name, settings);
+    let ready = super::prepare(context, arguments, true, open)?;
+    let mut prompt = Prompt::new(context.home()?.state().join("prompt_history"));
+    let _quiet = prompt.reads_keys().then(|| Quiet::start(true));
+    print::paragraph(&describe_start(&ready))?;
+    super::show_repairs(&ready.session, &mut view(mode));
+    let is_unfinished = ready.session.is_unfinished();
+    let talk = Talk {
+        foreground,
+        shared: Arc::new(Mutex::new(ready)),
+        mode,
+        reads_keys: prompt.reads_keys(),
+    };
+    if is_unfinished {
+        print::paragraph(texts::RESUMING)?;
+        talk.run_turn(None)?;
+    } else if arguments.resume {
+        print::paragraph(texts::NOTHING_TO_RESUME)?;
     }
     print::line("")?;
-    let mut leaving = false;
+    let mut is_leaving = false;
     loop {
-        let typed = prompt.read("› ")?;
+        let typed = prompt.read()?;
         let line = match &typed {
             Typed::Line(line) => line.trim(),
-            Typed::Interrupt if !leaving => {
-                print::line("(Ctrl-C again, Ctrl-D or /exit leaves)")?;
-                leaving = true;
+            Typed::Interrupt if !is_leaving => {
+                print::paragraph(texts::HOW_TO_QUIT)?;
+                is_leaving = true;
                 continue;
             }
             Typed::Interrupt | Typed::End => break,
         };
-        leaving = false;
-        match commands::parse(line) {
+        is_leaving = false;
+        match parse(line) {
             _ if line.is_empty() => continue,
             Some(Command {
                 slash: Slash::Exit, ..
             }) => break,
-            Some(command) => say(&answer(&shared, command), mode),
-            None => turn(&foreground, &shared, mode, Some(line.to_owned()))?,
+            Some(command) => show_answer(&talk.answer(command), mode),
+            None => talk.ask(line)?,
         }
         print::line("")?;
     }
+    let ready = talk.shared.lock();
+    super::end_background_commands(&ready.agent, ready.session.chat());
     Ok(Exit::Done)
 }
 
-/// Runs a turn and shows it. Its failure ends the turn, not the conversation.
-fn turn(
-    foreground: &Foreground,
-    shared: &Shared,
-    mode: Mode,
-    message: Option<String>,
-) -> Result<()> {
-    let shared = Arc::clone(shared);
-    let ran = foreground.run(move |cancel: &Cancel| {
-        let ready = &mut *shared.lock();
-        let mut view = view(mode);
-        let message = message.map(|text| Envelope::typed(ready.session.chat(), &text));
-        let report = ready
-            .agent
-            .run(&mut ready.session, message.as_ref(), &mut view, cancel);
-        (report, view)
-    });
-    match ran {
-        Ok((Ok(report), mut view)) => show_end(report, &mut view),
-        Ok((Err(error), _)) | Err(error) => print::complain(&error.to_string()),
-    }
-    Ok(())
-}
-
-/// Shows how a turn came out where its answer does not.
-fn show_end(report: Report, view: &mut TerminalView) {
-    match report.outcome {
-        Outcome::Stopped => {
-            view.stopped();
-            view.show(TurnEvent::Notice("stopped"));
-        }
-        Outcome::Failed(error) => {
-            view.close();
-            print::complain(&error.to_string());
-        }
-        Outcome::Answered | Outcome::Bounded(_) => view.close(),
-    }
-}
-
-/// Answers a slash command.
-fn answer(shared: &Shared, command: Command<'_>) -> Result<String> {
-    if matches!(command.slash, Slash::Help | Slash::Start) {
-        return Ok(commands::format_help(Surface::Terminal, Language::English));
-    }
-    let ready = &mut *shared.lock();
-    let key = ready.session.chat().clone();
-    let invocation = Invocation {
-        key: &key,
-        command,
-        language: Language::English,
-        surface: Surface::Terminal,
-        folder: &ready.sessions,
-        cancel: &Cancel::new(),
+/// A slash command, or one of the words that people type without the slash.
+fn parse(line: &str) -> Option<Command<'_>> {
+    let line = match line.to_ascii_lowercase().as_str() {
+        "exit" | "quit" => "/exit",
+        "help" | "?" | "/?" => "/help",
+        _ => line,
     };
-    let answer = ready
-        .agent
-        .answer_command(&invocation, || Ok(&mut ready.session))?;
-    let unknown = || commands::unknown_command(command.word, Surface::Terminal, Language::English);
-    Ok(answer.map_or_else(unknown, |answer| answer.text))
+    commands::parse(line)
 }
 
-/// Shows what a typed command answers.
-fn say(answer: &Result<String>, mode: Mode) {
+impl Talk {
+    /// Asks the agent, with the files that the text names.
+    fn ask(&self, text: &str) -> Result<()> {
+        let message = Question::new(text, &[], None).and_then(|question| {
+            let ready = self.shared.lock();
+            question.into_message(ready.session.chat(), ready.agent.toolbox().workspace())
+        });
+        match message {
+            Ok(message) => self.run_turn(Some(message)),
+            Err(error) => {
+                print::complain(&error.to_string());
+                Ok(())
+            }
+        }
+    }
+
+    /// Runs a turn and shows it. Its failure ends the turn, not the conversation.
+    fn run_turn(&self, message: Option<Envelope>) -> Result<()> {
+        let (mode, shared) = (self.mode, Arc::clone(&self.shared));
+        // Where the prompt reads keys, the terminal is quiet all the time.
+        let _quiet = (!self.reads_keys).then(|| Quiet::start(false));
+        let status = Status::start(mode == Mode::Rendered);
+        let ran = self.foreground.run(move |cancel: &Cancel| {
+            let ready = &mut *shared.lock();
+            let mut view = view(mode);
+            let report = ready
+                .agent
+                .run(&mut ready.session, message.as_ref(), &mut view, cancel);
+            (report, view)
+        });
+        drop(status);
+        match ran {
+            Ok((Ok(report), mut view)) => show_end(report, &mut view),
+            Ok((Err(error), _)) | Err(error) => print::complain(&error.to_string()),
+        }
+        Ok(())
+    }
+
+    /// Answers a slash command.
+    fn answer(&self, command: Command<'_>) -> Result<String> {
+        if matches!(command.slash, Slash::Help | Slash::Start) {
+            return Ok(commands::format_help(Surface::Terminal, Language::English));
+        }
+        let ready = &mut *self.shared.lock();
+        let key = ready.session.chat().clone();
+        let invocation = Invocation {
+            key: &key,
+            command,
+            language: Language::English,
+            surface: Surface::Terminal,
+            folder: &ready.sessions,
+            cancel: &Cancel::new(),
+        };
+        let answer = ready
+            .agent
+            .answer_command(&invocation, || Ok(&mut ready.session))?;
+        let unknown =
+            || commands::unknown_command(command.word, Surface::Terminal, Language::English);
+        Ok(answer.map_or_else(unknown, |answer| answer.text))
+    }
+}
+
+/// Shows how a turn ended where its answer does not.
+fn show_end(report: Report, view: &mut TerminalView) {
+    view.close();
+    match report.outcome {
+        Outcome::Stopped => view.show(TurnEvent::Notice(texts::STOPPED)),
+        Outcome::Failed(error) => print::complain(&error.to_string()),
+        Outcome::Answered | Outcome::Bounded(_) => {}
+    }
+}
+
+/// Shows the answer to a slash command.
+fn show_answer(answer: &Result<String>, mode: Mode) {
     match answer {
         Ok(text) => view(mode).say(text),
         Err(error) => print::complain(&error.to_string()),
     }
 }
 
-/// What the person sees first: who answers, and how somebody who understands more would.
-fn greeting(ready: &Ready) -> String {
+/// What the person sees first: the model, whether a conversation goes on, and how to connect a model
+/// where there is none.
+fn describe_start(ready: &Ready) -> String {
     let mut text = format!(
         "peacrab {} · {} · /help",
         env!("CARGO_PKG_VERSION"),
@@ -142,11 +191,22 @@ fn greeting(ready: &Ready) -> String {
             .model_line(ready.session.chat(), Language::English)
     );
     if ready.agent.lacks_model(ready.session.chat()) {
-        text.push_str(
-            "\nTo connect a model: peacrab onboard, or set a key such as ANTHROPIC_API_KEY",
-        );
+        text = format!("{text}\n{}", texts::HOW_TO_CONNECT);
+    }
+    if let Some(line) = describe_conversation(&ready.session) {
+        text = format!("{text}\n{line}");
     }
     text
+}
+
+/// How much of a conversation there is already; `None` for a new one.
+fn describe_conversation(session: &Session) -> Option<String> {
+    let entries = session.conversation().entries().map(|found| &found.entry);
+    let is_message = |kind| matches!(kind, EntryKind::Person | EntryKind::Assistant);
+    let messages = entries.filter(|entry| is_message(entry.kind) && !entry.content.is_empty());
+    let times: Vec<_> = messages.map(|entry| entry.timestamp).collect();
+    let last = *times.last()?;
+    Some(texts::goes_on(times.len(), last, Clock::System.now()))
 }
 
 fn view(mode: Mode) -> TerminalView {

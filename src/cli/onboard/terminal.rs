@@ -1,17 +1,9 @@
 //! Asks the person at the terminal, and tries what was answered.
 
-use std::borrow::Cow;
-use std::io::{BufRead, IsTerminal, Read};
+use std::io::{BufRead, Read};
 use std::path::Path;
 
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
-use rustyline::completion::Completer;
-use rustyline::error::ReadlineError;
-use rustyline::highlight::{CmdKind, Highlighter};
-use rustyline::hint::Hinter;
-use rustyline::history::DefaultHistory;
-use rustyline::validate::Validator;
-use rustyline::{ColorMode, Config, Editor, Helper};
 
 use super::outside::{Outside, Question, Trial};
 use super::texts;
@@ -20,6 +12,7 @@ use crate::cli::Context;
 use crate::cli::compose;
 use crate::cli::terminal::interrupt::Foreground;
 use crate::cli::terminal::print;
+use crate::cli::terminal::prompt::{Prompt, Typed};
 use crate::config::Loaded;
 use crate::config::schema::{Bot, Provider};
 use crate::error::{Error, Fault, Result};
@@ -36,7 +29,7 @@ pub struct Terminal<'a> {
     loaded: &'a Loaded,
     tls: Tls,
     /// Line editing; `None` in a script and on a terminal that cannot move its cursor.
-    editor: Option<Editor<Mask, DefaultHistory>>,
+    prompt: Option<Prompt>,
     /// Whether there is a person to ask.
     can_ask: bool,
     /// Runs what Ctrl-C can stop; `None` until something was tried.
@@ -46,17 +39,12 @@ pub struct Terminal<'a> {
 impl<'a> Terminal<'a> {
     /// The terminal, or where nobody is to be asked, only what tries.
     pub fn new(context: &'a Context, loaded: &'a Loaded, can_ask: bool) -> Result<Self> {
-        let terminal = std::env::var("TERM").unwrap_or_default();
-        let has_cursor = !matches!(&*terminal, "" | "dumb" | "cons25" | "emacs");
-        let editor = match can_ask && has_cursor && std::io::stdout().is_terminal() {
-            true => Some(editor().map_err(no_terminal)?),
-            false => None,
-        };
+        let prompt = Some(Prompt::for_questions()).filter(|prompt| can_ask && prompt.reads_keys());
         Ok(Self {
             context,
             loaded,
             tls: compose::tls(&loaded.config.tls)?,
-            editor,
+            prompt,
             can_ask,
             foreground: None,
         })
@@ -84,13 +72,11 @@ impl Outside for Terminal<'_> {
         let text = format!("\n{} [{}]: ", question.text, question.hint);
         let (above, prompt) = text.rsplit_once('\n').unwrap_or(("", &text));
         print::line(above)?;
-        let answer = match &mut self.editor {
-            Some(editor) => {
-                if let Some(mask) = editor.helper_mut() {
-                    mask.is_on = question.is_hidden;
-                }
-                editor.readline(&*reveal(prompt)).map_err(no_terminal)?
-            }
+        let answer = match &mut self.prompt {
+            Some(editor) => match editor.ask(&reveal(prompt), question.is_hidden)? {
+                Typed::Line(answer) => answer,
+                Typed::Interrupt | Typed::End => return Err(Error::Stopped),
+            },
             None if question.is_hidden => read_hidden(prompt)?,
             None => print::ask(prompt)?,
         };
@@ -166,25 +152,6 @@ fn sentence(text: &str) -> String {
     }
 }
 
-fn editor() -> rustyline::Result<Editor<Mask, DefaultHistory>> {
-    // Without colours the mask would have no effect.
-    let config = Config::builder()
-        .color_mode(ColorMode::Forced)
-        .max_history_size(0)?
-        .build();
-    let mut editor = Editor::with_config(config)?;
-    editor.set_helper(Some(Mask { is_on: false }));
-    Ok(editor)
-}
-
-/// Ctrl-C and Ctrl-D stop; the rest is a failure.
-fn no_terminal(error: ReadlineError) -> Error {
-    match error {
-        ReadlineError::Interrupted | ReadlineError::Eof => Error::Stopped,
-        error => Error::Failed(format!("failed to read from the terminal: {error}")),
-    }
-}
-
 /// Asks for a line that the terminal does not show. Ctrl-C and Ctrl-D are [`Error::Stopped`].
 fn read_hidden(prompt: &str) -> Result<String> {
     let stdin = std::io::stdin();
@@ -220,34 +187,6 @@ const CTRL_D: u8 = 0x04;
 const CTRL_U: u8 = 0x15;
 const BACKSPACE: u8 = 0x08;
 const DELETE: u8 = 0x7f;
-
-/// Shows asterisks for what is typed.
-struct Mask {
-    is_on: bool,
-}
-
-impl Highlighter for Mask {
-    fn highlight<'l>(&self, line: &'l str, _: usize) -> Cow<'l, str> {
-        match self.is_on {
-            true => Cow::Owned("*".repeat(line.chars().count())),
-            false => Cow::Borrowed(line),
-        }
-    }
-
-    /// Without this, a typed character is shown before it is highlighted.
-    fn highlight_char(&self, _: &str, _: usize, _: CmdKind) -> bool {
-        self.is_on
-    }
-}
-
-impl Completer for Mask {
-    type Candidate = String;
-}
-impl Hinter for Mask {
-    type Hint = String;
-}
-impl Validator for Mask {}
-impl Helper for Mask {}
 
 #[cfg(test)]
 mod tests {

@@ -4,8 +4,8 @@ use std::io::{IsTerminal, Read};
 use std::os::fd::AsFd;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::termios::{QueueSelector, tcflush};
 
+use super::mode::Cooked;
 use super::print;
 use crate::approval::{AlwaysOption, Answer, Cause, Question};
 use crate::cancel::Cancel;
@@ -19,14 +19,13 @@ use crate::limits::cli::{ANSWER_BYTES, COMMAND_CHARS, COMMAND_LINES, LINE_CHARS}
 use crate::text::{count_hidden, ends_of, reveal};
 use crate::tools::commands::texts::describe_risk;
 
-/// Shows the question and waits for y, a or n. Anything else denies it, and so does silence.
+/// Shows the question and waits for y, a or n. Anything else denies it, and so does no answer in time.
 pub fn ask(question: &Question, cancel: &Cancel) -> Answer {
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Answer::Unattended;
     }
-    // What was typed before the question was there is no answer to it.
-    let _ = tcflush(std::io::stdin(), QueueSelector::IFlush);
-    print::raw_error(&shown(question));
+    let _cooked = Cooked::start();
+    print::raw_error(&describe(question));
     loop {
         if !wait(cancel) {
             print::raw_error("\n");
@@ -71,7 +70,7 @@ fn wait(cancel: &Cancel) -> bool {
     false
 }
 
-fn shown(question: &Question) -> String {
+fn describe(question: &Question) -> String {
     let Question {
         folder,
         reason,
@@ -174,14 +173,14 @@ fn why_once(always: AlwaysOption) -> Option<String> {
     }
 }
 
-/// A text with nothing invisible in it, line by line.
+/// The lines of a text in which everything is visible, indented.
 fn indented(text: &str) -> String {
     let lines = text.replace('\t', "\\t");
     let lines = lines.split('\n').map(|line| format!("    {line}"));
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// What the model chose, on one line; what cannot be seen is spelt out.
+/// A text of the model on one line, with what is invisible spelt out.
 fn on_line(text: &str) -> String {
     let text = reveal(text).replace('\n', "\\n").replace('\t', "\\t");
     match ends_of(&text, LINE_CHARS, (LINE_CHARS, LINE_CHARS)) {
@@ -210,7 +209,7 @@ mod tests {
             unsandboxed: true,
             ..Question::default()
         };
-        let shown = shown(&question);
+        let shown = describe(&question);
         assert!(
             shown.contains(
                 "outside the sandbox, as pi:\n\n    echo ok\n    rm -rf x\\r\\u{1b}[2Kls \\u{202e}\n"
@@ -218,6 +217,8 @@ mod tests {
             "{shown}"
         );
         assert!(shown.contains("reason  to\\nclean\n"), "{shown}");
+        assert!(shown.contains("outside the sandbox, as "), "{shown}");
+        assert!(!shown.contains("rule"), "it is said above: {shown}");
     }
 
     #[test]
@@ -236,7 +237,7 @@ mod tests {
             }],
             ..Question::default()
         };
-        let shown = shown(&question);
+        let shown = describe(&question);
         assert!(shown.lines().count() < 70, "{shown}");
         for part in [
             "\n    first\n",

@@ -7,4 +7,8 @@ pub mod log;
 pub mod markdown;
 pub mod print;
 pub mod prompt;
+pub mod screen;
+pub mod texts;
 pub mod view;
+
+pub use screen::{mode, status};

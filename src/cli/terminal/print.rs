@@ -3,17 +3,21 @@
 use std::borrow::Cow;
 use std::io::{self, BufRead, ErrorKind, IsTerminal, Read, Write};
 
+use unicode_width::UnicodeWidthStr;
+
+use super::{mode, status};
 use crate::error::{Error, Result};
 use crate::limits::cli as limits;
 use crate::text::{escape_json, reveal_but};
 
-/// How [`bold`] begins and ends: all that this program writes in codes besides rendered answers.
-const BOLD: [&str; 2] = ["\x1b[1m", "\x1b[0m"];
+/// How [`bold`] and [`dim`] begin, and how both end: all the codes that this program writes outside of
+/// rendered answers.
+const STYLES: [&str; 3] = ["\x1b[1m", "\x1b[2m", "\x1b[0m"];
 
-/// Writes to standard output, with everything spelt out that a terminal would obey or not show. A reader that has gone away (`peacrab … | head -1`) is no error; a full
-/// disk behind a redirection is one.
+/// Writes to standard output, with everything spelt out that a terminal would obey or not show. A reader
+/// that has gone away (`peacrab … | head -1`) is not an error; a full disk behind a redirection is.
 pub fn out(text: &str) -> Result<()> {
-    raw(&reveal_but(text, &BOLD))
+    raw(&reveal_but(text, &STYLES))
 }
 
 /// Writes JSON and a newline to standard output, with everything escaped that a terminal would obey or
@@ -23,6 +27,7 @@ pub fn json(json: &str) -> Result<()> {
 }
 
 fn raw(text: &str) -> Result<()> {
+    let _line = status::hide();
     let mut stdout = io::stdout().lock();
     match stdout
         .write_all(text.as_bytes())
@@ -35,7 +40,7 @@ fn raw(text: &str) -> Result<()> {
     }
 }
 
-/// For what writes to standard output by itself: a reader that has gone away is no error.
+/// For code that writes to standard output itself: a reader that has gone away is not an error.
 pub fn unbroken(written: Result<()>) -> Result<()> {
     match written {
         Err(Error::Io { source, .. }) if source.kind() == ErrorKind::BrokenPipe => Ok(()),
@@ -48,27 +53,126 @@ pub fn line(text: &str) -> Result<()> {
     out(&format!("{text}\n"))
 }
 
-/// Says on standard error what went wrong. There is nobody to tell when that fails.
+/// Writes lines to standard output that are wrapped between words to a terminal's columns.
+pub fn paragraph(text: &str) -> Result<()> {
+    let columns = match io::stdout().is_terminal() {
+        true => mode::size().0,
+        false => usize::MAX,
+    };
+    line(&wrap(&signs(text), columns))
+}
+
+/// The program's own text with signs that the terminal can show: where that is only ASCII, a hyphen for
+/// a middle dot and so on.
+pub fn signs(text: &str) -> Cow<'_, str> {
+    match text.is_ascii() || !is_ascii() {
+        true => Cow::Borrowed(text),
+        false => Cow::Owned(ascii_signs(text)),
+    }
+}
+
+/// The text with ASCII for the program's own signs.
+pub fn ascii_signs(text: &str) -> String {
+    const ASCII: [(char, &str); 5] = [('·', "-"), ('…', "..."), ('▸', ">"), ('✗', "x"), ('⚠', "!")];
+    let replaced = |char: char| ASCII.iter().find(|(sign, _)| *sign == char);
+    let mut plain = String::with_capacity(text.len());
+    for char in text.chars() {
+        match replaced(char) {
+            Some((_, ascii)) => plain.push_str(ascii),
+            None => plain.push(char),
+        }
+    }
+    plain
+}
+
+/// Wraps each line between words; a word that is longer than a line is left as it is.
+fn wrap(text: &str, columns: usize) -> String {
+    let mut wrapped = String::with_capacity(text.len());
+    for (number, line) in text.split('\n').enumerate() {
+        if number > 0 {
+            wrapped.push('\n');
+        }
+        let mut column = 0_usize;
+        for word in line.split(' ') {
+            let width = word.width();
+            if column > 0 && column.saturating_add(1 + width) > columns {
+                wrapped.push('\n');
+                column = 0;
+            } else if column > 0 {
+                wrapped.push(' ');
+                column += 1;
+            }
+            wrapped.push_str(word);
+            column += width;
+        }
+    }
+    wrapped
+}
+
+/// Reports on standard error what went wrong. A failure to write that is ignored.
 pub fn complain(text: &str) {
     raw_error(&format!("peacrab: {}\n", reveal_but(text, &[])));
 }
 
 /// Writes to standard error as it is: for what was cleaned before.
 pub fn raw_error(text: &str) {
+    let _line = status::hide();
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// The text in bold where that is wanted: on a terminal, without NO_COLOR (no-color.org).
+/// Shows a remark of the program's own on standard error.
+pub fn notice(text: &str) {
+    raw_error(&signs(&format!("· {}\n", reveal_but(text, &[]))));
+}
+
+/// Writes codes for the terminal itself; text among them was cleaned before.
+pub fn control(codes: &str) {
+    let mut stdout = io::stdout().lock();
+    let _ = stdout
+        .write_all(codes.as_bytes())
+        .and_then(|()| stdout.flush());
+}
+
+/// Whether the terminal only takes text, one line after the other.
+pub fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_none_or(|terminal| terminal == "dumb" || terminal.is_empty())
+}
+
+/// Whether the terminal shows nothing but ASCII, as far as the locale says (setlocale(3)): then the
+/// program's own signs are ASCII too.
+pub fn is_ascii() -> bool {
+    let set = |name: &&str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set);
+    let is_utf8 = |locale: String| {
+        let locale = locale.to_ascii_lowercase();
+        locale.contains("utf-8") || locale.contains("utf8")
+    };
+    is_dumb() || !locale.is_some_and(is_utf8)
+}
+
+/// The text in bold, on a terminal and without NO_COLOR (no-color.org).
 pub fn bold(text: &str) -> Cow<'_, str> {
-    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    let dumb = std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
-    match io::stdout().is_terminal() && !set("NO_COLOR") && !dumb {
-        true => Cow::Owned([BOLD[0], text, BOLD[1]].concat()),
+    styled(text, STYLES[0])
+}
+
+/// The text faint, where [`bold`] would be bold.
+pub fn dim(text: &str) -> Cow<'_, str> {
+    styled(text, STYLES[1])
+}
+
+fn styled<'a>(text: &'a str, style: &str) -> Cow<'a, str> {
+    match io::stdout().is_terminal() && !is_colourless() && !is_dumb() {
+        true => Cow::Owned([style, text, STYLES[2]].concat()),
         false => Cow::Borrowed(text),
     }
 }
 
-/// Whether a person sits at the keyboard and can be asked.
+/// Whether the person wants no styles (no-color.org).
+pub fn is_colourless() -> bool {
+    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+}
+
+/// Whether a person can be asked at the keyboard.
 pub fn can_ask() -> bool {
     io::stdin().is_terminal()
 }
@@ -82,5 +186,17 @@ pub fn ask(question: &str) -> Result<String> {
     match read.map_err(Error::io("read", "standard input"))? {
         0 => Err(Error::Stopped),
         _ => Ok(answer.trim().to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_wrapped_between_words() {
+        assert_eq!(wrap("one two three", 8), "one two\nthree");
+        assert_eq!(wrap("a\nlonglong b 中文", 6), "a\nlonglong\nb 中文");
+        assert_eq!(wrap("one two", usize::MAX), "one two");
     }
 }

@@ -1,11 +1,12 @@
-//! How a turn looks to whoever started it: on a terminal as it comes, in a pipe the answer alone.
+//! How a turn looks to the person who started it: on a terminal as it comes, in a pipe only the answer.
 //!
 //! The answer goes to standard output; hints, notices and failures go to standard error, so that
-//! `peacrab agent -m … > file` holds the answer and nothing else.
+//! `peacrab agent -m … > file` has the answer and nothing else.
 
 use std::io::{ErrorKind, IsTerminal, Write};
 
 use super::markdown::Renderer;
+use super::{print, status, texts};
 use crate::agent::host::{TurnEvent, TurnHost};
 use crate::approval::{Answer, Question};
 use crate::cancel::Cancel;
@@ -24,14 +25,12 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// The mode for this output: `markdown` is whether rendering is wanted.
+    /// The mode for this output; `markdown` asks for rendering.
     pub fn detect(markdown: bool, json: bool) -> Self {
         if json || !std::io::stdout().is_terminal() {
             return Self::AnswerOnly;
         }
-        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        let colourless = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        if markdown && !dumb && !colourless {
+        if markdown && !print::is_dumb() && !print::is_colourless() {
             Self::Rendered
         } else {
             Self::Raw
@@ -45,7 +44,9 @@ pub struct View<Output: Write, Errors: Write> {
     output: Output,
     errors: Errors,
     renderer: Renderer,
-    /// Whether the cursor stands behind text.
+    /// Whether the program's own signs are ASCII.
+    is_ascii: bool,
+    /// Whether the cursor is behind text.
     in_line: bool,
     /// Whether the present reply has come in pieces.
     streamed: bool,
@@ -59,20 +60,26 @@ impl<Output: Write, Errors: Write> View<Output, Errors> {
             output,
             errors,
             renderer: Renderer::new(),
+            is_ascii: print::is_ascii(),
             in_line: false,
             streamed: false,
         }
     }
 
-    /// Shows what the turn tells.
+    /// Shows an event of the turn.
     pub fn show(&mut self, event: TurnEvent<'_>) {
         match event {
+            TurnEvent::Asking(model) => status::set(Some(texts::asking(model))),
             TurnEvent::Delta(piece) => {
                 self.streamed = true;
                 self.piece(piece);
             }
-            TurnEvent::Said(text) => self.said(text),
-            TurnEvent::ToolHint(hint) => self.aside("▸", hint),
+            TurnEvent::Said(text) => self.say(text),
+            TurnEvent::ToolHint(hint) => {
+                self.aside("▸", hint);
+                let tool = hint.split('(').next().unwrap_or_default();
+                status::set(Some(texts::running(tool)));
+            }
             TurnEvent::Unsandboxed(hint) => {
                 self.aside("▸", &format!("{hint} · outside the sandbox"));
             }
@@ -81,7 +88,7 @@ impl<Output: Write, Errors: Write> View<Output, Errors> {
         }
     }
 
-    /// Shows the closing answer where it has not streamed. A reader that has gone away is no error.
+    /// Prints the closing answer where it has not streamed. A reader that has gone away is not an error.
     pub fn answer(&mut self, text: &str) -> Result<()> {
         if self.mode != Mode::AnswerOnly || text.trim().is_empty() {
             return Ok(());
@@ -100,22 +107,13 @@ impl<Output: Write, Errors: Write> View<Output, Errors> {
 
     /// The turn is over: what comes next begins a line.
     pub fn close(&mut self) {
+        status::set(None);
         self.end_line();
         self.streamed = false;
     }
 
-    /// The person stopped the turn, and the terminal has shown ^C where the cursor stood.
-    pub fn stopped(&mut self) {
-        self.in_line = self.mode != Mode::AnswerOnly;
-        self.close();
-    }
-
-    /// Shows a whole text of the program's own, such as the answer to a typed command.
-    pub fn say(&mut self, text: &str) {
-        self.said(text);
-    }
-
     fn piece(&mut self, piece: &str) {
+        status::set(None);
         match self.mode {
             Mode::AnswerOnly => {}
             Mode::Raw => {
@@ -129,8 +127,10 @@ impl<Output: Write, Errors: Write> View<Output, Errors> {
         }
     }
 
-    /// One reply is complete: its text has streamed, or comes now.
-    fn said(&mut self, text: &str) {
+    /// Shows a whole text, such as the answer to a slash command. The text of a reply has streamed
+    /// already, or is shown now.
+    pub fn say(&mut self, text: &str) {
+        status::set(None);
         if self.mode == Mode::AnswerOnly {
             return;
         }
@@ -150,15 +150,20 @@ impl<Output: Write, Errors: Write> View<Output, Errors> {
         }
     }
 
-    /// A line about what goes on, on standard error.
+    /// A line about what is going on, on standard error.
     fn aside(&mut self, sign: &str, text: &str) {
         self.end_line();
         let text = reveal(text).replace('\n', " ");
+        let sign = match self.is_ascii {
+            true => print::ascii_signs(sign),
+            false => sign.to_owned(),
+        };
         let line = match self.mode {
             Mode::Rendered => format!("\x1b[2m{sign} {text}\x1b[0m\n"),
             _ => format!("{sign} {text}\n"),
         };
-        // Whoever reads it may be gone; the turn goes on.
+        let _status = status::hide();
+        // The reader may be gone; the turn goes on.
         let _ = self.errors.write_all(line.as_bytes());
     }
 
@@ -167,6 +172,7 @@ impl<Output: Write, Errors: Write> View<Output, Errors> {
             return;
         }
         self.in_line = !text.ends_with('\n');
+        let _status = status::hide();
         let _ = self.output.write_all(text.as_bytes());
         let _ = self.output.flush();
     }
@@ -179,6 +185,7 @@ impl<Output: Write, Errors: Write> TurnHost for View<Output, Errors> {
 
     fn ask(&mut self, question: &Question, cancel: &Cancel) -> Answer {
         self.end_line();
+        status::set(None);
         super::ask::ask(question, cancel)
     }
 }
@@ -195,6 +202,7 @@ mod tests {
     fn shown(mode: Mode, events: &[TurnEvent<'_>], answer: &str) -> (String, String) {
         let (mut output, mut errors) = (Vec::new(), Vec::new());
         let mut view = View::new(mode, &mut output, &mut errors);
+        view.is_ascii = false;
         events.iter().for_each(|event| view.show(event.clone()));
         view.answer(answer).unwrap();
         (
@@ -269,12 +277,10 @@ mod tests {
 
     #[test]
     fn a_turn_that_breaks_off_leaves_the_cursor_at_the_beginning_of_a_line() {
-        for stop in [View::close, View::stopped] {
-            let mut view = View::new(Mode::Rendered, Vec::new(), Vec::new());
-            view.show(TurnEvent::Delta("half a `wor"));
-            stop(&mut view);
-            assert!(view.output.ends_with(b"half a `wor\n"), "{:?}", view.output);
-        }
+        let mut view = View::new(Mode::Rendered, Vec::new(), Vec::new());
+        view.show(TurnEvent::Delta("half a `wor"));
+        view.close();
+        assert!(view.output.ends_with(b"half a `wor\n"), "{:?}", view.output);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use super::arguments::Arguments;
 use super::registry::BuiltIn;
 
+pub use read::FileType;
 pub(super) use read::READ_FILE;
 
 /// The file tools, in the order in which the model is told about them.

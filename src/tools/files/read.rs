@@ -255,7 +255,7 @@ impl<'a, R: Read> Lines<'a, R> {
 
 /// What a file holds, according to its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FileType {
+pub enum FileType {
     /// Text, as far as one can tell.
     Text,
     /// An image that models can see, with its media type.
@@ -296,7 +296,7 @@ const SIGNATURES: [(usize, &[u8], FileType); 24] = [
 
 impl FileType {
     /// Recognises a file by its first bytes.
-    pub(super) fn detect(head: &[u8]) -> Self {
+    pub fn detect(head: &[u8]) -> Self {
         let is_match = |offset: &usize, signature: &[u8]| {
             let rest = head.get(*offset..).unwrap_or_default();
             // These name a kind of RIFF file, and a text may have them there by chance.

@@ -30,12 +30,12 @@ fn what_the_model_a_server_or_a_person_wrote_is_shown_without_codes() {
         is_clean(&output);
         output
     };
-    let answer = run(&["agent", "-m", "hello \u{202e}\u{9b}"]);
+    let answer = run(&["agent", "-s", "default", "-m", "hello \u{202e}\u{9b}"]);
     assert!(
         answer.stdout.contains("title") && answer.stdout.contains('z'),
         "{answer:?}"
     );
-    run(&["agent", "-m", "again"]);
+    run(&["agent", "-s", "default", "-m", "again"]);
     let shown = run(&["sessions", "show", "default", "--full"]);
     assert!(shown.stdout.contains("title"), "{shown:?}");
     run(&["sessions"]);
@@ -45,7 +45,15 @@ fn what_the_model_a_server_or_a_person_wrote_is_shown_without_codes() {
     for arguments in [
         &["config", "get", "\u{1b}[2Ja.\u{202e}b"][..],
         &["sessions", "show", "\u{1b}[2J\u{202e}b"],
-        &["agent", "-m", "x", "--model", "\u{1b}[2J\u{202e}b"],
+        &[
+            "agent",
+            "-s",
+            "default",
+            "-m",
+            "x",
+            "--model",
+            "\u{1b}[2J\u{202e}b",
+        ],
         &["\u{1b}[2J\u{202e}b"],
     ] {
         run(arguments);
