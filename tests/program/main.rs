@@ -26,6 +26,7 @@ mod fake_telegram;
 mod faults;
 mod gateway;
 mod kill;
+mod layout;
 mod obeyed;
 mod outside;
 mod places;

@@ -24,7 +24,7 @@ pub fn run(context: &Context, arguments: &Arguments, message: Option<String>) ->
     }
     let name = session.chat().to_string();
     let turn = foreground.run(move |cancel| {
-        let mut view = View::new(mode, std::io::stdout(), std::io::stderr());
+        let mut view = View::new(mode, std::io::stdout(), std::io::stderr()).fitted();
         super::say_repairs(&session, &mut view);
         let message = message.map(|text| Envelope::typed(session.chat(), &text));
         let report = agent.run(&mut session, message.as_ref(), &mut view, cancel)?;

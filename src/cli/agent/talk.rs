@@ -148,5 +148,5 @@ fn greeting(ready: &Ready) -> String {
 }
 
 fn view(mode: Mode) -> TerminalView {
-    View::new(mode, std::io::stdout(), std::io::stderr())
+    View::new(mode, std::io::stdout(), std::io::stderr()).fitted()
 }

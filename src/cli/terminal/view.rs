@@ -5,7 +5,7 @@
 
 use std::io::{ErrorKind, IsTerminal, Write};
 
-use super::markdown::Renderer;
+use super::markdown::{Look, Renderer};
 use crate::agent::host::{TurnEvent, TurnHost};
 use crate::approval::{Answer, Question};
 use crate::cancel::Cancel;
@@ -29,13 +29,7 @@ impl Mode {
         if json || !std::io::stdout().is_terminal() {
             return Self::AnswerOnly;
         }
-        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        let colourless = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        if markdown && !dumb && !colourless {
-            Self::Rendered
-        } else {
-            Self::Raw
-        }
+        if markdown { Self::Rendered } else { Self::Raw }
     }
 }
 
@@ -58,10 +52,16 @@ impl<Output: Write, Errors: Write> View<Output, Errors> {
             mode,
             output,
             errors,
-            renderer: Renderer::new(),
+            renderer: Renderer::default(),
             in_line: false,
             streamed: false,
         }
+    }
+
+    /// The view with the width and the abilities of the real terminal, instead of the usual ones.
+    pub fn fitted(mut self) -> Self {
+        self.renderer = Renderer::new(Look::detect());
+        self
     }
 
     /// Shows what the turn tells.
@@ -152,7 +152,9 @@ impl<Output: Write, Errors: Write> View<Output, Errors> {
         self.end_line();
         let text = reveal(text).replace('\n', " ");
         let line = match self.mode {
-            Mode::Rendered => format!("\x1b[2m{sign} {text}\x1b[0m\n"),
+            Mode::Rendered if self.renderer.look().is_styled => {
+                format!("\x1b[2m{sign} {text}\x1b[0m\n")
+            }
             _ => format!("{sign} {text}\n"),
         };
         // Whoever reads it may be gone; the turn goes on.
