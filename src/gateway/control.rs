@@ -13,34 +13,39 @@ use serde::{Deserialize, Serialize};
 use tokio::net::UnixListener;
 
 use super::{Gateway, spawn};
+use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
 use crate::json;
-use crate::limits::gateway::{CONTROL_AT_ONCE, CONTROL_BYTES, CONTROL_TIME};
+use crate::limits::cancel::POLL;
+use crate::limits::gateway::{CONTROL_AT_ONCE, CONTROL_BYTES, CONTROL_TIME, SEND_CONFIRM_TIME};
 use crate::message::{Address, OutgoingMessage};
 
-/// What can be asked.
+/// What can be asked for.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
-    /// How it goes.
+    /// The gateway's status line.
     Status,
-    /// Something for a person.
+    /// Send a message.
     Send {
-        /// The key of a chat; none: the one where somebody spoke last.
+        /// The chat; `None` for the one that wrote last.
         chat: Option<Address>,
-        /// The words.
+        /// The text, as Markdown.
         text: String,
         /// Files of the workspace.
         files: Vec<String>,
+        /// Whether to wait until the channel has confirmed it.
+        #[serde(default)]
+        waits: bool,
     },
-    /// A stranger's code.
+    /// Pair the person who was given a code.
     Pair {
-        /// As it was told.
+        /// The code as it was typed.
         code: String,
     },
 }
 
-/// What is answered: words for the person, or an error's.
+/// The answer: what to print, or an error.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Reply {
@@ -48,12 +53,12 @@ enum Reply {
     Failed(String),
 }
 
-/// Asks the gateway that listens at `path`; none when none does.
+/// Asks the gateway that listens at `path`; `None` if none does.
 pub fn ask(path: &Path, request: &Request) -> Result<Option<String>> {
     let Ok(mut stream) = UnixStream::connect(path) else {
         return Ok(None);
     };
-    let failed = |source| Error::io("talk with the gateway at", path)(source);
+    let failed = |source| Error::io("talk to the gateway at", path)(source);
     let mut line = serde_json::to_vec(request).unwrap_or_default();
     line.push(b'\n');
     stream
@@ -67,12 +72,14 @@ pub fn ask(path: &Path, request: &Request) -> Result<Option<String>> {
     }
 }
 
-/// Listens at `path`. What stands in the way is told in the log: people are served without it.
+/// Listens at `path`. A failure is only logged: the gateway works without it.
 pub(super) fn listen(gateway: &Arc<Gateway>, path: &Path) {
     let listener = match bind(path) {
         Ok(listener) => listener,
         Err(error) => {
-            tracing::warn!("`peacrab send` and its like will not reach this gateway: {error}");
+            tracing::warn!(
+                "failed to open the control socket, so `peacrab send` cannot reach this gateway: {error}"
+            );
             return;
         }
     };
@@ -95,12 +102,14 @@ pub(super) fn listen(gateway: &Arc<Gateway>, path: &Path) {
             if !is_allowed || Arc::strong_count(&busy) > CONTROL_AT_ONCE {
                 continue;
             }
+            // Those who wait for a confirmation leave room for others.
+            let can_wait = Arc::strong_count(&busy) <= CONTROL_AT_ONCE / 2;
             let (gateway, busy) = (Arc::clone(&gateway), Arc::clone(&busy));
             let serve = move || {
                 let served = stream
                     .into_std()
-                    .map_err(Error::io("take over", "a connection"));
-                if let Err(error) = served.and_then(|stream| serve(&gateway, &stream)) {
+                    .map_err(Error::io("accept", "a connection"));
+                if let Err(error) = served.and_then(|stream| serve(&gateway, &stream, can_wait)) {
                     tracing::debug!("control: {error}");
                 }
                 drop(busy);
@@ -113,7 +122,7 @@ pub(super) fn listen(gateway: &Arc<Gateway>, path: &Path) {
 }
 
 fn bind(path: &Path) -> Result<UnixListener> {
-    // Left by a gateway that was killed: whoever holds the home's lock is the only one.
+    // A gateway that was killed has left it: we have the home's lock, so no other is running.
     let _ = std::fs::remove_file(path);
     let listener = UnixListener::bind(path).map_err(Error::io("listen at", path))?;
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))
@@ -121,8 +130,8 @@ fn bind(path: &Path) -> Result<UnixListener> {
     Ok(listener)
 }
 
-fn serve(gateway: &Arc<Gateway>, mut stream: &UnixStream) -> Result<()> {
-    let failed = |source| Error::io("talk with", "the command line")(source);
+fn serve(gateway: &Arc<Gateway>, mut stream: &UnixStream, can_wait: bool) -> Result<()> {
+    let failed = |source| Error::io("talk to", "the command line")(source);
     stream.set_nonblocking(false).map_err(failed)?;
     stream
         .set_read_timeout(Some(CONTROL_TIME))
@@ -130,7 +139,7 @@ fn serve(gateway: &Arc<Gateway>, mut stream: &UnixStream) -> Result<()> {
     stream
         .set_write_timeout(Some(CONTROL_TIME))
         .map_err(failed)?;
-    let answer = read_line(stream).and_then(|request| gateway.control(request));
+    let answer = read_line(stream).and_then(|request| gateway.control(request, can_wait));
     let reply = match answer {
         Ok(text) => Reply::Done(text),
         Err(error) => Reply::Failed(error.to_string()),
@@ -147,22 +156,25 @@ fn read_line<T: for<'a> Deserialize<'a>>(stream: &UnixStream) -> Result<T> {
         .map_err(Error::io("read from", "the control socket"))?;
     json::from_slice(&line).map_err(|error| {
         let what = match line.len() >= CONTROL_BYTES {
-            true => format!("it is longer than {CONTROL_BYTES} bytes"),
+            true => format!("longer than {CONTROL_BYTES} bytes"),
             false => error.to_string(),
         };
-        Error::Failed(format!(
-            "what came over the control socket is not understood: {what}"
-        ))
+        Error::Failed(format!("Invalid data on the control socket: {what}"))
     })
 }
 
 impl Gateway {
-    /// Does what the command line asks.
-    fn control(self: &Arc<Self>, request: Request) -> Result<String> {
+    /// Does what the command line asks for.
+    fn control(self: &Arc<Self>, request: Request, can_wait: bool) -> Result<String> {
         match request {
             Request::Status => Ok(self.figures()),
             Request::Pair { code } => self.pair(&code),
-            Request::Send { chat, text, files } => {
+            Request::Send {
+                chat,
+                text,
+                files,
+                waits,
+            } => {
                 let chat = chat.or_else(|| self.parts.recent.get()).ok_or_else(|| {
                     Error::Usage("No chat yet. Message the bot first, or use --chat ID.".to_owned())
                 })?;
@@ -170,9 +182,30 @@ impl Gateway {
                     files,
                     ..OutgoingMessage::text(&chat, text)
                 };
-                self.enqueue(message, None)?;
-                Ok(format!("on its way to {chat}"))
+                let id = self.enqueue(message, None)?;
+                match waits && can_wait {
+                    true => self.wait_for_delivery(id, &chat),
+                    false => Ok(format!("Queued for {chat}.")),
+                }
             }
+        }
+    }
+
+    /// Waits until a message is delivered or given up, or for [`SEND_CONFIRM_TIME`].
+    fn wait_for_delivery(&self, id: u64, chat: &Address) -> Result<String> {
+        let watch = Stopwatch::start();
+        while self.parts.outbox.get(id).is_some() {
+            if watch.elapsed() >= SEND_CONFIRM_TIME || self.is_stopping() {
+                let channel = &chat.channel;
+                return Ok(format!(
+                    "Queued: not confirmed by {channel} yet. The gateway keeps trying."
+                ));
+            }
+            std::thread::sleep(POLL);
+        }
+        match self.parts.outbox.failure(id) {
+            None => Ok(format!("Sent to {chat}.")),
+            Some(reason) => Err(Error::Failed(format!("Not sent to {chat}: {reason}"))),
         }
     }
 }
