@@ -1,13 +1,13 @@
-//! Peacrab: a personal AI agent that lives in a single-board computer.
+//! Peacrab: a personal AI agent for single-board computers.
 //!
 //! The rooms in reading order, lowest floor first. A room imports only rooms on lower floors;
-//! `tests/floors.rs` fails on one that climbs. ARCHITECTURE.md has the map.
+//! `tests/floors.rs` checks that. ARCHITECTURE.md has the map.
 
 // Floor 0: every bound of the program, and locks.
 pub mod limits;
 pub mod sync;
 
-// Floor 1: what everything may use.
+// Floor 1: errors, time, secrets and other basics.
 pub mod approval;
 pub mod cancel;
 pub mod clock;
@@ -17,7 +17,7 @@ pub mod language;
 pub mod secret;
 pub mod text;
 
-// Floor 2: the words between people, us and the model; the system.
+// Floor 2: messages of people and of the model; system calls.
 pub mod chat;
 pub mod message;
 pub mod sys;
@@ -26,7 +26,7 @@ pub mod sys;
 pub mod config;
 pub mod net;
 
-// Floor 4: the network, Markdown, the workspace's files, confined commands, the queues and the logs.
+// Floor 4: HTTP, Markdown, the workspace's files, confined commands, the event queue, append-only files.
 pub mod append_log;
 pub mod bus;
 pub mod confine;
@@ -34,22 +34,22 @@ pub mod files;
 pub mod http;
 pub mod markup;
 
-// Floor 5: what is kept, and how the board is.
+// Floor 5: what is stored on disk, and the state of the board.
 pub mod board;
 pub mod inbox;
 pub mod outbox;
 pub mod session;
 pub mod state;
 
-// Floor 6: the models, and what they can use.
+// Floor 6: the models and their tools.
 pub mod provider;
 pub mod tools;
 
-// Floor 7: the agent, and where people reach it.
+// Floor 7: the agent, and the channels on which people reach it.
 pub mod agent;
 pub mod channels;
 
-// Floor 8: what wires them together.
+// Floor 8: the daemon that connects them.
 pub mod gateway;
 
 // Floor 9: the command line.

@@ -1,4 +1,4 @@
-//! The door: everything else is in the library.
+//! The program. Everything else is in the library.
 
 fn main() -> std::process::ExitCode {
     peacrab::cli::main()

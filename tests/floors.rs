@@ -10,12 +10,17 @@
 
 #[path = "floors/house.rs"]
 mod house;
+#[path = "floors/phrases.rs"]
+mod phrases;
+#[path = "floors/prose.rs"]
+mod prose;
 #[path = "floors/source.rs"]
 mod source;
 
 use std::path::Path;
 
 use house::{check_folders, check_source, files_beneath};
+use prose::{check_document, check_strings};
 
 #[test]
 fn every_room_keeps_to_its_floor() {
@@ -184,4 +189,35 @@ fn the_tests_that_security_names_are_there() {
         .filter(|name| !sources.contains(&format!("fn {name}(")))
         .collect();
     assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn a_listed_phrase_is_found_where_people_read_it() {
+    let is_found = |text: &str| !check_strings("tools/grep.rs", text).is_empty();
+    for (phrase, example) in phrases::PHRASES {
+        assert!(
+            is_found(&format!("const X: &str = \"Now {phrase} this\";")),
+            "{phrase}"
+        );
+        assert!(!is_found(&format!("f(\"{example}\")")), "{example}");
+    }
+    assert!(is_found("f(\"it Is\n         no key\")"));
+    assert!(is_found("f(\"it is \\\n         no key\")"));
+    assert!(is_found("f(r#\"it is no \"key\"\"#)"));
+    assert!(is_found(
+        "texts! { fn x(a) { \"{a} is let in.\", \"好。\" } }"
+    ));
+    assert!(is_found(
+        "use clap::Args;\n/// Tell\n/// somebody\nstruct X;"
+    ));
+    assert!(!check_document("README.md", "Fine.\n\nIt begins\nanew.").is_empty());
+    assert!(check_document("README.md", "x\n\nIt begins\nanew.")[0].starts_with("README.md:3:"));
+
+    assert!(!is_found("f(\"There is no file. It is no longer here.\")"));
+    assert!(!is_found("f(\"nobody\"); // it is no key"));
+    assert!(!is_found("/// Tells somebody.\nfn f() {}"));
+    assert!(!is_found(
+        "#[cfg(test)]\nmod tests { fn f() { g(\"it is no key\") } }"
+    ));
+    assert!(!is_found("f(\"the strangers_get_one_code test\")"));
 }

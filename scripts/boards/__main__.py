@@ -3,8 +3,8 @@
 
     python3 scripts/boards [--only tests|turns] [BOARD…]
 
-README.md has what is run and what it needs. Everything that is fetched and made lies in .boards, or where
-PEACRAB_BOARDS says.
+README.md describes them and their requirements. Downloads and results are in .boards, or in the folder that
+PEACRAB_BOARDS names.
 """
 
 import argparse
@@ -26,13 +26,13 @@ TOP = Path(__file__).resolve().parent.parent.parent
 
 def main():
     parser = argparse.ArgumentParser(prog="scripts/boards", description=__doc__.split("\n")[0])
-    parser.add_argument("boards", nargs="*", metavar="BOARD", help=f"all by default: {', '.join(BOARDS)}")
-    parser.add_argument("--only", choices=("tests", "turns"), help="only one half of it")
+    parser.add_argument("boards", nargs="*", metavar="BOARD", help=f"default: all ({', '.join(BOARDS)})")
+    parser.add_argument("--only", choices=("tests", "turns"), help="run only one half")
     arguments = parser.parse_args()
     unknown = [name for name in arguments.boards if name not in BOARDS]
     if unknown:
-        parser.error(f"unknown board {unknown[0]}; there are {', '.join(BOARDS)}")
-    # Debian has mke2fs where only root looks for it.
+        parser.error(f"unknown board {unknown[0]}; choose from {', '.join(BOARDS)}")
+    # On Debian mke2fs is only on root's PATH.
     os.environ["PATH"] += ":/usr/sbin:/sbin"
     cache = Path(os.environ.get("PEACRAB_BOARDS", TOP / ".boards")).absolute()
     results = Results()
@@ -50,12 +50,12 @@ def run(board, cache, only, results):
         if only != "turns":
             say(f"{board.name}: building the tests")
             files = build("--tests", board.target)
-            say(f"{board.name}: running them; {path} has what the machine says")
+            say(f"{board.name}: running the tests; the machine's output is in {path}")
             tests.run(system, files, results, log)
         if only != "tests":
             say(f"{board.name}: building the program")
             binary = build(board.target)
-            say(f"{board.name}: taking turns with it; {path} has what the machine says")
+            say(f"{board.name}: running turns; the machine's output is in {path}")
             turns.run(system, binary, results, log)
 
 
@@ -68,14 +68,14 @@ def build(*arguments):
 
 
 class Results:
-    """What has passed and what has failed."""
+    """Which jobs passed and which failed."""
 
     def __init__(self):
         self.rows = []
         self.failed = False
 
     def add(self, board, jobs, ended):
-        """Takes the exit status of each job by its name; one that has none has not ended."""
+        """Adds the exit status of each job by its name. A job without one did not end."""
         for job in jobs:
             if not isinstance(job, Job):
                 continue

@@ -1,4 +1,4 @@
-"""The boards: of each kind, the target of its binaries, Debian's names for it, and a machine."""
+"""The boards: the target of their binaries, Debian's names for them, and an emulated machine."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""A machine of a board: starts it, and reads what it says on its serial port."""
+"""Starts the emulated machine of a board, and reads its serial port."""
 
 import os
 import select
@@ -9,18 +9,18 @@ import time
 from pathlib import Path
 
 MEMORY_MB = 256
-# The machine's clock goes by its instructions, 4 ns each as on a slow board, while it has something to do.
-# So no test in it runs out of time because the host is busy.
+# While it is busy, the machine's clock counts its instructions, 4 ns each as on a slow board. So no test
+# runs out of time because the host is busy.
 CLOCK = "shift=2"
-# The disk with what the jobs need. Empty space on it takes none here.
+# The size of the disk with the files for the jobs. Its empty space takes no space on the host.
 DISK_BYTES = 512 * 1024 * 1024
-# The host, as the machine sees it: what listens on 127.0.0.1 here is at this address there.
+# The address of the host in the machine: it leads to what listens on 127.0.0.1 here.
 HOST = "10.0.2.2"
-# A line that begins like this is of the jobs, and not of what they run.
+# Lines that begin like this are about a job; other lines are its output.
 MARK = "boards-job "
-# For the command line of the kernel: its security modules, without Landlock.
+# For the kernel's command line: its security modules without Landlock.
 NO_LANDLOCK = "lsm=lockdown,capability,yama,apparmor,bpf"
-# A line between jobs: from here on an ordinary user makes no namespaces.
+# A line between jobs: from here on an ordinary user cannot make namespaces.
 NO_USER_NAMESPACES = "sysctl -qw user.max_user_namespaces=0 kernel.unprivileged_userns_clone=0\n"
 
 
@@ -31,7 +31,7 @@ class Machine:
 
     def run(self, at, files, jobs, command_line, seconds):
         """Starts a machine in which the files are at a path, runs the jobs, and waits for its end.
-        Returns the exit status of each job by its name; one that has not ended is not among them."""
+        Returns the exit statuses by name, of the jobs that have ended."""
         with tempfile.TemporaryDirectory(dir=self.system.folder) as name:
             work = Path(name)
             (work / "files").mkdir(mode=0o755)
@@ -60,7 +60,7 @@ class Machine:
         return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
     def watch(self, process, seconds):
-        """Copies what the machine says to the log until it ends."""
+        """Copies the output of the machine to the log until it ends."""
         end = time.monotonic() + seconds
         ended, rest = {}, b""
         try:
@@ -90,7 +90,7 @@ class Machine:
 
 
 def drive(name, image):
-    """A disk. What the machine writes to it is forgotten."""
+    """A disk. Changes to it are discarded."""
     image = f"file={image},format=raw,if=none,id={name},snapshot=on"
     return ("-drive", image, "-device", f"virtio-blk-device,drive={name}")
 

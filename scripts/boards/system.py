@@ -1,5 +1,5 @@
-"""The system of a board: Debian's kernel and the tools that the tests drive, in two images that a
-machine starts from. Nothing of it is installed here: apt works in a folder of its own."""
+"""The system of a board: Debian's kernel and the programs that the tests use, in two images from which a
+machine starts. Nothing is installed on the host: apt works in a separate folder."""
 
 import lzma
 import os
@@ -13,11 +13,11 @@ HERE = Path(__file__).parent
 MIRROR = "http://deb.debian.org/debian"
 RELEASE = "trixie"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
-# What the attacks and the plain work of tests/confine run, beside what Debian calls essential.
+# The programs that tests/confine runs, besides Debian's essential packages.
 PACKAGES = """base-files base-passwd bash busybox-static coreutils dash debianutils diffutils findutils git
 grep gzip hostname kmod libc-bin login mawk mount passwd perl procps python3-minimal sed strace tar
 tzdata util-linux""".split()
-# A disk and a network card of a virtual machine, and the file system of the disk with its checksum.
+# The drivers for the disk and the network card of a virtual machine, and for its file system.
 DRIVERS = "virtio_mmio virtio_blk virtio_net crc32c_generic ext4".split()
 IMAGE_SIZE = "1G"
 
@@ -34,7 +34,7 @@ class System:
         self.debs = self.folder / "apt/archives"
 
     def make(self):
-        """Makes what is not there yet, or is older than what it is made of."""
+        """Makes the images if they are missing, or older than their sources."""
         recipe = [HERE / "system.py", *(HERE / "machine").iterdir()]
         newest = max(file.stat().st_mtime for file in recipe)
         if self.disk.exists() and self.disk.stat().st_mtime > newest:
@@ -48,7 +48,7 @@ class System:
     # --- packages -----------------------------------------------------------------------------
 
     def fetch(self):
-        """Returns the file of the kernel's package, and those of the tools."""
+        """Returns the file of the kernel's package, and the files of the other packages."""
         self.configure_apt()
         if not any(self.debs.glob("linux-image-*")):
             self.apt("apt-get", "-q", "update")
@@ -129,7 +129,7 @@ Acquire::Retries "5";
 
 
 def load(name, modules, root, names):
-    """Puts a module and what it needs into the initramfs. One that the kernel has built in has no file."""
+    """Puts a module and its dependencies into the initramfs. Built-in drivers have no file."""
     if name in names or name not in modules:
         return
     content = modules[name].read_bytes()

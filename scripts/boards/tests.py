@@ -1,10 +1,10 @@
-"""What is run on a board: the tests of `cross/build --tests`, with each kind of isolation and without."""
+"""Runs the tests of `cross/build --tests` on a board, with each kind of isolation and without."""
 
 from machine import NO_LANDLOCK, NO_USER_NAMESPACES, Job, Machine
 
-# The parts of the library that depend on the kernel, or on how wide a number is.
+# The modules that depend on the kernel, or on the size of an integer.
 ROOMS = "sys:: confine:: files:: append_log:: session::"
-# How much slower than a computer a board is, in its own time.
+# How many times slower a board is than a computer, by its own clock.
 SLOWNESS = 2
 SECONDS = 3600
 

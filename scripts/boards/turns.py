@@ -1,4 +1,4 @@
-"""One-shot turns of the static binary, each with a call of a tool, over TLS with a model on the host."""
+"""Runs one-shot turns of the static binary, each with a tool call, over TLS with a model on the host."""
 
 import http.server
 import json
@@ -16,18 +16,18 @@ from machine import HOST, NO_LANDLOCK, NO_USER_NAMESPACES, Job, Machine
 
 TURNS = 200
 SECONDS = 3600
-# The tools by name: what they are called with, and what their result has to contain.
+# The tools by name: their arguments, and what their result must contain.
 TOOLS = {
     "exec": ({"command": "cat note.txt"}, "the tide is low"),
     "grep": ({"pattern": "tide"}, "the tide is low"),
 }
-# What the result of a command contains where it must not be run.
+# What the result contains if the command was refused.
 REFUSED = "commands are not run here"
 AT = "/run/turns"
 
 
 def run(system, binary, results, log):
-    """Runs the turns in a machine; then, with neither namespaces nor Landlock, one that is refused."""
+    """Runs the turns in a machine; then one that must be refused, without namespaces and Landlock."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         certificates.make(folder, HOST)
@@ -45,7 +45,7 @@ def run(system, binary, results, log):
             results.add(system.board, jobs, ended)
 
 
-# Run with the tool, the number of turns, and what each has to say.
+# Arguments: the tool, the number of turns, and what each result must contain.
 SCRIPT = f"""
 export PEACRAB_HOME=/tmp/home-$1
 {AT}/peacrab onboard --non-interactive > /dev/null || exit
@@ -55,12 +55,12 @@ echo "the tide is low" > "$PEACRAB_HOME/workspace/note.txt"
 turn=0
 while [ $turn -lt $2 ]; do
     turn=$((turn + 1))
-    {AT}/peacrab agent -s $1-$turn -m "use $1" > /tmp/said-$1 2>&1
+    {AT}/peacrab agent -s $1-$turn -m "use $1" > /tmp/output-$1 2>&1
     status=$?
     [ $((turn % 50)) = 0 ] && echo "$turn turns"
-    grep -q "$3" /tmp/said-$1 && [ $status = 0 ] && continue
+    grep -q "$3" /tmp/output-$1 && [ $status = 0 ] && continue
     echo "turn $turn ended with $status:"
-    cat /tmp/said-$1
+    cat /tmp/output-$1
     exit 1
 done
 """
@@ -75,7 +75,7 @@ def configuration(port):
 
 
 class Model(http.server.BaseHTTPRequestHandler):
-    """Calls the tool that the person names, and repeats what it says."""
+    """Calls the tool that the question names, and repeats its result."""
 
     protocol_version = "HTTP/1.1"
 

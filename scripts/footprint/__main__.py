@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Measures the static binary, and fails when it costs a board more than it may.
+"""Measures the static binary, and fails when a limit is exceeded.
 
     python3 scripts/footprint [--markdown] [--soak MINUTES] BINARY
 
-Each figure is taken from the real program, which talks over TLS to a model server and a Bot API in
-here. What depends on the machine (times) is printed; what does not is gated: bytes, memory,
-instructions under valgrind, writes and syncs under strace, and processor time where its limit is
-far. With --soak the gateway alone is under load for so long. Only Python's own library, openssl,
-valgrind and strace are needed; `scripts/setup footprint` installs them.
+It runs the real program, which talks over TLS to a fake model server and a fake Bot API. Times depend on
+the machine and are only printed. Everything else has a limit: bytes, memory, instructions under
+valgrind, writes and syncs under strace, and the processor time of the idle gateway. With --soak only the
+gateway is measured, under load for this time. `scripts/setup footprint` installs openssl, valgrind and
+strace; Python needs no packages.
 """
 
 import argparse
@@ -33,8 +33,8 @@ def main():
     parser = argparse.ArgumentParser(prog="scripts/footprint", description=__doc__.split("\n")[0])
     parser.add_argument("binary", type=Path)
     parser.add_argument("--markdown", action="store_true", help="print the table for the README")
-    parser.add_argument("--soak", type=float, metavar="MINUTES", help="only load the gateway")
-    parser.add_argument("--only", choices=("turns", "gateway"), help="only one half of the table")
+    parser.add_argument("--soak", type=float, metavar="MINUTES", help="only put the gateway under load, for this time")
+    parser.add_argument("--only", choices=("turns", "gateway"), help="measure only one half of the table")
     arguments = parser.parse_args()
     for tool in ("openssl", "valgrind", "strace"):
         if not shutil.which(tool):
@@ -52,8 +52,8 @@ def main():
 
 
 def forget_cache(binary):
-    """Has the system read the file from the disk again, as after a start of the board. It maps a
-    file in the pieces that it has in its cache, and of one just written these are larger."""
+    """Makes the system read the file from the disk again, as after a start of the board. It maps a
+    file in the pieces that are in its cache, and these are larger for a file just written."""
     with binary.open("rb") as file:
         os.fsync(file.fileno())
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)

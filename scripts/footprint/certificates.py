@@ -1,4 +1,4 @@
-"""A certificate authority of our own, and TLS for the servers in here."""
+"""A certificate authority, and TLS for the fake servers."""
 
 import ssl
 import subprocess
@@ -24,8 +24,8 @@ def make(folder, address="127.0.0.1"):
 
 
 def secured(socket, folder):
-    """The listening socket with TLS. Hands are shaken at the first read, in the thread of the
-    connection: one that is slow keeps no other waiting."""
+    """The listening socket with TLS. The handshake happens at the first read, in the thread of the
+    connection, so that a slow one does not delay others."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(folder / "server.pem", folder / "server.key")
     return context.wrap_socket(socket, server_side=True, do_handshake_on_connect=False)

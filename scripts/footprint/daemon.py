@@ -1,4 +1,4 @@
-"""The running gateway, and a crowd that talks with it."""
+"""The running gateway, and a crowd that talks to it."""
 
 import itertools
 import os
@@ -14,16 +14,16 @@ from pathlib import Path
 from model import ANSWER, QUESTION, numbered
 from telegram import TOKEN
 
-# Seconds after which an answer counts as lost. A cut network and too many requests take some.
+# Seconds after which an answer counts as lost. Network cuts and rate limits delay answers.
 ANSWER_TIME = 120
-# Seconds in which the last threads of what was done end.
+# Seconds in which the threads of finished turns end.
 SETTLE_TIME = 2
-# Seconds after which the connections that wait for the next message have been closed.
+# Seconds after which idle connections have been closed.
 LINGER_TIME = 55
 
 
 class Gateway:
-    """`peacrab gateway` with a home. What it logs is in a file beside the home."""
+    """`peacrab gateway` with a home. Its log is a file beside the home."""
 
     def __init__(self, program, telegram, wrapper=()):
         program.configure(
@@ -33,7 +33,7 @@ class Gateway:
                     "token": TOKEN,
                     "apiBase": telegram.url,
                     "allowFrom": ["*"],
-                    # Answers of half a second are shown while they come.
+                    # So short that answers of half a second appear in several edits.
                     "streamEditIntervalMs": 300,
                 }
             }
@@ -56,27 +56,27 @@ class Gateway:
     def __exit__(self, *_):
         self.process.terminate()
         if self.process.wait(30) != 0:
-            sys.exit(f"the gateway ended badly:\n{self.log.read_text()[-2000:]}")
+            sys.exit(f"the gateway failed:\n{self.log.read_text()[-2000:]}")
 
     def memory(self):
-        """Bytes that are resident, that are its alone, and anonymous: counted page by page."""
+        """Resident, private and anonymous bytes, counted page by page."""
         text = Path(f"/proc/{self.pid}/smaps_rollup").read_text()
         sizes = {name: int(size) * 1024 for name, size in re.findall(r"(\w+):\s+(\d+) kB", text)}
         private = sizes["Private_Clean"] + sizes["Private_Dirty"]
         return Memory(sizes["Rss"], sizes["Pss"], private, sizes["Anonymous"])
 
     def peak(self):
-        """The most bytes that were ever resident."""
+        """The maximum of resident bytes so far."""
         status = Path(f"/proc/{self.pid}/status").read_text()
         return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) * 1024
 
     def cpu(self):
-        """Seconds of processor time of all its threads, living and ended, and of no child: the
-        process's own clock (clock_getcpuclockid(3)), in nanoseconds."""
+        """Seconds of processor time of all its threads, running and ended, without children: the
+        process's own clock (clock_getcpuclockid(3))."""
         return time.clock_gettime(~self.pid << 3 | 2)
 
     def files(self):
-        """Open files."""
+        """The number of open files."""
         return len(os.listdir(f"/proc/{self.pid}/fd"))
 
     def threads(self):
@@ -84,7 +84,7 @@ class Gateway:
 
 
 class Memory:
-    """What a process has in memory, in bytes."""
+    """The memory of a process, in bytes."""
 
     def __init__(self, resident, proportional, private, anonymous):
         self.resident, self.proportional = resident, proportional
@@ -92,7 +92,7 @@ class Memory:
 
 
 class Crowd:
-    """People, each in a chat alone with the bot. Each waits for an answer before saying more."""
+    """People in private chats with the bot. Each waits for an answer before writing again."""
 
     def __init__(self, telegram, people):
         self.telegram = telegram
@@ -102,15 +102,15 @@ class Crowd:
         self.lock = threading.Lock()
 
     def ask(self, messages):
-        """Has so many questions answered, and waits until all is quiet."""
+        """Asks this many questions, and waits for the answers and until the gateway is idle."""
         left = itertools.count(messages, -1)
         self.each(self.question, lambda: next(left) > 0)
         time.sleep(SETTLE_TIME)
         if self.lost:
-            sys.exit(f"these were never answered: {self.lost}")
+            sys.exit(f"no answer to: {self.lost}")
 
     def each(self, does, goes_on):
-        """Everybody does something again and again as long as it goes on, all at the same time."""
+        """All people call `does` at the same time, again and again while `goes_on` is true."""
 
         def talk(chat):
             while not self.lost and goes_on():
@@ -123,18 +123,18 @@ class Crowd:
             thread.join()
 
     def question(self, chat):
-        """A question that takes a tool, and its answer."""
+        """Asks a question that needs a tool, and waits for its answer."""
         number = next(self.numbers)
         answer = numbered(ANSWER, number)
         self.say(chat, numbered(QUESTION, number), lambda shown: shown == answer)
 
     def command(self, chat):
-        """A typed command, and its output."""
+        """Sends a slash command, and waits for its output."""
         words = f"number {next(self.numbers)}"
         self.say(chat, f"/sh echo {words}", lambda shown: shown.strip().endswith(words))
 
     def say(self, chat, text, is_answer):
-        """Says something, and waits until an answer is shown."""
+        """Sends a message, and waits for its answer."""
         self.telegram.say(chat, text)
         try:
             end = time.monotonic() + ANSWER_TIME

@@ -1,4 +1,4 @@
-"""What the gateway costs: doing nothing, and working."""
+"""What the gateway needs: idle, and under load."""
 
 import tempfile
 import time
@@ -12,21 +12,22 @@ from turns import SYNCS_PER_TURN, WRITTEN_BESIDE, WRITTEN_TIMES
 
 IDLE_ANONYMOUS_BYTES = 0.7 * MB
 IDLE_CPU_PERCENT = 0.05
-# 4.70 to 4.82 are measured, by how calls and turns fall together; 3 % above. 40 people's conversations
-# fill their windows. 3.3 MB of it are pages of the program's own file; 1.1 are anonymous afterwards:
-# 0.2 relocated constants, stacks of turns, connections, conversations, and what the allocator keeps.
+# Measured: 4.70 to 4.82, depending on how calls and turns coincide; the limit is 3 % above. The
+# conversations of 40 people fill their windows. 3.3 MB of it are pages of the program's file. 1.1 MB are
+# anonymous afterwards: 0.2 relocated constants, stacks of turns, connections, conversations, and what the
+# allocator keeps.
 BUSY_PEAK_BYTES = 4.96 * MB
 GROWTH_BYTES = 128 * KB
 MESSAGE_CPU_MS = 3.0
 FIRST_POLL_MS = 15.0
 
-# Seconds without a message. A long poll has 50, so that one ends in between.
+# Seconds without a message. A long poll takes 50, so one ends in between.
 IDLE_TIME = 60
-# So many that each one's conversation has filled the model's window by the time memory is looked at.
+# So few that each conversation has filled the model's window when memory is measured.
 PEOPLE = 40
-# The messages after which memory is looked at. `make soak` goes on to ten thousand.
+# The numbers of messages after which memory is measured. `make soak` goes on to ten thousand.
 WARM_MESSAGES, MESSAGES = 1_000, 2_500
-# Processor time is that of the cheapest so many: others take the caches while they work.
+# Processor time is that of the cheapest sample of this size: other processes share the caches.
 SAMPLE_MESSAGES = 250
 
 
@@ -39,7 +40,7 @@ def measure(program, telegram, table):
 
 
 def measure_start(program, telegram, table, runs=10):
-    """From the start of the process until Telegram has the request, with the handshake of TLS."""
+    """From the start of the process until Telegram gets the request, with the TLS handshake."""
     times = []
     for _ in range(runs):
         polls = telegram.polls
@@ -59,12 +60,12 @@ def measure_idle(gateway, telegram, table):
     name = f"gateway polling over TLS for {IDLE_TIME} s, anonymous memory"
     table.gate(name, memory.anonymous, IDLE_ANONYMOUS_BYTES, megabytes)
     table.note("  resident", megabytes(memory.resident))
-    table.note("  its alone (not shared with others)", megabytes(memory.private))
+    table.note("  private (not shared with other processes)", megabytes(memory.private))
     table.gate("  processor time", used, IDLE_CPU_PERCENT, percent)
 
 
 def measure_work(gateway, telegram, table):
-    """Messages from many people; each takes a tool, and some answers are shown while they come."""
+    """Messages from many people. Each needs a tool, and some answers appear while they are written."""
     crowd = Crowd(telegram, PEOPLE)
     crowd.ask(WARM_MESSAGES)
     name = f"{count(WARM_MESSAGES)} messages with a tool and streaming, peak resident"
@@ -87,7 +88,7 @@ def measure_writes(program, telegram, table):
     """A turn with one tool call in a session that exists."""
     with tempfile.TemporaryDirectory() as name:
         logs = Path(name)
-        # -D: the gateway is the child, which is to be stopped, and strace is a child of it.
+        # -D: strace becomes a child of the gateway, so that stopping the process stops the gateway.
         with Gateway(program, telegram, strace(logs, "-D")):
             crowd = Crowd(telegram, 1)
             crowd.ask(1)

@@ -14,19 +14,19 @@ QUESTION = "what does the note say?"
 ANSWER = "It says where the crab lives."
 CALL = {"path": "note.txt"}
 COMMAND_QUESTION = "run a command that does nothing"
-# What the turn says: the question, the call, its result and the answer.
+# The text of the turn: the question, the call, its result and the answer.
 TURN_SAYS = len(QUESTION) + len(json.dumps(CALL)) + len(NOTE) + len(ANSWER)
-# The time between two words of an answer to a numbered question, in seconds. One of so many is slow,
-# so that it is shown while it comes.
+# Seconds between two words of an answer to a numbered question. One answer in SLOW_EVERY is slow, so
+# that it appears in several edits.
 WORD_TIME, SLOW_WORD_TIME, SLOW_EVERY = 0.01, 0.08, 4
 
 
 class Model:
-    """Runs in a process of its own, so that nothing of it is measured."""
+    """Runs in a separate process, so that it is not measured."""
 
     def __init__(self, folder):
         processes = multiprocessing.get_context("fork")
-        # The bytes of the last request; how many of the next requests are too many (429).
+        # The bytes of the last request; how many of the next requests to refuse (429).
         self.last_size, self.refusals = processes.Value("i", 0), processes.Value("i", 0)
         port = processes.SimpleQueue()
         arguments = (folder, self.last_size, self.refusals, port)
@@ -56,7 +56,7 @@ class Connection(http.server.BaseHTTPRequestHandler):
         pass
 
     def is_refused(self):
-        """Whether this request is one too many."""
+        """Whether to refuse this request (429)."""
         return False
 
     def do_GET(self):
@@ -91,7 +91,7 @@ class Connection(http.server.BaseHTTPRequestHandler):
         return self.stream(delta["content"], end, SLOW_WORD_TIME if is_slow else WORD_TIME)
 
     def stream(self, answer, end, pause):
-        """Says a word at a time."""
+        """Sends the answer word by word."""
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Transfer-Encoding", "chunked")
@@ -115,7 +115,7 @@ class Connection(http.server.BaseHTTPRequestHandler):
 
 
 class MeasuredConnection(Connection):
-    """Calls read_file once, then answers; counts bytes, and refuses what it is asked to."""
+    """Calls read_file once, then answers; counts bytes, and refuses requests on demand."""
 
     last_size = refusals = None
 
@@ -143,7 +143,7 @@ def events(chunks):
 
 
 def numbered(text, number):
-    """A question or an answer that can be told from all others."""
+    """A question or an answer with a number that makes it unique."""
     return f"{text} ({number})"
 
 

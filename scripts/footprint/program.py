@@ -1,4 +1,4 @@
-"""The program: runs its command lines, and counts what they take."""
+"""Runs the program's command lines, and measures what they need."""
 
 import ctypes
 import json
@@ -18,7 +18,7 @@ LONG_SESSION_ENTRIES = 10_000
 
 
 class Program:
-    """The binary with a home of its own and the server as its model."""
+    """The binary with its own home, and the fake server as its model."""
 
     def __init__(self, binary, folder, model, authority):
         self.binary = str(binary)
@@ -30,7 +30,7 @@ class Program:
             "LANG": "C.UTF-8",
             "TZ": "UTC",
         }
-        # As a newcomer has it: with the files that go into every request.
+        # As for a new user: with the files that go into every request.
         self.run(["onboard", "--non-interactive"])
         self.config = {
             "agents": {"defaults": {"provider": "fake", "model": "fake-model"}},
@@ -62,7 +62,7 @@ class Program:
         return self.turn(name)
 
     def run(self, arguments, wrapper=()):
-        """Runs it; returns what it, or the wrapper, said on stderr. A failure ends everything."""
+        """Runs it; returns its stderr, or the wrapper's. A failure ends the measurement."""
         command = [*wrapper, self.binary, *arguments]
         done = subprocess.run(
             command, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True
@@ -75,16 +75,16 @@ class Program:
             sys.exit(f"peacrab {' '.join(arguments)} ended with {code}\n{stdout}\n{stderr}")
 
     def instructions(self, arguments_for_a_run, runs=3):
-        """The least number of instructions that valgrind counts."""
+        """The minimum number of instructions, counted by valgrind."""
         valgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
         counts = []
         for _ in range(runs):
-            said = self.run(arguments_for_a_run(), valgrind)
-            counts.append(int(re.search(r"Collected : (\d+)", said)[1]))
+            stderr = self.run(arguments_for_a_run(), valgrind)
+            counts.append(int(re.search(r"Collected : (\d+)", stderr)[1]))
         return min(counts)
 
     def cpu_ms(self, arguments_for_a_run, runs=10):
-        """The least processor time that the program itself took."""
+        """The minimum processor time of the program itself."""
         times = []
         for _ in range(runs):
             arguments = arguments_for_a_run()
@@ -95,7 +95,7 @@ class Program:
         return min(times)
 
     def wall_ms(self, arguments, runs=20):
-        """How long it takes from start to end: the least, and the median."""
+        """The time from start to end: minimum and median."""
         times = []
         for _ in range(runs):
             start = time.perf_counter()
@@ -116,7 +116,7 @@ class Program:
         return tuple(statistics.median(column) for column in zip(*figures))
 
     def memory_once(self, arguments):
-        """Stops the program in its exit, where its memory can still be looked at: ptrace(2)."""
+        """Stops the program in its exit, when its memory can still be measured: ptrace(2)."""
         pid = os.fork()
         if pid == 0:
             null = os.open("/dev/null", os.O_RDWR)
@@ -139,7 +139,7 @@ class Program:
         return figures
 
     def writes(self, arguments):
-        """Bytes written to files of the home, and how often one was synced: from strace."""
+        """Bytes written to files of the home, and the number of syncs: from strace."""
         with tempfile.TemporaryDirectory() as logs:
             self.run(arguments, strace(Path(logs)))
             return written_and_synced(Path(logs), self.home)
@@ -175,26 +175,26 @@ def memory_of(pid):
     """Peak resident and present anonymous bytes of a process."""
     status = Path(f"/proc/{pid}/status").read_text()
     peak = int(re.search(r"VmHWM:\s+(\d+) kB", status)[1])
-    # Counted page by page; RssAnon in `status` is a guess of some dozen pages.
+    # Counted page by page; RssAnon in `status` is off by some dozen pages.
     exact = Path(f"/proc/{pid}/smaps_rollup").read_text()
     anonymous = int(re.search(r"Anonymous:\s+(\d+) kB", exact)[1])
     return peak * 1024, anonymous * 1024
 
 
-# --- what strace(1) says about writes ---------------------------------------------------------
+# --- writes, as strace(1) sees them -----------------------------------------------------------
 
 WRITING_CALLS = "write,pwrite64,writev,pwritev,pwritev2,fsync,fdatasync,sync_file_range"
 
 
 def strace(logs, *options):
-    """The beginning of a command line; each thread gets a file in the folder, so that no line of
-    one is broken by another's."""
+    """The beginning of a command line. Each thread has its own file in the folder, so that their lines
+    do not mix."""
     log = str(logs / "thread")
     return ["strace", *options, "-ff", "-y", "-s", "0", "-o", log, "-e", f"trace={WRITING_CALLS}"]
 
 
 def written_and_synced(logs, home):
-    """Bytes written to files of the home, and how often one was synced, by every thread so far."""
+    """Bytes written to files of the home, and the number of syncs, of all threads so far."""
     written = syncs = 0
     for log in logs.iterdir():
         for line in log.read_text().splitlines():

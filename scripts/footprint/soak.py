@@ -1,5 +1,5 @@
-"""A long time of everything at once: questions, typed commands, a network that goes and comes,
-and servers that want less."""
+"""A long run of everything at once: questions, slash commands, network cuts, and servers that limit
+requests."""
 
 import random
 import threading
@@ -9,15 +9,15 @@ from daemon import LINGER_TIME, Crowd, Gateway
 from gateway import GROWTH_BYTES, MESSAGE_CPU_MS, PEOPLE, WARM_MESSAGES
 from table import MB, count, kilobytes, megabytes, milliseconds
 
-# Two turns, a typed command with its output and new connections after a cut can come together: a
-# little more than questions alone. 4.76 MB were seen in four minutes, and 3 % above is the bound; 3.3 of
-# it are pages of the program's own file.
+# Two turns, a slash command with its output and new connections after a cut can coincide, so this is a
+# little more than for questions alone. Measured in four minutes: 4.76 MB; the limit is 3 % above. 3.3 MB
+# of it are pages of the program's file.
 PEAK_BYTES = 4.90 * MB
-# One message in so many is a typed command.
+# One message in this many is a slash command.
 COMMANDS = 10
-# Seconds between two troubles, and how long the network is gone.
-TROUBLE_EVERY, CUT_TIME = 45, 5
-# Requests that are refused with 429 at a time.
+# Seconds between two disturbances, and how long the network is cut.
+DISTURBANCE_EVERY, CUT_TIME = 45, 5
+# How many requests in a row are refused with 429.
 REFUSALS = 3
 
 
@@ -35,7 +35,7 @@ def run(program, model, telegram, minutes, table):
         say(gateway, crowd, "warm")
         stopped = threading.Event()
         helpers = [
-            threading.Thread(target=trouble, args=(telegram, model, stopped)),
+            threading.Thread(target=disturb, args=(telegram, model, stopped)),
             threading.Thread(target=watch, args=(gateway, crowd, stopped)),
         ]
         for helper in helpers:
@@ -65,13 +65,13 @@ def something(crowd, chat):
         crowd.question(chat)
 
 
-def trouble(telegram, model, stopped):
-    while not stopped.wait(TROUBLE_EVERY):
+def disturb(telegram, model, stopped):
+    while not stopped.wait(DISTURBANCE_EVERY):
         match random.randrange(3):
             case 0:
                 telegram.cut()
                 stopped.wait(CUT_TIME)
-                telegram.mend()
+                telegram.restore()
             case 1:
                 telegram.refusals = REFUSALS
             case _:

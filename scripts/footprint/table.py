@@ -12,14 +12,14 @@ class Table:
         self.is_over = False
 
     def gate(self, figure, measured, limit, form):
-        """A figure that fails the run when it is over its limit."""
+        """A figure that fails the run when it exceeds its limit."""
         fine = limit is not None and measured <= limit
         self.is_over |= not fine
         shown = "none recorded" if limit is None else form(limit)
         self.rows.append((figure, form(measured), shown, "ok" if fine else "OVER"))
 
     def note(self, figure, measured, limit=""):
-        """A figure that depends on the machine: it is only printed."""
+        """A figure that depends on the machine: only printed."""
         self.rows.append((figure, measured, limit, "printed"))
 
     def show(self, markdown):

@@ -18,7 +18,7 @@ ME = {"id": 1234567, "is_bot": True, "first_name": "Crabby", "username": "crabby
 
 
 class Telegram:
-    """The server, in threads of this process. Of each chat it keeps what its messages show."""
+    """The server, in threads of this process. It stores the messages of each chat."""
 
     def __init__(self, folder=None):
         self.changed = threading.Condition()
@@ -73,7 +73,7 @@ class Telegram:
             self.changed.notify_all()
 
     def wait_for_poll(self, polls, seconds=30):
-        """Waits until so many polls have begun; when the last one did."""
+        """Waits until so many polls have begun; returns when the last one did."""
         with self.changed:
             if not self.changed.wait_for(lambda: self.polls >= polls, seconds):
                 raise TimeoutError("the gateway does not poll")
@@ -84,14 +84,14 @@ class Telegram:
         with self.changed:
             self.last_poll, self.polls = arrived, self.polls + 1
             offset = fields.get("offset") or 0
-            # Asking for later ones says that these are done with.
+            # Asking for later updates confirms the earlier ones.
             self.updates = [one for one in self.updates if one["update_id"] >= offset]
             self.changed.notify_all()
             self.changed.wait_for(lambda: self.updates or self.is_cut, fields.get("timeout", 0))
             return self.updates[: fields.get("limit", 100)]
 
     def do(self, method, fields):
-        """Does what a call asks; gives the status and the result, or the description of why not."""
+        """Answers a call with a status and a result, or with the description of an error."""
         if method == "getUpdates":
             return 200, self.get_updates(fields)
         if method == "getMe":
@@ -117,7 +117,7 @@ class Telegram:
         return 200, True
 
     def cut(self):
-        """The network goes: every connection breaks, and no new one comes about."""
+        """Cuts the network: all connections break, and new ones fail."""
         with self.changed:
             self.is_cut = True
             self.changed.notify_all()
@@ -125,9 +125,9 @@ class Telegram:
             try:
                 connection.shutdown(socket.SHUT_RDWR)
             except OSError:
-                pass  # it has gone already
+                pass  # it is closed already
 
-    def mend(self):
+    def restore(self):
         """The network comes back."""
         self.is_cut = False
 
@@ -206,7 +206,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if not self.telegram.is_cut:
                 super().handle()
         except OSError:
-            pass  # the other side has gone, or there is no network
+            pass  # the other side is gone, or the network is cut
         finally:
             self.telegram.connections.discard(self.connection)
 

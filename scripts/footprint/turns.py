@@ -1,4 +1,4 @@
-"""What a command line costs: one-shot turns, and what the program needs to start."""
+"""What a command line needs: one-shot turns, and the start of the program."""
 
 import os
 
@@ -6,9 +6,9 @@ from model import COMMAND_QUESTION, TURN_SAYS
 from program import LONG_SESSION_ENTRIES
 from table import MB, count, megabytes, milliseconds
 
-# Instructions as they were when the table was last recorded. More than TOLERANCE above is a
-# failure; after a change that is worth its price, write the new figure here. They hold for the
-# compiler of cross/build and a CPU with AVX2, by which ring chooses its code.
+# Instructions when the table was last recorded. More than TOLERANCE above is a failure. After a change
+# that is worth its cost, write the new figure here. They are for the compiler of cross/build and a CPU
+# with AVX2, by which ring chooses its code.
 RECORDED_INSTRUCTIONS = {
     "version": 1_208_500,
     "turn": 7_352_000,
@@ -16,16 +16,16 @@ RECORDED_INSTRUCTIONS = {
 }
 TOLERANCE = 1.03
 
-# 3 % above what it is. Of 3.68 MB Discord with its websocket has 160 kB; what all channels share
-# (intake, delivery, scheduler), the pool of connections and the archive of journals brought 140 kB
-# more than the threads for Telegram that they replaced. What an approval is bound to has 18 kB, the
-# supervisor's gate and the view of the home 27, who holds a local port 9, the weak settings and the
-# escape attempts by name 12, crashing updates and what is relayed 16.
+# 3 % above its size. Of 3.68 MB, Discord with its websocket takes 160 kB. What all channels share
+# (intake, delivery, scheduler), the connection pool and the archive of journals took 140 kB more than
+# the threads for Telegram that they replaced. Binding approvals takes 18 kB, the supervisor's gate and
+# hiding the home 27, finding the owner of a local port 9, naming weak settings and escape attempts 12,
+# crashing updates and forwarded messages 16.
 BINARY_BYTES = 3_793_000
 VERSION_MS = 2.0
-# 3 % above 3.92. At most 0.5 MB of it are anonymous; the rest are pages of the program's own file,
-# which stay in the system's cache whether they are mapped or not. (It was 3.2 MB while these pages
-# were unmapped in between, which freed nothing.)
+# 3 % above 3.92. At most 0.5 MB of it are anonymous. The rest are pages of the program's file, which
+# stay in the system's cache whether they are mapped or not. (It was 3.2 MB when these pages were
+# unmapped in between, which freed nothing.)
 PEAK_BYTES = 4.04 * MB
 ANONYMOUS_BYTES = 0.6 * MB
 TURN_CPU_MS = 20.0
@@ -34,9 +34,9 @@ LONG_SESSION_OPEN_MS = 30.0
 CONFINED_START_MS = 10.0
 REQUEST_BYTES = 12_000
 SYNCS_PER_TURN = 8
-# Bytes that a turn may write: so many times what it says, and so much beside.
+# Bytes that a turn may write: a multiple of its text, and a constant.
 WRITTEN_TIMES, WRITTEN_BESIDE = 3, 4096
-# By how much the length of the session may change what a turn writes: the digits of an offset.
+# How much the length of the session may change the bytes of a turn: the digits of an offset.
 WRITTEN_BY_LENGTH = 64
 
 
@@ -81,12 +81,12 @@ def measure_turns(program, table):
 
 
 def measure_command(program, table):
-    """What a confined command costs beside a tool that only reads, the shell and the trial of the
-    walls included: a one-shot turn tries them anew."""
+    """What a confined command needs more than a tool that only reads a file. That includes the shell
+    and the check of the sandbox, which each one-shot turn repeats."""
     plain, _ = program.wall_ms(program.short_turn())
     confined, _ = program.wall_ms(program.turn("commands", COMMAND_QUESTION))
     cost = milliseconds(max(confined - plain, 0))
-    table.note("a confined command, more than a read file", cost, milliseconds(CONFINED_START_MS))
+    table.note("a confined command, more than reading a file", cost, milliseconds(CONFINED_START_MS))
 
 
 def measure_writes(program, table):

@@ -247,7 +247,7 @@ class Story:
             yield bubble.is_mine, states
 
     def same_everywhere(self, text):
-        """A text without what differs between runs and machines."""
+        """The text without what differs between runs and machines."""
         account = pwd.getpwuid(os.getuid()).pw_name
         for pattern, instead in [
             (re.escape(str(self.folder)), HOME),
@@ -304,7 +304,7 @@ class Bubble:
 
 
 def labelled(name, text):
-    """A text with a name before its first line, wrapped at words."""
+    """The text with a name before its first line, wrapped at words."""
     wrapped = [piece for line in text.split("\n") for piece in textwrap.wrap(line, WIDTH) or [""]]
     return f"{name}  " + "\n     ".join(wrapped).replace("     \n", "\n")
 

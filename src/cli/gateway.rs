@@ -18,6 +18,7 @@ use crate::channels::discord::{self, Discord};
 use crate::channels::telegram::Telegram;
 
 use crate::clock::{Clock, Stopwatch};
+use crate::config::check::token_problems;
 use crate::config::schema::{Bot, Channels};
 use crate::config::{Home, Loaded};
 use crate::error::{Error, Exit, Result};
@@ -127,6 +128,14 @@ fn check(loaded: &Loaded) -> Result<()> {
              For Discord, set channels.discord.token and channels.discord.enabled."
                 .to_owned(),
         ));
+    }
+    check_tokens(channels)
+}
+
+/// Fails when a channel that is enabled has no token, or one that cannot be right; says how to get one.
+pub fn check_tokens(channels: &Channels) -> Result<()> {
+    if let Some(problem) = token_problems(channels).first() {
+        return Err(Error::Config((*problem).to_owned()));
     }
     let without = channels.enabled().find(|(_, bot)| bot.token.is_empty());
     let Some((name, _)) = without else {

@@ -5,6 +5,7 @@ pub mod channels;
 pub mod completions;
 mod compose;
 pub mod config;
+mod context;
 pub mod doctor;
 pub mod gateway;
 pub mod onboard;
@@ -21,15 +22,13 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand};
 
-use self::terminal::{log, print};
+pub use self::context::Context;
+use self::context::HomeUse;
+use self::terminal::print;
 use crate::config::check::looks_secret;
-use crate::config::{Home, Loaded, load};
 use crate::confine::{CONFINE, confine_main};
-use crate::error::{Error, Exit, Result};
-use crate::provider::table::PROVIDERS;
-use crate::secret::{Eraser, Secret};
-use crate::sys;
-use crate::sys::environment::{self, Environment};
+use crate::error::{Exit, Result};
+use crate::sys::environment;
 
 const AFTER_HELP: &str = "\
 Exit codes:
@@ -131,6 +130,22 @@ enum Command {
 }
 
 impl Command {
+    /// Which home folder the command works on.
+    fn home_use(&self) -> HomeUse {
+        match self {
+            Self::Service(_) | Self::Completions(_) | Self::Version => HomeUse::Own,
+            Self::Agent(_)
+            | Self::Gateway(_)
+            | Self::Onboard(_)
+            | Self::Status(_)
+            | Self::Doctor(_)
+            | Self::Tools(_)
+            | Self::Complete(_) => HomeUse::Readable,
+            Self::Config(arguments) if !arguments.changes() => HomeUse::Readable,
+            _ => HomeUse::Installed,
+        }
+    }
+
     fn run(self, context: &Context) -> Result<Exit> {
         match self {
             Self::Agent(arguments) => agent::run(context, &arguments),
@@ -151,126 +166,55 @@ impl Command {
     }
 }
 
-/// What every command is started with.
-pub struct Context {
-    global: Global,
-    environment: Environment,
-}
-
-impl Context {
-    /// The home folder; nothing is created.
-    pub fn home(&self) -> Result<Home> {
-        let variable = |name: &str| self.environment.get(name).cloned();
-        Home::find(self.global.home.as_deref(), variable)
-    }
-
-    /// The variables of the environment.
-    pub fn environment(&self) -> &Environment {
-        &self.environment
-    }
-
-    /// The configuration file, whether it exists or not.
-    pub fn config_file(&self) -> Result<PathBuf> {
-        match &self.global.config {
-            Some(file) => std::path::absolute(file).map_err(Error::io("find", file)),
-            None => Ok(self.home()?.config_file()),
-        }
-    }
-
-    /// Loads the configuration and does nothing else.
-    pub fn load(&self) -> Result<Loaded> {
-        load(
-            &self.config_file()?,
-            self.global.config.is_some(),
-            &self.environment,
-        )
-    }
-
-    /// Erases the secrets of the configuration, and the keys that the environment holds for providers.
-    pub fn eraser(&self, loaded: &Loaded) -> Eraser {
-        let variables = PROVIDERS.iter().flat_map(|provider| provider.variables);
-        let keys = variables.filter_map(|name| self.environment.get(*name));
-        Eraser::new(
-            loaded
-                .secrets
-                .iter()
-                .cloned()
-                .chain(keys.map(|key| Secret::new(key))),
-        )
-    }
-
-    /// Loads the configuration and lets it take effect on the process: says its warnings, sets the
-    /// time zone, starts the log. Call it before any thread is started.
-    pub fn start(&self) -> Result<Loaded> {
-        // From here on keys are in memory, and commands may run under the same account.
-        if let Err(error) = sys::process::set_undumpable() {
-            print::complain(&format!(
-                "warning: other processes of this account may read our memory: {error}"
-            ));
-        }
-        let loaded = self.load()?;
-        for warning in &loaded.warnings {
-            print::complain(&format!("warning: {warning}"));
-        }
-        let zone = &loaded.config.agents.defaults.timezone;
-        if zone != "auto" && !environment::set_time_zone(zone) {
-            print::complain("warning: the time zone cannot be set now; the system's holds");
-        }
-        let settings = &loaded.config.log;
-        let level = log::level(settings.level, self.global.verbose, self.global.quiet);
-        let journal = self.environment.contains_key("JOURNAL_STREAM");
-        log::start(
-            level,
-            log::Form::new(settings.format, journal),
-            self.eraser(&loaded),
-        );
-        Ok(loaded)
-    }
-}
-
 /// Runs the program. Everything has been printed when it returns.
 pub fn main() -> ExitCode {
     if std::env::args_os()
         .nth(1)
         .is_some_and(|word| word == CONFINE)
     {
-        // A child that confines itself: nothing else may have been set up before.
+        // A child that confines itself: it must be first, before anything else is set up.
         confine_main();
     }
     let exit = match Cli::try_parse() {
         Ok(cli) => {
-            let context = Context {
-                global: cli.global,
-                environment: environment::variables(),
-            };
-            exit_of(cli.command.run(&context))
+            let home_use = cli.command.home_use();
+            match Context::new(cli.global, environment::variables(), home_use) {
+                Ok(context) => {
+                    let ran = cli.command.run(&context);
+                    let note = context.note_home(home_use, &ran);
+                    let exit = report(ran);
+                    note.iter().for_each(|note| print::complain(note));
+                    exit
+                }
+                Err(error) => report(Err(error)),
+            }
         }
-        Err(error) => print_usage(&error),
+        Err(error) => report_usage(&error),
     };
     ExitCode::from(exit as u8)
 }
 
-/// The exit code of a result; an error is printed.
-fn exit_of(result: Result<Exit>) -> Exit {
+/// Prints the error, if there is one.
+fn report(result: Result<Exit>) -> Exit {
     result.unwrap_or_else(|error| {
         print::complain(&error.to_string());
         error.exit()
     })
 }
 
-/// Prints the help or the version where it was asked for; anything else is wrong usage.
-fn print_usage(error: &clap::Error) -> Exit {
+/// Prints help or the version, which were asked for, or what is wrong with the command line.
+fn report_usage(error: &clap::Error) -> Exit {
     let text = error.to_string();
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            exit_of(print::out(&text).map(|()| Exit::Done))
+            report(print::out(&text).map(|()| Exit::Done))
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             print::raw_error(&text);
             Exit::Usage
         }
         _ => {
-            // A key may have been typed where it does not belong.
+            // The argument in the error may be an API key.
             let words = text.split_inclusive([' ', '\'', '\n', '=']);
             let safe = words.map(|word| match looks_secret(word) && !word.contains('/') {
                 true => "[hidden] ",

@@ -1,4 +1,5 @@
-//! `peacrab status`: what is set up, which model answers, tokens of today.
+//! `peacrab status`: what is set up, which model answers, and today's tokens. It always works: what cannot
+//! be read is shown as such, beside the rest.
 
 use std::path::{Path, PathBuf};
 
@@ -10,6 +11,7 @@ use super::compose::{models_of, who_answers};
 use super::sessions::size;
 use super::terminal::print;
 use crate::clock::Clock;
+use crate::config::Loaded;
 use crate::error::{Exit, Result};
 use crate::gateway::control::{self, Request};
 use crate::session::store;
@@ -19,17 +21,22 @@ use crate::sys;
 /// `peacrab status …`
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// As one JSON object
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-/// Shows the status. Nothing is made, and no model is asked.
+/// Shows the status. Nothing is created, and no model is asked.
 pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
-    let status = Status::of(context)?;
+    let (loaded, error) = match context.start() {
+        Ok(loaded) => (loaded, None),
+        Err(error) => (Loaded::default(), Some(error)),
+    };
+    let mut status = Status::collect(context, &loaded)?;
+    status.config_error = error.map(|error| error.to_string());
     match arguments.json {
-        true => print::json(&status.as_json().to_string()),
-        false => print::out(&status.in_words()),
+        true => print::json(&status.to_json().to_string()),
+        false => print::out(&status.format()),
     }?;
     Ok(Exit::Done)
 }
@@ -39,12 +46,16 @@ struct Status {
     machine: String,
     home: PathBuf,
     config: PathBuf,
+    /// Why the configuration cannot be used; the defaults are shown then.
+    config_error: Option<String>,
     workspace: PathBuf,
     models: Vec<String>,
-    /// The models in words; none where there is only the offline helper.
+    /// The models for people, or why none can be used; `None` when only the offline helper answers.
     answering: Option<String>,
-    /// What the running gateway says; none where none runs.
+    /// The status of the running gateway; `None` when none runs.
     gateway: Option<String>,
+    /// The command that shows the status of the installed service, if this account cannot.
+    service: Option<String>,
     sessions: usize,
     session_bytes: u64,
     clock_is_set: bool,
@@ -52,17 +63,24 @@ struct Status {
 }
 
 impl Status {
-    fn of(context: &Context) -> Result<Self> {
-        let loaded = context.start()?;
+    fn collect(context: &Context, loaded: &Loaded) -> Result<Self> {
         let home = context.home()?;
-        let sessions = store::list(&home.sessions())?;
-        let models = models_of(context, &loaded)?;
+        // A folder that cannot be read has no sessions that could be counted.
+        let sessions = store::list(&home.sessions()).unwrap_or_default();
+        let (models, answering) = match models_of(context, loaded) {
+            Ok(models) => (models.names(), who_answers(&models)),
+            Err(error) => (Vec::new(), Some(error.to_string())),
+        };
         Ok(Self {
             machine: sys::host::board().unwrap_or_else(sys::host::kernel),
             config: context.config_file()?,
             workspace: home.workspace(&loaded.config.agents.defaults.workspace),
-            models: models.names(),
-            answering: who_answers(&models),
+            models,
+            answering,
+            config_error: None,
+            service: context
+                .unreadable_home()
+                .map(|home| context.home_command(home) + " status"),
             gateway: control::ask(&home.control(), &Request::Status).unwrap_or(None),
             sessions: sessions.len(),
             session_bytes: sessions.iter().map(|session| session.bytes).sum(),
@@ -72,12 +90,13 @@ impl Status {
         })
     }
 
-    fn as_json(&self) -> Value {
+    fn to_json(&self) -> Value {
         json!({
             "version": env!("CARGO_PKG_VERSION"),
             "machine": self.machine,
             "home": self.home.display().to_string(),
             "config": self.config.display().to_string(),
+            "configError": self.config_error,
             "workspace": self.workspace.display().to_string(),
             "models": self.models,
             "gateway": self.gateway,
@@ -89,8 +108,9 @@ impl Status {
         })
     }
 
-    fn in_words(&self) -> String {
-        let offline = || "none is connected; the offline helper answers".to_owned();
+    fn format(&self) -> String {
+        let offline =
+            || "none (the offline helper answers; `peacrab onboard` connects one)".to_owned();
         let sessions = match self.sessions {
             0 => "none yet".to_owned(),
             count => format!("{count}, {}", size(self.session_bytes)),
@@ -99,9 +119,9 @@ impl Status {
         let mut rows = vec![
             ("version", env!("CARGO_PKG_VERSION").to_owned()),
             ("machine", self.machine.clone()),
-            ("home", place(&self.home)),
-            ("config", place(&self.config)),
-            ("workspace", place(&self.workspace)),
+            ("home", format_path(&self.home)),
+            ("config", self.format_config()),
+            ("workspace", format_path(&self.workspace)),
             ("model", self.answering.clone().unwrap_or_else(offline)),
             ("gateway", gateway),
             ("sessions", sessions),
@@ -111,23 +131,43 @@ impl Status {
             let by_model = self.counts.models.iter();
             rows.extend(by_model.map(|(name, usage)| ("", format!("{name}: {usage}"))));
         }
+        if let Some(command) = &self.service {
+            rows.push((
+                "service",
+                format!("installed, with its own home folder: {command}"),
+            ));
+        }
         if !self.clock_is_set {
             rows.push((
                 "clock",
-                "not set yet: certificates cannot be checked".to_owned(),
+                "not set yet, so certificates cannot be checked".to_owned(),
             ));
         }
         rows.iter()
             .map(|(name, value)| format!("{name:<11}{value}\n"))
             .collect()
     }
+
+    /// The file, and below it what is wrong with it.
+    fn format_config(&self) -> String {
+        match &self.config_error {
+            None => format_path(&self.config),
+            Some(error) => {
+                let error = error.replace('\n', "\n           ");
+                format!(
+                    "{} cannot be used:\n           {error}",
+                    self.config.display()
+                )
+            }
+        }
+    }
 }
 
-/// A place, and whether there is something.
-fn place(path: &Path) -> String {
+/// A path, and whether it exists.
+fn format_path(path: &Path) -> String {
     let note = match path.exists() {
         true => "",
-        false => " (not there yet; `peacrab onboard` makes it)",
+        false => " (does not exist; run `peacrab onboard`)",
     };
     format!("{}{note}", path.display())
 }
@@ -142,10 +182,12 @@ mod tests {
             machine: "a board".to_owned(),
             home: "/".into(),
             config: "/no such file".into(),
+            config_error: None,
             workspace: "/".into(),
             models: vec!["a/m".to_owned(), "b/n".to_owned()],
             answering: Some("a/m, then b/n".to_owned()),
             gateway: Some("up 3 min".to_owned()),
+            service: None,
             sessions: 2,
             session_bytes: 1500,
             clock_is_set: true,
@@ -154,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_reads_like_a_sentence() {
+    fn each_fact_has_a_row() {
         let mut status = status();
         let usage = Usage {
             input: 3,
@@ -162,33 +204,35 @@ mod tests {
             cached: 2,
         };
         status.counts.models = [("m".to_owned(), usage), ("n".to_owned(), usage)].into();
-        let words = status.in_words();
+        let shown = status.format();
         for row in [
             "model      a/m, then b/n\n",
             "gateway    up 3 min\n",
             "sessions   2, 1.5 kB\n",
             "today      6 tokens in (4 cached), 2 out\n           m: 3 tokens in (2 cached), 1 out\n",
-            "config     /no such file (not there yet; `peacrab onboard` makes it)\n",
+            "config     /no such file (does not exist; run `peacrab onboard`)\n",
         ] {
-            assert!(words.contains(row), "{row:?} is missing in {words}");
+            assert!(shown.contains(row), "{row:?} is missing in {shown}");
         }
-        assert!(!words.contains("clock"), "{words}");
+        assert!(!shown.contains("clock"), "{shown}");
     }
 
     #[test]
-    fn what_is_missing_is_said() {
+    fn what_is_missing_or_broken_is_shown() {
         let mut status = status();
         status.answering = None;
         status.gateway = None;
         (status.sessions, status.clock_is_set) = (0, false);
-        let words = status.in_words();
+        status.config_error = Some("f:1: wrong\nhere".to_owned());
+        let shown = status.format();
         for row in [
-            "model      none is connected",
+            "config     /no such file cannot be used:\n           f:1: wrong\n           here\n",
+            "model      none (the offline",
             "gateway    not running\n",
             "sessions   none yet",
             "clock      not set",
         ] {
-            assert!(words.contains(row), "{row:?} is missing in {words}");
+            assert!(shown.contains(row), "{row:?} is missing in {shown}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Whether a value is what its key wants, how a wrong one is shown, and which settings weaken what
+//! Whether a value fits its setting, how a wrong one is shown, and which settings weaken what
 //! SECURITY.md promises. Pure, apart from [`Installation::examine`].
 
 use std::net::IpAddr;
@@ -8,26 +8,51 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::resolve;
-use super::schema::{Config, GroupPolicy, SandboxChoice};
+use super::schema::{Channels, Config, GroupPolicy, SandboxChoice};
 use super::table::{Key, Kind};
+use super::texts;
 use crate::limits::config as limits;
 use crate::text::ellipsize_chars;
 
-/// What is wrong with the value of the key at the path; none when it is right. `open`: references
-/// have not been followed, so that a text with one may become anything.
+/// What is wrong with the value of the setting at the path; `None` when it is valid. `open`: references
+/// have not been followed, so that a string with one may become anything.
 pub fn problem(key: &Key, path: &str, value: &Value, open: bool) -> Option<String> {
-    // Null stands for the default; other programs write it for whatever is not set.
+    // Null means the default; other programs write it for everything that is not set.
     if value.is_null() || accepts(key.kind, value, open) {
         return None;
     }
     let what = match key.is_secret() {
         true => kind_of(value).to_owned(),
-        false => shown(value),
+        false => describe_value(value),
     };
     let path = safe_path(path.split('.'));
-    let wants = key.kind.wants();
-    let or_null = if key.nullable { ", or null" } else { "" };
-    Some(format!("{path} is {what}; it wants {wants}{or_null}"))
+    Some(texts::wrong_value(&path, key.kind, key.nullable, &what))
+}
+
+/// What is wrong with the tokens of the channels that are enabled: the shape alone, so that a slip is
+/// found before anything is sent.
+pub fn token_problems(channels: &Channels) -> Vec<&'static str> {
+    let wrong = channels.enabled().filter_map(|(name, bot)| {
+        let token = bot.token.expose();
+        let is_plain = |text: &str| {
+            let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+            !text.is_empty() && text.bytes().all(is_plain)
+        };
+        // https://core.telegram.org/bots/api#authorizing-your-bot
+        let telegram = || {
+            token.split_once(':').is_some_and(|(id, secret)| {
+                is_plain(secret) && id.bytes().all(|byte| byte.is_ascii_digit()) && !id.is_empty()
+            })
+        };
+        // https://docs.discord.com/developers/reference#authentication
+        let discord = || token.split('.').count() == 3 && token.split('.').all(is_plain);
+        match name {
+            _ if token.is_empty() => None,
+            "telegram" => (!telegram()).then(texts::wrong_telegram_token),
+            _ => (!discord()).then(texts::wrong_discord_token),
+        }
+    });
+    wrong.collect()
 }
 
 fn accepts(kind: Kind, value: &Value, open: bool) -> bool {
@@ -55,6 +80,10 @@ fn accepts(kind: Kind, value: &Value, open: bool) -> bool {
         Kind::Text | Kind::Zone | Kind::Secret => value.is_string(),
         Kind::Choice(words) => text(&|text| words.contains(&text)),
         Kind::Texts => each(&|_| true),
+        Kind::Ids => value.as_array().is_some_and(|ids| {
+            let is_id = |id: &Value| id.is_string() || id.is_i64() || id.is_u64();
+            ids.iter().all(is_id)
+        }),
         Kind::Url => text(&|text| {
             text.is_empty() || text.starts_with("http://") || text.starts_with("https://")
         }),
@@ -67,9 +96,9 @@ fn accepts(kind: Kind, value: &Value, open: bool) -> bool {
     }
 }
 
-/// What a wrong value is: a number, a boolean or a short text itself, anything else by its kind,
-/// because it may be a key in the wrong place.
-pub fn shown(value: &Value) -> String {
+/// A wrong value for people: a number, a boolean or a short string itself, anything else by its type,
+/// because it may be an API key in the wrong place.
+pub fn describe_value(value: &Value) -> String {
     match value {
         Value::Bool(_) | Value::Number(_) => value.to_string(),
         Value::String(text) if text.len() < limits::SECRET_BYTES => value.to_string(),
@@ -77,8 +106,8 @@ pub fn shown(value: &Value) -> String {
     }
 }
 
-/// A path of names that may be anything, cut to what a line can bear. Names that may be keys or tokens
-/// are hidden.
+/// A path of names that may be anything, cut to fit on a line. Names that may be API keys or tokens are
+/// hidden.
 pub fn safe_path<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names
         .map(|name| if looks_secret(name) { HIDDEN } else { name })
@@ -86,11 +115,11 @@ pub fn safe_path<'a>(names: impl Iterator<Item = &'a str>) -> String {
     ellipsize_chars(&names.join("."), limits::EXCERPT_CHARS).into_owned()
 }
 
-/// What stands for a name that is hidden.
+/// Replaces a name that is hidden.
 const HIDDEN: &str = "[hidden]";
 
-/// Whether a name may be a key or a token: very long, or long with digits and letters. No key of the
-/// configuration is either.
+/// Whether a name may be an API key or a token: very long, or long with digits and letters. No setting has
+/// such a name.
 pub fn looks_secret(name: &str) -> bool {
     let is_mixed = name.contains(|char: char| char.is_ascii_digit())
         && name.contains(|char: char| char.is_alphabetic());
@@ -101,38 +130,38 @@ pub fn looks_secret(name: &str) -> bool {
     name.len() >= least
 }
 
-/// What sort of value it is, without showing it.
+/// The type of a value, which shows nothing of it.
 fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
-        Value::Bool(_) => "true or false",
+        Value::Bool(_) => "a boolean",
         Value::Number(_) => "a number",
-        Value::String(_) => "a text",
+        Value::String(_) => "a string",
         Value::Array(_) => "a list",
         Value::Object(_) => "an object",
     }
 }
 
-/// What a configuration is judged against.
+/// Where Peacrab is installed, which decides whether a setting weakens it.
 #[derive(Clone, Debug)]
 pub struct Installation {
-    /// The home folder of Peacrab.
+    /// Peacrab's home folder.
     pub home: PathBuf,
-    /// The account's, for paths that begin with `~`.
+    /// The account's home folder, for paths that begin with `~`.
     pub user_home: Option<PathBuf>,
-    /// Folders of `home` and above that others can enter or change, with their mode.
+    /// `home` and folders above it that other users can enter or change, with their mode.
     pub open: Vec<(PathBuf, u32)>,
-    /// Whether the program runs as root.
+    /// Whether Peacrab runs as root.
     pub is_root: bool,
 }
 
 impl Installation {
-    /// Looks at the home folder and those above it.
+    /// Examines the home folder and those above it.
     pub fn examine(home: &Path, user_home: Option<&Path>) -> Self {
         let mode = |path: &Path| Some(std::fs::metadata(path).ok()?.permissions().mode());
         let open = home.ancestors().filter_map(|path| {
             let mode = mode(path)? & 0o7777;
-            // Where names are their owner's (the sticky bit), others cannot rename the home.
+            // With the sticky bit, others cannot rename the home.
             let others_change = mode & 0o002 != 0 && mode & 0o1000 == 0;
             let is_open = others_change || path == home && mode & 0o077 != 0;
             is_open.then(|| (path.to_owned(), mode))
@@ -146,16 +175,16 @@ impl Installation {
     }
 }
 
-/// Folders of the system: a change there changes what runs outside the sandbox.
+/// System folders: a change there changes what runs outside the sandbox.
 const SYSTEM: [&str; 10] = [
     "/bin", "/boot", "/dev", "/etc", "/lib", "/proc", "/run", "/sbin", "/sys", "/usr",
 ];
-/// Folders in an account's home that hold keys.
+/// Folders with keys in the home of an account.
 const KEYS: [&str; 5] = [".ssh", ".gnupg", ".aws", ".kube", ".docker"];
-/// Parts of the names of variables that hold secrets.
+/// Parts of the names of variables with secrets.
 const SECRET_NAMES: [&str; 4] = ["KEY", "TOKEN", "SECRET", "PASS"];
 
-/// The settings that weaken a promise of SECURITY.md: each with what it opens and what to do instead.
+/// The settings that weaken a promise of SECURITY.md, each with its consequence and what to do instead.
 pub fn weaknesses(config: &Config, at: &Installation) -> Vec<String> {
     let mut found = Vec::new();
     let mut add = |what: String, opens: &str| found.push(format!("{what}: {opens}"));
@@ -165,11 +194,11 @@ pub fn weaknesses(config: &Config, at: &Installation) -> Vec<String> {
         let shown = path.display();
         match *path == at.home {
             true => add(
-                format!("{shown} is open to others (mode {mode:03o})"),
-                "they can see conversations and keys. Run chmod 700 on it",
+                format!("{shown} is open to other users (mode {mode:03o})"),
+                "they can read conversations and keys. Run chmod 700 on it",
             ),
             false => add(
-                format!("{shown} can be changed by everybody (mode {mode:03o})"),
+                format!("{shown} can be changed by all users (mode {mode:03o})"),
                 "they can replace the home folder. Run chmod o-w on it",
             ),
         }
@@ -177,13 +206,13 @@ pub fn weaknesses(config: &Config, at: &Installation) -> Vec<String> {
     if at.is_root {
         add(
             "Peacrab runs as root".to_owned(),
-            "what is approved outside the sandbox can do anything. Use an account of its own",
+            "commands that you approve outside the sandbox can do anything. Use a separate account",
         );
     }
     found
 }
 
-/// Takes what a setting is, and what it opens.
+/// Takes a setting and its consequence.
 type Add<'a> = &'a mut dyn FnMut(String, &str);
 
 fn weak_tools(config: &Config, at: &Installation, add: Add<'_>) {
@@ -197,8 +226,8 @@ fn weak_tools(config: &Config, at: &Installation, add: Add<'_>) {
     if !tools.restrict_to_workspace {
         add(
             "tools.restrictToWorkspace is false".to_owned(),
-            "tools and commands reach all files of this account except Peacrab's home folder. Set \
-             it to true and list folders in tools.allowedPaths",
+            "tools and commands can use all files of this account except Peacrab's home folder. Set it \
+             to true and list folders in tools.allowedPaths",
         );
     }
     let workspace = std::slice::from_ref(&config.agents.defaults.workspace);
@@ -209,7 +238,7 @@ fn weak_tools(config: &Config, at: &Installation, add: Add<'_>) {
     ] {
         for path in paths.iter().filter(|path| !path.is_empty()) {
             if let Some(opens) = opened(path, name.starts_with("agents"), writes, at) {
-                add(format!("{name} has {path}"), opens);
+                add(format!("{name} contains {path}"), opens);
             }
         }
     }
@@ -217,8 +246,8 @@ fn weak_tools(config: &Config, at: &Installation, add: Add<'_>) {
         let upper = name.to_uppercase();
         if SECRET_NAMES.iter().any(|part| upper.contains(part)) {
             add(
-                format!("tools.exec.allowedEnvKeys has {name}"),
-                "every command can read it and send it away. Remove it",
+                format!("tools.exec.allowedEnvKeys contains {name}"),
+                "every command can read it and send it to others. Remove it",
             );
         }
     }
@@ -230,7 +259,7 @@ fn weak_connections(config: &Config, add: Add<'_>) {
         if secret && is_readable_on_the_way(&provider.api_base) {
             add(
                 format!("providers.{name}.apiBase is plain HTTP to another machine"),
-                "the network reads the key and the conversation. Use https",
+                "others on the network can read the API key and the conversation. Use https",
             );
         }
     }
@@ -238,33 +267,30 @@ fn weak_connections(config: &Config, add: Add<'_>) {
         if is_readable_on_the_way(&bot.api_base) {
             add(
                 format!("channels.{name}.apiBase is plain HTTP to another machine"),
-                "the network reads the bot's token and all messages. Use https",
+                "others on the network can read the bot's token and all messages. Use https",
             );
         }
         for who in &bot.allow_from {
-            let what = format!("channels.{name}.allowFrom has {who}");
+            let what = format!("channels.{name}.allowFrom contains {who}");
             if who == "*" {
                 add(
                     what,
-                    "everybody can use the agent and approve commands. List numeric ids",
+                    "anyone can use the agent and approve commands. List numeric ids instead",
                 );
             } else if who.starts_with('@') {
-                add(
-                    what,
-                    "a name can pass to another person. Use the numeric id",
-                );
+                add(what, "a user name can change hands. Use the numeric id");
             }
         }
         if bot.group_policy == GroupPolicy::Open {
             add(
                 format!("channels.{name}.groupPolicy is open"),
-                "all messages in its groups reach the model, not only those to the bot. Set it to mention",
+                "all messages in its groups go to the model, not only those to the bot. Set it to mention",
             );
         }
     }
 }
 
-/// What a folder opens to tools beyond an ordinary one.
+/// Why a folder is dangerous to give to tools; `None` for an ordinary one.
 fn opened(path: &str, is_workspace: bool, writes: bool, at: &Installation) -> Option<&'static str> {
     let user_home = at.user_home.as_deref().unwrap_or(Path::new("/root"));
     let path = match path.strip_prefix('~') {
@@ -283,21 +309,19 @@ fn opened(path: &str, is_workspace: bool, writes: bool, at: &Installation) -> Op
             "it contains Peacrab's home folder, which stays hidden, and what is around it. Choose a smaller folder",
         )
     } else if holds_keys {
-        Some("it holds keys of accounts, such as ~/.ssh. Choose a folder without keys")
+        Some("it contains keys, such as those in ~/.ssh. Choose a folder without keys")
     } else if path.starts_with(&at.home) && !is_workspace {
         Some("it is inside Peacrab's home folder, which tools must not reach. Remove it")
     } else if writes && SYSTEM.iter().any(|folder| is_within(folder)) {
-        Some(
-            "a change there changes programs that run outside the sandbox. Use tools.readOnlyPaths",
-        )
+        Some("a change there affects programs outside the sandbox. Use tools.readOnlyPaths")
     } else if path == Path::new("/etc") {
-        Some("it holds passwords and keys of the system. Name single files instead")
+        Some("it contains passwords and keys of the system. List single files instead")
     } else {
         None
     }
 }
 
-/// Whether what is sent to the address can be read on its way: plain HTTP that leaves the machine.
+/// Whether the network can read what is sent to this URL: plain HTTP to another machine.
 fn is_readable_on_the_way(url: &str) -> bool {
     let Some(rest) = url.strip_prefix("http://") else {
         return false;
@@ -332,7 +356,7 @@ mod tests {
         weaknesses(&serde_json::from_str(config).unwrap(), &installation())
     }
 
-    /// A configuration, and how its one weakness begins; nothing when it has none.
+    /// A configuration, and how its one weakness begins; empty when it has none.
     const TABLE: &[(&str, &str)] = &[
         ("{}", ""),
         (
@@ -350,31 +374,31 @@ mod tests {
         ),
         (
             r#"{"tools": {"allowedPaths": ["/"]}}"#,
-            "tools.allowedPaths has /: it contains Peacrab's home",
+            "tools.allowedPaths contains /: it contains Peacrab's home",
         ),
         (
             r#"{"tools": {"allowedPaths": ["~"]}}"#,
-            "tools.allowedPaths has ~: it contains Peacrab's home",
+            "tools.allowedPaths contains ~: it contains Peacrab's home",
         ),
         (
             r#"{"tools": {"allowedPaths": ["/home/ana/.peacrab"]}}"#,
-            "tools.allowedPaths has /home/ana/.peacrab: it contains",
+            "tools.allowedPaths contains /home/ana/.peacrab: it contains",
         ),
         (
             r#"{"tools": {"allowedPaths": ["/home/ana/.peacrab/state"]}}"#,
-            "tools.allowedPaths has /home/ana/.peacrab/state: it is inside",
+            "tools.allowedPaths contains /home/ana/.peacrab/state: it is inside",
         ),
         (
             r#"{"tools": {"allowedPaths": ["~/.ssh"]}}"#,
-            "tools.allowedPaths has ~/.ssh: it holds keys",
+            "tools.allowedPaths contains ~/.ssh: it contains keys",
         ),
         (
             r#"{"tools": {"allowedPaths": ["/root"]}}"#,
-            "tools.allowedPaths has /root: it holds keys",
+            "tools.allowedPaths contains /root: it contains keys",
         ),
         (
             r#"{"tools": {"allowedPaths": ["/etc/nginx"]}}"#,
-            "tools.allowedPaths has /etc/nginx: a change there",
+            "tools.allowedPaths contains /etc/nginx: a change there",
         ),
         (
             r#"{"tools": {"allowedPaths": ["~/notes", "/srv/www"]}}"#,
@@ -382,11 +406,11 @@ mod tests {
         ),
         (
             r#"{"tools": {"readOnlyPaths": ["~/.ssh"]}}"#,
-            "tools.readOnlyPaths has ~/.ssh: it holds keys",
+            "tools.readOnlyPaths contains ~/.ssh: it contains keys",
         ),
         (
             r#"{"tools": {"readOnlyPaths": ["/etc"]}}"#,
-            "tools.readOnlyPaths has /etc: it holds passwords",
+            "tools.readOnlyPaths contains /etc: it contains passwords",
         ),
         (
             r#"{"tools": {"readOnlyPaths": ["/usr/share", "/var/log"]}}"#,
@@ -394,12 +418,12 @@ mod tests {
         ),
         (
             r#"{"agents": {"defaults": {"workspace": "/home/ana"}}}"#,
-            "agents.defaults.workspace has /home/ana: it contains",
+            "agents.defaults.workspace contains /home/ana: it contains",
         ),
         (r#"{"agents": {"defaults": {"workspace": "work"}}}"#, ""),
         (
             r#"{"tools": {"exec": {"allowedEnvKeys": ["EDITOR", "github_token"]}}}"#,
-            "tools.exec.allowedEnvKeys has github_token: every command",
+            "tools.exec.allowedEnvKeys contains github_token: every command",
         ),
         (
             r#"{"providers": {"x": {"apiBase": "http://10.0.0.2:80/v1", "apiKey": "k"}}}"#,
@@ -423,11 +447,11 @@ mod tests {
         ),
         (
             r#"{"channels": {"telegram": {"enabled": true, "allowFrom": ["*"]}}}"#,
-            "channels.telegram.allowFrom has *: everybody",
+            "channels.telegram.allowFrom contains *: anyone",
         ),
         (
             r#"{"channels": {"telegram": {"enabled": true, "allowFrom": ["7", "@ana"]}}}"#,
-            "channels.telegram.allowFrom has @ana: a name",
+            "channels.telegram.allowFrom contains @ana: a user name",
         ),
         (r#"{"channels": {"telegram": {"allowFrom": ["*"]}}}"#, ""),
         (
@@ -451,6 +475,23 @@ mod tests {
     }
 
     #[test]
+    fn a_token_of_the_wrong_shape_is_found() {
+        let wrong = |name: &str, token: &str| {
+            let text =
+                format!(r#"{{"channels": {{"{name}": {{"enabled": true, "token": "{token}"}}}}}}"#);
+            let config: Config = serde_json::from_str(&text).unwrap();
+            !token_problems(&config.channels).is_empty()
+        };
+        assert!(!wrong("telegram", "123:AAE-x_y") && !wrong("discord", "a1.b-2.c_3"));
+        for token in ["123", ":AA", "bot123:AA", "123:", "123:A A", "123:AA/../x"] {
+            assert!(wrong("telegram", token), "{token}");
+        }
+        for token in ["a.b", "Bot a.b.c", "a..c", "a.b.c.d"] {
+            assert!(wrong("discord", token), "{token}");
+        }
+    }
+
+    #[test]
     fn an_open_home_and_root_are_named() {
         let folder = tempfile::tempdir().unwrap();
         let home = folder.path().join("above/home");
@@ -468,7 +509,7 @@ mod tests {
         set(&home, 0o700);
         assert_eq!(shown(), "");
         set(&home, 0o750);
-        assert!(shown().contains("(mode 750): they can see"));
+        assert!(shown().contains("(mode 750): they can read"));
         set(&home, 0o700);
         set(above, 0o777);
         assert!(shown().contains("(mode 777): they can replace"));

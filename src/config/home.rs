@@ -3,6 +3,7 @@
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use super::texts;
 use crate::error::{Error, Result};
 use crate::limits::service::LOGIN_USER_MIN;
 use crate::sys::beneath::real_path;
@@ -159,7 +160,7 @@ pub fn quote_for_shell(path: &Path) -> String {
 }
 
 fn no_home() -> Error {
-    Error::Config("No home folder: set HOME or PEACRAB_HOME, or use --home DIR.".to_owned())
+    Error::Config(texts::no_home().to_owned())
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! From the file and the environment to the configuration, and back into the file.
+//! Reads the configuration from the file and the environment, and changes the file.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -12,35 +12,37 @@ use super::resolve::{self, Outside};
 use super::schema::Config;
 use super::settings::{Setting, Settings, Source};
 use super::table::Key;
-use super::text::edit;
+use super::text::{edit, read as json_text};
+use super::texts;
 use crate::error::{Error, Result};
 use crate::limits::config as limits;
 use crate::secret::Secret;
 use crate::sys::environment::{self, Environment};
 use crate::sys::file;
 
-/// The mode of the file that is written: it may hold keys.
+/// The mode of the file that is written: it may contain keys.
 const FILE_MODE: u32 = 0o600;
 
-/// The key whose value has to be a zone of this system.
+/// The setting whose value has to be a time zone of this system.
 const ZONE_KEY: &str = "agents.defaults.timezone";
 
-/// The configuration, and how it came to be.
+/// The configuration, and where it comes from.
+#[derive(Default)]
 pub struct Loaded {
-    /// What the rooms get.
+    /// The values, for the rooms.
     pub config: Config,
-    /// What is not wrong but should be mended, each with what to do.
+    /// What is valid but should be corrected, each with what to do.
     pub warnings: Vec<String>,
-    /// Every key that is set, by its path, with its value and its source. The rest is default.
+    /// Everything that is set, by path. The rest has its default.
     pub settings: BTreeMap<String, Setting>,
-    /// Every secret in it, for the eraser.
+    /// Every secret in it, to be redacted from texts.
     pub secrets: Vec<Secret>,
-    /// The files that some of them stand in, for the sandbox.
+    /// The files that some of them are in, to be hidden from commands.
     pub secret_files: Vec<PathBuf>,
 }
 
 impl Loaded {
-    /// The value that holds for the key at the path, and who set it.
+    /// The effective value of the setting at the path, and where it comes from.
     pub fn current(&self, key: &Key, path: &str) -> (Value, Source) {
         match self.settings.get(path) {
             Some(setting) => (setting.value.clone(), setting.source.clone()),
@@ -49,16 +51,23 @@ impl Loaded {
     }
 }
 
-/// Loads the configuration: the file, then what the environment sets over it. A file that is not
-/// there sets nothing, save when the person named it. Every error is [`Error::Config`].
+/// Loads the configuration: the file, then the environment, which overrides it. A missing file sets
+/// nothing, unless the user named it. Every error is [`Error::Config`].
 pub fn load(file: &Path, named: bool, environment: &Environment) -> Result<Loaded> {
     let text = read(file)?;
     if text.is_none() && named {
-        return Err(Error::Config(format!(
-            "there is no file {}",
-            file.display()
-        )));
+        return Err(Error::Config(texts::no_such_file(file)));
     }
+    let is_empty = text.as_ref().is_some_and(|text| text.trim().is_empty());
+    let mut loaded = load_text(text.as_deref().map(or_empty_object), file, environment)?;
+    if is_empty {
+        loaded.warnings.push(texts::file_is_empty(file));
+    }
+    Ok(loaded)
+}
+
+/// Does the same with a text that the file has or will have; `None` when there is no file.
+pub fn load_text(text: Option<&str>, file: &Path, environment: &Environment) -> Result<Loaded> {
     let folder = file.parent().unwrap_or(Path::new("."));
     let secret_files = RefCell::new(Vec::new());
     let outside = Outside {
@@ -71,7 +80,7 @@ pub fn load(file: &Path, named: bool, environment: &Environment) -> Result<Loade
         },
     };
     let mut settings = Settings::new(Some(&outside));
-    if let Some(text) = &text {
+    if let Some(text) = text {
         settings.take_file(text, &file.display().to_string())?;
     }
     settings.take_environment(environment.iter().map(|(name, value)| (&**name, &**value)));
@@ -91,8 +100,8 @@ pub fn load(file: &Path, named: bool, environment: &Environment) -> Result<Loade
     })
 }
 
-/// Reads the file's text; none when there is no file. An empty file is an empty object.
-pub fn read(file: &Path) -> Result<Option<String>> {
+/// Reads the file's text; `None` when there is no file.
+fn read(file: &Path) -> Result<Option<String>> {
     let bytes = match file::read_at_most(file, limits::FILE_BYTES) {
         Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
             return Ok(None);
@@ -101,24 +110,33 @@ pub fn read(file: &Path) -> Result<Option<String>> {
     };
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        Error::Config(format!(
-            "{}: this is not UTF-8 text (byte {at})",
-            file.display()
-        ))
+        Error::Config(texts::file_is_not_text(file, at))
     })?;
-    // Some editors begin a text with a mark that JSON does not know.
+    // Some editors write a byte order mark, which JSON does not allow.
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    let text = if text.trim().is_empty() { "{}\n" } else { text };
     Ok(Some(text.to_owned()))
 }
 
-/// A change of one key: the key, its path, and its new value.
+/// An empty file is an empty object.
+fn or_empty_object(text: &str) -> &str {
+    match text.trim().is_empty() {
+        true => "{}\n",
+        false => text,
+    }
+}
+
+/// A change of one setting: its row in the table, its path, and its new value.
 pub type Change<'a> = (&'a Key, &'a str, &'a Value);
 
-/// Writes changed keys into the file, after all is checked: atomically, mode 0600, and through a
-/// link. All else in the file stays as it is. References are not followed, so that `${NAME}` can be
-/// written where NAME is not known. The file is made when it is missing.
+/// Writes changed settings into the file, after everything is checked. The rest of the file stays as it
+/// is. A missing file is created.
 pub fn change(file: &Path, changes: &[Change<'_>]) -> Result<()> {
+    save(file, &text_with(file, changes)?)
+}
+
+/// The file's text with changed settings, checked. References are not followed, so that `${NAME}` can be
+/// written where NAME is not set.
+pub fn text_with(file: &Path, changes: &[Change<'_>]) -> Result<String> {
     for (key, path, value) in changes {
         let wrong = check::problem(key, path, value, true).or_else(|| match (*path, value) {
             (ZONE_KEY, Value::String(name)) if !resolve::refers(name) => zone_problem(name),
@@ -128,13 +146,26 @@ pub fn change(file: &Path, changes: &[Change<'_>]) -> Result<()> {
             return Err(Error::Config(problem));
         }
     }
-    let mut text = read(file)?.unwrap_or_else(|| "{}\n".to_owned());
-    checked(&text, file)?;
+    let mut text = or_empty_object(&read(file)?.unwrap_or_default()).to_owned();
+    check(&text, file)?;
     for (key, path, value) in changes {
         text = edit::set(&text, key, path, value);
     }
-    checked(&text, file)?;
-    // Replacing a link by a file would part it from where the person keeps it.
+    check(&text, file)?;
+    Ok(text)
+}
+
+/// The file's text without a setting or section, or without something unknown; `None` when it is not in
+/// the file. The text need not be a valid configuration, before or after.
+pub fn text_without(file: &Path, path: &str) -> Result<Option<String>> {
+    let text = or_empty_object(&read(file)?.unwrap_or_default()).to_owned();
+    json_text::parse(&text, &file.display().to_string()).map_err(Error::Config)?;
+    Ok(edit::remove(&text, path))
+}
+
+/// Replaces the file's text: atomically, with mode 0600, and through a link.
+pub fn save(file: &Path, text: &str) -> Result<()> {
+    // Replacing the link itself would disconnect it from where the user keeps the file.
     let target = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
     if let Some(folder) = target.parent() {
         file::private_folder(folder)?;
@@ -142,8 +173,8 @@ pub fn change(file: &Path, changes: &[Change<'_>]) -> Result<()> {
     file::write_atomic(&target, text.as_bytes(), FILE_MODE)
 }
 
-/// Whether the text is a right configuration, as far as it can be said without what lies outside.
-fn checked(text: &str, file: &Path) -> Result<()> {
+/// Checks the text as far as possible without what it refers to.
+fn check(text: &str, file: &Path) -> Result<()> {
     let mut settings = Settings::new(None);
     settings.take_file(text, &file.display().to_string())?;
     settings.verdict()
@@ -151,9 +182,8 @@ fn checked(text: &str, file: &Path) -> Result<()> {
 
 fn read_secret(path: &Path) -> Result<String, String> {
     let bytes = file::read_at_most(path, limits::SECRET_FILE_BYTES)
-        .map_err(|error| format!("stands in a file of its own: {error}"))?;
-    let text = String::from_utf8(bytes)
-        .map_err(|_| format!("stands in {}, which is not UTF-8 text", path.display()))?;
+        .map_err(|error| texts::unreadable_secret(&error))?;
+    let text = String::from_utf8(bytes).map_err(|_| texts::secret_is_not_text(path))?;
     Ok(text.trim().to_owned())
 }
 
@@ -171,29 +201,23 @@ fn check_zone(settings: &mut Settings<'_>, file: &Path) {
     }
 }
 
-/// Why the name is no zone here, and what to do.
+/// What is wrong with the name of a time zone, and what to do.
 fn zone_problem(name: &str) -> Option<String> {
     if name == "auto" || environment::is_time_zone(name) {
         return None;
     }
-    let advice = match environment::has_time_zones() {
-        true => "`ls /usr/share/zoneinfo/*` lists them; one is Europe/Zurich",
-        false => "this system has none: install its package tzdata, or write auto",
-    };
     let name = check::safe_path([name].into_iter());
-    Some(format!(
-        "{ZONE_KEY} is {name:?}, which is no time zone here; {advice}"
+    Some(texts::unknown_time_zone(
+        &name,
+        environment::has_time_zones(),
     ))
 }
 
-/// A file that others can read must not hold keys.
+/// A warning for a file with keys that others can read.
 fn mode_warning(file: &Path, holds_secret: bool) -> Option<String> {
     let mode = std::fs::metadata(file).ok()?.permissions().mode() & 0o777;
     let path: PathBuf = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
-    (holds_secret && mode & 0o077 != 0).then(|| {
-        let path = path.display();
-        format!("{path} holds a key and can be read by others (mode {mode:03o}): chmod 600 {path}")
-    })
+    (holds_secret && mode & 0o077 != 0).then(|| texts::file_is_readable(&path, mode))
 }
 
 #[cfg(test)]
@@ -239,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_comes_out_of_the_folder_of_credentials() {
+    fn a_key_is_read_from_the_credentials_directory() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("peacrab.model");
         std::fs::write(&file, "k-12345678\n").unwrap();
@@ -257,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_wins_over_the_file_and_the_file_over_the_default() {
+    fn the_environment_overrides_the_file_and_the_file_the_default() {
         let loaded = Board::new(
             "{\"agents\": {\"defaults\": {\n\"max_tokens\": 100, \"model\": \"${MODEL}\"}},\n\
              \"providers\": {\"my-host\": {\"api_base\": \"http://h\"}, \"ollama\": {}}}",
@@ -298,23 +322,28 @@ mod tests {
     }
 
     #[test]
-    fn without_a_file_the_defaults_hold_unless_it_was_named() {
+    fn without_a_file_there_are_the_defaults_unless_it_was_named() {
         let missing = Path::new("/nonexistent/config.json");
         let loaded = load(missing, false, &Environment::new()).unwrap();
         assert!(loaded.settings.is_empty() && loaded.warnings.is_empty());
         let error = load(missing, true, &Environment::new()).err().unwrap();
         assert_eq!(
             error.to_string(),
-            "there is no file /nonexistent/config.json"
+            "There is no configuration file /nonexistent/config.json"
         );
-        assert!(Board::new(" \n").load().is_ok());
+        let warning = Board::new(" \n").load().unwrap().warnings.concat();
+        assert!(warning.contains("is empty"), "{warning}");
     }
 
     #[test]
-    fn what_is_no_text_file_is_an_error_of_the_configuration() {
+    fn anything_but_a_text_file_is_a_configuration_error() {
         let board = Board::new("");
         std::fs::write(board.file(), b"{\xff}").unwrap();
-        assert_eq!(board.error(), "FILE: this is not UTF-8 text (byte 1)");
+        assert!(
+            board
+                .error()
+                .starts_with("FILE: this is not UTF-8 text (byte 1).")
+        );
         std::fs::write(board.file(), vec![b' '; limits::FILE_BYTES + 1]).unwrap();
         assert!(board.error().contains("larger than the limit"));
         std::fs::remove_file(board.file()).unwrap();
@@ -323,22 +352,22 @@ mod tests {
     }
 
     #[test]
-    fn a_key_may_lie_in_a_file_of_its_own_beside_the_configuration() {
+    fn a_key_may_be_in_a_file_of_its_own() {
         let board = Board::new(r#"{"providers": {"x": {"apiKey": "file:key"}}}"#);
         assert!(
-            board.error().starts_with(
-                "FILE:1: providers.x.apiKey stands in a file of its own: cannot read "
-            )
+            board
+                .error()
+                .starts_with("FILE:1: providers.x.apiKey refers to a file: cannot read ")
         );
         std::fs::write(board.folder.path().join("key"), " sk-1 \n").unwrap();
         let loaded = board.load().unwrap();
         assert_eq!(loaded.config.providers["x"].api_key.expose(), "sk-1");
         assert_eq!(loaded.secret_files, [board.folder.path().join("key")]);
-        assert!(loaded.warnings.is_empty(), "a reference is no secret");
+        assert!(loaded.warnings.is_empty(), "a reference is not a secret");
     }
 
     #[test]
-    fn a_key_in_a_file_that_others_can_read_is_warned_of() {
+    fn a_key_in_a_file_that_others_can_read_gets_a_warning() {
         let board = Board::new(r#"{"providers": {"x": {"apiKey": "sk-1"}}}"#);
         let set_mode = |mode| {
             let permissions = std::fs::Permissions::from_mode(mode);
@@ -346,7 +375,7 @@ mod tests {
         };
         set_mode(0o640);
         let warning = board.load().unwrap().warnings.concat();
-        assert!(warning.contains("(mode 640): chmod 600 /"), "{warning}");
+        assert!(warning.contains("(mode 640). Run chmod 600 /"), "{warning}");
         set_mode(0o600);
         assert!(board.load().unwrap().warnings.is_empty());
     }
@@ -355,7 +384,7 @@ mod tests {
     fn a_zone_has_to_be_one_of_the_system() {
         let board = Board::new(r#"{"agents": {"defaults": {"timezone": "Europe/Nowhere"}}}"#);
         assert!(board.error().starts_with(
-            "FILE:1: agents.defaults.timezone is \"Europe/Nowhere\", which is no time zone here"
+            "FILE:1: Unknown time zone \"Europe/Nowhere\". Use a name such as Europe/Zurich"
         ));
         assert!(
             Board::new("{}")
@@ -389,11 +418,14 @@ mod tests {
         let error = change(&link, &[(key, "log.level", &"loud".into())]).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "log.level is \"loud\"; it wants one of off, error, warn, info, debug, trace"
+            "log.level must be one of off, error, warn, info, debug, trace, not \"loud\""
         );
         std::fs::write(board.file(), "{\"lgo\": 1}").unwrap();
         let error = change(&link, &[(key, "log.level", &"off".into())]).unwrap_err();
-        assert!(error.to_string().contains("lgo is no key"), "{error}");
+        assert!(
+            error.to_string().contains("Unknown setting lgo."),
+            "{error}"
+        );
         assert_eq!(
             std::fs::read_to_string(board.file()).unwrap(),
             "{\"lgo\": 1}"

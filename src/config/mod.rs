@@ -1,4 +1,4 @@
-//! Floor 3: the configuration file, and where things lie.
+//! Floor 3: the configuration file, and the paths in the home folder.
 
 pub mod check;
 pub mod home;
@@ -9,6 +9,7 @@ pub mod schema;
 pub mod settings;
 pub mod table;
 pub mod text;
+pub mod texts;
 
 pub use home::Home;
 pub use load::{Loaded, load};

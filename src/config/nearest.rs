@@ -1,27 +1,28 @@
-//! What a person most likely meant by a name that does not exist.
+//! What a name that does not exist probably means.
 
 use super::table::{
     KEYS, VARIABLE_JOINT, VARIABLE_PREFIX, camel_case, names_within, section, upper_snake,
 };
+use super::texts;
 use crate::limits::config as limits;
 
-/// What to say after "there is no such key": the nearest that there is, else what is in its section.
-pub fn advice(path: &str) -> String {
+/// The advice for an unknown path: the nearest known one, else what its section contains.
+pub fn advise(path: &str) -> String {
     if let Some(near) = nearest(path) {
-        return format!("did you mean {near}?");
+        return texts::did_you_mean(&near);
     }
     let mut above = path;
     while let Some((shorter, _)) = above.rsplit_once('.') {
         above = shorter;
         if let Some(section) = section(above) {
-            return format!("in {above} there are {}", names_within(section).join(", "));
+            return texts::section_contains(above, &names_within(section));
         }
     }
-    format!("there are {}", names_within("").join(", "))
+    texts::section_contains("", &names_within(""))
 }
 
-/// The known key or section that a wrong path most likely means: by the whole path, or by the last
-/// name when it stands in a wrong place.
+/// The known setting or section that a wrong path probably means: by the whole path, or by the last
+/// name when it is in the wrong section.
 fn nearest(path: &str) -> Option<String> {
     let (above, last) = path.rsplit_once('.').unwrap_or(("", path));
     let last = camel_case(last);
@@ -45,7 +46,8 @@ fn nearest(path: &str) -> Option<String> {
     best.map(|(_, known)| known)
 }
 
-/// The edit distance. It costs the product of both lengths, and nothing known is as long as the bound.
+/// The edit distance of the beginnings: it costs the product of both lengths, and no known path is as
+/// long as the bound.
 fn edit_distance(one: &str, other: &str) -> usize {
     let bound = limits::EXCERPT_CHARS;
     let (one_end, other_end) = (
@@ -55,15 +57,15 @@ fn edit_distance(one: &str, other: &str) -> usize {
     strsim::levenshtein(&one[..one_end], &other[..other_end])
 }
 
-/// What a name in another place costs beside a name with that many wrong letters.
+/// What a name in another section costs, in wrong characters.
 const MOVED: usize = 2;
 
-/// Whether so many wrong letters may be a slip of the finger in a text of this length.
+/// Whether so many wrong characters may be a typo in a text of this length.
 fn is_slip(distance: usize, text: &str) -> bool {
     distance <= (text.len() / 4).min(3)
 }
 
-/// The variable that a wrong one most likely means.
+/// The variable that an unknown one probably means.
 pub fn nearest_variable(name: &str) -> Option<String> {
     let own: Vec<&str> = name
         .strip_prefix(VARIABLE_PREFIX)?
@@ -78,7 +80,7 @@ pub fn nearest_variable(name: &str) -> Option<String> {
     is_slip(distance, name).then_some(variable)
 }
 
-/// The path itself and the sections that lead to it, save those that only a person can name.
+/// The path itself and the sections that lead to it, except those that the user names.
 fn with_sections(path: &'static str) -> impl Iterator<Item = &'static str> {
     path.match_indices('.')
         .map(|(dot, _)| &path[..dot])
@@ -86,8 +88,8 @@ fn with_sections(path: &'static str) -> impl Iterator<Item = &'static str> {
         .chain([path])
 }
 
-/// The pattern's names, each spelt by `spell`, with the path's own name in the place of `*` where it
-/// has one there.
+/// The names of the pattern, each spelt by `spell`, with the path's own name instead of `*` if it has
+/// one there.
 fn filled(pattern: &str, own: &[&str], spell: impl Fn(&str) -> String) -> Vec<String> {
     let names = pattern.split('.').enumerate();
     names
@@ -103,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_leads_to_the_key_that_was_meant() {
+    fn a_typo_leads_to_the_setting_that_was_meant() {
         for (wrong, meant) in [
             ("agents.defaults.modle", "agents.defaults.model"),
             ("agent.default.model", "agents.defaults.model"),
@@ -114,25 +116,25 @@ mod tests {
             ("agent", "agents"),
             ("log.levle", "log.level"),
         ] {
-            assert_eq!(advice(wrong), format!("did you mean {meant}?"), "{wrong}");
+            assert_eq!(advise(wrong), format!("Did you mean {meant}?"), "{wrong}");
         }
     }
 
     #[test]
-    fn what_resembles_nothing_gets_the_names_that_there_are() {
+    fn what_resembles_nothing_gets_the_known_names() {
         assert_eq!(
-            advice("tls.hostname"),
-            "in tls there are caFile, localServerUsers"
+            advise("tls.hostname"),
+            "tls contains: caFile, localServerUsers."
         );
         assert_eq!(
-            advice("providers.openai.zzz"),
-            "in providers.openai there are apiKey, apiBase, apiType, extraHeaders, extraBody, proxy, timeoutSecs, streamIdleTimeoutSecs"
+            advise("providers.openai.zzz"),
+            "providers.openai contains: apiKey, apiBase, apiType, extraHeaders, extraBody, proxy, timeoutSecs, streamIdleTimeoutSecs."
         );
         assert_eq!(
-            advice("radio.tuner.frequency"),
-            "there are agents, providers, channels, tools, storage, limits, tls, log"
+            advise("radio.tuner.frequency"),
+            "The sections are: agents, providers, channels, tools, storage, limits, tls, log."
         );
-        assert!(advice(&"x".repeat(1_000_000)).starts_with("there are"));
+        assert!(advise(&"x".repeat(1_000_000)).starts_with("The sections are"));
     }
 
     #[test]

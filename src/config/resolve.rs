@@ -1,4 +1,4 @@
-//! What stands outside the file: `${NAME}` from the environment, `file:PATH` for secrets, `~`, and the
+//! What is outside the file: `${NAME}` from the environment, `file:PATH` for secrets, `~`, and the
 //! folders that paths lead to.
 
 use std::path::{Component, Path, PathBuf};
@@ -7,22 +7,24 @@ use serde_json::Value;
 
 use super::schema::Tools;
 use super::table::{Key, Kind};
+use super::texts;
 use crate::error::{Error, Result};
 use crate::sys::beneath::real_path;
 
-/// How the outside is asked.
+/// Looks up what the file refers to.
 pub struct Outside<'a> {
-    /// The value of a variable.
+    /// The value of an environment variable.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
-    /// The content of a file that holds a secret, or why there is none.
+    /// The content of a file with a secret; the error follows the setting's path in a sentence.
     pub file: &'a dyn Fn(&str) -> std::result::Result<String, String>,
 }
 
-/// How a secret that lies in a file of its own is written.
+/// The prefix of a secret that is in a file of its own.
 const FILE_PREFIX: &str = "file:";
 
 impl Outside<'_> {
-    /// The key's value with all that it refers to put in. The error says what is missing.
+    /// The value with its references replaced. The error says what is missing; it follows the setting's
+    /// path in a sentence.
     pub fn resolve(&self, key: &Key, value: Value) -> std::result::Result<Value, String> {
         match value {
             Value::String(text) => self.text(key, &text).map(Value::String),
@@ -57,7 +59,7 @@ impl Outside<'_> {
         let mut resolved = String::with_capacity(text.len());
         let mut rest = text;
         while let Some((before, name, after)) = next_reference(rest) {
-            let value = (self.variable)(name).ok_or_else(|| missing(name))?;
+            let value = (self.variable)(name).ok_or_else(|| texts::missing_variable(name))?;
             resolved.push_str(before);
             resolved.push_str(&value);
             rest = after;
@@ -73,31 +75,18 @@ impl Outside<'_> {
         else {
             return Ok(path);
         };
-        let home =
-            (self.variable)("HOME").ok_or("begins with ~, but the environment has no HOME")?;
+        let home = (self.variable)("HOME").ok_or(texts::tilde_without_home())?;
         Ok(format!("{home}{rest}"))
     }
 }
 
-/// What to do about a variable that is not there.
-fn missing(name: &str) -> String {
-    let advice = match name {
-        // Set for the service alone (systemd.exec(5), LoadCredential=).
-        "CREDENTIALS_DIRECTORY" => {
-            "systemd sets it for the service; elsewhere set it to /run/credentials/peacrab.service"
-        }
-        _ => "set it, or give the key another value",
-    };
-    format!("wants ${{{name}}}, but the environment has no variable {name}: {advice}")
-}
-
-/// Whether the text takes something from elsewhere, so that it is no secret itself.
+/// Whether the text takes its value from elsewhere, so that it is not a secret itself.
 pub fn refers(text: &str) -> bool {
     text.starts_with(FILE_PREFIX) || next_reference(text).is_some()
 }
 
-/// The first `${NAME}`: what is before it, the name, what is after it. A name is what a shell takes
-/// for one; anything else in braces is plain text.
+/// The first `${NAME}`: the text before it, the name, and the text after it. Names are those of shell
+/// variables; anything else in braces is plain text.
 fn next_reference(text: &str) -> Option<(&str, &str, &str)> {
     text.match_indices("${").find_map(|(start, _)| {
         let (name, after) = text[start + 2..].split_once('}')?;
@@ -113,15 +102,15 @@ fn next_reference(text: &str) -> Option<(&str, &str, &str)> {
 /// A folder of the configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folder {
-    /// Its path as it is configured, without `~`.
+    /// Its path as configured, with `~` expanded.
     pub named: PathBuf,
-    /// The path without links; it may not exist. None where a link leads to it that tools and
-    /// commands could have made: nobody follows that.
+    /// The path without links; it may not exist. `None` if it is reached by a link that tools or commands
+    /// could have made: such links are not followed.
     pub real: Option<PathBuf>,
 }
 
-/// The folders that the configuration gives to tools, and what it protects. Commands and file tools
-/// both take them from here, so that they mean the same by a path.
+/// The folders that the configuration gives to tools, and the paths that it protects. Commands and file
+/// tools both take them from here, so that a path means the same to both.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folders {
     /// `tools.allowedPaths`
@@ -133,8 +122,8 @@ pub struct Folders {
 }
 
 impl Folders {
-    /// The folders of the configuration. A relative path is meant from the workspace, which is a real
-    /// path; `~` is `user_home`. A path that begins with another person's `~` is an [`Error::Config`].
+    /// The folders of the configuration. Relative paths start at the workspace, which is a real path; `~`
+    /// is `user_home`. A path such as `~ann` is an [`Error::Config`].
     pub fn of(tools: &Tools, workspace: &Path, user_home: Option<&Path>) -> Result<Self> {
         let expand = |list: &[String]| -> Result<Vec<PathBuf>> {
             let expanded = list.iter().map(|text| expanded(text, workspace, user_home));
@@ -143,10 +132,7 @@ impl Folders {
         let allowed = expand(&tools.allowed_paths)?;
         let read_only = expand(&tools.read_only_paths)?;
         if read_only.iter().any(|path| path.parent().is_none()) {
-            return Err(Error::Config(
-                "tools.readOnlyPaths has /, which holds every key of this machine: name the folders that tools may read"
-                    .to_owned(),
-            ));
+            return Err(Error::Config(texts::root_is_readable().to_owned()));
         }
         let mut changeable = vec![workspace.to_owned()];
         changeable.extend(allowed.iter().filter_map(|path| real_path(path, &[]).ok()));
@@ -168,7 +154,7 @@ impl Folders {
     pub fn links(&self) -> Vec<(PathBuf, PathBuf)> {
         let all = self.write.iter().chain(&self.read);
         all.filter_map(|folder| Some((folder.named.clone(), folder.real.clone()?)))
-            // With `..` a path is no link's own.
+            // A path with `..` is not that of a link itself.
             .filter(|(named, real)| {
                 named != real && !named.components().any(|part| part == Component::ParentDir)
             })
@@ -183,12 +169,8 @@ fn expanded(text: &str, workspace: &Path, user_home: Option<&Path>) -> Result<Pa
     match (user_home, rest.strip_prefix('/')) {
         (Some(home), _) if rest.is_empty() => Ok(home.to_owned()),
         (Some(home), Some(rest)) => Ok(home.join(rest.trim_start_matches('/'))),
-        (None, _) => Err(Error::Config(format!(
-            "tools: {text}: HOME is not set, so '~' stands for nothing; write the whole path"
-        ))),
-        (Some(_), None) => Err(Error::Config(format!(
-            "tools: {text}: another person's home cannot be named with '~'; write the whole path"
-        ))),
+        (None, _) => Err(Error::Config(texts::path_without_home(text))),
+        (Some(_), None) => Err(Error::Config(texts::path_of_another_user(text))),
     }
 }
 
@@ -212,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_files_and_the_tilde_are_put_in() {
+    fn variables_files_and_the_tilde_are_replaced() {
         let key = |text: &str| resolved("providers.x.apiKey", json!(text)).unwrap();
         assert_eq!(key("${KEY}"), "k-123");
         assert_eq!(key("a${KEY}b${KEY}"), "ak-123bk-123");
@@ -247,7 +229,7 @@ mod tests {
         let error = resolved("agents.defaults.model", json!("x ${NONE}")).unwrap_err();
         assert_eq!(
             error,
-            "wants ${NONE}, but the environment has no variable NONE: set it, or give the key another value"
+            "refers to ${NONE}, but the environment variable NONE is not set. Set it, or change the setting"
         );
         let credential = json!("file:${CREDENTIALS_DIRECTORY}/key");
         let error = resolved("providers.x.apiKey", credential).unwrap_err();
@@ -255,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn configured_paths_mean_what_a_shell_would_make_of_them() {
+    fn configured_paths_mean_what_they_mean_to_a_shell() {
         let home = Some(Path::new("/home/me"));
         let path = |text: &str| expanded(text, Path::new("/w"), home).unwrap();
         assert_eq!(path("~"), Path::new("/home/me"));

@@ -1,29 +1,30 @@
-//! Pure: what the file's text and the environment set, key by key, and what is wrong with it.
+//! Pure: what the file's text and the environment set, and what is wrong with it.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde_json::{Map, Value};
 
-use super::check::{self, safe_path, shown};
+use super::check::{self, describe_value, safe_path};
 use super::nearest;
 use super::resolve::{self, Outside};
-use super::table::{self, KEYS, Key, Place, VARIABLE_JOINT, VARIABLE_PREFIX};
+use super::table::{self, KEYS, Key, Kind, Place, VARIABLE_JOINT, VARIABLE_PREFIX};
 use super::text::read;
 use super::text::scan::{self, Member};
+use super::texts;
 use crate::error::{Error, Result};
 use crate::json;
 use crate::limits::config as limits;
 use crate::secret::Secret;
 
-/// Where the value of a key comes from.
+/// Where the value of a setting comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// Nobody set it.
+    /// It is not set.
     Default,
-    /// The file, in this line.
+    /// The file, on this line.
     File(usize),
-    /// A variable of the environment.
+    /// An environment variable.
     Variable(String),
 }
 
@@ -37,35 +38,35 @@ impl fmt::Display for Source {
     }
 }
 
-/// A key's value.
+/// A setting that is set.
 #[derive(Clone, Debug)]
 pub struct Setting {
-    /// Which key of the table.
+    /// Its row in the table.
     pub key: &'static Key,
-    /// What it is set to. It may be a secret.
+    /// Its value. It may be a secret.
     pub value: Value,
-    /// Who set it.
+    /// Where it is set.
     pub source: Source,
 }
 
-/// What has been set, and what is wrong with it.
+/// Everything that is set, and what is wrong with it.
 pub struct Settings<'a> {
-    /// How references are followed; none: they are left as they are, and any text with one is right.
+    /// Looks up references; `None`: they are left as they are, and any string with one is valid.
     outside: Option<&'a Outside<'a>>,
-    /// What is set, by path.
+    /// The settings by path.
     pub set: BTreeMap<String, Setting>,
-    /// The same as one object, with the sections that are there but empty.
+    /// The same as one object, which also has empty sections.
     pub values: Map<String, Value>,
-    /// Every secret that has been met.
+    /// Every secret among them.
     pub secrets: Vec<Secret>,
-    /// Whether the file itself holds a secret, not only references.
+    /// Whether the file itself contains a secret, not only references.
     pub holds_secret: bool,
-    /// What is wrong: each with its place.
+    /// What is wrong, each with its place.
     problems: Vec<String>,
 }
 
 impl<'a> Settings<'a> {
-    /// Nothing is set yet.
+    /// Starts with nothing set.
     pub fn new(outside: Option<&'a Outside<'a>>) -> Self {
         Self {
             outside,
@@ -77,18 +78,16 @@ impl<'a> Settings<'a> {
         }
     }
 
-    /// Takes what the file says. Broken JSON is an error at once; the rest is collected.
+    /// Reads the file's text. Broken JSON is an error at once; other problems are collected.
     pub fn take_file(&mut self, text: &str, file: &str) -> Result<()> {
         let value = read::parse(text, file).map_err(Error::Config)?;
         if !value.is_object() {
-            let what = shown(&value);
-            return Err(Error::Config(format!(
-                "{file}: this is {what}, not an object {{ … }}"
-            )));
+            let text = texts::file_is_not_an_object(file, &describe_value(&value));
+            return Err(Error::Config(text));
         }
         let mut done: Option<Vec<String>> = None;
         for member in scan::members(text) {
-            // What lies within a value, or below an unknown name, has been dealt with.
+            // Members of a value, or below an unknown name, need no further look.
             let within = |done: &Vec<String>| {
                 member.path.len() > done.len() && member.path.starts_with(done)
             };
@@ -102,7 +101,7 @@ impl<'a> Settings<'a> {
         Ok(())
     }
 
-    /// Takes one member of the file; false when there is nothing more to look at within it.
+    /// Reads one member of the file; false when its own members need no further look.
     fn take_member(&mut self, member: &Member, value: &str, file: &str) -> bool {
         let place = format!("{file}:{}", member.line);
         let mut names = Vec::new();
@@ -115,8 +114,8 @@ impl<'a> Settings<'a> {
             let Some((next, spelt)) = step else {
                 names.extend(member.path[names.len()..].iter().cloned());
                 let path = safe(&names);
-                let advice = nearest::advice(&path);
-                self.problem(&place, &format!("{path} is no key; {advice}"));
+                let advice = nearest::advise(&path);
+                self.problem(&place, &texts::unknown_setting(&path, &advice));
                 return false;
             };
             found = next;
@@ -132,10 +131,8 @@ impl<'a> Settings<'a> {
                     ..
                 }) = self.set.get(&path)
                 {
-                    self.problem(
-                        &place,
-                        &format!("{} is set again; first in line {first}", safe(&names)),
-                    );
+                    let text = texts::set_twice(&safe(&names), *first);
+                    self.problem(&place, &text);
                 }
                 self.holds_secret |= key.is_secret() && holds_plain_text(&value);
                 self.take(key, &names, value, (source, &place));
@@ -147,25 +144,23 @@ impl<'a> Settings<'a> {
             }
             Place::Section(_) => {
                 if !value.is_null() {
-                    let what = shown(&value);
-                    let path = safe(&names);
-                    self.problem(
-                        &place,
-                        &format!("{path} is {what}; it wants an object {{ … }}"),
-                    );
+                    let value = describe_value(&value);
+                    let text = texts::section_is_not_an_object(&safe(&names), &value);
+                    self.problem(&place, &text);
                 }
                 false
             }
         }
     }
 
-    /// Takes the variables that set keys: `PEACRAB_AGENTS__DEFAULTS__MODEL`. They win over the file.
+    /// Reads the variables that match settings, such as `PEACRAB_AGENTS__DEFAULTS__MODEL`. They override
+    /// the file.
     pub fn take_environment<'e>(&mut self, variables: impl Iterator<Item = (&'e str, &'e str)>) {
         for (variable, text) in variables {
             let Some(rest) = variable.strip_prefix(VARIABLE_PREFIX) else {
                 continue;
             };
-            // PEACRAB_HOME and its like are no keys: every key has two levels.
+            // PEACRAB_HOME is not a setting: every setting has at least two levels.
             if !rest.contains(VARIABLE_JOINT) {
                 continue;
             }
@@ -175,20 +170,15 @@ impl<'a> Settings<'a> {
                     self.take(key, &names, key.parse(text), (source, variable));
                 }
                 None => {
-                    let advice = match nearest::nearest_variable(variable) {
-                        Some(near) => format!("did you mean {near}?"),
-                        None => {
-                            "`peacrab config explain KEY` says the variable of each key".to_owned()
-                        }
-                    };
-                    self.problem(variable, &format!("this variable sets no key; {advice}"));
+                    let nearest = nearest::nearest_variable(variable);
+                    self.problem(variable, &texts::unknown_variable(nearest.as_deref()));
                 }
             }
         }
     }
 
-    /// The key and its names. A person's own name is the one in the file that reads the same in upper
-    /// case, else the lower case.
+    /// The setting of a variable, and the names in its path. A name that the user chose is the one in the
+    /// file that is the same in upper case, else it is taken in lower case.
     fn key_of_variable(&self, variable: &str) -> Option<(&'static Key, Vec<String>)> {
         let own: Vec<&str> = variable.split(VARIABLE_JOINT).collect();
         KEYS.iter().find_map(|key| {
@@ -218,7 +208,7 @@ impl<'a> Settings<'a> {
         known.cloned().unwrap_or_else(|| upper.to_ascii_lowercase())
     }
 
-    /// Takes the value of a key: follows its references, checks it and keeps it.
+    /// Keeps the value of a setting, once its references are followed and it is checked.
     fn take(&mut self, key: &'static Key, names: &[String], value: Value, from: (Source, &str)) {
         let (source, place) = from;
         let path = names.join(".");
@@ -228,6 +218,7 @@ impl<'a> Settings<'a> {
         };
         let value = match resolved {
             Ok(Value::Null) if !key.nullable => return,
+            Ok(Value::Array(ids)) if key.kind == Kind::Ids => ids_as_strings(ids),
             Ok(value) => value,
             Err(error) => return self.problem(place, &format!("{} {error}", safe(names))),
         };
@@ -235,31 +226,32 @@ impl<'a> Settings<'a> {
             return self.problem(place, &problem);
         }
         if key.is_secret() {
-            self.secrets.extend(texts(&value).map(Secret::new));
+            self.secrets.extend(strings(&value).map(Secret::new));
         }
         insert(&mut self.values, names, value.clone());
         self.set.insert(path, Setting { key, value, source });
     }
 
-    /// Notes what is wrong at a place.
+    /// Adds a problem at a place, such as `config.json:7`.
     pub fn problem(&mut self, place: &str, what: &str) {
         self.problems.push(format!("{place}: {what}"));
     }
 
-    /// An error with all problems, when there are any.
+    /// Fails with all problems, if there are any.
     pub fn verdict(&self) -> Result<()> {
         let shown = self.problems.len().min(limits::PROBLEMS);
         match &self.problems[..] {
             [] => Ok(()),
             [only] => Err(Error::Config(only.clone())),
             all => {
-                let mut text = format!("the configuration has {} mistakes", all.len());
+                let mut text = texts::found_problems(all.len());
                 for problem in &all[..shown] {
                     text.push_str("\n  ");
                     text.push_str(problem);
                 }
                 if shown < all.len() {
-                    text.push_str("\n  …");
+                    text.push_str("\n  ");
+                    text.push_str(&texts::more_problems(all.len() - shown));
                 }
                 Err(Error::Config(text))
             }
@@ -271,7 +263,7 @@ fn safe(names: &[String]) -> String {
     safe_path(names.iter().map(String::as_str))
 }
 
-/// Puts a value where the names lead to.
+/// Inserts a value at the path of these names.
 pub fn insert(values: &mut Map<String, Value>, names: &[String], value: Value) {
     let Some((last, sections)) = names.split_last() else {
         return;
@@ -281,7 +273,7 @@ pub fn insert(values: &mut Map<String, Value>, names: &[String], value: Value) {
     }
 }
 
-/// The object that the names lead to; what is not there yet is made.
+/// The object at the path of these names, created if needed.
 fn section<'v>(
     values: &'v mut Map<String, Value>,
     names: &[String],
@@ -296,14 +288,25 @@ fn section<'v>(
     }
 }
 
-/// The texts of a secret's value: itself, or the members of an object.
-fn texts(value: &Value) -> impl Iterator<Item = &str> {
+/// Ids as people write them: numbers become strings.
+fn ids_as_strings(ids: Vec<Value>) -> Value {
+    let ids = ids.into_iter().map(|id| match id {
+        Value::Number(number) if number.is_i64() || number.is_u64() => {
+            Value::String(number.to_string())
+        }
+        id => id,
+    });
+    Value::Array(ids.collect())
+}
+
+/// The strings of a secret's value: itself, or the members of an object.
+fn strings(value: &Value) -> impl Iterator<Item = &str> {
     let members = value.as_object().into_iter().flat_map(Map::values);
     members.chain([value]).filter_map(Value::as_str)
 }
 
 fn holds_plain_text(value: &Value) -> bool {
-    texts(value).any(|text| !text.is_empty() && !resolve::refers(text))
+    strings(value).any(|text| !text.is_empty() && !resolve::refers(text))
 }
 
 #[cfg(test)]
@@ -322,49 +325,66 @@ mod tests {
     }
 
     #[test]
-    fn each_mistake_is_told_with_its_line_and_what_would_be_right() {
+    fn each_problem_has_its_line_and_what_would_be_valid() {
         assert_eq!(
             problems("{\n\"agents\": {\"defaults\": {\n\"modle\": \"x\"}}}"),
-            "f:3: agents.defaults.modle is no key; did you mean agents.defaults.model?"
+            "f:3: Unknown setting agents.defaults.modle. Did you mean agents.defaults.model?"
         );
         assert_eq!(
             problems("{\"agents\": {\"defaults\": {\"max_tokens\": \"many\"}}}"),
-            "f:1: agents.defaults.maxTokens is \"many\"; it wants a whole number from 1 to 1000000"
+            "f:1: agents.defaults.maxTokens must be a whole number from 1 to 1000000, not \"many\""
         );
         assert_eq!(
             problems("{\"agents\": []}"),
-            "f:1: agents is a list; it wants an object { … }"
+            "f:1: agents must be an object { … }, not a list"
         );
-        assert_eq!(problems("[1]"), "f: this is a list, not an object { … }");
+        assert_eq!(
+            problems("[1]"),
+            "f: the configuration must be an object { … }, not a list"
+        );
         assert_eq!(
             problems("{\"log\": {\"level\": \"info\",\n\"level\": \"off\"}}"),
-            "f:2: log.level is set again; first in line 1"
+            "f:2: log.level is set twice; the first time on line 1"
         );
     }
 
     #[test]
-    fn a_wrong_secret_is_not_shown() {
+    fn an_invalid_secret_is_not_shown() {
         let text = problems("{\"providers\": {\"x\": {\"apiKey\": [\"sk-canary\"]}}}");
         assert_eq!(
             text,
-            "f:1: providers.x.apiKey is a list; it wants a text, ${NAME} or file:PATH"
+            "f:1: providers.x.apiKey must be a string, ${NAME} or file:PATH, not a list"
         );
     }
 
     #[test]
-    fn several_mistakes_are_told_together_up_to_a_screen_full() {
+    fn several_problems_are_shown_together_up_to_a_screenful() {
         let few = problems("{\"a\": {\"b\": 1}, \"c\": 2}");
         assert!(
-            few.starts_with("the configuration has 2 mistakes\n  f:1: a is no key;"),
+            few.starts_with("Found 2 problems in the configuration:\n  f:1: Unknown setting a."),
             "{few}"
         );
         let many: Vec<String> = (0..100).map(|number| format!("\"k{number}\": 1")).collect();
         let many = problems(&format!("{{{}}}", many.join(",")));
         assert_eq!(many.lines().count(), limits::PROBLEMS + 2);
+        assert!(many.ends_with("more"), "{many}");
     }
 
     #[test]
-    fn null_is_the_default_except_where_it_is_a_value() {
+    fn ids_may_be_numbers() {
+        let mut settings = Settings::new(None);
+        let text = "{\"channels\": {\"telegram\": {\"allowFrom\": [123456, \"@ann\", -100]}}}";
+        settings.take_file(text, "f").unwrap();
+        settings.verdict().unwrap();
+        assert_eq!(
+            settings.set["channels.telegram.allowFrom"].value,
+            serde_json::json!(["123456", "@ann", "-100"])
+        );
+        assert!(problems(&text.replace("-100", "1.5")).contains("must be a list of ids"));
+    }
+
+    #[test]
+    fn null_means_the_default_unless_it_is_a_value() {
         let mut settings = Settings::new(None);
         let text =
             "{\"agents\": {\"defaults\": {\"model\": null, \"temperature\": null}}, \"tls\": null}";
@@ -377,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_that_sets_no_key_is_a_mistake_and_other_variables_are_not() {
+    fn an_unknown_variable_with_our_prefix_is_a_problem_and_others_are_not() {
         let mut settings = Settings::new(None);
         let variables = [
             ("PEACRAB_HOME", "/h"),
@@ -387,13 +407,13 @@ mod tests {
         settings.take_environment(variables.into_iter());
         assert_eq!(
             settings.verdict().unwrap_err().to_string(),
-            "PEACRAB_LOG__LEVLE: this variable sets no key; did you mean PEACRAB_LOG__LEVEL?"
+            "PEACRAB_LOG__LEVLE: This environment variable matches no setting. Did you mean PEACRAB_LOG__LEVEL?"
         );
     }
 
     proptest! {
         #[test]
-        fn no_object_makes_it_fail_and_each_unknown_name_is_told(
+        fn no_object_makes_it_panic_and_each_unknown_name_is_shown(
             names in proptest::collection::btree_set("[a-z_.*]{1,12}", 1..5), deep in any::<bool>()
         ) {
             let inner = names.iter().map(|name| (name.clone(), Value::from(1))).collect();
@@ -401,9 +421,9 @@ mod tests {
             if deep {
                 value = serde_json::json!({"providers": {"x": value}});
             }
-            let told = problems(&value.to_string());
+            let shown = problems(&value.to_string());
             for name in &names {
-                prop_assert!(told.contains(name.as_str()), "{told}");
+                prop_assert!(shown.contains(name.as_str()), "{shown}");
             }
         }
     }

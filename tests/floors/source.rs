@@ -1,6 +1,7 @@
-//! Rust source as words: no comments, no strings, no test modules.
+//! Rust source as words, as strings and as documentation; test modules are left out.
 
-/// A word of the source: an identifier, a number, or one character of anything else.
+/// A word of the source: an identifier, a number, a literal, a line of documentation, or one
+/// character of anything else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
     /// The word itself.
@@ -11,7 +12,62 @@ pub struct Word {
 
 /// All words outside of comments, strings and `#[cfg(test)]` items.
 pub fn words(source: &str) -> Vec<Word> {
-    without_test_items(split(source))
+    let is_code = |word: &Word| !word.text.starts_with(['"', '/']) || word.text == "/";
+    let mut words = without_test_items(split(source));
+    words.retain(is_code);
+    words
+}
+
+/// All string literals outside of `#[cfg(test)]` items, as the compiler reads them.
+pub fn strings(source: &str) -> Vec<Word> {
+    let read = |word: Word| {
+        let quoted = word.text.strip_prefix('"')?;
+        Some(Word {
+            text: unescaped(quoted),
+            line: word.line,
+        })
+    };
+    let words = without_test_items(split(source));
+    words.into_iter().filter_map(read).collect()
+}
+
+/// All documentation (`///`) outside of `#[cfg(test)]` items; the lines of one comment are joined.
+pub fn documentation(source: &str) -> Vec<Word> {
+    let mut comments: Vec<Word> = Vec::new();
+    let mut last_line = 0;
+    for word in without_test_items(split(source)) {
+        let Some(text) = word.text.strip_prefix("///") else {
+            continue;
+        };
+        match comments.last_mut() {
+            Some(comment) if word.line == last_line + 1 => comment.text += text,
+            _ => comments.push(Word {
+                text: text.to_owned(),
+                line: word.line,
+            }),
+        }
+        last_line = word.line;
+    }
+    comments
+}
+
+/// A literal's text with its escapes as what they mean, as far as that matters for reading.
+fn unescaped(literal: &str) -> String {
+    let mut text = String::with_capacity(literal.len());
+    let mut chars = literal.chars().peekable();
+    while let Some(char) = chars.next() {
+        match char {
+            '\\' => match chars.next() {
+                // The line goes on at the next word.
+                Some('\n') => while chars.next_if(|char| char.is_whitespace()).is_some() {},
+                Some('n') => text.push('\n'),
+                Some(other) => text.push(other),
+                None => {}
+            },
+            _ => text.push(char),
+        }
+    }
+    text
 }
 
 /// The modules that a source declares under `#[cfg(test)]` and that lie in files of their own.
@@ -23,8 +79,10 @@ pub fn test_modules(source: &str) -> Vec<String> {
             .iter()
             .map(|word| word.text.as_str())
             .collect();
-        if let ["mod", name, ";", ..] = rest[..] {
-            modules.push(name.to_owned());
+        // There may be a visibility before it: `pub(super) mod tests;`.
+        let at = rest.iter().take(5).position(|word| *word == "mod");
+        if let Some(["mod", name, ";", ..]) = at.map(|at| &rest[at..]) {
+            modules.push((*name).to_owned());
         }
     }
     modules
@@ -98,17 +156,38 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn step(&mut self) {
         let length = match self.rest.as_bytes() {
-            [b'/', b'/', ..] => self.rest.find('\n').unwrap_or(self.rest.len()),
+            [b'/', b'/', kind, ..] => {
+                let length = self.rest.find('\n').unwrap_or(self.rest.len());
+                if *kind == b'/' {
+                    self.keep(&self.rest[..length]);
+                }
+                length
+            }
             [b'/', b'*', ..] => comment_length(self.rest),
-            [b'"', ..] => string_length(self.rest),
+            [b'"', ..] => {
+                let length = string_length(self.rest);
+                self.keep(&self.rest[..length.saturating_sub(1).max(1)]);
+                length
+            }
             [b'\'', ..] => quote_length(self.rest),
             [b'r', b'"' | b'#', ..] | [b'b', b'r', ..] => match raw_string_length(self.rest) {
-                Some(length) => length,
+                Some(length) => {
+                    self.keep(self.rest[..length].trim_start_matches(['b', 'r', '#']));
+                    length
+                }
                 None => return self.word(),
             },
             _ => return self.word(),
         };
         self.skip(length);
+    }
+
+    /// Notes a literal from its quote on, or a line of documentation from its slashes on.
+    fn keep(&mut self, text: &str) {
+        self.words.push(Word {
+            text: text.to_owned(),
+            line: self.line,
+        });
     }
 
     fn word(&mut self) {

@@ -15,13 +15,155 @@ fn a_comma_too_many_is_named_by_line_and_column() {
     let home = Home::new();
     home.write_config("{\n  \"log\": {\"level\": \"info\"},\n}\n");
     let output = check(&home).ends_with(78);
-    output.complains_of(&["config.json", "line 3", "column 1"]);
-    // Whatever needs the configuration stops at it.
+    output.complains_of(&["config.json:3:1:", "Remove the last comma on line 2"]);
+    // Whatever needs the configuration stops there.
     Program::new(&home)
         .args(["agent", "-m", "hi"])
         .run()
         .ends_with(78)
-        .complains_of(&["line 3"]);
+        .complains_of(&["config.json:3:1:"]);
+}
+
+#[test]
+fn a_comment_is_called_a_comment() {
+    let home = Home::new();
+    home.write_config("{\n  \"log\": {},\n  // the bot\n  \"channels\": {}\n}\n");
+    check(&home)
+        .ends_with(78)
+        .complains_of(&["config.json:3:3: JSON has no comments. Remove the // on line 3"]);
+}
+
+#[test]
+fn the_status_works_with_a_damaged_an_empty_and_a_missing_file() {
+    let home = Home::new();
+    let status = || Program::new(&home).arg("status").run().ends_with(0);
+    for (text, says) in [
+        ("{\"log\": ", "the file ends too early"),
+        ("\0\0\0\0", ":1:1: invalid JSON"),
+        (
+            "{\"agents\": {\"defaults\": {\"provider\": \"nosuch\"}}}",
+            "nosuch",
+        ),
+        ("", "config.json is empty"),
+    ] {
+        home.write_config(text);
+        let output = status();
+        let all = format!("{}{}", output.stdout, output.stderr);
+        assert!(all.contains(says), "{says:?} is missing in {output:#?}");
+        for row in ["version ", "sessions ", "gateway    not running"] {
+            assert!(
+                output.stdout.contains(row),
+                "{row:?} is missing in {output:#?}"
+            );
+        }
+    }
+    fs::remove_file(home.path().join("config.json")).unwrap();
+    assert!(
+        status()
+            .stdout
+            .contains("does not exist; run `peacrab onboard`")
+    );
+}
+
+#[test]
+fn a_change_with_which_nothing_would_start_is_refused_in_the_words_of_the_check() {
+    let home = Home::with_endpoint("openai", "http://127.0.0.1:9/v1");
+    let file = home.path().join("config.json");
+    let good = fs::read_to_string(&file).unwrap();
+    let set = |key: &str, value: &str| {
+        Program::new(&home)
+            .args(["config", "set", key, value])
+            .run()
+    };
+    for (key, value, says) in [
+        ("agents.defaults.provider", "nosuch", "nosuch"),
+        (
+            "agents.defaults.timezone",
+            "Mars",
+            "Unknown time zone \"Mars\"",
+        ),
+        (
+            "channels.telegram.enabled",
+            "true",
+            "channels.telegram.token is empty",
+        ),
+        (
+            "tools.exec.denyPatterns",
+            "[\"(\"]",
+            "tools.exec.denyPatterns",
+        ),
+        ("tools.readOnlyPaths", "/", "every key on this machine"),
+        ("tls.caFile", "/no/such/file", "tls.caFile"),
+        ("log.level", "loud", "must be one of off, error"),
+    ] {
+        set(key, value).ends_with(78).complains_of(&[says]);
+        assert_eq!(fs::read_to_string(&file).unwrap(), good, "{key}");
+        // The check says the same of a file that somebody else has written.
+        let mut other = Home::with_endpoint("openai", "http://127.0.0.1:9/v1");
+        let value = serde_json::from_str(value).unwrap_or_else(|_| value.into());
+        let value = match key.ends_with("Paths") {
+            true => serde_json::json!([value]),
+            false => value,
+        };
+        let (section, name) = key.rsplit_once('.').unwrap();
+        other.set(
+            &format!("/{}", section.replace('.', "/")),
+            match section {
+                "agents.defaults" => serde_json::json!({"model": "m", name: value}),
+                _ => serde_json::json!({name: value}),
+            },
+        );
+        check(&other).ends_with(78).complains_of(&[says]);
+    }
+    set("channels.telegram.token", "not a token").ends_with(0);
+    set("channels.telegram.enabled", "true")
+        .ends_with(78)
+        .complains_of(&["does not look like a bot token"]);
+    set("agents.defaults.provider", "openai")
+        .ends_with(0)
+        .complains_of(&["warning: openai has no API key. Set OPENAI_API_KEY"]);
+    check(&home).ends_with(0);
+    // A variable may be set for the service alone.
+    set("providers.openai.apiKey", "${ONLY_FOR_THE_SERVICE}")
+        .ends_with(0)
+        .complains_of(&["warning: saved, but", "ONLY_FOR_THE_SERVICE"]);
+}
+
+#[test]
+fn a_setting_is_removed_and_so_is_an_unknown_one() {
+    let home = Home::new();
+    home.write_config("{\n  \"lgo\": 1,\n  \"agents\": {\"defaults\": {\"max_tokens\": 77}}\n}\n");
+    let unset = |key: &str| Program::new(&home).args(["config", "unset", key]).run();
+    unset("lgo").ends_with(0);
+    let output = unset("agents.defaults.maxTokens").ends_with(0);
+    assert_eq!(
+        output.stdout,
+        "Reset agents.defaults.maxTokens to its default (8192)\n"
+    );
+    let text = fs::read_to_string(home.path().join("config.json")).unwrap();
+    assert_eq!(text, "{\n  \"agents\": {\"defaults\": {}}\n}\n");
+    let again = unset("agents.defaults.maxTokens").ends_with(0);
+    assert!(again.stdout.contains("is not set in"), "{again:?}");
+    unset("agents.defaults.modle")
+        .ends_with(78)
+        .complains_of(&["Did you mean agents.defaults.model?"]);
+}
+
+#[test]
+fn only_what_was_changed_is_shown() {
+    let home = Home::new();
+    let show = || {
+        let show = Program::new(&home).args(["config", "show", "--changed"]);
+        show.run().ends_with(0).stdout
+    };
+    assert_eq!(show(), "All settings have their defaults.\n");
+    home.write_config(
+        "{\"log\": {\"level\": \"debug\", \"format\": \"text\"},\n\"channels\": {\"telegram\": {\"allowFrom\": [123456]}}}",
+    );
+    assert_eq!(
+        show(),
+        "channels.telegram.allowFrom = [\"123456\"]  (file, line 2)\nlog.level = \"debug\"  (file, line 1)\n"
+    );
 }
 
 #[test]
@@ -100,7 +242,7 @@ fn a_key_is_set_in_a_file_that_only_its_owner_reads() {
 }
 
 #[test]
-fn no_key_is_ever_shown() {
+fn an_api_key_is_never_shown() {
     let home = Home::with_endpoint("openai", "http://127.0.0.1:9/v1");
     for arguments in [
         &["config", "show"][..],

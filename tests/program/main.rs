@@ -28,6 +28,7 @@ mod gateway;
 mod kill;
 mod layout;
 mod obeyed;
+mod one_home;
 mod outside;
 mod places;
 mod secrets;

@@ -73,7 +73,12 @@ fn a_service_is_installed_twice_and_removed_and_the_home_stays() {
     assert_eq!(fs::read_to_string(old).unwrap(), text);
 
     let removed = systemctl.peacrab(&home, &["uninstall", "--user"]).run();
-    assert!(removed.ends_with(0).stdout.contains("kept    the home"));
+    assert!(
+        removed
+            .ends_with(0)
+            .stdout
+            .contains("kept    the home folder")
+    );
     assert!(!unit(&home).exists() && home.path().join("config.json").exists());
     assert!(
         systemctl
@@ -93,6 +98,7 @@ fn what_systemd_does_not_do_is_there_to_be_typed() {
     for words in [
         "no bus",
         "  systemctl --user daemon-reload\n  systemctl --user enable peacrab.service\n",
+        "systemd refused (no bus). Run these yourself:",
         "there is no configuration",
     ] {
         assert!(
@@ -115,12 +121,12 @@ fn the_status_is_what_systemd_says() {
             .ends_with(1)
             .stdout
     };
-    assert!(status().contains("not installed: `peacrab service install`"));
+    assert!(status().contains("not installed; run `peacrab service install`"));
     fs::create_dir_all(unit(&home).parent().unwrap()).unwrap();
     fs::write(unit(&home), "").unwrap();
     let stdout = status();
     assert!(
-        stdout.contains("state      failed (failed)\nended by   watchdog\n"),
+        stdout.contains("state      failed (failed)\nresult     watchdog\n"),
         "{stdout}"
     );
     let systemctl = Systemctl::that("echo ActiveState=active; echo SubState=running");

@@ -1,6 +1,7 @@
 //! The composition root: builds what a command needs from the configuration.
 
 mod commands;
+use commands::commands_of;
 pub use commands::exec_of;
 
 use std::collections::BTreeMap;
@@ -26,7 +27,6 @@ use crate::sys::beneath::Resolver;
 use crate::sys::environment::Environment;
 use crate::tools::Toolbox;
 use crate::tools::commands::Commands;
-use commands::commands_of;
 
 /// How an agent runs.
 pub struct RunOptions {

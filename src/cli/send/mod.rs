@@ -98,7 +98,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
         waits: !arguments.no_wait,
     };
     let outcome = hand_over(&home, request)?;
-    if context.global.quiet == 0 {
+    if !context.is_quiet() {
         print::line(&outcome)?;
     }
     Ok(Exit::Done)

@@ -1,4 +1,4 @@
-//! The accounts of this machine, as /etc/passwd has them (passwd(5)).
+//! The accounts in /etc/passwd (passwd(5)).
 
 use std::path::PathBuf;
 
@@ -6,17 +6,17 @@ use crate::limits::service as limits;
 use crate::sys;
 
 /// An account.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Account {
-    /// Its number.
+    /// Its user id.
     pub user: u32,
-    /// The number of its group.
+    /// The id of its group.
     pub group: u32,
     /// Its home folder.
     pub home: PathBuf,
 }
 
-/// Looks an account up by its name; none where this machine's own list has none.
+/// Looks up an account by its name; `None` when /etc/passwd does not have it.
 pub fn find(name: &str) -> Option<Account> {
     in_list(&list()?, |found, _| found == name)
 }

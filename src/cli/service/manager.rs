@@ -1,27 +1,28 @@
-//! systemd as it is asked: through `systemctl`, with arguments only and no shell.
+//! Runs `systemctl`, without a shell.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use super::texts;
 use super::unit::Scope;
 
 /// The unit's name.
 pub const NAME: &str = "peacrab.service";
 
-/// A command that was not done: what to type, and what was said.
+/// A command that failed: what to type, and why it failed.
 #[derive(Debug)]
 pub struct NotDone {
-    /// The command as a person types it.
+    /// The command as it is typed.
     pub command: String,
-    /// Why it was not done.
+    /// Why it failed.
     pub why: String,
 }
 
-/// What systemd knows of the service: properties by name (systemctl(1), `show`).
+/// The properties of the service by name (systemctl(1), `show`).
 pub type Properties = BTreeMap<String, String>;
 
-/// `systemctl …`, with `--user` for an account's own manager. What it prints comes back.
+/// Runs `systemctl …`, with `--user` for a per-user service, and returns what it prints.
 pub fn systemctl(scope: Scope, arguments: &[&str]) -> Result<String, NotDone> {
     let own: &[&str] = match scope {
         Scope::System => &[],
@@ -30,7 +31,7 @@ pub fn systemctl(scope: Scope, arguments: &[&str]) -> Result<String, NotDone> {
     run("systemctl", &[own, arguments].concat())
 }
 
-/// Any command of systemd's.
+/// Runs any program and returns what it prints.
 pub fn run(program: &str, arguments: &[&str]) -> Result<String, NotDone> {
     let not_done = |why: String| NotDone {
         command: format!("{program} {}", arguments.join(" ")),
@@ -40,26 +41,26 @@ pub fn run(program: &str, arguments: &[&str]) -> Result<String, NotDone> {
         .args(arguments)
         .stdin(Stdio::null())
         .output()
-        .map_err(|error| not_done(format!("{program} cannot be started: {error}")))?;
+        .map_err(|error| not_done(texts::cannot_start(program, &error)))?;
     if ran.status.success() {
         return Ok(String::from_utf8_lossy(&ran.stdout).into_owned());
     }
-    let said = String::from_utf8_lossy(&ran.stderr);
-    let first = said.lines().find(|line| !line.trim().is_empty());
+    let stderr = String::from_utf8_lossy(&ran.stderr);
+    let first = stderr.lines().find(|line| !line.trim().is_empty());
     Err(not_done(match first {
         Some(line) => line.trim().to_owned(),
         None => ran.status.to_string(),
     }))
 }
 
-/// How the service is. Nobody is asked where the unit is not known.
+/// The properties of the service.
 pub fn properties(scope: Scope) -> Result<Properties, NotDone> {
     let wanted = "--property=ActiveState,SubState,UnitFileState,MainPID,NRestarts,Result,\
                   StatusText,ActiveEnterTimestamp,NeedDaemonReload";
     systemctl(scope, &["show", NAME, wanted]).map(|text| parse(&text))
 }
 
-/// Whether an account's services run without a login (logind keeps a file for each).
+/// Whether the account's services run without a login (logind has a file for each such account).
 pub fn lingers(account: &str) -> bool {
     !account.is_empty() && Path::new("/var/lib/systemd/linger").join(account).exists()
 }
@@ -84,12 +85,12 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_is_not_there_is_named_with_its_arguments() {
+    fn a_missing_command_is_named_with_its_arguments() {
         let error = run("peacrab-no-such-program", &["enable", NAME]).unwrap_err();
         assert_eq!(
             error.command,
             "peacrab-no-such-program enable peacrab.service"
         );
-        assert!(error.why.contains("cannot be started"), "{}", error.why);
+        assert!(error.why.contains("cannot start"), "{}", error.why);
     }
 }

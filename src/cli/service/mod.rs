@@ -1,11 +1,14 @@
 //! `peacrab service`: the systemd unit that keeps the gateway running.
 
 pub(in crate::cli) mod account;
+mod adopt;
 mod install;
 pub mod manager;
 mod status;
+mod texts;
 mod unit;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
@@ -14,14 +17,15 @@ use super::Context;
 use super::terminal::print;
 use crate::config::Home;
 use crate::error::{Error, Exit, Result};
+use crate::limits::service as limits;
 use crate::sys;
 use account::Account;
 use manager::NAME;
 pub use status::is_running;
 pub use unit::Scope;
-use unit::{Profile, Unit};
+use unit::{Profile, Unit, UnitHome};
 
-/// Where the hardened service of the system lives (`StateDirectory=`).
+/// The home folder of the hardened system service (`StateDirectory=`).
 const SYSTEM_HOME: &str = "/var/lib/peacrab";
 
 /// `peacrab service …`
@@ -33,29 +37,32 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Write the unit, enable and start it
+    /// Install, enable and start the service
     Install {
         #[command(flatten)]
         whose: Whose,
-        /// How much of systemd's protection stands around it
+        /// How strictly systemd confines it
         #[arg(long, value_enum, default_value_t)]
         profile: Profile,
+        /// Copy this home folder for the system service, with its configuration and conversations
+        #[arg(long, value_name = "DIR")]
+        adopt: Option<PathBuf>,
     },
-    /// Stop it and remove the unit; the home folder stays
+    /// Stop and remove the service; its home folder stays
     Uninstall {
         #[command(flatten)]
         whose: Whose,
     },
-    /// Show whether it is installed and runs
+    /// Show whether the service is installed and running
     Status {
         #[command(flatten)]
         whose: Whose,
     },
-    /// Print the unit
+    /// Print the systemd unit
     Print {
         #[command(flatten)]
         whose: Whose,
-        /// How much of systemd's protection stands around it
+        /// How strictly systemd confines it
         #[arg(long, value_enum, default_value_t)]
         profile: Profile,
     },
@@ -63,10 +70,10 @@ enum Action {
 
 #[derive(Debug, Args)]
 struct Whose {
-    /// A service of this account, which needs no root
+    /// A per-user service, which does not need root
     #[arg(long, conflicts_with = "system")]
     user: bool,
-    /// A service of the system [default for root]
+    /// A system service [default for root]
     #[arg(long)]
     system: bool,
 }
@@ -80,7 +87,7 @@ impl Whose {
         }
     }
 
-    /// What was asked for; else the system for root, the account for anybody else.
+    /// What was asked for; else a system service for root, and a per-user service for others.
     fn to_install(&self) -> Scope {
         self.named()
             .unwrap_or_else(|| match sys::process::is_administrator() {
@@ -98,30 +105,78 @@ impl Whose {
     }
 }
 
-/// Runs the command. `status` fails when the service does not run.
+/// Runs the command. `status` fails when the service is not running.
 pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     match &arguments.action {
-        Action::Install { whose, profile } => {
-            install::install(context, &Plan::new(context, whose.to_install(), *profile)?)
+        Action::Install {
+            whose,
+            profile,
+            adopt,
+        } => {
+            let scope = whose.to_install();
+            let plan = Plan::new(context, scope, *profile, adopt.is_some())?;
+            install::install(context, plan, adopt.as_deref())
         }
         Action::Uninstall { whose } => install::uninstall(context, whose.installed(context)),
         Action::Status { whose } => status::status(context, whose.installed(context)),
         Action::Print { whose, profile } => {
-            let plan = Plan::new(context, whose.to_install(), *profile)?;
+            // Only an option says which unit is meant: nothing is installed here.
+            let is_any_home = context.home_option().is_none();
+            let plan = Plan::new(context, whose.to_install(), *profile, is_any_home)?;
             print::out(&plan.text).map(|()| Exit::Done)
         }
     }
 }
 
-/// The service that is installed, with its unit; the account's own before the system's.
+/// The installed service and the path of its unit; the per-user one before the system's.
 pub fn installed(context: &Context) -> Option<(Scope, PathBuf)> {
-    [Scope::User, Scope::System].into_iter().find_map(|scope| {
-        let path = unit_path(context, scope).ok()?;
-        path.exists().then_some((scope, path))
+    all_installed(context).next()
+}
+
+fn all_installed(context: &Context) -> impl Iterator<Item = (Scope, PathBuf)> {
+    [Scope::User, Scope::System]
+        .into_iter()
+        .filter_map(|scope| {
+            let path = unit_path(context, scope).ok()?;
+            path.exists().then_some((scope, path))
+        })
+}
+
+/// Where an installed service has its home.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServiceHome {
+    /// The home folder.
+    pub home: PathBuf,
+    /// The configuration file, if it is elsewhere.
+    pub config: Option<PathBuf>,
+}
+
+/// The homes of the installed services, as their units say; the per-user one before the system's.
+pub fn homes(context: &Context) -> Vec<ServiceHome> {
+    let read = |(scope, path): (Scope, PathBuf)| {
+        let text = sys::file::read_at_most(&path, limits::UNIT_BYTES).ok()?;
+        let unit = UnitHome::read(&String::from_utf8_lossy(&text));
+        let home = match (unit.home, scope) {
+            (Some(home), _) => home,
+            (None, Scope::System) if unit.has_state_directory => SYSTEM_HOME.into(),
+            (None, Scope::System) => account::find(&unit.user?)?.home.join(".peacrab"),
+            (None, Scope::User) => own_home(context).ok()?,
+        };
+        let config = unit.config;
+        Some(ServiceHome { home, config })
+    };
+    all_installed(context).filter_map(read).collect()
+}
+
+/// The command that restarts the installed service; `None` when none is installed.
+pub fn restart_command(context: &Context) -> Option<String> {
+    installed(context).map(|(scope, _)| match scope {
+        Scope::System => "sudo systemctl restart peacrab".to_owned(),
+        Scope::User => "systemctl --user restart peacrab".to_owned(),
     })
 }
 
-/// Where the unit lies (systemd.unit(5), "Unit File Load Path").
+/// The path of the unit (systemd.unit(5), "Unit File Load Path").
 fn unit_path(context: &Context, scope: Scope) -> Result<PathBuf> {
     let folder = match scope {
         Scope::System => PathBuf::from("/etc/systemd/system"),
@@ -130,9 +185,7 @@ fn unit_path(context: &Context, scope: Scope) -> Result<PathBuf> {
             let configuration = set("XDG_CONFIG_HOME")
                 .filter(|path| path.is_absolute())
                 .or_else(|| set("HOME").map(|home| home.join(".config")));
-            let missing = || {
-                Error::Config("there is no HOME, where units of an account lie: set it".to_owned())
-            };
+            let missing = || Error::Config(texts::NO_HOME.to_owned());
             configuration.ok_or_else(missing)?.join("systemd/user")
         }
     };
@@ -144,7 +197,7 @@ fn variable<'a>(context: &'a Context, name: &str) -> Option<&'a str> {
     Some(value.as_str()).filter(|value| !value.is_empty())
 }
 
-/// A unit that is to be, and what its service needs.
+/// A service that is to be installed.
 struct Plan {
     scope: Scope,
     profile: Profile,
@@ -153,24 +206,36 @@ struct Plan {
     home: PathBuf,
     /// Its configuration file.
     config: PathBuf,
+    /// The account that it runs as; the hardened system service has one once it is created.
+    account: Account,
+    /// The text of its unit.
     text: String,
 }
 
 impl Plan {
-    fn new(context: &Context, scope: Scope, profile: Profile) -> Result<Self> {
+    /// `adopts`: another home will be copied to this service's.
+    fn new(context: &Context, scope: Scope, profile: Profile, adopts: bool) -> Result<Self> {
         let program = std::env::current_exe().map_err(Error::io("find", "this program"))?;
-        let (user, home) = match (scope, profile) {
-            (Scope::System, Profile::Hardened) => (String::new(), fixed_home(context)?),
-            (Scope::System, Profile::Terminal) => {
-                let (name, account) = person(context)?;
-                (name, account.home.join(".peacrab"))
+        let own = account::own().unwrap_or_default();
+        let (user, account, home) = match (scope, profile) {
+            (Scope::System, Profile::Hardened) => {
+                check_fixed_home(context, adopts)?;
+                (String::new(), Account::default(), SYSTEM_HOME.into())
             }
-            (Scope::User, _) => (String::new(), own_home(context)?),
+            (Scope::System, Profile::Terminal) => {
+                let (name, account) = find_caller(context)?;
+                let home = account.home.join(".peacrab");
+                (name, account, home)
+            }
+            (Scope::User, _) => (String::new(), own, own_home(context)?),
         };
-        let named = named_home(context, scope)?;
-        let config = match context.global.config {
-            Some(_) => Some(context.config_file()?),
-            None => None,
+        let named = match (scope, profile) {
+            (Scope::System, Profile::Hardened) => None,
+            _ => named_home(context, scope)?,
+        };
+        let config = match context.is_config_named() {
+            true => Some(context.config_file()?),
+            false => None,
         };
         let option = |name, path: &'_ Option<PathBuf>| path.clone().map(|path| (name, path));
         let options: Vec<(&'static str, PathBuf)> =
@@ -196,20 +261,28 @@ impl Plan {
             program,
             config: config.unwrap_or_else(|| home.join("config.json")),
             home,
+            account,
             text,
         })
     }
 }
 
-/// The home of the hardened service, which systemd makes and nothing else can be written.
-fn fixed_home(context: &Context) -> Result<PathBuf> {
-    if context.global.home.is_some() || context.global.config.is_some() {
-        return Err(Error::Usage(format!(
-            "the hardened service of the system lives in {SYSTEM_HOME} and nowhere else; \
-             --home and --config go with --user or --profile terminal"
-        )));
+/// Refuses another home than that of the hardened service, which can write nowhere else.
+fn check_fixed_home(context: &Context, adopts: bool) -> Result<()> {
+    if context.is_config_named() {
+        return Err(Error::Usage(texts::fixed_config(SYSTEM_HOME)));
     }
-    Ok(SYSTEM_HOME.into())
+    if is_home_named(context) && !adopts {
+        let named = context.home()?;
+        if named.path() != Path::new(SYSTEM_HOME) {
+            return Err(Error::Usage(texts::fixed_home(named.path(), SYSTEM_HOME)));
+        }
+    }
+    Ok(())
+}
+
+fn is_home_named(context: &Context) -> bool {
+    context.home_option().is_some() || variable(context, "PEACRAB_HOME").is_some()
 }
 
 /// The home that the service finds by itself.
@@ -221,54 +294,51 @@ fn own_home(context: &Context) -> Result<PathBuf> {
     Ok(Home::find(None, only_home)?.path().to_owned())
 }
 
-/// The home that has to be named to the service, because it is another than it would find.
+/// The home that the unit has to name, because the service would find another one.
 fn named_home(context: &Context, scope: Scope) -> Result<Option<PathBuf>> {
     let named = match scope {
-        Scope::System if context.global.home.is_none() => return Ok(None),
+        Scope::System if !is_home_named(context) => return Ok(None),
         _ => context.home()?.path().to_owned(),
     };
     let is_own = scope == Scope::User && named == own_home(context)?;
     Ok((!is_own).then_some(named))
 }
 
-/// Who asked root to install a service that runs as a person.
-fn person(context: &Context) -> Result<(String, Account)> {
+/// The account of the user who called sudo, as which the terminal profile runs.
+fn find_caller(context: &Context) -> Result<(String, Account)> {
     let asking = match sys::process::is_administrator() {
         true => variable(context, "SUDO_USER").filter(|name| *name != "root"),
         false => variable(context, "USER"),
     };
     let found = asking.and_then(|name| Some((name.to_owned(), account::find(name)?)));
-    found.ok_or_else(|| {
-        Error::Usage(
-            "the terminal profile runs as a person who may use sudo, and it is not known who that \
-             is: run `sudo peacrab service install --profile terminal` from that account"
-                .to_owned(),
-        )
-    })
+    found.ok_or_else(|| Error::Usage(texts::UNKNOWN_USER.to_owned()))
 }
 
-/// The name of the account that runs this.
+/// The name of this account.
 pub fn account_name(context: &Context) -> &str {
     variable(context, "USER")
         .or_else(|| variable(context, "LOGNAME"))
         .unwrap_or_default()
 }
 
-/// What to do so that an account's service runs without a login.
+/// What to do so that a per-user service runs without a login.
 pub fn no_linger(context: &Context) -> String {
-    let command = format!("loginctl enable-linger {}", account_name(context));
-    format!(
-        "it ends with the last login; `{}` lets it run without one",
-        command.trim_end()
-    )
+    texts::stops_at_logout(account_name(context))
 }
 
-/// Whether everybody on the path but root is kept from changing what lies there.
+/// A neighbour of the path, with this at the end of its name.
+fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(ending);
+    name.into()
+}
+
+/// Whether only root can change what is at the path.
 fn is_roots(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     path.ancestors().all(|part| {
         std::fs::metadata(part).is_ok_and(|found| {
-            // In a folder with the sticky bit only owners replace what is theirs.
+            // In a folder with the sticky bit, users can replace their own files only.
             let is_shared = found.mode() & 0o022 != 0 && found.mode() & 0o1000 == 0;
             found.uid() == 0 && !is_shared
         })
@@ -280,7 +350,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_that_somebody_else_may_replace_is_seen() {
+    fn a_program_that_others_can_replace_is_detected() {
         use std::os::unix::fs::PermissionsExt;
         assert!(is_roots(Path::new("/usr/bin/env")));
         assert!(!is_roots(Path::new("/no such file")));

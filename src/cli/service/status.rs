@@ -2,28 +2,24 @@
 
 use super::manager::{self, Properties};
 use super::unit::Scope;
-use super::{account_name, no_linger, unit_path};
+use super::{account_name, no_linger, texts, unit_path};
 use crate::cli::Context;
 use crate::cli::terminal::print;
 use crate::error::{Error, Exit, Result};
 
-/// Shows whether the service is installed and runs; [`Exit::Failed`] where it does not.
+/// Shows whether the service is installed and running; [`Exit::Failed`] when it is not running.
 pub fn status(context: &Context, scope: Scope) -> Result<Exit> {
     let path = unit_path(context, scope)?;
     if !path.exists() {
-        print::line("unit       not installed: `peacrab service install` writes it")?;
+        print::line(texts::NOT_INSTALLED)?;
         return Ok(Exit::Failed);
     }
     print::line(&format!("unit       {}", path.display()))?;
-    let known = manager::properties(scope).map_err(|not_done| {
-        Error::Failed(format!(
-            "systemd does not say how the service is: {}",
-            not_done.why
-        ))
-    })?;
-    print::out(&in_words(&known))?;
+    let known = manager::properties(scope)
+        .map_err(|not_done| Error::Failed(texts::no_status(&not_done.why)))?;
+    print::out(&format_properties(&known))?;
     if scope == Scope::User && !manager::lingers(account_name(context)) {
-        print::line(&format!("login      {}", no_linger(context)))?;
+        print::line(&format!("logout     {}", no_linger(context)))?;
     }
     Ok(match is_running(&known) {
         true => Exit::Done,
@@ -31,14 +27,14 @@ pub fn status(context: &Context, scope: Scope) -> Result<Exit> {
     })
 }
 
-/// Whether systemd calls the service running, or on its way.
+/// Whether the service is running, in systemd's words.
 pub fn is_running(known: &Properties) -> bool {
     known
         .get("ActiveState")
         .is_some_and(|state| matches!(state.as_str(), "active" | "reloading"))
 }
 
-fn in_words(known: &Properties) -> String {
+fn format_properties(known: &Properties) -> String {
     let value = |name: &str| known.get(name).map_or("", String::as_str);
     let mut rows = vec![(
         "state",
@@ -50,15 +46,15 @@ fn in_words(known: &Properties) -> String {
         }
     };
     row("since", value("ActiveEnterTimestamp"));
-    row("says", value("StatusText"));
+    row("status", value("StatusText"));
     row("process", value("MainPID"));
     row("restarts", value("NRestarts"));
-    row("ended by", value("Result"));
-    row("at start", value("UnitFileState"));
+    row("result", value("Result"));
+    row("at boot", value("UnitFileState"));
     if value("NeedDaemonReload") == "yes" {
         rows.push((
             "unit",
-            "changed since systemd read it: systemctl daemon-reload".to_owned(),
+            "has changed; run `systemctl daemon-reload`".to_owned(),
         ));
     }
     rows.iter()
@@ -71,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_state_is_told_in_rows_and_what_is_as_it_should_be_is_not() {
+    fn the_state_is_shown_in_rows_without_what_is_as_usual() {
         let known = |state: &str| {
             let pairs = [
                 ("ActiveState", state),
@@ -85,8 +81,8 @@ mod tests {
             Properties::from(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())))
         };
         assert_eq!(
-            in_words(&known("active")),
-            "state      active (running)\nsays       2 turns\nprocess    7\n"
+            format_properties(&known("active")),
+            "state      active (running)\nstatus     2 turns\nprocess    7\n"
         );
         assert!(is_running(&known("active")));
         assert!(!is_running(&known("failed")));

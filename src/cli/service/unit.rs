@@ -1,55 +1,56 @@
-//! The text of a unit: pure. The files in scripts/systemd are whole units; the program's path, the
-//! user and the home folder are put into them here.
+//! The text of a unit. Pure. The files in scripts/systemd are complete units; this inserts the program's
+//! path, the user and the home folder, and finds the home folder in an installed unit.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
+use super::texts;
 use crate::error::{Error, Result};
 
 /// Whose service it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// The system's, which starts with the machine.
+    /// A system service, which starts at boot.
     System,
-    /// An account's own.
+    /// A per-user service.
     User,
 }
 
-/// How much of systemd's protection stands around it.
+/// How strictly systemd confines it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Profile {
-    /// All that leaves it its work
+    /// As strict as possible
     #[default]
     Hardened,
-    /// None, so that /sh can use sudo
+    /// Not confined, so /sh can use sudo
     Terminal,
 }
 
-/// The file that makes the user of the hardened service (sysusers.d(5)).
+/// The file that creates the user of the hardened service (sysusers.d(5)).
 pub const SYSUSERS: &str = include_str!("../../../scripts/systemd/peacrab.sysusers");
 
-/// What differs from the files, as they stand there.
+/// The lines of the files that are replaced.
 const PROGRAM: &str = "ExecStart=/usr/local/bin/peacrab gateway";
 const USER: &str = "User=peacrab";
 
-/// What is put into a unit.
+/// What is inserted into a unit.
 #[derive(Clone, Debug)]
 pub struct Unit<'a> {
     /// Whose service it is.
     pub scope: Scope,
-    /// How it is protected.
+    /// How it is confined.
     pub profile: Profile,
     /// The program's absolute path.
     pub program: &'a Path,
-    /// Whom the terminal profile of a system's service runs as.
+    /// The user that a system service with the terminal profile runs as.
     pub user: &'a str,
     /// `--home` and `--config`, each with its path.
     pub options: Vec<(&'static str, &'a Path)>,
 }
 
 impl Unit<'_> {
-    /// The whole unit. Fails for a path that systemd cannot be told.
+    /// The whole unit. Fails for a path that cannot be in a unit.
     pub fn text(&self) -> Result<String> {
         let unit = match (self.scope, self.profile) {
             (Scope::System, Profile::Hardened) => {
@@ -80,20 +81,70 @@ impl Unit<'_> {
 
 /// A path as a word of a command line in a unit (systemd.service(5), "Command lines").
 fn quoted(path: &Path) -> Result<String> {
-    let special = |letter: char| letter.is_control() || "\"'\\$".contains(letter);
+    let special = |char: char| char.is_control() || "\"'\\$".contains(char);
     match path.to_str().filter(|path| !path.contains(special)) {
         Some(path) if path.contains(char::is_whitespace) => {
             Ok(format!("\"{}\"", path.replace('%', "%%")))
         }
         Some(path) => Ok(path.replace('%', "%%")),
-        None => Err(Error::Usage(format!(
-            "{} has letters that a systemd unit cannot hold: use a path of plain letters",
-            path.display()
-        ))),
+        None => Err(Error::Usage(texts::odd_path(path))),
     }
 }
 
-/// Whether the hardened service of the system cannot see this path: `ProtectHome=`, `PrivateTmp=`.
+/// What an installed unit says about the home folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UnitHome {
+    /// The path of `--home`.
+    pub home: Option<PathBuf>,
+    /// The path of `--config`.
+    pub config: Option<PathBuf>,
+    /// `User=`
+    pub user: Option<String>,
+    /// Whether systemd provides the home folder (`StateDirectory=peacrab`).
+    pub has_state_directory: bool,
+}
+
+impl UnitHome {
+    /// Reads a unit that [`Unit::text`] has written. Anything else is left out.
+    pub fn read(unit: &str) -> Self {
+        let mut found = Self::default();
+        for line in unit.lines() {
+            if let Some(command) = line.strip_prefix("ExecStart=") {
+                let words = split_command(command);
+                let option = |name: &str| {
+                    let at = words.iter().position(|word| word == name)?;
+                    words.get(at + 1).map(PathBuf::from)
+                };
+                found.home = option("--home");
+                found.config = option("--config");
+            } else if let Some(user) = line.strip_prefix("User=") {
+                found.user = Some(user.to_owned());
+            } else if line == "StateDirectory=peacrab" {
+                found.has_state_directory = true;
+            }
+        }
+        found
+    }
+}
+
+/// The words of a command line, as [`quoted`] writes them.
+fn split_command(command: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut is_quoted = false;
+    for char in command.replace("%%", "%").chars() {
+        match char {
+            '"' => is_quoted = !is_quoted,
+            ' ' if !is_quoted => words.push(String::new()),
+            char => words
+                .last_mut()
+                .into_iter()
+                .for_each(|word| word.push(char)),
+        }
+    }
+    words
+}
+
+/// Whether the hardened system service cannot see this path: `ProtectHome=`, `PrivateTmp=`.
 pub fn is_hidden(path: &Path) -> bool {
     ["/home", "/root", "/run/user", "/tmp", "/var/tmp"]
         .iter()
@@ -136,12 +187,29 @@ mod tests {
     }
 
     #[test]
-    fn a_path_reaches_the_program_as_it_is() {
+    fn a_path_reaches_the_program_unchanged_and_is_read_back() {
         let mut unit = unit(Scope::User, Profile::Hardened, "/opt/100%/pea crab");
         unit.options = vec![("--home", Path::new("/srv/home"))];
         let text = unit.text().unwrap();
         let line = "ExecStart=\"/opt/100%%/pea crab\" --home /srv/home gateway\n";
         assert!(text.contains(line), "{text}");
+        unit.options = vec![
+            ("--home", Path::new("/srv/100% mine")),
+            ("--config", Path::new("/etc/peacrab.json")),
+        ];
+        let read = UnitHome::read(&unit.text().unwrap());
+        assert_eq!(read.home.as_deref(), Some(Path::new("/srv/100% mine")));
+        assert_eq!(read.config.as_deref(), Some(Path::new("/etc/peacrab.json")));
+        unit.options.clear();
+        (unit.scope, unit.program) = (Scope::System, Path::new("/opt/peacrab"));
+        let read = UnitHome::read(&unit.text().unwrap());
+        assert!(read.has_state_directory && read.home.is_none());
+        unit.profile = Profile::Terminal;
+        let read = UnitHome::read(&unit.text().unwrap());
+        assert_eq!(
+            (read.user.as_deref(), read.has_state_directory),
+            (Some("pi"), false)
+        );
         for odd in ["/a\nUser=root", "/a\"b", "/a$b", "/a\\b"] {
             unit.program = Path::new(odd);
             assert!(unit.text().is_err(), "{odd}");
@@ -161,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_hardened_service_cannot_see_is_known() {
+    fn the_hardened_service_cannot_see_homes() {
         assert!(is_hidden(Path::new("/home/pi/peacrab")));
         assert!(is_hidden(Path::new("/root/bin/peacrab")));
         assert!(!is_hidden(Path::new("/usr/local/bin/peacrab")));

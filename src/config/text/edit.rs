@@ -1,5 +1,5 @@
-//! Changing one value in the file's text. All else stays as the person wrote it: the order of the
-//! keys, the indentation, the spelling of names.
+//! Changes or removes one value in the file's text. The rest stays as the user wrote it: the order of the
+//! members, the indentation, the spelling of names.
 
 use std::ops::Range;
 
@@ -8,13 +8,13 @@ use serde_json::{Map, Value};
 use super::super::table::{self, Key};
 use super::scan::{self, Member};
 
-/// The text with the key at the path set to the value; levels that are missing are made. The text
-/// has to be a correct JSON object, and the path one of the key's.
+/// The text with the setting at the path set to the value; missing levels are added. The text has to be a
+/// valid JSON object, and the path one of the setting's.
 pub fn set(text: &str, key: &Key, path: &str, value: &Value) -> String {
     let names = key.split(path).unwrap_or_default();
     let members = scan::members(text);
     for depth in (1..=names.len()).rev() {
-        // Of two that read the same the last one holds.
+        // Of two equal names the last one counts.
         if let Some(member) = members
             .iter()
             .rfind(|member| leads(member, key, &names[..depth]))
@@ -39,7 +39,41 @@ pub fn set(text: &str, key: &Key, path: &str, value: &Value) -> String {
     .put(text, root, top)
 }
 
-/// Whether the member is where the names lead to, in whichever spelling.
+/// The text without the member at a path, in either spelling; `None` when there is none. The path may be
+/// that of a section or of something unknown.
+pub fn remove(text: &str, path: &str) -> Option<String> {
+    let spelt = table::find_spelt(path).map(|(_, path)| path);
+    let is_meant = |member: &Member| {
+        let names = member.path.iter().map(|name| table::camel_case(name));
+        let camel = names.collect::<Vec<_>>().join(".");
+        member.path.join(".") == path || Some(camel) == spelt
+    };
+    let mut left = text.to_owned();
+    // A name may be there twice.
+    while let Some(member) = scan::members(&left).into_iter().find(is_meant) {
+        left = without(&left, &member);
+    }
+    (left != text).then_some(left)
+}
+
+/// The text without a member and without the comma that it no longer needs.
+fn without(text: &str, member: &Member) -> String {
+    let (before, after) = (&text[..member.start], &text[member.value.end..]);
+    let is_last = !after.trim_start().starts_with(',');
+    let (before, after) = match is_last {
+        false => (before, after.trim_start()[1..].trim_start()),
+        true => {
+            let before = before.trim_end();
+            match before.strip_suffix(',') {
+                Some(before) => (before, after),
+                None => (before, after.trim_start()),
+            }
+        }
+    };
+    format!("{before}{after}")
+}
+
+/// Whether the member is at the path of these names, in either spelling.
 fn leads(member: &Member, key: &Key, names: &[&str]) -> bool {
     let known = key.path.split('.').zip(&member.path).zip(names);
     member.path.len() == names.len()
@@ -51,15 +85,14 @@ fn leads(member: &Member, key: &Key, names: &[&str]) -> bool {
             })
 }
 
-/// What is still to be written below the part of the path that is there.
+/// What has to be added below the part of the path that exists.
 struct Rest<'a> {
     names: &'a [&'a str],
     value: &'a Value,
 }
 
 impl Rest<'_> {
-    /// Puts it into the object that stands at `place`, after its last member; or in the place of
-    /// what stands there.
+    /// Adds it to the object at `place`, after its last member; or replaces what is there.
     fn put(&self, text: &str, place: Range<usize>, last: Option<&Member>) -> String {
         let Some((first, below)) = self.names.split_first() else {
             return self.replace(text, place);
@@ -90,7 +123,7 @@ impl Rest<'_> {
         replaced(text, place, &pretty(&self.nested(), indent))
     }
 
-    /// The value within the objects that the names ask for.
+    /// The value, within an object for each name.
     fn nested(&self) -> Value {
         self.names.iter().rfold(self.value.clone(), |inner, name| {
             Value::Object(Map::from_iter([((*name).to_owned(), inner)]))
@@ -98,14 +131,14 @@ impl Rest<'_> {
     }
 }
 
-/// The white space before a name that stands first in its line.
+/// The white space before a name that is the first on its line.
 fn own_line(text: &str, start: usize) -> Option<&str> {
     let line = text[..start].rfind('\n')? + 1;
     let indent = &text[line..start];
     indent.trim().is_empty().then_some(indent)
 }
 
-/// JSON over several lines, each after the first behind the indentation.
+/// JSON on several lines, each but the first with the indentation before it.
 fn pretty(value: &Value, indent: &str) -> String {
     let lines = serde_json::to_string_pretty(value).unwrap_or_default();
     lines.replace('\n', &format!("\n{indent}"))
@@ -126,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_changed_in_its_place_and_nothing_else() {
+    fn a_value_is_changed_and_nothing_else() {
         let text = "{\n    \"log\": { \"level\":\"info\" , \"format\" : \"text\"},\n    \"agents\": {\"defaults\": {\"max_tokens\": 1}}\n}\n";
         assert_eq!(
             after(text, "log.level", json!("debug")),
@@ -143,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_levels_are_made_and_indented_like_their_neighbours() {
+    fn missing_levels_are_added_and_indented_like_their_neighbours() {
         let first = after("{}\n", "agents.defaults.model", json!("m"));
         assert_eq!(
             first,
@@ -162,6 +195,28 @@ mod tests {
                 "  },\n  \"providers\": {\n    \"my.host\": {\n      \"apiKey\": \"k\"\n    }\n  }\n}\n"
             )
         );
+    }
+
+    #[test]
+    fn a_value_is_removed_with_its_comma_and_nothing_else() {
+        let text = "{\n  \"log\": {\"level\": \"info\", \"format\": \"text\"},\n  \"modle\": 1,\n  \"agents\": {\"defaults\": {\"max_tokens\": 1}}\n}\n";
+        let without = |path: &str| remove(text, path).unwrap();
+        assert_eq!(
+            without("log.level"),
+            text.replace("\"level\": \"info\", ", "")
+        );
+        assert_eq!(
+            without("log.format"),
+            text.replace(", \"format\": \"text\"", "")
+        );
+        assert_eq!(without("modle"), text.replace("  \"modle\": 1,\n", ""));
+        assert_eq!(
+            without("agents.defaults.maxTokens"),
+            text.replace("\"max_tokens\": 1", "")
+        );
+        assert!(without("agents").ends_with("\"modle\": 1\n}\n"));
+        assert_eq!(remove(text, "log.color"), None);
+        assert_eq!(remove("{\"a\": 1, \"a\": 2}", "a").unwrap(), "{}");
     }
 
     #[test]
@@ -190,10 +245,15 @@ mod tests {
             for (key, path) in paths() {
                 text = set(&text, key, &path, &key.default_value());
                 if !pretty {
-                    text.retain(|letter| letter != '\n');
+                    text.retain(|char| char != '\n');
                 }
             }
             let value: Value = serde_json::from_str(&text).unwrap();
+            let mut rest = text.clone();
+            for (_, path) in paths() {
+                rest = remove(&rest, &path).unwrap();
+                let _: Value = serde_json::from_str(&rest).unwrap();
+            }
             for (key, path) in paths() {
                 let names = key.split(&path).unwrap();
                 let found = names.iter().try_fold(&value, |value, name| value.get(*name));

@@ -1,5 +1,5 @@
-//! The configuration file as a text: what stands where, what is broken, and how one value is changed
-//! without touching the rest.
+//! The configuration file as text: where its members are, where its grammar is broken, and how to change
+//! one value without touching the rest.
 
 pub mod edit;
 pub mod read;

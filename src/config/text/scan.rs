@@ -1,23 +1,23 @@
-//! Where each member of a JSON text stands.
+//! Finds each member of a JSON text.
 
 use std::ops::Range;
 
 use crate::json;
 
-/// A member of an object in a JSON text. What lies within lists is not looked at.
+/// A member of an object in a JSON text. Members of objects in lists are left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// The names that lead to it, as they are written.
+    /// The names in its path, as they are written.
     pub path: Vec<String>,
     /// The line of its name, from 1.
     pub line: usize,
     /// Where its name begins, in bytes.
     pub start: usize,
-    /// Where its value stands, in bytes.
+    /// The range of its value, in bytes.
     pub value: Range<usize>,
 }
 
-/// Every member of a correct JSON text, in the order of the text; each stands before those within it.
+/// Every member of a valid JSON text, in the order of the text; each comes before those within it.
 pub fn members(text: &str) -> Vec<Member> {
     let mut scanner = Scanner {
         text,
@@ -30,8 +30,8 @@ pub fn members(text: &str) -> Vec<Member> {
     scanner.members
 }
 
-/// Walks a text that serde_json has accepted: so the depth is bounded, and whatever is not one of
-/// the signs looked for here belongs to a number or a word.
+/// Walks a text that serde_json has accepted, so the depth is bounded, and anything but the characters
+/// that are looked for belongs to a number or a word.
 struct Scanner<'a> {
     text: &'a str,
     at: usize,
@@ -41,7 +41,7 @@ struct Scanner<'a> {
 }
 
 impl Scanner<'_> {
-    /// Passes one value and says where it stands.
+    /// Skips one value and returns its range.
     fn value(&mut self, recorded: bool) -> Range<usize> {
         self.space();
         let start = self.at;
@@ -60,12 +60,12 @@ impl Scanner<'_> {
         start..self.at
     }
 
-    /// Passes the elements of a list or an object up to its closing sign.
+    /// Skips the elements of a list or an object, and its closing bracket.
     fn elements(&mut self, close: u8, mut element: impl FnMut(&mut Self)) {
         loop {
             self.space();
             match self.peek() {
-                Some(sign) if sign == close => break,
+                Some(byte) if byte == close => break,
                 Some(b',') => self.at += 1,
                 Some(_) => element(self),
                 None => return,
@@ -98,7 +98,7 @@ impl Scanner<'_> {
         self.path.pop();
     }
 
-    /// Passes a string whose opening quote has been passed.
+    /// Skips a string, of which the opening quote has been read.
     fn rest_of_string(&mut self) {
         while let Some(byte) = self.next() {
             match byte {
@@ -109,7 +109,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Passes white space: the only place of a correct text where lines end.
+    /// Skips white space, the only part of a valid text with newlines.
     fn space(&mut self) {
         while let Some(byte) = self.peek().filter(|byte| is_space(*byte)) {
             self.line += usize::from(byte == b'\n');

@@ -14,7 +14,7 @@ use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::process::{DumpableBehavior, Pid, Resource, Rlimit, Signal};
+use rustix::process::{DumpableBehavior, Gid, Pid, Resource, Rlimit, Signal, Uid};
 use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets};
 
 /// The proof that this process has one thread only, so that it may fork and go on.
@@ -221,6 +221,16 @@ pub fn drop_capabilities() -> io::Result<()> {
             inheritable: none,
         },
     )?;
+    Ok(())
+}
+
+/// Becomes another user, without a way back: root gives up its groups, its user and with them its
+/// capabilities (credentials(7)). The system calls change one thread, so there must be only one.
+pub fn become_user(_alone: Alone, user: u32, group: u32) -> io::Result<()> {
+    let (user, group) = (Uid::from_raw(user), Gid::from_raw(group));
+    rustix::thread::set_thread_groups(&[group])?;
+    rustix::thread::set_thread_res_gid(group, group, group)?;
+    rustix::thread::set_thread_res_uid(user, user, user)?;
     Ok(())
 }
 

@@ -1,4 +1,8 @@
-//! `peacrab config`: the configuration shown, explained, changed and checked.
+//! `peacrab config`: shows, explains, changes and checks the configuration.
+
+mod change;
+mod check;
+mod texts;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,11 +12,10 @@ use serde_json::{Map, Value};
 
 use super::Context;
 use super::terminal::print;
-use crate::config::check::{self, Installation, safe_path};
-use crate::config::load::change;
+use crate::config::check::{Installation, safe_path, weaknesses};
 use crate::config::settings::{Source, insert};
 use crate::config::table::{self, KEYS, Key};
-use crate::config::{Loaded, nearest};
+use crate::config::{Loaded, nearest, texts as config_texts};
 use crate::error::{Error, Exit, Result};
 use crate::secret::Secret;
 
@@ -25,62 +28,77 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Show what holds, and where each value comes from; secrets are not shown
+    /// Show the effective settings and where each comes from (secrets are hidden)
     Show {
-        /// As one JSON object
+        /// Only settings that differ from their default
+        #[arg(long)]
+        changed: bool,
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Explain a key, a section (such as agents.defaults), or all
+    /// Explain a setting, a section such as agents.defaults, or all settings
     Explain {
-        /// The key or the section
+        /// The setting or section
         key: Option<String>,
     },
-    /// Print the value of a key
+    /// Print the value of a setting
     Get {
-        /// The key, such as agents.defaults.model
+        /// The setting, such as agents.defaults.model
         key: String,
-        /// Print a secret too
+        /// Show secrets
         #[arg(long)]
         reveal: bool,
     },
-    /// Set a key in the file; the rest of the file stays as it is
+    /// Change a setting in the file; the rest of the file stays as it is
     Set {
-        /// The key, such as agents.defaults.model
+        /// The setting, such as agents.defaults.model
         key: String,
-        /// Its value: a plain text or JSON; null takes a key back to its default where it is no value
+        /// The new value, as plain text or JSON
         #[arg(allow_hyphen_values = true)]
         value: String,
     },
-    /// Check the file and the environment, and name settings that weaken security
+    /// Remove a setting from the file, which resets it to its default
+    Unset {
+        /// The setting, such as agents.defaults.model
+        key: String,
+    },
+    /// Check the configuration and warn about insecure settings
     Check,
-    /// Print where the file is
+    /// Print the path of the configuration file
     Path,
+}
+
+impl Arguments {
+    /// Whether the file is changed.
+    pub fn changes(&self) -> bool {
+        matches!(self.action, Action::Set { .. } | Action::Unset { .. })
+    }
 }
 
 /// Runs the action.
 pub fn run(context: &Context, arguments: Arguments) -> Result<Exit> {
     match arguments.action {
-        Action::Show { json: true } => show_json(&context.start()?),
-        Action::Show { json: false } => show(&context.start()?),
+        Action::Show { changed, json } => show(&context.start()?, changed, json),
         Action::Explain { key } => explain(context, key.as_deref().unwrap_or_default()),
         Action::Get { key, reveal } => get(&context.start()?, &key, reveal),
-        Action::Set { key, value } => set(context, &key, &value),
+        Action::Set { key, value } => change::set(context, &key, &value),
+        Action::Unset { key } => change::unset(context, &key),
         Action::Check => check(context),
         Action::Path => print::line(&context.config_file()?.display().to_string()),
     }?;
     Ok(Exit::Done)
 }
 
-/// A key with the value that holds.
+/// A setting with its effective value.
 struct Current {
     key: &'static Key,
     value: Value,
     source: Source,
 }
 
-/// Every key that has a value, by its path: those that are set, and the others with their default.
-fn all(loaded: &Loaded) -> BTreeMap<String, Current> {
+/// Every setting with a value, by path; `changed`: only those that differ from their default.
+fn collect_settings(loaded: &Loaded, changed: bool) -> BTreeMap<String, Current> {
     let set = loaded
         .settings
         .iter()
@@ -93,21 +111,29 @@ fn all(loaded: &Loaded) -> BTreeMap<String, Current> {
             let (value, source) = loaded.current(key, &path);
             (path, Current { key, value, source })
         })
+        .filter(|(_, current)| !changed || current.value != current.key.default_value())
         .collect()
 }
 
-fn show(loaded: &Loaded) -> Result<()> {
+fn show(loaded: &Loaded, changed: bool, json: bool) -> Result<()> {
+    let settings = collect_settings(loaded, changed);
+    if json {
+        return show_json(settings);
+    }
+    if settings.is_empty() {
+        return print::line(texts::NOTHING_CHANGED);
+    }
     let mut text = String::new();
-    for (path, Current { key, value, source }) in all(loaded) {
+    for (path, Current { key, value, source }) in settings {
         let value = masked(key, value);
         text.push_str(&format!("{} = {value}  ({source})\n", print::bold(&path)));
     }
     print::out(&text)
 }
 
-fn show_json(loaded: &Loaded) -> Result<()> {
+fn show_json(settings: BTreeMap<String, Current>) -> Result<()> {
     let mut values = Map::new();
-    for (path, current) in all(loaded) {
+    for (path, current) in settings {
         let names: Vec<String> = current
             .key
             .split(&path)
@@ -121,7 +147,7 @@ fn show_json(loaded: &Loaded) -> Result<()> {
 }
 
 fn get(loaded: &Loaded, path: &str, reveal: bool) -> Result<()> {
-    let (key, path) = known(path)?;
+    let (key, path) = find_setting(path)?;
     let (value, _) = loaded.current(key, &path);
     let value = if reveal { value } else { masked(key, value) };
     match value {
@@ -130,30 +156,31 @@ fn get(loaded: &Loaded, path: &str, reveal: bool) -> Result<()> {
     }
 }
 
-/// Explains what the path names. That works with a broken configuration too, whose error comes then.
+/// Explains a setting or a section. This works with a broken configuration too: its error comes last.
 fn explain(context: &Context, path: &str) -> Result<()> {
     let loaded = context.start();
     let keys: Vec<(&Key, String)> = match table::section(path) {
         Some(section) => table::within(section)
             .map(|key| (key, key.path.replacen(section, path, 1)))
             .collect(),
-        None => vec![known(path)?],
+        None => vec![find_setting(path)?],
     };
     let blocks: Vec<String> = keys
         .into_iter()
-        .map(|(key, path)| explanation(key, &path, loaded.as_ref().ok()))
+        .map(|(key, path)| format_explanation(key, &path, loaded.as_ref().ok()))
         .collect();
     print::out(&blocks.join("\n"))?;
     loaded.map(drop)
 }
 
-fn explanation(key: &Key, path: &str, loaded: Option<&Loaded>) -> String {
+fn format_explanation(key: &Key, path: &str, loaded: Option<&Loaded>) -> String {
+    let kind = config_texts::describe_type(key.kind);
+    let kind = kind.trim_start_matches("a ").trim_start_matches("an ");
     let or_null = if key.nullable { ", or null" } else { "" };
     let mut text = format!(
-        "{}\n  {}\n  wants:    {}{or_null}\n  default:  {}\n",
+        "{}\n  {}\n  type:     {kind}{or_null}\n  default:  {}\n",
         print::bold(path),
         key.meaning,
-        key.kind.wants(),
         key.default
     );
     if let Some(loaded) = loaded
@@ -167,65 +194,42 @@ fn explanation(key: &Key, path: &str, loaded: Option<&Loaded>) -> String {
     text
 }
 
-fn set(context: &Context, path: &str, text: &str) -> Result<()> {
-    let (key, path) = known(path)?;
-    let value = key.parse(text);
-    let file = context.config_file()?;
-    change(&file, &[(key, &path, &value)])?;
-    let variable = key.variable(&path);
-    if context.environment().contains_key(&variable) {
-        print::complain(&format!(
-            "warning: {variable} in the environment wins over the file"
-        ));
-    }
-    print::line(&format!(
-        "{path} = {}, in {}",
-        masked(key, value),
-        file.display()
-    ))
-}
-
 fn check(context: &Context) -> Result<()> {
     let file = context.config_file()?;
     let loaded = context.start()?;
-    let set = loaded.settings.len();
-    let text = match file.exists() {
-        true => format!("{} is right; keys that are set: {set}", file.display()),
-        false => format!(
-            "there is no file {}; keys that are set: {set}",
-            file.display()
-        ),
-    };
-    print::line(&text)?;
-    for weakness in check::weaknesses(&loaded.config, &installation(context)?) {
-        print::line(&format!("warning: {weakness}"))?;
+    let warnings = check::check_start(context, &loaded)?;
+    print::line(&texts::is_valid(
+        &file,
+        file.exists(),
+        loaded.settings.len(),
+    ))?;
+    let weaknesses = weaknesses(&loaded.config, &installation(context)?);
+    for warning in warnings.iter().chain(&weaknesses) {
+        print::line(&texts::warning(warning))?;
     }
     Ok(())
 }
 
-/// Where the program is installed, and how open that is.
+/// Where Peacrab is installed, and how open its home folder is.
 pub fn installation(context: &Context) -> Result<Installation> {
     let user_home = context.environment().get("HOME").map(Path::new);
     let home = context.home()?;
     Ok(Installation::examine(home.path(), user_home))
 }
 
-/// The key that a person names, and its path; else an error with the nearest.
-fn known(path: &str) -> Result<(&'static Key, String)> {
+/// The setting at a path, in either spelling, and its path; the error names the nearest one.
+fn find_setting(path: &str) -> Result<(&'static Key, String)> {
     table::find_spelt(path).ok_or_else(|| {
         let safe = safe_path(path.split('.'));
         let what = match table::section(path) {
-            Some(section) => {
-                let names = table::names_within(section).join(", ");
-                format!("{safe} is a section; in it there are {names}")
-            }
-            None => format!("{safe} is no key; {}", nearest::advice(&safe)),
+            Some(section) => config_texts::is_section(&safe, &table::names_within(section)),
+            None => config_texts::unknown_setting(&safe, &nearest::advise(&safe)),
         };
         Error::Config(what)
     })
 }
 
-/// The value as it may be shown.
+/// The value without its secrets.
 pub fn masked(key: &Key, value: Value) -> Value {
     match value {
         value if !key.is_secret() => value,

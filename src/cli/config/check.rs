@@ -1,0 +1,39 @@
+//! Checks everything that start-up checks, so that a mistake is found when it is made.
+
+use std::path::Path;
+
+use super::texts;
+use crate::cli::compose::{models_of, open_workspace, tls};
+use crate::cli::{Context, gateway};
+use crate::config::Loaded;
+use crate::config::resolve::Folders;
+use crate::error::Result;
+use crate::provider::table::known;
+use crate::tools::commands::risk::Patterns;
+
+/// Fails as a start would fail. Returns warnings: what starts, but will not work.
+pub fn check_start(context: &Context, loaded: &Loaded) -> Result<Vec<String>> {
+    let config = &loaded.config;
+    gateway::check_tokens(&config.channels)?;
+    tls(&config.tls)?;
+    let exec = &config.tools.exec;
+    Patterns::new(&exec.deny_patterns, &exec.allow_patterns)?;
+    let home = context.home()?;
+    let workspace = home.workspace(&config.agents.defaults.workspace);
+    let user_home = context.environment().get("HOME").map(Path::new);
+    Folders::of(&config.tools, &workspace, user_home)?;
+    // A check creates nothing, and opening creates the workspace.
+    if workspace.is_dir() {
+        open_workspace(context, &home, loaded)?;
+    }
+    let models = models_of(context, loaded)?;
+    let route = models.primary();
+    let mut warnings = Vec::new();
+    if let Some([variable, ..]) = known(&route.provider).map(|known| known.variables)
+        && route.needs_key
+        && route.key.is_empty()
+    {
+        warnings.push(texts::no_api_key(&route.provider, variable));
+    }
+    Ok(warnings)
+}

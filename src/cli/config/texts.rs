@@ -1,0 +1,79 @@
+//! What `peacrab config` says.
+
+use std::fmt::Display;
+use std::path::Path;
+
+use serde_json::Value;
+
+/// `config show --changed` where nothing is.
+pub const NOTHING_CHANGED: &str = "All settings have their defaults.";
+
+/// A warning.
+pub fn warning(what: &dyn Display) -> String {
+    format!("warning: {what}")
+}
+
+/// The result of `config check`.
+pub fn is_valid(file: &Path, exists: bool, count: usize) -> String {
+    let file = file.display();
+    let settings = match count {
+        1 => "1 setting".to_owned(),
+        count => format!("{count} settings"),
+    };
+    match (exists, count) {
+        (true, _) => format!("{file} is valid ({settings})"),
+        (false, 0) => format!("There is no file {file}: all settings have their defaults"),
+        (false, _) => format!("There is no file {file}; the environment is valid ({settings})"),
+    }
+}
+
+/// A setting was written. `value` shows no secret.
+pub fn was_set(path: &str, value: &Value, file: &Path) -> String {
+    format!("Set {path} to {value} in {}", file.display())
+}
+
+/// A setting was removed. `default` is JSON.
+pub fn was_reset(path: &str, default: &str) -> String {
+    format!("Reset {path} to its default ({default})")
+}
+
+/// Something that is not a setting was removed.
+pub fn was_removed(path: &str, file: &Path) -> String {
+    format!("Removed {path} from {}", file.display())
+}
+
+/// There was nothing to remove.
+pub fn is_not_set(path: &str, file: &Path, default: &str) -> String {
+    format!(
+        "{path} is not set in {} (default: {default})",
+        file.display()
+    )
+}
+
+/// The environment sets the same, and wins.
+pub fn variable_wins(variable: &str) -> String {
+    format!("the environment variable {variable} overrides the file")
+}
+
+/// A change with which Peacrab would not start.
+pub fn was_refused(why: &dyn Display) -> String {
+    format!("Not saved: {why}")
+}
+
+/// A change was saved, but there is a problem: an older one, or a variable that is not set here.
+pub fn is_still_wrong(why: &dyn Display) -> String {
+    format!("saved, but the configuration still has a problem: {why}")
+}
+
+/// The model that answers has no API key.
+pub fn no_api_key(provider: &str, variable: &str) -> String {
+    format!("{provider} has no API key. Set {variable} or providers.{provider}.apiKey")
+}
+
+/// The running gateway goes on with the old value.
+pub fn restart_needed(command: Option<&str>) -> String {
+    match command {
+        Some(command) => format!("Restart the gateway to apply this: {command}"),
+        None => "Restart the gateway to apply this: stop it and run `peacrab gateway`, or send /restart to the bot".to_owned(),
+    }
+}

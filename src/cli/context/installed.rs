@@ -1,0 +1,133 @@
+//! Finds the home folder of the installed service, and becomes its account as root.
+
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use super::{Context, Error, Exit, HomeUse, Result, service};
+use crate::config::check::looks_secret;
+use crate::config::home::{command_for, quote_for_shell};
+use crate::sys::process::{Alone, become_user};
+
+/// Where systemd puts the credentials of the system's service (systemd.exec(5), "Credentials").
+const CREDENTIALS: &str = "/run/credentials/peacrab.service";
+
+impl Context {
+    /// Takes the home of the installed service where nothing else is named or set up.
+    pub(super) fn choose_home(&mut self, home_use: HomeUse) -> Result<()> {
+        let services = service::homes(self);
+        let own = self.home();
+        if !self.is_home_named() && !own.as_ref().is_ok_and(|home| home.config_file().exists()) {
+            for found in &services {
+                match std::fs::read_dir(&found.home).map_err(|error| error.kind()) {
+                    Ok(_) => {
+                        self.global.home = Some(found.home.clone());
+                        self.global.config.clone_from(&found.config);
+                        break;
+                    }
+                    Err(ErrorKind::PermissionDenied) if home_use == HomeUse::Installed => {
+                        return Err(self.needs_root(&found.home));
+                    }
+                    Err(ErrorKind::PermissionDenied) => {
+                        self.unreadable_home = Some(found.home.clone());
+                    }
+                    Err(_) => {}
+                }
+            }
+        }
+        let home = self.home()?;
+        if let Err(error) = std::fs::read_dir(home.path())
+            && error.kind() == ErrorKind::PermissionDenied
+        {
+            return Err(self.needs_root(home.path()));
+        }
+        match services.iter().any(|found| found.home == home.path()) {
+            true => self.become_owner(home.path()),
+            false => Ok(()),
+        }
+    }
+
+    fn is_home_named(&self) -> bool {
+        let is_set = |name: &str| {
+            self.environment
+                .get(name)
+                .is_some_and(|value| !value.is_empty())
+        };
+        self.global.home.is_some()
+            || self.global.config.is_some()
+            || is_set("PEACRAB_HOME")
+            || is_set("STATE_DIRECTORY")
+    }
+
+    /// As root, becomes the owner of the service's home: files that root made there would be closed to the
+    /// service, and root would follow links that the service's account can make.
+    fn become_owner(&mut self, home: &Path) -> Result<()> {
+        let owner = std::fs::metadata(home).map_err(Error::io("examine", home))?;
+        if !rustix::process::geteuid().is_root() || owner.uid() == 0 {
+            return Ok(());
+        }
+        Alone::prove()
+            .and_then(|alone| become_user(alone, owner.uid(), owner.gid()))
+            .map_err(Error::io("become the owner of", home))?;
+        if let Some(account) = service::account::own() {
+            let home = account.home.display().to_string();
+            self.environment.insert("HOME".to_owned(), home);
+        }
+        if Path::new(CREDENTIALS).exists() {
+            let name = "CREDENTIALS_DIRECTORY".to_owned();
+            self.environment
+                .entry(name)
+                .or_insert_with(|| CREDENTIALS.to_owned());
+        }
+        Ok(())
+    }
+
+    /// The home belongs to somebody else: the command to type instead.
+    fn needs_root(&self, home: &Path) -> Error {
+        let words = std::env::args_os().skip(1).map(|word| {
+            let text = word.to_string_lossy();
+            match looks_secret(&text) && !text.contains('/') {
+                true => "…".to_owned(),
+                false => quote_for_shell(Path::new(&word)),
+            }
+        });
+        let words: Vec<String> = words.collect();
+        let peacrab = match self.is_home_named() {
+            true => "peacrab".to_owned(),
+            false => self.home_command(home),
+        };
+        Error::Failed(format!(
+            "Cannot open the home folder {}: permission denied. Run this instead:\n  sudo {} {}",
+            home.display(),
+            peacrab.trim_start_matches("sudo "),
+            words.join(" ")
+        ))
+    }
+
+    /// The command that reaches a home, without the subcommand.
+    pub fn home_command(&self, home: &Path) -> String {
+        match crate::config::Home::find(Some(home), |_| None) {
+            Ok(home) => command_for(&home, self.environment()),
+            Err(_) => "peacrab".to_owned(),
+        }
+    }
+
+    /// Where the command looked, for people: after a failure, or where there is no configuration.
+    pub fn note_home(&self, home_use: HomeUse, ran: &Result<Exit>) -> Option<String> {
+        if home_use != HomeUse::Installed {
+            return None;
+        }
+        let home = self.home().ok()?;
+        let has_failed = match ran {
+            Ok(exit) => *exit == Exit::Failed,
+            Err(error) => !matches!(error, Error::Config(_) | Error::Stopped),
+        };
+        match self.config_file().is_ok_and(|file| file.exists()) {
+            false => Some(format!(
+                "Looked in {}, which has no configuration. Use --home DIR for another home folder.",
+                home.path().display()
+            )),
+            true => has_failed.then(|| format!("(home folder: {})", home.path().display())),
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! What every command is started with: the options, the environment, and the home folder they lead to.
+
+mod installed;
+
+use std::path::{Path, PathBuf};
+
+use super::Global;
+use super::service;
+use super::terminal::{log, print};
+use crate::config::{Home, Loaded, load};
+use crate::error::{Error, Exit, Result};
+use crate::provider::table::PROVIDERS;
+use crate::secret::{Eraser, Secret};
+use crate::sys;
+use crate::sys::environment::{self, Environment};
+
+/// Which home folder a command works on when none is named and the user's own has no configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HomeUse {
+    /// The user's own.
+    Own,
+    /// The installed service's, if this account can read it; else the user's own.
+    Readable,
+    /// The installed service's; an error if this account cannot read it.
+    Installed,
+}
+
+/// What every command is started with.
+pub struct Context {
+    global: Global,
+    environment: Environment,
+    /// The home folder of the installed service, if this account cannot read it.
+    unreadable_home: Option<PathBuf>,
+}
+
+impl Context {
+    /// Chooses the home folder. As root, the process becomes the account of the installed service where it
+    /// works on the service's home, so that no file in there becomes root's.
+    pub(super) fn new(global: Global, environment: Environment, home_use: HomeUse) -> Result<Self> {
+        let mut context = Self {
+            global,
+            environment,
+            unreadable_home: None,
+        };
+        if home_use != HomeUse::Own {
+            context.choose_home(home_use)?;
+        }
+        Ok(context)
+    }
+
+    /// The folder of `--home`, if it was given.
+    pub fn home_option(&self) -> Option<&Path> {
+        self.global.home.as_deref()
+    }
+
+    /// Whether `-q` was given.
+    pub fn is_quiet(&self) -> bool {
+        self.global.quiet > 0
+    }
+
+    /// Whether `--config` was given.
+    pub fn is_config_named(&self) -> bool {
+        self.global.config.is_some()
+    }
+
+    /// The home folder of the installed service, if this account cannot read it.
+    pub fn unreadable_home(&self) -> Option<&Path> {
+        self.unreadable_home.as_deref()
+    }
+
+    /// The home folder. Nothing is created.
+    pub fn home(&self) -> Result<Home> {
+        let variable = |name: &str| self.environment.get(name).cloned();
+        Home::find(self.global.home.as_deref(), variable)
+    }
+
+    /// The environment variables.
+    pub fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    /// The configuration file, whether it exists or not.
+    pub fn config_file(&self) -> Result<PathBuf> {
+        match &self.global.config {
+            Some(file) => std::path::absolute(file).map_err(Error::io("find", file)),
+            None => Ok(self.home()?.config_file()),
+        }
+    }
+
+    /// Loads the configuration, without any effect on the process.
+    pub fn load(&self) -> Result<Loaded> {
+        load(
+            &self.config_file()?,
+            self.global.config.is_some(),
+            &self.environment,
+        )
+    }
+
+    /// Redacts the secrets of the configuration, and the API keys in the environment.
+    pub fn eraser(&self, loaded: &Loaded) -> Eraser {
+        let variables = PROVIDERS.iter().flat_map(|provider| provider.variables);
+        let keys = variables.filter_map(|name| self.environment.get(*name));
+        Eraser::new(
+            loaded
+                .secrets
+                .iter()
+                .cloned()
+                .chain(keys.map(|key| Secret::new(key))),
+        )
+    }
+
+    /// Loads the configuration and applies it to the process: prints its warnings, sets the time zone,
+    /// starts the log. Call it before any thread is started.
+    pub fn start(&self) -> Result<Loaded> {
+        // From here on keys are in memory, and commands may run as the same user.
+        if let Err(error) = sys::process::set_undumpable() {
+            print::complain(&format!(
+                "warning: cannot protect API keys in memory from other processes of this account: {error}"
+            ));
+        }
+        let loaded = self.load()?;
+        for warning in &loaded.warnings {
+            print::complain(&format!("warning: {warning}"));
+        }
+        let zone = &loaded.config.agents.defaults.timezone;
+        if zone != "auto" && !environment::set_time_zone(zone) {
+            print::complain("warning: cannot set the time zone; using the system's");
+        }
+        let settings = &loaded.config.log;
+        let level = log::level(settings.level, self.global.verbose, self.global.quiet);
+        let journal = self.environment.contains_key("JOURNAL_STREAM");
+        log::start(
+            level,
+            log::Form::new(settings.format, journal),
+            self.eraser(&loaded),
+        );
+        Ok(loaded)
+    }
+}

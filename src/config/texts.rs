@@ -1,0 +1,242 @@
+//! What people read about the configuration: errors, warnings, and the types of settings.
+
+use std::fmt::Display;
+use std::path::Path;
+
+use super::table::Kind;
+
+/// A path that leads to no setting.
+pub fn unknown_setting(path: &str, advice: &str) -> String {
+    format!("Unknown setting {path}. {advice}")
+}
+
+/// What an unknown name probably means.
+pub fn did_you_mean(known: &str) -> String {
+    format!("Did you mean {known}?")
+}
+
+/// The names in a section; `""` is the whole file.
+pub fn section_contains(section: &str, names: &[&str]) -> String {
+    let names = names.join(", ");
+    match section {
+        "" => format!("The sections are: {names}."),
+        _ => format!("{section} contains: {names}."),
+    }
+}
+
+/// A section where a setting was expected.
+pub fn is_section(path: &str, names: &[&str]) -> String {
+    format!("{path} is a section. It contains: {}", names.join(", "))
+}
+
+/// An environment variable with our prefix that matches no setting.
+pub fn unknown_variable(nearest: Option<&str>) -> String {
+    let advice = match nearest {
+        Some(near) => did_you_mean(near),
+        None => "`peacrab config explain KEY` shows the variable of a setting.".to_owned(),
+    };
+    format!("This environment variable matches no setting. {advice}")
+}
+
+/// A value of the wrong type.
+pub fn wrong_value(path: &str, kind: Kind, nullable: bool, value: &str) -> String {
+    let or_null = if nullable { ", or null" } else { "" };
+    format!(
+        "{path} must be {}{or_null}, not {value}",
+        describe_type(kind)
+    )
+}
+
+/// A section whose value is not an object.
+pub fn section_is_not_an_object(path: &str, value: &str) -> String {
+    format!("{path} must be an object {{ … }}, not {value}")
+}
+
+/// A file whose value is not an object.
+pub fn file_is_not_an_object(file: &str, value: &str) -> String {
+    format!("{file}: the configuration must be an object {{ … }}, not {value}")
+}
+
+/// A setting that is in the file twice.
+pub fn set_twice(path: &str, first_line: usize) -> String {
+    format!("{path} is set twice; the first time on line {first_line}")
+}
+
+/// The heading above several problems.
+pub fn found_problems(count: usize) -> String {
+    format!("Found {count} problems in the configuration:")
+}
+
+/// The line below problems of which not all are shown.
+pub fn more_problems(count: usize) -> String {
+    format!("… and {count} more")
+}
+
+/// The type of a setting's value, with its article: "must be …".
+pub fn describe_type(kind: Kind) -> String {
+    match kind {
+        Kind::Flag => "true or false".to_owned(),
+        Kind::Whole(least, u64::MAX) => format!("a whole number, at least {least}"),
+        Kind::Whole(least, most) => format!("a whole number from {least} to {most}"),
+        Kind::Real(least, most) => format!("a number from {least} to {most}"),
+        Kind::Text => "a string".to_owned(),
+        Kind::Choice(words) => format!("one of {}", words.join(", ")),
+        Kind::Texts => r#"a list of strings, such as ["one", "two"]"#.to_owned(),
+        Kind::Ids => r#"a list of ids, such as ["123456", "@name"]"#.to_owned(),
+        Kind::Url => "a URL that begins with http:// or https://".to_owned(),
+        Kind::Path => "a path that begins with / or ~/".to_owned(),
+        Kind::Paths => {
+            r#"a list of paths that begin with / or ~/, such as ["/srv/data"]"#.to_owned()
+        }
+        Kind::Zone => "auto, or a time zone such as Europe/Zurich".to_owned(),
+        Kind::Secret => "a string, ${NAME} or file:PATH".to_owned(),
+        Kind::Secrets => r#"an object of strings, such as {"X-Name": "value"}"#.to_owned(),
+        Kind::Object => r#"an object, such as {"name": 1}"#.to_owned(),
+    }
+}
+
+/// A `${NAME}` whose variable is not set. It follows the setting's path.
+pub fn missing_variable(name: &str) -> String {
+    let advice = match name {
+        // Set for the service alone (systemd.exec(5), LoadCredential=).
+        "CREDENTIALS_DIRECTORY" => {
+            "systemd sets it for the service; elsewhere set it to /run/credentials/peacrab.service"
+        }
+        _ => "Set it, or change the setting",
+    };
+    format!("refers to ${{{name}}}, but the environment variable {name} is not set. {advice}")
+}
+
+/// A path with `~` in an environment without `HOME`. It follows the setting's path.
+pub fn tilde_without_home() -> &'static str {
+    "begins with ~, but the environment variable HOME is not set"
+}
+
+/// A secret whose file cannot be read. It follows the setting's path.
+pub fn unreadable_secret(error: &dyn Display) -> String {
+    format!("refers to a file: {error}")
+}
+
+/// A secret whose file is not text. It follows the setting's path.
+pub fn secret_is_not_text(file: &Path) -> String {
+    format!("refers to {}, which is not UTF-8 text", file.display())
+}
+
+/// A name that is not a time zone of this system.
+pub fn unknown_time_zone(name: &str, has_zones: bool) -> String {
+    let advice = match has_zones {
+        true => "Use a name such as Europe/Zurich (see `timedatectl list-timezones`)",
+        false => "This system has no time zones: install the package tzdata, or use auto",
+    };
+    format!("Unknown time zone {name:?}. {advice}")
+}
+
+/// A file that was named with `--config` and does not exist.
+pub fn no_such_file(file: &Path) -> String {
+    format!("There is no configuration file {}", file.display())
+}
+
+/// A file that is not text.
+pub fn file_is_not_text(file: &Path, byte: usize) -> String {
+    format!(
+        "{}: this is not UTF-8 text (byte {byte}). Correct it, {HOW_TO_START_OVER}",
+        file.display()
+    )
+}
+
+/// A file of zero bytes, which is what a power cut may leave.
+pub fn file_is_empty(file: &Path) -> String {
+    format!(
+        "{} is empty, so all settings have their defaults. Run `peacrab onboard` to set up Peacrab, or \
+         restore the file from a backup",
+        file.display()
+    )
+}
+
+/// What to do with a file that is damaged beyond one line.
+const HOW_TO_START_OVER: &str =
+    "restore the file from a backup, or delete it and run `peacrab onboard`";
+
+/// What broken JSON probably needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JsonFix {
+    /// A comment, which begins with this, on this line.
+    RemoveComment(&'static str, usize),
+    /// The comma before a closing bracket, on this line.
+    RemoveComma(usize),
+    /// A comma after the value that ends on this line.
+    AddComma(usize),
+    /// A string in quotes that are not JSON's.
+    UseDoubleQuotes,
+    /// The file ends too early.
+    Complete,
+    /// Nothing certain.
+    Unknown,
+}
+
+/// Text that is not JSON. `excerpt` shows the line and marks the column.
+pub fn invalid_json(
+    file: &str,
+    (line, column): (usize, usize),
+    error: &str,
+    fix: JsonFix,
+    excerpt: &str,
+) -> String {
+    let what = match fix {
+        JsonFix::RemoveComment(mark, line) => {
+            format!("JSON has no comments. Remove the {mark} on line {line}")
+        }
+        JsonFix::RemoveComma(line) => {
+            format!("invalid JSON, {error}. Remove the last comma on line {line}")
+        }
+        JsonFix::AddComma(line) => {
+            format!("invalid JSON, {error}. A comma seems to be missing at the end of line {line}")
+        }
+        JsonFix::UseDoubleQuotes => format!("invalid JSON, {error}. Use plain double quotes: \""),
+        JsonFix::Complete => {
+            format!("invalid JSON: the file ends too early. Complete it, {HOW_TO_START_OVER}")
+        }
+        JsonFix::Unknown => {
+            format!("invalid JSON, {error}. Correct this line, {HOW_TO_START_OVER}")
+        }
+    };
+    format!("{file}:{line}:{column}: {what}\n{excerpt}")
+}
+
+/// A file with secrets that others can read.
+pub fn file_is_readable(file: &Path, mode: u32) -> String {
+    let file = file.display();
+    format!(
+        "{file} contains a key or token and can be read by others (mode {mode:03o}). Run chmod 600 {file}"
+    )
+}
+
+/// `/` in `tools.readOnlyPaths`.
+pub fn root_is_readable() -> &'static str {
+    "tools.readOnlyPaths contains /, and with it every key on this machine. List the folders that tools may read"
+}
+
+/// A path with `~` in an environment without `HOME`.
+pub fn path_without_home(path: &str) -> String {
+    format!("tools: {path}: HOME is not set, so ~ has no meaning. Write the full path")
+}
+
+/// A path such as `~ann/notes`.
+pub fn path_of_another_user(path: &str) -> String {
+    format!("tools: {path}: ~ works for your own home only. Write the full path")
+}
+
+/// A Telegram token that cannot be one.
+pub fn wrong_telegram_token() -> &'static str {
+    "channels.telegram.token does not look like a bot token. @BotFather gives you one such as 123456789:AAE…"
+}
+
+/// A Discord token that cannot be one.
+pub fn wrong_discord_token() -> &'static str {
+    "channels.discord.token does not look like a bot token. Copy it from the page \"Bot\" of your application, without \"Bot\" before it"
+}
+
+/// No home folder can be found.
+pub fn no_home() -> &'static str {
+    "No home folder: set HOME or PEACRAB_HOME, or use --home DIR."
+}

@@ -1,0 +1,378 @@
+mod random;
+
+use super::*;
+use crate::message::{Attachment, Media, RemoteFile, Sender};
+
+fn key(name: &str) -> SessionKey {
+    SessionKey::parse(&format!("telegram:{name}"))
+}
+
+fn message(name: &str, text: &str) -> Envelope {
+    let address = Address::new("telegram", name);
+    Envelope {
+        id: format!("{name}/{text}"),
+        reference: text.to_owned(),
+        ..Envelope::written(&address, Sender::default(), text)
+    }
+}
+
+fn with_file(name: &str, text: &str) -> Envelope {
+    let file = RemoteFile {
+        media: Media::Photo,
+        id: "f".to_owned(),
+        size: None,
+        name: "a.jpg".to_owned(),
+    };
+    Envelope {
+        remote_files: vec![file],
+        ..message(name, text)
+    }
+}
+
+/// Describes an action in a few words.
+fn describe(action: &Action) -> String {
+    let texts = |messages: &[Envelope]| {
+        let texts: Vec<&str> = messages.iter().map(|message| &*message.text).collect();
+        texts.join(",")
+    };
+    match action {
+        Action::StartTurn { work, message } => format!("turn {work} {}", message.text),
+        Action::ResumeTurn { work, session } => format!("resume {work} {session}"),
+        Action::AbandonTurn { work, session } => format!("abandon {work} {session}"),
+        Action::StartCommand { work, message } => format!("command {work} {}", message.text),
+        Action::Command(message) => format!("now {}", message.text),
+        Action::Interject { work, messages } => format!("interject {work} {}", texts(messages)),
+        Action::Continue(work) => format!("continue {work}"),
+        Action::Cancel(work) => format!("cancel {work}"),
+        Action::Refuse {
+            messages,
+            more: 0,
+            reason,
+        } => format!("refuse {} {reason:?}", texts(messages)),
+        Action::Refuse { more, reason, .. } => format!("refuse many, {more} more {reason:?}"),
+        Action::Forget(message) => format!("forget {}", message.text),
+        Action::Drop(messages) => format!("drop {}", texts(messages)),
+        Action::Stopped { count, .. } => format!(
+            "stopped {} {} {}",
+            count.turns, count.commands, count.messages
+        ),
+    }
+}
+
+struct Scene(Scheduler);
+
+impl Scene {
+    fn new(slots: usize) -> Self {
+        Self(Scheduler::new(slots))
+    }
+
+    fn handle(&mut self, input: Input) -> Vec<String> {
+        self.0.handle(input).iter().map(describe).collect()
+    }
+
+    fn receive(&mut self, name: &str, text: &str) -> Vec<String> {
+        self.handle(Input::Arrived(message(name, text)))
+    }
+
+    fn finish(&mut self, work: WorkId) -> Vec<String> {
+        let unread = Vec::new();
+        self.handle(Input::Finished { work, unread })
+    }
+}
+
+const NOTHING: [&str; 0] = [];
+
+#[test]
+fn a_session_has_one_turn_at_a_time_and_all_share_the_slots() {
+    let mut scene = Scene::new(2);
+    assert_eq!(scene.receive("a", "1"), ["turn 1 1"]);
+    assert_eq!(scene.receive("a", "2"), NOTHING);
+    assert_eq!(scene.receive("b", "3"), ["turn 2 3"]);
+    assert_eq!(scene.receive("c", "4"), NOTHING);
+    assert_eq!(scene.finish(1), ["turn 3 4"], "c came before a's second");
+    assert_eq!(scene.finish(2), ["turn 4 2"]);
+}
+
+#[test]
+fn messages_during_a_turn_join_it_and_unread_ones_come_first_afterwards() {
+    let mut scene = Scene::new(2);
+    scene.receive("a", "1");
+    scene.receive("a", "2");
+    assert_eq!(scene.handle(Input::Step(1)), ["interject 1 2"]);
+    assert_eq!(scene.handle(Input::Step(1)), ["interject 1 "]);
+    scene.receive("a", "3");
+    let unread = vec![message("a", "2")];
+    let work = 1;
+    assert_eq!(scene.handle(Input::Finished { work, unread }), ["turn 2 2"]);
+    assert_eq!(scene.handle(Input::Step(2)), ["interject 2 3"]);
+}
+
+#[test]
+fn a_command_that_changes_the_conversation_keeps_its_place_in_the_queue() {
+    let mut scene = Scene::new(2);
+    assert_eq!(scene.receive("a", "1"), ["turn 1 1"]);
+    assert_eq!(scene.receive("a", "/new"), NOTHING);
+    assert_eq!(scene.receive("a", "2"), NOTHING);
+    assert_eq!(
+        scene.handle(Input::Step(1)),
+        ["interject 1 "],
+        "2 is for the new one"
+    );
+    assert_eq!(scene.receive("a", "/status"), ["now /status"]);
+    assert_eq!(scene.finish(1), ["command 2 /new"]);
+    assert_eq!(scene.receive("b", "3"), ["turn 3 3"]);
+    assert_eq!(scene.finish(2), ["turn 4 2"]);
+}
+
+#[test]
+fn a_command_needs_no_slot() {
+    let mut scene = Scene::new(1);
+    scene.receive("a", "1");
+    assert_eq!(scene.receive("b", "/new"), ["command 2 /new"]);
+    assert_eq!(scene.receive("b", "/sh df"), ["command 3 /sh df"]);
+}
+
+#[test]
+fn a_message_waits_for_its_files_and_later_text_waits_too() {
+    let mut scene = Scene::new(2);
+    assert_eq!(
+        scene.handle(Input::Arrived(with_file("a", "album"))),
+        NOTHING
+    );
+    assert_eq!(scene.receive("a", "what is this?"), NOTHING);
+    assert_eq!(scene.receive("b", "1"), ["turn 1 1"]);
+    let fetched = Envelope {
+        attachments: vec![Attachment {
+            media: Media::Photo,
+            path: "inbox/a.jpg".to_owned(),
+        }],
+        ..message("a", "album")
+    };
+    let actions = scene.0.handle(Input::Fetched(fetched));
+    let [Action::StartTurn { work: 2, message }] = actions.as_slice() else {
+        panic!("{actions:?}");
+    };
+    assert_eq!(message.attachments.len(), 1);
+    assert_eq!(scene.handle(Input::Step(2)), ["interject 2 what is this?"]);
+}
+
+#[test]
+fn a_turn_that_waits_for_an_approval_frees_its_slot() {
+    let mut scene = Scene::new(1);
+    scene.receive("a", "1");
+    scene.receive("b", "2");
+    assert_eq!(scene.handle(Input::Waits(1)), ["turn 2 2"]);
+    scene.receive("c", "3");
+    assert_eq!(
+        scene.handle(Input::Answered(1)),
+        NOTHING,
+        "the slot is taken"
+    );
+    assert_eq!(scene.finish(2), ["continue 1"], "before a new turn");
+    assert_eq!(scene.finish(1), ["turn 3 3"]);
+    scene.handle(Input::Waits(3));
+    assert_eq!(scene.handle(Input::Answered(3)), ["continue 3"]);
+}
+
+#[test]
+fn stop_cancels_running_work_and_drops_waiting_messages() {
+    let mut scene = Scene::new(1);
+    scene.receive("a", "1");
+    scene.receive("a", "/sh sleep 60");
+    scene.receive("a", "2");
+    scene.receive("b", "3");
+    assert_eq!(
+        scene.receive("a", "/stop"),
+        ["cancel 1", "cancel 2", "drop 2", "stopped 1 1 1"]
+    );
+    assert_eq!(
+        scene.receive("a", "/stop"),
+        ["stopped 0 0 0"],
+        "nothing new"
+    );
+    scene.receive("a", "4");
+    let unread = vec![message("a", "0")];
+    let ended = Input::Finished { work: 1, unread };
+    assert_eq!(scene.handle(ended), ["drop 0", "turn 3 3"]);
+    assert_eq!(scene.finish(3), ["turn 4 4"]);
+}
+
+#[test]
+fn an_interrupted_turn_continues_first_and_can_be_stopped_before_it_has_a_slot() {
+    let mut scene = Scene::new(1);
+    assert_eq!(
+        scene.handle(Input::Interrupted(key("a"))),
+        ["resume 1 telegram:a"]
+    );
+    assert_eq!(scene.handle(Input::Interrupted(key("b"))), NOTHING);
+    scene.receive("b", "1");
+    assert_eq!(
+        scene.receive("b", "/stop"),
+        ["drop 1", "abandon 2 telegram:b", "stopped 1 0 1"]
+    );
+    assert_eq!(scene.receive("b", "2"), NOTHING);
+    assert_eq!(scene.finish(1), NOTHING, "b's journal is being closed");
+    assert_eq!(scene.finish(2), ["turn 3 2"]);
+}
+
+#[test]
+fn refusals_are_reported_to_each_chat_together() {
+    let mut scene = Scene::new(1);
+    scene.receive("a", "0");
+    for number in 1..=WAITING_MAX {
+        assert_eq!(scene.receive("a", &number.to_string()), NOTHING);
+    }
+    assert_eq!(scene.receive("a", "x"), ["refuse x QueueFull"]);
+    assert_eq!(scene.receive("a", "y"), NOTHING);
+    assert_eq!(scene.receive("a", "z"), NOTHING);
+    assert_eq!(
+        scene.receive("b", "/new"),
+        ["command 2 /new"],
+        "others are served"
+    );
+    assert_eq!(scene.finish(2), ["refuse y,z QueueFull"]);
+    assert_eq!(scene.finish(1), ["turn 3 1"]);
+    assert_eq!(scene.receive("a", "fits"), NOTHING);
+    assert_eq!(scene.receive("a", "w"), ["refuse w QueueFull"]);
+}
+
+#[test]
+fn a_flood_is_counted_and_not_stored() {
+    let mut scene = Scene::new(1);
+    scene.receive("a", "work");
+    for _ in 0..=WAITING_MAX + REFUSED_NAMES_MAX {
+        scene.receive("a", "flood");
+    }
+    for _ in 0..3 {
+        assert_eq!(scene.receive("a", "flood"), ["forget flood"]);
+    }
+    let ended = scene.finish(1);
+    assert!(
+        ended.contains(&"refuse many, 3 more QueueFull".to_owned()),
+        "{ended:?}"
+    );
+}
+
+#[test]
+fn each_chat_learns_that_too_many_commands_run() {
+    let mut scene = Scene::new(1);
+    for _ in 0..COMMANDS_MAX {
+        scene.receive("a", "/sh sleep 60");
+    }
+    assert_eq!(
+        scene.receive("a", "/sh ls"),
+        ["refuse /sh ls TooManyCommands"]
+    );
+    assert_eq!(
+        scene.receive("b", "/sh ls"),
+        ["refuse /sh ls TooManyCommands"]
+    );
+    assert_eq!(scene.receive("b", "/sh df"), NOTHING);
+    assert_eq!(scene.finish(1), ["refuse /sh df TooManyCommands"]);
+    assert_eq!(
+        scene.receive("c", "/sh ls"),
+        [format!("command {} /sh ls", COMMANDS_MAX + 1)]
+    );
+}
+
+#[test]
+fn an_edit_applies_only_while_the_message_waits() {
+    let mut scene = Scene::new(1);
+    let edit = |text: &str| Input::Edited {
+        session: key("a"),
+        reference: "2".to_owned(),
+        text: text.to_owned(),
+    };
+    scene.receive("a", "1");
+    scene.receive("a", "2");
+    scene.handle(edit("two"));
+    assert_eq!(scene.finish(1), ["turn 2 two"]);
+    scene.handle(edit("zwei"));
+    assert_eq!(scene.finish(2), NOTHING);
+    assert_eq!(scene.0.load(), Load::default());
+}
+
+#[test]
+fn a_message_edited_into_a_command_runs_as_one() {
+    let mut scene = Scene::new(1);
+    scene.receive("a", "1");
+    for reference in ["2", "3", "4"] {
+        scene.receive("a", reference);
+    }
+    for (reference, text) in [("2", "/id"), ("3", "/sh ls")] {
+        scene.handle(Input::Edited {
+            session: key("a"),
+            reference: reference.to_owned(),
+            text: text.to_owned(),
+        });
+    }
+    assert_eq!(scene.finish(1), ["now /id", "command 2 /sh ls", "turn 3 4"]);
+    scene.receive("a", "5");
+    scene.handle(Input::Edited {
+        session: key("a"),
+        reference: "5".to_owned(),
+        text: "/stop".to_owned(),
+    });
+    assert_eq!(scene.finish(3), ["cancel 2", "stopped 0 1 0"]);
+}
+
+#[test]
+fn an_edit_cannot_answer_a_question() {
+    let mut scene = Scene::new(1);
+    scene.receive("a", "1");
+    for (reference, text) in [("2", "/approve always"), ("3", "/deny 123456")] {
+        scene.receive("a", reference);
+        scene.handle(Input::Edited {
+            session: key("a"),
+            reference: reference.to_owned(),
+            text: text.to_owned(),
+        });
+    }
+    let refused = [
+        "refuse /approve always Edited",
+        "refuse /deny 123456 Edited",
+    ];
+    assert_eq!(scene.finish(1), refused);
+}
+
+#[test]
+fn what_was_relayed_is_no_command() {
+    let mut scene = Scene::new(1);
+    for (number, text) in ["/stop", "/sh ls", "/approve always", "/new"]
+        .iter()
+        .enumerate()
+    {
+        let relayed = Envelope {
+            is_relayed: true,
+            ..message("a", text)
+        };
+        let work = number as WorkId + 1;
+        assert_eq!(
+            scene.handle(Input::Arrived(relayed)),
+            [format!("turn {work} {text}")]
+        );
+        scene.finish(work);
+    }
+}
+
+#[test]
+fn nothing_starts_while_the_gateway_stops() {
+    let mut scene = Scene::new(1);
+    scene.receive("a", "1");
+    scene.handle(Input::Waits(1));
+    scene.handle(Input::Stopping);
+    assert_eq!(scene.receive("b", "2"), NOTHING);
+    assert_eq!(
+        scene.handle(Input::Answered(1)),
+        ["continue 1"],
+        "what runs ends in order"
+    );
+    assert_eq!(scene.finish(1), NOTHING);
+    assert_eq!(
+        scene.0.load(),
+        Load {
+            running: 0,
+            waiting: 1
+        }
+    );
+}
