@@ -5,6 +5,7 @@
 //! can be cut: what is open at a cut is closed there and opened again in the next piece. The same text
 //! always gives the same pieces, so that an interrupted delivery can continue at a piece's number.
 
+mod density;
 mod document;
 mod growing;
 mod parse;
@@ -16,8 +17,9 @@ pub mod width;
 
 use std::ops::Range;
 
+pub use self::density::is_deep;
 pub use self::document::{Document, Level, Style, is_blank};
-pub use self::parse::{Growing, RULE, is_deep, parse, parse_growing, parse_grown};
+pub use self::parse::{Growing, RULE, parse, parse_growing, parse_grown};
 use self::split::{Limit, Pieces};
 use crate::limits::markup::LANGUAGE_BYTES;
 use crate::text::reveal;
