@@ -1,8 +1,11 @@
-# Each command installs what it misses and says so; `make` alone lists them.
+# Each command installs the tools that it needs and says so. `make` alone lists the commands.
 .DEFAULT_GOAL := help
 .PHONY: help run test screens fakes units fuzz footprint soak boards-test deny clean
 
 CARGO ?= cargo
+PEACRAB = $(CARGO) run --release --locked --quiet --
+# Every model and the offline helper can answer it, by reading a file that `peacrab onboard` has made.
+QUESTION := What is in AGENTS.md?
 FUZZ_SECONDS ?= 20
 SOAK_MINUTES ?= 30
 FUZZ_TARGETS := $(patsubst tests/fuzz/targets/%.rs,%,$(wildcard tests/fuzz/targets/*.rs))
@@ -12,17 +15,25 @@ help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
 		printf '  make %-11s %s\n' "$$name" "$$text"; done
 
-run: ## Build the agent, make a home if there is none, and talk to it
-	@scripts/setup build
+run: ## Build the agent, set it up if it is not yet, and chat with it
+	@scripts/setup build </dev/null
 	$(CARGO) build --release --locked
 	@[ -e "$${PEACRAB_HOME:-$$HOME/.peacrab}/config.json" ] || \
-		$(CARGO) run --release --locked --quiet -- onboard --non-interactive
-# With job control (set -m) Ctrl-C reaches the agent alone, and not make, which would call it an error.
-	@echo; [ ! -t 0 ] || set -m; $(CARGO) run --release --locked --quiet -- agent || [ $$? = 130 ]
+		$(PEACRAB) onboard --non-interactive </dev/null
+# With job control (set -m), Ctrl-C reaches the agent alone, and not make, which would report an error.
+# Without a terminal, the question is what comes in on standard input, or else a demonstration.
+	@echo; if [ -t 0 ]; then set -m; $(PEACRAB) agent || [ $$? = 130 ]; exit; fi; \
+	question=$$(cat); \
+	if [ -n "$$(printf '%s' "$$question" | tr -d '[:space:]')" ]; then \
+		printf '%s\n' "$$question" | $(PEACRAB) agent; \
+	else \
+		printf 'Standard input is empty, so here is a demonstration:\n\n> $(QUESTION)\n\n'; \
+		$(PEACRAB) agent --message '$(QUESTION)' </dev/null; \
+	fi
 
-# Where the machine lacks something that a test needs, the test fails. To leave such tests out:
+# A test fails on a machine that lacks something it needs. To skip such tests:
 #   PEACRAB_TEST_WITHOUT=landlock,strace make test     (tests/harness/feature.rs has the names)
-test: ## Check format, lints, tests and documentation
+test: ## Check formatting, lints, tests and documentation
 	@scripts/setup test
 	$(CARGO) fmt --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
@@ -35,19 +46,19 @@ screens: ## Run the program and write what it shows into README.md
 	$(CARGO) build --locked
 	python3 scripts/screens "$${CARGO_TARGET_DIR:-target}/debug/peacrab"
 
-fakes: ## Check the fake Discord of the tests with the real discord.py
+fakes: ## Check the tests' fake Discord with the real discord.py
 	@scripts/setup fakes
 	$(CARGO) test --locked --test program --no-run
 	"$${CARGO_TARGET_DIR:-target}/fakes/bin/python" tests/discord/check.py \
 		$(CARGO) test --locked --quiet --test program -- \
 		--ignored --exact fake_discord::standalone::serve --nocapture
 
-units: ## Check the systemd units, and that the sandbox for commands holds within them
+units: ## Check the systemd units, and that the command sandbox works within them
 	@scripts/setup units
 	$(CARGO) build --locked
 	scripts/systemd/check "$${CARGO_TARGET_DIR:-target}/debug/peacrab"
 
-fuzz: ## Feed garbage to what reads bytes from outside (needs nightly Rust and cargo-fuzz)
+fuzz: ## Fuzz everything that parses outside input (needs nightly Rust and cargo-fuzz)
 	@$(CARGO) +nightly --version >/dev/null 2>&1 || { \
 		echo "nightly Rust is missing: rustup toolchain install nightly" >&2; exit 1; }
 	@$(CARGO) +nightly fuzz --version >/dev/null 2>&1 || { \
@@ -58,21 +69,21 @@ fuzz: ## Feed garbage to what reads bytes from outside (needs nightly Rust and c
 			-max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_funcs=0 || exit 1; \
 	done
 
-footprint: ## Build the static binary and measure it: bytes, memory, instructions, writes
+footprint: ## Build the static binary and measure its size, memory, instructions and writes
 	@scripts/setup footprint
 	binary=$$(cross/build $(CROSS_TARGET)) && python3 scripts/footprint "$$binary"
 
-soak: ## Load the static binary's gateway for SOAK_MINUTES, and see that it neither grows nor loses
+soak: ## Load the static binary's gateway for SOAK_MINUTES; memory must not grow, no message get lost
 	@scripts/setup footprint
 	binary=$$(cross/build $(CROSS_TARGET)) && \
 		python3 scripts/footprint --soak $(SOAK_MINUTES) "$$binary"
 
-# Some of them: make boards-test BOARDS="armhf riscv64"
-boards-test: ## Test the sandbox on the boards' kernels, in emulated machines (scripts/boards/README.md)
+# To test only some boards: make boards-test BOARDS="armhf riscv64"
+boards-test: ## Test the sandbox on the boards' kernels, emulated (scripts/boards/README.md)
 	@scripts/setup boards
 	python3 scripts/boards $(BOARDS)
 
-deny: ## Check licences, advisories and duplicates of the dependencies (needs cargo-deny)
+deny: ## Check the dependencies for licences, advisories and duplicates (needs cargo-deny)
 	@$(CARGO) deny --version >/dev/null 2>&1 || { \
 		echo "cargo-deny is missing: cargo install --locked cargo-deny" >&2; exit 1; }
 	$(CARGO) deny check

@@ -5,14 +5,16 @@ use std::fmt;
 /// What the person is asked. The answer holds for exactly this and nothing else.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Question {
-    /// The exact command, as `sh -c` will get it.
+    /// The exact command, as `sh -c` will get it; for [`Cause::Input`] the input.
     pub command: String,
     /// The folder it will run in.
     pub folder: String,
-    /// The reason that the model gives. It may be untrue.
+    /// The account that it will run as, such as `root`.
+    pub account: String,
+    /// The reason that the model gives; empty for a command that the person typed. It may be untrue.
     pub reason: String,
-    /// Which rule asks.
-    pub rule: String,
+    /// Why the person is asked.
+    pub cause: Cause,
     /// Names of files in the folder that the model can write and that can change what the command
     /// does, such as `Makefile` or `.git`.
     pub influences: Vec<String>,
@@ -20,9 +22,75 @@ pub struct Question {
     pub scripts: Vec<Script>,
     /// Whether the command will run outside the sandbox.
     pub unsandboxed: bool,
+    /// Whether it can be allowed always.
+    pub always: AlwaysOption,
+    /// Whether a standing approval allows it already: then the person is not asked, only shown it.
+    pub is_standing: bool,
     /// SHA-256 of command, folder and whether it is unsandboxed, in hexadecimal. What is run later has to
     /// have the same.
     pub hash: String,
+}
+
+/// Why a person is asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Cause {
+    /// The command will run outside the sandbox, as the question says.
+    #[default]
+    Unsandboxed,
+    /// A built-in pattern calls the command risky.
+    Risk(Risk),
+    /// `tools.exec.approval` is `always`.
+    Configured,
+    /// It is input for a command that runs outside the sandbox.
+    Input {
+        /// The number of the background session.
+        session: u32,
+        /// The command.
+        command: String,
+    },
+}
+
+/// What a risky command would do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Risk {
+    /// Delete system files or a home folder.
+    DeleteRoot,
+    /// Change who may use system files or a home folder.
+    OpenRoot,
+    /// Create a file system where there is one already.
+    Format,
+    /// Overwrite a disk or the kernel's memory.
+    WriteDevice,
+    /// Shut the board down or restart it.
+    Power,
+    /// Start copies of itself without end.
+    ForkBomb,
+}
+
+impl Risk {
+    /// Its name in the audit log and in errors.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::DeleteRoot => "delete-root",
+            Self::OpenRoot => "open-root",
+            Self::Format => "format",
+            Self::WriteDevice => "write-device",
+            Self::Power => "power",
+            Self::ForkBomb => "fork-bomb",
+        }
+    }
+}
+
+/// Whether a command can be allowed always, or why not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AlwaysOption {
+    /// It can.
+    #[default]
+    Offered,
+    /// It would stop, erase or break the machine: such a command is confirmed each time.
+    TooRisky(Risk),
+    /// It loads files that the model can change and that the hash does not cover.
+    Changeable,
 }
 
 /// A file that a command runs, as it was when the question was asked.
@@ -32,7 +100,7 @@ pub struct Script {
     pub path: String,
     /// Its length in bytes.
     pub bytes: u64,
-    /// Its first lines; empty when it is no text.
+    /// Its first lines; empty when it is not text.
     pub head: String,
 }
 
@@ -46,10 +114,10 @@ pub enum Answer {
     /// Do not run it.
     Deny,
     /// No answer came in time, which denies it.
-    Late,
-    /// There is nobody to ask, which denies it.
-    Nobody,
-    /// A standing approval allows it; nobody was asked.
+    TimedOut,
+    /// There is no one to ask, which denies it.
+    Unattended,
+    /// A standing approval allows it; no one was asked.
     Standing,
 }
 
@@ -60,14 +128,15 @@ impl Answer {
     }
 }
 
+/// For the log, the audit log and the model.
 impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Once => "allowed once",
             Self::Always => "allowed always",
             Self::Deny => "denied",
-            Self::Late => "denied: no answer in time",
-            Self::Nobody => "denied: nobody to ask",
+            Self::TimedOut => "denied: no answer in time",
+            Self::Unattended => "denied: no one to ask",
             Self::Standing => "allowed by a standing approval",
         })
     }

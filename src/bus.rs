@@ -1,6 +1,6 @@
 //! Floor 4: the one bounded queue into the gateway, and the heartbeats of threads.
 //!
-//! Whoever sends waits while the queue is full: receiving stops, and nothing is lost.
+//! Senders wait while the queue is full: receiving stops, and no message is lost.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -23,7 +23,7 @@ pub enum Event {
     Arrived(Envelope),
     /// The files of a message have been fetched, or given up: `envelope` is the message as it is now.
     Fetched(Envelope),
-    /// A message was edited, which counts only while it waits.
+    /// A message was edited, which counts only while it is waiting.
     Edited {
         /// Whose conversation.
         session: SessionKey,
@@ -45,11 +45,11 @@ pub enum Event {
     },
     /// A turn is between two steps and waits for what has arrived meanwhile.
     Step(u64),
-    /// A turn begins to wait for a person.
+    /// A turn begins to wait for a person's answer.
     Waits(u64),
-    /// A turn has its answer and waits until it may go on.
+    /// A turn has its answer and waits until it may continue.
     GoesOn(u64),
-    /// The gateway is to end.
+    /// The gateway must end.
     End(Ending),
     /// A piece of work has ended.
     Finished {
@@ -65,7 +65,7 @@ pub enum Event {
 pub enum Ending {
     /// A signal.
     Stopped,
-    /// Somebody asked for a restart.
+    /// A person asked for a restart.
     Restart,
 }
 
@@ -80,7 +80,7 @@ pub fn events() -> (EventSender, Receiver<Event>) {
 pub struct EventSender(Sender<Event>);
 
 impl EventSender {
-    /// Waits for room and sends; false when the gateway has gone. Must not be called on the runtime's
+    /// Waits for room and sends; false when the gateway has ended. Must not be called on the runtime's
     /// own thread.
     pub fn send(&self, event: Event) -> bool {
         self.0.blocking_send(event).is_ok()
@@ -91,8 +91,8 @@ impl EventSender {
         self.0.send(event).await.is_ok()
     }
 
-    /// Sends, and calls `wait` again and again while the queue is full. False when the gateway has
-    /// gone, or when `wait` has had enough and returned false. May be called on any thread.
+    /// Sends, and calls `wait` repeatedly while the queue is full. False when the gateway has ended, or
+    /// when `wait` returned false. May be called on any thread.
     pub fn send_while(&self, mut event: Event, wait: &mut dyn FnMut() -> bool) -> bool {
         loop {
             event = match self.0.try_send(event) {
@@ -107,7 +107,7 @@ impl EventSender {
     }
 }
 
-/// The threads that have promised to show that they are alive. Clones share the list.
+/// The threads that have to show that they are alive. Clones share the list.
 #[derive(Clone, Debug, Default)]
 pub struct Heartbeats(Arc<Mutex<Vec<Weak<Beats>>>>);
 
@@ -125,14 +125,14 @@ impl Heartbeats {
         Heartbeat(beats)
     }
 
-    /// Whether every thread has shown itself once.
+    /// Whether every thread has sent its first heartbeat.
     pub fn have_begun(&self) -> bool {
         let list = self.0.lock();
         let mut threads = list.iter().filter_map(Weak::upgrade);
         threads.all(|beats| beats.until.load(Ordering::Relaxed) > 0)
     }
 
-    /// The name of a thread that has broken its promise.
+    /// The name of a thread whose heartbeat is overdue.
     pub fn late(&self) -> Option<&'static str> {
         let list = self.0.lock();
         let mut threads = list.iter().filter_map(Weak::upgrade);
@@ -142,7 +142,7 @@ impl Heartbeats {
     }
 }
 
-/// A thread's promise to show itself again within a time. Clones share it.
+/// The heartbeat of a thread, which announces when the next one is due. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Heartbeat(Arc<Beats>);
 
@@ -153,26 +153,26 @@ impl Heartbeat {
         self.0.until.store(until.max(1), Ordering::Relaxed);
     }
 
-    /// What the thread is called.
+    /// The name of the thread.
     pub fn name(&self) -> &'static str {
         self.0.name
     }
 }
 
 impl Beats {
-    /// Whether the promise is broken; false before the first beat.
+    /// Whether the next beat is overdue; false before the first one.
     fn is_late(&self) -> bool {
         let until = self.until.load(Ordering::Relaxed);
         until > 0 && self.watch.elapsed().as_millis() as u64 > until
     }
 }
 
-/// What a [`Heartbeat`] has promised.
+/// When the next beat of a [`Heartbeat`] is due.
 #[derive(Debug)]
 struct Beats {
     name: &'static str,
     watch: Stopwatch,
-    /// Milliseconds on the stopwatch until which the thread is taken to be alive; 0 before it begins.
+    /// Milliseconds on the stopwatch until the next beat is due; 0 before the first one.
     until: AtomicU64,
 }
 
@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_is_late_when_it_breaks_its_promise() {
+    fn a_thread_is_late_when_its_next_beat_is_overdue() {
         let heartbeats = Heartbeats::default();
         let heartbeat = heartbeats.register("receive");
         assert!(!heartbeats.have_begun() && heartbeats.late().is_none());
@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(
             heartbeats.late(),
             None,
-            "a thread that has ended promises nothing"
+            "a thread that has ended is not late"
         );
     }
 

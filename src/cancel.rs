@@ -1,6 +1,6 @@
 //! Floor 1: the token that stops a turn from another thread, at once.
 //!
-//! Blocking code cannot be dropped like a future, so it is interrupted from outside: whoever blocks
+//! Blocking code cannot be dropped like a future, so it is interrupted from outside: blocking code
 //! registers a hook (shut the socket down, kill the child) and looks at the flag afterwards.
 
 use std::sync::Arc;
@@ -19,7 +19,7 @@ struct Shared {
     woken: Condvar,
 }
 
-/// A flag that can only be raised, with the means to wake whoever is blocked. Clones share it.
+/// A flag that can only be raised, and that wakes blocked code. Clones share it.
 #[derive(Clone, Default)]
 pub struct Cancel(Arc<Shared>);
 

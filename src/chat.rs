@@ -1,6 +1,6 @@
-//! Floor 2: the words between us and the model, in no provider's dialect.
+//! Floor 2: the conversation with a model, independent of the provider.
 //!
-//! Providers translate them to and from the wire, tools answer them, sessions keep them.
+//! Providers translate it to and from the wire, tools answer calls, sessions keep it.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,14 +10,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::approval::Question;
 
-// They stand on the lowest floor so that the crate's error can hold them.
+// They are on a lower floor because the crate's error contains them.
 pub use crate::error::{Fault, ModelError};
 
 /// The role that an entry has for a model, and in the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// A person, or the runtime in a person's place.
+    /// A person, or the runtime on a person's side.
     User,
     /// The model.
     Assistant,
@@ -28,11 +28,11 @@ pub enum Role {
 /// What an entry is. APIs know three roles only, so several kinds share one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {
-    /// The words of a person.
+    /// The text of a person.
     Person,
     /// A note from the runtime to the model.
     Note,
-    /// What stands for older turns that no longer go to the model.
+    /// A summary of older turns that no longer go to the model.
     Summary,
     /// A reply of the model.
     Assistant,
@@ -69,12 +69,12 @@ pub struct Image {
     pub media_type: String,
     /// The file's bytes, in base64 with padding.
     pub base64: String,
-    /// The path as the model knows it; it stands for the image in the saved history.
+    /// The path as the model knows it; the saved history has it in place of the image.
     pub path: String,
 }
 
-/// What the model thought before it spoke. It goes back where the API wants it within the same
-/// turn, and never to the person or into the saved history.
+/// What the model thought before it answered. It goes back within the same turn where the API asks for
+/// it, and never to the person or into the saved history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reasoning {
     /// Plain reasoning text (`reasoning_content`, `reasoning`, `<think>`).
@@ -95,7 +95,7 @@ pub enum Reasoning {
 pub struct Entry {
     /// What it is.
     pub kind: EntryKind,
-    /// What is said; for a tool, its result.
+    /// The text; for a tool, its result.
     pub content: String,
     /// Images that belong to the content. Never saved.
     pub images: Vec<Image>,
@@ -114,7 +114,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// An entry that only says something.
+    /// An entry with a text only.
     pub fn new(kind: EntryKind, content: impl Into<String>) -> Self {
         Self {
             kind,
@@ -169,8 +169,8 @@ pub struct ToolCall {
     pub signature: Option<String>,
 }
 
-/// Something that a call needs and that only the host of the turn can do. A tool returns it as a value;
-/// the turn passes it to its host, which performs it.
+/// Something that a call needs from the host of the turn. A tool returns it as a value; the turn passes
+/// it to its host, which performs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Ask a person whether the call is allowed. It is then made again, with the answer.
@@ -295,16 +295,16 @@ pub struct Request<'a> {
     pub system: &'a str,
     /// The conversation, beginning with a person's entry. Every call has its result.
     pub entries: &'a [&'a Entry],
-    /// How many of the first entries will stand unchanged in the next request too, so that the
-    /// provider may cache up to there.
+    /// How many of the first entries will be the same in the next request, so that the provider may
+    /// cache them.
     pub stable: usize,
     /// The tools there are.
     pub tools: &'a [ToolSpec],
-    /// Most tokens of the answer.
+    /// Maximum tokens of the answer.
     pub max_tokens: u32,
-    /// Sampling temperature, 0 to 2; none: not sent.
+    /// Sampling temperature, 0 to 2; `None`: not sent.
     pub temperature: Option<f64>,
-    /// How hard to think; none: not sent.
+    /// How hard to think; `None`: not sent.
     pub reasoning_effort: Option<ReasoningEffort>,
     /// Whether the answer should come in pieces.
     pub stream: bool,
@@ -325,7 +325,7 @@ impl Request<'_> {
         let tool = |tool: &ToolSpec| tool.bytes() + FRAME;
         let entries: usize = self.entries.iter().map(entry).sum();
         let tools: usize = self.tools.iter().map(tool).sum();
-        // Line ends and quotes become two bytes each.
+        // Newlines and quotes become two bytes each.
         let plain = self.system.len() + entries + tools;
         plain + plain / 16
     }
@@ -376,13 +376,13 @@ impl fmt::Display for Usage {
 /// The model's answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reply {
-    /// What it says to the person; may be empty when it calls tools.
+    /// The text for the person; may be empty when it calls tools.
     pub text: String,
     /// The calls it makes, in order.
     pub tool_calls: Vec<ToolCall>,
     /// What it thought.
     pub reasoning: Vec<Reasoning>,
-    /// What it cost.
+    /// The tokens that it cost.
     pub usage: Usage,
     /// Why it stopped.
     pub stop: StopReason,

@@ -35,7 +35,7 @@ impl Clock {
         }
     }
 
-    /// Whether the wall clock can be believed: certificates and dated jobs need it.
+    /// Whether the wall clock has been set: certificates and dated jobs need it.
     pub fn is_set(&self) -> bool {
         self.now().timestamp() >= BUILD_EPOCH
     }
@@ -67,7 +67,7 @@ fn zone_of_system() -> Option<String> {
     })
 }
 
-/// Measures a span on the monotonic clock, which no change of the wall clock disturbs.
+/// Measures a span on the monotonic clock, which does not change with the wall clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Stopwatch(Instant);
 

@@ -1,51 +1,51 @@
-//! Floor 1: the crate's one error, in the user's words, with the place where it happened.
+//! Floor 1: the crate's only error type, worded for users, with the place where it happened.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What a command's exit status means; it stands in `--help` too.
+/// The exit status of a command; `--help` lists them too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// Done.
+    /// Success.
     Done = 0,
-    /// It failed.
+    /// Failure.
     Failed = 1,
-    /// The command line is wrong.
+    /// The command line is invalid.
     Usage = 2,
-    /// The configuration is wrong (`EX_CONFIG` of sysexits.h).
+    /// The configuration is invalid (`EX_CONFIG` of sysexits.h).
     Config = 78,
     /// Stopped by Ctrl-C or a signal.
     Stopped = 130,
 }
 
-/// Everything that can go wrong, told apart by who has to do something about it.
+/// Everything that can go wrong, by who has to do something about it.
 #[derive(Debug)]
 pub enum Error {
-    /// The command line asks for something that does not exist. Says what does.
+    /// The command line asks for something that does not exist or is not possible.
     Usage(String),
-    /// The configuration cannot be used. Says which file, key and line, and what would do.
+    /// The configuration cannot be used. The text has the file, line and setting, and what is valid.
     Config(String),
-    /// The system refused something with a file.
+    /// A file operation failed.
     Io {
-        /// What was being done, as in "cannot …": `read`, `write the journal`.
+        /// The operation, to be read after "cannot": `read`, `write the journal`.
         doing: &'static str,
-        /// Which file or folder.
+        /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// A path leads out of the folders that tools may use, or to something that they may not.
-    /// One and the same text for every way of trying.
+    /// A path leads out of the folders that tools may use, or to something that they may not use.
+    /// Every way of trying gets the same text.
     Refused {
         /// The path as it was asked for.
         path: String,
-        /// Which rule did it, and what would allow it.
+        /// The rule, and what would allow it.
         why: String,
     },
-    /// No connection to a host, or it broke (name, route, TLS, reset).
+    /// Connecting to a host failed, or the connection broke (name, route, TLS, reset).
     Network {
         /// Host and port.
         host: String,
@@ -56,7 +56,7 @@ pub enum Error {
     Timeout {
         /// Host and port.
         host: String,
-        /// What was waited for, and how long.
+        /// What was expected, and how long it was waited for.
         what: String,
     },
     /// A host answered with an HTTP error.
@@ -65,21 +65,21 @@ pub enum Error {
         host: String,
         /// The HTTP status.
         status: u16,
-        /// What `Retry-After` asks for.
+        /// The delay in `Retry-After`.
         retry_after: Option<Duration>,
         /// The beginning of the body.
         body: String,
     },
-    /// A model did not answer, or not with what its API promises.
+    /// A model did not answer, or not as its API specifies.
     Model(Box<ModelError>),
-    /// A bound was hit.
+    /// A limit was exceeded.
     TooLarge {
         /// What is too large.
         what: String,
-        /// The bound, in bytes.
+        /// The limit, in bytes.
         limit: usize,
     },
-    /// The person, a signal or the service stopped it.
+    /// The user, a signal or the service stopped it.
     Stopped,
     /// Anything else: a whole sentence.
     Failed(String),
@@ -89,7 +89,7 @@ pub enum Error {
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// For `map_err`: an I/O error with what was being done to which path.
+    /// For `map_err`: adds the operation and the path to an I/O error.
     pub fn io(doing: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io {
             doing,
@@ -98,7 +98,7 @@ impl Error {
         }
     }
 
-    /// The exit status that a command ends with when this ends it.
+    /// The exit status of a command that fails with this.
     pub fn exit(&self) -> Exit {
         match self {
             Self::Usage(_) => Exit::Usage,
@@ -122,19 +122,23 @@ impl fmt::Display for Error {
                     f,
                     "cannot {doing} {}: {}{}",
                     path.display(),
-                    plain(source),
-                    advice(source)
+                    format_io(source),
+                    advise(source)
                 )
             }
             Self::Refused { path, why } => write!(f, "{path}: {why}"),
-            Self::Network { host, what } => write!(f, "no connection to {host}: {what}"),
-            Self::Timeout { host, what } => write!(f, "{host} does not answer: {what}"),
+            Self::Network { host, what } => write!(f, "cannot connect to {host}: {what}"),
+            Self::Timeout { host, what } => write!(f, "{host} did not answer: {what}"),
             Self::Status {
                 host, status, body, ..
             } => write!(f, "{host} answered {status}: {body}"),
             Self::Model(error) => error.fmt(f),
             Self::TooLarge { what, limit } => {
-                write!(f, "{what} is larger than the limit of {}", size(*limit))
+                write!(
+                    f,
+                    "{what} is larger than the limit of {}",
+                    format_bytes(*limit)
+                )
             }
             Self::Stopped => f.write_str("stopped"),
         }
@@ -143,144 +147,144 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// What went wrong with a model, told apart by what can be done about it.
+/// What went wrong with a model, by what can be done about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The key is missing, wrong or lacks the right (401, 403).
+    /// The API key is missing, invalid or lacks a permission (401, 403).
     Key,
-    /// The account has no money or quota left; waiting seconds does not help.
+    /// The account has no credit or quota left; waiting for seconds does not help.
     Quota,
-    /// Too many requests for the moment (429).
+    /// Too many requests (429).
     Rate,
     /// The service is overloaded or broken (408, 409, 5xx, 529).
     Busy,
-    /// No such model, or no such path (404).
+    /// The model or the path does not exist (404).
     Unknown,
-    /// The request was not understood (other 4xx).
+    /// The request was rejected (other 4xx).
     Request,
     /// The content filter refused.
     Filter,
-    /// The conversation is longer than the model's window.
+    /// The conversation is longer than the model's context window.
     Overflow,
-    /// The connection could not be made, or broke.
+    /// Connecting failed, or the connection broke.
     Network,
     /// Nothing came for too long.
     Timeout,
     /// The stream ended before the answer did.
     Cut,
-    /// What came is not what the API says (HTML of a proxy, broken JSON).
+    /// The response is not what the API specifies (HTML of a proxy, broken JSON).
     Garbage,
 }
 
-/// A model's failure, in words for the person.
+/// A model's failure, worded for users.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelError {
-    /// What kind.
+    /// Its kind.
     pub fault: Fault,
     /// The provider's name.
     pub provider: String,
-    /// The model's name, as it was sent.
+    /// The model's name as it was sent.
     pub model: String,
-    /// What the other side said, or what happened, without secrets.
+    /// The server's message, or what happened, without secrets.
     pub said: String,
-    /// How long the other side asks us to wait.
+    /// How long the server asks to wait.
     pub retry_after: Option<Duration>,
 }
 
 impl ModelError {
-    /// The provider's own variable for its key, such as `OPENAI_API_KEY`.
+    /// The environment variable of the provider's API key, such as `OPENAI_API_KEY`.
     fn variable(&self) -> String {
         self.provider.to_uppercase().replace('-', "_") + "_API_KEY"
     }
 }
 
 impl fmt::Display for ModelError {
-    /// Who, what it said, and what the person can do about it.
+    /// The provider, its message, and what the user can do.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             provider, model, ..
         } = self;
-        let said = sentence(&self.said);
+        let said = end_sentence(&self.said);
         match self.fault {
             Fault::Key if self.said == NO_KEY => write!(
                 f,
-                "{provider} needs a key, and there is none: set the variable {} or the configuration key providers.{provider}.apiKey",
+                "{provider} has no API key. Set {} or providers.{provider}.apiKey",
                 self.variable()
             ),
             Fault::Key => write!(
                 f,
-                "{provider} does not accept the key: {said} Set the variable {} or the configuration key providers.{provider}.apiKey",
+                "{provider} rejected the API key: {said} Check {} or providers.{provider}.apiKey",
                 self.variable()
             ),
             Fault::Quota => write!(
                 f,
-                "the account at {provider} has no credit or quota left: {said} Top it up there, or name another model in agents.defaults.model"
+                "The account at {provider} has no credit or quota left: {said} Top it up, or set another model in agents.defaults.model"
             ),
             Fault::Rate => write!(
                 f,
-                "{provider} gets too many requests: {said} Wait a little, or name other models in agents.defaults.fallbackModels"
+                "Rate limit reached at {provider}: {said} Wait a little, or set other models in agents.defaults.fallbackModels"
             ),
             Fault::Busy => write!(
                 f,
-                "{provider} is overloaded or broken: {said} Try again later, or name other models in agents.defaults.fallbackModels"
+                "{provider} is not responding properly: {said} Try again later, or set other models in agents.defaults.fallbackModels"
             ),
             Fault::Unknown => write!(
                 f,
-                "{provider} does not know the model {model}: {said} Check agents.defaults.model, and providers.{provider}.apiBase if it is set"
+                "{provider} has no model named {model}: {said} Check agents.defaults.model, and providers.{provider}.apiBase if it is set"
             ),
             Fault::Request => write!(
                 f,
-                "{provider} does not accept the request for {model}: {said} Another model may; if providers.{provider}.extraBody is set, check it"
+                "{provider} rejected the request for {model}: {said} Try another model, or check agents.defaults.temperature and providers.{provider}.extraBody"
             ),
             Fault::Filter => write!(
                 f,
-                "the content filter of {provider} refused this: {said} Say it in another way, or use another model"
+                "The content filter of {provider} refused this: {said} Rephrase it, or use another model"
             ),
             Fault::Overflow => write!(
                 f,
-                "the conversation is longer than {model} can read: {said} Begin a new one (/new), or use a model with a larger window"
+                "The conversation is too long for {model}: {said} Start a new one with /new, or use a model with a larger context window"
             ),
             Fault::Network => write!(
                 f,
-                "{provider} cannot be reached: {said} Check the network, and providers.{provider}.apiBase and .proxy if they are set"
+                "Cannot reach {provider}: {said} Check the network, and providers.{provider}.apiBase and .proxy if they are set"
             ),
             Fault::Timeout => write!(
                 f,
-                "{provider} does not answer in time: {said} Try again, or raise providers.{provider}.timeoutSecs or .streamIdleTimeoutSecs"
+                "{provider} did not answer in time: {said} Try again, or raise providers.{provider}.timeoutSecs or .streamIdleTimeoutSecs"
             ),
             Fault::Cut => write!(
                 f,
-                "{provider} broke off in the middle of the answer: {said} Ask again"
+                "The connection to {provider} was lost mid-answer: {said} Please try again"
             ),
             Fault::Garbage => write!(
                 f,
-                "{provider} did not answer as its API should: {said} Is providers.{provider}.apiBase right, and does a proxy stand in between?"
+                "{provider} sent an unexpected response: {said} Check providers.{provider}.apiBase, and the proxy if there is one"
             ),
         }
     }
 }
 
-/// What a provider says that has no key: nothing was sent.
+/// The message of a provider without an API key: nothing was sent.
 pub const NO_KEY: &str = "no key is set";
 
-/// The words with their closing point, whatever they end in.
-fn sentence(words: &str) -> String {
-    let words = words.trim_end();
-    let ended = words.ends_with(['.', '!', '?']);
-    format!("{words}{}", if ended { "" } else { "." })
+/// The text with a full stop, unless it has one.
+fn end_sentence(text: &str) -> String {
+    let text = text.trim_end();
+    let is_ended = text.ends_with(['.', '!', '?']);
+    format!("{text}{}", if is_ended { "" } else { "." })
 }
 
-/// The system's words without Rust's "(os error 2)".
-fn plain(error: &io::Error) -> String {
+/// The system's message without Rust's "(os error 2)".
+fn format_io(error: &io::Error) -> String {
     let text = error.to_string();
     match text.split_once(" (os error") {
-        Some((words, _)) => words.to_lowercase(),
+        Some((message, _)) => message.to_lowercase(),
         None => text,
     }
 }
 
-/// Bytes as a person reads them.
-fn size(bytes: usize) -> String {
+/// A number of bytes for people.
+fn format_bytes(bytes: usize) -> String {
     match bytes {
         0..10_000 => format!("{bytes} bytes"),
         10_000..10_000_000 => format!("{} kB", bytes / 1000),
@@ -288,14 +292,14 @@ fn size(bytes: usize) -> String {
     }
 }
 
-/// What a person can do about an I/O error, where that is certain.
-fn advice(error: &io::Error) -> &'static str {
+/// What to do about an I/O error, where that is certain.
+fn advise(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::StorageFull => " (free some space; nothing that was there is lost)",
+        io::ErrorKind::StorageFull => " (free some space; existing data is intact)",
         io::ErrorKind::ReadOnlyFilesystem => {
-            " (the file system is mounted read-only; a worn card does that by itself)"
+            " (the file system is mounted read-only, which a worn-out SD card can cause)"
         }
-        io::ErrorKind::PermissionDenied => " (check the owner and the mode)",
+        io::ErrorKind::PermissionDenied => " (check the file's owner and permissions)",
         _ => "",
     }
 }
@@ -305,18 +309,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_io_error_says_what_where_and_what_to_do() {
+    fn an_io_error_has_the_operation_the_path_and_advice() {
         let full = Error::io("write", "/home/x.json")(io::Error::from_raw_os_error(28));
         assert_eq!(
             full.to_string(),
-            "cannot write /home/x.json: no space left on device (free some space; nothing that was there is lost)"
+            "cannot write /home/x.json: no space left on device (free some space; existing data is intact)"
         );
         assert_eq!(full.exit(), Exit::Failed);
         assert_eq!(Error::Config(String::new()).exit() as u8, 78);
     }
 
     #[test]
-    fn a_models_failure_names_the_key_that_has_to_be_set() {
+    fn a_models_failure_names_the_setting() {
         let error = Error::Model(Box::new(ModelError {
             fault: Fault::Key,
             provider: "my-proxy".to_owned(),
@@ -326,7 +330,7 @@ mod tests {
         }));
         assert_eq!(
             error.to_string(),
-            "my-proxy does not accept the key: Incorrect API key provided. Set the variable MY_PROXY_API_KEY or the configuration key providers.my-proxy.apiKey"
+            "my-proxy rejected the API key: Incorrect API key provided. Check MY_PROXY_API_KEY or providers.my-proxy.apiKey"
         );
         assert_eq!(error.exit(), Exit::Failed);
     }

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::language::Language;
 
-/// Whose conversation it is: the key of a journal and of a queue, such as `telegram:812` or
-/// `cli:default`. A conversation in a chat has the chat's address as its key.
+/// The key of a conversation, of its journal and of its queue, such as `telegram:812` or
+/// `cli:default`. The key of a conversation in a chat is the chat's address.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", from = "String")]
 pub struct SessionKey(String);
@@ -154,7 +154,7 @@ pub struct Sender {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
-    /// Somebody at the terminal.
+    /// A person at the terminal.
     Cli,
     /// A person in a chat.
     Person(Sender),
@@ -168,7 +168,7 @@ pub enum Media {
     Photo,
     /// A voice message.
     Voice,
-    /// Music.
+    /// Audio.
     Audio,
     /// A video.
     Video,
@@ -222,7 +222,11 @@ pub struct Envelope {
     /// stood on a button that the model made. Such a text is for the model and never a command.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_relayed: bool,
-    /// The text, with the context that the channel puts before it (what it replies to, a location).
+    /// The message that it replies to, as quoted lines for the model; may be empty. It is kept apart from
+    /// the text so that a command is recognised in a reply, too.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub quote: String,
+    /// What the person wrote. A forward, a location and the like are described in brackets.
     pub text: String,
     /// The files, as far as they have been fetched.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -246,6 +250,7 @@ impl Envelope {
             attended: true,
             is_group: false,
             is_relayed: false,
+            quote: String::new(),
             text: text.to_owned(),
             attachments: Vec::new(),
             remote_files: Vec::new(),
@@ -283,44 +288,57 @@ impl Envelope {
     }
 }
 
+/// A button that types a slash command. Only the program makes them: the model's come back as text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandButton {
+    /// What people read.
+    pub label: String,
+    /// The command, with its slash.
+    pub command: String,
+}
+
 /// A message to be delivered: pending until the channel has confirmed all of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutgoingMessage {
     /// Where it goes.
     pub to: Address,
-    /// The words, as Markdown; may be empty when there are files.
+    /// The text, as Markdown; may be empty when there are files.
     pub text: String,
-    /// Files to go along, as absolute paths.
+    /// Files to attach, as absolute paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// Rows of buttons; a press comes back as a message with the button's words.
+    /// Rows of buttons; a press comes back as a message with the button's label.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub buttons: Vec<Vec<String>>,
-    /// The message that it answers, by its name within the chat; may be empty.
+    /// Rows of buttons of the program's own, below the others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub command_buttons: Vec<Vec<CommandButton>>,
+    /// The message that it answers, by its id within the chat; may be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reply_to: String,
-    /// The draft that it takes the place of, if that is still shown.
+    /// The draft that it replaces, if that is still shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces: Option<DraftKey>,
 }
 
-/// What stands before a file's own name where the file was put aside to be sent.
+/// Separates a prefix from a file's own name where the file was copied to be sent.
 pub const NAME_MARK: char = '~';
 
 impl OutgoingMessage {
-    /// The name under which people get a file.
+    /// The name that people see for a file.
     pub fn name_of(file: &str) -> &str {
         let name = file.rsplit('/').next().unwrap_or(file);
         name.split_once(NAME_MARK).map_or(name, |(_, own)| own)
     }
 
-    /// Words for a chat.
+    /// A text for a chat.
     pub fn text(to: &Address, text: impl Into<String>) -> Self {
         Self {
             to: to.clone(),
             text: text.into(),
             files: Vec::new(),
             buttons: Vec::new(),
+            command_buttons: Vec::new(),
             reply_to: String::new(),
             replaces: None,
         }

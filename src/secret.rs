@@ -1,15 +1,15 @@
-//! Floor 1: values that must not be seen, and the eraser for texts that leave.
+//! Floor 1: secrets, which are never printed, and their redaction in texts that leave the program.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
 
-/// What stands where a secret stood.
+/// Replaces a secret in a text.
 const MASK: &str = "[secret]";
 
-/// Secrets shorter than this many bytes are not erased from texts: `a` or `test` as a key would
-/// garble every answer, and nothing that short protects anything.
+/// Secrets with fewer bytes are not redacted: `a` or `test` as a key would garble every answer, and
+/// protects nothing.
 const SHORTEST_ERASED: usize = 8;
 
 /// A key, token or password. It has no `Display`, and its `Debug` shows no part of it.
@@ -18,17 +18,17 @@ const SHORTEST_ERASED: usize = 8;
 pub struct Secret(String);
 
 impl Secret {
-    /// Wraps a value; white space around it (the line end of a key file) is not part of it.
+    /// Wraps a value without the white space around it, such as the newline of a key file.
     pub fn new(value: &str) -> Self {
         Self(value.trim().to_owned())
     }
 
-    /// The value itself, for the one place that hands it to the other side.
+    /// The value itself, for the one place that sends it to the server.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// Whether there is no value.
+    /// Whether the value is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -40,15 +40,14 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Replaces known secrets in any text that leaves the program.
+/// Redacts known secrets in any text that leaves the program.
 #[derive(Clone, Debug, Default)]
 pub struct Eraser {
     secrets: Vec<Secret>,
 }
 
 impl Eraser {
-    /// Knows the given secrets, and what is secret within them; empty and very short ones are left
-    /// out.
+    /// Takes secrets, and adds what is secret within them. Empty and very short ones are left out.
     pub fn new(secrets: impl IntoIterator<Item = Secret>) -> Self {
         let mut secrets: Vec<Secret> = secrets.into_iter().collect();
         let within: Vec<Secret> = secrets
@@ -57,12 +56,12 @@ impl Eraser {
             .collect();
         secrets.extend(within);
         secrets.retain(|secret| secret.0.len() >= SHORTEST_ERASED);
-        // The longest first, so that a key that contains another is not left half erased.
+        // The longest first, so that a key that contains another is redacted completely.
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.0.len()));
         Self { secrets }
     }
 
-    /// The text without any of the secrets; borrowed when it held none.
+    /// The text without the secrets; borrowed when it contains none.
     pub fn clean<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut cleaned = Cow::Borrowed(text);
         for secret in &self.secrets {
@@ -74,8 +73,8 @@ impl Eraser {
     }
 }
 
-/// The token behind the scheme of an `Authorization` header, or the password in a URL: the other side
-/// and other files name them alone.
+/// The token after the scheme of an `Authorization` header, or the password in a URL: servers and other
+/// files may contain these alone.
 fn within(value: &str) -> Option<Secret> {
     const SCHEMES: [&str; 3] = ["bearer", "basic", "token"];
     if let Some((scheme, token)) = value.split_once(' ') {
@@ -101,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_eraser_takes_out_every_occurrence_and_the_longest_first() {
+    fn every_occurrence_is_redacted_and_the_longest_secret_first() {
         let eraser = Eraser::new([
             Secret::new("abcdefgh"),
             Secret::new("abcdefgh-long"),

@@ -1,7 +1,7 @@
 //! Floor 0: a mutex and a condition variable that cannot be poisoned.
 //!
 //! A mutex of the standard library remembers that a thread panicked while it held the lock. The
-//! release aborts on a panic, so nobody would live to see it; in tests the lock is simply taken.
+//! release aborts on a panic, so no thread would ever see it; in tests the lock is simply taken.
 
 use std::sync::{self, PoisonError};
 use std::time::Duration;
@@ -18,7 +18,7 @@ impl<T> Mutex<T> {
         Self(sync::Mutex::new(value))
     }
 
-    /// Waits until no other thread holds the lock, and takes it.
+    /// Waits for the lock and takes it.
     pub fn lock(&self) -> MutexGuard<'_, T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -34,7 +34,7 @@ impl<T> Mutex<T> {
 pub struct Condvar(sync::Condvar);
 
 impl Condvar {
-    /// A condition variable that nobody waits for.
+    /// A new condition variable.
     pub const fn new() -> Self {
         Self(sync::Condvar::new())
     }

@@ -1,4 +1,5 @@
-//! Checks the house: who imports whom, and what may stand where. ARCHITECTURE.md has the map.
+//! Checks the rules of the code: which room may import which, what may be used where, and the language of
+//! texts for people. ARCHITECTURE.md has the map.
 //!
 //! It reads the sources as text, with comments, strings and test modules taken out.
 
@@ -23,14 +24,10 @@ use house::{check_folders, check_source, files_beneath};
 use prose::{check_document, check_strings};
 
 #[test]
-fn every_room_keeps_to_its_floor() {
+fn every_room_imports_only_from_below() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let files = files_beneath(&root);
-    assert!(
-        files.len() > 10,
-        "only {} files were looked at",
-        files.len()
-    );
+    assert!(files.len() > 10, "only {} files were checked", files.len());
 
     let mut faults = check_folders(files.keys());
     for (path, text) in &files {
@@ -39,7 +36,7 @@ fn every_room_keeps_to_its_floor() {
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
 }
 
-/// What is found in one source at that place.
+/// The faults of one source at this path.
 fn faults(path: &str, text: &str) -> String {
     check_source(path, text).join("; ")
 }
@@ -65,7 +62,7 @@ fn an_import_from_above_or_beside_is_found_in_every_spelling() {
 }
 
 #[test]
-fn what_stands_below_within_or_only_in_tests_is_no_fault() {
+fn imports_from_below_from_the_same_room_or_only_in_tests_are_fine() {
     for text in [
         "use crate::{chat::Role, config, error::Error};",
         "use crate::tools::path;",
@@ -136,7 +133,7 @@ fn a_full_folder_is_found() {
 }
 
 #[test]
-fn a_file_that_is_compiled_only_for_tests_is_not_looked_at() {
+fn a_file_that_is_compiled_only_for_tests_is_not_checked() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
     std::fs::create_dir(folder.path().join("tools")).unwrap();
@@ -157,9 +154,9 @@ fn a_file_that_is_compiled_only_for_tests_is_not_looked_at() {
     );
 }
 
-/// A promise without its test is a wish. Names of tests are those with three underscores at least.
+/// SECURITY.md names a test for each protection. Words with at least three underscores are test names.
 #[test]
-fn the_tests_that_security_names_are_there() {
+fn the_tests_named_in_security_exist() {
     fn read(folder: &Path, text: &mut String) {
         for entry in std::fs::read_dir(folder).unwrap().flatten() {
             match entry.file_type().unwrap().is_dir() {

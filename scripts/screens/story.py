@@ -30,6 +30,8 @@ PERSON = {"id": 555, "is_bot": False, "first_name": "Ann", "username": "ann", "l
 LOG_LINE, LOG_COLUMNS = re.compile(r"\d{4}-\d\d-\d\d \d\d:"), 300
 # What is typed where a question has this word; Enter everywhere else.
 ANSWERS = [("token", TOKEN), ("which model?", ""), ("key", ""), ("provider", "openai")]
+# Columns in which a token fits behind its question.
+WIDE = 100
 # Takes the place of the folder of the run. It has the same length, so that no line wraps elsewhere.
 HOME = "/home/pi"
 
@@ -94,7 +96,7 @@ class Story:
     # --- the terminal ----------------------------------------------------------------------
 
     def first_answer(self):
-        made = self.run("onboard", "--non-interactive").split("\n", 1)[1]
+        made = self.run("onboard", "--non-interactive").split("\n", 1)[1].strip()
         self.use_fakes()
         with self.terminal("agent") as terminal:
             self.ask(terminal, LIST_QUESTION, "Saved in")
@@ -127,17 +129,17 @@ class Story:
             gateway.finish()
             # The log is left out: its times and their order are those of one run.
             shown = [line for line in gateway.screen.lines() if not LOG_LINE.match(line)]
-            self.screens["gateway"] = "$ peacrab gateway\n" + "\n".join(shown).strip()
+            self.screens["gateway"] = "\n".join(["$ peacrab gateway", *shown]).strip()
         asked = {said.text: said.number for said in self.said}
         shell = min(number for text, number in asked.items() if text.startswith("/sh"))
         self.screens["first-message"] = self.transcript(asked[LEFT_QUESTION], shell)
         self.screens["first-sh"] = self.transcript(shell, END)
 
     def onboard(self):
-        with self.terminal("onboard") as terminal:
+        with self.terminal("onboard", columns=WIDE) as terminal:
             while (question := terminal.wait_for_question()) is not None:
-                last = question.strip().splitlines()[-2:]
-                answers = [answer for word, answer in ANSWERS if word in " ".join(last).lower()]
+                asked = question.split("\n\n")[-1].lower()
+                answers = [answer for word, answer in ANSWERS if word in asked]
                 terminal.type((answers or [""])[0] + RETURN)
             terminal.finish()
             return prompted("onboard", terminal)

@@ -39,8 +39,7 @@ pub fn run(toolbox: &Toolbox, group: &[ToolCall], caller: &Caller<'_>) -> Vec<To
         work();
     });
     let taken = results.into_iter().map(|slot| slot.into_inner());
-    // A thread that ended without a result can only have been taken down with the process; the type
-    // does not know that.
+    // A thread ends without a result only together with the process.
     taken
         .map(|result| {
             result.unwrap_or_else(|| ToolResult::failed("Error: the call did not finish."))

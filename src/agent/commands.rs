@@ -4,11 +4,13 @@ use std::fmt::Write;
 use std::ops::DerefMut;
 use std::path::Path;
 
-use crate::error::Result;
+use crate::cancel::Cancel;
+use crate::error::{Error, Result};
 use crate::language::Language;
-use crate::limits::agent::{ENDED_CHARS, ENDED_NAMES};
+use crate::limits::agent::{ENDED_CHARS, ENDED_NAMES, MODEL_BUTTONS_MAX, MODELS_LISTED_MAX};
 use crate::markup::inline_code;
-use crate::message::{Envelope, SessionKey};
+use crate::message::{CommandButton, Envelope, SessionKey};
+use crate::provider::offers;
 use crate::session::{Session, store};
 use crate::text::{ellipsize_chars, nearest, reveal};
 
@@ -39,6 +41,8 @@ pub enum Slash {
     Approve,
     /// `/deny`
     Deny,
+    /// `/approvals`
+    Approvals,
     /// `/pair`
     Pair,
     /// `/id`
@@ -90,7 +94,7 @@ pub struct Row {
 
 /// Every slash command: what is parsed, listed by `/help` and shown in a channel's menu.
 #[rustfmt::skip]
-pub const COMMANDS: [Row; 15] = [
+pub const COMMANDS: [Row; 16] = [
     row(Slash::Help, &["help"], Surface::Everywhere, texts::help_help),
     row(Slash::New, &["new", "reset", "clear"], Surface::Everywhere, texts::help_new),
     row(Slash::Status, &["status"], Surface::Everywhere, texts::help_status),
@@ -101,6 +105,7 @@ pub const COMMANDS: [Row; 15] = [
     row(Slash::Stop, &["stop"], Surface::Chat, texts::help_stop),
     row(Slash::Approve, &["approve"], Surface::Chat, texts::help_approve),
     row(Slash::Deny, &["deny"], Surface::Chat, texts::help_deny),
+    row(Slash::Approvals, &["approvals"], Surface::Everywhere, texts::help_approvals),
     row(Slash::Pair, &["pair"], Surface::Chat, texts::help_pair),
     row(Slash::Id, &["id"], Surface::Chat, texts::help_id),
     row(Slash::Restart, &["restart"], Surface::Chat, texts::help_restart),
@@ -184,9 +189,7 @@ pub fn parse(text: &str) -> Option<Command<'_>> {
             .chars()
             .all(|char| char.is_ascii_alphanumeric() || char == '_');
     let is_named = |name: &&str| name.eq_ignore_ascii_case(word);
-    let row = COMMANDS
-        .iter()
-        .find(|row| row.names.iter().any(|name| is_named(name)));
+    let row = COMMANDS.iter().find(|row| row.names.iter().any(is_named));
     is_word.then_some(Command {
         slash: row.map_or(Slash::Unknown, |row| row.slash),
         word,
@@ -216,6 +219,24 @@ pub fn unknown_command(word: &str, surface: Surface, language: Language) -> Stri
     }
 }
 
+/// The answer to a slash command.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CommandAnswer {
+    /// The text, as Markdown.
+    pub text: String,
+    /// Rows of buttons, for chats.
+    pub buttons: Vec<Vec<CommandButton>>,
+}
+
+impl From<String> for CommandAnswer {
+    fn from(text: String) -> Self {
+        Self {
+            text,
+            buttons: Vec::new(),
+        }
+    }
+}
+
 /// A typed command, and what answering it takes.
 #[derive(Clone, Copy)]
 pub struct Invocation<'a> {
@@ -225,8 +246,12 @@ pub struct Invocation<'a> {
     pub command: Command<'a>,
     /// The language of the answer.
     pub language: Language,
+    /// Where it was typed.
+    pub surface: Surface,
     /// The folder of the journals, to look at one that a turn has open.
     pub folder: &'a Path,
+    /// Stops the question to a provider's server.
+    pub cancel: &'a Cancel,
 }
 
 impl Agent {
@@ -236,14 +261,15 @@ impl Agent {
         &self,
         invocation: &Invocation<'_>,
         session: impl FnOnce() -> Result<S>,
-    ) -> Result<Option<String>> {
+    ) -> Result<Option<CommandAnswer>> {
         let Invocation {
             key,
             command,
             language,
             folder,
+            ..
         } = *invocation;
-        Ok(Some(match command.slash {
+        let text = match command.slash {
             Slash::New => {
                 session()?.clear()?;
                 let ended = describe_ended(&self.end_background(key), language);
@@ -251,22 +277,121 @@ impl Agent {
                 format!("{text} {ended}").trim_end().to_owned()
             }
             Slash::Status => self.format_status(key, folder, language)?,
-            Slash::Model if command.argument.is_empty() => self.model_line(key, language),
-            Slash::Model => self.choose_model(key, command.argument, language)?,
+            Slash::Model if command.argument.is_empty() => {
+                return self.list_models(invocation).map(Some);
+            }
+            Slash::Model => self.choose_model(invocation)?,
             Slash::Tools => self.list_tools(language),
             Slash::Usage => self.list_usage(language),
+            Slash::Approvals => {
+                let chat = key.to_string();
+                self.toolbox
+                    .answer_approvals(&chat, command.argument, language)?
+            }
             _ => return Ok(None),
-        }))
+        };
+        Ok(Some(text.into()))
+    }
+
+    /// The model of a conversation, and what its server offers, with buttons to choose another.
+    fn list_models(&self, invocation: &Invocation<'_>) -> Result<CommandAnswer> {
+        let Invocation { key, language, .. } = *invocation;
+        let line = self.model_line(key, language);
+        let models = self.selection.models_of(key.as_str())?;
+        let route = models.primary();
+        if route.is_offline() {
+            return Ok(line.into());
+        }
+        let tls = self.connections.tls();
+        let mut offers = match offers::list(tls, route, invocation.cancel) {
+            Ok(offers) => offers,
+            Err(error) => return Ok(format!("{line}\n\n{error}").into()),
+        };
+        // The current one first, whatever else is left out.
+        let current = offers.iter().position(|offer| *offer == route.model);
+        if let Some(index) = current {
+            offers[..=index].rotate_right(1);
+        }
+        let provider = &route.provider;
+        let mut text = match invocation.surface {
+            Surface::Terminal => texts::offers_typed(language, provider),
+            _ => texts::offers_tapped(language, provider),
+        };
+        let mark = |index: usize| match (index, current) {
+            (0, Some(_)) => "✓ ",
+            _ => "",
+        };
+        for (index, offer) in offers.iter().take(MODELS_LISTED_MAX).enumerate() {
+            let _ = write!(text, "\n- {}{}", mark(index), inline_code(offer));
+        }
+        if let Some(left @ 1..) = offers.len().checked_sub(MODELS_LISTED_MAX) {
+            let _ = write!(text, "\n\n{}", texts::more_offers(language, &left));
+        }
+        let button = |(index, offer): (usize, &String)| {
+            vec![CommandButton {
+                label: format!("{}{offer}", mark(index)),
+                command: format!("/model {provider}/{offer}"),
+            }]
+        };
+        let buttons = offers.iter().take(MODEL_BUTTONS_MAX).enumerate();
+        Ok(CommandAnswer {
+            text: format!("{line}\n\n{text}"),
+            buttons: buttons.map(button).collect(),
+        })
     }
 
     /// Uses another model for a chat from the next turn on; `default` goes back to the configured one.
-    fn choose_model(&self, key: &SessionKey, name: &str, language: Language) -> Result<String> {
+    /// A name that the server does not know is refused; where the server cannot be asked, a warning says
+    /// so.
+    fn choose_model(&self, invocation: &Invocation<'_>) -> Result<String> {
+        let Invocation { key, language, .. } = *invocation;
+        let name = invocation.command.argument;
         let named = Some(name).filter(|name| *name != "default");
+        let warning = match named {
+            Some(_) => self.check_model(named, invocation)?,
+            None => None,
+        };
         self.selection.choose(key.as_str(), named)?;
-        Ok(match self.lacks_model(key) {
+        let line = match self.lacks_model(key) {
             true => texts::no_provider_for(language, &inline_code(name)),
             false => self.model_line(key, language),
+        };
+        Ok(match warning {
+            Some(warning) => format!("{line}\n\n{warning}"),
+            None => line,
         })
+    }
+
+    /// Fails when the server does not offer the model of this name. Returns a warning when it cannot
+    /// be asked.
+    fn check_model(
+        &self,
+        name: Option<&str>,
+        invocation: &Invocation<'_>,
+    ) -> Result<Option<String>> {
+        let language = invocation.language;
+        let models = self.selection.preview(name)?;
+        let route = models.primary();
+        if route.is_offline() {
+            return Ok(None);
+        }
+        let (provider, model) = (&route.provider, &route.model);
+        match offers::list(self.connections.tls(), route, invocation.cancel) {
+            Ok(offers) if offers::is_offered(model, &offers) => Ok(None),
+            Ok(offers) => {
+                let near = offers::nearest(model, &offers).into_iter();
+                let near: Vec<String> = near.map(inline_code).collect();
+                let model = inline_code(model);
+                Err(Error::Usage(match near.is_empty() {
+                    true => texts::unknown_model(language, provider, &model),
+                    false => {
+                        let near = near.join(texts::or(language));
+                        texts::unknown_model_near(language, provider, &model, &near)
+                    }
+                }))
+            }
+            Err(error) => Ok(Some(texts::unchecked_model(language, &error))),
+        }
     }
 
     fn format_status(&self, key: &SessionKey, folder: &Path, language: Language) -> Result<String> {
@@ -275,7 +400,7 @@ impl Agent {
             1 => texts::status_message(language, key),
             count => texts::status_messages(language, key, &count),
         };
-        let workspace = texts::status_workspace(language, &self.surroundings.workspace);
+        let workspace = texts::status_workspace(language, &self.host_info.workspace);
         let tokens = texts::format_usage(self.ledger.counts().today(), language);
         let today = texts::status_today(language, &tokens);
         Ok([model, conversation, workspace, today].join("\n"))

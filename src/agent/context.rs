@@ -1,5 +1,5 @@
-//! What the model is told: the system prompt, the runtime's facts, a message with its files.
-//! Pure: whoever calls reads the files and the clock.
+//! The texts for the model: the system prompt, the runtime's facts, a message with its files. Pure:
+//! the caller reads the files and the clock.
 
 use chrono::{DateTime, FixedOffset};
 
@@ -11,10 +11,10 @@ use crate::text::truncate_bytes;
 pub const BOOTSTRAP_FILES: [&str; 5] =
     ["AGENTS.md", "SOUL.md", "USER.md", "TOOLS.md", "IDENTITY.md"];
 
-/// What the system prompt says of the place the agent lives in. It changes rarely, so that
+/// The machine and the folders, as the system prompt describes them. They change rarely, so that
 /// providers can cache the prompt.
 #[derive(Clone, Debug, Default)]
-pub struct Surroundings {
+pub struct HostInfo {
     /// Kernel and machine.
     pub kernel: String,
     /// The board's model, where it is known.
@@ -23,9 +23,9 @@ pub struct Surroundings {
     pub host: String,
     /// The workspace's path.
     pub workspace: String,
-    /// Which folders the tools see, as sentences.
+    /// The folders that tools may use, as sentences.
     pub reach: String,
-    /// What holds for commands, as sentences; empty where there are none.
+    /// The rules for commands, as sentences; empty where there are none.
     pub commands: String,
 }
 
@@ -33,15 +33,15 @@ pub struct Surroundings {
 pub type Bootstrap = (&'static str, String);
 
 /// Puts the system prompt together.
-pub fn system_prompt(surroundings: &Surroundings, bootstrap: &[Bootstrap]) -> String {
-    let Surroundings {
+pub fn system_prompt(host_info: &HostInfo, bootstrap: &[Bootstrap]) -> String {
+    let HostInfo {
         commands,
         kernel,
         board,
         host,
         workspace,
         reach,
-    } = surroundings;
+    } = host_info;
     let board = board
         .as_deref()
         .map(|board| format!(" on a {board}"))
@@ -80,8 +80,8 @@ const RULES: &str = "\
 - Answer in the person's language, briefly, and say honestly what did not work.";
 
 /// The facts of the moment, which go along right before the person's message and are not saved.
-/// `time` is `None` while the clock is not set; `reply` is where the answer goes, where that is not
-/// told by the session.
+/// `time` is `None` while the clock is not set; `reply` is where the answer goes, `None` where the
+/// session says it.
 pub fn runtime_facts(
     time: Option<DateTime<FixedOffset>>,
     zone: &str,
@@ -112,15 +112,22 @@ pub fn runtime_facts(
     facts
 }
 
-/// A message as the model reads it: in a group it says who speaks, and files stand by their paths.
+/// A message as the model reads it: what it replies to is quoted, in a group it says who speaks, and files
+/// are named by their paths.
 pub fn message_text(message: &Envelope) -> String {
     let mut text = match message.is_group {
         true => {
             let name = message.sender().map_or("", |sender| &sender.name);
-            format!("[{name}] {}", message.text)
+            format!("[{name}] ")
         }
-        false => message.text.clone(),
+        false => String::new(),
     };
+    if !message.quote.is_empty() {
+        text.push_str(&message.quote);
+        text.push_str("\n\n");
+    }
+    text.push_str(&message.text);
+    text.truncate(text.trim_end().len());
     for Attachment { media, path } in &message.attachments {
         let what = match media {
             Media::Photo => "photo",
@@ -141,9 +148,9 @@ mod tests {
 
     #[test]
     fn the_prompt_has_the_files_that_exist_under_their_names() {
-        let surroundings = Surroundings {
+        let host_info = HostInfo {
             workspace: "/w".into(),
-            ..Surroundings::default()
+            ..HostInfo::default()
         };
         let long = "x".repeat(BOOTSTRAP_BYTES + 1);
         let files = [
@@ -151,7 +158,7 @@ mod tests {
             ("SOUL.md", " \n".to_owned()),
             ("USER.md", long),
         ];
-        let prompt = system_prompt(&surroundings, &files);
+        let prompt = system_prompt(&host_info, &files);
         assert!(prompt.starts_with("# Peacrab\n"));
         assert!(
             prompt.contains("\n\n## AGENTS.md\nBe kind.\n\n## USER.md\nxxx"),

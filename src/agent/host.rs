@@ -1,4 +1,4 @@
-//! What a turn needs from whoever runs it: a terminal, or the gateway for a chat.
+//! What a turn needs from its host: a terminal, or the gateway for a chat.
 
 use crate::approval::{Answer, Question};
 use crate::cancel::Cancel;
@@ -6,7 +6,7 @@ use crate::chat::SendRequest;
 use crate::error::{Error, Result};
 use crate::message::Envelope;
 
-/// What happens during a turn. Events are for display only: nothing depends on their being seen.
+/// What happens during a turn. Events are for display only and may be dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TurnEvent<'a> {
     /// A piece of the model's text, as it streams.
@@ -15,13 +15,15 @@ pub enum TurnEvent<'a> {
     Said(&'a str),
     /// Tools are about to run, such as `read_file("src/main.py")`.
     ToolHint(&'a str),
+    /// A command runs outside the sandbox by a standing approval: the call, as in a hint.
+    Unsandboxed(&'a str),
     /// A tool failed; the model has been told.
     ToolFailed(&'a str),
-    /// Something the person should know that is no answer: a retry, a fallback, a repaired journal.
+    /// News for the person: a retry, a fallback, a repaired journal.
     Notice(&'a str),
 }
 
-/// The other side of a running turn: it is shown events, performs effects and passes on messages.
+/// The host of a running turn: it shows events, performs effects and passes on messages.
 pub trait TurnHost {
     /// Shows an event.
     fn on_event(&mut self, event: TurnEvent<'_>);
@@ -30,7 +32,7 @@ pub trait TurnHost {
     /// [`ANSWER_TIME`](crate::limits::agent::ANSWER_TIME) is over.
     fn ask(&mut self, question: &Question, cancel: &Cancel) -> Answer;
 
-    /// Messages that arrived since the turn began. Called between two steps.
+    /// Takes the messages that arrived since the turn began. Called between two steps.
     fn interjections(&mut self) -> Vec<Envelope> {
         Vec::new()
     }
@@ -39,16 +41,16 @@ pub trait TurnHost {
     fn journalled(&mut self, _id: &str) {}
 
     /// Takes the closing answer before the journal records the end of the turn. When this returns, the
-    /// answer is stored for delivery but not released: that is up to whoever runs the turn, once
-    /// [`Agent::run`](super::Agent::run) has returned. `journal` is the journal's length in bytes, by
+    /// answer is stored for delivery but not released: the caller of
+    /// [`Agent::run`](super::Agent::run) releases it once that has returned. `journal` is the journal's length in bytes, by
     /// which the turn is recognised after a kill; `None` for an error.
     fn close(&mut self, _text: &str, _journal: Option<u64>) -> Result<()> {
         Ok(())
     }
 
     /// A write failed, of the journal or of [`close`](Self::close), for example because the disk is
-    /// full. Returns true when the write is to be tried again (after a wait), false when the turn must
-    /// give up. `cancel` is raised already when the end of a stopped turn is written.
+    /// full. Returns true after a wait to retry the write, false when the turn must give up. `cancel` is
+    /// raised already when the end of a stopped turn is written.
     fn retry_write(&mut self, _error: &Error, _cancel: &Cancel) -> bool {
         false
     }
@@ -56,7 +58,7 @@ pub trait TurnHost {
     /// Sends a message for a tool. When this returns it is stored for delivery.
     fn send(&mut self, _request: SendRequest) -> Result<()> {
         Err(Error::Failed(
-            "nothing can be sent from here: the person reads the answer itself".to_owned(),
+            "nothing can be sent from here: answer instead, the person reads it".to_owned(),
         ))
     }
 }

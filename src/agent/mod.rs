@@ -1,4 +1,4 @@
-//! Floor 7: the agent. `turn` decides, `run` does, `context` tells the model where it is.
+//! Floor 7: the agent. `turn` decides, `run` performs, `context` writes the texts for the model.
 
 mod calls;
 pub mod commands;
@@ -26,7 +26,7 @@ use crate::session::Session;
 use crate::state::{ModelChoices, TokenUsage};
 use crate::tools::Toolbox;
 
-use context::{BOOTSTRAP_FILES, Bootstrap, Surroundings};
+use context::{BOOTSTRAP_FILES, Bootstrap, HostInfo};
 use host::TurnHost;
 pub use run::{Outcome, Report};
 pub use selection::ModelsFor;
@@ -34,13 +34,13 @@ use selection::Selection;
 
 /// What an agent is made of.
 pub struct Parts {
-    /// Who is asked, where no model is named or another one is.
+    /// Chooses the models, for a name or without one.
     pub models: ModelsFor,
     /// The connections to them, which stay open for a while between turns.
     pub connections: Pool,
     /// The model that was named, if any.
     pub model: Option<String>,
-    /// What each conversation has chosen.
+    /// The model that each conversation has chosen.
     pub choices: ModelChoices,
     /// What the model may use.
     pub toolbox: Toolbox,
@@ -48,24 +48,24 @@ pub struct Parts {
     pub ledger: TokenUsage,
     /// Where the time comes from.
     pub clock: Clock,
-    /// Where the agent lives.
-    pub surroundings: Surroundings,
-    /// How it works.
+    /// The machine and the folders.
+    pub host_info: HostInfo,
+    /// Its settings.
     pub settings: AgentDefaults,
-    /// What it may spend.
+    /// Its limits.
     pub limits: Limits,
     /// Whether answers should come in pieces.
     pub stream: bool,
 }
 
-/// An agent: runs turns in sessions, several at a time where they are of different sessions.
+/// An agent: runs turns in sessions, several at a time if they belong to different sessions.
 pub struct Agent {
     selection: Selection,
     connections: Pool,
     toolbox: Toolbox,
     ledger: TokenUsage,
     clock: Clock,
-    surroundings: Surroundings,
+    host_info: HostInfo,
     settings: AgentDefaults,
     tokens_per_day: u64,
     stream: bool,
@@ -80,15 +80,15 @@ impl Agent {
             toolbox: parts.toolbox,
             ledger: parts.ledger,
             clock: parts.clock,
-            surroundings: parts.surroundings,
+            host_info: parts.host_info,
             settings: parts.settings,
             tokens_per_day: parts.limits.tokens_per_day,
             stream: parts.stream,
         })
     }
 
-    /// Whether the offline helper answers in a chat because no model is connected, and not because
-    /// the configuration wants it.
+    /// Whether the offline helper answers in a chat because no model is connected, rather than because
+    /// the configuration says so.
     pub fn lacks_model(&self, chat: &SessionKey) -> bool {
         let names = self.model_names(chat);
         self.settings.provider != OFFLINE && names.is_ok_and(|names| names == [OFFLINE])
@@ -109,11 +109,11 @@ impl Agent {
     }
 
     fn model_names(&self, chat: &SessionKey) -> Result<Vec<String>> {
-        Ok(self.selection.of(&chat.to_string())?.names())
+        Ok(self.selection.models_of(chat.as_str())?.names())
     }
 
     /// Closes connections to models that have been idle for too long, and gives the time after which
-    /// this should be called again; none when nothing is left. Call it when a turn has ended.
+    /// this should be called again; `None` when nothing is left. Call it when a turn has ended.
     pub fn close_idle_connections(&self) -> Option<Duration> {
         self.connections.close_idle()
     }
@@ -123,16 +123,16 @@ impl Agent {
         self.toolbox.end_of(chat.as_str())
     }
 
-    /// What the model can use; people may use some of it without the model.
+    /// The tools of the model; people may use some of them without it.
     pub fn toolbox(&self) -> &Toolbox {
         &self.toolbox
     }
 
-    /// Runs one turn: with a message, or on with the one that was interrupted.
+    /// Runs one turn: with a message, or the one that was interrupted.
     ///
     /// Events and effects go to `host`. Fails only when nothing was begun, or when something cannot be
-    /// written and the host has given up: the turn is unfinished then and can go on later, and an answer
-    /// that was stored must stay held. Everything else is an [`Outcome`].
+    /// written and the host has given up: the turn is unfinished then and can continue later, and an
+    /// answer that was stored must stay held. Everything else is an [`Outcome`].
     pub fn run(
         &self,
         session: &mut Session,
@@ -140,7 +140,7 @@ impl Agent {
         host: &mut dyn TurnHost,
         cancel: &Cancel,
     ) -> Result<Report> {
-        let models = self.selection.of(&session.chat().to_string())?;
+        let models = self.selection.models_of(session.chat().as_str())?;
         let report = run::Run::new(self, &models, session, message, (host, cancel)).drive(message);
         self.ledger.sync();
         report
@@ -167,10 +167,10 @@ impl Agent {
         let files = BOOTSTRAP_FILES
             .into_iter()
             .filter_map(|name| self.bootstrap(name));
-        context::system_prompt(&self.surroundings, &files.collect::<Vec<_>>())
+        context::system_prompt(&self.host_info, &files.collect::<Vec<_>>())
     }
 
-    /// A file of the workspace, through the same door as the tools' files; missing ones are skipped.
+    /// A file of the workspace, read as the tools read files; `None` if it is missing.
     fn bootstrap(&self, name: &'static str) -> Option<Bootstrap> {
         let file = self.toolbox.workspace().open_read(Path::new(name)).ok()?;
         let mut content = Vec::new();
@@ -186,7 +186,7 @@ impl Agent {
         context::runtime_facts(time, &self.clock.zone_name(), session, reply)
     }
 
-    /// Bytes that the history may have beside the answer, the prompt and the tools.
+    /// Bytes for the history beside the answer, the prompt and the tools.
     fn history_budget(&self, prompt: usize) -> usize {
         let tokens = self
             .settings

@@ -1,5 +1,6 @@
 //! Drives one turn: does what `turn` decides and journals every step before the next one starts.
 
+use crate::approval;
 use crate::cancel::Cancel;
 use crate::chat::{Effect, Entry, EntryKind, Reply, Request, ToolCall, ToolResult, Usage};
 use crate::error::{Error, Fault, Result};
@@ -24,7 +25,7 @@ use crate::tools::Caller;
 pub enum Outcome {
     /// The model answered.
     Answered,
-    /// A bound of the turn ended it; the text says which.
+    /// A limit of the turn ended it; the text says which.
     Bounded(Ending),
     /// The person or a signal stopped it.
     Stopped,
@@ -32,7 +33,7 @@ pub enum Outcome {
     Failed(Error),
 }
 
-/// What a turn came to.
+/// The outcome of a turn and what led to it.
 #[derive(Debug)]
 pub struct Report {
     /// How it came out.
@@ -45,7 +46,7 @@ pub struct Report {
     pub tools: Vec<String>,
     /// Tokens.
     pub usage: Usage,
-    /// The provider and the model that spoke last.
+    /// The provider and the model that answered last.
     pub spoke: Option<(String, String)>,
     /// Why no model answered, when the offline helper stood in for them.
     pub failure: Option<Error>,
@@ -67,7 +68,7 @@ pub(super) struct Run<'a> {
     facts: Entry,
     /// Bytes that the conversation may have; less when the model says that it is too long.
     budget: usize,
-    /// What has been shown of a reply that is not complete.
+    /// The text of an incomplete reply that has been shown.
     partial: String,
     /// The closing reply: it is journalled together with the turn's end.
     closing: Option<Entry>,
@@ -113,7 +114,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Runs the turn to its end: accepts the message, takes step after step, and ends.
+    /// Runs the turn to its end: journals the message, takes the steps, and ends.
     ///
     /// Fails only where nothing was begun, or where something could not be written and the host has
     /// given up. The journal then ends with the last step that was written, and the turn can go on.
@@ -136,7 +137,7 @@ impl<'a> Run<'a> {
     fn accept(&mut self, message: Option<&Envelope>) -> Result<()> {
         if message.is_none() && !self.session.is_unfinished() {
             return Err(Error::Usage(
-                "there is no interrupted turn to go on with; say something with -m".to_owned(),
+                "Nothing to resume: no turn was interrupted.".to_owned(),
             ));
         }
         if message.is_some_and(|message| message.text.len() > MESSAGE_BYTES) {
@@ -154,8 +155,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Journals what the person has said, once: a message that was accepted before a power cut may
-    /// come again although the session has it.
+    /// Journals the message, once: one that was accepted before a power cut may come again although the
+    /// session has it.
     fn journal(&mut self, message: &Envelope) -> Result<()> {
         if !self.session.holds(&message.id) {
             let mut entry = Entry::new(EntryKind::Person, message_text(message));
@@ -274,9 +275,9 @@ impl<'a> Run<'a> {
         Ok(reply)
     }
 
-    /// No model answered, and the offline helper stands in. It can do a plain request from its
-    /// beginning to its end; it cannot go on with what a model had in mind, and where it has nothing
-    /// to offer the failure itself is the better answer.
+    /// No model answered, and the offline helper stands in. It can do a plain request from beginning to
+    /// end; it cannot continue the work of a model, and where it has nothing to offer the failure
+    /// itself is the better answer.
     fn stand_in(&mut self, failure: Error, reply: &Reply) -> Result<()> {
         let is_going_on = self.report.failure.is_some();
         let a_model_spoke = self.report.spoke.is_some() && !is_going_on;
@@ -295,14 +296,14 @@ impl<'a> Run<'a> {
     /// Journals a reply. The closing one waits, to be written together with the turn's end.
     fn keep(&mut self, reply: &Reply, decision: &Decision) -> Result<()> {
         if *decision == Decision::Use {
-            // What is said beside calls is no part of the answer.
+            // Text beside calls is not part of the answer.
             self.report.text.clear();
             return self.append(Entry::of_reply(reply));
         }
         if reply.text.trim().is_empty() {
             return Ok(());
         }
-        // Half a call is nothing; a cut-off text is the beginning of the answer.
+        // Half a call is dropped; a cut-off text is the beginning of the answer.
         let entry = Entry {
             tool_calls: Vec::new(),
             ..Entry::of_reply(reply)
@@ -366,7 +367,14 @@ impl<'a> Run<'a> {
         for (call, result) in group.iter().zip(&mut results) {
             match result.effect.take() {
                 Some(Effect::Ask(question)) => {
-                    let answer = self.host.ask(&question, self.cancel);
+                    let answer = match question.is_standing {
+                        true => {
+                            let hint = self.agent.toolbox.hint(call);
+                            self.host.on_event(TurnEvent::Unsandboxed(&hint));
+                            approval::Answer::Standing
+                        }
+                        false => self.host.ask(&question, self.cancel),
+                    };
                     let caller = Caller {
                         answer: Some((&question, answer)),
                         ..caller
@@ -427,7 +435,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Ends a turn that came to an end by itself.
+    /// Ends a turn that was neither stopped nor failed.
     fn end(&mut self, ending: Ending) -> Result<Outcome> {
         let mut closing = self.closing.take();
         if ending == Ending::Answered {
@@ -436,7 +444,7 @@ impl<'a> Run<'a> {
         }
         let account = ending.format_account(self.turn.steps(), &self.report.tools, self.language);
         if matches!(ending, Ending::StepLimit | Ending::Circles(_)) {
-            // The model should know next time why it did not come to an end.
+            // The model should know in the next turn why this one was cut short.
             closing = Some(Entry::new(EntryKind::Assistant, account.as_str()));
         }
         if !self.report.text.is_empty() {
@@ -458,7 +466,7 @@ impl<'a> Run<'a> {
         self.write(|session, retry| session.end_turn_with(closing, end, retry))
     }
 
-    /// Tells the person of an error, and ends the turn.
+    /// Gives the person the error, and ends the turn.
     fn fail(&mut self, error: Error) -> Result<Outcome> {
         self.close(&error.to_string(), false)?;
         self.write(|session, retry| session.end_turn_with(None, TurnEnd::Failed, retry))?;
@@ -500,7 +508,7 @@ pub(super) fn end_stopped(
     if !partial.trim().is_empty() {
         partial.push('\n');
     }
-    // Also where nothing was said: else the next turn would do what was stopped.
+    // Even if the model had not said anything: else the next turn would do what was stopped.
     partial.push_str("[stopped by the person]");
     let last = Entry::new(EntryKind::Assistant, partial);
     session.end_turn_with(Some(last), TurnEnd::Stopped, retry)

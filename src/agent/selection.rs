@@ -15,16 +15,16 @@ pub type ModelsFor = Box<dyn Fn(Option<&str>) -> Result<Models> + Send + Sync>;
 /// The models of every conversation: those of the configuration, unless it chose another.
 pub struct Selection {
     models_for: ModelsFor,
-    /// Named on the command line: it holds, whatever was chosen before, until another is chosen.
+    /// Named on the command line: used in place of any earlier choice, until another is chosen.
     named: Mutex<Option<String>>,
     choices: ModelChoices,
-    /// Those that were asked last, the newest at the end: what a model has taught about itself
-    /// (that it fails, that it refuses a parameter) is worth keeping.
+    /// Those that were asked last, the newest at the end: what was learned about a model (that it
+    /// fails, that it refuses a parameter) is worth keeping.
     held: Mutex<Vec<(Option<String>, Arc<Models>)>>,
 }
 
 impl Selection {
-    /// Makes the choice of the configuration. Fails when its models do not exist.
+    /// Starts with the models of the configuration. Fails when they do not exist.
     pub fn new(
         models_for: ModelsFor,
         named: Option<String>,
@@ -41,14 +41,19 @@ impl Selection {
     }
 
     /// The models that answer in a session.
-    pub fn of(&self, session: &str) -> Result<Arc<Models>> {
+    pub fn models_of(&self, session: &str) -> Result<Arc<Models>> {
         let named = self.named.lock().clone();
         self.models(named.or_else(|| self.choices.get(session)))
     }
 
-    /// Takes another model for a session from the next turn on; none: as the configuration says.
+    /// The models for a name, or those of the configuration. Fails when they do not exist.
+    pub fn preview(&self, name: Option<&str>) -> Result<Arc<Models>> {
+        self.models(name.map(str::to_owned))
+    }
+
+    /// Uses another model for a session from the next turn on; `None` for that of the configuration.
     pub fn choose(&self, session: &str, name: Option<&str>) -> Result<()> {
-        self.models(name.map(str::to_owned))?;
+        self.preview(name)?;
         *self.named.lock() = None;
         self.choices.set(session, name)
     }

@@ -65,7 +65,7 @@ impl Bench {
             toolbox,
             ledger: TokenUsage::new(&state, Clock::System),
             clock: Clock::System,
-            surroundings: Surroundings::default(),
+            host_info: HostInfo::default(),
             settings,
             limits: config.limits,
             stream: false,

@@ -57,6 +57,10 @@ texts! {
         "允许待批准的命令：/approve [编号] [always]",
     }
     pub fn help_deny() { "Refuse it: /deny [NUMBER]", "拒绝待批准的命令：/deny [编号]" }
+    pub fn help_approvals() {
+        "Commands that are always allowed here: /approvals [remove NUMBER]",
+        "此处始终允许的命令：/approvals [remove 编号]",
+    }
     pub fn help_pair() { "Give someone access: /pair CODE", "授予他人访问权限：/pair 配对码" }
     pub fn help_id() { "Show the ids of this chat and of you", "显示此聊天和你的 ID" }
     pub fn help_restart() { "Restart Peacrab", "重启 Peacrab" }
@@ -105,6 +109,33 @@ texts! {
         "No provider is connected that could run {name}, so the offline helper answers. \
          `peacrab onboard` connects one.",
         "没有已连接的服务商能运行 {name}，因此由离线助手回答。运行 `peacrab onboard` 即可连接。",
+    }
+
+    /// The heading of the models that a provider's server offers, where buttons are below.
+    pub fn offers_tapped(provider) {
+        "{provider} offers (tap one, or send /model NAME):",
+        "{provider} 提供以下模型（点击选择，或发送 /model 名称）：",
+    }
+    /// The same without buttons.
+    pub fn offers_typed(provider) {
+        "{provider} offers (choose with /model NAME):",
+        "{provider} 提供以下模型（用 /model 名称 选择）：",
+    }
+    pub fn more_offers(count) { "and {count} more", "另有 {count} 个" }
+    /// `model` as inline code.
+    pub fn unknown_model(provider, model) {
+        "No model named {model} at {provider}. /model lists what it offers.",
+        "{provider} 没有名为 {model} 的模型。/model 会列出可用的模型。",
+    }
+    pub fn unknown_model_near(provider, model, near) {
+        "No model named {model} at {provider}. Did you mean {near}?",
+        "{provider} 没有名为 {model} 的模型。你是想用 {near} 吗？",
+    }
+    /// Between alternatives.
+    pub fn or() { " or ", "、" }
+    pub fn unchecked_model(error) {
+        "I could not check the name: {error}",
+        "无法核对模型名称：{error}",
     }
 
     pub fn status_message(chat) {

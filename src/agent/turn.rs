@@ -1,7 +1,7 @@
 //! What to do next in a turn, as values. Pure: no I/O, no clock.
 //!
-//! `run` asks, uses tools and journals; here is decided when to go on, when to tell the model that
-//! it goes in circles, and when to end honestly.
+//! `run` asks, uses tools and journals; this decides when to continue, when to tell the model that it
+//! is going in circles, and when to end with an account of what was done.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -15,9 +15,9 @@ use super::texts;
 /// What to do next.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Decision {
-    /// Ask the model; the note, where there is one, is put behind the conversation first.
+    /// Ask the model; a note is added to the conversation first.
     Ask {
-        /// A word from the runtime to the model.
+        /// A note from the runtime to the model.
         note: Option<String>,
     },
     /// Run the calls of the reply.
@@ -33,13 +33,13 @@ pub enum Ending {
     Answered,
     /// The answer stayed cut off at the model's longest length.
     Cut,
-    /// The model said nothing, twice.
+    /// The reply was empty, twice.
     Empty,
     /// The provider's filter refused.
     Filtered,
-    /// The bound of steps was reached.
+    /// The limit of steps was reached.
     StepLimit,
-    /// The model repeated a call although it was told; the tool's name.
+    /// The model repeated a call despite a warning; the tool's name.
     Circles(String),
 }
 
@@ -80,7 +80,7 @@ fn list_hints(hints: &[String], language: Language) -> String {
     listed.join(texts::comma(language))
 }
 
-/// A finished call, as the turn looks at it.
+/// A finished call.
 #[derive(Clone, Copy, Debug)]
 pub struct Done<'a> {
     /// The call.
@@ -163,8 +163,8 @@ impl Turn {
             Some(tool) => {
                 self.warned = true;
                 let note = format!(
-                    "You have made the same call of {tool} with the same arguments several times. It will not come \
-                     out differently: try another way, or say what stands in the way. Once more ends the turn."
+                    "You have made the same call of {tool} with the same arguments several times. The outcome will \
+                     not change: try another way, or say what prevents you. One more such call ends the turn."
                 );
                 self.ask(Some(note))
             }
@@ -179,7 +179,7 @@ impl Turn {
         Decision::Ask { note }
     }
 
-    /// Asks once more in a turn, and then takes what there is.
+    /// Asks once more in a turn, and then ends it.
     fn ask_again(&mut self, note: &str, otherwise: Ending) -> Decision {
         if std::mem::replace(&mut self.asked_again, true) {
             return Decision::End(otherwise);
@@ -215,7 +215,7 @@ impl Turn {
         seen.failures >= FAILURES_IN_A_ROW || seen.times >= REPEATS
     }
 
-    /// After something was written, looking again is no repetition.
+    /// After a write, reading again is not a repetition.
     fn world_changed(&mut self) {
         self.seen.retain(|seen| !seen.read_only);
     }
@@ -340,7 +340,7 @@ mod tests {
                 read_only: true,
             }]) {
                 Decision::Ask { note: None } => "goes on",
-                Decision::Ask { note: Some(_) } => "is told",
+                Decision::Ask { note: Some(_) } => "is warned",
                 Decision::End(Ending::Circles(_)) => "ends",
                 _ => "?",
             }
@@ -354,7 +354,7 @@ mod tests {
         let reordered = (call("t", r#"{"b":2,"a":1}"#), true);
         assert_eq!(
             use_until_the_end(&[failing.clone(), failing.clone(), reordered, failing.clone()]),
-            ["goes on", "goes on", "is told", "ends"]
+            ["goes on", "goes on", "is warned", "ends"]
         );
         let other = (call("t", r#"{"a":2}"#), true);
         assert_eq!(
@@ -369,7 +369,12 @@ mod tests {
         assert_eq!(
             use_until_the_end(&std::array::from_fn::<_, 6, _>(|_| same.clone())),
             [
-                "goes on", "goes on", "goes on", "goes on", "is told", "ends"
+                "goes on",
+                "goes on",
+                "goes on",
+                "goes on",
+                "is warned",
+                "ends"
             ]
         );
     }

@@ -15,12 +15,12 @@ pub fn to_line(value: &impl Serialize) -> Vec<u8> {
     line
 }
 
-/// Cuts a text that would make its line longer than a line may be, and says so at its end.
+/// Cuts a text that would make its line longer than a line may be, and marks its end.
 pub fn shorten(text: Cow<'_, str>) -> Cow<'_, str> {
     cut(text, CONTENT_BYTES)
 }
 
-/// Cuts a text to so many bytes, and says so at its end.
+/// Cuts a text to so many bytes, and marks its end.
 pub fn cut(text: Cow<'_, str>, bytes: usize) -> Cow<'_, str> {
     if text.len() <= bytes {
         return text;

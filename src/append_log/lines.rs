@@ -11,7 +11,7 @@ pub struct Lines<R> {
 }
 
 impl<R: BufRead> Lines<R> {
-    /// Starts where the reader stands, which is the beginning of a line.
+    /// Starts at the reader's position, which must be the beginning of a line.
     pub fn new(reader: R) -> Self {
         Self {
             reader,

@@ -33,7 +33,7 @@ pub enum Durability {
     Buffered,
 }
 
-/// An open log. It is locked: whoever has it is the only one that writes it.
+/// An open log. It is locked, so nothing else writes to it.
 #[derive(Debug)]
 pub struct AppendLog {
     path: PathBuf,
@@ -46,7 +46,7 @@ pub struct AppendLog {
     is_named: bool,
     /// Whether something may stand behind `length` that a failed write left.
     has_remains: bool,
-    /// Bytes above which it is worth a look whether the log should be written anew.
+    /// Size in bytes above which the log may be worth rewriting.
     compact_above: u64,
 }
 
@@ -118,7 +118,7 @@ impl AppendLog {
         Ok((log, repairs))
     }
 
-    /// Where the log lies.
+    /// The path of the log.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -134,7 +134,7 @@ impl AppendLog {
     }
 
     /// What was repaired, as sentences about the log called `what`: a torn end, and `garbled` lines
-    /// that whoever read it could not read.
+    /// that its reader could not read.
     pub fn repairs(&self, what: &str, garbled: usize) -> Vec<String> {
         let mut repairs = Vec::new();
         if self.torn > 0 {
@@ -163,7 +163,7 @@ impl AppendLog {
         Ok(())
     }
 
-    /// Empties the log, of which nothing counts any more, and begins it anew with `lines`, in place.
+    /// Empties the log, of which nothing is needed any more, and starts it again with `lines`, in place.
     pub fn restart(&mut self, lines: &[u8], durability: Durability) -> Result<()> {
         self.file
             .set_len(0)
@@ -172,7 +172,7 @@ impl AppendLog {
         self.append(lines, durability)
     }
 
-    /// Writes the log anew, as `content`, if it is long and at least half of it is dead: all but
+    /// Rewrites the log as `content`, if it is long and at least half of it is dead: all but
     /// `live` bytes. Returns whether it did.
     ///
     /// A failure is logged and nothing else: the log is as it was, and it is tried again when it has
@@ -183,14 +183,14 @@ impl AppendLog {
         }
         if let Err(error) = self.replace(|file| file.write_all(&content())) {
             self.compact_above = self.length + COMPACT_BYTES;
-            tracing::warn!("a log grows because it cannot be written anew: {error}");
+            tracing::warn!("failed to rewrite a log, which keeps growing: {error}");
             return false;
         }
         self.compact_above = COMPACT_BYTES;
         true
     }
 
-    /// Moves what stands before the byte `keep`, where a line begins, to a file of its own, and goes on
+    /// Moves everything before the byte `keep`, where a line begins, to a file of its own, and goes on
     /// with `head` and each later line as `edit` returns it.
     ///
     /// A kill at any instant loses nothing: there is a moment at which both files have the later lines.
@@ -304,7 +304,7 @@ fn is_named(file: &File, path: &Path) -> io::Result<bool> {
     Ok((ours.dev(), ours.ino()) == (named.dev(), named.ino()))
 }
 
-/// Cuts off what stands behind the last whole line. Returns the bytes that stay and those that went.
+/// Cuts off everything after the last complete line. Returns the bytes that stay and those that were cut.
 fn cut_torn_end(file: &File, is_line: fn(&[u8]) -> bool) -> io::Result<(u64, u64)> {
     let found = file.metadata()?.len();
     let Some(last) = Tail::new(file, found).previous()? else {

@@ -1,4 +1,4 @@
-//! A log's life: written, torn, repaired, on a full disk, written anew.
+//! A log's life: written, torn, repaired, on a full disk, rewritten.
 
 use std::process::Command;
 
@@ -20,11 +20,11 @@ pub fn run_alone(test: &str) {
     let mut command = Command::new("sh");
     command.args(["-c", script]).arg(program).arg(test);
     let output = command.env("PEACRAB_TEST_ALONE", "1").output().unwrap();
-    let told = String::from_utf8_lossy(&output.stdout);
-    let is_passed = output.status.success() && told.contains("1 passed");
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    let is_passed = output.status.success() && stdout.contains("1 passed");
     assert!(
         is_passed,
-        "{told}\n{}",
+        "{stdout}\n{}",
         String::from_utf8_lossy(&output.stderr)
     );
 }
@@ -87,7 +87,7 @@ fn what_is_dead_leaves_with_a_new_file_and_lines_go_on_there() {
 }
 
 #[test]
-fn a_log_that_cannot_be_written_anew_goes_on_as_it_was() {
+fn a_log_that_cannot_be_rewritten_goes_on_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log");
     let mut log = open(&path);
@@ -158,7 +158,7 @@ proptest! {
         std::fs::write(&path, content[..whole].to_owned() + &torn).unwrap();
 
         let mut log = open(&path);
-        // Of rubbish with line ends in it, the last line goes here; whoever reads skips the others.
+        // Of garbage with newlines in it, the last line goes here; the reader skips the others.
         prop_assert!(log.length() as usize >= whole);
         prop_assert_eq!(log.repairs("log", 0).is_empty(), torn.is_empty());
         log.append(b"{after}\n", Durability::Buffered).unwrap();

@@ -1,11 +1,11 @@
-//! PURE: the last 24 hours in a fixed place, and a small line that shows them.
+//! PURE: the last 24 hours in a fixed buffer, and a small line that shows them.
 
 use heapless::HistoryBuf;
 
 use super::reading::Reading;
 use crate::limits::board::{COLUMNS, SAMPLE_INTERVAL, SAMPLES};
 
-/// What has a history.
+/// A quantity with a history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// The hottest sensor, in tenths of a degree Celsius.
@@ -31,7 +31,7 @@ impl Quantity {
     ];
 }
 
-/// One value of each quantity, in their order; none where it was not known.
+/// One value of each quantity, in their order; `None` if it was not known.
 type Sample = [Option<i32>; Quantity::ALL.len()];
 
 /// The samples of the last 24 hours.
@@ -45,8 +45,8 @@ pub struct History {
 }
 
 impl History {
-    /// Takes a sample of a reading. What was missed since the one before, by the uptime, is left as a
-    /// gap; one that comes within half of the interval is not taken.
+    /// Takes a sample of a reading. Samples missed since the last one, by the uptime, become a gap; one
+    /// that comes within half of the interval is ignored.
     pub fn add(&mut self, reading: &Reading) {
         let steps = self.steps_to(reading);
         if steps == 0 {
@@ -56,7 +56,7 @@ impl History {
             self.samples.write(Sample::default());
         }
         let traffic = reading.traffic();
-        // A counter that has become smaller began anew, and after a gap it counts more than a sample.
+        // A counter that has become smaller was reset, and after a gap it covers more than a sample.
         let moved = match (traffic, self.traffic) {
             (Some(now), Some(before)) if steps == 1 => now.checked_sub(before),
             _ => None,
@@ -74,7 +74,7 @@ impl History {
         (self.uptime, self.traffic) = (reading.uptime, traffic);
     }
 
-    /// Intervals since the newest sample, rounded; one where that is not known.
+    /// Intervals since the newest sample, rounded; 1 if that is not known.
     fn steps_to(&self, reading: &Reading) -> u64 {
         let interval = SAMPLE_INTERVAL.as_secs();
         match (self.uptime, reading.uptime) {
@@ -86,12 +86,12 @@ impl History {
         }
     }
 
-    /// How many samples there are, gaps included.
+    /// The number of samples, gaps included.
     pub fn count(&self) -> usize {
         self.samples.len()
     }
 
-    /// The course of a quantity; none before two samples know it.
+    /// The course of a quantity; `None` before two samples have it.
     pub fn course(&self, quantity: Quantity) -> Option<Course> {
         let samples = self.samples.oldest_ordered();
         let values: Vec<Option<i32>> = samples.map(|sample| sample[quantity as usize]).collect();
@@ -109,7 +109,7 @@ impl History {
     }
 }
 
-/// How many samples stand in one column, where there are so many.
+/// The number of samples in one column, for so many samples.
 pub fn samples_per_column(samples: usize) -> usize {
     samples.div_ceil(COLUMNS).max(1)
 }
@@ -213,7 +213,7 @@ mod tests {
         let day = memory(&history);
         assert_eq!(day.len(), COLUMNS);
         assert_eq!((day[0], day[23]), (Some(7), Some(99)));
-        assert_eq!(history.course(Quantity::Disk), None, "nobody knew it");
+        assert_eq!(history.course(Quantity::Disk), None, "it was never known");
     }
 
     #[test]

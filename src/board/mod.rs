@@ -1,11 +1,13 @@
 //! Floor 5: how the board is, from /proc and /sys, and how it was in the last 24 hours.
 //!
-//! No child process is started, and nothing here fails: what a machine does not tell is not known.
+//! No child process is started, and nothing here fails: a value that the machine does not offer is
+//! `None`.
 
 pub mod history;
 mod parse;
 pub mod reading;
 mod text;
+mod texts;
 mod tree;
 mod units;
 
@@ -14,13 +16,14 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
+use crate::language::Language;
 use crate::sync::{Mutex, MutexGuard};
 use crate::sys;
 
 use history::History;
 use reading::Reading;
 
-/// The board, to be asked from any thread.
+/// The board. Any thread may read it.
 #[derive(Debug)]
 pub struct Board {
     root: PathBuf,
@@ -30,8 +33,8 @@ pub struct Board {
 }
 
 impl Board {
-    /// A board without a history. `root` holds `proc` and `sys`, so it is `/` unless a test has made
-    /// up a tree; the disk is the one that holds `home`.
+    /// A board without a history. `root` contains `proc` and `sys`: `/`, or a made-up tree in tests.
+    /// The disk is the one that contains `home`.
     pub fn new(root: &Path, home: &Path) -> Self {
         Self {
             root: root.to_owned(),
@@ -46,8 +49,8 @@ impl Board {
         Reading::take(&self.root, &self.home)
     }
 
-    /// Takes a sample for the history. To be called every
-    /// [`SAMPLE_INTERVAL`](crate::limits::board::SAMPLE_INTERVAL); a call that is missed is a gap.
+    /// Takes a sample for the history. Call it every
+    /// [`SAMPLE_INTERVAL`](crate::limits::board::SAMPLE_INTERVAL); a missed call leaves a gap.
     pub fn sample(&self) {
         let reading = self.reading();
         self.history().add(&reading);
@@ -55,13 +58,13 @@ impl Board {
 
     /// How the board is, as Markdown: a line for each quantity, and a small line of its history
     /// below where there is one.
-    pub fn status_text(&self) -> String {
-        text::status(&self.machine, &self.reading(), &self.history())
+    pub fn format_status(&self, language: Language) -> String {
+        text::format_status(&self.machine, &self.reading(), &self.history(), language)
     }
 
-    /// The history in numbers, as Markdown, or when it begins.
-    pub fn history_text(&self) -> String {
-        text::history(&self.history())
+    /// The history in numbers, as Markdown for the model, or when it begins.
+    pub fn format_history(&self) -> String {
+        text::format_history(&self.history())
     }
 
     fn history(&self) -> MutexGuard<'_, History> {

@@ -1,13 +1,13 @@
-//! PURE: what the board says at one moment, as values. What this machine does not tell is none.
+//! PURE: the state of the board at one moment, as values. What the machine does not offer is `None`.
 
 use std::net::IpAddr;
 
 /// How the board is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// What its sensors say, hottest first.
+    /// The temperatures of its sensors, hottest first.
     pub temperatures: Vec<Temperature>,
-    /// Whether the processor is held back; only Raspberry Pis tell.
+    /// Whether the processor is throttled; only known on Raspberry Pis.
     pub throttling: Option<Throttling>,
     /// How busy it is.
     pub load: Option<Load>,
@@ -21,7 +21,7 @@ pub struct Reading {
     pub interfaces: Vec<Interface>,
 }
 
-/// What one sensor says.
+/// The temperature of one sensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Temperature {
     /// The sensor's name, such as `cpu-thermal`.
@@ -30,34 +30,47 @@ pub struct Temperature {
     pub millidegrees: i32,
 }
 
-/// Why the processor is or was held back: the bits of the Raspberry Pi's firmware
+/// Why the processor is or was throttled: the bits of the Raspberry Pi's firmware
 /// (<https://www.raspberrypi.com/documentation/computers/os.html#get_throttled>).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Throttling(pub u32);
 
+/// A reason for throttling. Their order is that of the bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Throttle {
+    /// The voltage is too low.
+    UnderVoltage,
+    /// The frequency is capped.
+    FrequencyCapped,
+    /// The processor is throttled.
+    Throttled,
+    /// The soft temperature limit is reached.
+    SoftLimit,
+}
+
 impl Throttling {
-    /// Too little voltage now. The bits of what has been since the start stand 16 higher.
+    /// The bit of [`Throttle::UnderVoltage`]. The bits of what has been since the start are 16 higher.
     pub const UNDER_VOLTAGE: u32 = 1;
-    const WORDS: [&str; 4] = [
-        "under-voltage",
-        "frequency capped",
-        "throttled",
-        "soft temperature limit",
+    const REASONS: [Throttle; 4] = [
+        Throttle::UnderVoltage,
+        Throttle::FrequencyCapped,
+        Throttle::Throttled,
+        Throttle::SoftLimit,
     ];
 
-    /// What holds it back now.
-    pub fn now(self) -> impl Iterator<Item = &'static str> {
-        Self::words(self.0)
+    /// The reasons now.
+    pub fn now(self) -> impl Iterator<Item = Throttle> {
+        Self::reasons(self.0)
     }
 
-    /// What has held it back since the start and does no more.
-    pub fn earlier(self) -> impl Iterator<Item = &'static str> {
-        Self::words((self.0 >> 16) & !self.0)
+    /// The reasons since the start that have passed.
+    pub fn earlier(self) -> impl Iterator<Item = Throttle> {
+        Self::reasons((self.0 >> 16) & !self.0)
     }
 
-    fn words(bits: u32) -> impl Iterator<Item = &'static str> {
-        let named = Self::WORDS.into_iter().enumerate();
-        named.filter_map(move |(bit, word)| (bits >> bit & 1 == 1).then_some(word))
+    fn reasons(bits: u32) -> impl Iterator<Item = Throttle> {
+        let all = Self::REASONS.into_iter().enumerate();
+        all.filter_map(move |(bit, reason)| (bits >> bit & 1 == 1).then_some(reason))
     }
 }
 

@@ -61,7 +61,7 @@ fn put(root: &Path, path: &str, content: &[u8]) {
 
 /// The lines of the status whose values do not depend on the machine that runs the tests.
 fn status(board: &Board) -> Vec<String> {
-    let text = board.status_text();
+    let text = board.format_status(Language::English);
     let lines = text.lines().filter(|line| !line.starts_with("- Disk"));
     lines.map(str::to_owned).collect()
 }
@@ -92,7 +92,7 @@ fn what_a_machine_does_not_tell_is_not_known_and_no_error() {
     let nothing = tempfile::tempdir().unwrap();
     let board = Board::new(nothing.path(), &nothing.path().join("none"));
     assert_eq!(board.reading(), Reading::default());
-    let text = board.status_text();
+    let text = board.format_status(Language::English);
     assert!(text.lines().next().unwrap().ends_with("**, not known here"));
     let unknown = text.lines().skip(1);
     assert!(
@@ -103,7 +103,11 @@ fn what_a_machine_does_not_tell_is_not_known_and_no_error() {
     assert_eq!(unknown.count(), 5, "{text}");
     board.sample();
     board.sample();
-    assert_eq!(board.status_text(), text, "two samples of nothing");
+    assert_eq!(
+        board.format_status(Language::English),
+        text,
+        "two samples of nothing"
+    );
 }
 
 #[test]
@@ -173,7 +177,7 @@ fn a_history_grows_below_the_values() {
     let board = Board::new(root.path(), root.path());
     assert!(
         board
-            .history_text()
+            .format_history()
             .starts_with("There is no history yet: it begins when the gateway")
     );
     let zone = "sys/class/thermal/thermal_zone0/temp";
@@ -195,7 +199,7 @@ fn a_history_grows_below_the_values() {
     assert_eq!(lines[1], "- Temperature: 59.5 °C (`cpu-thermal`)  ");
     assert_eq!(lines[2], "  `▁▂▂▂▃▃▃▄▄▄▅▅▅▆▆▇▇▇██` 40.0 to 59.5 °C");
     assert_eq!(lines.last().unwrap(), "The small lines show the last 10 h.");
-    let history = board.history_text();
+    let history = board.format_history();
     let mut lines = history.lines();
     assert_eq!(
         lines.next().unwrap(),
@@ -222,7 +226,7 @@ fn the_small_lines_of_a_day_fit_a_telephone() {
         put(root.path(), "proc/uptime", format!("{uptime}.5").as_bytes());
         board.sample();
     }
-    let status = board.status_text();
+    let status = board.format_status(Language::English);
     let lines: Vec<&str> = status
         .split('`')
         .filter(|part| part.starts_with(|first| ('▁'..='█').contains(&first)))
@@ -256,6 +260,6 @@ proptest! {
         let board = Board::new(root.path(), root.path());
         board.sample();
         board.sample();
-        let _ = (board.status_text(), board.history_text());
+        let _ = (board.format_status(Language::English), board.format_history());
     }
 }

@@ -1,62 +1,69 @@
-//! PURE: readings and their history in words, as Markdown for a chat.
+//! PURE: readings and their history as Markdown for a chat.
 
 use std::fmt::Write;
 
 use super::history::{Course, History, Quantity, samples_per_column};
-use super::reading::{Disk, Interface, Load, Memory, Reading, Temperature, Throttling};
-use super::units::{amount, hundredths, span, tenths};
+use super::reading::{Disk, Interface, Load, Memory, Reading, Temperature, Throttle, Throttling};
+use super::texts;
+use super::units::{format_amount, format_span, hundredths, tenths};
+use crate::language::Language;
 use crate::limits::board::SAMPLE_INTERVAL;
 
-const UNKNOWN: &str = "not known here";
-
-/// How the machine is, a line for each quantity, with a small line below it where there is a
+/// How the machine is: a line for each quantity, with a small line below it where there is a
 /// history.
-pub fn status(machine: &str, reading: &Reading, history: &History) -> String {
-    let up = reading.uptime.map_or(UNKNOWN.to_owned(), |seconds| {
-        format!("up {}", span(seconds))
+pub fn format_status(
+    machine: &str,
+    reading: &Reading,
+    history: &History,
+    language: Language,
+) -> String {
+    let (unknown, colon) = (texts::unknown(language), texts::colon(language));
+    let up = reading.uptime.map_or(unknown.to_owned(), |seconds| {
+        texts::uptime(language, &format_span(seconds, language))
     });
     let below = |quantity| {
         let course = history.course(quantity);
-        course.map_or_else(String::new, |course| drawn(quantity, &course))
+        course.map_or_else(String::new, |course| draw(quantity, &course, language))
     };
     let mut text = format!("**{machine}**, {up}\n");
     let mut line = |name: &str, value: Option<String>, below: &str| {
-        let value = value.as_deref().unwrap_or(UNKNOWN);
-        let _ = writeln!(text, "- {name}: {value}{below}");
+        let value = value.as_deref().unwrap_or(unknown);
+        let _ = writeln!(text, "- {name}{colon}{value}{below}");
     };
-    let hottest = temperature(&reading.temperatures);
-    line("Temperature", hottest, &below(Quantity::Temperature));
-    line("Throttling", reading.throttling.map(throttling), "");
-    let load = reading.load.as_ref().map(load);
-    line("Load", load, &below(Quantity::Load));
-    line(
-        "Memory",
-        reading.memory.map(memory),
-        &below(Quantity::Memory),
-    );
-    line("Disk", reading.disk.map(disk), &below(Quantity::Disk));
-    for one in &reading.interfaces {
-        line(&format!("Network `{}`", one.name), Some(interface(one)), "");
+    let hottest = format_temperature(&reading.temperatures, language);
+    let name = texts::temperature(language);
+    line(name, hottest, &below(Quantity::Temperature));
+    let throttling = reading.throttling;
+    let throttling = throttling.map(|bits| format_throttling(bits, language));
+    line(texts::throttling(language), throttling, "");
+    let load = reading.load.as_ref();
+    let load = load.map(|load| format_load(load, language));
+    line(texts::load(language), load, &below(Quantity::Load));
+    let memory = reading.memory.map(|memory| format_memory(memory, language));
+    line(texts::memory(language), memory, &below(Quantity::Memory));
+    let disk = reading.disk.map(|disk| format_disk(disk, language));
+    line(texts::disk(language), disk, &below(Quantity::Disk));
+    for interface in &reading.interfaces {
+        let name = texts::network(language, &interface.name);
+        line(&name, Some(format_interface(interface, language)), "");
     }
     let traffic = below(Quantity::Traffic);
     if !traffic.is_empty() {
-        let _ = writeln!(text, "- {}{traffic}", name(Quantity::Traffic));
+        let _ = writeln!(text, "- {}{traffic}", name_of(Quantity::Traffic, language));
     }
     if Quantity::ALL
         .into_iter()
-        .any(|one| history.course(one).is_some())
+        .any(|quantity| history.course(quantity).is_some())
     {
-        let _ = writeln!(
-            text,
-            "\nThe small lines show the last {}.",
-            covered(history)
-        );
+        let covered = format_span(covered_seconds(history), language);
+        let _ = writeln!(text, "\n{}", texts::lines_show(language, &covered));
     }
     text
 }
 
-/// The last 24 hours in numbers.
-pub fn history(history: &History) -> String {
+/// The last 24 hours in numbers, for the model.
+pub fn format_history(history: &History) -> String {
+    let language = Language::English;
     let minutes = SAMPLE_INTERVAL.as_secs() / 60;
     if history.count() < 2 {
         return format!(
@@ -67,51 +74,52 @@ pub fn history(history: &History) -> String {
     let each = samples_per_column(history.count()) as u64 * minutes;
     let mut text = format!(
         "The last {}, oldest first. Each value is the highest of {each} minutes; - is a gap.\n",
-        covered(history)
+        format_span(covered_seconds(history), language)
     );
     for quantity in Quantity::ALL {
-        let _ = write!(text, "- {}: ", name(quantity));
+        let _ = write!(text, "- {}: ", name_of(quantity, language));
         let Some(course) = history.course(quantity) else {
-            let _ = writeln!(text, "{UNKNOWN}");
+            let _ = writeln!(text, "{}", texts::unknown(language));
             continue;
         };
         let columns = course.columns.iter();
         let values: Vec<String> = columns
-            .map(|value| value.map_or("-".to_owned(), |value| shown(quantity, value)))
+            .map(|value| value.map_or("-".to_owned(), |value| format_value(quantity, value)))
             .collect();
         let _ = writeln!(
             text,
             "mean {}{}{}  \n  {}",
-            shown(quantity, course.mean),
-            unit(quantity),
-            drawn(quantity, &course),
+            format_value(quantity, course.mean),
+            unit_of(quantity),
+            draw(quantity, &course, language),
             values.join(" ")
         );
     }
     text
 }
 
-/// A course on a line of its own, below what it belongs to: the spaces make a line break.
-fn drawn(quantity: Quantity, course: &Course) -> String {
-    let (least, most) = (shown(quantity, course.least), shown(quantity, course.most));
+/// A course on a line of its own below its value: the spaces make a line break.
+fn draw(quantity: Quantity, course: &Course, language: Language) -> String {
+    let (least, most) = (course.least, course.most);
+    let (least, most) = (format_value(quantity, least), format_value(quantity, most));
     let range = match least == most {
-        true => format!("always {most}"),
-        false => format!("{least} to {most}"),
+        true => texts::range_always(language, &most),
+        false => texts::range(language, &least, &most),
     };
-    format!("  \n  `{}` {range}{}", course.line(), unit(quantity))
+    format!("  \n  `{}` {range}{}", course.line(), unit_of(quantity))
 }
 
-fn name(quantity: Quantity) -> &'static str {
+fn name_of(quantity: Quantity, language: Language) -> &'static str {
     match quantity {
-        Quantity::Temperature => "Temperature",
-        Quantity::Load => "Load",
-        Quantity::Memory => "Memory used",
-        Quantity::Disk => "Disk used",
-        Quantity::Traffic => "Network in and out, in 15 minutes",
+        Quantity::Temperature => texts::temperature(language),
+        Quantity::Load => texts::load(language),
+        Quantity::Memory => texts::memory_used(language),
+        Quantity::Disk => texts::disk_used(language),
+        Quantity::Traffic => texts::traffic(language),
     }
 }
 
-fn unit(quantity: Quantity) -> &'static str {
+fn unit_of(quantity: Quantity) -> &'static str {
     match quantity {
         Quantity::Temperature => " °C",
         Quantity::Load => "",
@@ -120,7 +128,7 @@ fn unit(quantity: Quantity) -> &'static str {
     }
 }
 
-fn shown(quantity: Quantity, value: i32) -> String {
+fn format_value(quantity: Quantity, value: i32) -> String {
     match quantity {
         Quantity::Temperature => tenths(value),
         Quantity::Load => hundredths(value.unsigned_abs()),
@@ -128,96 +136,93 @@ fn shown(quantity: Quantity, value: i32) -> String {
     }
 }
 
-/// What time the samples of a history cover.
-fn covered(history: &History) -> String {
-    span(history.count() as u64 * SAMPLE_INTERVAL.as_secs())
+/// The time that the samples of a history cover.
+fn covered_seconds(history: &History) -> u64 {
+    history.count() as u64 * SAMPLE_INTERVAL.as_secs()
 }
 
-fn temperature(all: &[Temperature]) -> Option<String> {
+fn format_temperature(all: &[Temperature], language: Language) -> Option<String> {
     let hottest = all.first()?;
-    let mut text = format!(
-        "{} °C (`{}`",
-        tenths(hottest.millidegrees / 100),
-        hottest.sensor
-    );
-    if all.len() > 1 {
-        let _ = write!(text, ", the hottest of {}", all.len());
-    }
-    text.push(')');
-    Some(text)
+    let degrees = tenths(hottest.millidegrees / 100);
+    Some(match all.len() {
+        1 => texts::one_sensor(language, &degrees, &hottest.sensor),
+        count => texts::hottest_sensor(language, &degrees, &hottest.sensor, &count),
+    })
 }
 
-fn throttling(bits: Throttling) -> String {
-    let listed = |words: Vec<&str>| match words.is_empty() {
-        true => "none".to_owned(),
-        false => words.join(", "),
+fn format_throttling(bits: Throttling, language: Language) -> String {
+    let list = |reasons: Vec<Throttle>| {
+        let names = reasons.into_iter().map(|reason| match reason {
+            Throttle::UnderVoltage => texts::under_voltage(language),
+            Throttle::FrequencyCapped => texts::frequency_capped(language),
+            Throttle::Throttled => texts::throttled(language),
+            Throttle::SoftLimit => texts::soft_limit(language),
+        });
+        names.collect::<Vec<_>>().join(texts::comma(language))
     };
-    let now = listed(bits.now().collect());
-    match listed(bits.earlier().collect()).as_str() {
-        "none" => now,
-        earlier => format!("{now}; earlier: {earlier}"),
+    let none_or = |list: String| match list.is_empty() {
+        true => texts::none(language).to_owned(),
+        false => list,
+    };
+    let (now, earlier) = (bits.now().collect(), bits.earlier().collect());
+    let (now, earlier) = (none_or(list(now)), list(earlier));
+    match earlier.is_empty() {
+        true => now,
+        false => texts::throttled_earlier(language, &now, &earlier),
     }
 }
 
-fn load(load: &Load) -> String {
+fn format_load(load: &Load, language: Language) -> String {
     let [one, five, fifteen] = load.averages.map(hundredths);
-    let mut text = format!("{one}, {five}, {fifteen} over 1, 5, 15 minutes");
-    if let Some(count) = load.processors {
-        let plural = if count == 1 { "" } else { "s" };
-        let _ = write!(text, ", {count} processor{plural}");
+    let averages = texts::averages(language, &one, &five, &fifteen);
+    match load.processors {
+        None => averages,
+        Some(1) => averages + texts::one_processor(language),
+        Some(count) => averages + &texts::processors(language, &count),
     }
-    text
 }
 
-fn memory(memory: Memory) -> String {
-    let mut text = format!(
-        "{} free of {}",
-        amount(memory.available),
-        amount(memory.total)
-    );
-    push_used(&mut text, memory.used_percent());
+fn format_memory(memory: Memory, language: Language) -> String {
+    let amount = |bytes| format_amount(bytes, language);
+    let mut text = texts::free_of(language, &amount(memory.available), &amount(memory.total));
+    push_used(&mut text, memory.used_percent(), language);
     if memory.swap_total > 0 {
-        let used = memory.swap_total.saturating_sub(memory.swap_free);
-        let _ = write!(
-            text,
-            ", swap {} of {} used",
-            amount(used),
-            amount(memory.swap_total)
-        );
+        let used = amount(memory.swap_total.saturating_sub(memory.swap_free));
+        text += &texts::swap(language, &used, &amount(memory.swap_total));
     }
     text
 }
 
-fn disk(disk: Disk) -> String {
-    let mut text = format!("{} free of {}", amount(disk.free), amount(disk.total));
-    push_used(&mut text, disk.used_percent());
+fn format_disk(disk: Disk, language: Language) -> String {
+    let amount = |bytes| format_amount(bytes, language);
+    let mut text = texts::free_of(language, &amount(disk.free), &amount(disk.total));
+    push_used(&mut text, disk.used_percent(), language);
     if disk.is_read_only {
-        text.push_str(", **read-only: nothing can be written**");
+        text += texts::read_only(language);
     }
     text
 }
 
-fn push_used(text: &mut String, percent: Option<u8>) {
+fn push_used(text: &mut String, percent: Option<u8>, language: Language) {
     if let Some(percent) = percent {
-        let _ = write!(text, " ({percent} % used)");
+        *text += &texts::used(language, &percent);
     }
 }
 
-fn interface(interface: &Interface) -> String {
-    let mut text = interface
-        .state
-        .clone()
-        .unwrap_or_else(|| "state unknown".to_owned());
+fn format_interface(interface: &Interface, language: Language) -> String {
+    let state = interface.state.as_deref();
+    let mut text = state.unwrap_or(texts::state_unknown(language)).to_owned();
     if let Some(address) = interface.address {
         let _ = write!(text, ", {address}");
     }
     if let Some(signal) = interface.signal {
-        let _ = write!(text, ", signal {signal} dBm");
+        text += &texts::signal(language, &signal);
     }
-    for (bytes, direction) in [(interface.received, "in"), (interface.sent, "out")] {
-        if let Some(bytes) = bytes {
-            let _ = write!(text, ", {} {direction}", amount(bytes));
-        }
+    if let Some(bytes) = interface.received {
+        text += &texts::received(language, &format_amount(bytes, language));
+    }
+    if let Some(bytes) = interface.sent {
+        text += &texts::sent(language, &format_amount(bytes, language));
     }
     text
 }
@@ -228,7 +233,7 @@ mod tests {
 
     #[test]
     fn the_firmware_bits_are_words() {
-        let words = |bits| throttling(Throttling(bits));
+        let words = |bits| format_throttling(Throttling(bits), Language::English);
         assert_eq!(words(0), "none");
         assert_eq!(words(0x50005), "under-voltage, throttled");
         assert_eq!(words(0x50000), "none; earlier: under-voltage, throttled");
@@ -238,15 +243,34 @@ mod tests {
     }
 
     #[test]
-    fn a_card_that_can_only_be_read_is_said() {
+    fn a_read_only_disk_is_named() {
         let card = Disk {
             total: 0,
             free: 0,
             is_read_only: true,
         };
         assert_eq!(
-            disk(card),
+            format_disk(card, Language::English),
             "0 bytes free of 0 bytes, **read-only: nothing can be written**"
         );
+    }
+
+    #[test]
+    fn the_status_comes_in_chinese() {
+        let load = Load {
+            averages: [12, 8, 5],
+            processors: Some(4),
+        };
+        assert_eq!(
+            format_load(&load, Language::Chinese),
+            "1、5、15 分钟平均：0.12、0.08、0.05，4 个处理器"
+        );
+        let status = format_status(
+            "a board",
+            &Reading::default(),
+            &History::default(),
+            Language::Chinese,
+        );
+        assert!(status.contains("- 温度：未知"), "{status}");
     }
 }

@@ -1,10 +1,13 @@
-//! PURE: numbers in a person's units.
+//! PURE: numbers in the units that people use.
+
+use super::texts;
+use crate::language::Language;
 
 /// A number of bytes in the largest unit that it fills.
-pub fn amount(bytes: u64) -> String {
+pub fn format_amount(bytes: u64, language: Language) -> String {
     const UNITS: [&str; 5] = ["kB", "MB", "GB", "TB", "PB"];
     if bytes < 1000 {
-        return format!("{bytes} bytes");
+        return texts::bytes(language, &bytes);
     }
     let mut tenths = bytes / 100;
     let mut unit = 0;
@@ -16,14 +19,14 @@ pub fn amount(bytes: u64) -> String {
 }
 
 /// A time in its two largest units.
-pub fn span(seconds: u64) -> String {
+pub fn format_span(seconds: u64, language: Language) -> String {
     let (days, hours, minutes) = (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60);
     match (days, hours, minutes) {
-        (0, 0, minutes) => format!("{minutes} min"),
-        (0, hours, 0) => format!("{hours} h"),
-        (0, hours, minutes) => format!("{hours} h {minutes} min"),
-        (1, 0, _) => "24 h".to_owned(),
-        (days, hours, _) => format!("{days} d {hours} h"),
+        (0, 0, minutes) => texts::minutes(language, &minutes),
+        (0, hours, 0) => texts::hours(language, &hours),
+        (0, hours, minutes) => texts::hours_minutes(language, &hours, &minutes),
+        (1, 0, _) => texts::hours(language, &24),
+        (days, hours, _) => texts::days_hours(language, &days, &hours),
     }
 }
 
@@ -54,10 +57,16 @@ mod tests {
             "31.9 GB",
             "18446.7 PB",
         ];
-        assert_eq!(amounts.map(amount), shown);
+        assert_eq!(
+            amounts.map(|bytes| format_amount(bytes, Language::English)),
+            shown
+        );
         let times = [59, 3600, 3661, 86_400, 273_600];
         let shown = ["0 min", "1 h", "1 h 1 min", "24 h", "3 d 4 h"];
-        assert_eq!(times.map(span), shown);
+        assert_eq!(
+            times.map(|seconds| format_span(seconds, Language::English)),
+            shown
+        );
         assert_eq!([-5, 512].map(tenths), ["-0.5", "51.2"]);
     }
 }

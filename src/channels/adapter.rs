@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::bus::Heartbeat;
 use crate::cancel::Cancel;
 use crate::error::{Error, Result};
+use crate::language::Language;
 use crate::message::Address;
 
 pub use crate::markup::Piece;
@@ -33,7 +34,7 @@ pub struct Capabilities {
     pub total_rate: (usize, Duration),
     /// The reaction that a message gets when it has been accepted; empty for none.
     pub reaction: String,
-    /// Whether answers quote the message that they answer.
+    /// Whether replies quote the message that they reply to.
     pub quotes: bool,
     /// The least time between two edits of a draft; `None` where messages cannot be edited, and so no
     /// drafts are shown.
@@ -58,7 +59,7 @@ pub struct Post<'a> {
     pub is_marked: bool,
     /// Rows of buttons.
     pub buttons: &'a [Vec<Button>],
-    /// The message that it answers, if it is to be quoted.
+    /// The message that it replies to, if that is to be quoted.
     pub reply_to: Option<&'a str>,
     /// The same for each attempt to send the same piece, and for no other: channels that can tell
     /// repeated requests apart (Discord's `nonce`) use it. `None` for what may come twice.
@@ -76,35 +77,35 @@ pub struct Upload<'a> {
     pub key: Option<u64>,
 }
 
-/// Why a call to a channel failed, told apart by what can be done about it. No text holds a secret.
+/// Why a call to a channel failed, told apart by what can be done about it. No text contains a secret.
 #[derive(Debug)]
 pub enum Failure {
     /// Too many requests for this chat. A limit that concerns all chats is [`Failure::Down`].
     RetryAfter(Duration),
-    /// The channel rejects the markup; the plain text would go.
+    /// The channel rejects the markup; the plain text would be accepted.
     Markup(String),
-    /// The message already says that.
+    /// The message already has this content.
     NotModified,
-    /// The message to edit, delete, answer or react to does not exist or can no longer be changed.
+    /// The message to edit, delete, reply or react to does not exist or can no longer be changed.
     MessageGone,
     /// The text is too long.
     TooLong,
     /// Nothing can be sent to this chat any more.
     Gone {
-        /// What the channel said.
+        /// The channel's description.
         said: String,
         /// The chat that replaced it.
         moved_to: Option<Address>,
     },
-    /// The channel will not do it, now or later.
+    /// The channel refuses, now and later.
     Refused(String),
-    /// Trouble with this request: a 5xx, or no answer in time. Other chats may be served.
+    /// This request failed: a 5xx, or no reply in time. Other chats may be served.
     Trouble(String),
     /// The channel cannot be reached at all, or rejects the credentials.
     Down(String),
     /// A file or the configuration is at fault, on this side.
     Local(Error),
-    /// The cancellation token was raised.
+    /// The call was cancelled.
     Stopped,
 }
 
@@ -112,8 +113,8 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::RetryAfter(time) => write!(f, "rate-limited for {} s", time.as_secs()),
-            Self::NotModified => f.write_str("the message already says that"),
-            Self::MessageGone => f.write_str("the message is gone, or can no longer be changed"),
+            Self::NotModified => f.write_str("the message already has this content"),
+            Self::MessageGone => f.write_str("the message no longer exists or cannot be changed"),
             Self::TooLong => f.write_str("the text is too long for the channel"),
             Self::Markup(said)
             | Self::Gone { said, .. }
@@ -135,10 +136,19 @@ impl From<Error> for Failure {
     }
 }
 
+/// A slash command in a channel's menu.
+#[derive(Clone, Copy, Debug)]
+pub struct MenuEntry {
+    /// Its name without the slash.
+    pub name: &'static str,
+    /// What it does, in a language.
+    pub help: fn(Language) -> &'static str,
+}
+
 /// The outcome of a call.
 pub type Sent<T = ()> = std::result::Result<T, Failure>;
 
-/// A channel that is set up.
+/// A configured channel.
 pub trait Adapter: Send + Sync {
     /// Its name in addresses and in the configuration.
     fn name(&self) -> &'static str;
@@ -155,6 +165,10 @@ pub trait Adapter: Send + Sync {
 
     /// Shortens Markdown to one message: the beginning of what is being written.
     fn render_draft(&self, markdown: &str) -> Option<Piece>;
+
+    /// Asks the channel who the bot is: the name by which people find it, such as `@crabby_bot`. Also
+    /// tries whether the token works.
+    fn identify(&self, cancel: &Cancel) -> Sent<String>;
 
     /// A connection for one worker. Its calls block, end when `cancel` is raised, and beat
     /// `heartbeat` while bytes of a transfer are moving.
@@ -188,6 +202,6 @@ pub trait Connection: Send {
     /// Fetches the file that `id` names, of at most `limit` bytes.
     fn fetch(&mut self, id: &str, into: &mut File, limit: usize) -> Sent;
 
-    /// Registers the slash commands: names without the slash, and descriptions.
-    fn set_menu(&mut self, commands: &[(&'static str, &'static str)]) -> Sent;
+    /// Registers the slash commands, with descriptions in every language.
+    fn set_menu(&mut self, commands: &[MenuEntry]) -> Sent;
 }

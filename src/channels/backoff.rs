@@ -3,26 +3,31 @@
 use std::fmt::Display;
 use std::time::Duration;
 
+use super::health::{Health, Task};
 use crate::clock::Clock;
 use crate::limits::channels::{FIRST_WAIT, LONGEST_BACKOFF};
 use crate::sys::random;
 
 /// The failures of one task in a row.
 pub struct Backoff {
-    /// As in "failed to …" and "can … again".
-    task: &'static str,
+    task: Task,
+    /// The task for the log, as in "failed to …" and "can … again".
+    name: &'static str,
     clock: Clock,
+    health: Health,
     failures: u32,
     /// What was logged last; the same is not logged again.
     logged: String,
 }
 
 impl Backoff {
-    /// No failure yet.
-    pub fn new(task: &'static str, clock: Clock) -> Self {
+    /// No failure yet. Outages are reported to `health`.
+    pub fn new(task: Task, name: &'static str, clock: Clock, health: Health) -> Self {
         Self {
             task,
+            name,
             clock,
+            health,
             failures: 0,
             logged: String::new(),
         }
@@ -32,7 +37,8 @@ impl Backoff {
     pub fn succeeded(&mut self) -> bool {
         let had_failed = self.failures > 0;
         if had_failed {
-            tracing::info!("can {} again", self.task);
+            tracing::info!("can {} again", self.name);
+            self.health.succeeded(self.task);
             self.failures = 0;
             self.logged.clear();
         }
@@ -47,10 +53,11 @@ impl Backoff {
             // Certificates cannot be checked before the time is known.
             why = format!("waiting for the clock to be set ({why})");
         }
+        self.health.failed(self.task, &why, self.clock.now());
         if why == self.logged {
-            tracing::debug!("failed to {}: {why}", self.task);
+            tracing::debug!("failed to {}: {why}", self.name);
         } else {
-            tracing::warn!("failed to {}: {why}", self.task);
+            tracing::warn!("failed to {}: {why}", self.name);
             self.logged = why;
         }
         let wait = asked.unwrap_or_else(|| doubled(self.failures));
@@ -75,9 +82,14 @@ pub fn with_jitter(wait: Duration) -> Duration {
 mod tests {
     use super::*;
 
+    fn backoff(health: &Health) -> Backoff {
+        Backoff::new(Task::Receive, "test", Clock::System, health.clone())
+    }
+
     #[test]
-    fn the_wait_doubles_up_to_its_bound_and_begins_anew() {
-        let mut backoff = Backoff::new("test", Clock::System);
+    fn the_wait_doubles_up_to_its_bound_and_starts_again_after_a_success() {
+        let health = Health::default();
+        let mut backoff = backoff(&health);
         let waits: Vec<u64> = (0..40)
             .map(|_| backoff.failed(&"no route", None).as_secs())
             .collect();
@@ -87,14 +99,15 @@ mod tests {
             waits[0] <= 1 && (300..=375).contains(&waits[39]),
             "{waits:?}"
         );
+        assert_eq!(health.outages().len(), 1);
         assert!(backoff.succeeded() && !backoff.succeeded());
+        assert_eq!(health.outages(), []);
         assert!(backoff.failed(&"no route", None).as_secs() <= 1);
     }
 
     #[test]
     fn the_wait_that_the_other_side_asks_for_counts_more() {
-        let mut backoff = Backoff::new("test", Clock::System);
-        let wait = backoff.failed(&"429", Some(Duration::from_secs(40)));
+        let wait = backoff(&Health::default()).failed(&"429", Some(Duration::from_secs(40)));
         assert!((40..=50).contains(&wait.as_secs()), "{wait:?}");
     }
 }

@@ -1,7 +1,10 @@
 //! What a button carries while it is in a chat, and what it means when it is pressed. Pure.
 
 use super::adapter::Button;
-use crate::approval::Answer;
+use super::texts::answers::label;
+use crate::approval::{AlwaysOption, Answer, Question};
+use crate::language::Language;
+use crate::message::CommandButton;
 
 /// What a pressed button means.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,23 +18,27 @@ pub enum Press {
     },
     /// The label of a button that the model made: a text for the model, never a command.
     Text(String),
+    /// A slash command, on a button that the program made.
+    Command(String),
 }
 
-/// The labels of the answers to a question, and the words that stand for them.
-const ANSWERS: [(&str, &str, Answer); 3] = [
-    ("Run once", "once", Answer::Once),
-    ("Always this command", "always", Answer::Always),
-    ("Deny", "deny", Answer::Deny),
+/// The answers to a question, and the words that stand for them in a button's data.
+const ANSWERS: [(&str, Answer); 3] = [
+    ("once", Answer::Once),
+    ("always", Answer::Always),
+    ("deny", Answer::Deny),
 ];
 
 /// The buttons of a question.
-pub fn for_question(number: u64) -> Vec<Vec<Button>> {
-    let button = |(label, word, _): &(&str, &str, Answer)| Button {
-        label: (*label).to_owned(),
+pub fn for_question(number: u64, question: &Question, language: Language) -> Vec<Vec<Button>> {
+    let [once, always, deny] = ANSWERS.map(|(word, answer)| Button {
+        label: label(language, answer, &question.cause).to_owned(),
         data: format!("q:{number}:{word}"),
-    };
-    let [once, always, deny] = ANSWERS.each_ref().map(button);
-    vec![vec![once, deny], vec![always]]
+    });
+    match question.always {
+        AlwaysOption::Offered => vec![vec![once, deny], vec![always]],
+        AlwaysOption::TooRisky(_) | AlwaysOption::Changeable => vec![vec![once, deny]],
+    }
 }
 
 /// Buttons whose press comes back as their label, or as much of it as fits into `data_bytes`.
@@ -47,13 +54,28 @@ pub fn for_labels(rows: &[Vec<String>], data_bytes: usize) -> Vec<Vec<Button>> {
     rows.iter().map(row).collect()
 }
 
+/// Buttons that type a command. A command that does not fit into `data_bytes` gets no button.
+pub fn for_commands(rows: &[Vec<CommandButton>], data_bytes: usize) -> Vec<Vec<Button>> {
+    let button = |button: &CommandButton| {
+        let data = format!("c:{}", button.command);
+        let label = button.label.clone();
+        (data.len() <= data_bytes).then_some(Button { label, data })
+    };
+    let row = |row: &Vec<CommandButton>| row.iter().filter_map(button).collect();
+    let rows = rows.iter().map(row);
+    rows.filter(|row: &Vec<Button>| !row.is_empty()).collect()
+}
+
 /// What the data of a pressed button means; `None` when it is not one of ours.
 pub fn read(data: &str) -> Option<Press> {
     if let Some(text) = data.strip_prefix("w:") {
         return Some(Press::Text(text.to_owned()));
     }
+    if let Some(command) = data.strip_prefix("c:").filter(|text| text.starts_with('/')) {
+        return Some(Press::Command(command.to_owned()));
+    }
     let (number, word) = data.strip_prefix("q:")?.split_once(':')?;
-    let (.., answer) = ANSWERS.iter().find(|(_, known, _)| *known == word)?;
+    let (_, answer) = ANSWERS.iter().find(|(known, _)| *known == word)?;
     Some(Press::Answer {
         question: number.parse().ok()?,
         answer: *answer,
@@ -63,18 +85,27 @@ pub fn read(data: &str) -> Option<Press> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::approval::Risk;
 
     #[test]
     fn each_button_of_a_question_comes_back_as_its_answer() {
-        let buttons = for_question(123_456).concat();
+        let question = Question::default();
+        let buttons = for_question(123_456, &question, Language::English).concat();
         let pressed: Vec<_> = buttons.iter().map(|button| read(&button.data)).collect();
-        let wanted = [Answer::Once, Answer::Deny, Answer::Always].map(|answer| {
+        let expected = [Answer::Once, Answer::Deny, Answer::Always].map(|answer| {
             Some(Press::Answer {
                 question: 123_456,
                 answer,
             })
         });
-        assert_eq!(pressed, wanted);
+        assert_eq!(pressed, expected);
+        let risky = Question {
+            always: AlwaysOption::TooRisky(Risk::Power),
+            ..question
+        };
+        let buttons = for_question(123_456, &risky, Language::Chinese).concat();
+        let labels: Vec<&str> = buttons.iter().map(|button| &*button.label).collect();
+        assert_eq!(labels, ["运行一次", "拒绝"]);
     }
 
     #[test]
@@ -86,6 +117,23 @@ mod tests {
             panic!("{rows:?}");
         };
         assert!(long.starts_with(&cut) && rows[1][0].data.len() <= 64);
+    }
+
+    #[test]
+    fn a_button_of_ours_types_its_command_and_one_of_the_models_never_does() {
+        let button = |command: &str| CommandButton {
+            label: "large".to_owned(),
+            command: command.to_owned(),
+        };
+        let long = format!("/model {}", "x".repeat(64));
+        let rows = for_commands(&[vec![button("/model large")], vec![button(&long)]], 64);
+        assert_eq!(rows.len(), 1, "the long one does not fit");
+        let command = Press::Command("/model large".to_owned());
+        assert_eq!(read(&rows[0][0].data), Some(command));
+        let label = "c:/model large".to_owned();
+        let of_model = for_labels(&[vec![label.clone()]], 64);
+        assert_eq!(read(&of_model[0][0].data), Some(Press::Text(label)));
+        assert_eq!(read("c:model large"), None);
     }
 
     #[test]

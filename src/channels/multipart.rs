@@ -5,7 +5,7 @@ use std::io::{Cursor, Read};
 
 use serde_json::Value;
 
-/// What stands before and behind the file's bytes.
+/// The bytes before and after the file's.
 pub struct Form {
     /// The media type of the whole, which names the boundary.
     pub content_type: String,
@@ -54,7 +54,7 @@ impl Form {
     }
 }
 
-/// A line that no file holds: nobody who writes one can foresee it.
+/// A line that no file contains: it cannot be predicted.
 fn boundary() -> String {
     let random = || RandomState::new().build_hasher().finish();
     format!("peacrab-{:016x}{:016x}", random(), random())

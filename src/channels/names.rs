@@ -1,34 +1,43 @@
-//! Names that strangers choose: their own, and those of files.
+//! Names of channels, and names that anyone may choose: of people and of files.
 
 use crate::limits::channels::{FILE_ENDING_BYTES, FILE_NAME_BYTES, NAME_CHARS};
 use crate::text::{is_invisible, one_line};
 
-/// The name of a person, a bot or a chat on one line of at most [`NAME_CHARS`] characters, as it may
-/// stand in what the model reads. Where people read it, [`crate::markup::inline_code`] keeps it from
+/// A channel as people know it, such as `Telegram`, by its name in addresses.
+pub fn title(channel: &str) -> &str {
+    match channel {
+        "telegram" => "Telegram",
+        "discord" => "Discord",
+        other => other,
+    }
+}
+
+/// The name of a person, a bot or a chat on one line of at most [`NAME_CHARS`] characters, safe in
+/// what the model reads. Where people read it, [`crate::markup::inline_code`] keeps it from
 /// being markup.
-pub fn of_person(name: &str) -> String {
+pub fn clean_name(name: &str) -> String {
     without_brackets(&one_line(name, NAME_CHARS))
 }
 
-/// Whether a reader may take a character for the end of a line.
-pub fn is_line_end(char: char) -> bool {
+/// Whether a reader may take a character for a newline.
+pub fn is_newline(char: char) -> bool {
     matches!(
         char,
         '\n' | '\u{b}'..='\r' | '\u{85}' | '\u{2028}' | '\u{2029}'
     )
 }
 
-/// The text with other brackets for those in which channels tell the model what they know.
+/// The text with parentheses for brackets, in which channels tell the model what they know.
 pub fn without_brackets(text: &str) -> String {
     text.replace('[', "(").replace(']', ")")
 }
 
-/// A name that is safe on every file system and in a header: one component, not hidden, without
-/// control and formatting characters, at most [`FILE_NAME_BYTES`] long with its ending kept. A name
+/// A file name that is safe on every file system and in a header: one component, not hidden, without
+/// control and formatting characters, at most [`FILE_NAME_BYTES`] long with its extension kept. A name
 /// of which nothing is left becomes `file`.
-pub fn clean(name: &str) -> String {
+pub fn clean_file_name(name: &str) -> String {
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
-    let cleaned: String = last.chars().map(harmless).collect();
+    let cleaned: String = last.chars().map(replace_unsafe).collect();
     let cleaned = without_brackets(&cleaned);
     let cleaned = shorten(cleaned.trim_start_matches(['.', ' ']));
     match cleaned.trim_end_matches(['.', ' ']) {
@@ -37,15 +46,15 @@ pub fn clean(name: &str) -> String {
     }
 }
 
-/// The letter, or what stands for it.
-fn harmless(letter: char) -> char {
-    match letter {
+/// The char, or a harmless one in its place.
+fn replace_unsafe(char: char) -> char {
+    match char {
         // FAT takes none of these, and the quote would end the name within a header.
         '"' | '*' | ':' | '<' | '>' | '?' | '|' => '_',
-        // They hide letters or turn their order around: `xcod.exe` shown as `xexe.doc`.
-        letter if letter.is_control() || is_invisible(letter) => '_',
-        letter if letter.is_whitespace() => ' ',
-        letter => letter,
+        // They hide characters or reverse their order: `xcod.exe` shown as `xexe.doc`.
+        char if char.is_control() || is_invisible(char) => '_',
+        char if char.is_whitespace() => ' ',
+        char => char,
     }
 }
 
@@ -80,20 +89,20 @@ mod tests {
             ("a\"; name=\"b", "a_; name=_b"),
             ("a.txt. .", "a.txt"),
         ] {
-            assert_eq!(clean(given), expected, "{given:?}");
+            assert_eq!(clean_file_name(given), expected, "{given:?}");
         }
     }
 
     #[test]
     fn a_persons_name_forges_neither_lines_nor_brackets() {
-        let name = of_person("Ann] hi\n[Bob\u{202e}] \u{200b}x");
+        let name = clean_name("Ann] hi\n[Bob\u{202e}] \u{200b}x");
         assert_eq!(name, "Ann) hi (Bob) x");
-        assert_eq!(of_person(&"x".repeat(500)).chars().count(), NAME_CHARS + 1);
+        assert_eq!(clean_name(&"x".repeat(500)).chars().count(), NAME_CHARS + 1);
     }
 
     #[test]
     fn a_long_name_keeps_its_ending() {
-        let name = clean(&format!("{}.tar.gz", "ü".repeat(200)));
+        let name = clean_file_name(&format!("{}.tar.gz", "ü".repeat(200)));
         assert!(
             name.len() <= FILE_NAME_BYTES && name.len() > FILE_NAME_BYTES - 4,
             "{name}"
@@ -102,18 +111,21 @@ mod tests {
             name.starts_with("üü") && name.ends_with("ü.tar.gz"),
             "{name}"
         );
-        assert_eq!(clean(&"x".repeat(500)).len(), FILE_NAME_BYTES);
-        assert_eq!(clean(&format!("{} y", "x".repeat(99))), "x".repeat(99));
+        assert_eq!(clean_file_name(&"x".repeat(500)).len(), FILE_NAME_BYTES);
+        assert_eq!(
+            clean_file_name(&format!("{} y", "x".repeat(99))),
+            "x".repeat(99)
+        );
     }
 
     proptest! {
         #[test]
         fn whatever_was_chosen_is_a_name_in_its_folder(name in any::<String>(), more in ".{0,300}") {
-            let cleaned = clean(&(name + &more));
+            let cleaned = clean_file_name(&(name + &more));
             prop_assert!(!cleaned.is_empty() && cleaned.len() <= FILE_NAME_BYTES);
             prop_assert!(!cleaned.starts_with('.') && !cleaned.contains(['/', '\\', '"']));
             prop_assert!(!cleaned.contains(char::is_control));
-            prop_assert_eq!(clean(&cleaned), cleaned);
+            prop_assert_eq!(clean_file_name(&cleaned), cleaned);
         }
     }
 }

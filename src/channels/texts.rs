@@ -1,24 +1,208 @@
 //! What the channels say to people, in each language.
 
-use crate::language::texts;
+use crate::language::{Language, texts};
+use crate::limits::state::{PAIRED, PAIRING_VALID_SECS};
+use crate::state::pairing::Rejected;
+
+/// The outcomes and the buttons of a question about a command.
+pub mod answers {
+    use crate::approval::{Answer, Cause};
+    use crate::language::{Language, texts};
+
+    texts! {
+        fn allowed_once() { "✓ Allowed once", "✓ 已允许一次" }
+        fn allowed_always() { "✓ Always allowed", "✓ 已始终允许" }
+        fn denied() { "✗ Denied", "✗ 已拒绝" }
+        fn timed_out() { "✗ Denied: no answer in time", "✗ 已拒绝：超时未答复" }
+        fn unattended() { "✗ Denied: no one to ask", "✗ 已拒绝：没有可以询问的人" }
+        fn run_once() { "Run once", "运行一次" }
+        fn always() { "Always this command", "始终允许此命令" }
+        fn all_input() { "All its input", "允许其全部输入" }
+        fn deny() { "Deny", "拒绝" }
+    }
+
+    /// What stands below a question that is over.
+    pub fn outcome(language: Language, answer: Answer) -> &'static str {
+        let text = match answer {
+            Answer::Once => allowed_once,
+            Answer::Always | Answer::Standing => allowed_always,
+            Answer::Deny => denied,
+            Answer::TimedOut => timed_out,
+            Answer::Unattended => unattended,
+        };
+        text(language)
+    }
+
+    /// The label of the button that gives an answer.
+    pub fn label(language: Language, answer: Answer, cause: &Cause) -> &'static str {
+        let text = match (answer, cause) {
+            (Answer::Once, _) => run_once,
+            (Answer::Always, Cause::Input { .. }) => all_input,
+            (Answer::Always | Answer::Standing, _) => always,
+            (Answer::Deny | Answer::TimedOut | Answer::Unattended, _) => deny,
+        };
+        text(language)
+    }
+}
+
+/// What `/approve` and `/deny` say.
+pub mod approve {
+    use crate::language::texts;
+
+    texts! {
+        pub(crate) fn nothing_open() { "Nothing is waiting for approval here.", "这里没有等待批准的命令。" }
+        pub(crate) fn which(numbers) {
+            "Which one? Waiting for approval: {numbers}.",
+            "是哪一个？等待批准的有：{numbers}。",
+        }
+        /// `text` is inline code.
+        pub(crate) fn not_a_number(text) {
+            "{text} is not the number of a question. The number is at the end of the question.",
+            "{text} 不是询问的编号。编号在询问的末尾。",
+        }
+        /// `what` is a clause, such as "it would restart the board".
+        pub(crate) fn too_risky(what) {
+            "This command cannot be allowed always: {what}.",
+            "此命令不能始终允许：{what}。",
+        }
+        pub(crate) fn changeable() {
+            "This command cannot be allowed always: it may load files that the agent can change.",
+            "此命令不能始终允许：它可能会加载智能体可以更改的文件。",
+        }
+        pub(crate) fn allow_once(number) {
+            "To allow it once: /approve {number}",
+            "如需允许一次：/approve {number}",
+        }
+    }
+}
+
+/// What a question about a command says.
+pub mod question {
+    use crate::language::texts;
+
+    texts! {
+        pub(crate) fn title_unsandboxed(account) {
+            "Run this **outside the sandbox**, as {account}?",
+            "要以 {account} 身份在**沙箱外**运行吗？",
+        }
+        pub(crate) fn title_sandboxed() { "Run this in the sandbox?", "要在沙箱内运行吗？" }
+        /// Input for a background command; `command` is inline code.
+        pub(crate) fn title_input(command, session, account) {
+            "Send this input to {command} (session {session}), which runs **outside the sandbox** as \
+             {account}?",
+            "要把以下输入发送给 {command}（会话 {session}）吗？它以 {account} 身份在**沙箱外**运行。",
+        }
+        pub(crate) fn left_out(count) { "**… {count} characters left out …**", "**… 省略 {count} 个字符 …**" }
+        pub(crate) fn see_file(count) {
+            "It has {count} characters; the file above has all of them.",
+            "共 {count} 个字符；完整内容见上面的文件。",
+        }
+        pub(crate) fn folder(folder) { "Folder: {folder}", "文件夹：{folder}" }
+        /// `what` is a clause, such as "it would restart the board".
+        pub(crate) fn risk(what) { "⚠ Careful: {what}.", "⚠ 注意：{what}。" }
+        pub(crate) fn configured() {
+            "Why I'm asking: tools.exec.approval is \"always\".",
+            "询问原因：tools.exec.approval 设为 \"always\"。",
+        }
+        pub(crate) fn all_input() {
+            "\"All its input\" allows any further input until the command ends.",
+            "“允许其全部输入”在命令结束前允许之后的所有输入。",
+        }
+        pub(crate) fn reason(reason) { "The agent's reason: {reason}", "智能体给出的理由：{reason}" }
+        pub(crate) fn hidden(count) {
+            "⚠ Invisible characters: {count}, shown as `\\u{{…}}`.",
+            "⚠ 含有 {count} 个不可见字符，显示为 `\\u{{…}}`。",
+        }
+        pub(crate) fn lookalike(word) {
+            "⚠ It contains letters that only look like Latin ones: {word}.",
+            "⚠ 含有形似拉丁字母的其他字母：{word}。",
+        }
+        pub(crate) fn influences(names) {
+            "⚠ The agent can change files here that this command may run: {names}.",
+            "⚠ 智能体可以更改此命令可能运行的文件：{names}。",
+        }
+        pub(crate) fn and_more(names, count) { "{names} and {count} more", "{names} 等（另有 {count} 个）" }
+        pub(crate) fn script(name, bytes) { "{name} ({bytes} bytes)", "{name}（{bytes} 字节）" }
+        pub(crate) fn more_scripts(count) {
+            "… and {count} more files that it runs",
+            "…… 还会运行另外 {count} 个文件",
+        }
+        pub(crate) fn expires(minutes, number) {
+            "Expires in {minutes} minutes. You can also type /approve {number} or /deny {number}.",
+            "{minutes} 分钟后失效。也可以输入 /approve {number} 或 /deny {number}。",
+        }
+    }
+}
 
 texts! {
+    /// To an unknown person who presses a button or uses a command.
+    pub fn no_access() { "You don't have access to this bot.", "你没有使用此机器人的权限。" }
+    /// To a person who presses a button of an earlier version.
+    pub fn unknown_button() { "This button no longer works.", "此按钮已失效。" }
+    /// To a person whose button belongs to a question of an earlier run.
+    pub fn question_closed() {
+        "That question is no longer open, so nothing was done. If it is still needed, ask me again.",
+        "该询问已失效，因此未执行任何操作。如仍有需要，请重新告诉我。",
+    }
+    /// In the place of a file; `name` is inline code.
+    pub fn file_not_sent(name, why) {
+        "The file {name} could not be sent: {why}",
+        "文件 {name} 无法发送：{why}",
+    }
+    /// To those who have access: what was received crashed the program twice. `file` is a path.
+    pub fn set_aside(file) {
+        "A message or button press from Telegram crashed me twice, so I have set it aside: {file}",
+        "一条来自 Telegram 的消息或按键两次导致我崩溃，已将其搁置：{file}",
+    }
     /// To a person who has just been paired.
     pub fn welcome() {
         "You're paired. Write to me; /help shows what I can do.",
         "已配对。直接给我发消息即可；/help 会列出我能做的事。",
     }
-    /// To a person who is not paired: how to be. `code` is the pairing code, `id` their id as inline
-    /// code, `minutes` how long the code is valid.
-    pub fn introduction(code, id, minutes) {
+    /// To a person who pairs someone; `person` has a name and an id.
+    pub fn paired(person, channel) {
+        "{person} is now paired on {channel}.",
+        "{person} 已在 {channel} 上配对。",
+    }
+    /// The usage of `/pair`.
+    pub fn pair_usage() {
+        "Add the code that the other person was given, for example /pair ABCD2345",
+        "请加上对方收到的配对码，例如 /pair ABCD2345",
+    }
+    fn unknown_code(code) {
+        "Unknown or expired pairing code {code}. Send the bot any message to get a new one.",
+        "配对码 {code} 不存在或已过期。给机器人发送任意消息即可获得新的配对码。",
+    }
+    fn expired_code(code, minutes) {
+        "The pairing code {code} has expired: it was valid for {minutes} minutes. For a new one right away, \
+         run `peacrab channels pair --invite`.",
+        "配对码 {code} 已过期：有效期为 {minutes} 分钟。如需立即获得新的配对码，请运行 \
+         `peacrab channels pair --invite`。",
+    }
+    fn all_paired(count) {
+        "{count} people are already paired. Remove some, or add people to allowFrom.",
+        "已有 {count} 人配对。请移除一些人，或把人员加入 allowFrom。",
+    }
+    /// To a person who is not paired: how to be. `command` is the command that
+    /// pairs, `code` the pairing code, `id` their id as inline code, `minutes` how long the code is valid.
+    pub fn introduction(command, code, id, minutes) {
         "We haven't met. If I'm your bot, run this on the board:\n\
-         `peacrab channels pair {code}`\n\n\
+         `{command} {code}`\n\n\
          Otherwise ask someone who already has access to send me:\n`/pair {code}`\n\n\
          The code is valid for {minutes} minutes. Your id is {id}.",
         "我们还不认识。如果我是你的机器人，请在开发板上运行：\n\
-         `peacrab channels pair {code}`\n\n\
+         `{command} {code}`\n\n\
          否则请已有权限的人给我发送：\n`/pair {code}`\n\n\
          配对码 {minutes} 分钟内有效。你的 ID 是 {id}。",
+    }
+}
+
+/// Why a code pairs nobody, as a sentence.
+pub fn describe_rejection(language: Language, rejected: &Rejected) -> String {
+    match rejected {
+        Rejected::Unknown(code) => unknown_code(language, code),
+        Rejected::Expired(code) => expired_code(language, code, &(PAIRING_VALID_SECS / 60)),
+        Rejected::Full => all_paired(language, &PAIRED),
     }
 }
 
@@ -26,6 +210,13 @@ texts! {
 mod tests {
     #[test]
     fn every_text_is_there_in_each_language() {
-        crate::language::check_table(super::TABLE);
+        for table in [
+            super::TABLE,
+            super::answers::TABLE,
+            super::approve::TABLE,
+            super::question::TABLE,
+        ] {
+            crate::language::check_table(table);
+        }
     }
 }

@@ -68,7 +68,7 @@ struct Cli {
     command: Command,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 struct Global {
     /// Home folder [default: $PEACRAB_HOME, else ~/.peacrab]
     #[arg(long, global = true, value_name = "DIR", help_heading = COMMON)]
@@ -96,11 +96,15 @@ enum Command {
     /// Run the bot: the agent on Telegram and Discord
     #[command(aliases = ["start", "run", "serve"])]
     Gateway(gateway::Arguments),
+    /// Apply a changed configuration to the running gateway
+    Reload(gateway::reload::Arguments),
     /// Send a message from a script
     Send(send::Arguments),
-    /// List the channels, pair people, test the tokens
+    /// Manage the channels and who has access
     #[command(alias = "channel")]
     Channels(channels::Arguments),
+    /// List or remove the commands that are always allowed
+    Approvals(channels::approvals::Arguments),
     /// Set up Peacrab: create its folder and connect a model
     #[command(aliases = ["setup", "init"])]
     Onboard(onboard::Arguments),
@@ -150,7 +154,9 @@ impl Command {
         match self {
             Self::Agent(arguments) => agent::run(context, &arguments),
             Self::Gateway(arguments) => gateway::run(context, &arguments),
+            Self::Reload(arguments) => gateway::reload::run(context, &arguments),
             Self::Channels(arguments) => channels::run(context, &arguments),
+            Self::Approvals(arguments) => channels::approvals::run(context, &arguments),
             Self::Send(arguments) => send::run(context, &arguments),
             Self::Onboard(arguments) => onboard::run(context, &arguments),
             Self::Config(arguments) => config::run(context, arguments),

@@ -180,7 +180,8 @@ fn check(text: &str, file: &Path) -> Result<()> {
     settings.verdict()
 }
 
-fn read_secret(path: &Path) -> Result<String, String> {
+/// Reads a secret from a file of its own. The error says what is wrong with the file.
+pub fn read_secret(path: &Path) -> Result<String, String> {
     let bytes = file::read_at_most(path, limits::SECRET_FILE_BYTES)
         .map_err(|error| texts::unreadable_secret(&error))?;
     let text = String::from_utf8(bytes).map_err(|_| texts::secret_is_not_text(path))?;

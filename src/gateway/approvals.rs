@@ -1,18 +1,26 @@
-//! Pending approvals: questions to people that wait for an answer.
+//! Pending approvals: questions that wait for a person's answer.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 
 use ring::rand::{SecureRandom, SystemRandom};
 
-use crate::approval::Answer;
+use super::Gateway;
+use crate::approval::{AlwaysOption, Answer, Question};
 use crate::cancel::Cancel;
+use crate::channels::texts::answers::outcome;
+use crate::channels::texts::{approve as texts, question_closed};
 use crate::clock::Stopwatch;
+use crate::error::{Error, Result};
+use crate::language::Language;
 use crate::limits::agent::ANSWER_TIME;
 use crate::limits::cancel::POLL;
-use crate::limits::gateway::{CLOSED_QUESTIONS, QUESTION_NUMBERS};
-use crate::message::Address;
+use crate::limits::gateway::{CLOSED_QUESTIONS, NUMBER_CHARS, QUESTION_NUMBERS};
+use crate::markup::inline_code;
+use crate::message::{Address, Sender};
 use crate::sync::{Condvar, Mutex};
+use crate::text::truncate_chars;
+use crate::tools::commands::texts::describe_risk;
 
 /// The questions of this run of the program.
 #[derive(Default)]
@@ -25,19 +33,31 @@ pub struct Approvals {
 struct Questions {
     /// By their numbers.
     open: BTreeMap<u64, Open>,
-    /// The numbers of those that were closed last: whoever presses a button twice means it once.
+    /// The numbers of those that were closed last: a button may be pressed twice.
     closed: VecDeque<u64>,
 }
 
 struct Open {
     chat: Address,
+    always: AlwaysOption,
     answer: Option<Answer>,
+}
+
+/// What became of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// It counts.
+    Yes,
+    /// No open question of the chat is meant.
+    Unknown,
+    /// The question with this number stays open: its command can be allowed once only.
+    OnceOnly(u64, AlwaysOption),
 }
 
 impl Approvals {
     /// Opens a question in a chat. Its number cannot be guessed, and an old button of another run of
     /// the program does not have it.
-    pub fn open(&self, chat: &Address) -> u64 {
+    pub fn open(&self, chat: &Address, always: AlwaysOption) -> u64 {
         let open = &mut self.questions.lock().open;
         loop {
             let mut bytes = [0; 8];
@@ -51,6 +71,7 @@ impl Approvals {
             if let Entry::Vacant(place) = open.entry(number) {
                 place.insert(Open {
                     chat: chat.clone(),
+                    always,
                     answer: None,
                 });
                 return number;
@@ -71,7 +92,7 @@ impl Approvals {
             let over = match answer {
                 Some(answer) => Some(answer),
                 None if cancel.is_cancelled() => Some(Answer::Deny),
-                None if left.is_zero() => Some(Answer::Late),
+                None if left.is_zero() => Some(Answer::TimedOut),
                 None => None,
             };
             if let Some(answer) = over {
@@ -82,8 +103,8 @@ impl Approvals {
         }
     }
 
-    /// Answers a question of a chat; without a number the only one there. False when there is none.
-    pub fn answer(&self, chat: &Address, number: Option<u64>, answer: Answer) -> bool {
+    /// Answers a question of a chat; without a number the only one there.
+    pub fn answer(&self, chat: &Address, number: Option<u64>, answer: Answer) -> Taken {
         let mut questions = self.questions.lock();
         let mut of_chat = questions
             .open
@@ -92,22 +113,25 @@ impl Approvals {
                 question.chat == *chat && number.is_none_or(|number| number == **key)
             })
             .filter(|(_, question)| question.answer.is_none());
-        let (Some((_, question)), None) = (of_chat.next(), of_chat.next()) else {
-            return false;
+        let (Some((number, question)), None) = (of_chat.next(), of_chat.next()) else {
+            return Taken::Unknown;
         };
+        if answer == Answer::Always && question.always != AlwaysOption::Offered {
+            return Taken::OnceOnly(*number, question.always);
+        }
         question.answer = Some(answer);
         self.answered.notify_all();
-        true
+        Taken::Yes
     }
 
     /// The numbers of a chat's open questions.
-    pub fn of(&self, chat: &Address) -> Vec<u64> {
+    pub fn open_in(&self, chat: &Address) -> Vec<u64> {
         let questions = self.questions.lock();
-        let mine = questions
+        let of_chat = questions
             .open
             .iter()
             .filter(|(_, question)| question.chat == *chat);
-        mine.map(|(number, _)| *number).collect()
+        of_chat.map(|(number, _)| *number).collect()
     }
 
     /// Whether a question is of this run: open, or closed not long ago.
@@ -115,6 +139,101 @@ impl Approvals {
         let questions = self.questions.lock();
         questions.open.contains_key(&number) || questions.closed.contains(&number)
     }
+}
+
+impl Gateway {
+    /// Asks a person for approval in their language, and waits for the answer.
+    pub(super) fn ask(
+        &self,
+        to: &Address,
+        question: &Question,
+        language: Language,
+        cancel: &Cancel,
+    ) -> Answer {
+        let number = self.approvals.open(to, question.always);
+        let is_asked = self
+            .delivery(to)
+            .is_some_and(|delivery| delivery.ask(to, number, question.clone(), language));
+        if !is_asked {
+            tracing::error!(chat = %to, "failed to ask for approval: too many questions are open");
+            self.approvals.answer(to, Some(number), Answer::Unattended);
+        }
+        let answer = self.approvals.wait(number, cancel);
+        if let Some(delivery) = self.delivery(to) {
+            delivery.settle(number, answer);
+        }
+        answer
+    }
+
+    /// Performs `/approve ARGUMENT`, and says what came of it.
+    pub(super) fn approve(
+        &self,
+        to: &Address,
+        argument: &str,
+        language: Language,
+    ) -> Result<String> {
+        let lower = argument.to_ascii_lowercase();
+        let (number, answer) = match lower.strip_suffix("always") {
+            Some(number) => (number, Answer::Always),
+            None => (argument, Answer::Once),
+        };
+        self.settle(to, number, answer, language)
+    }
+
+    /// Answers an open question of a chat, and says what came of it.
+    pub(super) fn settle(
+        &self,
+        to: &Address,
+        number: &str,
+        answer: Answer,
+        language: Language,
+    ) -> Result<String> {
+        let number = match number.trim() {
+            "" => None,
+            text => {
+                let number = text.parse().map_err(|_| {
+                    let text = inline_code(truncate_chars(text, NUMBER_CHARS));
+                    Error::Usage(texts::not_a_number(language, &text))
+                })?;
+                Some(number)
+            }
+        };
+        Ok(match self.approvals.answer(to, number, answer) {
+            Taken::Yes => outcome(language, answer).to_owned(),
+            Taken::OnceOnly(number, always) => once_only(language, number, always),
+            Taken::Unknown => {
+                let open = self.approvals.open_in(to);
+                let open: Vec<String> = open.iter().map(u64::to_string).collect();
+                match open.as_slice() {
+                    [] => texts::nothing_open(language).to_owned(),
+                    open => texts::which(language, &open.join(", ")),
+                }
+            }
+        })
+    }
+
+    /// Takes the answer that a pressed button gives.
+    pub(super) fn press(&self, to: &Address, person: &Sender, question: u64, answer: Answer) {
+        let taken = self.approvals.answer(to, Some(question), answer);
+        tracing::info!(chat = %to, sender = %person.id, ?taken, "{answer}");
+        match taken {
+            Taken::Yes => {}
+            Taken::OnceOnly(number, always) => {
+                self.tell(to, &once_only(person.language, number, always));
+            }
+            Taken::Unknown if self.approvals.knows(question) => {}
+            Taken::Unknown => self.tell(to, question_closed(person.language)),
+        }
+    }
+}
+
+/// Why a command cannot be allowed always, and how to allow it once.
+fn once_only(language: Language, number: u64, always: AlwaysOption) -> String {
+    let why = match always {
+        AlwaysOption::TooRisky(risk) => texts::too_risky(language, &describe_risk(language, risk)),
+        AlwaysOption::Changeable | AlwaysOption::Offered => texts::changeable(language).to_owned(),
+    };
+    format!("{why} {}", texts::allow_once(language, &number))
 }
 
 impl Questions {
@@ -130,31 +249,26 @@ impl Questions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::approval::Risk;
 
     #[test]
     fn an_answer_reaches_the_question_of_its_chat_once() {
         let approvals = Approvals::default();
         let (here, there) = (Address::new("telegram", "1"), Address::new("telegram", "2"));
-        let number = approvals.open(&here);
-        assert!(
-            !approvals.answer(&there, Some(number), Answer::Once),
-            "another chat"
-        );
-        assert!(
-            !approvals.answer(&here, Some(number + 1), Answer::Once),
-            "another question"
-        );
-        assert!(approvals.answer(&here, None, Answer::Once));
-        assert!(
-            !approvals.answer(&here, Some(number), Answer::Deny),
-            "it is answered"
-        );
+        let number = approvals.open(&here, AlwaysOption::Offered);
+        let answer = |chat, number, answer| approvals.answer(chat, number, answer);
+        let elsewhere = answer(&there, Some(number), Answer::Once);
+        assert_eq!(elsewhere, Taken::Unknown, "another chat");
+        let other = answer(&here, Some(number + 1), Answer::Once);
+        assert_eq!(other, Taken::Unknown, "another question");
+        assert_eq!(answer(&here, None, Answer::Once), Taken::Yes);
+        let again = answer(&here, Some(number), Answer::Deny);
+        assert_eq!(again, Taken::Unknown, "it is answered");
         assert_eq!(approvals.wait(number, &Cancel::new()), Answer::Once);
-        assert!(approvals.of(&here).is_empty());
-        assert!(
-            !approvals.answer(&here, Some(number), Answer::Deny) && approvals.knows(number),
-            "it is over"
-        );
+        assert!(approvals.open_in(&here).is_empty());
+        let late = answer(&here, Some(number), Answer::Deny);
+        assert_eq!(late, Taken::Unknown, "it is over");
+        assert!(approvals.knows(number));
         assert!(!approvals.knows(number + 1), "of another run");
     }
 
@@ -162,16 +276,29 @@ mod tests {
     fn without_a_number_two_open_questions_are_one_too_many() {
         let approvals = Approvals::default();
         let chat = Address::new("telegram", "1");
-        let (first, second) = (approvals.open(&chat), approvals.open(&chat));
+        let open = || approvals.open(&chat, AlwaysOption::Offered);
+        let (first, second) = (open(), open());
         assert_ne!(first, second);
-        assert!(!approvals.answer(&chat, None, Answer::Once));
-        assert!(approvals.answer(&chat, Some(second), Answer::Always));
+        assert_eq!(approvals.answer(&chat, None, Answer::Once), Taken::Unknown);
+        let answered = approvals.answer(&chat, Some(second), Answer::Always);
+        assert_eq!(answered, Taken::Yes);
+    }
+
+    #[test]
+    fn what_stops_the_machine_is_allowed_once_only() {
+        let approvals = Approvals::default();
+        let chat = Address::new("telegram", "1");
+        let always = AlwaysOption::TooRisky(Risk::Power);
+        let number = approvals.open(&chat, always);
+        let answered = approvals.answer(&chat, None, Answer::Always);
+        assert_eq!(answered, Taken::OnceOnly(number, always));
+        assert_eq!(approvals.answer(&chat, None, Answer::Once), Taken::Yes);
     }
 
     #[test]
     fn a_stopped_turn_is_a_denial() {
         let (approvals, cancel) = (Approvals::default(), Cancel::new());
-        let number = approvals.open(&Address::new("telegram", "1"));
+        let number = approvals.open(&Address::new("telegram", "1"), AlwaysOption::Offered);
         cancel.cancel();
         assert_eq!(approvals.wait(number, &cancel), Answer::Deny);
     }

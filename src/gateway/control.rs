@@ -1,9 +1,10 @@
 //! The control socket: how the command line talks with the running gateway.
 //!
-//! One request a connection, one line of JSON each way. Only this account and root may connect: the
-//! socket is 0600 in a folder of 0700, and the peer's user is checked besides (`SO_PEERCRED`, unix(7)).
+//! One request per connection, one line of JSON each way. Only this account and root may connect: the
+//! socket has the mode 0600 in a folder of 0700, and the peer's user is checked (`SO_PEERCRED`, unix(7)).
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -11,24 +12,31 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tokio::net::UnixListener;
+use tokio::signal::unix::{SignalKind, signal};
 
-use super::{Gateway, spawn};
-use crate::clock::Stopwatch;
+use super::{Changes, Gateway, spawn};
+use crate::bus::{Ending, Event};
+use crate::channels::health::Task;
+use crate::channels::names::title;
+use crate::channels::texts::paired;
+use crate::clock::{Clock, Stopwatch};
 use crate::error::{Error, Result};
 use crate::json;
+use crate::language::Language;
 use crate::limits::cancel::POLL;
 use crate::limits::gateway::{CONTROL_AT_ONCE, CONTROL_BYTES, CONTROL_TIME, SEND_CONFIRM_TIME};
 use crate::message::{Address, OutgoingMessage};
+use crate::state::pairing::Paired;
 
-/// What can be asked for.
+/// A request.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
-    /// The gateway's status line.
+    /// The gateway's status in a line.
     Status,
-    /// Send a message.
+    /// A message to a chat.
     Send {
-        /// The chat; `None` for the one that wrote last.
+        /// The chat's address; `None` for the chat that was active last.
         chat: Option<Address>,
         /// The text, as Markdown.
         text: String,
@@ -38,14 +46,16 @@ pub enum Request {
         #[serde(default)]
         waits: bool,
     },
-    /// Pair the person who was given a code.
+    /// Reads the configuration again. The answer is [`Changes`] as JSON.
+    Reload,
+    /// A pairing code of an unknown person.
     Pair {
-        /// The code as it was typed.
+        /// As it was typed.
         code: String,
     },
 }
 
-/// The answer: what to print, or an error.
+/// The answer: a text for people (JSON for [`Request::Reload`]), or that of an error.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Reply {
@@ -53,7 +63,7 @@ enum Reply {
     Failed(String),
 }
 
-/// Asks the gateway that listens at `path`; `None` if none does.
+/// Asks the gateway that listens at `path`; `None` when none does.
 pub fn ask(path: &Path, request: &Request) -> Result<Option<String>> {
     let Ok(mut stream) = UnixStream::connect(path) else {
         return Ok(None);
@@ -72,7 +82,17 @@ pub fn ask(path: &Path, request: &Request) -> Result<Option<String>> {
     }
 }
 
-/// Listens at `path`. A failure is only logged: the gateway works without it.
+/// Has the gateway that listens at `path` read its configuration again; `None` when none does. Fails
+/// when the configuration is invalid: the gateway goes on with the one that it has.
+pub fn reload(path: &Path) -> Result<Option<Changes>> {
+    let Some(answer) = ask(path, &Request::Reload)? else {
+        return Ok(None);
+    };
+    let changes = json::from_str(&answer);
+    changes.map(Some).map_err(|error| not_understood(&error))
+}
+
+/// Listens at `path`. A failure is logged: the gateway serves people without the socket.
 pub(super) fn listen(gateway: &Arc<Gateway>, path: &Path) {
     let listener = match bind(path) {
         Ok(listener) => listener,
@@ -122,7 +142,7 @@ pub(super) fn listen(gateway: &Arc<Gateway>, path: &Path) {
 }
 
 fn bind(path: &Path) -> Result<UnixListener> {
-    // A gateway that was killed has left it: we have the home's lock, so no other is running.
+    // A gateway that was killed has left it: the lock of the home says that there is no other.
     let _ = std::fs::remove_file(path);
     let listener = UnixListener::bind(path).map_err(Error::io("listen at", path))?;
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))
@@ -154,21 +174,97 @@ fn read_line<T: for<'a> Deserialize<'a>>(stream: &UnixStream) -> Result<T> {
     BufReader::new(stream.take(CONTROL_BYTES as u64))
         .read_until(b'\n', &mut line)
         .map_err(Error::io("read from", "the control socket"))?;
-    json::from_slice(&line).map_err(|error| {
-        let what = match line.len() >= CONTROL_BYTES {
-            true => format!("longer than {CONTROL_BYTES} bytes"),
-            false => error.to_string(),
-        };
-        Error::Failed(format!("Invalid data on the control socket: {what}"))
+    json::from_slice(&line).map_err(|error| match line.len() >= CONTROL_BYTES {
+        true => not_understood(&format!("it is longer than {CONTROL_BYTES} bytes")),
+        false => not_understood(&error),
     })
 }
 
+fn not_understood(why: &dyn std::fmt::Display) -> Error {
+    Error::Failed(format!(
+        "Cannot read what came over the control socket: {why}. Is the gateway of another version?"
+    ))
+}
+
+/// Reloads the configuration at SIGHUP, which is how systemd asks for it. In a terminal SIGHUP says
+/// that the terminal is gone, and stops the gateway.
+pub(super) fn reload_on_hangup(gateway: &Arc<Gateway>) {
+    let mut signals = match signal(SignalKind::hangup()) {
+        Ok(signals) => signals,
+        Err(error) => return tracing::warn!("failed to listen for SIGHUP: {error}"),
+    };
+    let gateway = Arc::clone(gateway);
+    let is_in_terminal = std::io::stdin().is_terminal();
+    tokio::spawn(async move {
+        while signals.recv().await.is_some() {
+            if is_in_terminal {
+                gateway.events.send_async(Event::End(Ending::Stopped)).await;
+                return;
+            }
+            let reloading = Arc::clone(&gateway);
+            let spawned = spawn("reload", move || {
+                if let Err(error) = reloading.reload() {
+                    tracing::error!("failed to reload the configuration: {error}");
+                }
+            });
+            if let Err(error) = spawned {
+                tracing::error!("failed to reload the configuration: {error}");
+            }
+        }
+    });
+}
+
 impl Gateway {
-    /// Does what the command line asks for.
+    /// A line about each channel: whether it can be reached.
+    fn channel_lines(&self) -> String {
+        let now = Clock::System.now();
+        let mut text = String::new();
+        for (name, delivery) in &self.deliveries {
+            let outages = delivery.health().outages();
+            if outages.is_empty() {
+                let _ = write!(text, "\n{name}: no problems");
+            }
+            for outage in outages {
+                let task = match outage.task {
+                    Task::Receive => "receive",
+                    Task::Accept => "accept messages",
+                    Task::Send => "send",
+                };
+                let minutes = now.signed_duration_since(outage.since).num_minutes().max(0);
+                let since = outage.since.format("%Y-%m-%d %H:%M");
+                let error = &outage.error;
+                let _ = write!(
+                    text,
+                    "\n{name}: cannot {task} since {since} ({minutes} min): {error}"
+                );
+            }
+        }
+        text
+    }
+
+    /// Reads the configuration again, and works with it from the next turn on.
+    fn reload(&self) -> Result<Changes> {
+        let reload = self.parts.reload.lock();
+        let (live, changes) = reload(&self.live())?;
+        let before = std::mem::replace(&mut *self.parts.live.lock(), Arc::new(live));
+        drop(before);
+        let (applied, restart) = (changes.applied.join(", "), changes.restart.join(", "));
+        tracing::info!(applied, restart, "configuration reloaded");
+        Ok(changes)
+    }
+
+    /// Answers a request of the command line.
     fn control(self: &Arc<Self>, request: Request, can_wait: bool) -> Result<String> {
         match request {
-            Request::Status => Ok(self.figures()),
-            Request::Pair { code } => self.pair(&code),
+            Request::Status => Ok(self.status_line(Language::English) + &self.channel_lines()),
+            Request::Reload => Ok(serde_json::to_string(&self.reload()?).unwrap_or_default()),
+            Request::Pair { code } => {
+                let Paired {
+                    channel, sender, ..
+                } = self.pair(&code, Language::English)?;
+                let person = format!("{} ({})", sender.name, sender.id);
+                Ok(paired(Language::English, &person, &title(&channel)))
+            }
             Request::Send {
                 chat,
                 text,

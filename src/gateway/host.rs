@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 
 use super::Gateway;
+use super::commands::texts;
 use super::progress::Progress;
 use super::scheduler::WorkId;
 use crate::agent::host::{TurnEvent, TurnHost};
@@ -12,6 +13,7 @@ use crate::bus::Event;
 use crate::cancel::Cancel;
 use crate::chat::SendRequest;
 use crate::error::{Error, Result};
+use crate::language::Language;
 use crate::limits::cancel::POLL;
 use crate::limits::gateway::{SENT_TEXTS_MAX, WRITE_RETRY};
 use crate::message::{Address, DraftKey, Envelope, OutgoingMessage, SessionKey};
@@ -20,15 +22,15 @@ use crate::sync::Mutex;
 
 /// A running piece of work, as its thread sees it.
 pub struct Work {
-    /// Its name.
+    /// Its id.
     pub id: WorkId,
     /// Raised when the person stops it.
     pub cancel: Cancel,
-    /// What the loop answers.
+    /// The answers of the loop.
     pub replies: Receiver<Reply>,
 }
 
-/// What the loop answers a piece of work.
+/// An answer of the loop to a piece of work.
 #[derive(Debug)]
 pub enum Reply {
     /// To [`Event::Step`]: what has arrived.
@@ -44,16 +46,18 @@ pub struct ChatHost<'a> {
     session: SessionKey,
     reply: Address,
     draft: DraftKey,
+    /// The language of the program's own texts.
+    language: Language,
     /// Whether there is a person who can be asked.
     is_attended: bool,
     /// The message that the answer answers.
     reference: String,
     progress: Arc<Mutex<Progress>>,
-    /// What the model has sent to this chat itself.
+    /// The texts that the model has sent to this chat with its tool.
     sent: Vec<String>,
-    /// What was handed to the turn and is not in its journal yet.
+    /// Messages that were handed to the turn and are not in its journal yet.
     unread: Vec<Envelope>,
-    /// Whether the person knows that writing fails.
+    /// Whether the person has been told that writing fails.
     is_write_failure_told: bool,
 }
 
@@ -68,11 +72,16 @@ impl<'a> ChatHost<'a> {
         let of_session = || Address::parse(session.as_str());
         let reply = message.map_or_else(of_session, Envelope::address);
         let progress = Progress::new(gateway.display_settings(&reply));
+        let language = match message {
+            Some(message) => message.language(),
+            None => gateway.parts.languages.get(&reply),
+        };
         Self {
             gateway,
             work,
             session: session.clone(),
             reply,
+            language,
             draft: DraftKey::turn(session),
             is_attended: message.is_none_or(|message| message.attended),
             reference: message.map_or_else(String::new, |message| message.reference.clone()),
@@ -81,6 +90,11 @@ impl<'a> ChatHost<'a> {
             unread: Vec::new(),
             is_write_failure_told: false,
         }
+    }
+
+    /// The language of the program's own texts.
+    pub fn language(&self) -> Language {
+        self.language
     }
 
     /// Where the answer goes.
@@ -106,7 +120,7 @@ impl<'a> ChatHost<'a> {
         let mut wait = {
             let mut progress = self.progress.lock();
             show(&mut progress);
-            progress.watch()
+            progress.schedule()
         };
         if wait.is_none() {
             return;
@@ -116,9 +130,9 @@ impl<'a> ChatHost<'a> {
                 super::sleep(time).await;
                 let mut progress = progress.lock();
                 show(&mut progress);
-                progress.watched();
+                progress.run_scheduled();
                 // Something else may have been shown meanwhile, and the interval begun again.
-                wait = progress.watch();
+                wait = progress.schedule();
             }
         });
     }
@@ -136,7 +150,7 @@ impl<'a> ChatHost<'a> {
 
 impl Drop for ChatHost<'_> {
     fn drop(&mut self) {
-        // A look that comes later finds nothing to show.
+        // A scheduled update finds nothing to show then.
         self.progress.lock().close();
     }
 }
@@ -152,10 +166,12 @@ impl TurnHost for ChatHost<'_> {
 
     fn ask(&mut self, question: &Question, cancel: &Cancel) -> Answer {
         if !self.is_attended {
-            return Answer::Nobody;
+            return Answer::Unattended;
         }
         self.gateway.events.send(Event::Waits(self.work.id));
-        let answer = self.gateway.ask(&self.reply, question, cancel);
+        let answer = self
+            .gateway
+            .ask(&self.reply, question, self.language, cancel);
         if self.gateway.events.send(Event::GoesOn(self.work.id)) {
             self.wait_for_slot();
         }
@@ -215,8 +231,7 @@ impl TurnHost for ChatHost<'_> {
         if !std::mem::replace(&mut self.is_write_failure_told, true) {
             tracing::error!(session = %self.session, "failed to store a step, trying again: {error}");
             if let Some(delivery) = self.gateway.delivery(&self.reply) {
-                let text =
-                    format!("I can't go on for now: {error}. I'll keep trying; /stop gives up.");
+                let text = texts::write_failed(self.language, error);
                 delivery.tell(&self.reply, &text);
             }
         }
@@ -229,7 +244,7 @@ impl TurnHost for ChatHost<'_> {
         let is_here = to == self.reply;
         if !is_here && !self.gateway.knows(&to) {
             return Err(Error::Failed(format!(
-                "{to} is not a chat in which somebody has written to me"
+                "{to} is not a chat that you know: nobody has written to you there"
             )));
         }
         let text = request.text.clone();

@@ -1,5 +1,5 @@
-//! Floor 8: the gateway. Messages from channels become turns and commands, and what these come to
-//! is stored until it has been delivered.
+//! Floor 8: the gateway. Messages from channels become turns and commands, whose outcome is stored
+//! until it has been delivered.
 //!
 //! `scheduler` decides, `run` performs: one loop on tokio's current_thread runtime takes every event
 //! from one queue. Turns and commands are blocking code on threads of their own. What these threads
@@ -23,59 +23,88 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;
 
 use crate::agent::Agent;
-use crate::approval::{Answer, Question};
 use crate::board::Board;
 use crate::bus::EventSender;
-use crate::cancel::Cancel;
-use crate::channels::delivery::{Delivery, render_outcome};
+use crate::channels::delivery::Delivery;
 use crate::clock::Stopwatch;
 use crate::config::schema::Channels;
 use crate::error::{Error, Result};
 use crate::files::Workspace;
 use crate::inbox::Inbox;
+use crate::language::Language;
 use crate::limits::agent::TURN_STACK_BYTES;
 use crate::message::{Address, OutgoingMessage, SessionKey};
 use crate::outbox::{ClosesTurn, Outbox};
 use crate::session::{Session, Settings, store};
-use crate::state::{LastChat, Pairing};
+use crate::state::{Languages, LastChat, Pairing, RestartRequests};
 use crate::sync::Mutex;
 
 pub use crate::bus::Ending;
 use approvals::Approvals;
-pub use commands::menu;
+use commands::texts;
 use progress::DisplaySettings;
 pub use run::{Channel, run};
 use scheduler::Load;
 
 /// What a gateway is made of.
 pub struct Parts {
-    /// Runs the turns.
-    pub agent: Agent,
+    /// What a reload replaces.
+    pub live: Mutex<Arc<Live>>,
+    /// Reads the configuration again; locked for the whole of a reload.
+    pub reload: Mutex<Reload>,
     /// The folder of the journals.
     pub sessions: PathBuf,
-    /// How they are opened.
-    pub journals: Settings,
     /// Accepted messages.
     pub inbox: Arc<Inbox>,
     /// Messages to be delivered.
     pub outbox: Arc<Outbox>,
     /// The people who were given access.
     pub pairing: Arc<Pairing>,
+    /// The command that pairs a person, without the code, such as `peacrab channels pair`.
+    pub pair_command: String,
     /// The chat that was active last.
     pub recent: LastChat,
+    /// The languages of the chats.
+    pub languages: Arc<Languages>,
+    /// The chats that have asked for a restart.
+    pub restarts: RestartRequests,
     /// The machine.
     pub board: Arc<Board>,
     /// Where files of messages come to and go from.
     pub workspace: Arc<Workspace>,
     /// Bytes of received files that are kept; `None` for no bound.
     pub files_max_bytes: Option<u64>,
-    /// What people see of running turns.
-    pub channels: Channels,
+    /// Attempts to send a message before it waits longer.
+    pub send_max_retries: u32,
     /// Turns at a time.
     pub max_parallel_turns: usize,
+}
+
+/// What a reload of the configuration replaces. Work that is running goes on with what it began with.
+pub struct Live {
+    /// Runs the turns.
+    pub agent: Agent,
+    /// How journals are opened.
+    pub journals: Settings,
+    /// What people see of running turns.
+    pub channels: Channels,
+}
+
+/// Reads the configuration again and makes what follows from it. Fails when the configuration is
+/// invalid, and has changed nothing then.
+pub type Reload = Box<dyn Fn(&Live) -> Result<(Live, Changes)> + Send + Sync>;
+
+/// What a reload came to: the changed settings, by their paths.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Changes {
+    /// Those that are in effect.
+    pub applied: Vec<String>,
+    /// Those that the next start applies.
+    pub restart: Vec<String>,
 }
 
 /// What the loop and the threads of turns and commands share.
@@ -85,12 +114,12 @@ pub struct Gateway {
     /// By the channel's name.
     deliveries: BTreeMap<&'static str, Delivery>,
     events: EventSender,
-    /// Runs what is to be done later.
+    /// Runs tasks that wait for a time.
     timers: Handle,
-    /// How much runs and waits, as the scheduler said last.
+    /// How much runs and waits, from the scheduler.
     load: Mutex<Load>,
     is_stopping: AtomicBool,
-    /// Whether somebody waits to close idle connections to the models.
+    /// Whether a task waits to close idle connections to the models.
     is_closing_idle: AtomicBool,
     since: Stopwatch,
 }
@@ -100,8 +129,13 @@ impl Gateway {
         self.is_stopping.load(Ordering::SeqCst)
     }
 
+    /// What holds now. Each piece of work takes it once, at its beginning.
+    fn live(&self) -> Arc<Live> {
+        Arc::clone(&self.parts.live.lock())
+    }
+
     fn display_settings(&self, to: &Address) -> DisplaySettings {
-        DisplaySettings::new(&self.parts.channels, &to.channel)
+        DisplaySettings::new(&self.live().channels, &to.channel)
     }
 
     /// The delivery of an address's channel.
@@ -120,8 +154,8 @@ impl Gateway {
                 known.join(", ")
             )));
         };
-        let toolbox = self.parts.agent.toolbox();
-        let text = toolbox.cleaned(&message.text).into_owned();
+        let live = self.live();
+        let text = live.agent.toolbox().cleaned(&message.text).into_owned();
         let message = OutgoingMessage { text, ..message };
         let id = self.parts.outbox.add(&message, closes)?;
         delivery.wake();
@@ -134,7 +168,7 @@ impl Gateway {
         self.deliveries.values().for_each(Delivery::wake);
     }
 
-    /// Tells a chat something. When it cannot be stored, it is sent without being stored.
+    /// Sends a text to a chat. When it cannot be stored, it is sent without being stored.
     fn tell(&self, to: &Address, text: &str) {
         if let Err(error) = self.enqueue(OutgoingMessage::text(to, text), None) {
             tracing::error!(chat = %to, "failed to store a message, sending it at once: {error}");
@@ -144,34 +178,17 @@ impl Gateway {
         }
     }
 
-    /// Asks a person for approval, and waits for the answer.
-    fn ask(&self, to: &Address, question: &Question, cancel: &Cancel) -> Answer {
-        let number = self.approvals.open(to);
-        let is_asked = self
-            .delivery(to)
-            .is_some_and(|delivery| delivery.ask(to, number, question.clone()));
-        if !is_asked {
-            tracing::error!(chat = %to, "failed to ask for approval: too many questions are open");
-            self.approvals.answer(to, Some(number), Answer::Nobody);
-        }
-        let answer = self.approvals.wait(number, cancel);
-        if let Some(delivery) = self.delivery(to) {
-            delivery.settle(number, render_outcome(answer));
-        }
-        answer
-    }
-
-    /// Whether somebody has used this chat: the model may send messages there only.
+    /// Whether this chat has been used: the model may only send messages there.
     fn knows(&self, to: &Address) -> bool {
         store::path_of(&self.parts.sessions, &to.session()).exists()
     }
 
-    /// Opens a session, and tells the chat what had to be repaired.
-    fn open(&self, session: &SessionKey, reply: &Address) -> Result<Session> {
-        let opened = Session::open(&self.parts.sessions, session, self.parts.journals.clone())?;
+    /// Opens a session, and tells the chat what was repaired.
+    fn open(&self, session: &SessionKey, reply: &Address, language: Language) -> Result<Session> {
+        let opened = Session::open(&self.parts.sessions, session, self.live().journals.clone())?;
         for repair in opened.repairs() {
             tracing::warn!(%session, "{repair}");
-            self.tell(reply, &format!("Note: {repair}."));
+            self.tell(reply, &texts::repaired(language, repair));
         }
         Ok(opened)
     }

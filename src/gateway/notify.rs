@@ -1,15 +1,16 @@
-//! What systemd is told: that the channels poll, and that everything is still alive.
+//! Notifications to systemd: that the channels poll, and that everything is alive.
 
 use std::sync::Arc;
 
 use super::{Gateway, sleep};
 use crate::bus::Heartbeats;
+use crate::language::Language;
 use crate::limits::gateway::READY_LOOK;
 use crate::sys::notify::Notifier;
 
-/// Reports readiness once every receiver has begun, and feeds the watchdog while the runtime that runs
-/// this and all threads with a heartbeat are alive. `notifier`: `None` when no supervisor asked for
-/// notifications.
+/// Reports readiness once every receiver has begun, then answers restarts (see [`Gateway::say_back`]),
+/// and feeds the watchdog while this runtime and all threads with a heartbeat are alive. `notifier`:
+/// `None` when no supervisor asked for notifications.
 pub(super) async fn keep(
     gateway: Arc<Gateway>,
     heartbeats: Heartbeats,
@@ -22,10 +23,11 @@ pub(super) async fn keep(
         return;
     }
     tracing::info!("ready");
+    gateway.say_back();
     let Some(notifier) = notifier else {
         return;
     };
-    log_failure(notifier.status(&gateway.figures()));
+    log_failure(notifier.status(&gateway.status_line(Language::English)));
     log_failure(notifier.ready());
     let Some(interval) = notifier.watchdog() else {
         return;
@@ -35,7 +37,7 @@ pub(super) async fn keep(
         match heartbeats.late() {
             None => log_failure(notifier.alive()),
             Some(thread) => {
-                tracing::error!("the thread {thread} hangs; the watchdog is not fed");
+                tracing::error!("the thread {thread} hangs, the watchdog is not fed");
             }
         }
     }

@@ -1,5 +1,5 @@
-//! What a person sees of work that is not done: what has happened, and what is being said. Pure but
-//! for the stopwatch.
+//! The draft that shows a running turn: its steps so far, and the text as it comes. Pure but for the
+//! stopwatch.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -10,16 +10,16 @@ use crate::config::schema::Channels;
 use crate::limits::gateway::{DRAFT_BYTES, DRAFT_LINES};
 use crate::markup::inline_code;
 
-/// What of a turn is shown while it goes on.
+/// What is shown of a running turn.
 #[derive(Clone, Copy, Debug)]
 pub struct DisplaySettings {
-    /// What the model says on its way.
+    /// The texts of the model between the steps.
     pub progress: bool,
-    /// Which tools run.
+    /// The tools that run.
     pub hints: bool,
-    /// The answer while it comes.
+    /// The answer as it comes.
     pub streaming: bool,
-    /// The time between two looks.
+    /// The time between two updates.
     pub interval: Duration,
 }
 
@@ -39,17 +39,17 @@ impl DisplaySettings {
 /// The draft of one turn.
 pub struct Progress {
     settings: DisplaySettings,
-    /// What has happened, the newest last.
+    /// The steps so far, the newest last.
     lines: VecDeque<String>,
-    /// What is being said.
+    /// The text so far of the current reply.
     partial: String,
     shown: Option<Stopwatch>,
     is_fresh: bool,
-    /// Whether something has happened that is shown at once: what follows may take long.
+    /// Whether the news is shown at once: what follows may take long.
     is_pressing: bool,
-    /// Whether somebody has promised to look again.
-    is_watched: bool,
-    /// Whether the answer has taken its place.
+    /// Whether a later update is scheduled.
+    is_scheduled: bool,
+    /// Whether the answer has replaced the draft.
     is_over: bool,
 }
 
@@ -63,7 +63,7 @@ impl Progress {
             shown: None,
             is_fresh: false,
             is_pressing: false,
-            is_watched: false,
+            is_scheduled: false,
             is_over: false,
         }
     }
@@ -78,7 +78,7 @@ impl Progress {
                 }
             }
             TurnEvent::Delta(_) => {}
-            // What was said on the way is followed by a hint; the answer by the end.
+            // A text between steps is followed by a hint; the answer by the end.
             TurnEvent::Said(text) => (*text).clone_into(&mut self.partial),
             TurnEvent::ToolHint(hint) => {
                 let said = std::mem::take(&mut self.partial);
@@ -89,6 +89,12 @@ impl Progress {
                     self.line(format!("▸ {}", inline_code(hint)));
                 }
             }
+            TurnEvent::Unsandboxed(hint) => {
+                let call = format!("▸ {}", inline_code(hint));
+                // It says more about the hint that has just been shown.
+                self.lines.pop_back_if(|last| *last == call);
+                self.line(format!("{call} · outside the sandbox"));
+            }
             TurnEvent::ToolFailed(what) if self.settings.hints => {
                 self.line(format!("✗ {}", inline_code(what)));
             }
@@ -97,7 +103,7 @@ impl Progress {
         }
     }
 
-    /// The draft, when there is something new and the last look was long enough ago.
+    /// The draft, if there is something new and the last update was long enough ago.
     pub fn due(&mut self) -> Option<String> {
         if self.wait() != Some(Duration::ZERO) {
             return None;
@@ -109,7 +115,7 @@ impl Progress {
         Some(lines.chain(partial).collect::<Vec<_>>().join("\n\n"))
     }
 
-    /// In how long there is something to be shown; none while nothing is new.
+    /// The time until the draft is due; `None` while there is nothing new.
     fn wait(&self) -> Option<Duration> {
         if !self.is_fresh || self.is_over {
             return None;
@@ -122,20 +128,20 @@ impl Progress {
         })
     }
 
-    /// In how long somebody has to look again, because what is new came too early; none where that
-    /// is promised already. A model that pauses leaves nothing half shown.
-    pub fn watch(&mut self) -> Option<Duration> {
-        let wait = self.wait().filter(|_| !self.is_watched)?;
-        self.is_watched = true;
+    /// The time after which the caller has to update again, because the news came too early; `None` if an
+    /// update is scheduled already. So a model that pauses leaves nothing half shown.
+    pub fn schedule(&mut self) -> Option<Duration> {
+        let wait = self.wait().filter(|_| !self.is_scheduled)?;
+        self.is_scheduled = true;
         Some(wait)
     }
 
-    /// The promise of [`watch`](Self::watch) is kept.
-    pub fn watched(&mut self) {
-        self.is_watched = false;
+    /// The update of [`schedule`](Self::schedule) was made.
+    pub fn run_scheduled(&mut self) {
+        self.is_scheduled = false;
     }
 
-    /// The answer takes its place: from now on nothing is due.
+    /// The answer replaces the draft: from now on nothing is due.
     pub fn close(&mut self) {
         self.is_over = true;
     }
@@ -178,7 +184,7 @@ mod tests {
     ];
 
     #[test]
-    fn a_draft_says_what_has_happened_and_then_what_is_being_said() {
+    fn a_draft_has_the_steps_and_then_the_current_text() {
         assert_eq!(
             shown(settings(), &TURN).unwrap(),
             "I look.\n\n▸ `read_file(\"a\")`\n\n✗ `read_file: no such file`\n\nIt is"
@@ -211,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_look_waits_for_the_interval_and_for_something_new() {
+    fn an_update_waits_for_the_interval_and_for_something_new() {
         let mut progress = Progress::new(DisplaySettings {
             interval: Duration::from_secs(600),
             ..settings()
@@ -221,13 +227,17 @@ mod tests {
         assert_eq!(progress.due().as_deref(), Some("a"));
         progress.on_event(&TurnEvent::Delta("b"));
         assert_eq!(progress.due(), None);
-        assert!(progress.watch().is_some_and(|wait| wait > Duration::ZERO));
-        assert_eq!(progress.watch(), None, "one look is enough");
-        progress.watched();
+        assert!(
+            progress
+                .schedule()
+                .is_some_and(|wait| wait > Duration::ZERO)
+        );
+        assert_eq!(progress.schedule(), None, "one update is enough");
+        progress.run_scheduled();
         progress.on_event(&TurnEvent::ToolHint("exec(\"make\")"));
-        assert!(progress.due().is_some(), "what runs now may run for long");
+        assert!(progress.due().is_some(), "a tool may run for long");
         progress.on_event(&TurnEvent::ToolHint("exec(\"make\")"));
         progress.close();
-        assert_eq!((progress.due(), progress.watch()), (None, None));
+        assert_eq!((progress.due(), progress.schedule()), (None, None));
     }
 }

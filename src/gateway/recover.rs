@@ -1,5 +1,7 @@
-//! After a start: what the last run accepted, began or had to deliver goes on.
+//! After a start: the work that the last run had accepted, begun or not delivered continues.
 
+use super::Gateway;
+use super::commands::texts;
 use super::run::Loop;
 use super::scheduler::Input;
 use crate::bus::Event;
@@ -8,11 +10,11 @@ use crate::markup::inline_code;
 use crate::message::Envelope;
 use crate::session::store;
 
-/// The messages that the last run had accepted and not worked off.
+/// The messages that the last run had accepted and not finished.
 pub(super) struct Accepted {
-    /// With which nothing has been done.
+    /// Not begun.
     waiting: Vec<Envelope>,
-    /// That were begun and must not be run again.
+    /// Begun, so they must not run again.
     begun: Vec<Envelope>,
 }
 
@@ -26,9 +28,22 @@ impl Accepted {
     }
 }
 
+impl Gateway {
+    /// Tells the chats that asked for a restart that it is done. Called once the channels poll.
+    pub(super) fn say_back(&self) {
+        let restarts = &self.parts.restarts;
+        for (to, language) in restarts.list() {
+            self.tell(&to, texts::back(language));
+        }
+        if let Err(error) = restarts.clear() {
+            tracing::warn!("failed to forget who asked for a restart: {error}");
+        }
+    }
+}
+
 impl Loop {
-    /// Lets go what closed a turn, goes on with the turns that were interrupted, and takes what was
-    /// accepted and not yet read.
+    /// Releases the answers of turns that have ended, resumes interrupted turns, and takes the messages
+    /// that were accepted and not read yet.
     pub(super) fn recover(&mut self, accepted: Accepted) {
         let sessions = store::unfinished(&self.gateway.parts.sessions).unwrap_or_else(|error| {
             tracing::error!("failed to look for interrupted turns: {error}");
@@ -43,15 +58,13 @@ impl Loop {
         }
         for session in sessions {
             if self.gateway.deliveries.contains_key(session.parts().0) {
-                tracing::info!(%session, "going on with an interrupted turn");
+                tracing::info!(%session, "resuming an interrupted turn");
                 self.handle(Input::Interrupted(session));
             }
         }
         for message in accepted.begun {
             let command = inline_code(&message.text);
-            let text = format!(
-                "{command} was interrupted by a restart. I don't know whether it took effect, and I did not run it again."
-            );
+            let text = texts::interrupted_command(message.language(), &command);
             self.gateway.tell(&message.address(), &text);
             self.gateway.parts.inbox.taken(&message.id);
         }

@@ -13,18 +13,20 @@ use tokio::sync::mpsc::Receiver;
 use tokio::time::timeout;
 
 use super::approvals::Approvals;
+use super::commands::{self, texts};
 use super::host::{Reply, Work};
 use super::recover::Accepted;
 use super::scheduler::{Action, Input, Scheduler, WorkId};
 use super::{Gateway, Parts, control, notify, sleep, spawn};
-use crate::agent::commands::{self, Slash};
+use crate::agent::commands::{Slash, typed_command};
 use crate::bus::{self, Ending, Event, EventSender, Heartbeats};
 use crate::cancel::Cancel;
 use crate::channels::adapter::Adapter;
 use crate::channels::delivery::{Delivery, DeliveryParts};
-use crate::channels::intake::{Intake, IntakeParts};
+use crate::channels::intake::{AllowList, Intake, IntakeParts};
 use crate::clock::{Clock, Stopwatch};
 use crate::error::{Error, Exit, Result};
+use crate::language::Language;
 use crate::limits::board::SAMPLE_INTERVAL;
 use crate::limits::cancel::POLL;
 use crate::limits::channels::STACK_BYTES;
@@ -34,12 +36,12 @@ use crate::sys::memory;
 use crate::sys::notify::Notifier;
 use crate::text::count_of;
 
-/// A channel, and the people whom the configuration allows to write to it.
+/// A channel, and who may write to it.
 pub struct Channel {
     /// The channel.
     pub adapter: Arc<dyn Adapter>,
-    /// Ids, names with an `@`, or `*`.
-    pub allow_from: Vec<String>,
+    /// The people whom the configuration allows to write to it.
+    pub allow_from: AllowList,
 }
 
 /// The loop's own state.
@@ -105,6 +107,7 @@ pub fn run(
     };
     let ending = runtime.block_on(async {
         control::listen(&gateway, socket);
+        control::reload_on_hangup(&gateway);
         work.recover(accepted);
         tokio::spawn(sample(Arc::clone(&gateway)));
         tokio::spawn(notify::keep(
@@ -122,10 +125,10 @@ pub fn run(
         work.wind_down(&mut events).await;
         ending
     });
-    // Whoever still sends events finds the queue closed.
+    // Threads that still send events find the queue closed.
     drop(events);
     stop(work, receivers);
-    // A turn that is still running ends with the process: its journal is whole, and it goes on later.
+    // A turn that is still running ends with the process: its journal is whole, and it continues later.
     runtime.shutdown_background();
     let _ = std::fs::remove_file(socket);
     Ok(ending)
@@ -142,11 +145,12 @@ fn deliveries(
             adapter: Arc::clone(&channel.adapter),
             outbox: Arc::clone(&parts.outbox),
             workspace: Arc::clone(&parts.workspace),
+            languages: Arc::clone(&parts.languages),
             clock: Clock::System,
             heartbeats: heartbeats.clone(),
             timers: runtime.handle().clone(),
-            menu: super::menu().collect(),
-            max_retries: parts.channels.send_max_retries,
+            menu: commands::menu().collect(),
+            max_retries: parts.send_max_retries,
         });
         (channel.adapter.name(), delivery)
     };
@@ -179,6 +183,9 @@ fn start_receiving(
             allow_from,
             outbox: Arc::clone(&parts.outbox),
             workspace: Arc::clone(&parts.workspace),
+            languages: Arc::clone(&parts.languages),
+            health: delivery.health(),
+            pair_command: parts.pair_command.clone(),
             files_max_bytes: parts.files_max_bytes,
             events: gateway.events.clone(),
             clock: Clock::System,
@@ -234,8 +241,8 @@ impl Loop {
         }
     }
 
-    /// Lets what runs come to its end for a while, and what is stored go out. What is left then stays
-    /// unfinished in its journal and goes on after the next start.
+    /// Gives running work some time to end, and stored messages some time to be sent. Work that is left
+    /// then stays unfinished in its journal and continues after the next start.
     async fn wind_down(&mut self, events: &mut Receiver<Event>) {
         self.gateway.is_stopping.store(true, Ordering::SeqCst);
         self.handle(Input::Stopping);
@@ -248,8 +255,8 @@ impl Loop {
             }
         }
         if !self.running.is_empty() {
-            let turns = count_of(self.running.len(), "turn goes", "turns go");
-            tracing::warn!("{turns} on after the next start");
+            let turns = count_of(self.running.len(), "turn continues", "turns continue");
+            tracing::warn!("{turns} after the next start");
         }
         let watch = Stopwatch::start();
         while self.gateway.parts.outbox.count() > 0 && watch.elapsed() < SEND_GRACE {
@@ -282,15 +289,7 @@ impl Loop {
                 question,
                 answer,
             } => {
-                let is_taken = self
-                    .gateway
-                    .approvals
-                    .answer(&address, Some(question), answer);
-                tracing::info!(chat = %address, sender = %sender.id, is_taken, "{answer}");
-                if !is_taken && !self.gateway.approvals.knows(question) {
-                    let text = "That question is no longer open, so nothing was done. If it is still needed, ask me again.";
-                    self.gateway.tell(&address, text);
-                }
+                self.gateway.press(&address, &sender, question, answer);
                 return;
             }
             Event::End(ending) => {
@@ -316,14 +315,14 @@ impl Loop {
         *self.gateway.load.lock() = self.scheduler.load();
     }
 
-    /// Has the files of a message fetched that was accepted before the start.
+    /// Fetches the files of a message that was accepted before the start.
     pub(super) fn fetch(&self, message: Envelope) {
         if let Some(intake) = self.intakes.get(message.address().channel.as_str()) {
             intake.fetch_pending(message);
         }
     }
 
-    /// A message of a person's: they are told that it is here, and their chat is the active one.
+    /// Acknowledges a person's message, and notes that their chat is the active one.
     fn note(&self, message: &Envelope) {
         let to = message.address();
         if let Err(error) = self.gateway.parts.recent.note(&to) {
@@ -338,32 +337,42 @@ impl Loop {
         let gateway = Arc::clone(&self.gateway);
         match action {
             Action::StartTurn { work, message } => {
-                let to = message.address();
-                self.start(work, "turn", &to, move |gateway, work| {
+                let (to, language) = (message.address(), message.language());
+                self.start(work, "turn", (&to, language), move |gateway, work| {
                     gateway.run_turn(work, &message.session, Some(&message));
                 });
             }
             Action::ResumeTurn { work, session } => {
-                self.start(work, "turn", &address_of(&session), move |gateway, work| {
-                    gateway.run_turn(work, &session, None);
-                });
+                let to = address_of(&session);
+                self.start(
+                    work,
+                    "turn",
+                    (&to, Language::default()),
+                    move |gateway, work| {
+                        gateway.run_turn(work, &session, None);
+                    },
+                );
             }
             Action::AbandonTurn { work, session } => {
-                self.start(work, "turn", &address_of(&session), move |gateway, work| {
-                    gateway.abandon_turn(work, &session);
-                });
+                let to = address_of(&session);
+                self.start(
+                    work,
+                    "turn",
+                    (&to, Language::default()),
+                    move |gateway, work| {
+                        gateway.abandon_turn(work, &session);
+                    },
+                );
             }
             Action::StartCommand { work, message } => {
-                let to = message.address();
-                self.start(work, "command", &to, move |gateway, work| {
+                let (to, language) = (message.address(), message.language());
+                self.start(work, "command", (&to, language), move |gateway, work| {
                     gateway.run_command(work, &message);
                 });
             }
             Action::Command(message) => {
                 gateway.answer_command(&message);
-                if commands::typed_command(&message)
-                    .is_some_and(|command| command.slash == Slash::Restart)
-                {
+                if typed_command(&message).is_some_and(|command| command.slash == Slash::Restart) {
                     self.ending.get_or_insert(Ending::Restart);
                 }
             }
@@ -394,13 +403,13 @@ impl Loop {
         }
     }
 
-    /// Starts work on a thread. Where the system has none left, the message waits in the inbox for the
+    /// Starts work on a thread. If the system has none left, the message waits in the inbox for the
     /// next start, and the person is told.
     fn start(
         &mut self,
         id: WorkId,
         name: &str,
-        to: &Address,
+        (to, language): (&Address, Language),
         run: impl FnOnce(&Arc<Gateway>, &Work) + Send + 'static,
     ) {
         let (sender, receiver) = replies::channel();
@@ -421,10 +430,8 @@ impl Loop {
             }
             Err(error) => {
                 tracing::error!(chat = %to, "failed to start a thread: {error}");
-                let text = format!(
-                    "I can't start on this now: {error}. It goes on after the next restart."
-                );
-                self.gateway.tell(to, &text);
+                self.gateway
+                    .tell(to, &texts::thread_failed(language, &error));
                 let unread = Vec::new();
                 self.handle(Input::Finished { work: id, unread });
             }
@@ -446,7 +453,7 @@ async fn sample(gateway: Arc<Gateway>) {
     }
 }
 
-/// SIGTERM and Ctrl-C stop in order; a second one ends at once, which loses nothing either.
+/// SIGTERM and Ctrl-C stop the gateway in order; a second one ends it at once, and loses nothing.
 fn watch_signals(runtime: &Runtime, events: &EventSender) -> Result<()> {
     let _entered = runtime.enter();
     for kind in [SignalKind::interrupt(), SignalKind::terminate()] {
@@ -463,7 +470,5 @@ fn watch_signals(runtime: &Runtime, events: &EventSender) -> Result<()> {
 }
 
 fn cannot_start(error: std::io::Error) -> Error {
-    Error::Failed(format!(
-        "The system does not let the gateway start: {error}"
-    ))
+    Error::Failed(format!("Cannot start the gateway: {error}"))
 }

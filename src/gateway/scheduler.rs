@@ -1,9 +1,9 @@
-//! Decides what runs when: at most one piece of work in a session, so many turns at a time, commands
-//! beside them. Pure: events go in, actions come out, and `run` performs them.
+//! Schedules work: at most one turn or command in a session, `slots` turns overall, and commands beside
+//! them. Pure: events go in, actions come out, and `run` performs them.
 //!
-//! Every message that goes in comes out exactly once: as the start of a turn or a command, as an
-//! interjection into a running turn, refused (by name, in a flood by number), or dropped by `/stop`. Within a session the
-//! order stays as it was, but for what is refused and for commands that act at once.
+//! Every message comes out exactly once: as the start of a turn or a command, as an interjection into a
+//! running turn, refused (named, or only counted in a flood), or dropped by `/stop`. The order within a
+//! session is kept, except for refused messages and commands that act at once.
 
 mod actions;
 
@@ -15,7 +15,7 @@ use crate::limits::gateway::{
 };
 use crate::message::{Address, Envelope, SessionKey};
 
-pub use actions::{Action, Input, Load, Reason, Stopped, WorkId};
+pub use actions::{Action, Input, Load, RefusalReason, Stopped, WorkId};
 
 /// See the module.
 #[derive(Debug)]
@@ -26,29 +26,29 @@ pub struct Scheduler {
     /// Sessions that can start something, in the order in which they became able to.
     ready: VecDeque<SessionKey>,
     works: BTreeMap<WorkId, Work>,
-    /// Turns that have their answer and wait for a slot.
+    /// Turns that have a person's answer and wait for a slot.
     returning: VecDeque<WorkId>,
-    /// Chats that were told of a refusal, with what was refused since.
+    /// Chats that were told of a refusal, with the messages refused since.
     refused: BTreeMap<(Address, bool), Refused>,
     last_work: WorkId,
     is_stopping: bool,
 }
 
-/// What a chat has not been told yet. It is bounded: a flood is counted.
+/// The refused messages that a chat has not been told of. In a flood they are only counted.
 #[derive(Debug, Default)]
 struct Refused {
     named: Vec<Envelope>,
     more: usize,
-    /// So many may only be counted before the chat is told.
+    /// The count at which the chat is told.
     count_max: usize,
 }
 
 #[derive(Debug, Default)]
 struct Session {
     queue: VecDeque<Envelope>,
-    /// The work that has the session to itself.
+    /// The work that uses the session exclusively.
     running: Option<WorkId>,
-    /// Whether an interrupted turn goes on before anything else.
+    /// Whether an interrupted turn is resumed before anything else.
     is_interrupted: bool,
 }
 
@@ -62,23 +62,23 @@ struct Work {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Turn(Slot),
-    /// A command that has its session to itself, or the end of an abandoned turn.
+    /// A command that uses its session exclusively, or the end of an abandoned turn.
     Exclusive,
-    /// A command beside whatever else runs.
+    /// A command that runs beside other work.
     Beside,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Slot {
     Held,
-    /// Given back while a person is asked.
+    /// Released while a person is asked.
     Released,
-    /// Wanted back.
-    Wanted,
+    /// Waiting for a slot again.
+    Waiting,
 }
 
 impl Scheduler {
-    /// At most so many turns run at a time.
+    /// A scheduler that runs at most `slots` turns at a time.
     pub fn new(slots: usize) -> Self {
         Self {
             slots: slots.max(1),
@@ -93,7 +93,7 @@ impl Scheduler {
         }
     }
 
-    /// Takes what has happened, and says what is to be done, in this order.
+    /// Takes an input, and returns the actions to perform, in order.
     pub fn handle(&mut self, input: Input) -> Vec<Action> {
         let mut actions = Vec::new();
         match input {
@@ -120,14 +120,14 @@ impl Scheduler {
             Input::Finished { work, unread } => self.finished(work, unread, &mut actions),
             Input::Stopping => {
                 self.is_stopping = true;
-                self.tell_refused(&mut actions);
+                self.report_refused(&mut actions);
             }
         }
         self.start(&mut actions);
         actions
     }
 
-    /// How much runs and waits.
+    /// The number of running works and waiting messages.
     pub fn load(&self) -> Load {
         Load {
             running: self.works.len(),
@@ -152,7 +152,7 @@ impl Scheduler {
         let key = message.session.clone();
         let session = self.sessions.entry(key.clone()).or_default();
         if session.queue.len() >= WAITING_MAX {
-            return self.refuse(message, Reason::QueueFull, actions);
+            return self.refuse(message, RefusalReason::QueueFull, actions);
         }
         session.queue.push_back(message);
         self.make_ready(&key);
@@ -161,17 +161,17 @@ impl Scheduler {
     fn start_beside(&mut self, message: Envelope, actions: &mut Vec<Action>) {
         let commands = self.works.values().filter(|work| work.kind == Kind::Beside);
         if commands.count() >= COMMANDS_MAX {
-            return self.refuse(message, Reason::TooManyCommands, actions);
+            return self.refuse(message, RefusalReason::TooManyCommands, actions);
         }
         let work = self.add_work(message.session.clone(), Kind::Beside);
         let message = Box::new(message);
         actions.push(Action::StartCommand { work, message });
     }
 
-    /// The first refusal in a chat is told at once, and the following ones together when something has
-    /// ended: a flood of messages makes no flood of refusals.
-    fn refuse(&mut self, message: Envelope, reason: Reason, actions: &mut Vec<Action>) {
-        let key = (message.address(), reason == Reason::QueueFull);
+    /// A chat is told of its first refusal at once, and of the following ones together when some work has
+    /// ended: a flood of messages causes no flood of refusals.
+    fn refuse(&mut self, message: Envelope, reason: RefusalReason, actions: &mut Vec<Action>) {
+        let key = (message.address(), reason == RefusalReason::QueueFull);
         match self.refused.get_mut(&key) {
             Some(others) if others.named.len() < REFUSED_NAMES_MAX => others.named.push(message),
             Some(others) => {
@@ -179,9 +179,9 @@ impl Scheduler {
                 let is_full = others.more >= others.count_max;
                 actions.push(Action::Forget(Box::new(message)));
                 if is_full {
-                    // A flood that goes on is told of less and less often.
+                    // A flood that continues is reported less and less often.
                     others.count_max = others.count_max.saturating_mul(10);
-                    self.tell_refused(actions);
+                    self.report_refused(actions);
                 }
             }
             None => {
@@ -202,14 +202,14 @@ impl Scheduler {
         }
     }
 
-    fn tell_refused(&mut self, actions: &mut Vec<Action>) {
+    fn report_refused(&mut self, actions: &mut Vec<Action>) {
         self.refused.retain(|(_, is_full), refused| {
             if refused.named.is_empty() {
                 return false;
             }
             let reason = match is_full {
-                true => Reason::QueueFull,
-                false => Reason::TooManyCommands,
+                true => RefusalReason::QueueFull,
+                false => RefusalReason::TooManyCommands,
             };
             let named = std::mem::take(&mut refused.named);
             let more = std::mem::take(&mut refused.more);
@@ -251,8 +251,8 @@ impl Scheduler {
         }
     }
 
-    /// What stands first in the queue of a turn's session and can be read now. A command there keeps
-    /// its place: what was said after it belongs after it.
+    /// The messages at the head of the queue of a turn's session that can be read now, up to the first
+    /// command: what was sent after that belongs after it.
     fn interjections(&mut self, work: WorkId) -> Vec<Envelope> {
         let session = self.works.get(&work).filter(|work| !work.is_cancelled);
         let session = session.and_then(|work| self.sessions.get_mut(&work.session));
@@ -280,7 +280,7 @@ impl Scheduler {
     fn want_slot(&mut self, work: WorkId, actions: &mut Vec<Action>) {
         match self.works.get_mut(&work).map(|work| &mut work.kind) {
             Some(Kind::Turn(slot @ Slot::Released)) => {
-                *slot = Slot::Wanted;
+                *slot = Slot::Waiting;
                 self.returning.push_back(work);
             }
             Some(_) => actions.push(Action::Continue(work)),
@@ -301,7 +301,7 @@ impl Scheduler {
         {
             session.running = None;
             match ended.is_cancelled {
-                // The person said /stop after these were sent.
+                // The person sent /stop after these.
                 true if !unread.is_empty() => actions.push(Action::Drop(unread)),
                 _ => unread
                     .into_iter()
@@ -310,10 +310,10 @@ impl Scheduler {
             }
             self.make_ready(&ended.session);
         }
-        self.tell_refused(actions);
+        self.report_refused(actions);
     }
 
-    /// Stops everything of a conversation, what waits for it too.
+    /// Stops the work of a conversation, and drops its waiting messages.
     fn stop(&mut self, message: Envelope, actions: &mut Vec<Action>) {
         let mut count = Stopped::default();
         for (id, work) in &mut self.works {
@@ -345,7 +345,7 @@ impl Scheduler {
         actions.push(Action::Stopped { message, count });
     }
 
-    /// Starts what may start: turns that have been before new ones.
+    /// Starts what may start: returning turns before new ones.
     fn start(&mut self, actions: &mut Vec<Action>) {
         while self.slots_held < self.slots
             && let Some(work) = self.returning.pop_front()
@@ -371,7 +371,7 @@ impl Scheduler {
         self.ready = passed_over;
     }
 
-    /// An edit can make a waiting message a command that acts at once: it does when its turn comes.
+    /// An edit can turn a waiting message into a command that acts at once: it acts when it is the next.
     fn run_edited(&mut self, key: &SessionKey, actions: &mut Vec<Action>) {
         while self.can_start(key)
             && let Some(session) = self.sessions.get_mut(key)
@@ -380,18 +380,18 @@ impl Scheduler {
         {
             let slash = commands::typed_command(&message).map(|command| command.slash);
             match slash {
-                // It may be another question by now than the one that the person saw.
+                // The open question may be another one than the person saw.
                 Some(Slash::Approve | Slash::Deny) => actions.push(Action::Refuse {
                     messages: vec![message],
                     more: 0,
-                    reason: Reason::Edited,
+                    reason: RefusalReason::Edited,
                 }),
                 _ => self.arrived(message, actions),
             }
         }
     }
 
-    /// Starts the next thing of a session; `None` where there is nothing, or no slot for it.
+    /// Starts the next work of a session; `None` if there is none, or no slot for it.
     fn start_in(&mut self, key: &SessionKey) -> Option<Action> {
         if !self.can_start(key) {
             return None;
@@ -417,7 +417,7 @@ impl Scheduler {
         Some(Action::StartTurn { work, message })
     }
 
-    /// Whether a session has something to start, apart from the slot that it may need.
+    /// Whether a session has work to start, apart from the slot that it may need.
     fn can_start(&self, key: &SessionKey) -> bool {
         self.sessions.get(key).is_some_and(|session| {
             session.running.is_none()

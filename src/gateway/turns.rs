@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::Gateway;
-use super::commands::sentence;
+use super::commands::texts::format_error;
 use super::host::{ChatHost, Work};
 use crate::agent::Outcome;
 use crate::agent::host::TurnHost;
@@ -13,13 +13,14 @@ use crate::channels::delivery::Delivery;
 use crate::chat::{Entry, EntryKind};
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
+use crate::language::Language;
 use crate::message::{Address, DraftKey, Envelope, SessionKey};
 use crate::outbox::ClosesTurn;
 use crate::session::Session;
 use crate::session::line::TurnEnd;
 
 impl Gateway {
-    /// Runs a turn to its end: about a message, or on with the one that was interrupted.
+    /// Runs a turn to its end: about a message, or the one that was interrupted.
     pub(super) fn run_turn(
         self: &Arc<Self>,
         work: &Work,
@@ -34,12 +35,12 @@ impl Gateway {
         let result = self.try_turn(&mut host, work, session, message);
         let unread = host.into_unread();
         if work.cancel.is_cancelled() {
-            // It may have started one after the /stop had ended those that there were.
-            self.parts.agent.end_background(session);
+            // It may have started a command after the /stop ended those that were running.
+            self.live().agent.end_background(session);
         }
         match result {
             Ok(()) => self.release(session),
-            Err(error) => self.turn_failed(&error, work, &to, message),
+            Err(error) => self.fail_turn(&error, work, &to, message),
         }
         // Before the loop starts this session's next turn, which must not find this one's draft.
         if let Some(delivery) = self.delivery(&to) {
@@ -58,7 +59,7 @@ impl Gateway {
         }
         let gateway = Arc::clone(self);
         self.timers.spawn(async move {
-            while let Some(left) = gateway.parts.agent.close_idle_connections() {
+            while let Some(left) = gateway.live().agent.close_idle_connections() {
                 super::sleep(left).await;
             }
             gateway.is_closing_idle.store(false, Ordering::SeqCst);
@@ -87,12 +88,12 @@ impl Gateway {
             return Ok(());
         }
         let watch = Stopwatch::start();
-        let agent = &self.parts.agent;
-        let report = agent.run(&mut session, message, host, &work.cancel);
+        let live = self.live();
+        let report = live.agent.run(&mut session, message, host, &work.cancel);
         let report = report.inspect_err(|_| self.withdraw(key))?;
         let outcome = match report.outcome {
             Outcome::Answered => "answered",
-            Outcome::Bounded(_) => "ended at a bound",
+            Outcome::Bounded(_) => "ended at a limit",
             Outcome::Stopped => "stopped",
             Outcome::Failed(_) => "failed",
         };
@@ -134,7 +135,7 @@ impl Gateway {
     ) -> Result<Session> {
         loop {
             let reply = host.reply().clone();
-            match self.open(key, &reply) {
+            match self.open(key, &reply, host.language()) {
                 Err(error @ Error::Io { .. }) if host.retry_write(&error, &work.cancel) => {}
                 opened => return opened,
             }
@@ -142,14 +143,15 @@ impl Gateway {
     }
 
     /// Tells the person, unless the turn goes on after the next start.
-    fn turn_failed(&self, error: &Error, work: &Work, to: &Address, message: Option<&Envelope>) {
+    fn fail_turn(&self, error: &Error, work: &Work, to: &Address, message: Option<&Envelope>) {
         if self.is_stopping() {
             tracing::warn!(chat = %to, "a turn goes on after the next start: {error}");
             return;
         }
         tracing::error!(chat = %to, "failed to run a turn: {error}");
         if !work.cancel.is_cancelled() {
-            self.tell(to, &sentence(error));
+            let language = message.map_or_else(Language::default, Envelope::language);
+            self.tell(to, &format_error(error, language));
         }
         message
             .iter()
@@ -170,12 +172,10 @@ impl Gateway {
     /// Records that an interrupted turn is not to go on.
     pub(super) fn abandon_turn(self: &Arc<Self>, work: &Work, key: &SessionKey) {
         let mut host = ChatHost::new(self, work, key, None);
-        let opened = Session::open(&self.parts.sessions, key, self.parts.journals.clone());
-        let abandoned = opened.and_then(|mut session| {
-            self.parts
-                .agent
-                .abandon(&mut session, &mut host, &work.cancel)
-        });
+        let live = self.live();
+        let opened = Session::open(&self.parts.sessions, key, live.journals.clone());
+        let abandoned = opened
+            .and_then(|mut session| live.agent.abandon(&mut session, &mut host, &work.cancel));
         if let Err(error) = abandoned {
             tracing::error!(session = %key, "failed to end an interrupted turn: {error}");
         }

@@ -1,7 +1,7 @@
-//! Floor 5: messages that were accepted and are in no session's journal yet.
+//! Floor 5: accepted messages that are not in their session's journal yet.
 //!
-//! A message is here, on the disk, before its channel is told that we have it, until it is in its
-//! session's journal. The same message seen twice is accepted once.
+//! A message is stored here before it is confirmed to its channel, until it is in its session's
+//! journal. A message that arrives twice is accepted once.
 
 mod state;
 
@@ -48,7 +48,7 @@ impl Inbox {
         })
     }
 
-    /// What was repaired when the file was opened, as sentences for the person.
+    /// The repairs made when the file was opened, as sentences for people.
     pub fn repairs(&self) -> Vec<String> {
         self.repairs.clone()
     }
@@ -72,7 +72,7 @@ impl Inbox {
         inner.record(records)
     }
 
-    /// Notes, on the disk, that a message has another text now. Returns the text with the notes about
+    /// Records, on the disk, that a message has another text now. Returns the text with the notes about
     /// its files; `None` when no such message waits, or it says that already.
     pub fn edit(&self, session: &SessionKey, reference: &str, text: &str) -> Option<String> {
         let mut inner = self.lock();
@@ -87,17 +87,17 @@ impl Inbox {
             return None;
         }
         inner.compact();
-        // The message itself is safe. Should the process be killed now, its old text counts.
+        // The message itself is safe. If the process is killed now, its old text counts.
         if let Err(error) = inner.log.append(&line, Durability::Synced) {
-            tracing::warn!("failed to keep the edit of a message: {error}");
+            tracing::warn!("failed to save the edit of a message: {error}");
         }
         inner.state.apply(record, line.len());
         inner.state.message(&id).map(|message| message.text)
     }
 
-    /// Notes what became of a message's remote files: `attachments` are in the workspace now, and
+    /// Records the outcome of fetching a message's remote files: `attachments` are in the workspace now, and
     /// `notes`, a line each, say why others are not. Returns the message as it is now; `None` when it
-    /// does not wait any more.
+    /// is not waiting any more.
     ///
     /// The line is not forced to the disk: after a power cut the files may be fetched again.
     pub fn fetched(
@@ -116,13 +116,13 @@ impl Inbox {
             notes,
         };
         if let Err(error) = inner.log.append(&to_line(&record), Durability::Buffered) {
-            tracing::warn!("failed to note that files were fetched: {error}");
+            tracing::warn!("failed to record that files were fetched: {error}");
         }
         inner.state.apply(record, 0);
         inner.state.message(id)
     }
 
-    /// Notes that a session has the message. A power cut may take the note, and then the message is
+    /// Records that a session has the message. A power cut may lose the record, and then the message is
     /// in both: the session's entry names it.
     pub fn taken(&self, id: &str) {
         let mut inner = self.lock();
@@ -130,14 +130,14 @@ impl Inbox {
             return;
         }
         let record = Record::Taken { taken: id.into() };
-        // What a session has is not ours any more, whether or not the note can be written.
+        // The session has the message, whether or not the record can be written.
         if let Err(error) = inner.log.append(&to_line(&record), Durability::Buffered) {
-            tracing::warn!("failed to note that a message is in its session: {error}");
+            tracing::warn!("failed to record that a message is in its session: {error}");
         }
         inner.state.apply(record, 0);
     }
 
-    /// Notes, on the disk, that something is done with a message that must not be done twice.
+    /// Records, on the disk, that work on a message begins that must not be done twice.
     pub fn begin(&self, id: &str) -> Result<()> {
         let mut inner = self.lock();
         if !inner.state.holds(id) {
@@ -151,21 +151,20 @@ impl Inbox {
         Ok(())
     }
 
-    /// Whether the message of this id still waits, begun or not.
+    /// Whether the message with this id is still waiting, begun or not.
     pub fn holds(&self, id: &str) -> bool {
         self.lock().state.holds(id)
     }
 
-    /// The messages with which nothing has been done, in the order in which they came. Those with
-    /// remote files still have to get them.
+    /// The messages that were not begun, in the order in which they came. Those with remote files still
+    /// have to get them.
     ///
-    /// After a start this is read before any receiver runs: what a receiver accepts meanwhile would be
-    /// worked on twice.
+    /// Read this before any receiver runs: what a receiver accepts meanwhile would be handled twice.
     pub fn waiting(&self) -> Vec<Envelope> {
         self.lock().state.messages(false)
     }
 
-    /// The messages that were begun and not taken: after a restart, those that a kill interrupted.
+    /// The messages that were begun and not finished: after a restart, those that a kill interrupted.
     pub fn begun(&self) -> Vec<Envelope> {
         self.lock().state.messages(true)
     }
@@ -175,8 +174,7 @@ impl Inbox {
         self.lock().state.files()
     }
 
-    /// The newest number that a channel gave, as its id `channel:number` has it, and when it was
-    /// accepted.
+    /// The newest number of a channel, from its id `channel:number`, and when it was accepted.
     pub fn last_update(&self, channel: &str) -> Option<(i64, DateTime<FixedOffset>)> {
         self.lock().state.last_update(channel)
     }
@@ -219,12 +217,12 @@ impl Inner {
             return Ok(());
         }
         Err(Error::Failed(format!(
-            "the inbox is full: {waiting} messages are waiting; no more are accepted until some of them are done"
+            "The inbox is full: {waiting} messages are waiting. New ones are accepted once some of these are done."
         )))
     }
 }
 
-/// The message, with an id that no other has and never will.
+/// The message, with a unique id.
 fn with_id(mut message: Envelope) -> Result<Envelope> {
     if message.id.is_empty() {
         let number = u64::from_ne_bytes(sys::random::bytes()?);

@@ -1,4 +1,4 @@
-//! The lines of an inbox, and the state that they amount to. Pure.
+//! The lines of an inbox, and the state that results from them. Pure.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -10,7 +10,7 @@ use crate::append_log::{shorten, to_line};
 use crate::limits::inbox::SEEN;
 use crate::message::{Attachment, Envelope, SessionKey};
 
-/// One line of the file. Which member is there says what happened.
+/// One line of the file. Its first member says what happened.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Record {
@@ -21,7 +21,7 @@ pub enum Record {
         /// When, RFC 3339.
         at: String,
     },
-    /// A message that waits has another text now.
+    /// A waiting message has another text now.
     Edited {
         /// The message's id.
         edited: String,
@@ -34,21 +34,21 @@ pub enum Record {
         fetched: String,
         /// Those that are in the workspace now.
         attachments: Vec<Attachment>,
-        /// What is to be known about the others, a line each.
+        /// Notes about the others, a line each.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         notes: Vec<String>,
     },
-    /// Something that must not be done twice was begun with the message of this id.
+    /// Work that must not be done twice was begun on the message with this id.
     Begun {
         /// The id.
         begun: String,
     },
-    /// The message of this id is in its session's journal.
+    /// The message with this id is in its session's journal.
     Taken {
         /// The id.
         taken: String,
     },
-    /// The file was compacted: what is still to be known of the lines that are gone.
+    /// The file was compacted: what is still needed from the lines that are gone.
     Seen {
         /// The ids of messages that were accepted, oldest first.
         seen: Vec<String>,
@@ -79,7 +79,7 @@ impl Record {
 /// The state after some lines.
 #[derive(Debug, Default)]
 pub struct State {
-    /// Ids that are recognised when they come again, oldest first.
+    /// Ids that are recognised when they arrive again, oldest first.
     seen: VecDeque<String>,
     waiting: Vec<Waiting>,
     /// By channel: its newest number, and when it was accepted.
@@ -91,7 +91,7 @@ pub struct State {
 struct Waiting {
     /// The message as it is now, but for the notes.
     message: Envelope,
-    /// Stand below the text. They are kept apart so that an edit of the text does not lose them.
+    /// Shown below the text. They are kept apart so that an edit of the text does not lose them.
     notes: Vec<String>,
     at: String,
     is_begun: bool,
@@ -116,7 +116,7 @@ impl Waiting {
         }
     }
 
-    /// The lines that say what is known of it.
+    /// The lines that record it.
     fn lines(&self) -> Vec<u8> {
         let id = &self.message.id;
         let mut lines = to_line(&Record::Accepted {
@@ -186,7 +186,7 @@ impl State {
         }
     }
 
-    /// Those messages that have not been accepted before, each once.
+    /// The messages that have not been accepted before, each once.
     pub fn new_ones(&self, messages: Vec<Envelope>) -> Vec<Envelope> {
         let mut new: Vec<Envelope> = Vec::new();
         for message in messages {
@@ -200,12 +200,12 @@ impl State {
         new
     }
 
-    /// Whether the message of this id waits, begun or not.
+    /// Whether the message with this id is waiting, begun or not.
     pub fn holds(&self, id: &str) -> bool {
         self.waiting.iter().any(|waiting| waiting.message.id == id)
     }
 
-    /// The record of an edit, if the message waits, has not been begun and has another text so far.
+    /// The record of an edit, if the message is waiting, has not been begun and has another text.
     pub fn edit(&self, session: &SessionKey, reference: &str, text: &str) -> Option<Record> {
         let text = shorten(Cow::Borrowed(text));
         let mut waiting = self.waiting.iter().rev();
@@ -219,14 +219,14 @@ impl State {
         })
     }
 
-    /// The message of this id as it is now, if it waits.
+    /// The message with this id as it is now, if it is waiting.
     pub fn message(&self, id: &str) -> Option<Envelope> {
         let mut waiting = self.waiting.iter();
         let found = waiting.find(|waiting| waiting.message.id == id)?;
         Some(found.envelope())
     }
 
-    /// The messages that wait: those that were begun, or the others.
+    /// The waiting messages: those that were begun, or the others.
     pub fn messages(&self, are_begun: bool) -> Vec<Envelope> {
         let chosen = self
             .waiting
@@ -235,7 +235,7 @@ impl State {
         chosen.map(Waiting::envelope).collect()
     }
 
-    /// The paths of files that belong to messages that wait.
+    /// The paths of files that belong to waiting messages.
     pub fn files(&self) -> BTreeSet<String> {
         let attachments = self
             .waiting
@@ -244,7 +244,7 @@ impl State {
         attachments.map(|file| file.path.clone()).collect()
     }
 
-    /// How many messages wait.
+    /// The number of waiting messages.
     pub fn waiting(&self) -> usize {
         self.waiting.len()
     }
@@ -262,13 +262,13 @@ impl State {
         Some((*number, at))
     }
 
-    /// The lines of a file that says the same and nothing that is over.
+    /// The lines of a file with this state only.
     pub fn compacted(&self) -> Vec<u8> {
         let mut lines: Vec<u8> = self.waiting.iter().flat_map(Waiting::lines).collect();
         let id_and_time = |(channel, (number, at)): (&String, &(i64, String))| {
             (format!("{channel}:{number}"), at.clone())
         };
-        // After the others: messages that wait are older than what was accepted last.
+        // After the others: waiting messages are older than what was accepted last.
         lines.extend(to_line(&Record::Seen {
             seen: self.seen.iter().cloned().collect(),
             last: self.last.iter().map(id_and_time).collect(),
@@ -281,8 +281,8 @@ impl State {
         waiting.find(|waiting| waiting.message.id == id)
     }
 
-    /// Notes the newest number of a channel. The order within a batch, whose messages have one time,
-    /// says nothing: an album stands where its first part stood and has the number of its last one.
+    /// Keeps the newest number of a channel. The order within a batch, whose messages have one time,
+    /// does not matter: an album is where its first part was and has the number of its last one.
     /// Across batches the later one counts, because a channel may begin at a lower number.
     fn note_last(&mut self, id: &str, at: &str) {
         let parts = id.split_once(':');

@@ -1,4 +1,4 @@
-//! An inbox's life: accepted, taken, killed, torn, full, written anew.
+//! The life of an inbox: messages accepted, taken, killed, torn, full, compacted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -247,7 +247,7 @@ fn a_full_inbox_says_so_and_takes_nothing_in() {
         .accept(many(MESSAGES - 1, MESSAGES + 1))
         .unwrap_err()
         .to_string();
-    assert!(error.contains("the inbox is full"), "{error}");
+    assert!(error.contains("The inbox is full"), "{error}");
     assert_eq!(inbox.waiting().len(), MESSAGES - 1);
     inbox.taken("telegram:0");
     // The same batch again: it was not accepted, so it is new.
@@ -303,7 +303,7 @@ fn after_ten_thousand_messages_the_file_is_short_and_nothing_is_forgotten() {
 }
 
 #[test]
-fn a_file_just_written_anew_says_the_same() {
+fn a_file_that_was_just_compacted_says_the_same() {
     let place = Place::new();
     let inbox = place.open();
     let long = |number| Envelope {

@@ -38,3 +38,7 @@ pub const ENDED_NAMES: usize = 5;
 pub const ENDED_CHARS: usize = 60;
 /// Hints that the account of a turn at its bound names.
 pub const ACCOUNT_HINTS: usize = 12;
+/// Models that `/model` lists as text; a provider with more has a page for them.
+pub const MODELS_LISTED_MAX: usize = 40;
+/// Models that get a button below that list, as many as a phone shows at once.
+pub const MODEL_BUTTONS_MAX: usize = 8;

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-/// Bytes of a file that comes in; Telegram's servers hand over no larger ones.
+/// Bytes of a received file; Telegram's servers deliver no larger ones.
 pub const DOWNLOAD_BYTES: usize = 20 * 1024 * 1024;
-/// Bytes of a file that goes out; Telegram's servers take no larger ones.
+/// Bytes of a file to be sent; Telegram's servers accept no larger ones.
 pub const UPLOAD_BYTES: u64 = 50 * 1024 * 1024;
-/// Longest silence within an answer of a channel's server.
+/// Longest silence within a reply of a channel's server.
 pub const IDLE: Duration = Duration::from_secs(60);
 /// Longest wait that a server may ask for; Telegram asks a flooded group for minutes.
 pub const LONGEST_WAIT: Duration = Duration::from_mins(60);
@@ -16,11 +16,11 @@ pub const USUAL_WAIT: Duration = Duration::from_secs(5);
 pub const SAID_CHARS: usize = 300;
 /// Characters of a name that stand in a text: who is quoted, who was forwarded.
 pub const NAME_CHARS: usize = 64;
-/// Characters of a message that are quoted before its answer; two or three paragraphs.
+/// Characters quoted of the message that is replied to; two or three paragraphs.
 pub const QUOTE_CHARS: usize = 500;
 /// Bytes of a file's name in the workspace's inbox, with date and number below 255 bytes.
 pub const FILE_NAME_BYTES: usize = 100;
-/// Bytes of the end of a name in which an ending such as `.tar.gz` is looked for.
+/// Bytes at the end of a name in which an extension such as `.tar.gz` is looked for.
 pub const FILE_ENDING_BYTES: usize = 16;
 /// Files of the same name and second; an album has ten.
 pub const FILE_NUMBERS: u32 = 100;
@@ -29,7 +29,7 @@ pub const FILE_NUMBERS: u32 = 100;
 pub const PIECE_UNITS: usize = 4096;
 /// Bytes of one message as HTML: 4096 escaped units make 20 KiB; the rest is for tags.
 pub const PIECE_HTML_BYTES: usize = 32 * 1024;
-/// Marked stretches of one message: Telegram shows those beyond it unmarked.
+/// Entities of one message: Telegram shows those beyond it without markup.
 pub const PIECE_ENTITIES: usize = 100;
 /// Bytes of a link's tag with its address; a longer one is shown as text.
 pub const LINK_BYTES: usize = 2048;
@@ -41,7 +41,7 @@ pub const DISCORD_MESSAGE_CHARS: usize = 2000;
 pub const DISCORD_LINK_CHARS: usize = 1000;
 /// Bytes of a file that goes to Discord: what a server without boosts takes.
 pub const DISCORD_UPLOAD_BYTES: u64 = 10 * 1024 * 1024;
-/// Bytes of what a Discord button carries, its `custom_id`.
+/// Bytes of a Discord button's data, its `custom_id`.
 pub const DISCORD_BUTTON_DATA_BYTES: usize = 100;
 /// Characters of a Discord button's label.
 pub const DISCORD_LABEL_CHARS: usize = 80;
@@ -91,11 +91,11 @@ pub const POLL_INTERVAL: Duration = Duration::from_secs(1);
 pub const PATIENCE: Duration = Duration::from_secs(30);
 /// How long an answer may take while somebody waits at the terminal.
 pub const TEST_PATIENCE: Duration = Duration::from_secs(10);
-/// Updates taken at once; Telegram gives no more.
+/// Updates fetched at once; Telegram returns no more.
 pub const UPDATES_AT_ONCE: usize = 100;
 /// Age of the newest update whose number still counts; after a week Telegram takes another one.
 pub const OFFSET_AGE: Duration = Duration::from_hours(6 * 24);
-/// Files of updates that ended the program and were set aside. One is enough to find the fault.
+/// Files of updates that crashed the program and were set aside. One is enough to find the bug.
 pub const SET_ASIDE_FILES: usize = 8;
 /// Bytes of such a file; a long message with its entities has 30 kB.
 pub const SET_ASIDE_BYTES: usize = 64 * 1024;
@@ -132,9 +132,9 @@ pub const TOTAL_SPAN: Duration = Duration::from_secs(1);
 pub const TYPING_INTERVAL: Duration = Duration::from_secs(4);
 /// Chats that show something at a time.
 pub const DISPLAYS: usize = 64;
-/// Messages of a chat that wait for a sign.
+/// Messages of a chat that wait for a reaction.
 pub const REACTIONS_WAITING: usize = 20;
-/// Bytes of what stands for a button.
+/// Bytes of a Telegram button's data.
 pub const BUTTON_DATA_BYTES: usize = 64;
 /// Bytes of a picture that is sent as one; a larger one goes as a file.
 pub const PHOTO_BYTES: u64 = 10 * 1024 * 1024;
@@ -179,9 +179,9 @@ pub const CALL_TIME: Duration = Duration::from_mins(5);
 pub const TYPING_DELAY: Duration = Duration::from_millis(500);
 /// Pieces of work that show something at a time.
 pub const WORKS: usize = 64;
-/// Reactions that wait, over all chats.
+/// Waiting reactions, over all chats.
 pub const REACTIONS: usize = 200;
-/// Questions that are open and texts that could not be put into the outbox.
+/// Open questions, and texts that could not be stored in the outbox.
 pub const NOTICES: usize = 64;
 /// Edits of a draft after which the time to the next one is doubled: what takes long is looked at
 /// less often.

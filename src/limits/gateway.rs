@@ -7,6 +7,8 @@ use std::time::Duration;
 pub const WAITING_MAX: usize = 20;
 /// The numbers that questions get: short enough to be typed.
 pub const QUESTION_NUMBERS: Range<u64> = 100_000..1_000_000;
+/// Characters of a mistyped number that are shown again.
+pub const NUMBER_CHARS: usize = 40;
 /// Questions remembered after they were closed; their buttons are pressed twice at once or never.
 pub const CLOSED_QUESTIONS: usize = 16;
 /// `/sh` commands that run at a time, over all chats: each has a thread.

@@ -235,6 +235,10 @@ pub mod state {
     /// How often another last active chat is written at most: with two people who take turns, each
     /// message would write it.
     pub const LAST_CHAT_INTERVAL: std::time::Duration = std::time::Duration::from_mins(1);
+    /// Chats whose request for a restart is answered after it.
+    pub const RESTARTS: usize = 10;
+    /// Bytes of the file with these chats that are read; an address has about 60.
+    pub const RESTARTS_FILE_BYTES: usize = 4 * 1024;
     /// Bytes of the file of counts that are read; what we write is a tenth of it.
     pub const USAGE_FILE_BYTES: usize = 32 * 1024;
     /// Conversations whose choice of a model is kept; the one that chose first goes.
@@ -243,6 +247,10 @@ pub mod state {
     pub const CHOICES_FILE_BYTES: usize = 256 * 1024;
     /// Bytes of the file that names the last active chat.
     pub const RECENT_FILE_BYTES: usize = 4 * 1024;
+    /// Chats whose language is remembered; those who have access are fewer.
+    pub const LANGUAGES_MAX: usize = 256;
+    /// Bytes of the file of languages that are read; what we write is a quarter of it.
+    pub const LANGUAGES_FILE_BYTES_MAX: usize = 64 * 1024;
     /// Letters of a pairing code, of 32 each: one of 10^12 is right.
     pub const PAIRING_CODE_LETTERS: usize = 8;
     /// Seconds for which a pairing code is valid: time to find the other telephone.
@@ -278,6 +286,10 @@ pub mod cli {
     pub const LINE_CHARS: usize = 300;
     /// Bytes of an answer at a prompt; keys have a few hundred.
     pub const ANSWER_BYTES: u64 = 16 * 1024;
+    /// Columns of a list of names in a question: a line of 80 with a margin.
+    pub const LIST_COLUMNS: usize = 76;
+    /// Models that are shown at a time to choose from: with the question they fit a screen of 24 lines.
+    pub const MODELS_SHOWN: usize = 15;
     /// Lines of a tool's result that `sessions show` prints: enough to recognise it.
     pub const SHOWN_RESULT_LINES: usize = 10;
     /// Characters of the same; ten lines of a terminal.

@@ -37,6 +37,10 @@ pub const THINKING_MEDIUM: u32 = 4096;
 pub const THINKING_HIGH: u32 = 16_384;
 /// Characters of one tool's result in an answer of the offline helper.
 pub const OFFLINE_RESULT_CHARS: usize = 4000;
+/// Characters of a provider's name that are compared with those that are known.
+pub const NAME_CHARS: usize = 40;
+/// How many characters a provider's name must have for each one that may be mistyped.
+pub const SLIP_CHARS: usize = 4;
 /// Bytes of a server's list of models. OpenRouter's, the longest, has some 700 kB.
 pub const OFFERS_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Models of such a list that are kept.

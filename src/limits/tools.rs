@@ -84,3 +84,7 @@ pub const TOOL_NAME_BYTES_MAX: usize = 64;
 pub const SPEC_BYTES_MAX: usize = 8 * 1024;
 /// Bytes of all tools' specs, which go into every request: about 16,000 tokens.
 pub const SPECS_BYTES_MAX: usize = 64 * 1024;
+/// Characters of a refused command that a person is shown again as what to send; a longer one they have.
+pub const TYPED_AGAIN_CHARS: usize = 60;
+/// Characters of a command and of a folder in a list of standing approvals.
+pub const STANDING_CHARS: usize = 80;

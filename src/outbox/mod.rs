@@ -1,7 +1,7 @@
 //! Floor 5: messages to people, until their channel has confirmed them piece by piece.
 //!
-//! A message is here, on the disk, before it is sent. What a kill or a dead network left behind is
-//! sent later, in order. The file is empty while nothing is pending and no work shows a draft.
+//! A message is stored here before it is sent. What a kill or a network failure leaves behind is sent
+//! later, in order. The file is empty while nothing is pending and no draft is shown.
 
 mod state;
 
@@ -27,7 +27,7 @@ pub struct Outbox {
     inner: Mutex<Inner>,
 }
 
-/// The turn that a message closes.
+/// The turn that ends with a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClosesTurn {
     /// The session of the turn.
@@ -41,7 +41,7 @@ pub struct ClosesTurn {
 pub struct Pending {
     /// Its number. Later messages have larger ones, until the process ends.
     pub id: u64,
-    /// A random number that tells it apart from every other message, also after a restart.
+    /// A random number, unique also after a restart.
     pub key: u64,
     /// The message.
     pub message: OutgoingMessage,
@@ -74,7 +74,7 @@ pub struct Backlog {
     pub replaces: Vec<DraftKey>,
 }
 
-/// The message that shows the progress of some work.
+/// A message that shows the progress of some work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
     /// The work.
@@ -112,7 +112,7 @@ impl Outbox {
         })
     }
 
-    /// What was repaired when it was opened, as sentences for the person.
+    /// The repairs made when it was opened, as sentences for people.
     pub fn repairs(&self) -> Vec<String> {
         self.repairs.clone()
     }
@@ -120,8 +120,8 @@ impl Outbox {
     /// Adds a message: once this returns, it is on the disk. Returns its number. A text that is too
     /// long is cut, with a note. Fails when too much is pending already.
     ///
-    /// A message that closes a turn is held, also after a restart, until [`Outbox::release`] tells that
-    /// the turn has ended: the answer of a turn that goes on would be given twice.
+    /// A message that closes a turn is held, also after a restart, until [`Outbox::release`] says that
+    /// the turn has ended: the answer of a turn that continues would be sent twice.
     pub fn add(&self, message: &OutgoingMessage, closes: Option<ClosesTurn>) -> Result<u64> {
         let key = u64::from_ne_bytes(random::bytes()?);
         let mut inner = self.lock();
@@ -151,8 +151,8 @@ impl Outbox {
         self.lock().state.release(session, journal);
     }
 
-    /// Gives up the messages that are held for the end of a session's turn: the person has stopped the
-    /// turn, and what is held would keep back all else in its chat. See [`Outbox::sent`] for errors.
+    /// Gives up the messages that are held for the end of a session's turn: the person has stopped it,
+    /// and a held message delays all others of its chat. See [`Outbox::sent`] for errors.
     pub fn withdraw(&self, session: &SessionKey) -> Result<()> {
         let held: Vec<u64> = self.lock().state.held(session).collect();
         held.into_iter()
@@ -160,7 +160,7 @@ impl Outbox {
             .fold(Ok(()), Result::and)
     }
 
-    /// Everything that is pending, oldest first.
+    /// All pending messages, oldest first.
     pub fn pending(&self) -> Vec<Pending> {
         self.lock().state.pending().cloned().collect()
     }
@@ -182,7 +182,7 @@ impl Outbox {
         self.lock().state.backlog(channel)
     }
 
-    /// Notes, on the disk, that the channel has confirmed that many pieces of a message.
+    /// Records, on the disk, that the channel has confirmed so many pieces of a message.
     ///
     /// After an error the confirmation counts until the process ends, and is written with the next
     /// line.
@@ -190,7 +190,7 @@ impl Outbox {
         self.confirm(Record::Sent { sent: id, pieces })
     }
 
-    /// Notes, on the disk, that a message is delivered or given up. See [`Outbox::sent`].
+    /// Records, on the disk, that a message is delivered or given up. See [`Outbox::sent`].
     pub fn done(&self, id: u64) -> Result<()> {
         self.confirm(Record::Done { done: id })
     }
@@ -211,7 +211,7 @@ impl Outbox {
         failures.find_map(|(failed, reason)| (*failed == id).then(|| reason.clone()))
     }
 
-    /// Notes, on the disk, that a chat has become another one: what is pending goes there. See
+    /// Records, on the disk, that a chat has become another one: its pending messages go there. See
     /// [`Outbox::sent`].
     pub fn moved(&self, from: &Address, to: &Address) -> Result<()> {
         self.confirm(Record::Moved {
@@ -236,8 +236,8 @@ impl Outbox {
         self.lock().state.draft(key).map(str::to_owned)
     }
 
-    /// Notes which message of which chat shows a piece of work; `None` when none does any longer. A
-    /// power cut may take the note, and then the answer comes as a message of its own.
+    /// Records which message of which chat shows some work; `None` when none does any longer. A power
+    /// cut may lose the record, and then the answer comes as a message of its own.
     pub fn set_draft(&self, key: &DraftKey, shown: Option<(&Address, &str)>) {
         let mut inner = self.lock();
         if inner.state.draft(key) == shown.map(|(_, message)| message) {
@@ -251,7 +251,7 @@ impl Outbox {
         let line = to_line(&record);
         inner.state.apply(record, 0);
         if let Err(error) = inner.append_or_empty(&line, Durability::Buffered) {
-            tracing::warn!("failed to note a draft in the outbox: {error}");
+            tracing::warn!("failed to record a draft in the outbox: {error}");
         }
     }
 
@@ -281,7 +281,7 @@ impl Inner {
         if self.state.pending().next().is_some() {
             return self.append(line, durability);
         }
-        // The drafts of work that goes on stay noted.
+        // The drafts of running work stay recorded.
         self.log.restart(&self.state.compacted(), durability)?;
         self.unwritten.clear();
         Ok(())
@@ -307,7 +307,7 @@ impl Inner {
             return Ok(());
         }
         Err(Error::Failed(format!(
-            "the outbox is full: {pending} messages wait for their channel to be reachable"
+            "The outbox is full: {pending} messages are waiting until their channel can be reached"
         )))
     }
 }

@@ -1,4 +1,4 @@
-//! What the records of an outbox amount to. Pure.
+//! The records of an outbox, and the state that results from them. Pure.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -11,7 +11,7 @@ use crate::message::{Address, DraftKey, OutgoingMessage, SessionKey};
 
 use super::{Backlog, ClosesTurn, Draft, Head, Pending};
 
-/// One line. Which member is there tells what happened.
+/// One line. Its first member says what happened.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Record {
@@ -49,7 +49,8 @@ pub enum Record {
         /// The new one.
         to: Address,
     },
-    /// A message shows a piece of work. It comes last: both of its other members may be missing.
+    /// A message shows the progress of some work. It comes last: both of its other members may be
+    /// missing.
     Draft {
         /// The work.
         draft: DraftKey,
@@ -101,10 +102,10 @@ struct Item {
     is_held: bool,
 }
 
-/// What is known after some records.
+/// The state after some records.
 #[derive(Debug, Default)]
 pub struct State {
-    /// What is pending, oldest first.
+    /// The pending messages, oldest first.
     items: VecDeque<Item>,
     /// Which message shows which work, the newest last.
     drafts: Vec<Draft>,
@@ -169,7 +170,7 @@ impl State {
         }
     }
 
-    /// Whether a confirmation tells more than what is known.
+    /// Whether a confirmation adds anything to the state.
     pub fn is_news(&self, record: &Record) -> bool {
         let is_pending = |id: u64, pieces: usize| {
             self.pending()
@@ -185,7 +186,7 @@ impl State {
         }
     }
 
-    /// What is pending, oldest first.
+    /// The pending messages, oldest first.
     pub fn pending(&self) -> impl Iterator<Item = &Pending> {
         self.items.iter().map(|item| &item.pending)
     }
@@ -220,8 +221,8 @@ impl State {
         backlog
     }
 
-    /// The turns that a session began before its journal had this length have ended: what closes them
-    /// may be sent.
+    /// Releases the messages that close turns which a session began before its journal had this length:
+    /// these turns have ended.
     pub fn release(&mut self, session: &SessionKey, journal: u64) {
         let of_session = |item: &&mut Item| {
             let closes = item.pending.closes.as_ref();
@@ -259,12 +260,12 @@ impl State {
         self.drafts.iter()
     }
 
-    /// Bytes of the lines of what is pending.
+    /// Bytes of the lines of pending messages.
     pub fn live_bytes(&self) -> usize {
         self.items.iter().map(|item| item.bytes).sum()
     }
 
-    /// The lines of a file that holds the same and nothing that is over.
+    /// The lines of a file with this state only.
     pub fn compacted(&self) -> Vec<u8> {
         let mut lines = Vec::new();
         for pending in self.pending() {
@@ -286,7 +287,7 @@ impl State {
         lines
     }
 
-    /// With its first piece a message that replaces a draft has become what the draft was.
+    /// With its first piece, a message that replaces a draft has taken its place.
     fn replace_draft(&mut self, id: u64) {
         let mut pending = self.items.iter().map(|item| &item.pending);
         let confirmed = pending.find(|pending| pending.id == id && pending.pieces == 0);

@@ -1,4 +1,4 @@
-//! An outbox's life: owed, sent piece by piece, killed, torn, full, empty.
+//! The life of an outbox: messages pending, sent piece by piece, killed, torn, full, empty.
 
 use std::path::PathBuf;
 
@@ -68,11 +68,11 @@ fn answer(number: u32, text: &str) -> OutgoingMessage {
 }
 
 fn ids(outbox: &Outbox) -> Vec<u64> {
-    outbox.pending().iter().map(|owed| owed.id).collect()
+    outbox.pending().iter().map(|pending| pending.id).collect()
 }
 
 #[test]
-fn what_is_owed_stays_until_it_is_confirmed_and_then_the_file_is_empty() {
+fn a_message_stays_until_it_is_confirmed_and_then_the_file_is_empty() {
     let place = Place::new();
     let outbox = place.open();
     let mut parcel = OutgoingMessage::text(&chat(1), "an answer");
@@ -281,21 +281,21 @@ fn a_full_outbox_says_so_and_keeps_what_it_has() {
         outbox.add(&answer(1, "x"), None).unwrap();
     }
     let error = outbox.add(&answer(1, "x"), None).unwrap_err().to_string();
-    assert!(error.contains("the outbox is full: 500"), "{error}");
+    assert!(error.contains("The outbox is full: 500"), "{error}");
     outbox.done(1).unwrap();
     outbox.add(&answer(1, "y"), None).unwrap();
     assert_eq!(ids(&outbox).len(), MESSAGES_MAX);
 }
 
 #[test]
-fn what_is_owed_is_bounded_by_its_bytes_too_and_a_text_is_cut() {
+fn pending_messages_are_bounded_by_bytes_and_a_long_text_is_cut() {
     let place = Place::new();
     let outbox = place.open();
     let long = answer(1, &"\u{1}".repeat(2 * CONTENT_BYTES));
     while outbox.add(&long, None).is_ok() {}
     assert!(place.length() <= BYTES_MAX as u64, "{}", place.length());
-    let owed = place.reopen(outbox).pending();
-    assert!(owed.len() > 1 && owed[0].message.text.ends_with("bytes in all]"));
+    let pending = place.reopen(outbox).pending();
+    assert!(pending.len() > 1 && pending[0].message.text.ends_with("bytes in all]"));
     let mut huge = answer(1, "");
     huge.files = vec!["/x".repeat(LINE_BYTES)];
     let error = Place::new().open().add(&huge, None).unwrap_err();
@@ -346,12 +346,12 @@ fn garbled_lines_are_skipped_and_reported() {
 }
 
 #[test]
-fn on_a_full_disk_nothing_is_owed_that_is_not_kept() {
+fn on_a_full_disk_nothing_is_pending_that_is_not_stored() {
     run_alone("outbox::tests::on_a_full_disk");
 }
 
 #[test]
-#[ignore = "on_a_full_disk_nothing_is_owed_that_is_not_kept runs it"]
+#[ignore = "on_a_full_disk_nothing_is_pending_that_is_not_stored runs it"]
 fn on_a_full_disk() {
     if !is_alone() {
         return;
@@ -379,7 +379,7 @@ fn on_a_full_disk() {
     assert_eq!(place.length(), 0);
 }
 
-/// What can happen to an outbox; numbers of parcels count from the oldest that is owed.
+/// What can happen to an outbox; numbers of messages count from the oldest pending one.
 #[derive(Clone, Debug)]
 enum Step {
     Add(u32),
@@ -398,7 +398,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 fn play(outbox: &Outbox, step: &Step) {
-    let nth = |nth: usize| outbox.pending().get(nth).map(|owed| owed.id);
+    let nth = |nth: usize| outbox.pending().get(nth).map(|pending| pending.id);
     match step {
         Step::Add(number) => drop(outbox.add(&answer(*number, "words"), None).unwrap()),
         Step::Sent(index, pieces) => nth(*index)
@@ -435,13 +435,13 @@ proptest! {
         for step in &steps {
             play(&outbox, step);
             let length = place.length();
-            // While nothing is owed, the file is begun anew; what is as long was not written.
+            // While nothing is pending the file is rewritten; if it is as long, nothing was written.
             history.retain(|(before, _)| *before < length && !outbox.pending().is_empty());
             history.push((length, seen(&outbox)));
         }
         drop(outbox);
         let content = std::fs::read(place.file()).unwrap();
-        // Where it was begun anew with drafts, its beginning is one write without a state before it.
+        // A file rewritten with drafts begins with one write, and no state precedes it.
         let first = history[0].0 as usize;
         let cut = first + cut.index(content.len() - first + 1);
         std::fs::write(place.file(), &content[..cut]).unwrap();
@@ -450,7 +450,7 @@ proptest! {
         let outbox = place.open();
         prop_assert_eq!(&seen(&outbox), expected);
         let id = outbox.add(&answer(9, "goes on"), None).unwrap();
-        prop_assert!(expected.0.iter().all(|owed| owed.id < id));
+        prop_assert!(expected.0.iter().all(|pending| pending.id < id));
         drop(outbox);
         let outbox = place.open();
         prop_assert_eq!(outbox.pending().len(), expected.0.len() + 1);

@@ -1,46 +1,47 @@
-//! Which provider and model answer: a pure choice from configuration and environment.
+//! Chooses the provider and the model from the configuration and the environment. Pure.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::table::{Format, Known, OFFLINE, PROVIDERS, Prefix, known};
+use super::table::{Format, Known, OFFLINE, PROVIDERS, Prefix, find, known, list_names, nearest};
 use crate::config::check::safe_path;
 use crate::config::schema::{ApiType, Provider};
 use crate::error::{Error, Result};
 use crate::secret::Secret;
 
-/// Where a request goes, and with what.
+/// Where a request goes, and with which settings.
 #[derive(Clone, Debug)]
 pub struct Route {
     /// The provider's name, for people.
     pub provider: String,
     /// The endpoint, without a slash at its end.
     pub base: String,
-    /// What it speaks.
+    /// The wire format.
     pub format: Format,
     /// The key; may be empty.
     pub key: Secret,
-    /// The key as a header's value in OpenAI's format; empty without a key.
+    /// The key as the value of OpenAI's `Authorization` header; empty without a key.
     pub bearer: Secret,
-    /// Whether it is pointless to ask without a key.
+    /// Whether the server accepts no request without a key.
     pub needs_key: bool,
-    /// The model as it is sent; empty: the first that the server lists.
+    /// The model as it is sent; empty for the first one that the server lists.
     pub model: String,
     /// Headers added to each request.
     pub headers: Vec<(String, Secret)>,
     /// Members added to each request's body.
     pub extra_body: Map<String, Value>,
-    /// How long the answer may take to begin.
+    /// Time limit for the start of the answer.
     pub first_byte: Duration,
-    /// How long an answer may be silent.
+    /// Time limit for a silence within the answer.
     pub idle: Duration,
-    /// A proxy's URL; none: from the environment.
+    /// A proxy's URL; `None` takes it from the environment.
     pub proxy: Option<Secret>,
 }
 
-/// What a choice is made from.
+/// What the choice is made from.
 pub struct Sources<'a> {
     /// The configuration's `providers`.
     pub providers: &'a BTreeMap<String, Provider>,
@@ -49,24 +50,23 @@ pub struct Sources<'a> {
 }
 
 impl Sources<'_> {
-    /// Chooses for a wanted provider (`auto` or empty: any) and model (empty: the provider's own):
-    /// the provider by name, else by the model's prefix, else by how the model's name begins, else
-    /// the first with a key, else the offline helper.
+    /// Chooses for a provider (`auto` or empty for any) and a model (empty for the provider's
+    /// default): the provider by its name, else by the model's prefix, else by how the model's name
+    /// begins, else the first with a key, else the offline helper.
     ///
     /// An unknown provider that has an `apiBase` in the configuration speaks OpenAI's format. Its
     /// key is looked up in `NAME_API_KEY` too. Fails when the named provider is neither.
     pub fn choose(&self, provider: &str, model: &str) -> Result<Route> {
-        let model = model.trim();
-        if !matches!(provider, "" | "auto") {
-            self.check_name(provider)?;
-            return Ok(self.route(provider, model));
+        let model = &*self.with_exact_prefix(model.trim());
+        if !is_auto(provider) {
+            return Ok(self.route(self.resolve(provider)?, model));
         }
         let named = self.by_prefix(model).or_else(|| by_keyword(model));
         match named {
             Some(name) if self.is_usable(&name) => Ok(self.route(&name, model)),
             Some(name) => match self.usable_gateway() {
                 Some(gateway) => Ok(self.route(gateway.name, &at_gateway(gateway, &name, model))),
-                // Without a key it fails, and says which one is missing.
+                // The request will fail and name the missing key.
                 None => Ok(self.route(&name, model)),
             },
             None => Ok(match self.first_usable() {
@@ -76,35 +76,65 @@ impl Sources<'_> {
         }
     }
 
-    /// Chooses for a fallback model: its own name decides, and the primary's provider only where
-    /// it does not.
+    /// Chooses for a fallback model: its own name decides, or else the primary model's provider.
     pub fn choose_fallback(&self, provider: &str, model: &str) -> Result<Route> {
-        let says_so = self.by_prefix(model).is_some() || by_keyword(model).is_some();
-        self.choose(if says_so { "auto" } else { provider }, model)
+        let model = &*self.with_exact_prefix(model.trim());
+        let names_one = self.by_prefix(model).is_some() || by_keyword(model).is_some();
+        self.choose(if names_one { "auto" } else { provider }, model)
     }
 
-    /// Whether nobody has said which model to use, and no key is there.
+    /// Whether neither provider nor model is set, and there is no key.
     pub fn is_untouched(&self, provider: &str, model: &str) -> bool {
-        matches!(provider, "" | "auto") && model.is_empty() && self.first_usable().is_none()
+        is_auto(provider) && model.is_empty() && self.first_usable().is_none()
     }
 
-    fn check_name(&self, name: &str) -> Result<()> {
-        if known(name).is_some() || self.has_base(name) {
-            return Ok(());
+    /// The exact name of the provider that is meant: a server of the person's own, else what
+    /// [`find`] finds.
+    pub fn resolve<'n>(&self, name: &'n str) -> Result<&'n str> {
+        if self.has_base(name) {
+            return Ok(name);
         }
-        let name = safe_path([name].into_iter());
-        let names: Vec<_> = PROVIDERS.iter().map(|row| row.name).collect();
-        Err(Error::Config(format!(
-            "agents.defaults.provider: there is no provider \"{name}\". Known are {}; any other needs providers.{name}.apiBase",
-            names.join(", ")
-        )))
+        let row = find(name).ok_or_else(|| unknown_provider(name))?;
+        Ok(row.name)
     }
 
-    /// The provider that stands before the model's first slash, if it is one.
+    /// The model with its provider's exact name before the slash: `openai/gpt-6` for `OpenAI/gpt-6`.
+    /// A vendor's name counts only where that provider has a key, because gateways have models like
+    /// `google/gemma`.
+    fn with_exact_prefix<'m>(&self, model: &'m str) -> Cow<'m, str> {
+        let meant = model.split_once('/').and_then(|(prefix, rest)| {
+            let row = find(prefix).filter(|row| row.name != prefix && !self.has_base(prefix))?;
+            let is_meant = row.name.eq_ignore_ascii_case(prefix) || self.is_usable(row.name);
+            is_meant.then(|| format!("{}/{rest}", row.name))
+        });
+        meant.map_or(Cow::Borrowed(model), Cow::Owned)
+    }
+
+    /// The provider before the model's first slash, if it is one.
     fn by_prefix(&self, model: &str) -> Option<String> {
         let (name, rest) = model.split_once('/')?;
         let is_one = !rest.is_empty() && (known(name).is_some() || self.has_base(name));
         is_one.then(|| name.to_owned())
+    }
+
+    /// The name under which the configuration has a provider: that of a known one may be written in
+    /// any way there.
+    pub fn section_name<'n>(&'n self, name: &'n str) -> &'n str {
+        let means_it = |(key, provider): &(&String, &Provider)| {
+            provider.api_base.is_empty() && find(key).is_some_and(|row| row.name == name)
+        };
+        match self.providers.contains_key(name) {
+            true => name,
+            false => self
+                .providers
+                .iter()
+                .find(means_it)
+                .map_or(name, |(key, _)| key),
+        }
+    }
+
+    fn section(&self, name: &str) -> Option<&Provider> {
+        self.providers.get(self.section_name(name))
     }
 
     fn has_base(&self, name: &str) -> bool {
@@ -122,11 +152,11 @@ impl Sources<'_> {
         gateways.find(|row| self.is_usable(row.name))
     }
 
-    /// The first provider with a key or an endpoint of its own: the table's, then the others. A
-    /// local server counts where the configuration mentions it.
+    /// The first provider with a key or a configured endpoint: those of the table first. A local
+    /// server counts only where the configuration mentions it.
     fn first_usable(&self) -> Option<&str> {
         let of_table = PROVIDERS.iter().map(|row| row.name).find(|name| {
-            let mentioned = self.providers.contains_key(*name);
+            let mentioned = self.section(name).is_some();
             self.is_usable(name) && (mentioned || !self.key(name).is_empty())
         });
         of_table.or_else(|| {
@@ -136,7 +166,7 @@ impl Sources<'_> {
     }
 
     fn key(&self, name: &str) -> Secret {
-        let configured = self.providers.get(name).map(|provider| &provider.api_key);
+        let configured = self.section(name).map(|provider| &provider.api_key);
         if let Some(key) = configured.filter(|key| !key.is_empty()) {
             return key.clone();
         }
@@ -151,7 +181,7 @@ impl Sources<'_> {
     fn route(&self, name: &str, model: &str) -> Route {
         let row = known(name);
         let default = Provider::default();
-        let configured = self.providers.get(name).unwrap_or(&default);
+        let configured = self.section(name).unwrap_or(&default);
         let own_base = row.map_or("", |row| row.base);
         let base = match configured.api_base.trim_end_matches('/') {
             "" => own_base,
@@ -181,6 +211,22 @@ impl Sources<'_> {
             proxy: configured.proxy.clone(),
         }
     }
+}
+
+/// Whether no provider is named.
+pub fn is_auto(provider: &str) -> bool {
+    provider.is_empty() || provider.eq_ignore_ascii_case("auto")
+}
+
+fn unknown_provider(name: &str) -> Error {
+    let meant = nearest(name).map(|row| format!("Did you mean {}? ", row.name));
+    let name = safe_path([name].into_iter());
+    Error::Config(format!(
+        "Unknown provider \"{name}\" in agents.defaults.provider. {}The known ones are {}. For your \
+         own OpenAI-compatible server, set providers.{name}.apiBase to its address.",
+        meant.unwrap_or_default(),
+        list_names()
+    ))
 }
 
 impl Route {
@@ -214,17 +260,17 @@ impl Route {
         format!("{base}/models{limit}")
     }
 
-    /// Whether the helper in the program answers.
+    /// Whether the offline helper answers.
     pub fn is_offline(&self) -> bool {
         self.format == Format::Offline
     }
 
-    /// Whether requests have headers that are secret.
+    /// Whether requests have secret headers.
     pub fn carries_secret(&self) -> bool {
         !self.key.is_empty() || !self.headers.is_empty()
     }
 
-    /// The address that requests are posted to. A base that is the whole address already stays.
+    /// The URL that requests are posted to. An `apiBase` that is the full URL already is kept.
     pub fn url(&self) -> String {
         let (path, version) = match self.format {
             Format::Anthropic => ("/messages", "/v1"),
@@ -240,7 +286,7 @@ impl Route {
         }
     }
 
-    /// The route to a local server of the table, with the first model it lists.
+    /// The route to a local server of the table, for the first model that it lists.
     pub fn to_local(row: &Known) -> Self {
         let providers = BTreeMap::new();
         let sources = Sources {
@@ -251,7 +297,7 @@ impl Route {
     }
 }
 
-/// The provider whose models' names begin like this one.
+/// The provider whose models have names that begin like this one.
 fn by_keyword(model: &str) -> Option<String> {
     let model = model.to_lowercase();
     let row = PROVIDERS.iter().find(|row| {
@@ -261,7 +307,7 @@ fn by_keyword(model: &str) -> Option<String> {
     row.map(|row| row.name.to_owned())
 }
 
-/// The model's name as a gateway wants it, with its vendor before it where that is known.
+/// The model's name at a gateway: with its vendor before it, where that is known.
 fn at_gateway(gateway: &Known, provider: &str, model: &str) -> String {
     let row = known(provider);
     let bare = without_prefix(provider, row, model);

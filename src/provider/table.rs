@@ -1,23 +1,25 @@
-//! The providers that are known by name.
+//! The table of providers that are known by name.
 
-/// What is spoken on the wire.
+use crate::limits::provider::{NAME_CHARS, SLIP_CHARS};
+
+/// A wire format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// OpenAI chat completions.
     OpenAi,
     /// Anthropic messages.
     Anthropic,
-    /// Nothing: the helper in the program answers.
+    /// None: the built-in offline helper answers.
     Offline,
 }
 
-/// What becomes of the provider's own name at the beginning of a model's, as in `groq/…`.
+/// What happens to the provider's own name at the beginning of a model's, as in `groq/…`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prefix {
     /// It is cut off.
     Cut,
-    /// It is cut off where a vendor follows: `openrouter/google/gemma` becomes `google/gemma`,
-    /// while `openrouter/auto` is a model's whole name.
+    /// It is cut off only where a vendor follows: `openrouter/google/gemma` becomes `google/gemma`,
+    /// while `openrouter/auto` is the full name of a model.
     CutBeforeVendor,
 }
 
@@ -26,27 +28,30 @@ pub enum Prefix {
 pub struct Known {
     /// The name in the configuration and before a model's.
     pub name: &'static str,
+    /// What else people call it, in the form of [`simplify`].
+    pub aliases: &'static [&'static str],
     /// The endpoint, without a slash at its end.
     pub base: &'static str,
-    /// What it speaks.
+    /// Its wire format.
     pub format: Format,
-    /// The environment variables that may hold its key; none: it runs on this machine.
+    /// The environment variables that may hold its key; empty when it runs on this machine.
     pub variables: &'static [&'static str],
     /// How its models' names begin, in lower case.
     pub keywords: &'static [&'static str],
-    /// The model when none is named; empty: the first that the server lists.
+    /// The default model; empty for the first one that the server lists.
     pub model: &'static str,
-    /// What becomes of its name before a model's.
+    /// What happens to its name before a model's.
     pub prefix: Prefix,
-    /// Its name as a vendor at a gateway; empty: its models are not there under its name.
+    /// Its name as a vendor at a gateway; empty when gateways do not offer its models by that name.
     pub vendor: &'static str,
-    /// Whether it passes requests on to other vendors' models.
+    /// Whether it forwards requests to other vendors' models.
     pub gateway: bool,
 }
 
-/// A cloud provider with nothing special; the rows below change what differs.
+/// A cloud provider with the usual properties; the rows below say what differs.
 const CLOUD: Known = Known {
     name: "",
+    aliases: &[],
     base: "",
     format: Format::OpenAi,
     variables: &[],
@@ -57,10 +62,11 @@ const CLOUD: Known = Known {
     gateway: false,
 };
 
-/// The providers in the order in which a key decides when nothing else does.
+/// The providers. When only keys decide which one answers, the first one here that has a key does.
 pub const PROVIDERS: &[Known] = &[
     Known {
         name: "anthropic",
+        aliases: &["claude", "claudeai"],
         base: "https://api.anthropic.com",
         format: Format::Anthropic,
         variables: &["ANTHROPIC_API_KEY"],
@@ -71,6 +77,7 @@ pub const PROVIDERS: &[Known] = &[
     },
     Known {
         name: "openai",
+        aliases: &["chatgpt", "gpt"],
         base: "https://api.openai.com/v1",
         variables: &["OPENAI_API_KEY"],
         keywords: &["gpt-", "chatgpt", "o1", "o3", "o4"],
@@ -105,6 +112,13 @@ pub const PROVIDERS: &[Known] = &[
     },
     Known {
         name: "gemini",
+        aliases: &[
+            "google",
+            "googlegemini",
+            "googleai",
+            "aistudio",
+            "googleaistudio",
+        ],
         base: "https://generativelanguage.googleapis.com/v1beta/openai",
         variables: &["GEMINI_API_KEY"],
         keywords: &["gemini"],
@@ -114,6 +128,7 @@ pub const PROVIDERS: &[Known] = &[
     },
     Known {
         name: "moonshot",
+        aliases: &["kimi", "moonshotai", "月之暗面"],
         base: "https://api.moonshot.ai/v1",
         variables: &["MOONSHOT_API_KEY"],
         keywords: &["moonshot", "kimi"],
@@ -132,6 +147,7 @@ pub const PROVIDERS: &[Known] = &[
     },
     Known {
         name: "zhipu",
+        aliases: &["glm", "zhipuai", "zai", "bigmodel", "智谱"],
         base: "https://open.bigmodel.cn/api/paas/v4",
         variables: &["ZHIPU_API_KEY", "ZAI_API_KEY"],
         keywords: &["zhipu", "glm"],
@@ -141,6 +157,17 @@ pub const PROVIDERS: &[Known] = &[
     },
     Known {
         name: "dashscope",
+        aliases: &[
+            "qwen",
+            "alibaba",
+            "alibabacloud",
+            "aliyun",
+            "bailian",
+            "tongyi",
+            "通义",
+            "通义千问",
+            "百炼",
+        ],
         base: "https://dashscope.aliyuncs.com/compatible-mode/v1",
         variables: &["DASHSCOPE_API_KEY"],
         keywords: &["qwen"],
@@ -150,6 +177,7 @@ pub const PROVIDERS: &[Known] = &[
     },
     Known {
         name: "siliconflow",
+        aliases: &["硅基流动"],
         base: "https://api.siliconflow.cn/v1",
         variables: &["SILICONFLOW_API_KEY"],
         model: "deepseek-ai/DeepSeek-V4-Flash",
@@ -157,6 +185,7 @@ pub const PROVIDERS: &[Known] = &[
     },
     Known {
         name: "volcengine",
+        aliases: &["doubao", "ark", "bytedance", "豆包", "火山引擎"],
         base: "https://ark.cn-beijing.volces.com/api/v3",
         variables: &["VOLCENGINE_API_KEY"],
         keywords: &["doubao"],
@@ -174,6 +203,7 @@ pub const PROVIDERS: &[Known] = &[
     },
     Known {
         name: "mistral",
+        aliases: &["mistralai", "codestral"],
         base: "https://api.mistral.ai/v1",
         variables: &["MISTRAL_API_KEY"],
         keywords: &["mistral", "codestral"],
@@ -183,6 +213,7 @@ pub const PROVIDERS: &[Known] = &[
     },
     Known {
         name: "xai",
+        aliases: &["grok"],
         base: "https://api.x.ai/v1",
         variables: &["XAI_API_KEY"],
         keywords: &["grok"],
@@ -192,6 +223,7 @@ pub const PROVIDERS: &[Known] = &[
     },
     Known {
         name: "nvidia",
+        aliases: &["nim", "nvidianim"],
         base: "https://integrate.api.nvidia.com/v1",
         variables: &["NVIDIA_API_KEY"],
         model: "openai/gpt-oss-120b",
@@ -220,17 +252,118 @@ pub const PROVIDERS: &[Known] = &[
     },
 ];
 
-/// The name of the helper in the program.
+/// The name of the built-in offline helper.
 pub const OFFLINE: &str = "offline";
 
-/// Looks a provider up by its name.
+/// The provider with exactly this name. [`find`] understands what people write.
 pub fn known(name: &str) -> Option<&'static Known> {
     PROVIDERS.iter().find(|known| known.name == name)
+}
+
+/// Finds the provider that a person means by a name: case, spaces and punctuation make no difference,
+/// and the usual names of companies and of their models are understood. `Open AI` and `ChatGPT` are
+/// both `openai`.
+///
+/// A server of the person's own may have any of these names, so look among those first.
+pub fn find(name: &str) -> Option<&'static Known> {
+    let simple = simplify(name);
+    let is_meant = |known: &&Known| known.name == simple || known.aliases.contains(&&*simple);
+    PROVIDERS.iter().find(is_meant)
+}
+
+/// The provider whose name is a slip of the finger away from this one, which is none of them.
+pub fn nearest(name: &str) -> Option<&'static Known> {
+    let simple = simplify(name);
+    let distance = |known: &&'static Known| {
+        let names = [known.name]
+            .into_iter()
+            .chain(known.aliases.iter().copied());
+        let near = names.filter_map(|name| {
+            let distance = strsim::osa_distance(&simple, name);
+            (distance * SLIP_CHARS <= name.chars().count()).then_some(distance)
+        });
+        near.min()
+    };
+    let near = PROVIDERS
+        .iter()
+        .filter_map(|known| Some((distance(&known)?, known)));
+    near.min_by_key(|(distance, _)| *distance)
+        .map(|(_, known)| known)
+}
+
+/// A name in lower case, with letters and digits only.
+fn simplify(name: &str) -> String {
+    let chars = name
+        .chars()
+        .take(NAME_CHARS)
+        .filter(|char| char.is_alphanumeric());
+    chars.flat_map(char::to_lowercase).collect()
+}
+
+/// The names of all providers, for people to choose from.
+pub fn list_names() -> String {
+    let names: Vec<_> = PROVIDERS.iter().map(|known| known.name).collect();
+    names.join(", ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_provider_is_found_by_any_of_its_usual_names() {
+        for (name, expected) in [
+            ("openai", "openai"),
+            ("OpenAI", "openai"),
+            (" Open AI ", "openai"),
+            ("ChatGPT", "openai"),
+            ("GPT", "openai"),
+            ("Claude", "anthropic"),
+            ("Google Gemini", "gemini"),
+            ("google", "gemini"),
+            ("Grok", "xai"),
+            ("x.AI", "xai"),
+            ("Groq", "groq"),
+            ("Kimi", "moonshot"),
+            ("Qwen", "dashscope"),
+            ("LM Studio", "lmstudio"),
+            ("Z.ai", "zhipu"),
+            ("通义千问", "dashscope"),
+            ("OFFLINE", "offline"),
+        ] {
+            assert_eq!(find(name).map(|row| row.name), Some(expected), "{name}");
+        }
+        for name in ["", "-", "mine", "opnai"] {
+            assert!(find(name).is_none(), "{name}");
+        }
+    }
+
+    #[test]
+    fn no_alias_is_another_name_too() {
+        let all: Vec<&str> = PROVIDERS
+            .iter()
+            .flat_map(|row| [row.name].into_iter().chain(row.aliases.iter().copied()))
+            .collect();
+        for (index, name) in all.iter().enumerate() {
+            assert_eq!(simplify(name), *name);
+            assert!(!all[..index].contains(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_slip_of_the_finger_finds_the_name_that_was_meant() {
+        for (name, expected) in [
+            ("opnai", Some("openai")),
+            ("antrhopic", Some("anthropic")),
+            ("Cluade", Some("anthropic")),
+            ("gemni", Some("gemini")),
+            ("mine", None),
+            ("house", None),
+            ("a", None),
+        ] {
+            assert_eq!(nearest(name).map(|row| row.name), expected, "{name}");
+        }
+    }
 
     #[test]
     fn the_table_is_whole_and_has_no_name_twice() {

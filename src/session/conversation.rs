@@ -1,8 +1,8 @@
-//! What of a journal may still go to the model, and how it is made to fit. Pure.
+//! The part of a journal that may go to the model, and how it is made to fit. Pure.
 //!
-//! The entries are always in the form that every API takes: the first one is a person's, results
-//! stand behind their call, and each call has a result before anything else is said. What is shortened
-//! or left out here is so in memory only; the journal keeps the whole.
+//! The entries always have the form that every API takes: the first one is a person's, results follow
+//! their call, and each call has a result before the next text. Entries are shortened, left out or
+//! marked in memory only; the journal keeps all of them.
 
 use std::collections::VecDeque;
 
@@ -14,12 +14,16 @@ use crate::text::truncate_bytes;
 
 use super::line::{cut_arguments, image_note};
 
-/// What stands in for a result that was never journalled.
+/// The result of a call whose own was never journalled.
 pub const UNKNOWN_OUTCOME: &str = "Error: interrupted, outcome unknown. The call may or may not have taken effect; \
      it was not run again. Check before you repeat it.";
 
-/// What answers a call whose turn was stopped by the person.
+/// The result of a call whose turn was stopped by the person.
 pub const STOPPED_OUTCOME: &str = "Error: stopped by the person before it ran.";
+
+/// What stands, for the model, where an ended turn has no reply: else its question and the next one
+/// would reach the model as one, and it would answer both. It is in no journal.
+pub const NO_REPLY: &str = "[no reply was given to this: the turn failed]";
 
 /// An entry and its place in the journal.
 #[derive(Clone, Debug)]
@@ -45,7 +49,7 @@ pub struct Conversation {
 pub struct Fitted<'a> {
     /// The entries, with the runtime's facts among them.
     pub entries: Vec<&'a Entry>,
-    /// Where the last turn begins: at the facts, which stand before the person's words.
+    /// Where the last turn begins: at the facts, which precede the person's text.
     pub turn: usize,
     /// About how many bytes the conversation is.
     pub bytes: usize,
@@ -62,7 +66,7 @@ impl Conversation {
         self.entries.len()
     }
 
-    /// Whether there is nothing that could go to the model.
+    /// Whether it has no entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -93,11 +97,13 @@ impl Conversation {
         calls
     }
 
-    /// Adds an entry. What no API would take is left out: a result without its call, a reply that says
-    /// and does nothing, and what stands before the first words of a person. Calls that are still
-    /// without a result are answered as unknown first.
+    /// Adds an entry, unless no API would take it: a result without its call, an empty reply, or anything
+    /// before the first text of a person. Calls that have no result yet are answered as unknown first.
     pub fn push(&mut self, added: JournalEntry) {
         let entry = &added.entry;
+        if added.begins_turn && entry.kind == EntryKind::Person {
+            self.close_last_turn();
+        }
         match entry.kind {
             EntryKind::Tool => {
                 let id = entry.tool_call_id.as_deref();
@@ -110,6 +116,7 @@ impl Conversation {
                 return;
             }
             EntryKind::Assistant | EntryKind::Note if self.is_empty() => return,
+            EntryKind::Note if self.ends_with(entry) => return,
             _ => self.answer_open_calls(),
         }
         self.hold(added);
@@ -124,6 +131,37 @@ impl Conversation {
         self.entries.push_back(added);
     }
 
+    /// Whether the last entry says the same.
+    fn ends_with(&self, entry: &Entry) -> bool {
+        let is_same = |held: &JournalEntry| {
+            (held.entry.kind, &held.entry.content) == (entry.kind, &entry.content)
+        };
+        self.entries.back().is_some_and(is_same)
+    }
+
+    /// Marks the last turn if it has no reply, and leaves out the runtime's notes about replies that
+    /// were empty or not taken: they were for that turn only, and would pile up. A note after a text
+    /// stays, between the two parts of an answer.
+    fn close_last_turn(&mut self) {
+        self.answer_open_calls();
+        let (turn, mut index, mut is_after_text) = (self.last_turn(), 0, false);
+        self.entries.retain(|held| {
+            let is_note = held.entry.kind == EntryKind::Note;
+            let is_kept = index < turn || !is_note || is_after_text;
+            is_after_text = is_reply(&held.entry);
+            index += 1;
+            is_kept
+        });
+        self.weigh();
+        if let Some(last) = self.entries.back().filter(|last| !is_reply(&last.entry)) {
+            self.hold(JournalEntry {
+                entry: Entry::new(EntryKind::Assistant, NO_REPLY),
+                offset: last.offset,
+                begins_turn: false,
+            });
+        }
+    }
+
     fn answer_open_calls(&mut self) {
         let offset = self.entries.back().map_or(0, |held| held.offset);
         for call in self.unanswered() {
@@ -136,8 +174,7 @@ impl Conversation {
         }
     }
 
-    /// Forgets what only the running turn has needed, as it never was on the disk: reasoning, images,
-    /// signatures.
+    /// Forgets what only the running turn needs and no journal has: reasoning, images, signatures.
     pub fn end_turn(&mut self) {
         for held in &mut self.entries {
             let entry = &mut held.entry;
@@ -161,8 +198,8 @@ impl Conversation {
     /// Whole turns are left out until `window` entries are left; the last turn and the one before it
     /// stay. When the entries are more than `budget` bytes, old results of tools are shortened, those of
     /// the last turn too, except the newest ones; then whole turns are left out, the oldest first; then
-    /// the newest results and the calls of the last turn are shortened. The words of people in the last
-    /// turn are never touched. What is still too much then is returned as it is.
+    /// the newest results and the calls of the last turn are shortened. The texts of people in the last
+    /// turn are never changed. If it is still too long then, it is returned as it is.
     pub fn fit<'a>(&'a mut self, window: usize, budget: usize, facts: &'a Entry) -> Fitted<'a> {
         self.answer_open_calls();
         while self.len() > window && self.turns().nth(2).is_some() {
@@ -180,13 +217,13 @@ impl Conversation {
         }
     }
 
-    /// Shortens and leaves out until at most `limit` bytes are left, or nothing more can go.
+    /// Shortens and leaves out until at most `limit` bytes are left, or nothing more can be left out.
     fn shrink(&mut self, limit: usize) {
         if self.bytes <= limit {
             return;
         }
-        // Some more than needed, so that the next steps of the turn begin with the same bytes: that is
-        // what providers cache.
+        // More than needed, so that the next steps of the turn begin with the same bytes, which
+        // providers cache.
         let goal = limit / 4 * 3;
         let turn = self.last_turn();
         let is_calling = |held: &JournalEntry| !held.entry.tool_calls.is_empty();
@@ -217,7 +254,7 @@ impl Conversation {
         }
     }
 
-    /// Where turns begin. The first entry counts as the beginning of one.
+    /// The indices where turns begin. The first entry counts as the beginning of one.
     fn turns(&self) -> impl DoubleEndedIterator<Item = usize> {
         let entries = self.entries.iter().enumerate();
         entries.filter_map(|(index, held)| (index == 0 || held.begins_turn).then_some(index))
@@ -238,6 +275,11 @@ impl Conversation {
     fn weigh(&mut self) {
         self.bytes = self.entries.iter().map(|held| weight(&held.entry)).sum();
     }
+}
+
+/// Whether an entry is a reply of the model that calls no tools.
+fn is_reply(entry: &Entry) -> bool {
+    entry.kind == EntryKind::Assistant && entry.tool_calls.is_empty()
 }
 
 /// About how many bytes an entry is in a request.
@@ -408,6 +450,32 @@ mod tests {
     }
 
     #[test]
+    fn a_turn_that_failed_is_marked_so_that_its_question_is_not_joined_to_the_next() {
+        let failed = [person("a")];
+        let failed_later = [person("b"), calls(&["1"]), result("1", "r")];
+        let mut all = conversation(&[&failed, &failed_later, &[person("c")]]);
+        assert_eq!(
+            fitted(&mut all, 100, 10_000),
+            ["a", NO_REPLY, "b", "1 calls", "r", NO_REPLY, "(facts)", "c"]
+        );
+    }
+
+    #[test]
+    fn the_notes_of_a_turn_that_has_ended_do_not_pile_up() {
+        let note = Entry::new(EntryKind::Note, "be brief");
+        let empty = [person("a"), note.clone(), answer("A")];
+        let cut = [person("b"), answer("B1"), note.clone(), answer("B2")];
+        let running = [person("c"), note.clone(), note];
+        let mut all = conversation(&[&empty, &cut, &running]);
+        assert_eq!(
+            fitted(&mut all, 100, 10_000),
+            [
+                "a", "A", "b", "B1", "be brief", "B2", "(facts)", "c", "be brief"
+            ]
+        );
+    }
+
+    #[test]
     fn old_results_are_shortened_before_a_turn_is_left_out() {
         let long = "x".repeat(5_000);
         let old = [person("a"), calls(&["1"]), result("1", &long), answer("A")];
@@ -472,7 +540,7 @@ mod tests {
     }
 
     #[test]
-    fn every_word_of_a_person_in_the_running_turn_stays_behind_a_note_too() {
+    fn every_text_of_a_person_in_the_running_turn_stays_even_before_a_note() {
         let mut entries = vec![person("the task")];
         for _ in 0..20 {
             entries.extend([calls(&["1"]), result("1", &"x".repeat(2_000))]);

@@ -16,24 +16,24 @@ use crate::json;
 use crate::limits::append_log::{CONTENT_BYTES, LINE_BYTES};
 use crate::text::truncate_bytes;
 
-/// How a turn ended, as a state line says it.
+/// How a turn ended, in a state line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TurnEnd {
     /// With an answer.
     Answered,
-    /// By a bound: steps, repeated calls, an answer that stayed empty.
+    /// By a limit: steps, repeated calls, an answer that stayed empty.
     Bounded,
     /// By the person or a signal.
     Stopped,
     /// By an error.
     Failed,
-    /// A word of a later version.
+    /// A value of a later version.
     #[serde(other)]
     Other,
 }
 
-/// What changed, apart from entries.
+/// A change of state, apart from entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
     /// The session's key, in the first line.
@@ -108,12 +108,12 @@ pub fn cut_arguments(arguments: &str, bytes: usize) -> Cow<'_, str> {
     }
 }
 
-/// What stands for an image in the saved history.
+/// The note that replaces an image in the saved history.
 pub fn image_note(image: &Image) -> String {
     format!("\n[image] {}", image.path)
 }
 
-/// Encodes a state line with its line end.
+/// Encodes a state line with its newline.
 pub fn encode_state(state: &State, timestamp: DateTime<FixedOffset>) -> Vec<u8> {
     to_line(&WireState {
         kind: "metadata",
@@ -143,7 +143,7 @@ pub fn moved(line: &[u8], from: u64, to: u64) -> Vec<u8> {
     }
 }
 
-/// Decodes a line without its line end; none when it is not one of ours.
+/// Decodes a line without its newline; `None` when it is not one of ours.
 pub fn decode(line: &[u8]) -> Option<Line> {
     let wire: Wire = json::from_slice(line).ok()?;
     match (wire.kind.as_deref(), wire.role) {
@@ -270,11 +270,11 @@ struct Wire {
     origin: Option<String>,
 }
 
-/// Content: a text, or the parts in which nanobot keeps a message with images.
+/// Content: a string, or the parts in which nanobot keeps a message with images.
 struct Content(String);
 
 impl<'de> Deserialize<'de> for Content {
-    // Derived for an untagged enum this would hold each text in memory twice.
+    // Derived for an untagged enum, this would keep each text in memory twice.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(ContentVisitor)
     }
@@ -286,7 +286,7 @@ impl<'de> Visitor<'de> for ContentVisitor {
     type Value = Content;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a text or an array of parts")
+        formatter.write_str("a string or an array of parts")
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Content, E> {

@@ -1,8 +1,8 @@
-//! Floor 5: the journal of a conversation, append-only, that survives a kill at any instant.
+//! Floor 5: the append-only journal of a conversation. It survives a kill at any instant.
 //!
-//! A session is one JSONL file. Everything that happens is another line. A torn last line is cut off, a
-//! garbled one in the middle is skipped, and both are reported. Opening costs what the window costs,
-//! however long the journal is. A journal that has grown beyond its bound moves its older part to the
+//! A session is one JSONL file. Every event is another line. A torn last line is cut off, a garbled one
+//! in the middle is skipped, and both are reported. The cost of opening depends on the window, not on
+//! the length of the journal. A journal that has grown beyond its limit moves its older part to the
 //! archive between two turns.
 
 pub mod conversation;
@@ -53,7 +53,7 @@ impl Settings {
     }
 }
 
-/// Decides whether a write that failed is tried again, and waits before it says so.
+/// Decides whether a failed write is retried, and waits before it returns true.
 pub type Retry<'a> = dyn FnMut(&Error) -> bool + 'a;
 
 /// An open session: the only one that writes its journal.
@@ -77,8 +77,9 @@ impl Session {
         let path = store::path_of(folder, chat);
         let opened = AppendLog::open(&path, |line| line::decode(line).is_some())?;
         let log = opened.ok_or_else(|| {
+            let (_, name) = chat.parts();
             Error::Failed(format!(
-                "the session {chat} is in use by another peacrab; wait for it, or choose another with --session"
+                "Another peacrab has the conversation {name:?} open. Use `-s NAME` for a separate one."
             ))
         })?;
         let window = store::read_window(log.tail(), settings.window)
@@ -101,12 +102,12 @@ impl Session {
         &self.chat
     }
 
-    /// What was repaired when it was opened, as sentences for the person.
+    /// The repairs made when it was opened, as sentences for people.
     pub fn repairs(&self) -> &[String] {
         &self.repairs
     }
 
-    /// What may go to the model.
+    /// The entries that may go to the model.
     pub fn conversation(&self) -> &Conversation {
         &self.conversation
     }
@@ -117,12 +118,12 @@ impl Session {
         self.conversation.fit(self.settings.window, budget, facts)
     }
 
-    /// Whether the last turn has not ended: it was killed, and can go on.
+    /// Whether the last turn has not ended: it was killed, and can continue.
     pub fn is_unfinished(&self) -> bool {
         self.unfinished
     }
 
-    /// Bytes of the journal: they name the place where a turn stands.
+    /// The length of the journal in bytes, which identifies a state of the turn.
     pub fn length(&self) -> u64 {
         self.log.length()
     }
@@ -191,7 +192,7 @@ impl Session {
         Ok(())
     }
 
-    /// Journals that nothing said so far goes to the model any more. The journal keeps it.
+    /// Starts a new conversation: earlier entries stay in the journal and no longer go to the model.
     pub fn clear(&mut self) -> Result<()> {
         let state = State {
             consolidated_to: Some(self.log.length()),
@@ -214,8 +215,8 @@ impl Session {
         });
     }
 
-    /// Writes lines at the journal's end, and returns where they begin. The first ones of all have the
-    /// head before them: a session that was only looked at is none yet.
+    /// Writes lines at the journal's end, and returns where they begin. The head precedes the first ones:
+    /// a session that was only looked at has no file yet.
     fn write(
         &mut self,
         lines: &[u8],
@@ -235,9 +236,9 @@ impl Session {
         }
     }
 
-    /// Moves what no longer goes to the model to the archive, when the journal has grown beyond its
-    /// bound and no turn is running. It fails quietly: the journal is as it was then, and it is tried
-    /// again when it has grown some more.
+    /// Moves entries that no longer go to the model to the archive, when the journal has grown beyond its
+    /// limit and no turn is running. A failure is only logged: the journal is as it was, and the next
+    /// attempt comes when it has grown some more.
     fn archive(&mut self) {
         let length = self.log.length();
         if self.unfinished || length <= self.archive_above {

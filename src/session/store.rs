@@ -1,5 +1,4 @@
-//! The journals of a home folder: their names, their archive, and reading them without taking them
-//! over.
+//! The journals of a home folder: their names, their archive, and reading them without a lock.
 
 use std::fs::{DirEntry, File, Metadata};
 use std::io::{self, BufRead, BufReader, Read};
@@ -25,11 +24,11 @@ const ARCHIVE: &str = "archive";
 /// The end of a journal.
 #[derive(Debug)]
 pub struct Window {
-    /// What may go to the model.
+    /// The entries that may go to the model.
     pub conversation: Conversation,
-    /// The byte at which the first entry of that begins.
+    /// The byte at which the first of these entries begins.
     pub first_offset: Option<u64>,
-    /// Whether entries stand behind the last end of a turn.
+    /// Whether entries follow the last end of a turn.
     pub unfinished: bool,
     /// Lines that could not be read.
     pub garbled: usize,
@@ -106,7 +105,7 @@ pub(super) fn read_window(mut tail: Tail<'_>, window: usize) -> io::Result<Windo
     })
 }
 
-/// Whether an entry answers the person, so that nothing has to follow in its turn.
+/// Whether an entry answers the person, so that its turn may end with it.
 fn closes_turn(entry: &Entry) -> bool {
     entry.kind == EntryKind::Assistant && entry.tool_calls.is_empty()
 }
@@ -161,7 +160,7 @@ fn archived(journal: &Path) -> Result<Vec<(DirEntry, Metadata)>> {
     Ok(files)
 }
 
-/// Removes names in the archive that lead to the journal itself: a kill has come between its two steps.
+/// Removes names in the archive that lead to the journal itself, which a kill between two steps leaves.
 pub(super) fn remove_links(journal: &Path) -> Result<()> {
     let ours = std::fs::metadata(journal).map_err(Error::io("read", journal))?;
     if ours.nlink() < 2 {
@@ -208,28 +207,28 @@ fn remove(path: &Path) -> Result<()> {
     std::fs::remove_file(path).map_err(Error::io("delete", path))
 }
 
-/// A journal, as a list shows it.
+/// A journal as lists show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// Whose conversation it is, as its first line says.
     pub chat: SessionKey,
     /// Bytes of the journal.
     pub bytes: u64,
-    /// When something was written last, in seconds since 1970.
+    /// The time of the last write, in seconds since 1970.
     pub changed: i64,
     /// What was said last, its first line.
     pub last: String,
 }
 
-/// Where a chat's journal lies: `{channel}_{chat}.jsonl`. Letters that a file name should not have
-/// become `_`, and a name that changed so gets a hash of the true key, so that no two keys meet.
+/// The path of a chat's journal: `{channel}_{chat}.jsonl`. Characters that a file name should not have
+/// become `_`, and such a name gets a hash of the key, so that no two keys collide.
 pub fn path_of(folder: &Path, chat: &SessionKey) -> PathBuf {
     let (channel, name) = chat.parts();
     let plain = format!("{channel}_{name}");
-    let safe = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    let safe = |char: char| char.is_ascii_alphanumeric() || "-_.".contains(char);
     let mut name: String = plain
         .chars()
-        .map(|letter| if safe(letter) { letter } else { '_' })
+        .map(|char| if safe(char) { char } else { '_' })
         .collect();
     // A channel's name has no `_`, so the first one is where the chat begins.
     if name != plain || name.len() > NAME_BYTES || name.starts_with('.') || channel.contains('_') {
@@ -243,7 +242,7 @@ pub fn path_of(folder: &Path, chat: &SessionKey) -> PathBuf {
     folder.join(name + ".jsonl")
 }
 
-/// All journals, the one written last first. Files that are none are left out.
+/// All journals, the one written last first. Other files are left out.
 pub fn list(folder: &Path) -> Result<Vec<Summary>> {
     let mut summaries: Vec<Summary> = journals(folder)?
         .into_iter()
@@ -253,14 +252,14 @@ pub fn list(folder: &Path) -> Result<Vec<Summary>> {
     Ok(summaries)
 }
 
-/// The sessions whose last turn has not ended. Files that are no journals are left out.
+/// The sessions whose last turn has not ended. Other files are left out.
 pub fn unfinished(folder: &Path) -> Result<Vec<SessionKey>> {
     let mut chats = Vec::new();
     for path in journals(folder)? {
         match is_unfinished(&path) {
             Ok(Some(chat)) => chats.push(chat),
             Ok(None) => {}
-            Err(error) => tracing::warn!("{} cannot be read: {error}", path.display()),
+            Err(error) => tracing::warn!("failed to read {}: {error}", path.display()),
         }
     }
     Ok(chats)
@@ -301,13 +300,13 @@ pub fn export(folder: &Path, chat: &SessionKey, output: &mut impl std::io::Write
     Ok(())
 }
 
-/// Deletes a journal that nobody has open, and what is in the archive of it.
+/// Deletes a journal that is not open, and its archived parts.
 pub fn delete(folder: &Path, chat: &SessionKey) -> Result<()> {
     let path = existing(folder, chat)?;
     let file = sys::file::open_to_read(&path).map_err(Error::io("open the session", &path))?;
     if !sys::file::try_lock(&file).map_err(Error::io("lock the session", &path))? {
         return Err(Error::Failed(format!(
-            "the session {chat} is in use by another peacrab"
+            "Another peacrab has the session {chat} open. Close it first."
         )));
     }
     remove(&path)?;
@@ -331,11 +330,11 @@ fn existing(folder: &Path, chat: &SessionKey) -> Result<PathBuf> {
         return Ok(path);
     }
     Err(Error::Usage(format!(
-        "there is no session {chat}; `peacrab sessions list` shows what there is"
+        "No session {chat}. `peacrab sessions list` shows all of them."
     )))
 }
 
-/// Whose journal it is, as its first line says; none when it is none.
+/// The key of a journal, from its first line; `None` for any other file.
 fn key_of(file: &File) -> std::io::Result<Option<String>> {
     let mut first = Vec::new();
     BufReader::new(file.take(LINE_BYTES as u64)).read_until(b'\n', &mut first)?;
@@ -345,7 +344,7 @@ fn key_of(file: &File) -> std::io::Result<Option<String>> {
     })
 }
 
-/// The journal's chat when its last turn has not ended: entries stand behind the last end of one.
+/// The journal's chat when its last turn has not ended: entries follow the last end of a turn.
 fn is_unfinished(path: &Path) -> std::io::Result<Option<SessionKey>> {
     let file = sys::file::open_to_read(path)?;
     let mut tail = Tail::new(&file, file.metadata()?.len());

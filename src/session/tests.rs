@@ -5,6 +5,7 @@ use std::io::Write;
 
 use proptest::prelude::*;
 
+use super::conversation::NO_REPLY;
 use super::line::Line;
 use super::*;
 use crate::append_log::tests::{is_alone, limit_files, run_alone};
@@ -102,7 +103,10 @@ fn only_one_has_it_open() {
     let place = Place::new();
     let session = place.open();
     let error = place.open_with(100).err().unwrap();
-    assert!(error.to_string().contains("in use"), "{error}");
+    assert!(
+        error.to_string().contains("has the conversation"),
+        "{error}"
+    );
     drop(session);
     place.open();
 }
@@ -204,7 +208,7 @@ fn the_window_bounds_what_is_held() {
     }
     drop(session);
     let session = place.open_with(3).unwrap();
-    assert_eq!(texts(&session), ["47", "48", "49"]);
+    assert_eq!(texts(&session), ["47", NO_REPLY, "48", NO_REPLY, "49"]);
 }
 
 #[test]
@@ -347,7 +351,7 @@ fn a_journal_that_is_too_long_goes_to_the_archive_between_two_turns() {
         let line = journal[offset as usize..].lines().next().unwrap();
         assert!(line.contains(content), "{line}");
     }
-    // Somebody else sees the new journal as locked too.
+    // The new journal is locked for others too.
     assert!(place.open_with(4).is_err());
     drop(session);
     assert_eq!(texts(&place.open_with(4).unwrap()), said[76..]);
@@ -459,7 +463,7 @@ fn a_list_names_the_sessions_by_their_true_keys() {
         store::delete(place.0.path(), &odd)
             .unwrap_err()
             .to_string()
-            .contains("in use")
+            .contains("open. Close it first")
     );
     drop(session);
     store::delete(place.0.path(), &odd).unwrap();

@@ -1,4 +1,4 @@
-//! Standing approvals: commands that a person has allowed for good, `state/approvals.json`.
+//! Standing approvals: commands that a person has allowed always, `state/approvals.json`.
 
 use std::path::Path;
 
@@ -10,25 +10,33 @@ use crate::limits::state::{APPROVALS, APPROVALS_FILE_BYTES};
 
 use super::file::{Damaged, Policy, StateFile};
 
-/// One of them. The hash decides; the rest is for the person who reads the file.
+/// A standing approval. The hash decides; the rest is for people.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Standing {
+pub struct StandingApproval {
+    /// The number that a person removes it by. It is not used again while there is a newer one; 0 is
+    /// one of an earlier version, which gets its number with the next change of the file.
+    #[serde(default)]
+    pub number: u64,
     hash: String,
-    command: String,
-    folder: String,
+    /// The command, as `sh -c` gets it.
+    pub command: String,
+    /// The folder that it runs in.
+    pub folder: String,
+    /// Whether it runs outside the sandbox.
     #[serde(rename = "lifted")]
-    unsandboxed: bool,
-    since: String,
-    /// The session key of the chat in which it was given, and in which alone it holds. One of an
-    /// earlier version has none and holds nowhere: who gave it, and to whom, is not known. It stays in
-    /// the file, for the person who wonders why there is a question again.
+    pub unsandboxed: bool,
+    /// When it was given, RFC 3339.
+    pub since: String,
+    /// The session key of the chat in which it was given and in which alone it applies. One of an
+    /// earlier version has none and applies nowhere: who gave it, and to whom, is not known. It stays
+    /// in the file, for the person who wonders why there is a question again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    chat: Option<String>,
+    pub chat: Option<String>,
 }
 
-impl Standing {
-    fn holds(&self, question: &Question, chat: &str) -> bool {
+impl StandingApproval {
+    fn applies(&self, question: &Question, chat: &str) -> bool {
         self.hash == question.hash && self.chat.as_deref() == Some(chat)
     }
 }
@@ -42,7 +50,7 @@ const POLICY: Policy = Policy {
 
 /// The file of one home.
 #[derive(Clone, Debug)]
-pub struct Approvals(StateFile<Vec<Standing>>);
+pub struct Approvals(StateFile<Vec<StandingApproval>>);
 
 impl Approvals {
     /// The approvals below the folder `state`.
@@ -50,26 +58,27 @@ impl Approvals {
         Self(StateFile::new(state.join("approvals.json"), POLICY))
     }
 
-    /// Whether exactly this was allowed for good in this chat, which is a session key. A file that
+    /// Whether exactly this was allowed always in this chat, which is a session key. A file that
     /// cannot be read allows nothing.
     pub fn allow(&self, question: &Question, chat: &str) -> bool {
-        let is_same = |standing: &Standing| standing.holds(question, chat);
+        let is_same = |standing: &StandingApproval| standing.applies(question, chat);
         self.0.read().is_ok_and(|list| list.iter().any(is_same))
     }
 
-    /// Allows exactly this for good in this chat. `since` is the time, for the person.
+    /// Allows exactly this always in this chat. `since` is the time, RFC 3339.
     pub fn add(&self, question: &Question, chat: &str, since: String) -> Result<()> {
         self.0.update(|list| {
-            if list.iter().any(|standing| standing.holds(question, chat)) {
+            if list.iter().any(|standing| standing.applies(question, chat)) {
                 return Ok(());
             }
             if list.len() >= APPROVALS {
                 return Err(Error::Failed(format!(
-                    "there are {APPROVALS} standing approvals in {} already; remove some",
-                    self.0.path().display()
+                    "there are already {APPROVALS} standing approvals; remove some with `peacrab approvals remove`"
                 )));
             }
-            list.push(Standing {
+            number_all(list);
+            list.push(StandingApproval {
+                number: next_number(list),
                 hash: question.hash.clone(),
                 command: question.command.clone(),
                 folder: question.folder.clone(),
@@ -82,6 +91,43 @@ impl Approvals {
     }
 }
 
+impl Approvals {
+    /// All standing approvals, oldest first; with `chat` only those of that chat.
+    pub fn list(&self, chat: Option<&str>) -> Result<Vec<StandingApproval>> {
+        let mut list = self.0.read()?;
+        number_all(&mut list);
+        list.retain(|standing| chat.is_none() || standing.chat.as_deref() == chat);
+        Ok(list)
+    }
+
+    /// Removes the standing approval with this number; with `chat` only if it is that chat's. Returns
+    /// what was removed.
+    pub fn remove(&self, number: u64, chat: Option<&str>) -> Result<Option<StandingApproval>> {
+        self.0.update(|list| {
+            number_all(list);
+            let is_meant = |standing: &StandingApproval| {
+                standing.number == number && (chat.is_none() || standing.chat.as_deref() == chat)
+            };
+            let found = list.iter().position(is_meant);
+            Ok(found.map(|index| list.remove(index)))
+        })
+    }
+}
+
+/// Gives a number to each that has none.
+fn number_all(list: &mut [StandingApproval]) {
+    for index in 0..list.len() {
+        if list[index].number == 0 {
+            list[index].number = next_number(list);
+        }
+    }
+}
+
+fn next_number(list: &[StandingApproval]) -> u64 {
+    let numbers = list.iter().map(|standing| standing.number);
+    numbers.max().unwrap_or(0).saturating_add(1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,8 +136,6 @@ mod tests {
         Question {
             command: "systemctl restart nginx".into(),
             folder: "/w".into(),
-            reason: "r".into(),
-            rule: "u".into(),
             unsandboxed: true,
             hash: hash.into(),
             ..Question::default()
@@ -114,7 +158,35 @@ mod tests {
     }
 
     #[test]
-    fn one_that_does_not_say_its_chat_holds_nowhere_and_stays() {
+    fn they_are_listed_and_removed_by_number() {
+        let folder = tempfile::tempdir().unwrap();
+        let approvals = Approvals::new(folder.path());
+        for (hash, chat) in [("a", "c"), ("b", "d"), ("e", "c")] {
+            approvals.add(&question(hash), chat, "now".into()).unwrap();
+        }
+        let numbers = |chat| {
+            let list = approvals.list(chat).unwrap();
+            list.iter().map(|one| one.number).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            (numbers(None), numbers(Some("c"))),
+            (vec![1, 2, 3], vec![1, 3])
+        );
+        assert_eq!(
+            approvals.remove(2, Some("c")).unwrap(),
+            None,
+            "another chat's"
+        );
+        let removed = approvals.remove(1, Some("c")).unwrap().unwrap();
+        assert_eq!(removed.command, "systemctl restart nginx");
+        assert!(!approvals.allow(&question("a"), "c"));
+        assert_eq!(approvals.remove(1, None).unwrap(), None, "it is gone");
+        approvals.add(&question("f"), "c", "now".into()).unwrap();
+        assert_eq!(numbers(None), [2, 3, 4]);
+    }
+
+    #[test]
+    fn one_that_does_not_say_its_chat_applies_nowhere_and_stays() {
         let folder = tempfile::tempdir().unwrap();
         let approvals = Approvals::new(folder.path());
         let file = folder.path().join("approvals.json");

@@ -39,7 +39,7 @@ pub struct Record<'a> {
     pub decision: &'a str,
 }
 
-/// The log of one home. Clones wait for each other, so that a full log is rotated once.
+/// The audit log of one home. Clones share a lock, so that a full log is rotated once.
 #[derive(Clone, Debug)]
 pub struct Audit {
     path: PathBuf,
@@ -47,7 +47,7 @@ pub struct Audit {
     writing: Arc<Mutex<()>>,
 }
 
-/// A command whose start is on record: what happens to it later goes under the same id.
+/// A command whose start is recorded: its later records have the same id.
 #[derive(Clone, Debug)]
 pub struct Entry {
     audit: Audit,
@@ -117,14 +117,14 @@ impl Audit {
             id,
             content,
         };
-        // Strings only: nothing here that JSON cannot say.
+        // Strings only, which always serialize.
         let mut bytes = serde_json::to_vec(&line).unwrap_or_default();
         bytes.push(b'\n');
         let _writing = self.writing.lock();
         let file = self.open()?;
         let length = file.metadata().map_or(0, |found| found.len());
         let mut last = [b'\n'];
-        // A full disk may have cut the last line short; it must not spoil this one.
+        // A full disk may have cut the last line short: start on a new one.
         if length > 0 && file.read_exact_at(&mut last, length - 1).is_ok() && last != [b'\n'] {
             bytes.insert(0, b'\n');
         }
@@ -157,7 +157,7 @@ impl Audit {
         opened.map_err(Error::io("open", &self.path))
     }
 
-    /// Moves each log to the next number; the oldest goes.
+    /// Moves each log to the next number; the oldest is deleted.
     fn rotate(&self) -> Result<()> {
         for number in (0..AUDIT_FILES).rev() {
             let from = self.numbered(number);
@@ -195,8 +195,8 @@ impl Entry {
         self.audit.write("input", &self.id, content, true)
     }
 
-    /// Records how the command ended. It has run, so a failure is only logged; the next command will
-    /// not run while the log cannot be written.
+    /// Records how the command ended. A failure is only logged, because the command has run; the next
+    /// one will not run while the log cannot be written.
     pub fn end(&self, result: &str) {
         if let Err(error) = self.audit.write("end", &self.id, End { result }, false) {
             tracing::warn!("failed to record the end of a command: {error}");

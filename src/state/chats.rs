@@ -1,5 +1,5 @@
-//! What is remembered of chats: the model that each has chosen, `state/models.json`, and which was
-//! active last, `state/recent.json`.
+//! What is remembered of chats: the model that each has chosen, `state/models.json`, which was active
+//! last, `state/recent.json`, and which have asked for a restart, `state/restart.json`.
 
 use std::path::Path;
 
@@ -7,7 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::Stopwatch;
 use crate::error::Result;
-use crate::limits::state::{CHOICES, CHOICES_FILE_BYTES, LAST_CHAT_INTERVAL, RECENT_FILE_BYTES};
+use crate::language::Language;
+use crate::limits::state::{
+    CHOICES, CHOICES_FILE_BYTES, LAST_CHAT_INTERVAL, RECENT_FILE_BYTES, RESTARTS,
+    RESTARTS_FILE_BYTES,
+};
 use crate::message::Address;
 use crate::sync::Mutex;
 
@@ -40,7 +44,7 @@ impl ModelChoices {
         Some(list.find(|choice| choice.session == session)?.model)
     }
 
-    /// Keeps a session's choice, or forgets it. The oldest choice makes room for a new one.
+    /// Keeps a session's choice, or forgets it. A new choice displaces the oldest.
     pub fn set(&self, session: &str, model: Option<&str>) -> Result<()> {
         self.0.update(|list| {
             list.retain(|choice| choice.session != session);
@@ -55,7 +59,7 @@ impl ModelChoices {
     }
 }
 
-/// The chat that was active last: where messages go that name no chat. The file is read once.
+/// The chat that was active last, where messages without an address go. The file is read once.
 #[derive(Debug)]
 pub struct LastChat {
     file: StateFile<Option<Address>>,
@@ -72,7 +76,7 @@ struct Known {
 }
 
 impl LastChat {
-    /// The fact below the folder `state`.
+    /// The chat that the file below the folder `state` names.
     pub fn new(state: &Path) -> Self {
         let policy = Policy {
             bytes_max: RECENT_FILE_BYTES,
@@ -129,9 +133,80 @@ impl LastChat {
     }
 }
 
+/// The chats that have asked for a restart, until the next start has answered them. With a damaged
+/// file none has.
+#[derive(Debug)]
+pub struct RestartRequests(StateFile<Vec<RestartRequest>>);
+
+#[derive(Debug, Serialize, Deserialize)]
+struct RestartRequest {
+    chat: Address,
+    #[serde(default)]
+    language: Language,
+}
+
+impl RestartRequests {
+    /// The requests below the folder `state`.
+    pub fn new(state: &Path) -> Self {
+        let policy = Policy {
+            bytes_max: RESTARTS_FILE_BYTES,
+            damaged: Damaged::StartFresh,
+            synced: true,
+        };
+        Self(StateFile::new(state.join("restart.json"), policy))
+    }
+
+    /// Adds a chat, and the language of the person who asked there.
+    pub fn add(&self, chat: &Address, language: Language) -> Result<()> {
+        self.0.update(|list| {
+            list.retain(|request| request.chat != *chat);
+            list.push(RestartRequest {
+                chat: chat.clone(),
+                language,
+            });
+            let over = list.len().saturating_sub(RESTARTS);
+            list.drain(..over);
+            Ok(())
+        })
+    }
+
+    /// The chats and their languages, the oldest request first.
+    pub fn list(&self) -> Vec<(Address, Language)> {
+        let list = self.0.read().unwrap_or_default().into_iter();
+        list.map(|request| (request.chat, request.language))
+            .collect()
+    }
+
+    /// Forgets all of them.
+    pub fn clear(&self) -> Result<()> {
+        match self.list().is_empty() {
+            true => Ok(()),
+            false => self.0.update(|list| {
+                list.clear();
+                Ok(())
+            }),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_asked_for_a_restart_is_kept_until_they_are_answered() {
+        let folder = tempfile::tempdir().unwrap();
+        let requests = RestartRequests::new(folder.path());
+        requests.clear().unwrap();
+        assert!(!folder.path().join("restart.json").exists());
+        let chat = Address::parse("telegram:1");
+        requests.add(&chat, Language::English).unwrap();
+        requests.add(&chat, Language::Chinese).unwrap();
+        let again = RestartRequests::new(folder.path());
+        assert_eq!(again.list(), [(chat, Language::Chinese)]);
+        again.clear().unwrap();
+        assert!(requests.list().is_empty());
+    }
 
     #[test]
     fn a_choice_is_kept_until_it_is_taken_back() {
@@ -151,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_goes_and_a_broken_file_is_begun_anew() {
+    fn the_oldest_goes_and_a_broken_file_counts_as_empty() {
         let folder = tempfile::tempdir().unwrap();
         let choices = ModelChoices::new(folder.path());
         for number in 0..=CHOICES {

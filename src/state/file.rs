@@ -15,13 +15,13 @@ use crate::limits::state::{LOCK_PAUSE, LOCK_TRIES};
 use crate::sync::Mutex;
 use crate::sys;
 
-/// What happens when a state file cannot be read or is not what we wrote.
+/// What happens when a state file cannot be read or parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Damaged {
-    /// It counts as missing, and the next change replaces it. For what is not worth stopping for.
+    /// It counts as missing, and the next change replaces it. For facts that may be lost.
     StartFresh,
-    /// Reading and changing it fail until somebody repairs or deletes it. For what decides who may do
-    /// something: an empty list would forget it for good.
+    /// Reading and changing it fail until it is repaired or deleted. For facts that decide who may do
+    /// something: an empty list would lose them.
     Refuse,
 }
 
@@ -60,12 +60,12 @@ impl<T: Default + Serialize + DeserializeOwned> StateFile<T> {
         }
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What the file holds now. Fails only with [`Damaged::Refuse`].
+    /// The content of the file. Fails only with [`Damaged::Refuse`].
     pub fn read(&self) -> Result<T> {
         match (self.read_strictly(), self.policy.damaged) {
             (Err(_), Damaged::StartFresh) => Ok(T::default()),
@@ -73,8 +73,8 @@ impl<T: Default + Serialize + DeserializeOwned> StateFile<T> {
         }
     }
 
-    /// Reads the file, changes its value and writes it back if that made a difference. Nothing is
-    /// written when `change` fails. `change` must not touch another state file of the same folder.
+    /// Reads the file, changes its value and writes it back if it differs. Nothing is written when
+    /// `change` fails. `change` must not touch another state file of the same folder.
     pub fn update<R>(&self, change: impl FnOnce(&mut T) -> Result<R>) -> Result<R> {
         let _writing = self.writing.lock();
         let folder = self.path.parent().unwrap_or(Path::new("."));
@@ -137,7 +137,7 @@ impl<T: Default + Serialize + DeserializeOwned> StateFile<T> {
 }
 
 /// Keeps other processes from changing the folder's state files for as long as the result lives. The
-/// files themselves are replaced, so that a lock on one of them would hold nobody back. `None` where
+/// files themselves are replaced, so a lock on one of them would have no effect. `None` where
 /// the file system has no locks.
 fn lock(folder: &Path) -> Result<Option<File>> {
     let handle = fs::File::open(folder).map_err(Error::io("open", folder))?;
@@ -150,7 +150,7 @@ fn lock(folder: &Path) -> Result<Option<File>> {
     }
     let folder = folder.display();
     Err(Error::Failed(format!(
-        "another peacrab keeps {folder} locked. Try again"
+        "Another peacrab has locked {folder}. Try again."
     )))
 }
 

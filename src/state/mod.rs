@@ -4,12 +4,14 @@ pub mod approvals;
 pub mod audit;
 pub mod chats;
 pub mod file;
+pub mod languages;
 pub mod pairing;
 pub mod usage;
 
 pub use approvals::Approvals;
 pub use audit::Audit;
-pub use chats::{LastChat, ModelChoices};
+pub use chats::{LastChat, ModelChoices, RestartRequests};
 pub use file::StateFile;
+pub use languages::Languages;
 pub use pairing::Pairing;
 pub use usage::{Counts, TokenUsage};

@@ -1,12 +1,13 @@
-//! People who may speak on a channel because the owner has let them in: `state/pairing.json`.
+//! Paired people, who have access to a channel because the owner has confirmed their code:
+//! `state/pairing.json`.
 //!
-//! A stranger gets a code and tells it to the owner, who confirms it. The file is read for every
+//! An unknown sender gets a code and tells it to the owner, who confirms it. The file is read for every
 //! decision: another process may have confirmed one.
 //!
-//! A code that was given out keeps its place as long as it is valid, however many strangers write; while
-//! all places are taken, others get none. So that a crowd locks nobody out there is the other way round:
-//! the owner makes an invitation on the board, in a place of its own, and whoever sends it to the bot is
-//! in.
+//! A code that was given out keeps its place as long as it is valid, however many unknown senders write;
+//! while all places are taken, others get none. So that a crowd cannot keep the owner's friends out, it
+//! also works the other way round: the owner creates an invitation on the board, and whoever sends it to
+//! the bot is paired.
 
 use std::path::Path;
 
@@ -24,23 +25,23 @@ use crate::text::one_line;
 
 use super::file::{Damaged, Policy, StateFile};
 
-/// A damaged file lets nobody in and is not written over.
+/// With a damaged file nobody is paired, and it is not written over.
 const POLICY: Policy = Policy {
     bytes_max: PAIRING_FILE_BYTES,
     damaged: Damaged::Refuse,
     synced: true,
 };
 
-/// Letters and digits that nobody takes for each other: no `0`, `O`, `1` and `I`. There are 32, so
+/// Letters and digits that are not mistaken for each other: no `0`, `O`, `1` and `I`. There are 32, so
 /// that each is as likely as the others.
 const ALPHABET: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 
-/// Somebody who was let in.
+/// Someone who is paired.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Paired {
     /// The channel, such as `telegram`.
     pub channel: String,
-    /// Who it is, with the name of the day of the pairing.
+    /// Who it is, with the name that they had when they were paired.
     pub sender: Sender,
     /// When, RFC 3339.
     pub since: String,
@@ -49,14 +50,14 @@ pub struct Paired {
     pub chat: Option<Address>,
 }
 
-/// A code that a stranger has got.
+/// A code that an unknown sender was given.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Offer {
     /// The code, in capitals.
     pub code: String,
     /// The channel.
     pub channel: String,
-    /// The stranger.
+    /// Who asked.
     pub sender: Sender,
     /// When, in seconds since 1970.
     pub at: i64,
@@ -66,14 +67,21 @@ pub struct Offer {
 }
 
 impl Offer {
-    /// Whether it was made within the last `seconds`. The wall clock may have been set back since:
-    /// what was made in the future is too old.
+    /// Seconds for which the code is still valid; `now` is in seconds since 1970.
+    pub fn seconds_left(&self, now: i64) -> i64 {
+        self.at
+            .saturating_add(PAIRING_VALID_SECS)
+            .saturating_sub(now)
+    }
+
+    /// Whether it was created within the last `seconds`. The wall clock may have been set back since:
+    /// one from the future counts as too old.
     fn is_within(&self, seconds: i64, now: i64) -> bool {
         is_within(self.at, seconds, now)
     }
 }
 
-/// A code that the owner has made, for whoever sends it to the bot.
+/// A code that the owner has created, for whoever sends it to the bot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Invitation {
     /// The code, in capitals.
@@ -86,17 +94,28 @@ fn is_within(at: i64, seconds: i64, now: i64) -> bool {
     (0..seconds).contains(&now.saturating_sub(at))
 }
 
-/// Who is in, and who asks to be.
+/// Who is paired, and who waits to be.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Pairings {
-    /// Who is in, oldest first.
+    /// Who is paired, oldest first.
     pub paired: Vec<Paired>,
     /// Codes that were given out, oldest first.
     pub offers: Vec<Offer>,
-    /// Codes that the owner has made, oldest first.
+    /// Codes that the owner has created, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub invitations: Vec<Invitation>,
+}
+
+/// Why a code pairs nobody.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Rejected {
+    /// No one was given this code.
+    Unknown(String),
+    /// The code was valid once.
+    Expired(String),
+    /// As many people as possible are paired.
+    Full,
 }
 
 /// The file of one home, for all threads and processes.
@@ -115,14 +134,14 @@ impl Pairing {
         }
     }
 
-    /// Whether somebody was let in. A file that cannot be read lets nobody in.
+    /// Whether someone is paired. With a file that cannot be read nobody is.
     pub fn is_paired(&self, channel: &str, sender_id: &str) -> bool {
         let pairings = self.file.read();
         pairings.is_ok_and(|known| known.has(channel, sender_id))
     }
 
-    /// Makes a code for an unknown sender who wrote in a chat; `None` when none is due: the person is paired, has got one
-    /// within the hour, or too many others have one that is valid.
+    /// Creates a code for an unknown sender who wrote in a chat; `None` when none is due: the person is
+    /// paired, was given one within the hour, or too many others have one that is valid.
     pub fn offer(&self, chat: &Address, sender: &Sender) -> Result<Option<String>> {
         let channel = chat.channel.as_str();
         let now = self.clock.now().timestamp();
@@ -158,29 +177,26 @@ impl Pairing {
         })
     }
 
-    /// Lets in whoever has this code. Small letters are as good, and blanks and dashes are nothing.
-    ///
-    /// Fails with [`Error::Usage`] when nobody has it, and with [`Error::Failed`] when it is too old
-    /// or too many people are in.
-    pub fn confirm(&self, code: &str) -> Result<Paired> {
+    /// Pairs the person who was given this code. Lower case is accepted; spaces and dashes are ignored.
+    pub fn confirm(&self, code: &str) -> Result<std::result::Result<Paired, Rejected>> {
         let code: String = code.chars().filter(char::is_ascii_alphanumeric).collect();
         let code = code.to_ascii_uppercase();
         let now = self.clock.now();
         self.file.update(|known| {
             let Some(index) = known.offers.iter().position(|offer| offer.code == code) else {
-                return Err(Error::Usage(format!(
-                    "nobody has the pairing code {code}; a stranger who writes to a channel gets one"
-                )));
+                return Ok(Err(Rejected::Unknown(code)));
             };
             if !known.offers[index].is_within(PAIRING_VALID_SECS, now.timestamp()) {
-                return Err(Error::Failed(format!(
-                    "the pairing code {code} has expired: it was valid for {} minutes; an hour after it was made, a new message gets a new one",
-                    PAIRING_VALID_SECS / 60
-                )));
+                return Ok(Err(Rejected::Expired(code)));
             }
-            known.check_room()?;
+            if known.paired.len() >= PAIRED {
+                return Ok(Err(Rejected::Full));
+            }
             let Offer {
-                channel, sender, chat, ..
+                channel,
+                sender,
+                chat,
+                ..
             } = known.offers.remove(index);
             let paired = Paired {
                 channel,
@@ -189,11 +205,11 @@ impl Pairing {
                 chat,
             };
             known.paired.push(paired.clone());
-            Ok(paired)
+            Ok(Ok(paired))
         })
     }
 
-    /// Makes an invitation: see [`Pairing::accept`]. Of too many the oldest goes.
+    /// Creates an invitation: see [`Pairing::accept`]. Of too many the oldest is dropped.
     pub fn invite(&self) -> Result<String> {
         let at = self.clock.now().timestamp();
         self.file.update(|known| {
@@ -211,10 +227,10 @@ impl Pairing {
         })
     }
 
-    /// Lets in whoever wrote in a chat when the last word of the text is an invitation, which is used up
-    /// then. Returns whether it was one.
+    /// Pairs the sender of a text whose last word is an invitation, which is used up then. Returns whether
+    /// it was one.
     ///
-    /// Fails when too many people are in.
+    /// Fails when too many people are paired.
     pub fn accept(&self, text: &str, chat: &Address, sender: &Sender) -> Result<bool> {
         let word = text.split_whitespace().next_back().unwrap_or_default();
         let code = word.to_ascii_uppercase();
@@ -224,7 +240,7 @@ impl Pairing {
                 one.code == code && is_within(one.at, PAIRING_VALID_SECS, now.timestamp())
             })
         };
-        // A stranger's message writes nothing, unless it is one.
+        // A message without an invitation writes nothing.
         if sender.id.len() > SENDER_ID_BYTES || find(&self.file.read()?).is_none() {
             return Ok(false);
         }
@@ -232,7 +248,7 @@ impl Pairing {
             let Some(index) = find(known) else {
                 return Ok(false);
             };
-            known.check_room()?;
+            known.check_capacity()?;
             known.invitations.remove(index);
             known
                 .offers
@@ -251,7 +267,7 @@ impl Pairing {
         })
     }
 
-    /// Who is in, and the codes that can be confirmed now.
+    /// Who is paired, and the codes that can be confirmed now.
     pub fn list(&self) -> Result<Pairings> {
         let mut known = self.file.read()?;
         let now = self.clock.now().timestamp();
@@ -261,7 +277,7 @@ impl Pairing {
         Ok(known)
     }
 
-    /// Takes somebody out, with a code that they may have. Returns whether there was something.
+    /// Removes a person and a code that they may have. Returns whether there was one.
     pub fn remove(&self, channel: &str, sender_id: &str) -> Result<bool> {
         self.file.update(|known| {
             let before = known.paired.len() + known.offers.len();
@@ -281,10 +297,10 @@ impl Pairings {
             .any(|paired| paired.channel == channel && paired.sender.id == sender_id)
     }
 
-    fn check_room(&self) -> Result<()> {
+    fn check_capacity(&self) -> Result<()> {
         match self.paired.len() >= PAIRED {
             true => Err(Error::Failed(format!(
-                "{PAIRED} people are paired already; remove some, or name people in allowFrom"
+                "{PAIRED} people are already paired; remove some, or add people to allowFrom"
             ))),
             false => Ok(()),
         }
@@ -344,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_gets_a_code_and_with_it_is_let_in() {
+    fn an_unknown_sender_gets_a_code_and_is_paired_with_it() {
         let place = Place::new();
         let gateway = place.pairing();
         assert!(!gateway.is_paired("telegram", "7"));
@@ -354,7 +370,7 @@ mod tests {
 
         let command_line = place.pairing();
         let typed = format!(" {}-{} ", &code[..4].to_lowercase(), &code[4..]);
-        let paired = command_line.confirm(&typed).unwrap();
+        let paired = command_line.confirm(&typed).unwrap().unwrap();
         assert_eq!(
             (paired.channel.as_str(), paired.sender),
             ("telegram", sender("7"))
@@ -363,7 +379,8 @@ mod tests {
         assert!(gateway.is_paired("telegram", "7"));
         assert!(!gateway.is_paired("other", "7") && !gateway.is_paired("telegram", "8"));
         assert_eq!(gateway.offer(&chat(), &sender("7")).unwrap(), None);
-        assert!(gateway.confirm(&code).is_err(), "a code works once");
+        let again = gateway.confirm(&code).unwrap();
+        assert_eq!(again, Err(Rejected::Unknown(code)), "a code works once");
         assert_eq!(gateway.list().unwrap().offers, []);
         assert!(gateway.remove("telegram", "7").unwrap());
         assert!(!gateway.remove("telegram", "7").unwrap());
@@ -378,34 +395,33 @@ mod tests {
         let pairing = place.pairing();
         let code = pairing.offer(&chat(), &sender("7")).unwrap().unwrap();
         place.pass(PAIRING_VALID_SECS);
-        let error = pairing.confirm(&code).unwrap_err();
-        assert!(error.to_string().contains("expired"), "{error}");
+        let expired = Err(Rejected::Expired(code.clone()));
+        assert_eq!(pairing.confirm(&code).unwrap(), expired);
         assert_eq!(pairing.list().unwrap().offers, []);
         assert_eq!(pairing.offer(&chat(), &sender("7")).unwrap(), None);
         place.pass(PAIRING_PAUSE_SECS - PAIRING_VALID_SECS);
         let later = pairing.offer(&chat(), &sender("7")).unwrap().unwrap();
         assert_ne!(later, code);
         place.pass(PAIRING_VALID_SECS - 1);
-        assert!(pairing.confirm(&later).is_ok());
-        let error = pairing.confirm("ABCD EFGH").unwrap_err();
-        assert!(matches!(error, Error::Usage(_)), "{error}");
-        assert!(error.to_string().contains("ABCDEFGH"), "{error}");
+        assert!(pairing.confirm(&later).unwrap().is_ok());
+        let unknown = Err(Rejected::Unknown("ABCDEFGH".to_owned()));
+        assert_eq!(pairing.confirm("ABCD EFGH").unwrap(), unknown);
     }
 
     #[test]
-    fn a_code_from_the_future_has_expired_and_does_not_stand_in_the_way() {
+    fn a_code_from_the_future_has_expired_and_does_not_prevent_another() {
         let place = Place::new();
         let pairing = place.pairing();
         let code = pairing.offer(&chat(), &sender("7")).unwrap().unwrap();
         place.pass(-1);
-        let error = pairing.confirm(&code).unwrap_err().to_string();
-        assert!(error.contains("expired"), "{error}");
+        let expired = Err(Rejected::Expired(code.clone()));
+        assert_eq!(pairing.confirm(&code).unwrap(), expired);
         let again = pairing.offer(&chat(), &sender("7")).unwrap().unwrap();
-        assert!(pairing.confirm(&again).is_ok());
+        assert!(pairing.confirm(&again).unwrap().is_ok());
     }
 
     #[test]
-    fn a_crowd_gets_no_more_codes_than_there_are_and_the_file_stays_short() {
+    fn a_crowd_gets_a_bounded_number_of_codes_and_the_file_stays_short() {
         let place = Place::new();
         let pairing = place.pairing();
         let mut offered = 0;
@@ -436,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thousand_strangers_lock_nobody_out() {
+    fn a_thousand_unknown_senders_lock_nobody_out() {
         let place = Place::new();
         let pairing = place.pairing();
         let crowd = |range: std::ops::Range<u32>| {
@@ -450,18 +466,18 @@ mod tests {
             }
             codes
         };
-        // A code that was given out stays, as long as it is valid.
+        // A code that was given out stays as long as it is valid.
         let code = pairing.offer(&chat(), &sender("early")).unwrap().unwrap();
         assert_eq!(crowd(0..500), PAIRING_OFFERS - 1);
         place.pass(PAIRING_VALID_SECS - 1);
         assert_eq!(crowd(500..1000), 0);
-        assert_eq!(pairing.confirm(&code).unwrap().sender.id, "early");
-        // The crowd's own codes make room when they are over, not an hour later.
+        assert_eq!(pairing.confirm(&code).unwrap().unwrap().sender.id, "early");
+        // The crowd's codes make room when they expire, not an hour later.
         place.pass(1);
         assert!(pairing.offer(&chat(), &sender("late")).unwrap().is_some());
         assert_eq!(crowd(0..1000), PAIRING_OFFERS - 1);
         assert_eq!(pairing.offer(&chat(), &sender("last")).unwrap(), None);
-        // And whoever is invited needs none.
+        // An invited person needs none.
         let invitation = pairing.invite().unwrap();
         crowd(0..1000);
         let said = format!("/start {}", invitation.to_lowercase());
@@ -480,7 +496,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_read_lets_nobody_in_and_is_not_written_over() {
+    fn with_a_file_that_cannot_be_read_nobody_is_paired_and_it_is_not_written_over() {
         let place = Place::new();
         let path = place.folder.path().join("pairing.json");
         std::fs::write(&path, "{\"paired\":[").unwrap();
@@ -499,13 +515,13 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
-        fn whatever_is_typed_only_the_code_lets_in(typed in "\\PC{0,12}") {
+        fn whatever_is_typed_only_the_code_pairs(typed in "\\PC{0,12}") {
             let place = Place::new();
             let pairing = place.pairing();
             let code = pairing.offer(&chat(), &sender("7")).unwrap().unwrap();
             let letters: String = typed.chars().filter(char::is_ascii_alphanumeric).collect();
             let is_right = letters.to_ascii_uppercase() == code;
-            prop_assert_eq!(pairing.confirm(&typed).is_ok(), is_right);
+            prop_assert_eq!(pairing.confirm(&typed).unwrap().is_ok(), is_right);
             prop_assert_eq!(pairing.is_paired("telegram", "7"), is_right);
         }
     }

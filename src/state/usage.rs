@@ -1,7 +1,7 @@
 //! Tokens by day and by model: `state/usage.json`.
 //!
-//! The file is bounded: today by model, and the sums of the days before, so that what a turn writes
-//! does not grow with the age of the installation.
+//! The file is bounded: today by model, and a sum for each earlier day, so that a turn writes no more
+//! in an old installation.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,7 +18,7 @@ use super::file::{Damaged, Policy, StateFile};
 /// Where the tokens of models beyond [`USAGE_MODELS`] are counted.
 const OTHER_MODELS: &str = "others";
 
-/// What is in the file.
+/// The content of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Counts {
@@ -48,7 +48,7 @@ impl Counts {
         sum
     }
 
-    /// Moves to another day. A clock that was set back begins a day anew rather than losing one.
+    /// Moves to another day. A clock that was set back repeats a day rather than losing one.
     fn turn_to(&mut self, day: &str) {
         if self.day == day {
             return;
@@ -89,15 +89,15 @@ impl Counts {
     }
 }
 
-/// Tokens are no reason not to answer: a damaged file counts as empty.
+/// A damaged file counts as empty: counting tokens must not prevent an answer.
 const POLICY: Policy = Policy {
     bytes_max: USAGE_FILE_BYTES,
     damaged: Damaged::StartFresh,
     synced: false,
 };
 
-/// The counts of one home. What cannot be written, because the disk is full or read-only, stays in
-/// memory and counts all the same; the next request writes it.
+/// The counts of one home. What cannot be written, because the disk is full or read-only, counts in
+/// memory; the next request writes it.
 #[derive(Debug)]
 pub struct TokenUsage {
     file: StateFile<Counts>,
@@ -105,7 +105,7 @@ pub struct TokenUsage {
     unsaved: Mutex<Unsaved>,
 }
 
-/// What the file does not have yet.
+/// The counts that are not in the file yet.
 #[derive(Debug, Default)]
 struct Unsaved {
     counts: Counts,
@@ -113,7 +113,7 @@ struct Unsaved {
     since: Option<Stopwatch>,
     /// Whether the last attempt failed, which is logged once.
     has_failed: bool,
-    /// Whether the file holds something that may not have reached the disk.
+    /// Whether the file has changes that may not have reached the disk.
     is_unsynced: bool,
 }
 
@@ -147,8 +147,8 @@ impl TokenUsage {
         }
     }
 
-    /// Forces the counts to the disk. Once a turn is enough: without it, a kill may take those of the
-    /// last [`USAGE_SAVE_INTERVAL`].
+    /// Forces the counts to the disk, which is enough once per turn: without it, a kill may lose those
+    /// of the last [`USAGE_SAVE_INTERVAL`].
     pub fn sync(&self) {
         let mut unsaved = self.unsaved.lock();
         if unsaved.since.is_some() {
@@ -175,7 +175,7 @@ impl TokenUsage {
             }
             Err(error) => {
                 if !std::mem::replace(&mut unsaved.has_failed, true) {
-                    tracing::warn!("failed to save the token usage, it is kept in memory: {error}");
+                    tracing::warn!("failed to save the token usage, keeping it in memory: {error}");
                 }
             }
         }

@@ -31,7 +31,7 @@ pub enum Kind {
     Special,
 }
 
-/// What stat(2) says.
+/// The result of stat(2).
 #[derive(Clone, Copy, Debug)]
 pub struct Status {
     /// Which one it is.
@@ -111,7 +111,7 @@ pub fn hold(folder: impl AsFd, name: &OsStr) -> io::Result<OwnedFd> {
 }
 
 /// Takes hold of what is at a path below `root` (`O_PATH`) without following any link on the way. What
-/// is missing is made if `make` says what the last component is to be.
+/// is missing is created if `make` has the type of the last component.
 pub fn hold_below(root: impl AsFd, path: &Path, make: Option<FileType>) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut at = rustix::fs::openat(root, ".", flags | OFlags::DIRECTORY, Mode::empty())?;

@@ -90,7 +90,7 @@ fn open_by_kernel(root: BorrowedFd<'_>, path: &Path, scope: Scope) -> io::Result
 }
 
 /// Resolves by hand. The handles passed on the way down are kept, and `..` goes back to the one
-/// before, never to what the file system says is above: so it cannot rise above the root, whatever
+/// before, never to what the file system says is above: so it cannot get above the root, whatever
 /// is moved meanwhile. Links are read as text, so a magic link leads nowhere.
 fn open_by_walk(root: BorrowedFd<'_>, path: &Path, scope: Scope) -> io::Result<OwnedFd> {
     let mut passed: Vec<OwnedFd> = Vec::new();
@@ -153,7 +153,7 @@ fn push_reversed(ahead: &mut Vec<OsString>, path: &Path) {
 }
 
 /// The path without links, `..` and doubled slashes, also of what does not exist yet: there its text
-/// counts. A link in one of the folders `changeable` is not followed, because whoever may change the
+/// counts. A link in one of the folders `changeable` is not followed, because anyone who can change the
 /// folder could have put it there; the error is `ELOOP` then.
 pub fn real_path(path: &Path, changeable: &[PathBuf]) -> io::Result<PathBuf> {
     let mut real = PathBuf::from("/");
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_leads_out_is_told_apart_from_one_that_leads_nowhere() {
+    fn a_path_that_leads_out_differs_from_one_that_leads_nowhere() {
         let (_top, root) = tree();
         for resolver in [Resolver::Kernel, Resolver::Walk] {
             let error = |path: &str| {
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_real_path_has_no_links_and_follows_none_that_somebody_may_have_made() {
+    fn a_real_path_has_no_links_and_follows_none_that_others_may_have_made() {
         let (top, _) = tree();
         let top = top.path().canonicalize().unwrap();
         let real = |path: &str| real_path(&top.join(path), &[]);

@@ -48,7 +48,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     #[test]
-    fn a_descriptor_goes_through_a_socket_or_its_end_is_told() {
+    fn a_descriptor_goes_through_a_socket_or_its_end_is_reported() {
         let (here, there) = UnixStream::pair().unwrap();
         let (reader, writer) = rustix::pipe::pipe().unwrap();
         send(&here, writer).unwrap();

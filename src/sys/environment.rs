@@ -1,13 +1,13 @@
-//! The process's environment: read once at the start, and the one variable that is ever set.
+//! The process's environment: read once at the start; only `TZ` is ever set.
 
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
-/// Variables by name. What is not UTF-8 is left out: no key of ours can be in it.
+/// Variables by name. Those that are not UTF-8 are left out: none of them is ours.
 pub type Environment = BTreeMap<String, String>;
 
-/// Where the zones lie, for musl's libc and for chrono alike.
+/// The folder of the time zones, for musl's libc and for chrono.
 const ZONES: &str = "/usr/share/zoneinfo";
 
 /// The variables that this process was started with.
@@ -17,26 +17,26 @@ pub fn variables() -> Environment {
         .collect()
 }
 
-/// Whether the system has any zones (Debian's package tzdata), so that a missing one is a wrong name.
+/// Whether the system has any zones (Debian's package tzdata), so that a missing zone is a wrong name.
 pub fn has_time_zones() -> bool {
     Path::new(ZONES).is_dir()
 }
 
 /// Whether the name is a zone of this system, such as `Europe/Zurich`.
 pub fn is_time_zone(name: &str) -> bool {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/_+-".contains(letter);
+    let plain = |char: char| char.is_ascii_alphanumeric() || "/_+-".contains(char);
     if !name.starts_with(|first: char| first.is_ascii_alphanumeric()) || !name.chars().all(plain) {
         return false;
     }
-    // Lists such as `zone.tab` lie in the same folder; a zone begins with its magic (RFC 8536).
+    // The folder also has lists such as `zone.tab`; a zone begins with a magic number (RFC 8536).
     let mut magic = [0; 4];
     std::fs::File::open(Path::new(ZONES).join(name))
         .and_then(|mut file| file.read_exact(&mut magic))
         .is_ok_and(|()| &magic == b"TZif")
 }
 
-/// Makes a zone the process's own (`TZ`), so that every local time is in it. Does nothing and says
-/// false when the process has more than one thread: call it before the first is started.
+/// Sets the time zone of the process (`TZ`). Does nothing and returns false when the process has more than
+/// one thread: call it before the first is started.
 #[expect(
     unsafe_code,
     reason = "the zone of a process can be set in no other way"
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_zone_is_a_file_of_the_zone_folder_and_nothing_else() {
+    fn a_zone_is_a_file_in_the_zone_folder() {
         assert!(has_time_zones(), "the package tzdata is missing");
         assert!(is_time_zone("Europe/Zurich"));
         assert!(is_time_zone("Etc/GMT+5"));

@@ -69,7 +69,7 @@ pub fn private_folder(path: &Path) -> Result<()> {
 }
 
 /// Opens a file as the options say, never waiting for it: what is no regular file, such as a pipe, a
-/// socket, a device or a folder, is an error that says so. Links are followed.
+/// socket, a device or a folder, is an error. Links are followed.
 pub fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     let irregular = || io::Error::other("it is not a regular file");
     // A pipe without a reader or writer would be waited for (open(2), O_NONBLOCK).
@@ -116,7 +116,7 @@ pub fn try_lock(file: impl AsFd) -> io::Result<bool> {
     }
 }
 
-/// Gives a lock back, on every copy of the description. Closing the file is not enough: a child that
+/// Releases a lock, on every copy of the description. Closing the file is not enough: a child that
 /// another thread starts has a copy of it between fork(2) and execve(2).
 pub fn unlock(file: impl AsFd) -> io::Result<()> {
     rustix::fs::flock(file, FlockOperation::Unlock).map_err(io::Error::from)
@@ -159,7 +159,7 @@ fn replace_at(
         Ok(file)
     });
     if written.is_err() {
-        // The first error is the one that says what happened.
+        // The first error has the cause.
         let _ = rustix::fs::unlinkat(folder, &temporary, AtFlags::empty());
     }
     written
@@ -202,9 +202,9 @@ fn temporary_name(name: &OsStr) -> OsString {
     temporary.push(
         name.to_string_lossy()
             .chars()
-            .scan(0, |length, letter| {
-                *length += letter.len_utf8();
-                (*length <= kept).then_some(letter)
+            .scan(0, |length, char| {
+                *length += char.len_utf8();
+                (*length <= kept).then_some(char)
             })
             .collect::<String>(),
     );
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_atomic_write_says_which_file_and_leaves_nothing() {
+    fn a_failed_atomic_write_names_the_file_and_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(folder.path().join("taken/inside")).unwrap();
         let error = write_atomic(&folder.path().join("taken"), b"new", 0o600).unwrap_err();
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_regular_file_is_refused_at_once() {
+    fn anything_but_a_regular_file_is_refused_at_once() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         let fifo = rustix::fs::mkfifoat(CWD, path("fifo"), Mode::RUSR | Mode::WUSR);

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_interface_says_its_address() {
+    fn an_interface_has_its_address() {
         assert_eq!(ipv4_address("lo"), Some(Ipv4Addr::LOCALHOST));
         for stranger in ["", "none-such", "a-name-that-is-much-too-long"] {
             assert_eq!(ipv4_address(stranger), None, "{stranger}");

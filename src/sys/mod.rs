@@ -1,5 +1,4 @@
-//! Floor 2: the system under safe names. Every raw system call of the program stands here, and
-//! `unsafe` nowhere else.
+//! Floor 2: safe wrappers for the system. Every raw system call and all `unsafe` code is here.
 
 pub mod at;
 pub mod beneath;

@@ -17,7 +17,7 @@ pub struct Notifier {
 impl Notifier {
     /// Connects to the socket that `NOTIFY_SOCKET` names: a path, or an abstract name behind `@`.
     /// `variable` looks a name up in the environment. None where there is no such variable, which
-    /// means that nobody wants to hear.
+    /// means that no notifications are wanted.
     pub fn connect(variable: impl Fn(&str) -> Option<String>) -> io::Result<Option<Self>> {
         let Some(name) = variable("NOTIFY_SOCKET").filter(|name| !name.is_empty()) else {
             return Ok(None);
@@ -81,11 +81,11 @@ fn watchdog(variable: impl Fn(&str) -> Option<String>, own: u32) -> Option<Durat
 /// A line break would begin another message of the protocol.
 fn one_line(text: &str) -> String {
     let mut line = String::new();
-    for letter in text.chars() {
-        if line.len() + letter.len_utf8() > limits::STATUS_BYTES {
+    for char in text.chars() {
+        if line.len() + char.len_utf8() > limits::STATUS_BYTES {
             break;
         }
-        line.push(if letter.is_control() { ' ' } else { letter });
+        line.push(if char.is_control() { ' ' } else { char });
     }
     line
 }
@@ -94,7 +94,7 @@ fn one_line(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// A manager's socket, and what a service started by it is told.
+    /// A manager's socket, and the variables of a service that it starts.
     struct Manager {
         _folder: tempfile::TempDir,
         socket: UnixDatagram,
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_service_says_that_it_is_ready_lives_and_ends() {
+    fn a_service_reports_that_it_is_ready_alive_and_stopping() {
         for manager in [Manager::at_path(), Manager::at_abstract_name()] {
             let notifier = manager.started();
             notifier.ready().unwrap();
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_is_one_line_that_fits_whatever_it_says() {
+    fn a_status_is_cut_to_one_line_that_fits() {
         let manager = Manager::at_path();
         let notifier = manager.started();
         notifier.status("2 turns\nREADY=1\0").unwrap();
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_hears_where_no_socket_is_named() {
+    fn without_a_socket_nothing_is_sent() {
         assert!(Notifier::connect(|_| None).unwrap().is_none());
         assert!(
             Notifier::connect(|_| Some(String::new()))
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn the_watchdog_watches_one_process() {
-        let told = |micros: &'static str, pid: Option<&'static str>| {
+        let interval = |micros: &'static str, pid: Option<&'static str>| {
             watchdog(
                 |name| match name {
                     "WATCHDOG_USEC" => Some(micros.to_owned()),
@@ -183,11 +183,14 @@ mod tests {
                 7,
             )
         };
-        assert_eq!(told("60000000", Some("7")), Some(Duration::from_secs(60)));
-        assert_eq!(told("60000000", None), Some(Duration::from_secs(60)));
-        assert_eq!(told("60000000", Some("8")), None);
+        assert_eq!(
+            interval("60000000", Some("7")),
+            Some(Duration::from_secs(60))
+        );
+        assert_eq!(interval("60000000", None), Some(Duration::from_secs(60)));
+        assert_eq!(interval("60000000", Some("8")), None);
         for wrong in ["", "0", "-1", "soon"] {
-            assert_eq!(told(wrong, None), None, "{wrong}");
+            assert_eq!(interval(wrong, None), None, "{wrong}");
         }
         assert_eq!(watchdog(|_| None, 7), None);
     }

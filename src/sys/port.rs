@@ -1,4 +1,4 @@
-//! Who holds a port of this machine: proc_pid_net(5), proc_pid_fd(5) and passwd(5).
+//! Which users have a port of this machine open: proc_pid_net(5), proc_pid_fd(5) and passwd(5).
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -54,7 +54,7 @@ fn holder(line: &str, theirs: SocketAddr, ours: SocketAddr) -> Option<Holder> {
         local.port() == theirs.port() && (ip == theirs.ip().to_canonical() || ip.is_unspecified());
     let is_holder = match state {
         LISTENS => is_there,
-        // Before it was accepted it belongs to nobody.
+        // Until it is accepted it belongs to no user.
         _ => is_there && remote.port() == ours.port() && holder.inode != 0,
     };
     is_holder.then_some(holder)
@@ -135,7 +135,7 @@ pub fn own_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// The number of the user whom a name or a number stands for.
+/// The id of a user, given by name or number.
 pub fn user_number(name: &str) -> Option<u32> {
     let named = || accounts().into_iter().find(|account| account.0 == name);
     name.parse()
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_accepted_counts_when_the_listener_has_gone() {
+    fn the_process_that_accepted_counts_when_the_listener_is_gone() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let accepted = listener.accept().unwrap();
@@ -225,13 +225,10 @@ mod tests {
             .unwrap();
         let while_open = are_held_by_others(&found);
         drop(accepted);
-        let when_nobody_has_it = are_held_by_others(&found);
+        let when_closed = are_held_by_others(&found);
         child.kill().unwrap();
         child.wait().unwrap();
-        assert_eq!(
-            (found.len(), while_open, when_nobody_has_it),
-            (1, true, false)
-        );
+        assert_eq!((found.len(), while_open, when_closed), (1, true, false));
     }
 
     #[test]

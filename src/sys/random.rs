@@ -1,4 +1,4 @@
-//! Numbers that nobody can guess.
+//! Random numbers for codes and keys.
 
 use ring::rand::{SecureRandom, SystemRandom};
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::board::Board;
 use crate::chat::{ToolResult, ToolSpec};
 use crate::error::{Error, Result};
+use crate::language::Language;
 
 use super::arguments::Arguments;
 use super::{Context, Tool};
@@ -22,8 +23,8 @@ pub(super) struct Device(pub Arc<Board>);
 impl Tool for Device {
     fn run(&self, _: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {
         let text = match arguments.text("action", "status or history")?.as_ref() {
-            "status" => self.0.status_text(),
-            "history" => self.0.history_text(),
+            "status" => self.0.format_status(Language::English),
+            "history" => self.0.format_history(),
             other => {
                 return Err(Error::Failed(format!(
                     "action wants status or history, not {other:?}"

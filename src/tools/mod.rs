@@ -141,6 +141,11 @@ impl Toolbox {
         self.registry.add(spec, tool)
     }
 
+    /// The command tools, where there are any.
+    pub fn commands(&self) -> Option<&Commands> {
+        self.commands.as_deref()
+    }
+
     /// Ends the background commands of a session, and returns those that were running. Blocks until
     /// they are gone.
     pub fn end_of(&self, session: &str) -> Vec<String> {

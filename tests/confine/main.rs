@@ -1,4 +1,4 @@
-//! Commands that try to get out of the sandbox, really run, in every mode that this machine has.
+//! Runs commands that try to escape from the sandbox, in every mode that this machine supports.
 
 #![expect(
     clippy::unwrap_used,
@@ -29,7 +29,7 @@ use peacrab::confine::{
 use world::{CANARY, GOT_OUT, World, seconds};
 
 /// Each kind of isolation, and the newest version of Landlock that is used. Its older versions
-/// leave gaps that the filter has to close.
+/// leave gaps that the filter must close.
 const MODES: [(&str, SandboxMode, u32); 5] = [
     ("all that works", SandboxMode::Auto, u32::MAX),
     ("namespaces", SandboxMode::Namespaces, u32::MAX),
@@ -38,7 +38,7 @@ const MODES: [(&str, SandboxMode, u32); 5] = [
     ("Landlock 1", SandboxMode::Landlock, 1),
 ];
 
-/// Whether a mode works here. It has to, unless the machine lacks what it stands on.
+/// Whether a mode works here. It must, unless the machine lacks what it needs.
 fn works(exec: &Exec, mode: SandboxMode) -> bool {
     let feature = match mode {
         SandboxMode::Namespaces => "namespaces",
@@ -48,13 +48,13 @@ fn works(exec: &Exec, mode: SandboxMode) -> bool {
     feature::has(feature, exec.isolation().map(drop))
 }
 
-/// The modes that this machine has.
+/// The modes that this machine supports.
 fn modes(world: &World, network: bool, protect: bool) -> Vec<(&'static str, Exec)> {
     let mut found = Vec::new();
     for (name, choice, version) in MODES {
         let mut settings = world.settings(choice, network);
         if !protect {
-            // Landlock alone keeps folders that hold a protected path from getting new entries.
+            // With Landlock alone, folders that contain a protected path cannot get new entries.
             settings.protect.clear();
         }
         let exec = Exec::new(settings).unwrap().with_landlock_at_most(version);
@@ -210,7 +210,7 @@ fn programs_do_their_work() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// Rust's toolchain lies in an account's home: it works as a folder to read, where the account may.
+/// Rust's toolchain is in an account's home: it works as a read-only folder if the account may read it.
 #[test]
 fn a_crate_is_built_with_a_toolchain_that_may_be_read() {
     let world = World::new();
@@ -218,7 +218,7 @@ fn a_crate_is_built_with_a_toolchain_that_may_be_read() {
     let toolchain = cargo.ancestors().nth(2).unwrap();
     let mut settings = world.settings(SandboxMode::Auto, true);
     settings.read.push(toolchain.to_owned());
-    // A compiler takes more than the attacks of this world may.
+    // A compiler needs more than the limits for the attacks.
     settings.bounds.memory_bytes = 2 * 1024 * 1024 * 1024;
     settings.bounds.file_bytes = 256 * 1024 * 1024;
     settings.protect.clear();
@@ -240,7 +240,7 @@ fn a_crate_is_built_with_a_toolchain_that_may_be_read() {
     }
 }
 
-/// An attack whose program is missing is blocked by nothing.
+/// An attack whose program is missing proves nothing.
 #[test]
 fn the_programs_of_the_attacks_are_here() {
     let (missing, count) = attacks::programs();
@@ -249,7 +249,7 @@ fn the_programs_of_the_attacks_are_here() {
     feature::has("programs", found.ok_or(why));
 }
 
-/// A step that nothing notices when it is left out may not work at all.
+/// If a step can be left out unnoticed, it may not work at all.
 #[test]
 fn each_step_is_needed() {
     let mut world = World::new();
@@ -298,7 +298,7 @@ fn each_step_is_needed() {
     for (step, choice, command) in steps {
         let settings = world.settings(choice, true);
         let whole = Exec::new(settings.clone()).unwrap();
-        // An ordinary user has no capabilities that could be dropped.
+        // An ordinary user has no capabilities to drop.
         let applies = step != Step::Capabilities || rustix::process::getuid().is_root();
         if !applies || !works(&whole, choice) {
             continue;
@@ -507,7 +507,7 @@ fn until(sessions: &Sessions, id: u32, wanted: &str) -> String {
     text
 }
 
-/// Runs all of the above once more as an ordinary user. Where this is one already, it has been.
+/// Runs all of the above again as an ordinary user, unless this is one already.
 #[test]
 fn all_holds_for_an_ordinary_user() {
     const INNER: &str = "PEACRAB_TEST_INNER";
@@ -531,8 +531,8 @@ fn all_holds_for_an_ordinary_user() {
     }
 }
 
-/// A folder of the workspace that is swapped for a link to another folder, again and again: whatever
-/// runs, runs in the folder that was looked at, in the sandbox and outside of it.
+/// A folder of the workspace is replaced by a link to another folder, again and again: each command
+/// runs in the folder that was checked, in the sandbox and outside of it.
 #[test]
 fn a_swapped_folder_is_not_entered() {
     let world = World::new();

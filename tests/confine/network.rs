@@ -1,4 +1,4 @@
-//! Connections of confined commands that have to work: to servers outside, and to sockets of their own.
+//! Connections of confined commands that must work: to servers outside, and to their own sockets.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -11,8 +11,8 @@ use peacrab::confine::{Exec, SandboxMode};
 use crate::world::World;
 use crate::{feature, modes};
 
-/// What a command of [`WORK`] needs on the machine, the command, and what its output has to contain.
-/// `{peer}` is a port outside where a web server with a repository is.
+/// The program that a command of [`WORK`] needs, the command, and what its output must contain.
+/// `{peer}` is the port of a web server with a repository outside.
 const WORK: &[(&str, &str, &str)] = &[
     ("curl", "curl -sS http://127.0.0.1:{peer}/hello", "hello"),
     (
@@ -72,7 +72,7 @@ const WORK: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// The same for sockets between a command's own processes, which need a view of its own.
+/// The same for sockets between a command's own processes, which need namespaces.
 const OWN: &[(&str, &str, &str)] = &[
     (
         "python3",
@@ -99,7 +99,7 @@ const OWN: &[(&str, &str, &str)] = &[
         "perl -MIO::Socket::UNIX -e 'IO::Socket::UNIX->new(Peer => q(note.txt)) or print $!'",
         "refused",
     ),
-    // Connections that wait hold up nobody else.
+    // Waiting connections do not block others.
     (
         "perl",
         "perl -MIO::Socket::UNIX -e '$l = IO::Socket::UNIX->new(Local => q(s), Listen => 1); for (1..6) { fork or IO::Socket::UNIX->new(Peer => q(s)) && sleep 60 } select(undef, undef, undef, 0.2); IO::Socket::UNIX->new(Peer => q(missing)); print qq(goes on $!)'",
@@ -122,13 +122,13 @@ const OWN: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// A web server outside the sandbox that gives out the files of a folder.
+/// A web server outside the sandbox that serves the files of a folder.
 struct Peer {
     port: u16,
     folder: tempfile::TempDir,
 }
 
-/// Answers that were given, so that a test sees that it was this server.
+/// The number of answers, so that a test sees that it was this server.
 static ANSWERED: AtomicUsize = AtomicUsize::new(0);
 
 impl Peer {
@@ -147,7 +147,7 @@ impl Peer {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let root = folder.path().to_owned();
-        // It ends with the tests.
+        // Ends with the tests.
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let root = root.clone();
@@ -240,7 +240,7 @@ fn a_command_s_own_sockets_and_terminals_work_in_a_view_of_its_own() {
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
-/// Nobody can take the folder for temporary files before the command does.
+/// Another program cannot create the folder for temporary files before the command does.
 #[test]
 fn the_folder_for_temporary_files_cannot_be_guessed() {
     let world = World::new();
@@ -255,7 +255,7 @@ fn the_folder_for_temporary_files_cannot_be_guessed() {
     }
 }
 
-/// In a network of its own a command harms nobody by listening, and names without files are its own.
+/// In its own network a command may listen, and abstract socket names are its own.
 #[test]
 fn in_a_network_of_its_own_a_command_may_listen() {
     let world = World::new();
@@ -272,7 +272,7 @@ fn in_a_network_of_its_own_a_command_may_listen() {
     }
 }
 
-/// What an address points to is changed while it is looked at: the look and the call are about one copy.
+/// The address is changed while it is checked: the check and the call use the same copy.
 #[test]
 fn an_address_that_changes_meanwhile_leads_nowhere_else() {
     const PROGRAM: &str = r#"
@@ -328,7 +328,7 @@ int main(int count, char **values) {
     }
 }
 
-/// A socket that was bound could take a connection without ever listening.
+/// A bound socket could take a connection without ever listening.
 #[test]
 fn with_landlock_a_port_is_not_chosen() {
     const BIND: &str = "perl -MSocket -e 'socket(S, AF_INET, SOCK_STREAM, 0); bind(S, sockaddr_in(PORT, \

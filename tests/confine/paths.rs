@@ -1,5 +1,5 @@
-//! Where folders lie: a home around the workspace, within folders that are shown, moved, mounted
-//! elsewhere or reached by a link. Each in every mode that the machine has.
+//! Places of folders: a home around the workspace, within visible folders, moved, mounted
+//! elsewhere or reached by a link. Each in every mode that the machine supports.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -14,12 +14,12 @@ use super::feature;
 use super::world::{CANARY, GOT_OUT, World};
 use super::{MODES, works};
 
-/// Those of the modes that this machine has, with settings that are changed.
+/// The modes that this machine supports, with changed settings.
 fn modes(world: &World, change: impl Fn(&mut Settings)) -> Vec<(&'static str, Exec)> {
     let mut found = Vec::new();
     for (mode, choice, version) in MODES {
         let mut settings = world.settings(choice, true);
-        // Landlock alone keeps folders that hold a protected path from getting new entries.
+        // With Landlock alone, folders that contain a protected path cannot get new entries.
         settings.protect.clear();
         change(&mut settings);
         let exec = Exec::new(settings).unwrap().with_landlock_at_most(version);
@@ -31,7 +31,7 @@ fn modes(world: &World, change: impl Fn(&mut Settings)) -> Vec<(&'static str, Ex
     found
 }
 
-/// What a command prints, or why it was not run.
+/// The output of a command, or why it was not run.
 fn output(exec: &Exec, folder: &Path, line: &str) -> String {
     let command = ShellCommand {
         line,
@@ -57,10 +57,10 @@ fn check(mode: &str, command: &str, output: &str) {
     );
 }
 
-/// A way to show more than the workspace, with its name.
+/// A setting that makes more than the workspace visible, with its name.
 type Widening = (&'static str, fn(&World, &mut Settings));
 
-/// The settings with which the home lies in what is seen.
+/// The settings with which the home is in a visible folder.
 const WIDE: [Widening; 3] = [
     ("everything", |_, settings| settings.whole = true),
     ("the folder above", |world, settings| {
@@ -97,7 +97,7 @@ fn what_is_made_in_the_home_later_is_as_hidden_as_the_rest() {
                 "umount {home}/.peacrab && cat ../config.json",
             ] {
                 let said = world.run(&exec, command).output.text();
-                // Where all is seen, Landlock alone tells that a name is there.
+                // If everything is visible, Landlock alone shows that a name exists.
                 let told = command.starts_with("ls") && mode.starts_with("Landlock");
                 assert!(told || !said.contains(GOT_OUT), "{mode}: {command}: {said}");
                 assert!(!said.contains(CANARY), "{mode}: {command}: {said}");
@@ -108,7 +108,7 @@ fn what_is_made_in_the_home_later_is_as_hidden_as_the_rest() {
             assert!(!home.join("new").exists() && !home.join("other").exists());
             let approvals = fs::read_to_string(home.join("state/approvals.json")).unwrap();
             assert!(approvals.contains(CANARY), "{mode}");
-            // The workspace, and what is beside the home, stay as they were allowed.
+            // The workspace, and folders beside the home, stay allowed.
             let text = |command: &str| world.run(&exec, command).output.text();
             assert!(
                 text("cat note.txt && echo x > new && cat {workspace}/new")
@@ -164,7 +164,7 @@ fn with_a_home_that_somebody_has_moved_no_command_runs() {
     let (home, moved) = (world.at("home/.peacrab"), world.at("home/moved"));
     for (mode, exec) in modes(&world, |settings| settings.whole = true) {
         fs::rename(&home, &moved).unwrap();
-        // Another folder in its place is not the home.
+        // Another folder at this path is not the home.
         for make in [
             |_: &Path| Ok(()),
             |home: &Path| fs::create_dir_all(home.join("workspace")),
@@ -240,7 +240,7 @@ fn a_folder_of_the_policy_that_is_swapped_for_a_link_gets_nothing() {
             };
             for (mode, exec) in modes(&world, change) {
                 let isolation = exec.isolation().unwrap();
-                // As a command could, which may write to the folder around it.
+                // A command that may write to the parent folder could do this.
                 fs::rename(&path, world.at("allowed/aside")).unwrap();
                 symlink(world.at("outside"), &path).unwrap();
                 for command in [
@@ -251,7 +251,7 @@ fn a_folder_of_the_policy_that_is_swapped_for_a_link_gets_nothing() {
                     check(mode, &command, &output(&exec, &world.workspace(), &command));
                 }
                 assert!(!world.at("outside/new").exists(), "{mode}");
-                // And the isolation is no weaker for it.
+                // The isolation is not weaker because of it.
                 assert_eq!(exec.isolation().unwrap(), isolation, "{mode}");
                 fs::remove_file(&path).unwrap();
                 fs::rename(world.at("allowed/aside"), &path).unwrap();
@@ -260,7 +260,7 @@ fn a_folder_of_the_policy_that_is_swapped_for_a_link_gets_nothing() {
     }
 }
 
-/// A folder to read within one to write, and one to write within that: the closest counts.
+/// A read-only folder in a writable one, and a writable one in that: the closest counts.
 #[test]
 fn what_is_said_of_the_closest_folder_counts() {
     let world = World::new();
@@ -303,7 +303,7 @@ fn a_protected_path_that_is_made_later_is_protected_from_the_next_command_on() {
     }
 }
 
-/// A mount of the test's own; it is gone when this is dropped.
+/// A mount of the test; dropping this removes it.
 struct Mount(PathBuf);
 
 impl Mount {
@@ -327,7 +327,7 @@ impl Drop for Mount {
     }
 }
 
-/// Only root makes mounts.
+/// Only root can mount.
 #[test]
 fn a_mount_in_the_workspace_does_not_lead_to_the_home() {
     let world = World::new();
@@ -376,7 +376,7 @@ fn a_mount_in_the_workspace_does_not_lead_to_the_home() {
             "echo x > {allowed}/guard/guarded && echo GOT-OUT",
         ] {
             let said = world.run(&exec, command).output.text();
-            // Landlock alone tells that a name is there.
+            // Landlock alone shows that a name exists.
             let told = command.starts_with("ls") && mode.starts_with("Landlock");
             assert!(told || !said.contains(GOT_OUT), "{mode}: {command}: {said}");
             assert!(!said.contains(CANARY), "{mode}: {command}: {said}");

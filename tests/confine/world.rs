@@ -1,5 +1,5 @@
-//! A small world around a workspace: secrets, other processes and a listener, and what must be the
-//! same in it after every command.
+//! A small world around a workspace: secrets, other processes and a listener, and what must stay
+//! the same after every command.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
@@ -15,19 +15,19 @@ use peacrab::cancel::Cancel;
 use peacrab::confine::{Exec, Outcome, SandboxMode, Settings, ShellCommand};
 use peacrab::sync::{Mutex, MutexGuard};
 
-/// What stands in every file that must not be read.
+/// The content of every file that must not be read.
 pub const CANARY: &str = "canary-5b1f0d7a";
-/// What a command prints when it has got something that it must not have.
+/// What a command prints when it has reached something forbidden.
 pub const GOT_OUT: &str = "GOT-OUT";
 /// Python's way to the C library; see `attacks::more`.
 const PYTHON: &str = "import ctypes,os;c=ctypes.CDLL(None,use_errno=True);e=ctypes.get_errno;\
     o=lambda x:x and print(\"GOT-OUT\")";
-/// What a command takes at most, in seconds.
+/// Time limit of a command, in seconds.
 const TIMEOUT_S: u64 = 2;
-/// The variable that says how many times longer than here something may take: an emulated board is slow.
+/// The variable with the factor for all time limits: an emulated board is slow.
 const SLOWNESS: &str = "PEACRAB_TEST_SLOWNESS";
 
-/// So many seconds, or more on a slow machine.
+/// This many seconds, or more on a slow machine.
 pub fn seconds(seconds: u64) -> Duration {
     let slowness = std::env::var(SLOWNESS).map_or(1, |text| text.parse().unwrap());
     Duration::from_secs(seconds * slowness)
@@ -46,7 +46,7 @@ pub struct World {
     folder: tempfile::TempDir,
     victim: Child,
     network: TcpListener,
-    /// Sockets outside, where nobody may arrive.
+    /// Sockets outside that must not get a connection.
     sockets: Vec<UnixListener>,
     abstract_name: String,
     before: BTreeMap<PathBuf, String>,
@@ -139,7 +139,7 @@ impl World {
         settings.environment("", &[], |name| std::env::var_os(name))
     }
 
-    /// Fills in where things are.
+    /// Replaces the placeholders.
     pub fn fill(&self, command: &str) -> String {
         let path = |name: &str| self.at(name).display().to_string();
         let port = self.network.local_addr().unwrap().port().to_string();
@@ -174,7 +174,7 @@ impl World {
         outcome.unwrap_or_else(|error| panic!("{command}: {error}"))
     }
 
-    /// Runs an attack and says what it has done to the world; nothing when it was blocked.
+    /// Runs an attack and describes its effects; empty if it was blocked.
     pub fn attack(&mut self, exec: &Exec, command: &str) -> Vec<String> {
         let started = Instant::now();
         let outcome = self.run(exec, command);
@@ -229,7 +229,7 @@ impl World {
         damage.extend(self.survivors());
     }
 
-    /// Processes that know the workspace as their home, as every child of a command does, and those
+    /// Processes that have the workspace as their home, like every child of a command, and those
     /// that have emptied their environment and name a place of this world.
     fn survivors(&self) -> Option<String> {
         let mark = format!("HOME={}\0", self.workspace().display());
@@ -244,7 +244,7 @@ impl World {
             })
             .map(|entry| {
                 let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
-                // It must not disturb the next row.
+                // It must not disturb the next test.
                 let _ = Command::new("kill")
                     .arg("-9")
                     .arg(entry.file_name())
@@ -255,7 +255,7 @@ impl World {
         (!names.is_empty()).then(|| format!("these live on: {names:?}"))
     }
 
-    /// Everything outside the folders that may be written, with its content, and what all processes
+    /// Everything outside the writable folders, with its content, and what all processes
     /// share.
     fn outside(&self) -> BTreeMap<PathBuf, String> {
         let mut found = BTreeMap::new();
@@ -302,7 +302,7 @@ impl World {
         )
     }
 
-    /// Puts the workspace back as it was.
+    /// Restores the workspace.
     pub fn clean(&self) {
         let workspace = self.workspace();
         for entry in fs::read_dir(&workspace).unwrap().flatten() {
@@ -323,7 +323,7 @@ impl Drop for World {
     }
 }
 
-/// When a file was changed; a folder's time changes with what is made and removed in it.
+/// The modification time of a file; that of a folder changes with its entries.
 fn times(found: &fs::Metadata) -> i64 {
     if found.is_file() { found.mtime() } else { 0 }
 }

@@ -1,9 +1,9 @@
-"""Drives the fake Discord of the tests with the real discord.py, which knows the real Discord.
+"""Checks the fake Discord of the tests with the real discord.py, which works with the real Discord.
 
     make fakes
 
-The fake runs beside this program and plays what it is told; discord.py must see it happen, and what
-discord.py does must be seen by the fake. Whatever the fake would refuse of a client fails the check.
+The fake runs beside this program and plays the steps it gets. discord.py must see them, and the fake must
+see what discord.py does. Any request that the fake would refuse fails the check.
 """
 
 import asyncio
@@ -19,11 +19,11 @@ import yarl
 from discord import app_commands
 
 ANA = 1001
-LONG = 30  # seconds until something that ought to happen has not
+LONG = 30  # time limit for anything that should happen, in seconds
 
 
 class Fake:
-    """The fake, as a process that reads steps and answers them."""
+    """The fake: a process that reads steps and answers them."""
 
     def __init__(self, command):
         self.process = subprocess.Popen(
@@ -34,11 +34,11 @@ class Fake:
 
     def read(self):
         for line in self.process.stdout:
-            # The test harness has lines of its own, and may begin one that the fake ends.
+            # The test harness prints lines, too, and may begin one that the fake ends.
             start = line.find("{")
             if start >= 0:
                 return json.loads(line[start:])
-        raise SystemExit("the fake has ended")
+        raise SystemExit("the fake ended")
 
     def __call__(self, do, **step):
         self.process.stdin.write(json.dumps({"do": do, **step}) + "\n")
@@ -84,10 +84,10 @@ class Bot(discord.Client):
         super().dispatch(event, *args, **kwargs)
 
     async def on_error(self, event, *_args):
-        raise SystemExit(f"discord.py does not understand an event of the fake's: {event}")
+        raise SystemExit(f"discord.py does not understand an event of the fake: {event}")
 
     async def sees(self, event, holds=lambda *args: True, after=0):
-        """Waits for an event of which something holds; returns its first argument."""
+        """Waits for an event that fulfils a condition; returns its first argument."""
         end = time.monotonic() + LONG
         while True:
             for name, args in self.seen[after:]:
@@ -97,13 +97,13 @@ class Bot(discord.Client):
             try:
                 await asyncio.wait_for(self.news.wait(), end - time.monotonic())
             except asyncio.TimeoutError:
-                raise AssertionError(f"{event} never came; the last: {self.seen[-8:]}") from None
+                raise AssertionError(f"no {event} event; the last events: {self.seen[-8:]}") from None
 
 
 async def until(holds):
     end = time.monotonic() + LONG
     while not holds():
-        assert time.monotonic() < end, "it never came true"
+        assert time.monotonic() < end, "the condition was never fulfilled"
         await asyncio.sleep(0.02)
 
 
@@ -113,7 +113,7 @@ async def refused(awaitable, code):
     except discord.HTTPException as error:
         assert error.code == code, (error.code, error.text)
         return error
-    raise AssertionError(f"not refused, and it should be with {code}")
+    raise AssertionError(f"not refused; expected {code}")
 
 
 class Check:
@@ -318,7 +318,7 @@ class Check:
         fake("invalidate", resumable=False)
         await bot.sees("ready", after=after)
         assert self.state("readies") == 2 and 1000 in self.state("closes")
-        # Two IDENTIFYs in a row: the second is told to wait, and comes again.
+        # Two IDENTIFYs in a row: the second must wait, and is sent again.
         fake("window", millis=3000)
         after = len(bot.seen)
         fake("invalidate", resumable=False)
@@ -340,7 +340,7 @@ class Check:
         except discord.ConnectionClosed as error:
             assert error.code == 4004
         else:
-            raise AssertionError("4004 is the end")
+            raise AssertionError("the connection went on after 4004")
         await self.bot.close()
 
     async def run(self):
@@ -373,8 +373,8 @@ def main():
     discord.gateway.DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(fake.url.replace("http", "ws") + "/gateway")
     asyncio.run(Check(fake).run())
     if fake.end() != 0:
-        raise SystemExit("the fake complains")
-    print(f"discord.py {discord.__version__} is content")
+        raise SystemExit("the fake has complaints")
+    print(f"discord.py {discord.__version__} passed")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-//! The floors, and the rules of the house.
+//! The floors, and the rules for sources and folders.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::source::{Word, test_modules, words};
 
-/// The rooms of each floor, lowest first. `lib.rs` and `main.rs` stand outside.
+/// The rooms of each floor, lowest first. `lib.rs` and `main.rs` are on none.
 const FLOORS: [&[&str]; 10] = [
     &["limits", "sync"],
     &[
@@ -22,7 +22,7 @@ const FLOORS: [&[&str]; 10] = [
     &["cli"],
 ];
 
-/// What only one room may do: words in a row, and the room.
+/// What only one room may use: a sequence of words, and the room.
 const ONLY_IN: [(&[&str], &str); 12] = [
     (&["PoisonError"], "sync"),
     (&["unsafe"], "sys"),
@@ -41,7 +41,7 @@ const ONLY_IN: [(&[&str], &str); 12] = [
 const LINES_PER_FILE: usize = 600;
 const FILES_PER_FOLDER: usize = 10;
 
-/// The sources beneath a folder by their paths, without those that only tests compile.
+/// The sources below a folder by their paths, without those that are compiled only for tests.
 pub fn files_beneath(root: &Path) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     collect(root, "", &mut files);
@@ -65,7 +65,7 @@ fn collect(folder: &Path, prefix: &str, files: &mut BTreeMap<String, String>) {
     }
 }
 
-/// How the paths of a source's test modules begin.
+/// The beginnings of the paths of a source's test modules.
 fn test_files(path: &str, text: &str) -> Vec<String> {
     let folder = path.strip_suffix("mod.rs").map_or_else(
         || format!("{}/", path.trim_end_matches(".rs")),
@@ -75,7 +75,7 @@ fn test_files(path: &str, text: &str) -> Vec<String> {
     test_modules(text).into_iter().flat_map(both).collect()
 }
 
-/// The faults of one source; its path counts from `src`.
+/// The faults of one source; its path is relative to `src`.
 pub fn check_source(path: &str, text: &str) -> Vec<String> {
     let mut faults = Vec::new();
     let lines = text.lines().count();
@@ -104,7 +104,7 @@ pub fn check_source(path: &str, text: &str) -> Vec<String> {
     faults
 }
 
-/// Folders that hold too many files.
+/// Folders with too many files.
 pub fn check_folders<'a>(paths: impl Iterator<Item = &'a String>) -> Vec<String> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for path in paths {
@@ -119,7 +119,7 @@ pub fn check_folders<'a>(paths: impl Iterator<Item = &'a String>) -> Vec<String>
         .collect()
 }
 
-/// The room that a path belongs to; none for the door and the map.
+/// The room that a path belongs to; `None` for `main.rs` and `lib.rs`.
 fn room_of(path: &str) -> Option<&str> {
     match path {
         "main.rs" | "lib.rs" => None,
@@ -156,7 +156,7 @@ fn check_imports(path: &str, room: &str, words: &[Word]) -> Vec<String> {
         .collect()
 }
 
-/// The rooms that a source names: after `crate::`, or after as many `super::` as lead to the root.
+/// The rooms that a source names: after `crate::`, or after enough `super::` to reach the root.
 fn imports(path: &str, words: &[Word]) -> Vec<Word> {
     let depth_of_file = path
         .trim_end_matches(".rs")
@@ -188,7 +188,7 @@ fn imports(path: &str, words: &[Word]) -> Vec<Word> {
     found
 }
 
-/// The first segment after `::`, or that of each path in a group.
+/// The first segment after `::`, or those of all paths in a group.
 fn after_colons(words: &[Word], at: usize) -> Vec<Word> {
     if !same(&words[at..], &[":", ":"]) {
         return Vec::new();

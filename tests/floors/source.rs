@@ -70,7 +70,7 @@ fn unescaped(literal: &str) -> String {
     text
 }
 
-/// The modules that a source declares under `#[cfg(test)]` and that lie in files of their own.
+/// The modules that a source declares under `#[cfg(test)]` and that have their own files.
 pub fn test_modules(source: &str) -> Vec<String> {
     let words = split(source);
     let mut modules = Vec::new();
@@ -104,7 +104,7 @@ fn test_attributes(words: &[Word]) -> Vec<usize> {
         .collect()
 }
 
-/// Takes out each item after `#[cfg(test)]`, up to its `;` or the end of its block.
+/// Removes each item after `#[cfg(test)]`, up to its `;` or the end of its block.
 fn without_test_items(words: Vec<Word>) -> Vec<Word> {
     let starts = test_attributes(&words);
     let mut kept = Vec::with_capacity(words.len());

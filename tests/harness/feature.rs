@@ -1,10 +1,10 @@
-//! What a test needs of the machine. A test does not pass by being skipped: where something is missing
-//! it fails, unless `PEACRAB_TEST_WITHOUT` says that this machine does not have it.
+//! What a test needs on the machine. Tests are never skipped silently: when something is missing, the test
+//! fails, unless `PEACRAB_TEST_WITHOUT` lists it.
 
 use std::fmt::Display;
 
-/// The variable that lists what the machine does not have, with commas between: `namespaces`,
-/// `landlock`, `mounts` (a test's own), `programs` (of the attacks), `setpriv`, `strace`.
+/// The variable that lists what the machine does not have, separated by commas: `namespaces`,
+/// `landlock`, `mounts` (by the test), `programs` (of the attacks), `setpriv`, `strace`.
 const WITHOUT: &str = "PEACRAB_TEST_WITHOUT";
 
 /// Whether the machine has a feature. Panics when it is missing and not listed.

@@ -1,4 +1,4 @@
-//! Forms and URLs, as far as the servers here have to read them.
+//! Reads forms and URLs, as far as the fake servers need it.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ pub(super) struct Part {
 /// The parts of a form. <https://www.rfc-editor.org/rfc/rfc7578>
 pub(super) fn parts(body: &[u8], boundary: &str) -> Result<Vec<Part>, String> {
     let delimiter = format!("\r\n--{boundary}");
-    // The first delimiter has no line before it.
+    // No newline comes before the first delimiter.
     let mut rest = body
         .strip_prefix(delimiter.trim_start().as_bytes())
         .ok_or("the form does not begin with its boundary")?;
@@ -58,7 +58,7 @@ fn quoted(header: &str, name: &str) -> Option<String> {
     Some(value.to_owned())
 }
 
-/// Where `needle`, which begins with a carriage return, stands first.
+/// The first position of `needle`, which begins with a carriage return.
 fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
     let mut from = 0;
     loop {

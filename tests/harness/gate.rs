@@ -1,15 +1,15 @@
-//! A door in what a server plays, which the test opens when it is time.
+//! A gate at which a fake server waits until the test opens it.
 
 use std::sync::{Arc, Condvar, Mutex};
 
 use crate::harness::PATIENCE;
 
-/// A door in an answer that the test opens when it is time.
+/// A gate at which an answer waits until the test opens it.
 #[derive(Clone, Debug, Default)]
 pub struct Gate(Arc<(Mutex<bool>, Condvar)>);
 
 impl Gate {
-    /// Lets everything through from now on.
+    /// Opens the gate.
     pub fn open(&self) {
         *self.0.0.lock().unwrap() = true;
         self.0.1.notify_all();

@@ -1,4 +1,4 @@
-//! The program as a service, in the background of a story.
+//! The program as a service, in the background of a test.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Stdio};
@@ -13,11 +13,11 @@ use crate::harness::home::Home;
 use crate::harness::program::{Output, Program, wait};
 use crate::harness::systemd::Watchdog;
 
-/// A gateway at work. It is killed when it is dropped.
+/// A running gateway. It is killed when it is dropped.
 pub struct Gateway {
     child: Child,
     log: Arc<Log>,
-    /// Collect what it says; they end with it.
+    /// The threads that read its output; they end with it.
     collectors: Vec<JoinHandle<()>>,
 }
 
@@ -27,12 +27,12 @@ struct Log {
     grown: Condvar,
 }
 
-/// What it has said so far.
+/// Its output so far.
 #[derive(Default)]
 struct Written {
     stdout: String,
     stderr: String,
-    /// Whether stderr has come to its end.
+    /// Whether stderr is closed.
     ended: bool,
 }
 
@@ -42,7 +42,7 @@ impl Gateway {
         Self::of(Program::new(home).arg("gateway"))
     }
 
-    /// The same under a manager with a watchdog of this time.
+    /// The same under a service manager with a watchdog of this interval.
     pub fn with_watchdog(home: &Home, every: Duration) -> (Self, Watchdog) {
         let watchdog = Watchdog::new(every);
         let mut program = Program::new(home).arg("gateway");
@@ -52,7 +52,7 @@ impl Gateway {
         (Self::of(program), watchdog)
     }
 
-    /// Any command line that goes on running.
+    /// Any command that keeps running.
     pub fn of(program: Program) -> Self {
         let mut command = program.into_command();
         command
@@ -79,17 +79,17 @@ impl Gateway {
         }
     }
 
-    /// Its process.
+    /// Its process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// What it has said on stderr so far.
+    /// Its stderr so far.
     pub fn log(&self) -> String {
         self.log.written().stderr.clone()
     }
 
-    /// Waits until it has said these words on stderr.
+    /// Waits until its stderr contains this text.
     pub fn wait_for_log(&self, words: &str) {
         let missing = |written: &mut Written| !written.stderr.contains(words) && !written.ended;
         let waited = self
@@ -98,29 +98,29 @@ impl Gateway {
             .wait_timeout_while(self.log.written(), PATIENCE, missing);
         let (written, _) = waited.unwrap_or_else(PoisonError::into_inner);
         let said = written.stderr.contains(words);
-        // The lock is given back before a panic: the end of the gateway needs it.
+        // The lock is released before a panic: stopping the gateway needs it.
         drop(written);
         assert!(said, "it never said {words:?}");
     }
 
-    /// Whether it has not ended by itself.
+    /// Whether it is still running.
     pub fn is_running(&mut self) -> bool {
         self.child.try_wait().unwrap().is_none()
     }
 
-    /// Ends it as a power cut would: SIGKILL. It is gone when this returns.
+    /// Ends it like a power cut: SIGKILL. Returns when it has ended.
     pub fn kill(mut self) -> Output {
         self.child.kill().unwrap();
         self.finish()
     }
 
-    /// Asks it to stop, as systemd does: SIGTERM. Waits until it has.
+    /// Asks it to stop, like systemd: SIGTERM. Waits until it has stopped.
     pub fn stop(self) -> Output {
         self.terminate();
         self.finish()
     }
 
-    /// Asks it to stop, and goes on at once.
+    /// Asks it to stop, without waiting.
     pub fn terminate(&self) {
         kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
     }

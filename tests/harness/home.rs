@@ -12,7 +12,7 @@ use crate::harness::telegram::{TOKEN, Telegram};
 
 /// The model's name in every configuration here.
 pub const MODEL: &str = "fake-model";
-/// The key in every configuration here; it must never turn up in what the program says.
+/// The API key in every configuration here; it must never appear in the program's output.
 pub const KEY: &str = "sk-canary-0123456789abcdef";
 
 /// A home folder with a workspace.
@@ -51,7 +51,7 @@ impl Home {
         });
         home.set("/channels", json!({"telegram": section}));
         if let Some(file) = telegram.authority_file() {
-            // Each server has an authority of its own.
+            // Each server has its own certificate authority.
             let files = [Some(file), model.authority_file()];
             let certificates = files
                 .iter()
@@ -93,7 +93,7 @@ impl Home {
         self.write_config(&self.config.to_string());
     }
 
-    /// Writes the configuration as it stands.
+    /// Writes the configuration file.
     pub fn write_config(&self, text: &str) {
         let file = self.path().join("config.json");
         fs::write(&file, text).unwrap();

@@ -1,4 +1,4 @@
-//! Lines as slow as a test wants them: bytes a second, for each connection and direction by itself.
+//! Connections with a speed limit: bytes per second, for each connection and direction.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -10,14 +10,14 @@ use std::time::Duration;
 
 use socket2::SockRef;
 
-/// Pieces a second in which a slow line carries its bytes, unless a piece would be less than a byte.
+/// Pieces per second in which a slow connection sends its bytes, unless a piece would be less than a byte.
 const PIECES: u32 = 20;
-/// Largest segment on a slow line, in bytes: that of Ethernet, where loopback's would be 64 KiB.
+/// Maximum segment size of a slow connection, in bytes: Ethernet's; loopback's would be 64 KiB.
 const SEGMENT: u32 = 1400;
-/// What the kernel takes in before a slow line carries it, in bytes. It doubles the number.
+/// The kernel's buffer of a slow connection, in bytes. The kernel doubles the number.
 const WINDOW: usize = 8 << 10;
 
-/// How fast a connection is, in bytes a second. `None` is as fast as it goes.
+/// The speed of a connection, in bytes per second. `None` means no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rate {
     /// From the client to the server.
@@ -27,7 +27,7 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// As fast as it goes, in both directions.
+    /// No limit in either direction.
     pub const FULL: Self = Self {
         up: None,
         down: None,
@@ -62,7 +62,7 @@ impl Rate {
 #[derive(Default)]
 pub(super) struct Rates {
     table: Mutex<Table>,
-    /// Whether there has ever been a rate: new connections get small buffers then.
+    /// Whether there has ever been a limit: new connections then get small buffers.
     narrow: AtomicBool,
 }
 
@@ -90,8 +90,8 @@ impl Rates {
         self.change(|table| *table = Table::default());
     }
 
-    /// Gives the connections that a listener accepts from now on small buffers, once there is a
-    /// rate. Loopback's would take in megabytes at once, and nothing would look slow to the client.
+    /// Gives new connections of a listener small buffers, once there is a
+    /// limit. Loopback's would accept megabytes at once, and nothing would look slow to the client.
     pub(super) fn fit(&self, listener: &TcpListener) {
         if self.narrow.load(Ordering::SeqCst) {
             let socket = SockRef::from(listener);
@@ -118,7 +118,7 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// A connection that carries nothing special.
+    /// A connection with the default rate.
     pub(super) fn new(rates: &Arc<Rates>) -> Arc<Self> {
         Arc::new(Self {
             rates: Arc::clone(rates),
@@ -126,7 +126,7 @@ impl Line {
         })
     }
 
-    /// What the connection carries from now on.
+    /// Sets the kind of request that the connection carries.
     pub(super) fn carries(&self, kind: &str) {
         kind.clone_into(&mut self.kind.lock().unwrap_or_else(PoisonError::into_inner));
     }
@@ -137,7 +137,7 @@ impl Line {
     }
 }
 
-/// A socket at the rate of its line.
+/// A socket with a speed limit.
 pub(super) struct Paced {
     pub socket: TcpStream,
     pub line: Arc<Line>,

@@ -1,4 +1,4 @@
-//! What the stories need: a home, a scripted model, a Telegram of our own, and the real program, also
+//! What the tests need: a home, a scripted model, fake Telegram and Discord servers, and the real program, also
 //! on a terminal and in the background.
 
 pub mod discord;
@@ -19,6 +19,6 @@ mod wire;
 
 use std::time::Duration;
 
-/// Longest wait for anything that ought to happen at once. Generous, because it only ends tests
-/// that have failed already.
+/// Maximum wait for anything that should happen at once. Generous, because it only ends tests
+/// that fail anyway.
 pub const PATIENCE: Duration = Duration::from_secs(60);

@@ -1,4 +1,4 @@
-//! The server's port, and a thread for each connection to it. The network can be gone for a while,
+//! The server's port, and a thread for each connection. The network can be cut for a while,
 //! and comes back at the same port.
 
 use std::collections::BTreeMap;
@@ -15,12 +15,12 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, listen, socket_w
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 128;
 
-/// Where the server is reached.
+/// The server's address and connections.
 pub(super) struct Network {
     address: SocketAddr,
     open: Mutex<Open>,
     rates: Arc<Rates>,
-    /// Holds the port while nobody listens: bound, and never listening.
+    /// Reserves the port while the network is cut: bound, and never listening.
     _port: OwnedFd,
 }
 
@@ -32,7 +32,7 @@ struct Open {
 }
 
 impl Network {
-    /// Takes a port; nobody listens at it yet.
+    /// Reserves a port without listening on it yet.
     pub(super) fn new() -> Arc<Self> {
         let port = bound(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
         let address = SocketAddrV4::try_from(rustix::net::getsockname(&port).unwrap()).unwrap();
@@ -48,12 +48,12 @@ impl Network {
         self.address
     }
 
-    /// How many connections there have been.
+    /// The number of connections so far.
     pub(super) fn connections(&self) -> usize {
         self.open().connections
     }
 
-    /// Refuses connections from now on, and cuts those that there are.
+    /// Refuses new connections, and cuts the existing ones.
     pub(super) fn close(&self) {
         let mut open = self.open();
         if let Some(listener) = open.listener.take() {
@@ -65,7 +65,7 @@ impl Network {
         }
     }
 
-    /// Accepts connections from now on, and serves each on a thread of its own.
+    /// Accepts connections, and serves each on its own thread.
     pub(super) fn listen(
         self: &Arc<Self>,
         serve: impl Fn(&TcpStream) -> io::Result<()> + Clone + Send + 'static,
@@ -92,7 +92,7 @@ impl Network {
             let socket = match listener.accept() {
                 Ok((socket, _)) => socket,
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
-                // Nobody listens any more.
+                // The listener is closed.
                 Err(_) => return,
             };
             socket.set_nodelay(true).unwrap();
@@ -101,7 +101,7 @@ impl Network {
             };
             let (network, serve) = (Arc::clone(self), serve.clone());
             thread::spawn(move || {
-                // A client may hang up whenever it likes.
+                // A client may disconnect at any time.
                 let _ = serve(&socket);
                 let _ = socket.shutdown(Shutdown::Both);
                 network.open().sockets.remove(&number);
@@ -109,7 +109,7 @@ impl Network {
         }
     }
 
-    /// A line for a new connection.
+    /// The speed limit for a new connection.
     pub(super) fn line(&self) -> Arc<Line> {
         Line::new(&self.rates)
     }
@@ -126,7 +126,7 @@ impl Network {
         self.open.lock().unwrap()
     }
 
-    /// Keeps an accepted connection so that it can be cut; none when the network is gone by now.
+    /// Registers an accepted connection so that it can be cut; `None` if the network was cut meanwhile.
     fn keep(&self, listener: &Arc<TcpListener>, socket: &TcpStream) -> Option<usize> {
         let mut open = self.open();
         let current = open.listener.as_ref();

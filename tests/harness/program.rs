@@ -1,4 +1,4 @@
-//! The real program, with nothing of the tester's environment.
+//! The real program, without the tester's environment.
 
 use std::ffi::OsStr;
 use std::io::{Read, Write};
@@ -20,14 +20,14 @@ pub struct Program {
     stdin: String,
 }
 
-/// How it ended.
+/// How the program ended.
 #[derive(Debug)]
 pub struct Output {
-    /// The exit status; none after a signal.
+    /// The exit status; `None` after a signal.
     pub code: Option<i32>,
-    /// What it printed.
+    /// Its stdout.
     pub stdout: String,
-    /// What it said beside.
+    /// Its stderr.
     pub stderr: String,
 }
 
@@ -37,7 +37,7 @@ impl Program {
         Self::of(PEACRAB, home)
     }
 
-    /// Another program, with the same environment: one that runs `peacrab` somewhere special.
+    /// Another program with the same environment: one that runs `peacrab` in a special place.
     pub fn of(program: &str, home: &Home) -> Self {
         let mut command = Command::new(program);
         clean(&mut command, home);
@@ -65,7 +65,7 @@ impl Program {
         self
     }
 
-    /// What comes in on a pipe. Without it the pipe is there and empty.
+    /// Its standard input, a pipe. By default the pipe is empty.
     pub fn stdin(mut self, text: &str) -> Self {
         self.stdin = text.to_owned();
         self
@@ -79,7 +79,7 @@ impl Program {
             .stderr(Stdio::piped());
         let mut child = self.command.spawn().unwrap();
         let mut pipe = child.stdin.take().unwrap();
-        // A program that does not read its input closes the pipe, which is its right.
+        // A program that does not read its input may close the pipe.
         let _ = pipe.write_all(self.stdin.as_bytes());
         let stdout: ChildStdout = child.stdout.take().unwrap();
         let stderr: ChildStderr = child.stderr.take().unwrap();
@@ -90,7 +90,7 @@ impl Program {
         }
     }
 
-    /// The command as it would be started.
+    /// The command, not started yet.
     pub(super) fn into_command(self) -> Command {
         self.command
     }
@@ -101,7 +101,7 @@ impl Program {
     }
 }
 
-/// A program at work.
+/// A running program.
 pub struct Running {
     child: Child,
     stdout: JoinHandle<String>,
@@ -109,12 +109,12 @@ pub struct Running {
 }
 
 impl Running {
-    /// Its process.
+    /// Its process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Ends it as a power cut would: SIGKILL.
+    /// Ends it like a power cut: SIGKILL.
     pub fn kill(&mut self) {
         self.child.kill().unwrap();
     }
@@ -133,14 +133,14 @@ impl Running {
 }
 
 impl Output {
-    /// Asserts the exit status, and shows everything when it is another.
+    /// Asserts the exit status, and prints all output if it differs.
     #[track_caller]
     pub fn ends_with(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "{self:#?}");
         self
     }
 
-    /// Asserts that it said all of these on stderr.
+    /// Asserts that stderr contains all of these.
     #[track_caller]
     pub fn complains_of(&self, words: &[&str]) {
         for word in words {
@@ -152,7 +152,7 @@ impl Output {
     }
 }
 
-/// Leaves a command only what a bare login has.
+/// Gives a command only the environment of a plain login.
 pub fn clean(command: &mut Command, home: &Home) {
     command
         .env_clear()
@@ -165,7 +165,7 @@ pub fn clean(command: &mut Command, home: &Home) {
         .current_dir(home.path());
 }
 
-/// Waits for the end of a child, and kills it when it does not come.
+/// Waits for the end of a child, and kills it after a time limit.
 pub fn wait(child: &mut Child) -> ExitStatus {
     let pid = Pid::from_child(child);
     let handle = pidfd_open(pid, PidfdFlags::empty()).unwrap();

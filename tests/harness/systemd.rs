@@ -1,4 +1,4 @@
-//! The side of systemd that a service of `Type=notify` with a watchdog talks to: sd_notify(3).
+//! The side of systemd for a service of `Type=notify` with a watchdog: sd_notify(3).
 
 use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
@@ -10,11 +10,11 @@ use tempfile::TempDir;
 
 use crate::harness::PATIENCE;
 
-/// What ends the collecting thread; no service says it.
+/// Ends the collecting thread; no service sends it.
 const END: &[u8] = b"X_END_OF_TEST=1";
 
-/// A service manager that watches one service and writes down what it is told, and when. It never
-/// ends the service: a story sees by [`Watchdog::longest_gap`] whether systemd would have.
+/// A service manager that records the notifications of one service, with their times. It never
+/// ends the service: [`Watchdog::longest_gap`] shows whether systemd would have.
 pub struct Watchdog {
     folder: TempDir,
     every: Duration,
@@ -30,14 +30,14 @@ struct Log {
 /// One line that the service has sent.
 #[derive(Clone, Debug)]
 pub struct Notice {
-    /// When it came.
+    /// When it arrived.
     pub at: Instant,
     /// Such as `READY=1` or `STATUS=2 turns`.
     pub text: String,
 }
 
 impl Watchdog {
-    /// A manager that would end a service which is silent for this long.
+    /// A manager that would end a service after this time without a notification.
     pub fn new(every: Duration) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let log = Arc::new(Log::default());
@@ -48,7 +48,7 @@ impl Watchdog {
         watchdog
     }
 
-    /// The variables that tell a service about its manager.
+    /// The environment variables of a service with this manager.
     pub fn variables(&self) -> [(&'static str, String); 2] {
         [
             ("NOTIFY_SOCKET", self.socket().display().to_string()),
@@ -56,19 +56,19 @@ impl Watchdog {
         ]
     }
 
-    /// Everything so far, oldest first.
+    /// All notifications so far, oldest first.
     pub fn notices(&self) -> Vec<Notice> {
         self.log.notices().clone()
     }
 
-    /// Waits for a line; returns the newest that is the same.
+    /// Waits for a line; returns the newest one with this text.
     pub fn wait_for(&self, text: &str) -> Notice {
         self.wait_until(text, |notices| {
             notices.iter().rfind(|notice| notice.text == text).cloned()
         })
     }
 
-    /// Waits until the watchdog has been fed so often in all.
+    /// Waits until this many watchdog notifications have arrived in total.
     pub fn wait_for_meals(&self, count: usize) {
         self.wait_until(&format!("meal {count}"), |notices| {
             let meals = notices.iter().filter(|notice| notice.is_meal());
@@ -76,8 +76,8 @@ impl Watchdog {
         });
     }
 
-    /// The longest time between two signs of life, from `READY=1` until `STOPPING=1` or, where that
-    /// has not come, until now. Zero before the service was ready.
+    /// The longest time between two notifications, from `READY=1` until `STOPPING=1` or, if that
+    /// has not arrived, until now. Zero before the service was ready.
     pub fn longest_gap(&self) -> Duration {
         let mut last = None;
         let mut longest = Duration::ZERO;
@@ -126,7 +126,7 @@ impl Watchdog {
 
 impl Drop for Watchdog {
     fn drop(&mut self) {
-        // It ends the collecting thread, which may have ended already.
+        // Ends the collecting thread, which may have ended already.
         if let Ok(socket) = UnixDatagram::unbound() {
             let _ = socket.send_to(END, self.socket());
         }
@@ -151,7 +151,7 @@ impl Log {
             if &buffer[..length] == END {
                 return;
             }
-            // One datagram may hold several lines.
+            // One datagram may have several lines.
             let text = String::from_utf8_lossy(&buffer[..length]).into_owned();
             let lines = text.lines().map(|line| Notice {
                 at,

@@ -9,13 +9,13 @@ use rustls::ServerConfig;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use tempfile::TempDir;
 
-/// An authority whose certificate lies in a file.
+/// A certificate authority with its certificate in a file.
 pub(super) struct Authority {
     folder: TempDir,
 }
 
 impl Authority {
-    /// An authority, and the side of TLS of a server at 127.0.0.1 that it vouches for.
+    /// A certificate authority, and the TLS configuration of a server at 127.0.0.1 with its certificate.
     pub(super) fn with_server() -> (Self, Arc<ServerConfig>) {
         let (pem, server) = authority_and_server();
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! As much of HTTP/1.1 as the servers here need.
+//! The part of HTTP/1.1 that the fake servers need.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -15,7 +15,7 @@ impl<T: Read + Write + Send> Stream for T {}
 /// A connection that is read by lines.
 pub(super) type Connection = BufReader<Box<dyn Stream>>;
 
-/// Begins to listen to a client, with TLS where there is a configuration of it.
+/// Starts to read from a client, with TLS if there is a configuration for it.
 pub(super) fn open(
     socket: TcpStream,
     line: &Arc<Line>,
@@ -33,7 +33,7 @@ pub(super) fn open(
     Ok(BufReader::new(stream))
 }
 
-/// A request as it came.
+/// A request.
 pub(super) struct RawRequest {
     pub method: String,
     pub path: String,
@@ -41,7 +41,7 @@ pub(super) struct RawRequest {
     pub body: Vec<u8>,
 }
 
-/// Reads the next request; none when the other side has hung up.
+/// Reads the next request; `None` if the client has disconnected.
 pub(super) fn read(connection: &mut Connection) -> io::Result<Option<RawRequest>> {
     let Some(mut request) = read_head(connection)? else {
         return Ok(None);
@@ -50,7 +50,7 @@ pub(super) fn read(connection: &mut Connection) -> io::Result<Option<RawRequest>
     Ok(Some(request))
 }
 
-/// Reads a request without its body; none when the other side has hung up.
+/// Reads a request without its body; `None` if the client has disconnected.
 pub(super) fn read_head(connection: &mut Connection) -> io::Result<Option<RawRequest>> {
     let first = line(connection)?;
     let mut words = first.split(' ');
@@ -101,7 +101,7 @@ impl RawRequest {
     }
 }
 
-/// The first header of that name, in lower case.
+/// The first header with this name, in lower case.
 pub(super) fn header<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
     let found = headers.iter().find(|(key, _)| key == name);
     found.map(|(_, value)| value.as_str())
@@ -147,7 +147,7 @@ pub(super) fn chunk(connection: &mut Connection, data: &str) -> io::Result<()> {
     )
 }
 
-/// Waits until the other side hangs up.
+/// Waits until the client disconnects.
 pub(super) fn wait_for_the_end(connection: &mut Connection) {
     // An error is an end too.
     let _ = io::copy(connection, &mut io::sink());
@@ -180,7 +180,7 @@ fn read_chunk(connection: &mut Connection, body: &mut Vec<u8>) -> io::Result<boo
     Ok(length > 0)
 }
 
-/// A client that was killed leaves half a body, which is no request.
+/// A killed client leaves half a body, which is not a request.
 fn read_exactly(connection: &mut Connection, length: u64, body: &mut Vec<u8>) -> io::Result<()> {
     let read = connection.take(length).read_to_end(body)?;
     if read as u64 == length {

@@ -47,7 +47,7 @@ fn results(model: &Model) -> Vec<String> {
     last.collect()
 }
 
-/// Runs once with nobody to ask.
+/// Runs once with no one to ask.
 fn unattended(home: &Home, session: &str) {
     let arguments = ["agent", "-s", session, "-m", "do it"];
     Program::new(home).args(arguments).run().ends_with(0);
@@ -229,7 +229,7 @@ fn a_script_that_changes_after_the_question_is_not_run() {
     assert!(told().contains("good"), "{}", told());
     fs::write(&script, &evil).unwrap();
     unattended(&home, "default");
-    assert!(told().contains("nobody to ask"), "{}", told());
+    assert!(told().contains("no one to ask"), "{}", told());
     assert!(!file.exists());
 }
 
@@ -260,7 +260,7 @@ fn a_standing_approval_of_one_chat_serves_no_other() {
     let told = || results(&model).into_iter().next_back().unwrap();
     answering(&home, &["a"]);
     unattended(&home, "other");
-    assert!(told().contains("nobody to ask"), "{}", told());
+    assert!(told().contains("no one to ask"), "{}", told());
     unattended(&home, "default");
     assert!(told().contains("allowed"), "{}", told());
 }
@@ -287,13 +287,7 @@ fn input_to_a_command_outside_the_sandbox_is_asked_about() {
     let mut terminal = Terminal::start(&home, &["agent", "-m", "do it"]);
     for (answer, shown) in [
         ("y", "sh".to_owned()),
-        (
-            "n",
-            format!(
-                "input for session 1 (sh):\r\n    {}",
-                touch("refused").trim()
-            ),
-        ),
+        ("n", format!("(sh):\r\n\r\n    {}", touch("refused").trim())),
         ("y", touch("once").trim().to_owned()),
         ("a", touch("always").trim().to_owned()),
     ] {

@@ -234,13 +234,13 @@ fn what_wants_out_is_denied_where_nobody_can_be_asked() {
         |_| (),
     );
     assert!(
-        told.starts_with("Error: the command was not run: denied: nobody to ask"),
+        told.starts_with("Error: the command was not run: denied: no one to ask"),
         "{told}"
     );
     assert!(!file.exists());
-    assert_eq!(audit(&home)[0]["decision"], "denied: nobody to ask");
+    assert_eq!(audit(&home)[0]["decision"], "denied: no one to ask");
     let (_, told) = exec(json!({"command": command, "escalate": true}), |_| ());
-    assert!(told.contains("escalate wants a reason"), "{told}");
+    assert!(told.contains("escalate needs a reason"), "{told}");
     assert!(!file.exists());
 }
 

@@ -150,6 +150,20 @@ fn a_setting_is_removed_and_so_is_an_unknown_one() {
 }
 
 #[test]
+fn a_provider_may_be_written_in_any_case() {
+    let home = Home::new();
+    home.write_config(&format!(
+        r#"{{"agents": {{"defaults": {{"provider": "OpenAI"}}}}, "providers": {{"OpenAI": {{"apiKey": "{KEY}"}}}}}}"#
+    ));
+    let output = check(&home).ends_with(0);
+    assert!(!output.stdout.contains("API key"), "{output:?}");
+    let status = Program::new(&home).arg("status").run().ends_with(0);
+    assert!(status.stdout.contains("model      openai/"), "{status:?}");
+    let set = ["config", "set", "agents.defaults.provider", "ChatGPT"];
+    Program::new(&home).args(set).run().ends_with(0);
+}
+
+#[test]
 fn only_what_was_changed_is_shown() {
     let home = Home::new();
     let show = || {

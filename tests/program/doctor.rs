@@ -89,7 +89,7 @@ fn a_wrong_key_is_told_from_a_wrong_server_and_from_none() {
     let nothing = format!("http://{}", closed.local_addr().unwrap());
     drop(closed);
     for (server, words) in [
-        (server_that_says(refused), "does not accept the key"),
+        (server_that_says(refused), "rejected the API key"),
         (server_that_says(garbage), "apiBase right"),
         (server_that_says("what?\r\n\r\n"), "apiBase"),
         (nothing, "refuses connections"),

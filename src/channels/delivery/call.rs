@@ -1,12 +1,14 @@
-//! Does what the plan has decided, with one connection.
+//! Performs what the plan has decided, over one connection.
 
 use std::fs::File;
 use std::path::Path;
 
+use crate::approval::Answer;
 use crate::bus::Heartbeat;
 use crate::cancel::Cancel;
 use crate::channels::adapter::{Connection, Failure, Piece, Post, Sent, Upload};
 use crate::channels::buttons;
+use crate::channels::texts::file_not_sent;
 use crate::error::Error;
 use crate::limits::channels::{CALL_TIME, DELIVERY_LINGER};
 use crate::markup::inline_code;
@@ -20,7 +22,7 @@ use super::question;
 /// The name of the file with a command that is too long for its question.
 const COMMAND_FILE: &str = "command.sh";
 
-/// One worker's end of the channel.
+/// One worker's connection to the channel.
 pub(super) struct Caller<'a> {
     parts: &'a DeliveryParts,
     cancel: &'a Cancel,
@@ -50,7 +52,7 @@ impl<'a> Caller<'a> {
         self.heartbeat.beat(2 * DELIVERY_LINGER);
     }
 
-    /// Does a job. The outbox has recorded the result when this returns.
+    /// Performs a job. The outbox has recorded the result when this returns.
     pub fn call(&mut self, job: &Job) -> Outcome {
         self.heartbeat.beat(CALL_TIME);
         if self.connection.is_none() {
@@ -93,9 +95,9 @@ impl<'a> Caller<'a> {
                 to,
                 content,
                 message,
-                outcome,
+                answer,
                 ..
-            } => self.settle(connection, to, content, (message, outcome))?,
+            } => self.settle(connection, to, content, (message, *answer))?,
             Job::React { to, message } => {
                 let reaction = &self.parts.adapter.capabilities().reaction;
                 connection.react(to, message, reaction)?;
@@ -154,7 +156,7 @@ impl<'a> Caller<'a> {
         }
     }
 
-    /// What becomes of a piece that was not sent: some failures pass, others never.
+    /// Decides about a piece that was not sent: some failures are temporary, others final.
     fn undelivered(&self, to: &Address, id: u64, failure: Failure) -> Outcome {
         if let Failure::Gone {
             moved_to: Some(moved_to),
@@ -177,7 +179,7 @@ impl<'a> Caller<'a> {
         outcome
     }
 
-    /// Records that so many pieces of a message were sent, or that nothing of it remains to be sent.
+    /// Records how many pieces of a message were sent; `None` when nothing remains to be sent.
     fn confirm(&self, id: u64, pieces: Option<usize>) {
         let recorded = match pieces {
             Some(pieces) => self.parts.outbox.sent(id, pieces),
@@ -205,7 +207,12 @@ impl<'a> Caller<'a> {
         let message = &pending.message;
         let capabilities = self.parts.adapter.capabilities();
         let buttons = match is_last {
-            true => buttons::for_labels(&message.buttons, capabilities.button_data_bytes),
+            true => {
+                let bytes = capabilities.button_data_bytes;
+                let mut rows = buttons::for_labels(&message.buttons, bytes);
+                rows.extend(buttons::for_commands(&message.command_buttons, bytes));
+                rows
+            }
             false => Vec::new(),
         };
         let is_first = pending.pieces == 0;
@@ -220,13 +227,13 @@ impl<'a> Caller<'a> {
         put(connection, &message.to, &post, &piece.plain, edits).map(drop)
     }
 
-    /// The message to quote, where that is wanted.
+    /// The message to quote, where quotes are enabled.
     fn reply_to<'b>(&self, reference: &'b str) -> Option<&'b str> {
         let quotes = self.parts.adapter.capabilities().quotes;
         (quotes && !reference.is_empty()).then_some(reference)
     }
 
-    /// Sends a file of the workspace; when that fails, the person is told why instead.
+    /// Sends a file of the workspace; if that fails, the person is told why instead.
     fn send_file(&self, connection: &mut dyn Connection, pending: &Pending, path: &str) -> Sent {
         let name = OutgoingMessage::name_of(path);
         let file = self.open(path, name);
@@ -238,7 +245,7 @@ impl<'a> Caller<'a> {
         )
     }
 
-    /// Sends a file; when that fails for good, the person is told why instead.
+    /// Sends a file; if that fails permanently, the person is told why instead.
     fn upload(
         &self,
         connection: &mut dyn Connection,
@@ -268,7 +275,7 @@ impl<'a> Caller<'a> {
         tracing::warn!(chat = %to, "failed to send a file: {failure}");
         self.heartbeat.beat(CALL_TIME);
         let name = inline_code(name);
-        let text = format!("The file {name} could not be sent: {failure}");
+        let text = file_not_sent(self.parts.languages.get(to), &name, &failure);
         let Some(piece) = self.parts.adapter.render(&text).into_iter().next() else {
             return Ok(());
         };
@@ -344,14 +351,18 @@ impl<'a> Caller<'a> {
     ) -> Sent<Outcome> {
         let render = |text: &str| self.parts.adapter.render(text);
         let (piece, buttons, is_last) = match content {
-            Content::Question(number, question) => {
-                let asked = question::ask(*number, question, None, &render);
-                if asked.is_cut && index == 0 {
-                    let file = question::as_file(question);
+            Content::Question(asked) => {
+                let rendered = question::render_question(asked, None, &render);
+                if rendered.is_cut && index == 0 {
+                    let file = question::as_file(&asked.question);
                     self.upload(connection, to, (file, COMMAND_FILE), None)?;
                     return Ok(done(None, false));
                 }
-                (asked.piece, buttons::for_question(*number), true)
+                (
+                    rendered.piece,
+                    buttons::for_question(asked.number, &asked.question, asked.language),
+                    true,
+                )
             }
             Content::Text(text) => {
                 let mut pieces = render(text).into_iter().skip(index);
@@ -371,19 +382,19 @@ impl<'a> Caller<'a> {
         Ok(done(sent, is_last))
     }
 
-    /// Writes below a question how it came out; without room for that it only loses its buttons.
+    /// Writes the outcome below a question; without room for that the question only loses its buttons.
     fn settle(
         &self,
         connection: &mut dyn Connection,
         to: &Address,
         content: &Content,
-        (message, outcome): (&str, &str),
+        (message, answer): (&str, Answer),
     ) -> Sent {
-        let Content::Question(number, question) = content else {
+        let Content::Question(asked) = content else {
             return Ok(());
         };
         let render = |text: &str| self.parts.adapter.render(text);
-        let piece = |outcome| question::ask(*number, question, outcome, &render).piece;
+        let piece = |answer| question::render_question(asked, answer, &render).piece;
         let mut edit = |piece: &Piece| {
             let post = Post {
                 text: &piece.written,
@@ -392,7 +403,7 @@ impl<'a> Caller<'a> {
             };
             connection.edit(to, message, &post)
         };
-        let edited = match piece(Some(outcome)) {
+        let edited = match piece(Some(answer)) {
             Some(piece) => edit(&piece),
             None => Err(Failure::TooLong),
         };
@@ -431,7 +442,7 @@ fn failed(job: &Job, failure: Failure) -> Outcome {
     outcome
 }
 
-/// Edits a message, or sends one where there is none to edit; as plain text if the channel rejects the
+/// Edits a message, or sends one if there is none to edit; as plain text if the channel rejects the
 /// markup. Returns the id of the message that was sent.
 fn put(
     connection: &mut dyn Connection,

@@ -1,12 +1,13 @@
-//! What the plan and the workers tell each other: jobs, outcomes and reports.
+//! What the plan and the workers exchange: jobs, outcomes and reports.
 
 use std::time::Duration;
 
-use crate::approval::Question;
+use super::question::ChatQuestion;
+use crate::approval::Answer;
 use crate::channels::adapter::Failure;
 use crate::message::{Address, DraftKey};
 
-/// Something to be done with one call of a connection, or a few.
+/// What a worker does with one or a few calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Job {
     /// Send the next piece of a message of the outbox.
@@ -47,7 +48,7 @@ pub(super) enum Job {
         serial: u64,
         content: Content,
         message: String,
-        outcome: String,
+        answer: Answer,
     },
     /// React to a message.
     React { to: Address, message: String },
@@ -76,7 +77,7 @@ pub(super) enum Outcome {
         /// Whether that was the last piece.
         is_last: bool,
     },
-    /// It will never succeed, or need not any longer.
+    /// It will never succeed, or is no longer needed.
     Dropped,
     /// The chat has become another one, and its messages follow.
     Moved,
@@ -104,14 +105,14 @@ impl From<Failure> for Outcome {
     }
 }
 
-/// What is worth a line in the log.
+/// An event for the log.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Report {
     /// The channel cannot be reached.
     Down { why: String },
     /// The channel is reached again.
     Back,
-    /// The channel wants a chat to wait.
+    /// The channel rate-limits a chat.
     RateLimited { to: Address, wait: Duration },
     /// A message could not be sent, for the first time in a row or again.
     Trouble {
@@ -119,7 +120,7 @@ pub(super) enum Report {
         why: String,
         is_first: bool,
     },
-    /// Something that is only shown was not shown.
+    /// A draft, a reaction or "typing" was not shown.
     NotShown { to: Address, why: String },
     /// The menu of commands was not set.
     NoMenu { why: String },
@@ -138,8 +139,8 @@ pub(super) enum Next<T> {
 /// What a notice says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Content {
-    /// A question that asks for approval, by its number.
-    Question(u64, Box<Question>),
+    /// A question that asks for approval.
+    Question(Box<ChatQuestion>),
     /// A text that could not be put into the outbox, as Markdown.
     Text(String),
 }

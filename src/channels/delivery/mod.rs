@@ -1,10 +1,9 @@
-//! Messages to people, the same for every channel: what the outbox holds, and what is only shown
-//! (drafts, questions, reactions, "typing").
+//! Messages to people, the same for every channel: those of the outbox, and what is only shown (drafts,
+//! questions, reactions, "typing").
 //!
-//! The `plan` decides what is done next, without threads or a clock. A few workers do it, each with a
-//! connection of its own. They start when something is to be done and end a while after nothing is:
-//! an idle gateway has no delivering thread and no connection. Waiting for a later time is left to one
-//! timer of the runtime.
+//! The `plan` decides what is done next, without threads or a clock. A few workers do it, each with its
+//! own connection. They start when there is something to do and end a while after there is not: an idle
+//! gateway has no delivering thread and no connection. One timer of the runtime waits for later times.
 
 mod call;
 mod job;
@@ -23,26 +22,30 @@ use std::time::Duration;
 use tokio::task;
 
 use crate::append_log::shorten;
-use crate::approval::Question;
+use crate::approval::{Answer, Question};
 use crate::bus::Heartbeats;
 use crate::cancel::Cancel;
 use crate::clock::{Clock, Stopwatch};
 use crate::files::Workspace;
+use crate::language::Language;
 use crate::limits::channels::{
     DELIVERY_GROW, DELIVERY_LINGER, DELIVERY_WORKERS, LONGEST_BACKOFF, STACK_BYTES,
 };
 use crate::message::{Address, DraftKey};
 use crate::outbox::Outbox;
+use crate::state::Languages;
 use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::sys::random;
 
-use super::adapter::Adapter;
+use super::adapter::{Adapter, MenuEntry};
+use super::health::{Health, Task};
 use call::Caller;
 use job::{Content, Job, Next, Outcome, Report, Ticket};
 use plan::Plan;
 use work::DraftText;
 
-pub use question::{describe_hidden, grouped, render_outcome};
+use question::ChatQuestion;
+pub use question::{describe_hidden, grouped};
 
 /// What the deliveries of a channel are made of.
 pub struct DeliveryParts {
@@ -50,22 +53,24 @@ pub struct DeliveryParts {
     pub adapter: Arc<dyn Adapter>,
     /// What is to be delivered.
     pub outbox: Arc<Outbox>,
-    /// Where the files lie that are sent.
+    /// Where the files are that are sent.
     pub workspace: Arc<Workspace>,
-    /// Tells whether the time is known, without which no connection can be made.
+    /// The languages of the chats.
+    pub languages: Arc<Languages>,
+    /// Tells whether the time is known: certificates cannot be checked without it.
     pub clock: Clock,
     /// Where the workers show that they are alive.
     pub heartbeats: Heartbeats,
     /// The runtime whose timers wake the workers.
     pub timers: tokio::runtime::Handle,
-    /// The slash commands for the channel's menu: names without the slash, and descriptions.
-    pub menu: Vec<(&'static str, &'static str)>,
-    /// Quick tries for a message; after them the longest wait lies between two tries.
+    /// The slash commands for the channel's menu.
+    pub menu: Vec<MenuEntry>,
+    /// Quick tries for a message; after them each wait is the longest one.
     pub max_retries: u32,
 }
 
-/// The deliveries of one channel. Clones share them. No method but [`Delivery::stop`] blocks, and all
-/// may be called from any thread.
+/// The deliveries of one channel. Clones share them. Only [`Delivery::stop`] blocks; all methods may be
+/// called from any thread.
 #[derive(Clone)]
 pub struct Delivery(Arc<Shared>);
 
@@ -74,7 +79,7 @@ struct Shared {
     cancel: Cancel,
     watch: Stopwatch,
     inner: Mutex<Inner>,
-    /// A worker that rests is woken by it.
+    /// Wakes a resting worker.
     woken: Condvar,
     /// Held while the outbox is read, so that an older state never replaces a newer one.
     reading: Mutex<()>,
@@ -84,16 +89,15 @@ struct Shared {
 
 struct Inner {
     plan: Plan,
-    /// Whether the outbox has changed since the plan was told.
+    /// Whether the outbox has changed since the plan last read it.
     is_outdated: bool,
     workers: Vec<JoinHandle<()>>,
     /// Workers that have not ended.
     alive: usize,
-    /// Those of them that rest and that nobody has woken.
+    /// Those of them that rest and have not been woken.
     resting: usize,
-    /// Those that were woken, and those that were started, and that have not looked yet. They are
-    /// counted apart: a worker that goes to rest may take the place of one that was woken, but not of
-    /// one that starts.
+    /// Those that were woken or started and have not looked for work yet. They are counted separately: a
+    /// worker that goes to rest may replace one that was woken, but not one that starts.
     woken: usize,
     starting: usize,
     /// When a job was taken last.
@@ -101,10 +105,11 @@ struct Inner {
     timer: Option<(Duration, task::JoinHandle<()>)>,
     /// What was logged about the channel being down.
     logged: String,
+    health: Health,
 }
 
 impl Delivery {
-    /// Prepares deliveries. No thread runs before there is something to deliver.
+    /// Prepares deliveries. No thread is started before there is something to deliver.
     pub fn new(parts: DeliveryParts) -> Self {
         Self::with_linger(parts, DELIVERY_LINGER)
     }
@@ -129,6 +134,7 @@ impl Delivery {
             taken_at: Duration::ZERO,
             timer: None,
             logged: String::new(),
+            health: Health::default(),
         };
         Self(Arc::new(Shared {
             parts,
@@ -141,13 +147,13 @@ impl Delivery {
         }))
     }
 
-    /// Looks into the outbox: it has something new, or has released something. To be called once
-    /// after the start, too.
+    /// Reads the outbox, which has something new or has released something. Also to be called once after
+    /// the start.
     pub fn wake(&self) {
         self.change(|inner, _| inner.is_outdated = true);
     }
 
-    /// Reacts to a person's message, which has been accepted.
+    /// Adds the reaction to a person's message that has been accepted.
     pub fn accepted(&self, to: &Address, reference: &str) {
         if !reference.is_empty() {
             self.change(|inner, _| inner.plan.react(to, reference));
@@ -169,36 +175,45 @@ impl Delivery {
         });
     }
 
-    /// Shows what work has come to so far, as Markdown; of several texts the newest counts. There is
-    /// no need to call it less often than the channel can show it.
+    /// Shows the progress of work, as Markdown; of several texts the newest counts. It may be called more
+    /// often than the channel can show it.
     pub fn draft(&self, work: &DraftKey, to: &Address, text: String, reply_to: &str) {
         let reply_to = reply_to.to_owned();
         let text = DraftText { text, reply_to };
         self.change(|inner, now| inner.plan.draft(work, to, text, now));
     }
 
-    /// Asks for an approval. It is tried until the question is shown or settled. False when too many
-    /// questions are open.
-    pub fn ask(&self, to: &Address, number: u64, question: Question) -> bool {
-        self.notify(to, Content::Question(number, Box::new(question)))
+    /// Asks for an approval, in the language of the person who is asked. It is tried until the question
+    /// is shown or settled. False when too many questions are open.
+    pub fn ask(&self, to: &Address, number: u64, question: Question, language: Language) -> bool {
+        let question = ChatQuestion {
+            number,
+            question,
+            language,
+        };
+        self.notify(to, Content::Question(Box::new(question)))
     }
 
-    /// A question is over: its buttons go, and the outcome is written below it. See
-    /// [`render_outcome`].
-    pub fn settle(&self, number: u64, outcome: &str) {
-        self.change(|inner, _| inner.plan.settle(number, outcome));
+    /// A question is over: its buttons go, and the outcome is written below it.
+    pub fn settle(&self, number: u64, answer: Answer) {
+        self.change(|inner, _| inner.plan.settle(number, answer));
     }
 
-    /// Sends a text that cannot be put into the outbox, such as news of a full disk. It is tried until
-    /// it is sent or the process ends. False when too many such texts wait.
+    /// Sends a text that cannot be stored in the outbox, such as one about a full disk. It is tried until
+    /// it is sent or the process ends. False when too many such texts are waiting.
     pub fn tell(&self, to: &Address, text: &str) -> bool {
         let text = shorten(Cow::Borrowed(text)).into_owned();
         self.notify(to, Content::Text(text))
     }
 
-    /// The receiver has reached the channel: waiting for it is over.
+    /// The receiver has reached the channel: nothing waits for it any longer.
     pub fn reachable(&self) {
         self.change(|inner, _| inner.plan.reachable());
+    }
+
+    /// Where the outages of the channel are reported.
+    pub fn health(&self) -> Health {
+        self.0.lock().health.clone()
     }
 
     /// Ends every call and waits until the workers have ended. What was not confirmed stays in the
@@ -236,7 +251,7 @@ impl Shared {
         self.inner.lock()
     }
 
-    /// Sees to it that what is to be done is done: now by a worker, or later by the timer.
+    /// Schedules what is to be done: now by a worker, or later by the timer.
     fn schedule(self: &Arc<Self>, inner: &mut Inner) {
         if self.cancel.is_cancelled() {
             return;
@@ -253,13 +268,13 @@ impl Shared {
         if next > now {
             self.set_timer(inner, next, now);
         } else if inner.woken + inner.starting > 0 {
-            // Somebody is about to look, and schedules the rest.
+            // A worker is about to look, and schedules the rest.
         } else if inner.resting > 0 {
             inner.resting -= 1;
             inner.woken += 1;
             self.woken.notify_one();
         } else if inner.alive >= DELIVERY_WORKERS {
-            // Whoever is done first takes it.
+            // The first worker that is free takes it.
         } else if inner.alive > 0 && now < inner.taken_at + DELIVERY_GROW {
             // Most calls are short: another connection is made only where one is not.
             let grow_at = inner.taken_at + DELIVERY_GROW;
@@ -306,7 +321,7 @@ impl Shared {
         }
     }
 
-    /// A worker's life.
+    /// Runs a worker until it has been idle for a while.
     fn work(self: Arc<Self>) {
         let mut caller = Caller::new(&self.parts, &self.cancel);
         let mut inner = self.lock();
@@ -352,7 +367,7 @@ impl Shared {
             return (inner, false);
         }
         inner.resting = inner.resting.saturating_sub(1);
-        // Since nobody was woken, nothing is to be done.
+        // Since no worker was woken, there is nothing to do.
         (inner, true)
     }
 
@@ -384,6 +399,8 @@ impl Shared {
                     // Certificates cannot be checked before the time is known.
                     false => format!("waiting for the clock to be set ({why})"),
                 };
+                let now = self.parts.clock.now();
+                inner.health.failed(Task::Send, &why, now);
                 if inner.logged == why {
                     tracing::debug!("failed to send to {channel}: {why}");
                 } else {
@@ -392,6 +409,7 @@ impl Shared {
                 }
             }
             Report::Back => {
+                inner.health.succeeded(Task::Send);
                 inner.logged.clear();
                 tracing::info!("sending to {channel} works again");
             }

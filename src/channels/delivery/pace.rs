@@ -1,4 +1,4 @@
-//! How fast messages may go out: the channel's limits, kept before it has to enforce them. Pure.
+//! How fast messages may be sent: the channel's limits, respected before it has to enforce them. Pure.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -14,7 +14,7 @@ pub(super) struct Limits {
     pub total_rate: (usize, Duration),
 }
 
-/// When messages went out, in time since some start.
+/// When messages were sent, as time since some start.
 #[derive(Debug)]
 pub(super) struct Pace {
     limits: Limits,
@@ -25,7 +25,7 @@ pub(super) struct Pace {
 #[derive(Debug, Default)]
 struct Chat {
     sent: VecDeque<Duration>,
-    /// Until when the channel wants nothing for this chat.
+    /// Until when the channel accepts nothing for this chat.
     held: Duration,
 }
 
@@ -38,7 +38,7 @@ impl Pace {
         }
     }
 
-    /// When the next message to a chat may go out.
+    /// When the next message to a chat may be sent.
     pub fn message_at(&self, chat: &str, is_group: bool) -> Duration {
         let (group_count, group_span) = self.limits.group_rate;
         self.at(chat, is_group.then_some((group_count, group_span)))
@@ -63,14 +63,14 @@ impl Pace {
             .max(of_group.unwrap_or_default())
     }
 
-    /// Until when the channel wants nothing for a chat.
+    /// Until when the channel accepts nothing for a chat.
     pub fn held_until(&self, chat: &str) -> Duration {
         self.chats
             .get(chat)
             .map_or(Duration::ZERO, |chat| chat.held)
     }
 
-    /// The channel wants nothing for a chat until then.
+    /// The channel accepts nothing for a chat until then.
     pub fn hold(&mut self, chat: &str, until: Duration) {
         let chat = self.chats.entry(chat.to_owned()).or_default();
         chat.held = chat.held.max(until);
@@ -167,7 +167,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whoever_waits_as_long_as_told_keeps_every_limit(
+        fn waiting_as_long_as_asked_keeps_every_limit(
             chats in proptest::collection::vec((0u8..7, 0u64..3000), 1..300),
         ) {
             let mut pace = Pace::new(LIMITS);

@@ -1,7 +1,7 @@
-//! What is done next for which address, and what an outcome means. Pure: it owns no thread, clock or
-//! connection, and whoever asks tells the time.
+//! What is done next for which address, and what an outcome means. Pure: it has no thread, clock or
+//! connection; the caller passes the time.
 //!
-//! An address has at most one message on its way, so its order holds. Each address has its own
+//! An address has at most one message in flight, which keeps its order. Each address has its own
 //! back-off; only a channel that cannot be reached at all makes everything wait.
 
 mod finish;
@@ -9,6 +9,7 @@ mod finish;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use crate::approval::Answer;
 use crate::channels::adapter::Capabilities;
 use crate::limits::channels::{
     DELIVERY_WORKERS, LONGEST_BACKOFF, NOTICES, REACTIONS, REACTIONS_WAITING, WORKS,
@@ -20,7 +21,7 @@ use super::job::{Content, Job, Next, Ticket};
 use super::pace::{Limits, Pace};
 use super::work::{DraftText, Work};
 
-/// Something that is sent, but not kept across a restart.
+/// A message that is not kept across a restart.
 #[derive(Debug)]
 struct Notice {
     to: Address,
@@ -30,18 +31,18 @@ struct Notice {
     pieces: usize,
     /// The message of the last piece, once all are sent.
     message: Option<String>,
-    outcome: Option<String>,
+    answer: Option<Answer>,
     tries: u32,
     is_busy: bool,
 }
 
 impl Notice {
     fn is_question(&self, number: u64) -> bool {
-        matches!(self.content, Content::Question(own, _) if own == number)
+        matches!(&self.content, Content::Question(asked) if asked.number == number)
     }
 
     fn is_settleable(&self) -> bool {
-        self.message.is_some() && self.outcome.is_some()
+        self.message.is_some() && self.answer.is_some()
     }
 }
 
@@ -58,7 +59,7 @@ impl Failures {
         self.until = now + wait;
     }
 
-    /// Whether they count no longer: nothing is tried again after this much time.
+    /// Whether they no longer count: nothing is tried again after this much time.
     fn is_over(&self, now: Duration) -> bool {
         let counted = match self.count {
             0 => Duration::ZERO,
@@ -68,32 +69,35 @@ impl Failures {
     }
 }
 
-/// One address.
+/// The state of one address.
 #[derive(Debug, Default)]
-struct Lane {
-    /// Calls on their way that send or change messages.
+struct Destination {
+    /// Calls in flight that send or change messages.
     calls: u32,
     /// Whether one of them sends files, which can take long.
     is_transferring: bool,
-    /// Whether a reaction or "typing" is on its way.
-    is_signing: bool,
+    /// Whether a reaction or "typing" is in flight.
+    is_reacting: bool,
     messages: Failures,
-    /// Of reactions, "typing" and drafts: they keep no message waiting.
-    signs: Failures,
+    /// Of reactions, "typing" and drafts: they delay no message.
+    display: Failures,
 }
 
-impl Lane {
+impl Destination {
     fn is_idle(&self, now: Duration) -> bool {
-        self.calls == 0 && !self.is_signing && self.messages.is_over(now) && self.signs.is_over(now)
+        self.calls == 0
+            && !self.is_reacting
+            && self.messages.is_over(now)
+            && self.display.is_over(now)
     }
 
-    /// Whether nothing but files is on its way. Beside these an address has one call at a time, so
-    /// that a chat that hangs takes no second thread before it is known to be in trouble.
+    /// Whether nothing but files is in flight. Beside these an address has one call at a time, so that a
+    /// chat that hangs takes no second thread before it is known to fail.
     fn is_free(&self) -> bool {
-        !self.is_signing && self.calls == u32::from(self.is_transferring)
+        !self.is_reacting && self.calls == u32::from(self.is_transferring)
     }
 
-    /// When a message may be sent; `None` while something is on its way.
+    /// When a message may be sent; `None` while something is in flight.
     fn message_at(&self) -> Option<Duration> {
         (self.is_free() && !self.is_transferring).then_some(self.messages.until)
     }
@@ -103,13 +107,13 @@ impl Lane {
         self.is_free().then_some(self.messages.until)
     }
 
-    fn sign_at(&self) -> Option<Duration> {
-        let until = self.signs.until.max(self.messages.until);
+    fn reaction_at(&self) -> Option<Duration> {
+        let until = self.display.until.max(self.messages.until);
         self.is_free().then_some(until)
     }
 }
 
-/// Looks for something that may be done now, and remembers when the soonest of the rest may.
+/// A search for something that may be done now; it notes when the soonest of the rest may.
 struct Search {
     now: Duration,
     soonest: Option<Duration>,
@@ -135,7 +139,7 @@ pub(super) struct Plan {
     max_retries: u32,
     is_group: Box<dyn Fn(&Address) -> bool + Send>,
     backlog: Backlog,
-    lanes: BTreeMap<Address, Lane>,
+    destinations: BTreeMap<Address, Destination>,
     pub(super) works: BTreeMap<DraftKey, Work>,
     notices: Vec<Notice>,
     last_serial: u64,
@@ -170,7 +174,7 @@ impl Plan {
             max_retries,
             is_group: Box::new(is_group),
             backlog: Backlog::default(),
-            lanes: BTreeMap::new(),
+            destinations: BTreeMap::new(),
             works: works.collect(),
             notices: Vec::new(),
             last_serial: 0,
@@ -183,7 +187,7 @@ impl Plan {
         }
     }
 
-    /// What the outbox holds by now.
+    /// Takes over what the outbox has to deliver.
     pub fn set_backlog(&mut self, backlog: Backlog) {
         self.backlog = backlog;
     }
@@ -230,29 +234,29 @@ impl Plan {
             content,
             pieces: 0,
             message: None,
-            outcome: None,
+            answer: None,
             tries: 0,
             is_busy: false,
         });
         true
     }
 
-    /// A question is over. One that was not asked yet is not asked any more.
-    pub fn settle(&mut self, number: u64, outcome: &str) {
+    /// A question is over. One that was not shown yet is dropped.
+    pub fn settle(&mut self, number: u64, answer: Answer) {
         let mut notices = self.notices.iter_mut();
         if let Some(notice) = notices.find(|notice| notice.is_question(number)) {
-            notice.outcome = Some(outcome.to_owned());
+            notice.answer = Some(answer);
         }
         self.notices.retain(|notice| {
             !notice.is_question(number) || notice.is_busy || notice.message.is_some()
         });
     }
 
-    /// The channel is reached again: what failed may be tried at once.
+    /// The channel can be reached again: what failed may be tried at once.
     pub fn reachable(&mut self) {
         self.outage.until = Duration::ZERO;
-        for lane in self.lanes.values_mut() {
-            lane.messages.until = Duration::ZERO;
+        for destination in self.destinations.values_mut() {
+            destination.messages.until = Duration::ZERO;
         }
     }
 
@@ -290,7 +294,7 @@ impl Plan {
             .or_else(|| self.settling(&mut search))
             .or_else(|| self.notice(&mut search))
             .or_else(|| self.draft_job(&mut search))
-            .or_else(|| self.sign(&mut search))
+            .or_else(|| self.reaction(&mut search))
             .or_else(|| {
                 let may = search.is_due(self.menu_at) && self.has_slow_worker();
                 may.then_some(Job::SetMenu)
@@ -325,8 +329,10 @@ impl Plan {
 
     /// Whether calls for an address have failed: then the next one may hang.
     fn is_troubled(&self, to: &Address) -> bool {
-        let lane = self.lanes.get(to);
-        lane.is_some_and(|lane| lane.messages.count > 0 || lane.signs.count > 0)
+        let destination = self.destinations.get(to);
+        destination.is_some_and(|destination| {
+            destination.messages.count > 0 || destination.display.count > 0
+        })
     }
 
     fn delivery(&self, search: &mut Search) -> Option<Job> {
@@ -341,18 +347,18 @@ impl Plan {
                 let work = self.works.get(key)?;
                 work.message.clone().filter(|_| work.to == *to)
             });
-            let lane_at = self.lane_at(to, Lane::message_at);
+            let ready_at = self.ready_at(to, Destination::message_at);
             let paced = self.pace.message_at(&to.chat, (self.is_group)(to));
-            if !search.is_due(lane_at.map(|at| at.max(paced)))
+            if !search.is_due(ready_at.map(|at| at.max(paced)))
                 || (*has_files || self.is_troubled(to)) && !self.has_slow_worker()
             {
                 return None;
             }
-            let below = match &edits {
+            let above = match &edits {
                 Some(_) => None,
                 None => self.draft_above(to, true),
             };
-            Some(below.unwrap_or_else(|| Job::Deliver {
+            Some(above.unwrap_or_else(|| Job::Deliver {
                 to: to.clone(),
                 id: *id,
                 replaces: replaces.clone(),
@@ -362,7 +368,7 @@ impl Plan {
         })
     }
 
-    /// Deletes a draft that would stand above what is sent now.
+    /// Deletes a draft that would be above what is sent now.
     fn draft_above(&self, to: &Address, again: bool) -> Option<Job> {
         let mut works = self.works.iter().filter(|(_, work)| work.to == *to);
         works.find_map(|(key, work)| {
@@ -379,14 +385,14 @@ impl Plan {
         let mut over = self.notices.iter().filter(|notice| notice.is_settleable());
         over.find_map(|notice| {
             let held = self.pace.held_until(&notice.to.chat);
-            let at = self.lane_at(&notice.to, Lane::notice_at);
+            let at = self.ready_at(&notice.to, Destination::notice_at);
             let may = search.is_due(at.map(|at| at.max(held))) && self.may_try(&notice.to);
             may.then_some(Job::Settle {
                 to: notice.to.clone(),
                 serial: notice.serial,
                 content: notice.content.clone(),
                 message: notice.message.clone()?,
-                outcome: notice.outcome.clone()?,
+                answer: notice.answer?,
             })
         })
     }
@@ -399,7 +405,7 @@ impl Plan {
         open.find_map(|notice| {
             let to = &notice.to;
             let paced = self.pace.message_at(&to.chat, (self.is_group)(to));
-            let at = self.lane_at(to, Lane::notice_at);
+            let at = self.ready_at(to, Destination::notice_at);
             if !search.is_due(at.map(|at| at.max(paced))) || !self.may_try(to) {
                 return None;
             }
@@ -422,16 +428,18 @@ impl Plan {
         self.works.iter().find_map(|(key, work)| {
             let to = &work.to;
             let is_replaced = self.backlog.replaces.contains(key);
-            // What is delivered first moves the draft anyway.
+            // The delivery that comes first moves the draft anyway.
             if is_replaced || self.backlog.heads.iter().any(|head| head.to == *to) {
                 return None;
             }
-            let lane_at = self.lane_at(to, |lane| Some(lane.message_at()?.max(lane.signs.until)));
+            let ready_at = self.ready_at(to, |destination| {
+                Some(destination.message_at()?.max(destination.display.until))
+            });
             if work.is_leftover()
                 && let Some(message) = &work.message
             {
                 let held = self.pace.held_until(&to.chat);
-                let may = search.is_due(lane_at.map(|at| at.max(held))) && self.may_try(to);
+                let may = search.is_due(ready_at.map(|at| at.max(held))) && self.may_try(to);
                 return may.then(|| Job::Delete {
                     to: to.clone(),
                     key: key.clone(),
@@ -442,7 +450,7 @@ impl Plan {
             let text = work.text.as_ref()?;
             let paced = self.pace.draft_at(&to.chat, (self.is_group)(to));
             let work_at = work.draft_at(self.capabilities.edit_interval?);
-            let may = search.is_due(lane_at.map(|at| at.max(paced).max(work_at)));
+            let may = search.is_due(ready_at.map(|at| at.max(paced).max(work_at)));
             (may && self.may_try(to)).then(|| Job::Show {
                 to: to.clone(),
                 key: key.clone(),
@@ -453,10 +461,10 @@ impl Plan {
         })
     }
 
-    fn sign(&self, search: &mut Search) -> Option<Job> {
+    fn reaction(&self, search: &mut Search) -> Option<Job> {
         let reaction = self.reactions.iter().find_map(|(to, message)| {
             let held = self.pace.held_until(&to.chat);
-            let at = self.lane_at(to, Lane::sign_at);
+            let at = self.ready_at(to, Destination::reaction_at);
             let may = search.is_due(at.map(|at| at.max(held))) && self.has_slow_worker();
             may.then(|| Job::React {
                 to: to.clone(),
@@ -468,18 +476,22 @@ impl Plan {
             self.works.values().find_map(|work| {
                 let to = &work.to;
                 let held = self.pace.held_until(&to.chat);
-                let at = self.lane_at(to, Lane::sign_at);
+                let at = self.ready_at(to, Destination::reaction_at);
                 let at = at
                     .zip(work.typing_at)
-                    .map(|(lane, typing)| lane.max(typing).max(held));
+                    .map(|(destination, typing)| destination.max(typing).max(held));
                 let may = search.is_due(at) && self.has_slow_worker();
                 may.then(|| Job::Type { to: to.clone() })
             })
         })
     }
 
-    fn lane_at(&self, to: &Address, at: impl Fn(&Lane) -> Option<Duration>) -> Option<Duration> {
-        self.lanes.get(to).map_or(Some(Duration::ZERO), at)
+    fn ready_at(
+        &self,
+        to: &Address,
+        at: impl Fn(&Destination) -> Option<Duration>,
+    ) -> Option<Duration> {
+        self.destinations.get(to).map_or(Some(Duration::ZERO), at)
     }
 
     fn work(&mut self, key: &DraftKey, to: &Address) -> Option<&mut Work> {

@@ -7,75 +7,84 @@ use std::io::{Seek, Write as _};
 
 use rustix::fs::{MemfdFlags, memfd_create};
 
-use crate::approval::{Answer, Question};
+use crate::approval::{Answer, Cause, Question};
+use crate::channels::texts::answers::outcome;
+use crate::channels::texts::question as texts;
 use crate::error::{Error, Result};
+use crate::language::Language;
 use crate::limits::agent::ANSWER_TIME;
 use crate::limits::channels::{
     QUESTION_CHARS, QUESTION_LINES, QUESTION_NAME_CHARS, QUESTION_NAMES, QUESTION_TEXT_CHARS,
     SCRIPT_CHARS_MIN, SCRIPT_LINES,
 };
 use crate::markup::{self, Piece};
-use crate::text::{count_hidden, count_of, ends_of, looks_latin, one_line, reveal};
+use crate::text::{count_hidden, ends_of, looks_latin, reveal};
+use crate::tools::commands::texts::describe_risk;
+
+/// A question to the people of a chat.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ChatQuestion {
+    /// The number that it is answered by.
+    pub number: u64,
+    /// What is asked.
+    pub question: Question,
+    /// The language of the person who is asked.
+    pub language: Language,
+}
 
 /// A question as one message.
-pub(super) struct Asked {
+pub(super) struct Rendered {
     /// The message: title, command, what is known about it, how to answer.
     pub piece: Option<Piece>,
     /// Whether a part of the command is left out in it: then all of it goes before, as a file.
     pub is_cut: bool,
 }
 
-/// The question, or what stands in its place once it is over. It is always one message, because the
-/// buttons stand below what they are about: what the model wrote is cut until `render` makes one piece.
-pub(super) fn ask(
-    number: u64,
-    question: &Question,
-    outcome: Option<&str>,
+/// Renders a question, with its outcome once it is over. It is always one message, because the buttons
+/// stand below what they are about: what the model wrote is cut until `render` makes one piece.
+pub(super) fn render_question(
+    asked: &ChatQuestion,
+    answer: Option<Answer>,
     render: &dyn Fn(&str) -> Vec<Piece>,
-) -> Asked {
-    let minutes = ANSWER_TIME.as_secs() / 60;
+) -> Rendered {
+    let (language, minutes) = (asked.language, ANSWER_TIME.as_secs() / 60);
+    let expires = texts::expires(language, &minutes, &asked.number);
     let mut rooms = QUESTION_CHARS.into_iter().peekable();
     while let Some(room) = rooms.next() {
-        let (text, is_cut) = describe(question, room);
-        let mut pieces = render(&format!(
-            "{text}\n\nExpires in {minutes} minutes. You can also type /approve {number} or /deny {number}."
-        ));
+        let (text, is_cut) = describe(asked, room);
+        let mut pieces = render(&format!("{text}\n\n{expires}"));
         if pieces.len() > 1 && rooms.peek().is_some() {
             continue;
         }
-        // How it came out is shorter than how to answer.
-        if let Some(outcome) = outcome {
-            pieces = render(&format!("{text}\n\n**{outcome}**"));
+        // The outcome is shorter than how to answer.
+        if let Some(answer) = answer {
+            pieces = render(&format!("{text}\n\n**{}**", outcome(language, answer)));
         }
         let piece = pieces.into_iter().next();
-        return Asked { piece, is_cut };
+        return Rendered { piece, is_cut };
     }
-    Asked {
+    Rendered {
         piece: None,
         is_cut: false,
     }
 }
 
-/// An answer as it stands below its question.
-pub fn render_outcome(answer: Answer) -> &'static str {
-    match answer {
-        Answer::Once => "✓ Allowed once",
-        Answer::Always | Answer::Standing => "✓ Always allowed",
-        Answer::Deny => "✗ Denied",
-        Answer::Late => "✗ Denied: no answer in time",
-        Answer::Nobody => "✗ Denied: nobody to ask",
-    }
-}
-
 /// The question as Markdown, with at most `room` characters of the command, and whether that is not
 /// all of it. What the model wrote is code throughout, so that none of it can pose as a text of ours.
-fn describe(question: &Question, room: usize) -> (String, bool) {
-    let mut text = match (question.unsandboxed, rustix::process::geteuid().is_root()) {
-        (true, true) => "Run this **outside the sandbox**, as root?\n",
-        (true, false) => "Run this **outside the sandbox**, with all rights of this account?\n",
-        (false, _) => "Run this in the sandbox?\n",
-    }
-    .to_owned();
+fn describe(asked: &ChatQuestion, room: usize) -> (String, bool) {
+    let ChatQuestion {
+        question, language, ..
+    } = asked;
+    let language = *language;
+    let account = markup::plain(&question.account);
+    let mut text = match (&question.cause, question.unsandboxed) {
+        (Cause::Input { session, command }, _) => {
+            texts::title_input(language, &short(command, room), session, &account)
+        }
+        (_, true) => texts::title_unsandboxed(language, &account),
+        (_, false) => texts::title_sandboxed(language).to_owned(),
+    };
+    text.push('\n');
     let command = reveal(&question.command);
     let ends = ends_of(&command, room, QUESTION_LINES);
     match ends {
@@ -83,28 +92,34 @@ fn describe(question: &Question, room: usize) -> (String, bool) {
         Some((head, left_out, tail)) => {
             let (left_out, all) = (grouped(left_out), grouped(question.command.chars().count()));
             text += &code(head, "sh");
-            text += &format!("**… {left_out} characters left out …**\n");
+            let _ = writeln!(text, "{}", texts::left_out(language, &left_out));
             text += &code(tail, "sh");
-            text += &format!("It has {all} characters; the file above has all of them.\n");
+            let _ = writeln!(text, "{}", texts::see_file(language, &all));
         }
     }
-    let _ = write!(text, "\nFolder: {}", short(&question.folder, room));
-    write_dangers(&mut text, question, room);
-    // Ours, but it may name a part of the command.
-    let rule = one_line(
-        question.rule.trim_end_matches('.'),
-        QUESTION_TEXT_CHARS.min(room),
-    );
-    let _ = write!(text, "\nWhy I'm asking: {}.", markup::plain(&rule));
+    let folder = short(&question.folder, room);
+    let _ = write!(text, "\n{}", texts::folder(language, &folder));
+    write_warnings(&mut text, asked, room);
+    match &question.cause {
+        Cause::Unsandboxed | Cause::Risk(_) => {}
+        Cause::Configured => {
+            let _ = write!(text, "\n{}", texts::configured(language));
+        }
+        Cause::Input { .. } => {
+            let _ = write!(text, "\n{}", texts::all_input(language));
+        }
+    }
     if !question.reason.trim().is_empty() {
         let reason = short(question.reason.trim(), room);
-        let _ = write!(text, "\nReason: {reason}");
+        let _ = write!(text, "\n{}", texts::reason(language, &reason));
     }
     (text, ends.is_some())
 }
 
-/// What makes the command do something else than it seems to.
-fn write_dangers(text: &mut String, question: &Question, room: usize) {
+/// What the person should know before they allow it: what it would destroy, and what makes it do
+/// something else than it seems to.
+fn write_warnings(text: &mut String, asked: &ChatQuestion, room: usize) {
+    let language = asked.language;
     let Question {
         command,
         folder,
@@ -112,14 +127,21 @@ fn write_dangers(text: &mut String, question: &Question, room: usize) {
         influences,
         scripts,
         ..
-    } = question;
+    } = &asked.question;
+    let mut warn = |warning: String| {
+        let _ = write!(text, "\n{warning}");
+    };
+    if let Cause::Risk(risk) = asked.question.cause {
+        warn(texts::risk(language, &describe_risk(language, risk)));
+    }
     let of_scripts = scripts
         .iter()
         .flat_map(|script| [&script.path, &script.head]);
     let all = [command, folder, reason].into_iter().chain(influences);
     let all = all.chain(of_scripts);
-    if let Some(warning) = describe_hidden(all.map(|text| count_hidden(text)).sum()) {
-        let _ = write!(text, "\n⚠ {warning}");
+    match all.map(|text| count_hidden(text)).sum() {
+        0 => {}
+        count => warn(describe_hidden(language, count)),
     }
     let is_part = |char: char| char.is_alphanumeric();
     if let Some(word) = command
@@ -127,37 +149,38 @@ fn write_dangers(text: &mut String, question: &Question, room: usize) {
         .find(|word| looks_latin(word))
     {
         let word = short(word, QUESTION_NAME_CHARS);
-        let _ = write!(
-            text,
-            "\n⚠ It contains letters that only look like Latin ones: {word}."
-        );
+        warn(texts::lookalike(language, &word));
     }
     if !influences.is_empty() {
         let names = influences.iter().take(QUESTION_NAMES);
         let names: Vec<String> = names.map(|name| short(name, QUESTION_NAME_CHARS)).collect();
         let names = names.join(", ");
-        let more = and_more(influences.len());
-        let _ = write!(
-            text,
-            "\n⚠ The agent can change files here that this command may run: {names}{more}."
-        );
+        warn(texts::influences(
+            language,
+            &match influences.len().saturating_sub(QUESTION_NAMES) {
+                0 => names,
+                more => texts::and_more(language, &names, &more),
+            },
+        ));
     }
     for script in scripts.iter().take(QUESTION_NAMES) {
         let name = short(&script.path, QUESTION_NAME_CHARS);
         let bytes = grouped(usize::try_from(script.bytes).unwrap_or(usize::MAX));
+        let name = texts::script(language, &name, &bytes);
         let head = reveal(&script.head);
         let room = room / 4 / scripts.len().min(QUESTION_NAMES);
         let head = match ends_of(&head, room, (SCRIPT_LINES, 0)) {
             Some((head, ..)) => head,
             None => &head,
         };
-        let _ = match head.trim().is_empty() || room < SCRIPT_CHARS_MIN {
-            true => write!(text, "\n{name} ({bytes} bytes)"),
-            false => write!(text, "\n{name} ({bytes} bytes):\n{}", code(head, "")),
-        };
+        warn(match head.trim().is_empty() || room < SCRIPT_CHARS_MIN {
+            true => name,
+            false => format!("{name}:\n{}", code(head, "")),
+        });
     }
     if scripts.len() > QUESTION_NAMES {
-        let _ = write!(text, "\n…{} files that it runs", and_more(scripts.len()));
+        let more = scripts.len() - QUESTION_NAMES;
+        warn(texts::more_scripts(language, &more));
     }
 }
 
@@ -172,18 +195,9 @@ pub(super) fn as_file(question: &Question) -> Result<File> {
     filled.map_err(Error::io("keep", "a command"))
 }
 
-/// A warning about so many invisible characters; `None` where there are none.
-pub fn describe_hidden(count: usize) -> Option<String> {
-    let count = Some(count).filter(|count| *count > 0)?;
-    let what = count_of(count, "invisible character", "invisible characters");
-    Some(format!("It contains {what}, shown as `\\u{{…}}`."))
-}
-
-fn and_more(count: usize) -> String {
-    match count.saturating_sub(QUESTION_NAMES) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    }
+/// A warning about so many invisible characters.
+pub fn describe_hidden(language: Language, count: usize) -> String {
+    texts::hidden(language, &count)
 }
 
 /// A code block with a text that was revealed and cut. The beginning of a line that the reader of

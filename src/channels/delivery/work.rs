@@ -5,10 +5,10 @@ use std::time::Duration;
 use crate::limits::channels::{DRAFT_DOUBLINGS, DRAFT_EDITS, TYPING_DELAY};
 use crate::message::Address;
 
-/// What work has come to so far.
+/// The progress of work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DraftText {
-    /// Markdown.
+    /// The text, as Markdown.
     pub text: String,
     /// The message that it is about, by its id within the chat; may be empty.
     pub reply_to: String,
@@ -19,7 +19,7 @@ pub(super) struct DraftText {
 pub(super) struct Work {
     /// Where it is shown.
     pub to: Address,
-    /// When "typing" is shown next; `None` while no work goes on.
+    /// When "typing" is shown next; `None` while nothing is running.
     pub typing_at: Option<Duration>,
     /// The newest text that is not shown.
     pub text: Option<DraftText>,
@@ -32,7 +32,7 @@ pub(super) struct Work {
     /// How often it was shown.
     edits: u32,
     has_ended: bool,
-    /// Whether its text is on its way.
+    /// Whether its text is being sent.
     is_showing: bool,
     /// Whether the message shows earlier work under the same key.
     is_stale: bool,
@@ -82,7 +82,7 @@ impl Work {
         self.forget_text();
     }
 
-    /// A newer text. One that is shown already is nothing new.
+    /// Takes a newer text. One that is shown already is ignored.
     pub fn draft(&mut self, text: DraftText, now: Duration) {
         let shown = self.shown.as_ref();
         let is_shown = shown.is_some_and(|shown| shown.text == text.text);
@@ -90,8 +90,8 @@ impl Work {
         self.since.get_or_insert(now);
     }
 
-    /// When the text may be shown. The first one waits as well, since an answer that comes soon needs
-    /// no draft; and what goes on for long is shown less often.
+    /// When the text may be shown. The first one waits as well, since an answer that comes soon needs no
+    /// draft; long work is shown less and less often.
     pub fn draft_at(&self, interval: Duration) -> Duration {
         let doublings = (self.edits / DRAFT_EDITS).min(DRAFT_DOUBLINGS);
         self.since.unwrap_or_default() + interval * (1 << doublings)
@@ -111,7 +111,7 @@ impl Work {
         self.message = message.or(self.message.take());
     }
 
-    /// What was shown is to be shown again, unless there is something newer.
+    /// Shows again what was shown, unless there is something newer.
     pub fn show_again(&mut self) {
         let shown = self.shown.take();
         if !self.has_ended && self.text.is_none() {
@@ -119,7 +119,7 @@ impl Work {
         }
     }
 
-    /// A message has taken the draft's place.
+    /// A message has replaced the draft.
     pub fn replaced(&mut self) {
         self.message = None;
         self.is_stale = false;

@@ -29,13 +29,13 @@ use crate::limits::http::BODY_BYTES;
 use crate::secret::{Eraser, Secret};
 use crate::text::{ellipsize_chars, truncate_chars};
 
-/// What the program calls its home when the package names none.
+/// The repository in the user agent when the package names none.
 const NO_REPOSITORY: &str = "https://example.org/peacrab";
 
 /// Where files are, besides the host of the API.
 const FILE_HOSTS: [&str; 2] = [".discordapp.com", ".discordapp.net"];
 
-/// What is said when the token is wrong.
+/// The error for a wrong token.
 pub const BAD_TOKEN: &str = "Discord rejects the bot's token: set channels.discord.token to the one on the page \
                              \"Bot\" of your application at https://discord.com/developers/applications";
 
@@ -68,7 +68,7 @@ impl Default for SessionStartLimit {
     }
 }
 
-/// A connection to the API. Its calls come one after the other, so each thread has its own.
+/// A connection to the API. It makes one call at a time, so each thread has its own.
 pub struct Api {
     client: Client,
     cancel: Cancel,
@@ -89,7 +89,7 @@ struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// A call about a channel. Limits hold for each kind of call in each channel.
+    /// A call about a channel. Limits apply to each kind of call in each channel.
     fn in_channel(method: Method, kind: &str, channel: &str, path: &'a str) -> Self {
         let bucket = format!("{method} {kind} {channel}");
         Self {
@@ -111,7 +111,7 @@ impl<'a> Call<'a> {
 impl Api {
     /// Prepares calls; nothing is connected yet. `patience` is how long a reply may take to begin.
     ///
-    /// Fails with [`Error::Config`] when the proxy's URL cannot be understood.
+    /// Fails with [`Error::Config`] when the proxy's URL is invalid.
     pub fn new(
         tls: &Tls,
         config: &schema::Bot,
@@ -154,7 +154,7 @@ impl Api {
         self.get("/gateway/bot")
     }
 
-    /// The private chat with a person, which is made if there is none.
+    /// The private chat with a person, which is created if there is none.
     pub fn create_dm(&self, person: &str) -> Sent<Channel> {
         let call = Call::other(Method::POST, "/users/@me/channels");
         self.read(&call, &json!({"recipient_id": person}))
@@ -196,14 +196,14 @@ impl Api {
         Ok(sent.id)
     }
 
-    /// Replaces the text and the buttons of a message of the bot's.
+    /// Replaces the text and the buttons of one of the bot's messages.
     pub fn edit_message(&self, channel: &str, message: &str, post: &Post<'_>) -> Sent {
         let path = format!("/channels/{channel}/messages/{message}");
         let call = Call::in_channel(Method::PATCH, "message", channel, &path);
         self.act(&call, &content(post))
     }
 
-    /// Deletes a message of the bot's.
+    /// Deletes one of the bot's messages.
     pub fn delete_message(&self, channel: &str, message: &str) -> Sent {
         let path = format!("/channels/{channel}/messages/{message}");
         let call = Call::in_channel(Method::DELETE, "message", channel, &path);
@@ -230,7 +230,7 @@ impl Api {
         let form = Form::new(
             &[("payload_json", payload)],
             "files[0]",
-            &names::clean(name),
+            &names::clean_file_name(name),
         );
         self.limited(&call, || {
             let headers = self.headers(&form.content_type);
@@ -261,7 +261,7 @@ impl Api {
         self.act(&call, &Value::Null)
     }
 
-    /// Replaces all slash commands of the bot's.
+    /// Replaces all slash commands of the bot.
     pub fn set_commands(&self, commands: &Value) -> Sent {
         #[derive(Deserialize)]
         struct Application {
@@ -272,7 +272,7 @@ impl Api {
         self.act(&Call::other(Method::PUT, &path), commands)
     }
 
-    /// Answers a press or a command, which Discord wants within three seconds. `text` is shown to the
+    /// Acknowledges a press or a command, which Discord requires within three seconds. `text` is shown to the
     /// person alone; without it a press is only confirmed.
     pub fn acknowledge(&self, id: &str, token: &str, text: Option<&str>) -> Sent {
         let path = format!("/interactions/{id}/{}/callback", percent_encode(token));
@@ -291,11 +291,11 @@ impl Api {
         self.act(&call, &body)
     }
 
-    /// Writes the file at a URL that Discord gave, of at most `limit` bytes. The token stays here: such
-    /// a URL is for everybody who knows it.
+    /// Downloads the file at a URL from Discord, of at most `limit` bytes. The token is not sent: such a
+    /// URL works for anyone.
     pub fn download(&self, url: &str, into: &mut File, limit: usize) -> Sent {
         if !self.has_files(url) {
-            let why = "its address is not one of Discord's".to_owned();
+            let why = "its URL is not one of Discord's".to_owned();
             return Err(Failure::Refused(why));
         }
         let headers = [("user-agent", self.user_agent.as_str())];
@@ -337,13 +337,13 @@ impl Api {
         let text = String::from_utf8_lossy(&reply);
         json::from_str_within(&text, JSON_LEVELS_MAX).map_err(|error| {
             Failure::Trouble(format!(
-                "Discord's reply is not understood (byte {})",
+                "unexpected reply from Discord (byte {})",
                 error.column()
             ))
         })
     }
 
-    /// Makes a call whose reply says nothing.
+    /// Makes a call and ignores the content of the reply.
     fn act(&self, call: &Call<'_>, body: &Value) -> Sent {
         self.call(call, body).map(drop)
     }
@@ -364,7 +364,7 @@ impl Api {
         })
     }
 
-    /// Makes a call when the rate limits allow it, and learns from its reply.
+    /// Makes a call when the rate limits allow it, and notes the limits in its reply.
     fn limited(&self, call: &Call<'_>, send: impl FnOnce() -> Result<Response>) -> Sent<Vec<u8>> {
         let wait = self.limits.wait(&call.bucket);
         if wait > DISCORD_SHORT_WAIT {
@@ -397,7 +397,7 @@ impl Api {
         format!("{}{path}", self.base)
     }
 
-    /// What an error means, without the token, which a proxy's page may have repeated.
+    /// The failure that an error means, without the token, which a proxy's page may have repeated.
     fn explain(&self, error: Error, bucket: &str) -> Failure {
         match error {
             Error::Status {
@@ -430,7 +430,7 @@ impl Api {
     }
 }
 
-/// How Discord wants bots to name themselves; its edge refuses others.
+/// The user agent that Discord requires of bots; its edge refuses others.
 fn user_agent() -> String {
     let repository = match env!("CARGO_PKG_REPOSITORY") {
         "" => NO_REPOSITORY,
@@ -446,7 +446,7 @@ fn seconds_of(seconds: f64) -> Option<Duration> {
     Some(wait.saturating_add(MARGIN))
 }
 
-/// How Discord refuses.
+/// The body of an error reply.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Refusal {
@@ -457,24 +457,27 @@ struct Refusal {
 }
 
 impl Refusal {
-    /// `None` for what is not Discord's, such as a proxy's page.
+    /// `None` for a body that is not Discord's, such as a proxy's page.
     fn read(body: &str) -> Option<Self> {
         let refusal: Self = json::from_str_within(body, JSON_LEVELS_MAX).ok()?;
         Some(refusal).filter(|refusal| !refusal.message.is_empty())
     }
 }
 
-/// What a refusal means. The codes are those of
+/// The failure that an error reply means. The codes are those of
 /// <https://discord.com/developers/docs/topics/opcodes-and-status-codes#json>.
 fn classify(status: u16, body: &str) -> Failure {
     let Some(refusal) = Refusal::read(body) else {
         return Failure::Trouble(format!(
-            "Discord, or a proxy before it, is in trouble (status {status}); if that stays, check \
-             channels.discord.apiBase and .proxy"
+            "Discord or a proxy is having trouble (status {status}). If this goes on, check \
+             channels.discord.apiBase and channels.discord.proxy."
         ));
     };
     let said = refusal.message.replace(char::is_control, " ");
-    let said = format!("Discord refuses: {}", ellipsize_chars(&said, SAID_CHARS));
+    let said = format!(
+        "Discord refused the request: {}",
+        ellipsize_chars(&said, SAID_CHARS)
+    );
     let gone = |said: String| Failure::Gone {
         said,
         moved_to: None,
@@ -482,16 +485,16 @@ fn classify(status: u16, body: &str) -> Failure {
     match (status, refusal.code) {
         (401, 50027) => Failure::MessageGone,
         (401, _) => Failure::Down(BAD_TOKEN.to_owned()),
-        (500.., _) => Failure::Trouble(said.replace("refuses", "is in trouble")),
+        (500.., _) => Failure::Trouble(said.replace("refused the request", "is having trouble")),
         // Message; interaction: unknown, and answered before.
         (_, 10008 | 10062 | 40060) => Failure::MessageGone,
         // Not ours; too old to be edited so often.
         (_, 50005 | 30046) => Failure::MessageGone,
         // Channel, server, person: unknown.
         (_, 10003 | 10004 | 10013) => gone(said),
-        (_, 50001) => gone(format!("{said} (the bot cannot see this channel any more)")),
+        (_, 50001) => gone(format!("{said} (the bot can no longer see this channel)")),
         (_, 50007) => gone(format!(
-            "{said} (they have to share a server with the bot and to allow messages from its members)"
+            "{said} (they must share a server with the bot and allow messages from its members)"
         )),
         (_, 50013) => Failure::Refused(format!(
             "{said} (in this channel the bot needs: View Channel, Send Messages, Send Messages in \
@@ -504,7 +507,7 @@ fn classify(status: u16, body: &str) -> Failure {
     }
 }
 
-/// The text and the buttons of a message. Nobody is notified but whoever is answered.
+/// The text and the buttons of a message. Only the person who is replied to is notified.
 fn content(post: &Post<'_>) -> Value {
     json!({
         "content": post.text,
@@ -513,7 +516,7 @@ fn content(post: &Post<'_>) -> Value {
     })
 }
 
-/// Rows of buttons, within Discord's bounds: 5 rows of 5, and no two that carry the same.
+/// Rows of buttons, within Discord's bounds: 5 rows of 5, and no two with the same data.
 fn rows(buttons: &[Vec<Button>]) -> Vec<Value> {
     let mut seen: Vec<&str> = Vec::new();
     let mut rows = Vec::new();
@@ -539,7 +542,7 @@ fn rows(buttons: &[Vec<Button>]) -> Vec<Value> {
     rows
 }
 
-/// A part of a path, in which only letters, digits and few signs stand for themselves.
+/// A part of a path, percent-encoded.
 fn percent_encode(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {

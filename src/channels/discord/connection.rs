@@ -15,16 +15,18 @@ use super::types::snowflake;
 use crate::bus::Heartbeat;
 use crate::cancel::Cancel;
 use crate::channels::adapter::{
-    Adapter, Capabilities, Connection, Failure, Piece, Post, Sent, Upload,
+    Adapter, Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent, Upload,
 };
 use crate::channels::intake::Intake;
 use crate::clock::Clock;
 use crate::config::schema;
 use crate::error::Result;
 use crate::http::Tls;
+use crate::language::Language;
 use crate::limits::channels::{
     CALL_TIME, CHAT_INTERVAL, DISCORD_BUTTON_DATA_BYTES, DISCORD_DESCRIPTION_CHARS, DISCORD_TOTAL,
-    DISCORD_TYPING_INTERVAL, DISCORD_UPLOAD_BYTES, DOWNLOAD_BYTES, PATIENCE, TOTAL_SPAN,
+    DISCORD_TYPING_INTERVAL, DISCORD_UPLOAD_BYTES, DOWNLOAD_BYTES, PATIENCE, TEST_PATIENCE,
+    TOTAL_SPAN,
 };
 use crate::markup;
 use crate::message::Address;
@@ -80,7 +82,7 @@ impl Adapter for Discord {
     }
 
     fn is_group(&self, address: &Address) -> Option<bool> {
-        // An id does not tell, and the limits are the same.
+        // The id does not tell, and the limits are the same.
         channel(address).ok().map(|_| false)
     }
 
@@ -90,6 +92,10 @@ impl Adapter for Discord {
 
     fn render_draft(&self, markdown: &str) -> Option<Piece> {
         markup::draft(markdown, &Markdown)
+    }
+
+    fn identify(&self, cancel: &Cancel) -> Sent<String> {
+        Ok(self.api(TEST_PATIENCE, cancel)?.get_me()?.username)
     }
 
     fn connect(&self, cancel: &Cancel, heartbeat: &Heartbeat) -> Result<Box<dyn Connection>> {
@@ -131,15 +137,15 @@ impl Connection for Api {
     }
 
     fn react(&mut self, to: &Address, message: &str, emoji: &str) -> Sent {
-        if_it_can_wait(Self::react(self, channel(to)?, id(message)?, emoji))
+        skip_if_limited(Self::react(self, channel(to)?, id(message)?, emoji))
     }
 
     fn typing(&mut self, to: &Address) -> Sent {
-        if_it_can_wait(Self::typing(self, channel(to)?))
+        skip_if_limited(Self::typing(self, channel(to)?))
     }
 
     fn fetch(&mut self, file: &str, into: &mut File, limit: usize) -> Sent {
-        let unknown = || Failure::Refused("it has no address".to_owned());
+        let unknown = || Failure::Refused("it has no URL".to_owned());
         let file = FileId::parse(file).ok_or_else(unknown)?;
         match self.download(file.url, into, limit) {
             // The address has expired, or the message is gone.
@@ -154,28 +160,32 @@ impl Connection for Api {
         self.download(&found.ok_or(Failure::MessageGone)?.url, into, limit)
     }
 
-    fn set_menu(&mut self, commands: &[(&'static str, &'static str)]) -> Sent {
+    fn set_menu(&mut self, commands: &[MenuEntry]) -> Sent {
         self.set_commands(&menu(commands))
     }
 }
 
 /// The slash commands as Discord takes them. Each has one argument, the rest of the line.
-fn menu(commands: &[(&'static str, &'static str)]) -> Value {
-    let command = |(name, does): &(&str, &str)| {
+fn menu(commands: &[MenuEntry]) -> Value {
+    let command = |entry: &MenuEntry| {
+        let describe =
+            |language| ellipsize_chars((entry.help)(language), DISCORD_DESCRIPTION_CHARS - 1);
+        let chinese = describe(Language::Chinese);
         json!({
-            "name": name,
-            "description": ellipsize_chars(does, DISCORD_DESCRIPTION_CHARS - 1),
+            "name": entry.name,
+            "description": describe(Language::English),
+            "description_localizations": {"zh-CN": chinese, "zh-TW": chinese},
             "options": [{
-                "type": 3, "name": "text", "description": "What follows the command",
+                "type": 3, "name": "text", "description": "The command's arguments",
             }],
         })
     };
     commands.iter().map(command).collect()
 }
 
-/// Reactions and "typing" have rate limits of their own. Nothing else has to wait for them: they are
-/// left out then.
-fn if_it_can_wait(outcome: Sent) -> Sent {
+/// Reactions and "typing" have rate limits of their own. Nothing waits for these: a rate-limited one is
+/// skipped.
+fn skip_if_limited(outcome: Sent) -> Sent {
     match outcome {
         Err(Failure::RetryAfter(_)) => Ok(()),
         outcome => outcome,
@@ -216,8 +226,16 @@ mod tests {
 
     #[test]
     fn commands_take_the_rest_of_the_line() {
-        let menu = menu(&[("sh", "Run a command")]);
+        let menu = menu(&[MenuEntry {
+            name: "sh",
+            help: |language| match language {
+                Language::English => "Run a command",
+                Language::Chinese => "运行命令",
+            },
+        }]);
         assert_eq!(menu[0]["name"], "sh");
+        assert_eq!(menu[0]["description"], "Run a command");
+        assert_eq!(menu[0]["description_localizations"]["zh-CN"], "运行命令");
         assert_eq!(menu[0]["options"][0]["type"], 3);
     }
 }

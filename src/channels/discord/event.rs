@@ -1,4 +1,4 @@
-//! What an event means. Pure; who may speak is decided by the intake.
+//! What an event means. Pure; the intake decides who has access.
 
 use super::NAME;
 use super::session::Me;
@@ -15,7 +15,7 @@ use crate::text::{ellipsize_chars, one_line};
 /// Kinds of messages that people write: a usual one, a reply.
 const WRITTEN: [u64; 2] = [0, 19];
 
-/// What an event comes to.
+/// The meaning of an event.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Meaning {
     /// Something for the intake.
@@ -28,10 +28,8 @@ pub enum Meaning {
         id: String,
         /// What answers it.
         token: String,
-        /// Whether it is a pressed button, and not a command.
-        is_press: bool,
     },
-    /// Nothing that is for us.
+    /// Nothing for us.
     Nothing,
 }
 
@@ -55,12 +53,8 @@ impl Reader<'_> {
         };
         meaning.map_or_else(
             |error| {
-                // The error's text may hold a person's words.
-                tracing::warn!(
-                    kind,
-                    byte = error.column(),
-                    "ignored an event that is not understood"
-                );
+                // The error's text may contain a person's message.
+                tracing::warn!(kind, byte = error.column(), "ignored an unexpected event");
                 Meaning::Nothing
             },
             |meaning| meaning.unwrap_or(Meaning::Nothing),
@@ -83,7 +77,7 @@ impl Reader<'_> {
     }
 
     fn edited(&self, message: &Message) -> Option<Meaning> {
-        // Discord adds previews to messages, which is an update, too.
+        // Discord also sends an update when it adds a link preview.
         message.edited_timestamp?;
         let envelope = self.envelope(message)?;
         Some(Meaning::Incoming(Incoming::Edited {
@@ -93,7 +87,7 @@ impl Reader<'_> {
         }))
     }
 
-    /// The message as it is worked on; `None` when it is not for us.
+    /// The message as an envelope; `None` when it is not for us.
     fn envelope(&self, message: &Message) -> Option<Envelope> {
         snowflake(&message.id)?;
         let address = address(&message.channel_id)?;
@@ -107,7 +101,7 @@ impl Reader<'_> {
         let remote_files = remote_files(message);
         let mut text = self.text(message);
         if text.is_empty() && remote_files.is_empty() {
-            // Whoever only mentions us wants something as well.
+            // A message may be nothing but our name.
             text = names_for_mentions(&message.content, &message.mentions)
                 .trim()
                 .to_owned();
@@ -119,20 +113,28 @@ impl Reader<'_> {
             id: format!("{NAME}:{}", message.id),
             is_group,
             is_relayed: !message.message_snapshots.is_empty(),
+            quote: self.quote(message),
             reference: message.id.clone(),
             remote_files,
-            ..Envelope::written(&address, sender(author, &message.member), &text)
+            ..Envelope::written(
+                &address,
+                Sender {
+                    language: Language::of_text(&message.content),
+                    ..sender(author, &message.member)
+                },
+                &text,
+            )
         })
     }
 
     /// Whether a message in a server is for us.
     fn is_for_us(&self, message: &Message) -> bool {
-        let answered = message.referenced_message.as_deref();
-        let answers_us = answered.is_some_and(|answered| answered.author.id == self.me.id);
+        let target = message.referenced_message.as_deref();
+        let replies_to_us = target.is_some_and(|target| target.author.id == self.me.id);
         match self.policy {
             GroupPolicy::Off => false,
             GroupPolicy::Open => true,
-            GroupPolicy::Mention => answers_us || self.mentions_us(message),
+            GroupPolicy::Mention => replies_to_us || self.mentions_us(message),
         }
     }
 
@@ -141,17 +143,16 @@ impl Reader<'_> {
         mentioned.any(|user| user.id == self.me.id)
     }
 
-    /// The text with what stands before it: what it answers, and that it was forwarded.
+    /// The text, with what was forwarded behind it.
     fn text(&self, message: &Message) -> String {
-        let mut text = self.quote(message);
         let own = self.without_us(&message.content);
         let own = match own.as_str() {
-            "" => things(message),
-            // A name is anything, and in a command it would be a part of it.
+            "" => describe_content(message),
+            // In a command, a name could be taken for a part of it.
             command if command.starts_with('/') => own,
             own => names_for_mentions(own, &message.mentions).trim().to_owned(),
         };
-        text.push_str(&own);
+        let mut text = own;
         for snapshot in &message.message_snapshots {
             let forwarded = &snapshot.message;
             let content = names_for_mentions(&forwarded.content, &forwarded.mentions);
@@ -160,7 +161,7 @@ impl Reader<'_> {
         text.trim().to_owned()
     }
 
-    /// The content without the mention of us that only says for whom it is.
+    /// The content without the mention that only addresses us.
     fn without_us(&self, content: &str) -> String {
         let marks = [format!("<@{}>", self.me.id), format!("<@!{}>", self.me.id)];
         let mut kept = content.trim();
@@ -173,25 +174,25 @@ impl Reader<'_> {
         kept.to_owned()
     }
 
-    /// What is answered, as quoted lines; empty when nothing is.
+    /// The message that a message replies to, as quoted lines; empty when it is not a reply.
     fn quote(&self, message: &Message) -> String {
         let Some(answered) = message.referenced_message.as_deref() else {
             return String::new();
         };
         let who = match answered.author.id == self.me.id {
-            // No name has brackets.
+            // Names contain no brackets.
             true => "[you]".to_owned(),
-            false => name_of(&answered.author, &answered.member),
+            false => display_name(&answered.author, &answered.member),
         };
         let what = match names_for_mentions(&answered.content, &answered.mentions).trim() {
-            "" if answered.attachments.is_empty() => things(answered),
+            "" if answered.attachments.is_empty() => describe_content(answered),
             "" => "[a file]".to_owned(),
             text => ellipsize_chars(text, QUOTE_CHARS).into_owned(),
         };
         if what.is_empty() {
             return String::new();
         }
-        format!("> {who}: {}\n\n", what.replace(names::is_line_end, "\n> "))
+        format!("> {who}: {}", what.replace(names::is_newline, "\n> "))
     }
 
     fn interaction(&self, interaction: Interaction) -> Option<Meaning> {
@@ -206,7 +207,6 @@ impl Reader<'_> {
             ..sender(&user, &member)
         };
         let id = format!("{NAME}:{}", interaction.id);
-        let is_press = interaction.kind == 3;
         let incoming = match interaction.kind {
             3 => Incoming::Pressed {
                 id,
@@ -225,7 +225,7 @@ impl Reader<'_> {
                         text = format!("{text} {value}");
                     }
                 }
-                // It is no message, so nothing can be quoted or reacted to.
+                // It is not a message, so nothing can be quoted or reacted to.
                 let envelope = Envelope {
                     id,
                     is_group,
@@ -242,7 +242,6 @@ impl Reader<'_> {
             incoming,
             id: interaction.id,
             token: interaction.token,
-            is_press,
         })
     }
 }
@@ -259,20 +258,20 @@ fn address(channel: &str) -> Option<Address> {
 fn sender(user: &User, member: &Member) -> Sender {
     Sender {
         id: user.id.clone(),
-        name: name_of(user, member),
-        // Only an interaction tells it.
+        name: display_name(user, member),
+        // Only interactions have a locale.
         language: Language::default(),
     }
 }
 
 /// The name that people see, on one line.
-fn name_of(user: &User, member: &Member) -> String {
+fn display_name(user: &User, member: &Member) -> String {
     let names = [&member.nick, &user.global_name, &user.username];
-    let mut cleaned = names.into_iter().map(|name| names::of_person(name));
+    let mut cleaned = names.into_iter().map(|name| names::clean_name(name));
     cleaned.find(|name| !name.is_empty()).unwrap_or_default()
 }
 
-/// The content with names in the place of `<@123>`, and `:name:` in that of `<:name:123>`.
+/// The content with names for `<@123>`, and `:name:` for `<:name:123>`.
 fn names_for_mentions(content: &str, mentions: &[User]) -> String {
     let mut rest = content;
     let mut text = String::with_capacity(rest.len());
@@ -302,7 +301,7 @@ fn named(inside: &str, mentions: &[User]) -> Option<String> {
     if let Some(id) = inside.strip_prefix('@') {
         let id = id.strip_prefix('!').unwrap_or(id);
         let user = mentions.iter().find(|user| user.id == id)?;
-        return Some(format!("@{}", name_of(user, &Member::default())));
+        return Some(format!("@{}", display_name(user, &Member::default())));
     }
     let emoji = inside
         .strip_prefix("a:")
@@ -311,8 +310,8 @@ fn named(inside: &str, mentions: &[User]) -> Option<String> {
     snowflake(id).map(|_| format!(":{name}:"))
 }
 
-/// What is neither text nor a file, in brackets.
-fn things(message: &Message) -> String {
+/// Content that is neither text nor a file, in brackets.
+fn describe_content(message: &Message) -> String {
     let sticker = message.sticker_items.first();
     let sticker = sticker.map(|sticker| ("a sticker", &sticker.name));
     let poll = message.poll.as_ref();
@@ -359,7 +358,7 @@ fn media(file: &Attachment, flags: u64) -> Media {
     }
 }
 
-/// What a file is fetched by. Its URL expires, and the message has a new one then.
+/// How a file is fetched. Its URL expires; the message has a new one then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileId<'a> {
     /// The channel.

@@ -1,4 +1,4 @@
-//! What Discord's rate limits leave: which calls have to wait. All connections share it.
+//! Discord's rate limits: which calls have to wait. All connections share them.
 //! <https://discord.com/developers/docs/topics/rate-limits>
 
 use std::collections::BTreeMap;
@@ -40,7 +40,7 @@ impl RateLimits {
         let now = self.watch.elapsed();
         let mut until = self.until.lock();
         until.retain(|_, until| *until > now);
-        // What is not kept costs a refusal, and is learned again then.
+        // A limit that is not remembered costs one refusal.
         if until.len() < DISCORD_BUCKETS || bucket.is_none() {
             let bucket = bucket.unwrap_or(GLOBAL).to_owned();
             until.insert(bucket, now + wait.min(LONGEST_WAIT));

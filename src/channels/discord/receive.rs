@@ -1,9 +1,9 @@
 //! Receives events over Discord's gateway and passes them on to the intake.
 //!
-//! An event is confirmed when the intake has it on the disk. What was not confirmed comes again: the
+//! An event is confirmed when the intake has it on the disk. What was not confirmed is sent again: the
 //! next connection resumes the session from there. When a session is lost, or the program was not
-//! running, messages that were written meanwhile are fetched: those in private chats of people who may
-//! speak, and those in chats that were active since the start.
+//! running, messages that were written meanwhile are fetched: those in private chats of people who have
+//! access, and those in chats that were active since the start.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -17,7 +17,9 @@ use crate::bus::Heartbeat;
 use crate::cancel::Cancel;
 use crate::channels::adapter::{Failure, Sent};
 use crate::channels::backoff::{Backoff, doubled, with_jitter};
+use crate::channels::health::Task;
 use crate::channels::intake::{Incoming, Intake};
+use crate::channels::texts::no_access;
 use crate::clock::{Clock, Stopwatch};
 use crate::config::schema::{Bot, GroupPolicy};
 use crate::error::Error;
@@ -28,19 +30,18 @@ use crate::limits::channels::{
     DISCORD_MISSED_PAGES, DISCORD_MISSED_TIME, DISCORD_STEADY, FILE_TRIES, FIRST_WAIT, IDLE,
     INBOX_BACKOFF, LONGEST_BACKOFF, PATIENCE, PRESS_PATIENCE, QUOTE_CHARS,
 };
-use crate::message::{Envelope, Sender};
+use crate::message::Envelope;
 use crate::sys::{memory, random};
 use crate::text::ellipsize_chars;
 
-/// Closes a connection for good: the session ends.
+/// Closes a connection and ends the session.
 const CLOSE: u16 = 1000;
 /// Closes a connection so that the session can be resumed.
 const CLOSE_AND_RESUME: u16 = 4000;
 /// Bits of an id behind its milliseconds.
 const SNOWFLAKE_BITS: u32 = 22;
 
-const NO_INTENT: &str = "Discord does not let the bot read messages in servers that do not mention it. To change \
-                         that, turn on \"Message Content Intent\" on the page \"Bot\" of your application at \
+const NO_INTENT: &str = "Discord hides messages in servers that do not mention the bot. To read them, turn on \"Message Content Intent\" on the page \"Bot\" of your application at \
                          https://discord.com/developers/applications and restart the gateway";
 
 /// What a receiver is made of.
@@ -85,13 +86,13 @@ enum End {
     Planned,
     /// It failed.
     Failed(String),
-    /// It failed in a way that it is closed with this code.
+    /// It failed, and is closed with this code.
     Lost(u16, String),
-    /// No connection helps before somebody changes something.
+    /// Reconnecting is useless until the configuration is changed.
     Fatal(String),
     /// Discord asks to wait.
     Wait(Duration),
-    /// The inbox does not take the messages.
+    /// The inbox cannot store the messages.
     Inbox(Error),
     Stopped,
 }
@@ -121,6 +122,8 @@ impl<'a> Receiver<'a> {
             GroupPolicy::Off => Scope::Private,
             GroupPolicy::Mention | GroupPolicy::Open => Scope::All,
         };
+        let health = parts.intake.health();
+        let backoff = |task, name| Backoff::new(task, name, parts.clock.clone(), health.clone());
         Self {
             session: Session::new(scope),
             me: Me::default(),
@@ -128,8 +131,8 @@ impl<'a> Receiver<'a> {
             working_since: None,
             short_lived: 0,
             failed_resumes: 0,
-            backoff: Backoff::new("receive from Discord", parts.clock.clone()),
-            full: Backoff::new("accept messages from Discord", parts.clock.clone()),
+            backoff: backoff(Task::Receive, "receive from Discord"),
+            full: backoff(Task::Accept, "accept messages from Discord"),
             chats: VecDeque::new(),
             missed_since: None,
             parts,
@@ -205,13 +208,13 @@ impl<'a> Receiver<'a> {
         })
     }
 
-    /// Asks where the gateway is, which also tries the token.
+    /// Asks for the gateway's address, which also tests the token.
     fn gateway_url(&self) -> Result<String, End> {
         let api = self.api(PATIENCE)?;
         let address = api.get_gateway()?;
         if address.session_start_limit.remaining == 0 {
             let wait = Duration::from_millis(address.session_start_limit.reset_after);
-            let why = "the bot has connected too often today; Discord lets it wait".to_owned();
+            let why = "the bot has connected too often today, so Discord makes it wait".to_owned();
             tracing::warn!(seconds = wait.as_secs(), "{why}");
             return Err(End::Wait(wait.min(LONGEST_BACKOFF)));
         }
@@ -243,7 +246,7 @@ impl<'a> Receiver<'a> {
         }
     }
 
-    /// Waits for a frame, or until something is due, and does what is to be done.
+    /// Waits for a frame, or until something is due, and performs the actions.
     fn step(&mut self, socket: &mut Websocket) -> Result<(), End> {
         let idle = self.session.idle(self.now());
         self.parts.heartbeat.beat(idle + 2 * PATIENCE);
@@ -343,15 +346,14 @@ impl<'a> Receiver<'a> {
                 incoming,
                 id,
                 token,
-                is_press,
             } => {
-                self.acknowledge(&incoming, &id, &token, is_press)?;
+                self.acknowledge(&incoming, &id, &token)?;
                 self.take(vec![incoming])
             }
         }
     }
 
-    /// Hands messages to the intake, which has them on the disk then.
+    /// Passes messages to the intake, which stores them.
     fn take(&mut self, batch: Vec<Incoming>) -> Result<(), End> {
         for incoming in &batch {
             if let Incoming::Message { envelope, .. } = incoming {
@@ -373,34 +375,35 @@ impl<'a> Receiver<'a> {
         self.chats.push_back((chat, envelope.is_group));
     }
 
-    /// Answers a press or a command in time. When that fails Discord tells the person so, and it is
-    /// worked on all the same.
-    fn acknowledge(
-        &self,
-        incoming: &Incoming,
-        id: &str,
-        token: &str,
-        is_press: bool,
-    ) -> Result<(), End> {
-        let (may, text) = match incoming {
+    /// Acknowledges a press or a command in time. When that fails, Discord shows an error, and the press
+    /// is processed all the same.
+    fn acknowledge(&self, incoming: &Incoming, id: &str, token: &str) -> Result<(), End> {
+        let text = match incoming {
             Incoming::Pressed {
-                sender, username, ..
-            } => (self.parts.intake.may_speak(sender, username), String::new()),
+                sender,
+                username,
+                data,
+                ..
+            } => {
+                let notice = self.parts.intake.press_notice(sender, username, data);
+                notice.map(str::to_owned)
+            }
             Incoming::Message { envelope, username } => {
-                let sender = envelope.sender().cloned().unwrap_or_else(Sender::default);
+                let sender = envelope.sender().cloned().unwrap_or_default();
                 let command = ellipsize_chars(&envelope.text, QUOTE_CHARS).replace('`', "'");
-                // Somebody unknown who writes to the bot alone gets a pairing code.
-                let may = !envelope.is_group || self.parts.intake.may_speak(&sender, username);
-                (may, format!("✓ `{command}`"))
+                // An unknown sender who writes in private is given a pairing code.
+                let may = !envelope.is_group || self.parts.intake.has_access(&sender, username);
+                Some(match may {
+                    true => format!("✓ `{command}`"),
+                    false => no_access(sender.language).to_owned(),
+                })
             }
             Incoming::Edited { .. } => return Ok(()),
         };
-        let text = match (may, is_press) {
-            (false, _) => Some("You don't have access to this bot."),
-            (true, true) => None,
-            (true, false) => Some(text.as_str()),
-        };
-        match self.api(PRESS_PATIENCE)?.acknowledge(id, token, text) {
+        match self
+            .api(PRESS_PATIENCE)?
+            .acknowledge(id, token, text.as_deref())
+        {
             Err(Failure::Stopped) => Err(End::Stopped),
             // It was acknowledged before the connection was lost, or it is too late.
             Ok(()) | Err(Failure::MessageGone) => Ok(()),
@@ -439,8 +442,8 @@ impl<'a> Receiver<'a> {
         }
         if let Some(failure) = missed.failed {
             tracing::warn!(
-                "failed to look for messages that were written while Discord was not connected, so some may \
-                 not be answered: {failure}"
+                "failed to fetch messages that were written while Discord was not connected, so some may stay \
+                 unanswered: {failure}"
             );
         }
         self.missed_since = None;
@@ -484,7 +487,7 @@ impl<'a> Receiver<'a> {
         Ok(chats)
     }
 
-    /// Makes a call, and again while that may help and there is time. `None` when nothing came of it.
+    /// Makes a call, and repeats it while that may help and there is time. `None` when it failed.
     fn try_call<T>(
         &mut self,
         missed: &mut Missed,
@@ -525,7 +528,7 @@ struct Missed {
     /// The newest id that is known.
     newest: i64,
     watch: Stopwatch,
-    /// What kept it from being complete.
+    /// Why it is incomplete.
     failed: Option<Failure>,
 }
 
@@ -537,7 +540,7 @@ impl Missed {
     }
 }
 
-/// The gateway's address with the version and the form that are spoken.
+/// The gateway's address with the API version and the encoding.
 fn with_version(url: &str) -> String {
     let url = url.trim_end_matches('/');
     let has_path = url
@@ -558,7 +561,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_address_says_which_version_is_spoken() {
+    fn the_address_has_the_api_version() {
         for (url, expected) in [
             (
                 "wss://gateway.discord.gg",

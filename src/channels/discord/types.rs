@@ -1,5 +1,5 @@
-//! What Discord hands over, as far as it is used. Unknown members are ignored, and missing or null
-//! ones are empty. <https://discord.com/developers/docs/resources/message>
+//! The parts of Discord's objects that are used. Unknown members are ignored; missing or null ones are
+//! empty. <https://discord.com/developers/docs/resources/message>
 
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
@@ -17,7 +17,7 @@ pub struct Message {
     /// Who wrote it.
     #[serde(deserialize_with = "or_default")]
     pub author: User,
-    /// What the server knows of them.
+    /// Their membership of the server.
     #[serde(deserialize_with = "or_default")]
     pub member: Member,
     /// Set when a program wrote it through a webhook.
@@ -33,7 +33,7 @@ pub struct Message {
     /// Bits; see [`VOICE`].
     #[serde(deserialize_with = "or_default")]
     pub flags: u64,
-    /// The people whom it mentions, or whom it answers.
+    /// The people whom it mentions or replies to.
     #[serde(deserialize_with = "or_default")]
     pub mentions: Vec<User>,
     /// Its files.
@@ -44,7 +44,7 @@ pub struct Message {
     pub sticker_items: Vec<Named>,
     /// Its poll.
     pub poll: Option<Poll>,
-    /// The message that it answers, unless that is gone.
+    /// The message that it replies to, unless that was deleted.
     pub referenced_message: Option<Box<Message>>,
     /// What was forwarded with it.
     #[serde(deserialize_with = "or_default")]
@@ -60,9 +60,9 @@ pub const VOICE: u64 = 1 << 13;
 pub struct User {
     /// Their id, which never changes.
     pub id: String,
-    /// The name that nobody else has.
+    /// The unique name.
     pub username: String,
-    /// The name that they chose to be seen.
+    /// The display name.
     #[serde(deserialize_with = "or_default")]
     pub global_name: String,
     /// Whether it is a bot.
@@ -94,7 +94,7 @@ pub struct Attachment {
     pub content_type: String,
     /// Bytes.
     pub size: Option<u64>,
-    /// Where it can be had for a day, without the token.
+    /// Its URL, valid for a day, without the token.
     pub url: String,
 }
 
@@ -138,20 +138,20 @@ pub struct Snapshot {
 pub struct Interaction {
     /// Its id.
     pub id: String,
-    /// What answers it, for a quarter of an hour.
+    /// The token that replies to it, for a quarter of an hour.
     pub token: String,
     /// 2 for a command, 3 for a button.
     #[serde(rename = "type")]
     pub kind: u64,
     /// The server; `None` in private chats.
     pub guild_id: Option<String>,
-    /// Where.
+    /// The channel.
     pub channel_id: String,
-    /// Who, in a server.
+    /// The person, in a server.
     pub member: Option<Member>,
-    /// Who, in a private chat.
+    /// The person, in a private chat.
     pub user: Option<User>,
-    /// What.
+    /// The command or the button.
     pub data: Choice,
     /// The message with the button.
     pub message: Option<Box<Message>>,
@@ -160,16 +160,16 @@ pub struct Interaction {
     pub locale: String,
 }
 
-/// What was chosen.
+/// The command or the button.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Choice {
     /// A command's name, without the slash.
     pub name: String,
-    /// What was typed behind it.
+    /// Its arguments.
     #[serde(deserialize_with = "or_default")]
     pub options: Vec<ChoiceOption>,
-    /// What a button carries.
+    /// The button's data.
     #[serde(deserialize_with = "or_default")]
     pub custom_id: String,
 }
@@ -193,7 +193,7 @@ pub struct Channel {
     pub last_message_id: String,
 }
 
-/// An id as a number, which grows with time. `None` for what is no id.
+/// An id as a number, which grows with time. `None` for anything else.
 pub fn snowflake(id: &str) -> Option<i64> {
     let is_number = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit());
     id.parse().ok().filter(|_| is_number)

@@ -1,8 +1,8 @@
 //! Fetches the files of accepted messages, on threads that come and go.
 //!
-//! The files of a session are fetched one message after the other, those of different sessions side
-//! by side. What may succeed later is tried again without holding a thread; what does not come is
-//! given up with a note in the message.
+//! The files of a session are fetched message by message, those of different sessions in parallel. What
+//! may succeed later is tried again without occupying a thread; what fails is given up with a note in the
+//! message.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
@@ -35,7 +35,7 @@ pub(super) struct Fetches {
 struct State {
     /// In the order in which the messages came. There are no more than messages in the inbox.
     queue: VecDeque<Job>,
-    /// The sessions and message ids of the jobs that threads are at.
+    /// The sessions and message ids of the jobs in progress.
     busy: Vec<(SessionKey, String)>,
     threads: usize,
     idle: usize,
@@ -62,7 +62,7 @@ struct Job {
 /// What a thread does next.
 enum Task {
     Fetch(Job),
-    /// Nothing is to be done for a while: the connection need not be kept.
+    /// There is nothing to do for a while: the connection is not needed.
     Disconnect,
     End,
 }
@@ -72,7 +72,7 @@ enum Progress {
     Done,
     /// It is to be tried again after this time.
     Later(Duration),
-    /// Nobody needs the files any more, or the token was raised.
+    /// The files are no longer needed, or the fetch was cancelled.
     Dropped,
 }
 
@@ -112,7 +112,7 @@ pub(super) fn enqueue(shared: &Arc<Shared>, envelope: Envelope) {
     fetches.changed.notify_all();
 }
 
-/// A thread's life.
+/// Runs a thread until it has been idle for a while.
 fn work(shared: &Arc<Shared>) {
     let heartbeat = shared.parts.heartbeats.register("fetch");
     let waker = Arc::clone(shared);
@@ -168,7 +168,7 @@ fn fetch(
             None => {
                 let why = explain(&failure);
                 tracing::warn!(session = %job.session, "failed to fetch a file: {why}");
-                let name = names::clean(&file.name);
+                let name = names::clean_file_name(&file.name);
                 job.notes
                     .push(format!("[{name} could not be fetched: {why}]"));
                 job.next_file();
@@ -178,7 +178,7 @@ fn fetch(
     Progress::Done
 }
 
-/// Fetches one file into the workspace and forces it to the disk. What comes only in part is removed.
+/// Fetches one file into the workspace and syncs it. A partial file is removed.
 fn fetch_file(
     shared: &Shared,
     file: &RemoteFile,
@@ -224,7 +224,7 @@ fn fetch_file(
     }
 }
 
-/// Tells the gateway of a job that is done, and puts one back that is not.
+/// Notifies the gateway of a finished job, and requeues an unfinished one.
 fn settle(shared: &Shared, mut job: Job, progress: Progress, heartbeat: &Heartbeat) {
     let is_over = !matches!(progress, Progress::Later(_));
     match progress {
@@ -276,7 +276,7 @@ impl Job {
         (self.age.elapsed() + wait <= FETCH_TIME).then_some(wait)
     }
 
-    /// Removes what was fetched of a message that nobody needs.
+    /// Removes the fetched files of a message that is no longer needed.
     fn discard(&self, shared: &Shared) {
         for attachment in &self.attachments {
             remove(shared, &attachment.path);
@@ -303,12 +303,12 @@ impl Fetches {
     pub fn join(&self) {
         let handles = std::mem::take(&mut self.state.lock().handles);
         for handle in handles {
-            // A thread that panicked has said so.
+            // A panic has been logged by then.
             let _ = handle.join();
         }
     }
 
-    /// Waits for something to fetch. The thread counts as gone when this returns [`Task::End`].
+    /// Waits for something to fetch. The thread counts as ended when this returns [`Task::End`].
     fn next(&self, cancel: &Cancel, heartbeat: &Heartbeat, is_connected: bool) -> Task {
         let idle = Stopwatch::start();
         let mut state = self.state.lock();
@@ -362,8 +362,8 @@ impl State {
         self.queue.iter().any(|job| job.id == id) || self.busy.iter().any(|(_, busy)| busy == id)
     }
 
-    /// Takes the first job that may be worked on: the first of its session, of which no other thread
-    /// has one. Otherwise returns after what time there is one, if one waits.
+    /// Takes the first job that may be started: the first of its session, if no other thread has one of
+    /// that session. Otherwise returns the time until there is one, if one waits.
     fn pick(&mut self) -> Result<Job, Option<Duration>> {
         let mut blocked: BTreeSet<&SessionKey> =
             self.busy.iter().map(|(session, _)| session).collect();
@@ -393,7 +393,7 @@ fn remove(shared: &Shared, path: &str) {
     }
 }
 
-/// Why a file did not come, for the model and the log.
+/// Why a file was not fetched, for the model and the log.
 fn explain(failure: &Failure) -> String {
     match failure {
         Failure::RetryAfter(_) => "too many requests".to_owned(),
@@ -403,7 +403,7 @@ fn explain(failure: &Failure) -> String {
         | Failure::Down(why)
         | Failure::Markup(why) => why.clone(),
         Failure::Local(error) => error.to_string(),
-        Failure::MessageGone => "it does not exist any more".to_owned(),
+        Failure::MessageGone => "it no longer exists".to_owned(),
         Failure::NotModified | Failure::TooLong => "the channel refused".to_owned(),
         Failure::Stopped => "stopped".to_owned(),
     }

@@ -1,12 +1,12 @@
-//! Messages from people, for every channel: who may speak, acceptance in order, and their files.
+//! Messages from people, for every channel: access, acceptance in order, and their files.
 //!
-//! A channel's receiver hands over what came, in batches. Messages are in the inbox, on the disk, when
-//! [`Intake::take`] returns, so the receiver may confirm them to the channel. The gateway hears of
-//! them at once. Their files are fetched afterwards, on other threads: receiving never waits for
-//! them, and what was written after a file does not overtake it, because the session waits.
+//! A channel's receiver hands over what arrived, in batches. Messages are in the inbox, on the disk, when
+//! [`Intake::take`] returns, so the receiver may confirm them to the channel. The gateway is notified at
+//! once. Files are fetched afterwards, on other threads: receiving never waits for them, and what was
+//! written after a file does not overtake it, because the session waits.
 
 mod access;
-pub use access::is_allowed;
+pub use access::{AllowList, is_allowed};
 mod fetch;
 mod store;
 
@@ -19,16 +19,19 @@ use chrono::{DateTime, FixedOffset};
 
 use super::adapter::Adapter;
 use super::buttons::{self, Press};
+use super::health::Health;
+use super::texts::{no_access, unknown_button};
 use crate::bus::{Event, EventSender, Heartbeat, Heartbeats};
 use crate::cancel::Cancel;
 use crate::clock::Clock;
 use crate::error::Result;
 use crate::files::Workspace;
 use crate::inbox::Inbox;
+use crate::language::Language;
 use crate::limits::channels::{MESSAGE_FILES, PATIENCE, QUEUE_LOOK, SET_ASIDE_TOLD};
 use crate::message::{Address, Envelope, OutgoingMessage, Sender, SessionKey};
 use crate::outbox::Outbox;
-use crate::state::Pairing;
+use crate::state::{Languages, Pairing};
 
 use fetch::Fetches;
 use store::Store;
@@ -39,14 +42,16 @@ pub struct IntakeParts {
     pub channel: &'static str,
     /// Where accepted messages are kept.
     pub inbox: Arc<Inbox>,
-    /// Who was let in with a code.
+    /// The people who are paired.
     pub pairing: Arc<Pairing>,
-    /// Who may speak by the configuration.
-    pub allow_from: Vec<String>,
-    /// Where pairing codes are sent from.
+    /// Who has access by the configuration.
+    pub allow_from: AllowList,
+    /// Where pairing codes are stored for delivery.
     pub outbox: Arc<Outbox>,
     /// Where files are stored.
     pub workspace: Arc<Workspace>,
+    /// The languages of the chats.
+    pub languages: Arc<Languages>,
     /// Bytes of received files that are kept; `None` for no bound. See `storage.inboxMaxMb`.
     pub files_max_bytes: Option<u64>,
     /// The queue into the gateway.
@@ -57,15 +62,19 @@ pub struct IntakeParts {
     pub heartbeats: Heartbeats,
     /// The channel, for connections to fetch files with.
     pub adapter: Arc<dyn Adapter>,
-    /// Raised when nothing more is to be taken in: ends every wait in here, and the fetching threads.
+    /// Where outages are reported.
+    pub health: Health,
+    /// The command that pairs a person, without the code, such as `peacrab channels pair`.
+    pub pair_command: String,
+    /// Raised when nothing more is accepted: ends every wait in here, and the fetching threads.
     pub cancel: Cancel,
-    /// Tells the delivery that something is in the outbox.
+    /// Notifies the delivery that the outbox has something new.
     pub wake: Box<dyn Fn() + Send + Sync>,
-    /// Tells the delivery that the channel was reached again.
+    /// Notifies the delivery that the channel was reached again.
     pub reachable: Box<dyn Fn() + Send + Sync>,
 }
 
-/// Something that came from a channel.
+/// Something that arrived from a channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Incoming {
     /// A message, or a slash command, which is a message whose text begins with `/`.
@@ -81,7 +90,7 @@ pub enum Incoming {
         session: SessionKey,
         /// The message's id within its chat.
         reference: String,
-        /// The new text, made up as that of a message.
+        /// The new text, in the form of a message's.
         text: String,
     },
     /// A button was pressed.
@@ -98,7 +107,7 @@ pub enum Incoming {
         username: String,
         /// The message with the button, by its id within the chat.
         message: String,
-        /// What the button carries.
+        /// The button's data.
         data: String,
     },
 }
@@ -126,7 +135,7 @@ enum Step {
 }
 
 impl Intake {
-    /// An intake of which nothing runs yet.
+    /// Creates an intake; no thread runs yet.
     pub fn new(parts: IntakeParts) -> Self {
         Self(Arc::new(Shared {
             store: Store::new(parts.files_max_bytes),
@@ -135,12 +144,12 @@ impl Intake {
         }))
     }
 
-    /// Takes what came, in its order. When this returns, the messages are on the disk and the gateway
-    /// knows of them.
+    /// Takes a batch in order. When this returns, the messages are on the disk and the gateway has been
+    /// notified of them.
     ///
-    /// Fails, before anything of the batch has had an effect, when the inbox cannot take the messages:
-    /// then the receiver must not confirm them, and tries again later. While the gateway's queue is
-    /// full it waits and beats `heartbeat`.
+    /// Fails, before the batch has had any effect, when the inbox cannot store the messages: then the
+    /// receiver must not confirm them, and tries again later. While the gateway's queue is full it waits
+    /// and beats `heartbeat`.
     pub fn take(&self, batch: Vec<Incoming>, heartbeat: &Heartbeat) -> Result<()> {
         let steps: Vec<Step> = batch
             .into_iter()
@@ -165,7 +174,7 @@ impl Intake {
                 } => self.edit(session, reference, &text),
                 Step::Tell(event) => Some(event),
             };
-            // Nothing is lost when the gateway has gone: the inbox has the messages.
+            // When the gateway has ended nothing is lost: the inbox has the messages.
             if event.is_some_and(|event| !self.tell(event, heartbeat)) {
                 break;
             }
@@ -173,19 +182,36 @@ impl Intake {
         Ok(())
     }
 
-    /// Whether somebody may speak: by the configuration, or because they were paired.
-    pub fn may_speak(&self, sender: &Sender, username: &str) -> bool {
+    /// Whether a person has access: by the configuration, or because they are paired.
+    pub fn has_access(&self, sender: &Sender, username: &str) -> bool {
         let username = Some(username).filter(|name| !name.is_empty());
         let parts = &self.0.parts;
-        access::is_allowed(&parts.allow_from, &sender.id, username)
+        access::is_allowed(&parts.allow_from.entries(), &sender.id, username)
             || parts.pairing.is_paired(parts.channel, &sender.id)
     }
 
-    /// The ids of the people who may speak, as far as they are known by an id.
+    /// What a person is told at once who presses a button with this data; `None` when the press counts.
+    pub fn press_notice(
+        &self,
+        sender: &Sender,
+        username: &str,
+        data: &str,
+    ) -> Option<&'static str> {
+        match (self.has_access(sender, username), buttons::read(data)) {
+            (false, _) => Some(no_access(sender.language)),
+            (true, None) => Some(unknown_button(sender.language)),
+            (true, Some(_)) => None,
+        }
+    }
+
+    /// The ids of the people who have access, as far as they are known by an id.
     pub fn known_people(&self) -> Vec<String> {
         let parts = &self.0.parts;
-        let allowed = parts.allow_from.iter();
-        let mut people: Vec<String> = allowed.map(|entry| entry.trim().to_owned()).collect();
+        let allowed = parts.allow_from.entries();
+        let mut people: Vec<String> = allowed
+            .iter()
+            .map(|entry| entry.trim().to_owned())
+            .collect();
         people.retain(|entry| entry != "*" && !entry.starts_with('@'));
         match parts.pairing.list() {
             Ok(list) => {
@@ -200,18 +226,24 @@ impl Intake {
         people
     }
 
-    /// Tells the people who may speak something about this program, each in the private chat that has
-    /// the person's id.
-    pub fn report(&self, text: &str) {
+    /// Tells the people who have access something about this program, each in the private chat that has
+    /// the person's id. `text` makes the text in a language.
+    pub fn report(&self, text: &dyn Fn(Language) -> String) {
         let parts = &self.0.parts;
         let chats = self.known_people().into_iter();
         for person in chats.take(SET_ASIDE_TOLD) {
             let chat = Address::new(parts.channel, &person);
-            if let Err(error) = parts.outbox.add(&OutgoingMessage::text(&chat, text), None) {
+            let message = OutgoingMessage::text(&chat, text(parts.languages.get(&chat)));
+            if let Err(error) = parts.outbox.add(&message, None) {
                 tracing::warn!("failed to store a message: {error}");
             }
         }
         (parts.wake)();
+    }
+
+    /// Where outages are reported.
+    pub fn health(&self) -> Health {
+        self.0.parts.health.clone()
     }
 
     /// The newest number that the channel gave, and when it was accepted.
@@ -239,12 +271,13 @@ impl Intake {
         self.0.fetches.join();
     }
 
-    /// What is to be done with an entry; `None` when it is from nobody who may speak, or nothing to us.
+    /// What is to be done with an entry; `None` when the sender has no access, or it is not for us.
     fn admit(&self, incoming: Incoming) -> Option<Step> {
         match incoming {
             Incoming::Message { envelope, username } => {
                 let sender = envelope.sender().cloned().unwrap_or_default();
-                if self.may_speak(&sender, &username) {
+                if self.has_access(&sender, &username) {
+                    self.note_language(&envelope, &sender);
                     return Some(Step::Accept(within_bounds(envelope)));
                 }
                 access::refuse(&self.0.parts, &envelope, &sender);
@@ -268,13 +301,18 @@ impl Intake {
                 message,
                 data,
             } => {
-                let press = buttons::read(&data).filter(|_| self.may_speak(&sender, &username))?;
+                let press = buttons::read(&data).filter(|_| self.has_access(&sender, &username))?;
                 Some(match press {
                     Press::Answer { question, answer } => Step::Tell(Event::Answered {
                         address,
                         sender,
                         question,
                         answer,
+                    }),
+                    Press::Command(command) => Step::Accept(Envelope {
+                        id,
+                        is_group,
+                        ..Envelope::written(&address, sender, &command)
                     }),
                     Press::Text(text) => Step::Accept(Envelope {
                         id,
@@ -288,6 +326,21 @@ impl Intake {
         }
     }
 
+    /// Notes the language of a private chat.
+    fn note_language(&self, envelope: &Envelope, sender: &Sender) {
+        if envelope.is_group {
+            return;
+        }
+        let noted = &self
+            .0
+            .parts
+            .languages
+            .note(&envelope.address(), sender.language);
+        if let Err(error) = noted {
+            tracing::warn!("failed to save the language of a chat: {error}");
+        }
+    }
+
     /// An edit counts only while the message waits.
     fn edit(&self, session: SessionKey, reference: String, text: &str) -> Option<Event> {
         let text = self.0.parts.inbox.edit(&session, &reference, text)?;
@@ -298,7 +351,7 @@ impl Intake {
         })
     }
 
-    /// Tells the gateway, and has the files of a message fetched once it knows of the message.
+    /// Notifies the gateway, and starts to fetch the files of a message once the gateway knows of it.
     fn tell(&self, event: Event, heartbeat: &Heartbeat) -> bool {
         let with_files = match &event {
             Event::Arrived(envelope) if !envelope.remote_files.is_empty() => Some(envelope.clone()),
@@ -313,7 +366,7 @@ impl Intake {
 }
 
 impl Shared {
-    /// Sends an event. While the queue is full it waits; false when the gateway has gone.
+    /// Sends an event. Waits while the queue is full; false when the gateway has ended.
     fn send(&self, event: Event, heartbeat: &Heartbeat) -> bool {
         self.parts.events.send_while(event, &mut || {
             heartbeat.beat(PATIENCE);

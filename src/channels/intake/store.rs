@@ -1,4 +1,4 @@
-//! The folder of received files: their names, and what is deleted when there are too many.
+//! The folder of received files: their names, and deletion when there are too many.
 
 use std::fs::File;
 use std::io;
@@ -17,7 +17,7 @@ use crate::sys::at::Kind;
 
 /// The folder within the workspace.
 const FOLDER: &str = "inbox";
-/// The share of the bound on bytes after which it is looked whether it is exceeded.
+/// The share of the bound on bytes after which the folder is checked again.
 const LOOK_SHARE: u64 = 16;
 
 /// Keeps the folder within its bounds.
@@ -25,7 +25,7 @@ const LOOK_SHARE: u64 = 16;
 pub(super) struct Store {
     max_bytes: Option<u64>,
     max_files: usize,
-    /// Files and bytes stored since the folder was last looked at; `None` before the first look.
+    /// Files and bytes stored since the folder was last checked; `None` before the first check.
     since: Mutex<Option<(u64, u64)>>,
 }
 
@@ -46,14 +46,14 @@ impl Store {
         }
     }
 
-    /// A file of so many bytes has been stored. Deletes the oldest files if there are too many; what a
-    /// message in the inbox needs stays, and so does what is younger than [`INBOX_FILE_AGE`].
+    /// A file of so many bytes has been stored. Deletes the oldest files if there are too many, except what
+    /// a message in the inbox needs and what is younger than [`INBOX_FILE_AGE`].
     pub fn stored(&self, bytes: u64, workspace: &Workspace, inbox: &Inbox, clock: &Clock) {
         if !self.is_look_due(bytes) {
             return;
         }
         if !clock.is_set() {
-            tracing::debug!("received files are not tidied up while the clock is not set");
+            tracing::debug!("old received files are not deleted while the clock is not set");
             return;
         }
         match self.tidy(workspace, inbox, clock.now().timestamp()) {
@@ -61,7 +61,7 @@ impl Store {
             Ok((files, bytes)) => {
                 tracing::info!(files, bytes, "deleted the oldest received files");
             }
-            Err(error) => tracing::warn!("failed to tidy up received files: {error}"),
+            Err(error) => tracing::warn!("failed to delete old received files: {error}"),
         }
     }
 
@@ -110,15 +110,14 @@ impl Store {
     }
 }
 
-/// Makes a file with a name that none has yet: `20261121-143005-NAME`. Returns its path within the
-/// workspace too.
+/// Creates a file with a new name, `20261121-143005-NAME`. Also returns its path within the workspace.
 pub(super) fn create(
     workspace: &Workspace,
     name: &str,
     now: DateTime<FixedOffset>,
 ) -> Result<(String, File)> {
     let date = now.format("%Y%m%d-%H%M%S");
-    let name = names::clean(name);
+    let name = names::clean_file_name(name);
     let mut number = 1;
     loop {
         let path = match number {
@@ -136,7 +135,7 @@ pub(super) fn create(
     }
 }
 
-/// The files that [`create`] made. Others were put there by the person or the agent, and stay.
+/// The files that [`create`] made. Others belong to the person or the agent, and stay.
 fn list(workspace: &Workspace) -> Result<Vec<Received>> {
     let mut files = Vec::new();
     workspace.walk(Path::new(FOLDER), &mut |found| {
@@ -311,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_one_name_and_second_lie_beside_each_other() {
+    fn files_of_one_name_and_second_get_different_names() {
         let scene = Scene::new();
         let (first, _) = scene.create("../../a.txt").unwrap();
         let (second, _) = scene.create("a.txt").unwrap();

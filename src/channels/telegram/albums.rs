@@ -11,8 +11,8 @@ pub fn album_id(update: &Update) -> Option<&str> {
 /// Joins the parts of each album into one message, in the place of the first part, and drops albums
 /// that are not for us.
 ///
-/// The message has the id of the last part: the updates before it have all been dealt with when it
-/// has been accepted. It is known by the part that has the text, which is the one that can be edited.
+/// The message has the id of the last part: when it has been accepted, the updates before it have all been
+/// processed. Its reference is that of the part with the text, which is the one that can be edited.
 pub fn join_albums(meanings: impl Iterator<Item = Meaning>) -> Vec<Meaning> {
     let mut joined: Vec<Meaning> = Vec::new();
     for meaning in meanings {
@@ -52,6 +52,9 @@ fn add_part(album: &mut Received, part: Received) {
     album.addressed |= part.addressed;
     let (whole, part) = (&mut album.message, part.message);
     whole.is_relayed |= part.is_relayed;
+    if whole.quote.is_empty() {
+        whole.quote = part.quote;
+    }
     if whole.text.is_empty() && !part.text.is_empty() {
         whole.text = part.text;
         whole.reference = part.reference;

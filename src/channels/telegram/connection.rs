@@ -5,21 +5,23 @@ use std::io::{Seek, SeekFrom};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::api::{Api, ApiError, Button, Place, SendAs, Upload, Words};
+use super::api::{Api, ApiError, Button, ChatTarget, MessageBody, SendAs, Upload};
 use super::{html, receive};
 use crate::bus::Heartbeat;
 use crate::cancel::Cancel;
 use crate::channels::adapter::{
-    self, Adapter, Capabilities, Connection, Failure, Piece, Post, Sent,
+    self, Adapter, Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent,
 };
 use crate::channels::intake::Intake;
 use crate::clock::Clock;
 use crate::config::schema;
 use crate::error::{Error, Result};
 use crate::http::Tls;
+use crate::language::Language;
 use crate::limits::channels::{
     BUTTON_DATA_BYTES, CALL_TIME, CHAT_INTERVAL, DOWNLOAD_BYTES, GROUP_MESSAGES, GROUP_SPAN,
-    PATIENCE, PHOTO_BYTES, TOTAL_MESSAGES, TOTAL_SPAN, TYPING_INTERVAL, UPLOAD_BYTES,
+    PATIENCE, PHOTO_BYTES, TEST_PATIENCE, TOTAL_MESSAGES, TOTAL_SPAN, TYPING_INTERVAL,
+    UPLOAD_BYTES,
 };
 use crate::markup;
 use crate::message::Address;
@@ -60,7 +62,7 @@ impl Telegram {
         }
     }
 
-    /// Notes in this folder which updates end the program, so that one does so only twice.
+    /// Notes in this folder which updates crash the program, so that each can do so only twice.
     #[must_use]
     pub fn remembering(self, state: PathBuf) -> Self {
         Self {
@@ -81,7 +83,7 @@ impl Adapter for Telegram {
 
     fn is_group(&self, address: &Address) -> Option<bool> {
         // The ids of groups are negative.
-        Place::of(address).map(|place| place.chat < 0)
+        ChatTarget::parse(address).map(|place| place.chat < 0)
     }
 
     fn render(&self, markdown: &str) -> Vec<Piece> {
@@ -90,6 +92,11 @@ impl Adapter for Telegram {
 
     fn render_draft(&self, markdown: &str) -> Option<Piece> {
         markup::draft(markdown, &html::Html)
+    }
+
+    fn identify(&self, cancel: &Cancel) -> Sent<String> {
+        let api = Api::new(&self.tls, &self.config, TEST_PATIENCE, cancel)?;
+        Ok(format!("@{}", api.get_me()?.username))
     }
 
     fn connect(&self, cancel: &Cancel, heartbeat: &Heartbeat) -> Result<Box<dyn Connection>> {
@@ -117,13 +124,13 @@ impl Connection for Api {
     fn send(&mut self, to: &Address, post: &Post<'_>) -> Sent<String> {
         let buttons = keyboard(post);
         let reply_to = post.reply_to.and_then(|message| message.parse().ok());
-        let sent = self.send_message(place(to)?, &words(post, &buttons), reply_to)?;
+        let sent = self.send_message(place(to)?, &body(post, &buttons), reply_to)?;
         Ok(sent.to_string())
     }
 
     fn edit(&mut self, to: &Address, message: &str, post: &Post<'_>) -> Sent {
         let buttons = keyboard(post);
-        self.edit_message_text(place(to)?, id(message)?, &words(post, &buttons))?;
+        self.edit_message_text(place(to)?, id(message)?, &body(post, &buttons))?;
         Ok(())
     }
 
@@ -138,7 +145,7 @@ impl Connection for Api {
             file,
             name,
             send_as,
-            caption: Words::default(),
+            caption: MessageBody::default(),
         };
         let length = file.metadata().map_err(Error::io("read", name));
         let length = length.map_err(Failure::Local)?.len();
@@ -174,8 +181,9 @@ impl Connection for Api {
         Ok(self.download(&found.file_path, into, limit)?)
     }
 
-    fn set_menu(&mut self, commands: &[(&'static str, &'static str)]) -> Sent {
-        Ok(self.set_my_commands(commands)?)
+    fn set_menu(&mut self, commands: &[MenuEntry]) -> Sent {
+        self.set_my_commands(commands, Language::English)?;
+        Ok(self.set_my_commands(commands, Language::Chinese)?)
     }
 }
 
@@ -190,7 +198,7 @@ impl From<ApiError> for Failure {
             ApiError::TooLong => Self::TooLong,
             ApiError::Gone { moved_to, .. } => Self::Gone {
                 said,
-                moved_to: moved_to.map(|chat| Place { chat, thread: None }.key()),
+                moved_to: moved_to.map(|chat| ChatTarget { chat, thread: None }.address()),
             },
             ApiError::Refused(_) => Self::Refused(said),
             ApiError::Server(_) | ApiError::Timeout(_) => Self::Trouble(said),
@@ -201,11 +209,11 @@ impl From<ApiError> for Failure {
     }
 }
 
-fn place(to: &Address) -> Sent<Place> {
-    Place::of(to).ok_or_else(|| Failure::Refused(format!("{to} is not a chat of Telegram")))
+fn place(to: &Address) -> Sent<ChatTarget> {
+    ChatTarget::parse(to).ok_or_else(|| Failure::Refused(format!("{to} is not a Telegram chat")))
 }
 
-/// The number of a message. A draft of another program's version may have any.
+/// The number of a message. A draft of another version of the program may have any text.
 fn id(message: &str) -> Sent<i64> {
     message.parse().map_err(|_| Failure::MessageGone)
 }
@@ -219,8 +227,8 @@ fn keyboard(post: &Post<'_>) -> Vec<Vec<Button>> {
     rows.map(|row| row.iter().map(button).collect()).collect()
 }
 
-fn words<'a>(post: &Post<'a>, buttons: &'a [Vec<Button>]) -> Words<'a> {
-    Words {
+fn body<'a>(post: &Post<'a>, buttons: &'a [Vec<Button>]) -> MessageBody<'a> {
+    MessageBody {
         text: post.text,
         html: post.is_marked,
         buttons,

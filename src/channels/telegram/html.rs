@@ -57,7 +57,7 @@ impl Format for Html {
     }
 
     fn can_link(&self, address: &str) -> bool {
-        // An address of `tg:` does something within Telegram, so it is shown and not hidden behind words.
+        // An address of `tg:` acts within Telegram, so it is shown and not hidden behind a link text.
         let schemes = ["http", "https", "mailto"];
         markup::has_scheme(address, &schemes) && link(address).len() <= LINK_BYTES
     }

@@ -1,4 +1,4 @@
-//! Receives updates by long polling and passes them on to the intake.
+//! Receives updates by long polling and passes them to the intake.
 //!
 //! An update is confirmed to Telegram with the next poll, when the intake has it on the disk.
 
@@ -13,7 +13,9 @@ use super::update::{self, Meaning, Pressed};
 use crate::bus::Heartbeat;
 use crate::cancel::Cancel;
 use crate::channels::backoff::Backoff;
+use crate::channels::health::Task;
 use crate::channels::intake::{Incoming, Intake};
+use crate::channels::texts::set_aside;
 use crate::clock::{Clock, Stopwatch};
 use crate::config::schema::Bot;
 use crate::error::Error;
@@ -32,7 +34,7 @@ pub(super) struct ReceiverParts<'a> {
     pub intake: Intake,
     pub heartbeat: Heartbeat,
     pub cancel: Cancel,
-    /// Where it is noted which updates end the program; `None` for nowhere.
+    /// Where it is noted which updates crash the program; `None` for nowhere.
     pub state: Option<PathBuf>,
 }
 
@@ -48,21 +50,21 @@ struct Receiver<'a> {
     parts: ReceiverParts<'a>,
     api: Api,
     me: Option<Me>,
-    /// The first update that has not been dealt with.
+    /// The first update that has not been processed.
     offset: Option<i64>,
     /// Failures of Telegram, and of the inbox.
     backoff: Backoff,
     full: Backoff,
     trial: Trial,
-    /// Whether the next poll only checks that Telegram can be reached: one that waits for updates
-    /// would tell so much later.
+    /// Whether the next poll only checks that Telegram can be reached: one that waits for updates would
+    /// take much longer to tell.
     is_probe: bool,
 }
 
 /// Why nothing was received.
 enum Fault {
     Telegram(ApiError),
-    /// The inbox does not take the messages.
+    /// The inbox cannot store the messages.
     Inbox(Error),
 }
 
@@ -81,12 +83,14 @@ impl<'a> Receiver<'a> {
             (age < OFFSET_AGE).then_some(number + 1)
         });
         let patience = LONG_POLL + PATIENCE;
+        let health = parts.intake.health();
+        let backoff = |task, name| Backoff::new(task, name, parts.clock.clone(), health.clone());
         Ok(Self {
             api: Api::new(parts.tls, parts.config, patience, &parts.cancel)?,
             me: None,
             offset,
-            backoff: Backoff::new("receive from Telegram", parts.clock.clone()),
-            full: Backoff::new("accept messages from Telegram", parts.clock.clone()),
+            backoff: backoff(Task::Receive, "receive from Telegram"),
+            full: backoff(Task::Accept, "accept messages from Telegram"),
             is_probe: false,
             trial: Trial::begin(parts.state.clone()),
             parts,
@@ -152,7 +156,7 @@ impl<'a> Receiver<'a> {
             self.take(updates)?;
             self.offset = next.or(self.offset);
         }
-        // A broken server or proxy that answers at once, with nothing new, must not be asked thousands of
+        // A broken server or proxy that replies at once with nothing new must not be polled thousands of
         // times a second.
         if !has_news && !self.is_probe && watch.elapsed() < POLL_INTERVAL {
             self.parts.cancel.wait(POLL_INTERVAL);
@@ -189,13 +193,12 @@ impl<'a> Receiver<'a> {
         Ok(updates)
     }
 
-    /// Takes what waited when the program had crashed, an update or an album at a time.
+    /// Processes what waited after a crash, an update or an album at a time.
     fn take_one_by_one(&mut self, updates: Vec<Update>) -> Result<(), Fault> {
         for file in self.trial.take_set_aside() {
             let file = file.display();
-            self.parts.intake.report(&format!(
-                "A message or button press from Telegram crashed me twice, so I have set it aside: {file}"
-            ));
+            let report = |language| set_aside(language, &file);
+            self.parts.intake.report(&report);
         }
         let mut updates = updates.into_iter().peekable();
         while let Some(first) = updates.next() {
@@ -226,15 +229,19 @@ impl<'a> Receiver<'a> {
             .map(|update| update::read(update, &me, policy));
         let meanings = join_albums(meanings);
         self.me = Some(me);
-        let presses: Vec<(String, bool)> = meanings
+        let presses: Vec<(String, &'static str)> = meanings
             .iter()
             .filter_map(|meaning| match meaning {
-                Meaning::Pressed(pressed) => Some((
-                    pressed.callback.clone(),
-                    self.parts
-                        .intake
-                        .may_speak(&pressed.sender, &pressed.username),
-                )),
+                Meaning::Pressed(pressed) => {
+                    let Pressed {
+                        sender,
+                        username,
+                        data,
+                        ..
+                    } = &**pressed;
+                    let notice = self.parts.intake.press_notice(sender, username, data);
+                    Some((pressed.callback.clone(), notice.unwrap_or_default()))
+                }
                 _ => None,
             })
             .collect();
@@ -245,9 +252,9 @@ impl<'a> Receiver<'a> {
         Ok(())
     }
 
-    /// Confirms pressed buttons, so that they stop showing progress. Over a connection of its own: a
-    /// poll may wait for a minute, a person not.
-    fn confirm(&self, presses: &[(String, bool)]) {
+    /// Confirms pressed buttons, so that they stop showing progress. Over a separate connection: a poll may
+    /// take a minute.
+    fn confirm(&self, presses: &[(String, &str)]) {
         if presses.is_empty() {
             return;
         }
@@ -260,10 +267,9 @@ impl<'a> Receiver<'a> {
         let Ok(api) = Api::new(tls, config, PRESS_PATIENCE, cancel) else {
             return;
         };
-        for (callback, may) in presses {
+        for (callback, toast) in presses {
             self.parts.heartbeat.beat(LONG_POLL + 2 * PATIENCE);
-            let text = if *may { "" } else { "This is not for you." };
-            match api.answer_callback_query(callback, text) {
+            match api.answer_callback_query(callback, toast) {
                 Ok(()) | Err(ApiError::Refused(_)) => {}
                 Err(error) => {
                     tracing::debug!("failed to confirm a pressed button: {error}");
@@ -478,7 +484,10 @@ mod tests {
                 (method.as_str(), &answer),
                 ("answercallbackquery", &json!({"callback_query_id": "c14"}))
             );
-            assert_eq!(asked(&server).1["text"], "This is not for you.");
+            assert_eq!(
+                asked(&server).1["text"],
+                "You don't have access to this bot."
+            );
             assert_eq!(asked(&server).1["offset"], 16);
         });
         // After a restart it goes on behind the album's last part.

@@ -1,10 +1,10 @@
-//! Updates that crash the program: found one by one after a start that follows a crash, and set aside.
+//! Updates that crash the program: found one by one after a crash, and set aside.
 //!
-//! While the receiver runs there is the file `state/receiving-telegram`, in which a crash leaves a mark; a
-//! kill and a power cut leave none. A start that finds the mark deals with what waits one update after the
-//! other and notes the number of each in the file first: so the number that the next start finds beside a
-//! mark is that of an update that crashed the program, for the second time. No write is synced; a crash of
-//! the program loses none.
+//! While the receiver runs, there is a file `state/receiving-telegram` in which a crash leaves a mark; a
+//! kill or a power cut leaves none. A start that finds the mark processes the waiting updates one at a time
+//! and first writes the number of each into the file: a number that the next start finds beside a mark is
+//! that of an update that has crashed the program twice. No write is synced; a crash of the program loses
+//! none.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -18,20 +18,20 @@ use crate::sys::file;
 use crate::sys::process::crash::{self, MARK, MARK_AT};
 use crate::text::truncate_bytes;
 
-/// What is known of the updates of this run and the one before.
+/// The updates of this run and the one before.
 #[derive(Default)]
 pub struct Trial {
     /// `None` where nothing is remembered.
     state: Option<PathBuf>,
     /// The file, where it could be opened.
     file: Option<File>,
-    /// Whether the run before crashed, and not all that waited has been dealt with.
+    /// Whether the run before crashed and not all waiting updates have been processed.
     is_careful: bool,
     /// The update that crashed the run before.
     suspect: Option<i64>,
     /// The number that the file has.
     noted: Option<i64>,
-    /// Where updates were set aside, until somebody is told.
+    /// Where updates were set aside, until people are told.
     set_aside: Vec<PathBuf>,
 }
 
@@ -43,7 +43,7 @@ impl Trial {
             ..Self::default()
         };
         if let Err(error) = trial.open() {
-            tracing::debug!("failed to note which update is read: {error}");
+            tracing::debug!("failed to note which update is being read: {error}");
         }
         trial
     }
@@ -76,7 +76,7 @@ impl Trial {
         Ok(())
     }
 
-    /// Ends the run, as it should end.
+    /// Ends the run in order.
     pub fn end(&self) {
         crash::forget();
         if let Some(path) = self.path() {
@@ -84,18 +84,18 @@ impl Trial {
         }
     }
 
-    /// Whether updates are to be dealt with one by one.
+    /// Whether updates are to be processed one by one.
     pub fn is_careful(&self) -> bool {
         self.is_careful
     }
 
-    /// Everything that waited has been dealt with.
+    /// Everything that waited has been processed.
     pub fn passed(&mut self) {
         self.is_careful = false;
         self.note(None);
     }
 
-    /// Notes which update is dealt with from now on; `None` for none.
+    /// Notes which update is being processed from now on.
     pub fn note(&mut self, number: Option<i64>) {
         if self.noted != number {
             self.write(number);
@@ -114,7 +114,7 @@ impl Trial {
         true
     }
 
-    /// Where updates were set aside since this was asked last.
+    /// Where updates were set aside since the last call.
     pub fn take_set_aside(&mut self) -> Vec<PathBuf> {
         std::mem::take(&mut self.set_aside)
     }
@@ -129,7 +129,7 @@ impl Trial {
         let width = MARK_AT as usize;
         let written = |file: &File| file.write_all_at(format!("{text:<width$}").as_bytes(), 0);
         if let Some(Err(error)) = self.file.as_ref().map(written) {
-            tracing::debug!("failed to note which update is read: {error}");
+            tracing::debug!("failed to note which update is being read: {error}");
         }
     }
 
@@ -142,7 +142,7 @@ impl Trial {
                 let file = path.display();
                 tracing::error!(
                     update_id = number,
-                    "an update of Telegram's crashed the program twice and was set aside: {file}"
+                    "an update from Telegram crashed the program twice and was set aside: {file}"
                 );
                 // The same update may come again in this run.
                 if !self.set_aside.contains(&path) {
@@ -151,7 +151,7 @@ impl Trial {
             }
             Err(error) => tracing::error!(
                 update_id = number,
-                "an update of Telegram's crashed the program twice and is passed over: {error}"
+                "an update from Telegram crashed the program twice and is skipped: {error}"
             ),
         }
     }

@@ -95,6 +95,7 @@ fn prepare(context: &Context, arguments: &Arguments, stream: bool) -> Result<Rea
         chats: false,
         board: Arc::new(Board::new(Path::new("/"), home.path())),
         tls: compose::tls(&loaded.config.tls)?,
+        before: None,
     };
     let agent = compose::agent(context, &home, loaded, options)?;
     warn_of_stranger(&agent, &chat, arguments.model.as_deref());

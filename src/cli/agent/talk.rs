@@ -113,13 +113,15 @@ fn answer(shared: &Shared, command: Command<'_>) -> Result<String> {
         key: &key,
         command,
         language: Language::English,
+        surface: Surface::Terminal,
         folder: &ready.sessions,
+        cancel: &Cancel::new(),
     };
     let answer = ready
         .agent
         .answer_command(&invocation, || Ok(&mut ready.session))?;
     let unknown = || commands::unknown_command(command.word, Surface::Terminal, Language::English);
-    Ok(answer.unwrap_or_else(unknown))
+    Ok(answer.map_or_else(unknown, |answer| answer.text))
 }
 
 /// Shows what a typed command answers.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::agent::context::Surroundings;
+use crate::agent::context::HostInfo;
 use crate::agent::{Agent, ModelsFor, Parts};
 use crate::board::Board;
 use crate::cancel::Cancel;
@@ -29,7 +29,7 @@ use crate::tools::Toolbox;
 use crate::tools::commands::Commands;
 
 /// How an agent runs.
-pub struct RunOptions {
+pub struct RunOptions<'a> {
     /// The model that was named, if any.
     pub model: Option<String>,
     /// Whether answers should come in pieces.
@@ -40,16 +40,23 @@ pub struct RunOptions {
     pub board: Arc<Board>,
     /// The certificates to trust.
     pub tls: Tls,
+    /// The agent that this one replaces: its background commands go on.
+    pub before: Option<&'a Agent>,
 }
 
 /// Puts an agent together, and makes its workspace where it is missing.
-pub fn agent(context: &Context, home: &Home, loaded: Loaded, options: RunOptions) -> Result<Agent> {
+pub fn agent(
+    context: &Context,
+    home: &Home,
+    loaded: Loaded,
+    options: RunOptions<'_>,
+) -> Result<Agent> {
     let eraser = context.eraser(&loaded);
     let workspace = open_workspace(context, home, &loaded)?;
     let commands = commands_of(context, home, &loaded)?;
     let config = loaded.config;
     let settings = config.agents.defaults.clone();
-    let surroundings = Surroundings {
+    let host_info = HostInfo {
         kernel: sys::host::kernel(),
         board: sys::host::board(),
         host: sys::host::name(),
@@ -63,7 +70,10 @@ pub fn agent(context: &Context, home: &Home, loaded: Loaded, options: RunOptions
         eraser,
         Clock::System,
     );
-    if let Some(commands) = commands {
+    if let Some(mut commands) = commands {
+        if let Some(before) = options.before.and_then(|agent| agent.toolbox().commands()) {
+            commands = commands.continuing(before);
+        }
         toolbox = toolbox.with_commands(commands);
     }
     toolbox = toolbox.with_board(options.board);
@@ -84,26 +94,35 @@ pub fn agent(context: &Context, home: &Home, loaded: Loaded, options: RunOptions
         toolbox,
         ledger: TokenUsage::new(&home.state(), Clock::System),
         clock: Clock::System,
-        surroundings,
+        host_info,
         settings,
         limits: config.limits,
         stream: options.stream,
     })
 }
 
-/// The workspace, made where it is missing.
+/// The workspace; it is created when it is missing.
 pub fn open_workspace(context: &Context, home: &Home, loaded: &Loaded) -> Result<Workspace> {
-    let config = &loaded.config;
-    let path = home.workspace(&config.agents.defaults.workspace);
+    let path = home.workspace(&loaded.config.agents.defaults.workspace);
     sys::file::private_folder(&path)?;
+    workspace_at(context, home, loaded, &path)
+}
+
+/// Whether the folder can be the workspace. The error says why not. Nothing is created.
+pub fn check_workspace(context: &Context, loaded: &Loaded, folder: &Path) -> Result<()> {
+    workspace_at(context, &context.home()?, loaded, folder).map(drop)
+}
+
+fn workspace_at(context: &Context, home: &Home, loaded: &Loaded, path: &Path) -> Result<Workspace> {
+    let config = &loaded.config;
     let config_file = context.config_file()?;
     let user_home = context.environment().get("HOME").map(Path::new);
     let mut hidden = vec![home.path(), &config_file];
     hidden.extend(loaded.secret_files.iter().map(PathBuf::as_path));
-    let elsewhere = home.elsewhere(&path);
+    let elsewhere = home.elsewhere(path);
     hidden.extend(elsewhere.iter().map(PathBuf::as_path));
     let places = Places {
-        workspace: &path,
+        workspace: path,
         hidden: &hidden,
         user_home,
     };

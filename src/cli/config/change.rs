@@ -11,7 +11,7 @@ use crate::cli::{Context, service};
 use crate::config::load::{load_text, save, text_with, text_without};
 use crate::config::table::{self, Key};
 use crate::error::{Error, Result};
-use crate::gateway::control::{self, Request};
+use crate::gateway::control;
 
 /// Sets a setting in the file. null resets it, unless null is one of its values.
 pub fn set(context: &Context, path: &str, text: &str) -> Result<()> {
@@ -82,17 +82,24 @@ fn write(context: &Context, file: &Path, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Says what a change needs to take effect.
+/// Has a running gateway apply the change, or says what it needs to take effect.
 fn apply(context: &Context, key: Option<&Key>, path: &str) -> Result<()> {
     if let Some(key) = key {
         warn_of_variable(context, key, path);
     }
-    let control = context.home()?.control();
-    if let Ok(Some(_)) = control::ask(&control, &Request::Status) {
-        let command = service::restart_command(context);
-        print::line(&texts::restart_needed(command.as_deref()))?;
+    let needs_restart = match control::reload(&context.home()?.control()) {
+        Ok(None) => return Ok(()),
+        Ok(Some(changes)) => changes.restart.iter().any(|changed| changed == path),
+        Err(error) => {
+            print::complain(&texts::warning(&error));
+            true
+        }
+    };
+    if !needs_restart {
+        return print::line(texts::APPLIED);
     }
-    Ok(())
+    let command = service::restart_command(context);
+    print::line(&texts::restart_needed(command.as_deref()))
 }
 
 fn warn_of_variable(context: &Context, key: &Key, path: &str) {

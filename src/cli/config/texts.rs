@@ -8,6 +8,9 @@ use serde_json::Value;
 /// `config show --changed` where nothing is.
 pub const NOTHING_CHANGED: &str = "All settings have their defaults.";
 
+/// The running gateway has applied a change.
+pub const APPLIED: &str = "The running gateway uses it from now on.";
+
 /// A warning.
 pub fn warning(what: &dyn Display) -> String {
     format!("warning: {what}")

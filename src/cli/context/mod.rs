@@ -4,9 +4,12 @@ mod installed;
 
 use std::path::{Path, PathBuf};
 
+use tracing::level_filters::LevelFilter;
+
 use super::Global;
 use super::service;
 use super::terminal::{log, print};
+use crate::config::schema::Log;
 use crate::config::{Home, Loaded, load};
 use crate::error::{Error, Exit, Result};
 use crate::provider::table::PROVIDERS;
@@ -26,6 +29,7 @@ pub enum HomeUse {
 }
 
 /// What every command is started with.
+#[derive(Clone)]
 pub struct Context {
     global: Global,
     environment: Environment,
@@ -96,6 +100,11 @@ impl Context {
         )
     }
 
+    /// How much is logged: what the configuration says, moved by `-v` and `-q`.
+    pub fn log_level(&self, config: &Log) -> LevelFilter {
+        log::level(config.level, self.global.verbose, self.global.quiet)
+    }
+
     /// Redacts the secrets of the configuration, and the API keys in the environment.
     pub fn eraser(&self, loaded: &Loaded) -> Eraser {
         let variables = PROVIDERS.iter().flat_map(|provider| provider.variables);
@@ -127,7 +136,7 @@ impl Context {
             print::complain("warning: cannot set the time zone; using the system's");
         }
         let settings = &loaded.config.log;
-        let level = log::level(settings.level, self.global.verbose, self.global.quiet);
+        let level = self.log_level(settings);
         let journal = self.environment.contains_key("JOURNAL_STREAM");
         log::start(
             level,

@@ -1,249 +1,491 @@
-//! What the configuration should say: from the flags, the environment, and the person.
+//! Settles what the configuration should say: from the flags, the environment, and a person's answers.
+//! Each answer is checked when it is given, and asked for again when it is wrong.
+
+mod model;
+
+use std::path::Path;
 
 use serde_json::Value;
 
 use super::Arguments;
-use crate::config::{Loaded, table};
+use super::forms::{is_key, is_token, with_scheme, with_version};
+use super::outside::{Outside, Question, Trial};
+use super::texts::{self, KeySource};
+use crate::config::check::{looks_secret, problem};
+use crate::config::resolve::Outside as References;
+use crate::config::schema::Provider;
+use crate::config::{Home, Loaded, load, table};
 use crate::error::{Error, Result};
+use crate::provider::route::{Sources, is_auto};
+use crate::provider::table::{Known, OFFLINE, PROVIDERS, known, nearest};
+use crate::secret::Secret;
 use crate::sys::environment::Environment;
 
-/// A provider that is known by name.
-#[derive(Clone, Copy, Debug)]
-pub struct Known {
-    /// Its name in the configuration.
-    pub name: &'static str,
-    /// The variables that by custom hold its key; none: it needs no key.
-    pub variables: &'static [&'static str],
-}
+const PROVIDER: &str = "agents.defaults.provider";
+const MODEL: &str = "agents.defaults.model";
+const WORKSPACE: &str = "agents.defaults.workspace";
+const TOKEN: &str = "channels.telegram.token";
+const ENABLED: &str = "channels.telegram.enabled";
 
-/// What is there already.
+/// What there is already.
 pub struct Found<'a> {
-    /// Providers that need no address.
-    pub known: &'a [Known],
+    /// The home folder.
+    pub home: &'a Home,
+    /// The folder of the configuration file, in which relative paths of secrets begin.
+    pub folder: &'a Path,
     /// The configuration before.
     pub loaded: &'a Loaded,
     /// The variables of the environment.
     pub environment: &'a Environment,
+    /// What a provider is chosen from.
+    pub sources: Sources<'a>,
 }
 
-/// Asks a question and gives back the answer.
-pub type Ask<'a> = &'a mut dyn FnMut(&str) -> Result<String>;
+/// What was settled.
+#[derive(Default)]
+pub struct Answers {
+    /// The settings to write; those that are so already are not among them.
+    pub wanted: Vec<(String, Value)>,
+    /// The username of the Telegram bot, where it is known.
+    pub bot: Option<String>,
+    /// Whether the person stopped. Then `wanted` has what was settled before.
+    pub is_stopped: bool,
+}
 
-/// The keys to set, with their values; what is so already is not among them. Without `ask` a
-/// question's answer is what stands there already, or the default.
-pub fn gather(
-    flags: &Arguments,
-    found: &Found<'_>,
-    ask: Option<Ask<'_>>,
-) -> Result<Vec<(String, Value)>> {
-    let mut answers = Answers {
+/// Settles everything. Where nobody can be asked, a flag that is missing means the current setting or
+/// the default, and one that is wrong is an [`Error::Usage`], or an [`Error::Config`] when a server
+/// refuses it.
+pub fn gather(flags: &Arguments, found: &Found<'_>, outside: &mut dyn Outside) -> Result<Answers> {
+    let mut interview = Interview {
         found,
-        ask,
+        outside,
         wanted: Vec::new(),
+        settled: 0,
+        offers: None,
+        is_unreachable: false,
+        bot: None,
     };
-    let provider = answers.provider(flags)?;
-    if !provider.is_empty() {
-        answers.key(&provider, flags.api_key.as_deref())?;
-        answers.base(&provider, flags.api_base.as_deref())?;
-    } else if flags.api_key.is_some() || flags.api_base.is_some() {
-        let text = "--api-key and --api-base belong to a provider: add --provider NAME";
-        return Err(Error::Usage(text.to_owned()));
+    let ended = interview.run(flags);
+    let Interview {
+        mut wanted,
+        settled,
+        bot,
+        ..
+    } = interview;
+    let is_stopped = matches!(ended, Err(Error::Stopped));
+    match ended {
+        Err(Error::Stopped) => wanted.truncate(settled),
+        ended => ended?,
     }
-    answers.model(flags.model.as_deref())?;
-    answers.workspace(flags)?;
-    answers.telegram(flags)?;
-    Ok(answers.wanted)
+    Ok(Answers {
+        wanted,
+        bot,
+        is_stopped,
+    })
 }
 
-struct Answers<'a, 'q> {
+/// What is done with an answer.
+enum Verdict {
+    Take(String),
+    /// It cannot be taken; says why, where that was not said yet.
+    Reject(String),
+    /// It may be wrong; says why. `on_enter` is taken when the person presses Enter then, which
+    /// `hint` says, and `on_repeat` when the same answer comes again.
+    Doubt {
+        reason: String,
+        hint: String,
+        on_enter: String,
+        on_repeat: String,
+    },
+}
+
+impl Verdict {
+    /// An answer that does not work, which Enter keeps nevertheless.
+    fn doubt(reason: String, answer: &str) -> Self {
+        Self::Doubt {
+            reason,
+            hint: texts::KEEP_ANYWAY.to_owned(),
+            on_enter: answer.to_owned(),
+            on_repeat: answer.to_owned(),
+        }
+    }
+}
+
+/// Judges an answer.
+type Check<'c, 'i> = &'c mut dyn FnMut(&mut Interview<'i>, &str) -> Result<Verdict>;
+
+struct Interview<'a> {
     found: &'a Found<'a>,
-    ask: Option<Ask<'q>>,
+    outside: &'a mut dyn Outside,
     wanted: Vec<(String, Value)>,
+    /// How many of `wanted` are of questions that are done with.
+    settled: usize,
+    /// The models that the provider lists.
+    offers: Option<Vec<String>>,
+    /// Whether there was no connection to the address that was entered.
+    is_unreachable: bool,
+    bot: Option<String>,
 }
 
-impl Answers<'_, '_> {
-    /// Settles which provider answers; empty: nobody said.
-    fn provider(&mut self, flags: &Arguments) -> Result<String> {
-        const PATH: &str = "agents.defaults.provider";
-        let configured = self.current(PATH);
-        let default = match configured.as_str() {
-            // What the environment has is found at every start, and so need not stand in the file.
-            "auto" if self.ask.is_none() => "",
-            "auto" => self.detected().unwrap_or_default(),
-            name => name,
-        };
-        let names: Vec<&str> = self.found.known.iter().map(|known| known.name).collect();
-        let question = format!(
-            "Known by name: {}.\nAny other name is an OpenAI-compatible server of your own.\n\
-             Which provider answers?",
-            names.join(", ")
-        );
-        let instead = if default.is_empty() {
-            "none yet"
+impl<'i> Interview<'i> {
+    fn run(&mut self, flags: &Arguments) -> Result<()> {
+        let provider = self.provider(flags)?;
+        if matches!(&*provider, "" | OFFLINE) || is_auto(&provider) {
+            if flags.api_key.is_some() || flags.api_base.is_some() {
+                return Err(Error::Usage(texts::FLAGS_WITHOUT_PROVIDER.to_owned()));
+            }
         } else {
-            default
+            self.connect(&provider, flags)?;
+        }
+        self.model(&provider, flags.model.as_deref())?;
+        self.settled = self.wanted.len();
+        self.workspace(flags)?;
+        self.settled = self.wanted.len();
+        self.telegram(flags.telegram_token.as_deref())?;
+        self.settled = self.wanted.len();
+        Ok(())
+    }
+
+    /// Asks until an answer is taken. A flag is an answer that is not asked for again.
+    fn ask(
+        &mut self,
+        flag: Option<&str>,
+        mut question: Question,
+        check: Check<'_, 'i>,
+    ) -> Result<String> {
+        if flag.is_some() || !self.outside.can_ask() {
+            return match check(self, flag.unwrap_or_default().trim())? {
+                Verdict::Take(answer) => Ok(answer),
+                Verdict::Reject(reason) => Err(Error::Usage(reason)),
+                Verdict::Doubt { reason, .. } => Err(Error::Config(reason)),
+            };
+        }
+        let first_hint = question.hint.clone();
+        let mut doubted: Option<(String, String, String)> = None;
+        loop {
+            let answer = self.outside.ask(&question)?;
+            if let Some((doubted, on_enter, on_repeat)) = doubted.take() {
+                if answer.is_empty() {
+                    return Ok(on_enter);
+                }
+                if answer == doubted {
+                    return Ok(on_repeat);
+                }
+            }
+            question.hint.clone_from(&first_hint);
+            match check(self, &answer)? {
+                Verdict::Take(answer) => return Ok(answer),
+                Verdict::Reject(reason) if reason.is_empty() => {}
+                Verdict::Reject(reason) => self.outside.say(&reason)?,
+                Verdict::Doubt {
+                    reason,
+                    hint,
+                    on_enter,
+                    on_repeat,
+                } => {
+                    self.outside.say(&reason)?;
+                    question.hint = hint;
+                    doubted = Some((answer, on_enter, on_repeat));
+                }
+            }
+        }
+    }
+
+    /// Settles the provider; empty when there is none.
+    fn provider(&mut self, flags: &Arguments) -> Result<String> {
+        let current = self.current(PROVIDER);
+        let default = match is_auto(&current) {
+            false => current.clone(),
+            // A key in the environment is found at every start, and so need not be in the file.
+            true if !self.outside.can_ask() => String::new(),
+            true => self.detect().unwrap_or_default().to_owned(),
         };
-        let provider = self.answer(flags.provider.as_deref(), &question, (default, instead))?;
-        if !provider.is_empty() {
-            self.want(PATH.to_owned(), &provider);
+        let question = texts::ask_provider(&default);
+        let provider = self.ask(flags.provider.as_deref(), question, &mut |this, answer| {
+            let name = if answer.is_empty() { &default } else { answer };
+            Ok(this.judge_provider(name, flags))
+        })?;
+        let is_same = |name: &str| self.found.sources.resolve(name).ok() == Some(&provider);
+        if !provider.is_empty() && !is_same(&current) {
+            self.want(PROVIDER, &provider);
         }
         Ok(provider)
     }
 
+    fn judge_provider(&self, name: &str, flags: &Arguments) -> Verdict {
+        if name.is_empty() || ["skip", "none", "no"].contains(&&*name.to_lowercase()) {
+            return Verdict::Take(String::new());
+        }
+        if is_auto(name) {
+            return Verdict::Take("auto".to_owned());
+        }
+        if let Ok(name) = self.found.sources.resolve(name) {
+            return Verdict::Take(name.to_owned());
+        }
+        let is_fit = |char: char| char.is_alphanumeric() || matches!(char, '-' | '_');
+        let reason = match () {
+            () if name.contains(['/', ':']) => texts::NAME_IS_ADDRESS,
+            () if looks_secret(name) => texts::NAME_IS_KEY,
+            () if !name.chars().all(is_fit) => texts::NAME_IS_ODD,
+            () => "",
+        };
+        let meant = nearest(name).map(|known| known.name);
+        match meant {
+            _ if !reason.is_empty() => Verdict::Reject(reason.to_owned()),
+            _ if flags.api_base.is_some() => Verdict::Take(name.to_owned()),
+            meant if flags.provider.is_some() => Verdict::Reject(texts::needs_address(name, meant)),
+            None => Verdict::Take(name.to_owned()),
+            Some(meant) => Verdict::Doubt {
+                reason: texts::did_you_mean(name, meant),
+                hint: meant.to_owned(),
+                on_enter: meant.to_owned(),
+                on_repeat: name.to_owned(),
+            },
+        }
+    }
+
     /// The first provider whose key is in the environment, while no provider is configured.
-    fn detected(&self) -> Option<&'static str> {
-        let is_provider = |path: &String| path.starts_with("providers.");
-        if self.found.loaded.settings.keys().any(is_provider) {
+    fn detect(&self) -> Option<&'static str> {
+        if !self.found.loaded.config.providers.is_empty() {
             return None;
         }
-        let has_key = |known: &&Known| self.variable(known.variables).is_some();
-        self.found
-            .known
-            .iter()
-            .find(has_key)
-            .map(|known| known.name)
+        let has_key = |row: &&Known| self.variable(row).is_some();
+        PROVIDERS.iter().find(has_key).map(|row| row.name)
     }
 
-    /// The first of the variables that has a value.
-    fn variable(&self, names: &'static [&'static str]) -> Option<&'static str> {
+    /// The variable that has the provider's key.
+    fn variable(&self, row: &Known) -> Option<&'static str> {
         let has_value = |name: &&&str| {
-            self.found
-                .environment
-                .get(**name)
-                .is_some_and(|value| !value.is_empty())
+            let value = self.found.environment.get(**name);
+            value.is_some_and(|value| !value.is_empty())
         };
-        names.iter().find(has_value).copied()
+        row.variables.iter().find(has_value).copied()
     }
 
-    /// Settles the key. One that the environment has under its usual name is found there by itself:
-    /// in the file it would be a copy, and a reference to it would make every start without the
-    /// variable fail.
-    fn key(&mut self, provider: &str, flag: Option<&str>) -> Result<()> {
-        let path = format!("providers.{provider}.apiKey");
-        let known = self.found.known.iter().find(|known| known.name == provider);
-        if flag.is_none() && known.is_some_and(|known| known.variables.is_empty()) {
-            return Ok(());
+    /// Settles the address and the key of a provider.
+    fn connect(&mut self, provider: &str, flags: &Arguments) -> Result<()> {
+        let section = self.found.sources.section_name(provider).to_owned();
+        let configured = self.found.loaded.config.providers.get(&section);
+        let mut settings = configured.cloned().unwrap_or_default();
+        let row = known(provider);
+        if let Some(key) = flags.api_key.as_deref()
+            && let Ok(key) = self.resolve("providers.*.apiKey", key)
+        {
+            settings.api_key = Secret::new(&key);
         }
-        let variable = known.and_then(|known| self.variable(known.variables));
-        let instead = match variable {
-            _ if !self.current(&path).is_empty() => "the one that is there",
-            Some(_) => "the one in the environment",
-            None => "none",
-        };
-        let question = format!("The key of {provider}?");
-        let key = self.answer(flag, &question, ("", instead))?;
-        if !key.is_empty() {
-            self.want(path, &key);
+        if row.is_none() || flags.api_base.is_some() {
+            let path = format!("providers.{section}.apiBase");
+            let flag = flags.api_base.as_deref();
+            settings.api_base = self.address(provider, &path, &settings, flag)?;
+            let base = settings.api_base.clone();
+            self.want(&path, &base);
         }
-        Ok(())
-    }
-
-    fn base(&mut self, provider: &str, flag: Option<&str>) -> Result<()> {
-        let path = format!("providers.{provider}.apiBase");
-        let is_known =
-            provider == "auto" || self.found.known.iter().any(|known| known.name == provider);
-        let current = self.current(&path);
-        let base = match flag {
-            None if is_known || !current.is_empty() => return Ok(()),
-            flag => {
-                let question =
-                    format!("The address of {provider}, such as http://127.0.0.1:8000/v1?");
-                self.answer(flag, &question, ("", "none"))?
+        if flags.api_key.is_some() || row.is_none_or(|row| !row.variables.is_empty()) {
+            let path = format!("providers.{section}.apiKey");
+            let key = self.key(provider, &path, &settings, flags)?;
+            // A key of the environment is found there at every start. In the file it would be a copy.
+            if !key.is_empty() {
+                self.want(&path, &key);
             }
-        };
-        if base.is_empty() {
-            let names: Vec<&str> = self.found.known.iter().map(|known| known.name).collect();
-            let names = names.join(", ");
-            return Err(Error::Usage(format!(
-                "{provider} is not known by name, so it needs --api-base URL; known are {names}"
-            )));
+        } else if self.outside.can_ask()
+            && self.offers.is_none()
+            && !self.is_unreachable
+            && let Trial::Unreachable(reason) | Trial::Unclear(reason) =
+                self.list_models(provider, &settings)?
+        {
+            self.outside.warn(&texts::not_tried(provider, &reason))?;
         }
-        self.want(path, &base);
         Ok(())
     }
 
-    fn model(&mut self, flag: Option<&str>) -> Result<()> {
-        const PATH: &str = "agents.defaults.model";
-        let current = self.current(PATH);
-        let instead = if current.is_empty() {
-            "the provider's usual one"
-        } else {
-            &current
+    fn list_models(&mut self, provider: &str, settings: &Provider) -> Result<Trial<Vec<String>>> {
+        let trial = self.outside.list_models(provider, settings)?;
+        if let Trial::Works(models) = &trial {
+            self.outside
+                .say(&texts::connected(provider, models.len()))?;
+            self.offers = Some(models.clone());
+        }
+        Ok(trial)
+    }
+
+    /// Settles the address of a server.
+    fn address(
+        &mut self,
+        provider: &str,
+        path: &str,
+        settings: &Provider,
+        flag: Option<&str>,
+    ) -> Result<String> {
+        let current = self.current(path);
+        let question = texts::ask_address(provider, &current);
+        self.ask(flag, question, &mut |this, answer| {
+            let answer = if answer.is_empty() { &current } else { answer };
+            if answer.is_empty() {
+                return Ok(Verdict::Reject(texts::address_missing(provider)));
+            }
+            let base = with_scheme(answer);
+            let value = base.as_str().into();
+            if table::find(path).is_some_and(|key| problem(key, path, &value, true).is_some()) {
+                return Ok(Verdict::Reject(texts::NOT_AN_ADDRESS.to_owned()));
+            }
+            this.judge_address(provider, settings, &base)
+        })
+    }
+
+    fn judge_address(
+        &mut self,
+        provider: &str,
+        settings: &Provider,
+        base: &str,
+    ) -> Result<Verdict> {
+        let mut why = None;
+        self.is_unreachable = false;
+        for base in [Some(base.to_owned()), with_version(base)]
+            .into_iter()
+            .flatten()
+        {
+            let settings = Provider {
+                api_base: base.clone(),
+                ..settings.clone()
+            };
+            match self.list_models(provider, &settings)? {
+                Trial::Works(_) | Trial::Refused(_) => return Ok(Verdict::Take(base)),
+                Trial::Unclear(reason) => why = why.or(Some(reason)),
+                Trial::Unreachable(reason) => {
+                    self.is_unreachable = true;
+                    why = Some(reason);
+                    break;
+                }
+            }
+        }
+        let reason = texts::nothing_there(base, &why.unwrap_or_default());
+        if self.outside.can_ask() {
+            return Ok(Verdict::doubt(reason, base));
+        }
+        self.outside.warn(&reason)?;
+        Ok(Verdict::Take(base.to_owned()))
+    }
+
+    /// Settles the key; empty when the one that is there already is used, or none.
+    fn key(
+        &mut self,
+        provider: &str,
+        path: &str,
+        settings: &Provider,
+        flags: &Arguments,
+    ) -> Result<String> {
+        let row = known(provider);
+        let source = match row.and_then(|row| self.variable(row)) {
+            _ if !settings.api_key.is_empty() => KeySource::Configured,
+            Some(variable) => KeySource::Variable(variable),
+            None if row.is_none() || !settings.api_base.is_empty() => KeySource::Optional,
+            None => KeySource::Missing,
         };
-        let model = self.answer(flag, "Which model?", (&current, instead))?;
-        self.want(PATH.to_owned(), &model);
-        Ok(())
+        let is_missing = matches!(source, KeySource::Missing);
+        let is_tried =
+            self.outside.can_ask() || flags.api_key.is_some() || flags.api_base.is_some();
+        let question = texts::ask_key(provider, source);
+        let flag = flags.api_key.as_deref();
+        self.ask(flag, question, &mut |this, answer| {
+            let mut settings = settings.clone();
+            if !answer.is_empty() {
+                match this.resolve(path, answer) {
+                    Ok(key) if is_key(&key) => settings.api_key = Secret::new(&key),
+                    Ok(_) => return Ok(Verdict::Reject(texts::NOT_A_KEY.to_owned())),
+                    Err(reason) => return Ok(Verdict::Reject(reason)),
+                }
+            } else if is_missing {
+                if this.outside.can_ask() {
+                    this.outside.warn(&texts::key_missing(provider))?;
+                }
+                return Ok(Verdict::Take(String::new()));
+            }
+            // The address was tried already, and the key is not new or cannot be tried.
+            let is_known = answer.is_empty() && this.offers.is_some() || this.is_unreachable;
+            if is_tried && !is_known {
+                match this.list_models(provider, &settings)? {
+                    Trial::Works(_) => {}
+                    Trial::Refused(reason) => {
+                        return Ok(Verdict::doubt(
+                            texts::key_refused(provider, &reason),
+                            answer,
+                        ));
+                    }
+                    Trial::Unreachable(reason) | Trial::Unclear(reason) => {
+                        this.outside.warn(&texts::not_tried(provider, &reason))?;
+                    }
+                }
+            }
+            Ok(Verdict::Take(answer.to_owned()))
+        })
     }
 
+    /// Settles the folder that the agent works in.
     fn workspace(&mut self, flags: &Arguments) -> Result<()> {
-        const PATH: &str = "agents.defaults.workspace";
-        let flag = flags
-            .workspace
-            .as_ref()
-            .map(|path| path.display().to_string());
-        let current = self.current(PATH);
-        let instead = if current.is_empty() {
-            "workspace in the home folder"
-        } else {
-            &current
-        };
-        let folder = self.answer(
-            flag.as_deref(),
-            "In which folder should it work?",
-            (&current, instead),
-        )?;
-        if folder.is_empty() || folder.starts_with('~') {
-            self.want(PATH.to_owned(), &folder);
-        } else {
-            let folder = std::path::absolute(&folder).map_err(Error::io("find", &folder))?;
-            self.want(PATH.to_owned(), &folder.display().to_string());
-        }
+        let flag = flags.workspace.as_ref();
+        let flag = flag.map(|path| path.display().to_string());
+        let current = self.current(WORKSPACE);
+        let path = self.found.home.workspace(&current);
+        let question = texts::ask_workspace(&path);
+        let folder = self.ask(flag.as_deref(), question, &mut |this, answer| {
+            if answer.is_empty() || Path::new(answer) == path {
+                return Ok(Verdict::Take(current.clone()));
+            }
+            if this.outside.can_ask() && !answer.starts_with(['/', '~', '$', '.']) {
+                return Ok(Verdict::Reject(texts::NOT_A_PATH.to_owned()));
+            }
+            let folder = match this.resolve(WORKSPACE, answer) {
+                Ok(folder) => std::path::absolute(&folder).map_err(Error::io("find", &folder))?,
+                Err(reason) => return Ok(Verdict::Reject(reason)),
+            };
+            if folder.exists() && !folder.is_dir() {
+                return Ok(Verdict::Reject(texts::not_a_folder(&folder)));
+            }
+            Ok(match this.outside.check_workspace(&folder) {
+                Err(error) => Verdict::Reject(error.to_string()),
+                Ok(()) if answer.starts_with('~') => Verdict::Take(answer.to_owned()),
+                Ok(()) => Verdict::Take(folder.display().to_string()),
+            })
+        })?;
+        self.want(WORKSPACE, &folder);
         Ok(())
     }
 
-    /// Settles whether it is reached on Telegram: with a token it is.
-    fn telegram(&mut self, flags: &Arguments) -> Result<()> {
-        const TOKEN: &str = "channels.telegram.token";
-        const ENABLED: &str = "channels.telegram.enabled";
-        let instead = match self.current(TOKEN).is_empty() {
-            true => "none, so not on Telegram",
-            false => "the one that is there",
-        };
-        let question = "To be reached on Telegram it needs a bot of its own: write /newbot to @BotFather there.\n\
-                        The bot's token?";
-        let token = self.answer(flags.telegram_token.as_deref(), question, ("", instead))?;
+    /// Settles the Telegram bot. One that has a token is enabled.
+    fn telegram(&mut self, flag: Option<&str>) -> Result<()> {
+        let mut bot = self.found.loaded.config.channels.telegram.clone();
+        let question = texts::ask_telegram(!bot.token.is_empty());
+        let token = self.ask(flag, question, &mut |this, answer| {
+            if answer.is_empty() {
+                return Ok(Verdict::Take(String::new()));
+            }
+            match this.resolve(TOKEN, answer) {
+                Ok(token) if is_token(&token) => bot.token = Secret::new(&token),
+                Ok(_) => return Ok(Verdict::Reject(texts::NOT_A_TOKEN.to_owned())),
+                Err(reason) => return Ok(Verdict::Reject(reason)),
+            }
+            match this.outside.find_bot(&bot)? {
+                Trial::Works(username) => {
+                    this.outside.say(&texts::bot_found(&username))?;
+                    this.bot = Some(username);
+                }
+                Trial::Refused(reason) => return Ok(Verdict::doubt(reason, answer)),
+                Trial::Unreachable(reason) | Trial::Unclear(reason) => {
+                    this.outside.warn(&texts::token_not_tried(&reason))?;
+                }
+            }
+            Ok(Verdict::Take(answer.to_owned()))
+        })?;
         if !token.is_empty() {
-            self.want(TOKEN.to_owned(), &token);
-            let is_enabled = table::find(ENABLED)
-                .is_some_and(|key| self.found.loaded.current(key, ENABLED).0 == true);
-            if !is_enabled {
+            self.want(TOKEN, &token);
+            if !self.found.loaded.config.channels.telegram.enabled {
                 self.wanted.push((ENABLED.to_owned(), true.into()));
             }
         }
         Ok(())
     }
 
-    /// The flag, else what the person answers, else the first default; the second one is its words.
-    fn answer(
-        &mut self,
-        flag: Option<&str>,
-        question: &str,
-        default: (&str, &str),
-    ) -> Result<String> {
-        let (default, words) = default;
-        let answered = match (flag, &mut self.ask) {
-            (Some(flag), _) => return Ok(flag.trim().to_owned()),
-            (None, Some(ask)) => ask(&format!("{question}\n  [Enter: {words}] "))?,
-            (None, None) => String::new(),
-        };
-        Ok(if answered.is_empty() {
-            default.to_owned()
-        } else {
-            answered
-        })
-    }
-
-    /// The text that holds for a key now.
+    /// The value of a text setting now.
     fn current(&self, path: &str) -> String {
         let value = table::find(path).map(|key| self.found.loaded.current(key, path).0);
         value
@@ -253,160 +495,26 @@ impl Answers<'_, '_> {
             .to_owned()
     }
 
-    fn want(&mut self, path: String, value: &str) {
-        let variable = value
-            .strip_prefix("${")
-            .and_then(|rest| rest.strip_suffix('}'));
-        let meant = variable.and_then(|name| self.found.environment.get(name));
-        if self.current(&path) != meant.map_or(value, String::as_str) {
-            self.wanted.push((path, value.into()));
+    /// The value that a text stands for, with `${NAME}`, `file:PATH` and `~` filled in. The error says
+    /// what is missing.
+    fn resolve(&self, path: &str, text: &str) -> std::result::Result<String, String> {
+        let references = References {
+            variable: &|name| self.found.environment.get(name).cloned(),
+            file: &|name| load::read_secret(&self.found.folder.join(name)),
+        };
+        let key = table::find(path).ok_or_else(String::new)?;
+        let value = references.resolve(key, text.into());
+        let value = value.map_err(|problem| format!("{path} {problem}"))?;
+        Ok(value.as_str().unwrap_or_default().to_owned())
+    }
+
+    fn want(&mut self, path: &str, value: &str) {
+        let is_so = self.current(path) == self.resolve(path, value).unwrap_or_default();
+        if !is_so {
+            self.wanted.push((path.to_owned(), value.into()));
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::load;
-
-    const KNOWN: &[Known] = &[
-        Known {
-            name: "anthropic",
-            variables: &["ANTHROPIC_API_KEY"],
-        },
-        Known {
-            name: "zhipu",
-            variables: &["ZHIPU_API_KEY", "ZAI_API_KEY"],
-        },
-        Known {
-            name: "ollama",
-            variables: &[],
-        },
-    ];
-
-    /// What is wanted with the file, the environment, the flags and the person's answers.
-    fn wanted(
-        file: &str,
-        environment: &[(&str, &str)],
-        flags: &Arguments,
-        answers: Option<&[&str]>,
-    ) -> Result<String> {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("config.json");
-        std::fs::write(&path, file).unwrap();
-        let pairs = environment.iter();
-        let environment: Environment = pairs
-            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-            .collect();
-        let loaded = load(&path, true, &environment)?;
-        let found = Found {
-            known: KNOWN,
-            loaded: &loaded,
-            environment: &environment,
-        };
-        let mut left = answers.unwrap_or_default().iter();
-        let mut ask = |_: &str| {
-            left.next()
-                .map(|answer| (*answer).to_owned())
-                .ok_or(Error::Stopped)
-        };
-        let ask: Option<Ask<'_>> = answers.is_some().then_some(&mut ask);
-        let pairs = gather(flags, &found, ask)?;
-        assert_eq!(left.len(), 0, "not all was asked");
-        let lines = pairs
-            .iter()
-            .map(|(path, value)| format!("{path}={}", value.as_str().unwrap_or("true")));
-        Ok(lines.collect::<Vec<_>>().join(" "))
-    }
-
-    fn flags(provider: &str, key: &str, base: &str) -> Arguments {
-        let given = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-        Arguments {
-            provider: given(provider),
-            api_key: given(key),
-            api_base: given(base),
-            ..Arguments::default()
-        }
-    }
-
-    #[test]
-    fn a_key_of_the_environment_is_found_and_not_copied() {
-        let none = Arguments::default();
-        let environment = [("ZAI_API_KEY", "k-1"), ("ANTHROPIC_API_KEY", "")];
-        assert_eq!(wanted("{}", &environment, &none, None).unwrap(), "");
-        let zhipu = "agents.defaults.provider=zhipu";
-        let named = flags("zhipu", "", "");
-        assert_eq!(wanted("{}", &environment, &named, None).unwrap(), zhipu);
-        let enter = Some(["", "", "", "", ""].as_slice());
-        assert_eq!(wanted("{}", &environment, &none, enter).unwrap(), zhipu);
-        let given = flags("zhipu", "k-1", "");
-        assert_eq!(
-            wanted("{}", &environment, &given, None).unwrap(),
-            format!("{zhipu} providers.zhipu.apiKey=k-1"),
-            "whoever gives a key wants it kept"
-        );
-    }
-
-    #[test]
-    fn what_is_there_is_kept_unless_a_flag_says_otherwise() {
-        let file = r#"{"agents": {"defaults": {"provider": "anthropic", "model": "m"}},
-                       "providers": {"anthropic": {"apiKey": "k-old"}}}"#;
-        let environment = [("ANTHROPIC_API_KEY", "k-1")];
-        assert_eq!(
-            wanted(file, &environment, &Arguments::default(), None).unwrap(),
-            ""
-        );
-        assert_eq!(
-            wanted(file, &environment, &flags("anthropic", "k-new", ""), None).unwrap(),
-            "providers.anthropic.apiKey=k-new"
-        );
-        assert_eq!(
-            wanted(
-                file,
-                &[],
-                &Arguments::default(),
-                Some(&["", "", "", "", ""])
-            )
-            .unwrap(),
-            ""
-        );
-    }
-
-    #[test]
-    fn a_person_is_asked_what_no_flag_says() {
-        let none = Arguments::default();
-        assert_eq!(
-            wanted(
-                "{}",
-                &[],
-                &none,
-                Some(&["mine", "k", "http://h/v1", "m", "~/w", ""])
-            )
-            .unwrap(),
-            "agents.defaults.provider=mine providers.mine.apiKey=k providers.mine.apiBase=http://h/v1 \
-             agents.defaults.model=m agents.defaults.workspace=~/w"
-        );
-        assert_eq!(
-            wanted("{}", &[], &none, Some(&["ollama", "", "", "1:a"])).unwrap(),
-            "agents.defaults.provider=ollama channels.telegram.token=1:a channels.telegram.enabled=true"
-        );
-        assert!(matches!(
-            wanted("{}", &[], &none, Some(&["ollama"])),
-            Err(Error::Stopped)
-        ));
-    }
-
-    #[test]
-    fn what_cannot_work_is_wrong_usage() {
-        let error = wanted("{}", &[], &flags("mine", "k", ""), None).unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .contains("needs --api-base URL; known are anthropic, zhipu, ollama")
-        );
-        assert!(matches!(
-            wanted("{}", &[], &flags("", "k", ""), None),
-            Err(Error::Usage(_))
-        ));
-    }
-}
+mod tests;

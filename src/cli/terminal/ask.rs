@@ -7,19 +7,22 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{QueueSelector, tcflush};
 
 use super::print;
-use crate::approval::{Answer, Question};
+use crate::approval::{AlwaysOption, Answer, Cause, Question};
 use crate::cancel::Cancel;
 use crate::channels::delivery::{describe_hidden, grouped};
+use crate::channels::texts::approve;
 use crate::clock::Stopwatch;
+use crate::language::Language;
 use crate::limits::agent::ANSWER_TIME;
 use crate::limits::cancel::POLL;
 use crate::limits::cli::{ANSWER_BYTES, COMMAND_CHARS, COMMAND_LINES, LINE_CHARS};
 use crate::text::{count_hidden, ends_of, reveal};
+use crate::tools::commands::texts::describe_risk;
 
 /// Shows the question and waits for y, a or n. Anything else denies it, and so does silence.
 pub fn ask(question: &Question, cancel: &Cancel) -> Answer {
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
-        return Answer::Nobody;
+        return Answer::Unattended;
     }
     // What was typed before the question was there is no answer to it.
     let _ = tcflush(std::io::stdin(), QueueSelector::IFlush);
@@ -27,16 +30,21 @@ pub fn ask(question: &Question, cancel: &Cancel) -> Answer {
     loop {
         if !wait(cancel) {
             print::raw_error("\n");
-            return Answer::Late;
+            return Answer::TimedOut;
         }
         let mut line = vec![0; ANSWER_BYTES as usize];
         let length = std::io::stdin().lock().read(&mut line).unwrap_or(0);
         match line[..length].trim_ascii().to_ascii_lowercase().as_slice() {
             b"y" | b"yes" => return Answer::Once,
-            b"a" | b"always" => return Answer::Always,
+            b"a" | b"always" => match why_once(question.always) {
+                None => return Answer::Always,
+                Some(why) => {
+                    print::raw_error(&format!("\n  {why}\n\n{}", choices(question, false)));
+                }
+            },
             b"s" | b"show" => {
                 let whole = indented(&reveal(&question.command));
-                print::raw_error(&format!("\n{whole}\n\n{}", choices(false)));
+                print::raw_error(&format!("\n{whole}\n\n{}", choices(question, false)));
             }
             _ => return Answer::Deny,
         }
@@ -66,19 +74,28 @@ fn wait(cancel: &Cancel) -> bool {
 fn shown(question: &Question) -> String {
     let Question {
         folder,
-        rule,
         reason,
         influences,
         scripts,
         ..
     } = question;
-    let place = match question.unsandboxed {
-        true => " outside the sandbox",
-        false => "",
+    let account = on_line(&question.account);
+    let title = match (&question.cause, question.unsandboxed) {
+        (Cause::Input { session, command }, _) => {
+            let command = on_line(command);
+            format!(
+                "The agent wants to send input to session {session}, which runs outside the sandbox as {account} \
+                 ({command}):"
+            )
+        }
+        (_, true) => {
+            format!("The agent wants to run a command outside the sandbox, as {account}:")
+        }
+        (_, false) => "The agent wants to run a command in the sandbox:".to_owned(),
     };
     let command = reveal(&question.command);
     let ends = ends_of(&command, COMMAND_CHARS, COMMAND_LINES);
-    let mut text = format!("\nThe agent wants to run a command{place}:\n\n");
+    let mut text = format!("\n{title}\n\n");
     match ends {
         None => text += &indented(&command),
         Some((head, left_out, tail)) => {
@@ -93,9 +110,19 @@ fn shown(question: &Question) -> String {
     let parts = parts
         .chain(influences)
         .chain(scripts.iter().map(|script| &script.head));
-    let hidden = describe_hidden(parts.map(|part| count_hidden(part)).sum());
-    let hidden = hidden.map(|warning| format!("  ⚠ {warning}\n"));
-    text += &format!("\n\n{}", hidden.unwrap_or_default());
+    text += "\n\n";
+    match parts.map(|part| count_hidden(part)).sum() {
+        0 => {}
+        count => text += &format!("  {}\n", describe_hidden(Language::English, count)),
+    }
+    match question.cause {
+        Cause::Risk(risk) => {
+            let what = describe_risk(Language::English, risk);
+            text += &format!("  ⚠ Careful: {what}.\n");
+        }
+        Cause::Configured => text += "  Asked because tools.exec.approval is \"always\".\n",
+        Cause::Unsandboxed | Cause::Input { .. } => {}
+    }
     if !influences.is_empty() {
         let names = influences
             .iter()
@@ -117,18 +144,34 @@ fn shown(question: &Question) -> String {
         reason => reason,
     };
     text += &format!(
-        "  folder  {}\n  rule    {}\n  reason  {}\n\n{}",
+        "  folder  {}\n  reason  {}\n\n{}",
         on_line(folder),
-        on_line(rule),
         on_line(reason),
-        choices(ends.is_some()),
+        choices(question, ends.is_some()),
     );
     text
 }
 
-fn choices(is_cut: bool) -> String {
+fn choices(question: &Question, is_cut: bool) -> String {
+    let always = match (&question.cause, question.always) {
+        (Cause::Input { .. }, AlwaysOption::Offered) => "  [a] allow all its input",
+        (_, AlwaysOption::Offered) => "  [a] always allow this exact command",
+        (_, AlwaysOption::TooRisky(_) | AlwaysOption::Changeable) => "",
+    };
     let show = if is_cut { "  [s] show all of it" } else { "" };
-    format!("Run it? [y] once  [a] always exactly this{show}  [N] no: ")
+    format!("Run it? [y] once{always}{show}  [N] no: ")
+}
+
+/// Why a command cannot be allowed always; `None` when it can.
+fn why_once(always: AlwaysOption) -> Option<String> {
+    let english = Language::English;
+    match always {
+        AlwaysOption::Offered => None,
+        AlwaysOption::TooRisky(risk) => {
+            Some(approve::too_risky(english, &describe_risk(english, risk)))
+        }
+        AlwaysOption::Changeable => Some(approve::changeable(english).to_owned()),
+    }
 }
 
 /// A text with nothing invisible in it, line by line.
@@ -155,6 +198,7 @@ fn on_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::approval::Risk;
 
     #[test]
     fn the_person_sees_exactly_what_will_run() {
@@ -162,14 +206,14 @@ mod tests {
             command: "echo ok\nrm -rf x\r\x1b[2Kls \u{202e}".into(),
             folder: "/w".into(),
             reason: "to\nclean".into(),
-            rule: "it wants to run outside the sandbox".into(),
+            account: "pi".into(),
             unsandboxed: true,
             ..Question::default()
         };
         let shown = shown(&question);
         assert!(
             shown.contains(
-                "outside the sandbox:\n\n    echo ok\n    rm -rf x\\r\\u{1b}[2Kls \\u{202e}\n"
+                "outside the sandbox, as pi:\n\n    echo ok\n    rm -rf x\\r\\u{1b}[2Kls \\u{202e}\n"
             ),
             "{shown}"
         );
@@ -182,7 +226,8 @@ mod tests {
             command: format!("first\n{}last\u{200b}", "\n".repeat(9_000)),
             folder: "/w".into(),
             reason: "r\n".repeat(9_000),
-            rule: "a rule".into(),
+            cause: Cause::Risk(Risk::Power),
+            always: AlwaysOption::TooRisky(Risk::Power),
             influences: vec![".git".into(), "Make\x1bfile".into()],
             scripts: vec![crate::approval::Script {
                 path: "a.sh".into(),
@@ -197,7 +242,9 @@ mod tests {
             "\n    first\n",
             " characters left out …\n",
             "last\\u{200b}\n",
-            "⚠ It contains 2 invisible characters",
+            "⚠ Invisible characters: 2, shown",
+            "⚠ Careful: it would shut the board down or restart it.",
+            "Run it? [y] once  [s]",
             "may run: .git, Make\\u{1b}file\n",
             "  a.sh (7 bytes):\n    echo a\n",
             "[s] show all of it",

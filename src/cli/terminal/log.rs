@@ -4,6 +4,7 @@
 //! no level: keys, the texts of people and models, the contents of files.
 
 use std::fmt;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value};
 use tracing::field::{Field, Visit};
@@ -16,6 +17,7 @@ use crate::clock::Clock;
 use crate::config::schema::{LogFormat, LogLevel};
 use crate::limits::cli as limits;
 use crate::secret::Eraser;
+use crate::sync::Mutex;
 use crate::text::{ellipsize_bytes, escape_json, is_invisible};
 
 /// How a line looks.
@@ -42,15 +44,32 @@ impl Form {
 
 /// Starts the log; what comes before is lost. Only the first call has an effect.
 pub fn start(level: LevelFilter, form: Form, eraser: Eraser) {
+    let filter = Arc::new(Mutex::new(Filter { level, eraser }));
     let log = Log {
-        level,
+        filter: Arc::clone(FILTER.get_or_init(|| filter)),
         form,
-        eraser,
         clock: Clock::System,
         write: print::raw_error,
     };
     // An error says that there is a log already, which is what is wanted.
     let _ = tracing::subscriber::set_global_default(log);
+}
+
+/// Changes what is logged, and which secrets are erased from it. Without a log it does nothing.
+pub fn change(level: LevelFilter, eraser: Eraser) {
+    if let Some(filter) = FILTER.get() {
+        *filter.lock() = Filter { level, eraser };
+        // The places that log remember whether they are enabled.
+        tracing::callsite::rebuild_interest_cache();
+    }
+}
+
+static FILTER: OnceLock<Arc<Mutex<Filter>>> = OnceLock::new();
+
+/// What a reload of the configuration changes.
+struct Filter {
+    level: LevelFilter,
+    eraser: Eraser,
 }
 
 /// The level of the configuration, moved by `-v` (more) and `-q` (less).
@@ -68,9 +87,8 @@ pub fn level(configured: LogLevel, more: u8, less: u8) -> LevelFilter {
 }
 
 struct Log {
-    level: LevelFilter,
+    filter: Arc<Mutex<Filter>>,
     form: Form,
-    eraser: Eraser,
     clock: Clock,
     write: fn(&str),
 }
@@ -79,28 +97,29 @@ impl Log {
     fn line(&self, event: &Event<'_>) -> String {
         let metadata = event.metadata();
         let mut fields = Fields {
-            eraser: &self.eraser,
+            filter: &self.filter.lock(),
             message: String::new(),
             rest: Map::new(),
         };
         event.record(&mut fields);
+        let Fields { message, rest, .. } = fields;
         let room = metadata.target();
         let room = room.strip_prefix("peacrab::").unwrap_or(room);
         let level = metadata.level().as_str().to_ascii_lowercase();
         if self.form == Form::Json {
-            let mut members = fields.rest;
+            let mut members = rest;
             members.insert("time".to_owned(), self.clock.now().to_rfc3339().into());
             members.insert("level".to_owned(), level.into());
             members.insert("room".to_owned(), room.into());
-            members.insert("message".to_owned(), fields.message.into());
+            members.insert("message".to_owned(), message.into());
             return format!("{}\n", escape_json(&Value::Object(members).to_string()));
         }
         let mut line = match self.form {
             Form::Journal => format!("<{}>{room}: ", priority(*metadata.level())),
             _ => format!("{} {level:5} {room}: ", self.clock.now().format("%F %T")),
         };
-        line.push_str(&one_line(&fields.message));
-        for (name, value) in &fields.rest {
+        line.push_str(&one_line(&message));
+        for (name, value) in &rest {
             let value = value.as_str().map_or_else(|| value.to_string(), one_line);
             line.push_str(&format!(" {name}={value}"));
         }
@@ -111,11 +130,11 @@ impl Log {
 
 impl Subscriber for Log {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.is_event() && *metadata.level() <= self.level
+        metadata.is_event() && *metadata.level() <= self.filter.lock().level
     }
 
     fn max_level_hint(&self) -> Option<LevelFilter> {
-        Some(self.level)
+        Some(self.filter.lock().level)
     }
 
     fn event(&self, event: &Event<'_>) {
@@ -134,7 +153,7 @@ impl Subscriber for Log {
 
 /// Collects an event's fields: each without secrets and not too long.
 struct Fields<'a> {
-    eraser: &'a Eraser,
+    filter: &'a Filter,
     message: String,
     rest: Map<String, Value>,
 }
@@ -142,7 +161,7 @@ struct Fields<'a> {
 impl Fields<'_> {
     fn keep(&mut self, field: &Field, value: &str) {
         // First the secrets, then the cut: half a key is still half a key.
-        let clean = self.eraser.clean(value);
+        let clean = self.filter.eraser.clean(value);
         let kept = ellipsize_bytes(&clean, limits::LOG_VALUE_BYTES).into_owned();
         match field.name() {
             "message" => self.message = kept,
@@ -206,9 +225,8 @@ mod tests {
         let eraser = Eraser::new([Secret::new("sk-canary-12345")]);
         let write = |line: &str| WRITTEN.with_borrow_mut(|written| written.push_str(line));
         let log = Log {
-            level,
+            filter: Arc::new(Mutex::new(Filter { level, eraser })),
             form,
-            eraser,
             clock: Clock::Hand(Default::default()),
             write,
         };

@@ -73,6 +73,9 @@ impl<Output: Write, Errors: Write> View<Output, Errors> {
             }
             TurnEvent::Said(text) => self.said(text),
             TurnEvent::ToolHint(hint) => self.aside("▸", hint),
+            TurnEvent::Unsandboxed(hint) => {
+                self.aside("▸", &format!("{hint} · outside the sandbox"));
+            }
             TurnEvent::ToolFailed(what) => self.aside("✗", what),
             TurnEvent::Notice(what) => self.aside("·", what),
         }

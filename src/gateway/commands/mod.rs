@@ -1,56 +1,63 @@
 //! Slash commands in a chat, answered without the model. The table of all commands is the agent's
-//! (`agent::commands`); here is what a chat has beside the terminal's.
+//! (`agent::commands`); here is what only chats have.
 
 mod shell;
+pub mod texts;
 
 use std::fmt::Write;
 use std::sync::Arc;
 
 use super::host::Work;
-use super::scheduler::{Reason, Stopped};
+use super::scheduler::{RefusalReason, Stopped};
 use super::{Gateway, spawn};
-use crate::agent::commands::{self, Command, Invocation, Slash, Surface, describe_ended};
+use crate::agent::commands::{
+    self, Command, CommandAnswer, Invocation, Slash, Surface, describe_ended,
+};
 use crate::approval::Answer;
 use crate::bus::Event;
-use crate::channels::delivery::render_outcome;
-use crate::channels::texts::welcome;
+use crate::cancel::Cancel;
+use crate::channels::adapter::MenuEntry;
+use crate::channels::names::title;
+use crate::channels::texts::{describe_rejection, pair_usage, paired, welcome};
 use crate::error::{Error, Result};
 use crate::language::Language;
 use crate::limits::gateway::{COMMANDS_MAX, REFUSED_CHARS, WAITING_MAX};
 use crate::markup::inline_code;
 use crate::message::{Address, Envelope, OutgoingMessage};
-use crate::text::{count_of, truncate_chars};
+use crate::state::pairing::Paired;
+use crate::text::truncate_chars;
+
+use texts::format_error;
 
 /// Every command of a chat with its description, for the channels' menus.
-pub fn menu() -> impl Iterator<Item = (&'static str, &'static str)> {
-    commands::list_commands(Surface::Chat)
-        .map(|listed| (listed.name, (listed.help)(Language::English)))
+pub fn menu() -> impl Iterator<Item = MenuEntry> {
+    commands::list_commands(Surface::Chat).map(|listed| MenuEntry {
+        name: listed.name,
+        help: listed.help,
+    })
 }
 
 impl Gateway {
     /// Answers a command on the loop.
     pub(super) fn answer_command(&self, message: &Envelope) {
-        let Some(command) = commands::typed_command(message) else {
-            return;
-        };
-        let answer = self.answer_to(message, command);
-        self.finish_command(message, &answer.unwrap_or_else(|error| sentence(&error)));
+        if let Some(command) = commands::typed_command(message) {
+            self.answer_and_finish(message, command, &Cancel::new());
+        }
     }
 
-    /// Ends the background commands of a chat in which the rest was stopped, and answers the `/stop`:
-    /// on a thread, because a command can take a while to be gone.
+    /// Ends the background commands of a chat in which everything else was stopped, and answers the
+    /// `/stop`: on a thread, because a command can take a while to end.
     pub(super) fn answer_stop(self: &Arc<Self>, message: Envelope, count: Stopped) {
+        let language = message.language();
         let (gateway, stop) = (Arc::clone(self), message.clone());
         let spawned = spawn("stop", move || {
-            let ended = gateway.parts.agent.end_background(&stop.session);
-            gateway.finish_command(
-                &stop,
-                &describe_stop(count, &describe_ended(&ended, stop.language())),
-            );
+            let ended = gateway.live().agent.end_background(&stop.session);
+            let ended = describe_ended(&ended, language);
+            gateway.finish_command(&stop, describe_stop(count, &ended, language));
         });
         if let Err(error) = spawned {
-            let note = format!("Background commands may still run: {error}.");
-            self.finish_command(&message, &describe_stop(count, &note));
+            let note = texts::background_may_run(language, &error);
+            self.finish_command(&message, describe_stop(count, &note, language));
         }
     }
 
@@ -60,10 +67,7 @@ impl Gateway {
             Some(command) if command.slash == Slash::Sh => {
                 self.shell(message, command.argument, &work.cancel);
             }
-            Some(command) => {
-                let answer = self.answer_to(message, command);
-                self.finish_command(message, &answer.unwrap_or_else(|error| sentence(&error)));
-            }
+            Some(command) => self.answer_and_finish(message, command, &work.cancel),
             None => {}
         }
         let (work, unread) = (work.id, Vec::new());
@@ -71,188 +75,182 @@ impl Gateway {
     }
 
     /// Tells people that their messages were not accepted, and forgets these.
-    pub(super) fn refuse(&self, messages: &[Envelope], more: usize, reason: Reason) {
+    pub(super) fn refuse(&self, messages: &[Envelope], more: usize, reason: RefusalReason) {
         let Some(first) = messages.first() else {
             return;
         };
         let to = first.address();
         tracing::warn!(chat = %to, count = messages.len() + more, "messages refused: {reason:?}");
-        self.tell(&to, &describe_refusal(messages, more, reason));
+        let text = describe_refusal(messages, more, reason, first.language());
+        self.tell(&to, &text);
         for message in messages {
             self.parts.inbox.taken(&message.id);
         }
     }
 
-    /// Stores a command's answer, and forgets the command: also where the answer could not be stored,
-    /// else every start would run it again, and /restart for ever.
-    fn finish_command(&self, message: &Envelope, answer: &str) {
-        let to = message.address();
+    fn answer_and_finish(&self, message: &Envelope, command: Command<'_>, cancel: &Cancel) {
+        let answer = self.answer_to(message, command, cancel);
+        let answer = answer.unwrap_or_else(|error| format_error(&error, message.language()).into());
+        self.finish_command(message, answer);
+    }
+
+    /// Stores a command's answer, and forgets the command, even if the answer could not be stored: else
+    /// every start would run it again, and /restart without end.
+    fn finish_command(&self, message: &Envelope, answer: impl Into<CommandAnswer>) {
+        let (to, answer) = (message.address(), answer.into());
         let reply = OutgoingMessage {
             reply_to: message.reference.clone(),
-            ..OutgoingMessage::text(&to, answer)
+            command_buttons: answer.buttons,
+            ..OutgoingMessage::text(&to, answer.text.as_str())
         };
         if let Err(error) = self.enqueue(reply, None) {
             tracing::error!(chat = %to, "failed to store the answer to a command: {error}");
             if let Some(delivery) = self.delivery(&to) {
-                delivery.tell(&to, answer);
+                delivery.tell(&to, &answer.text);
             }
         }
         self.parts.inbox.taken(&message.id);
     }
 
-    fn answer_to(&self, message: &Envelope, command: Command<'_>) -> Result<String> {
-        let to = message.address();
-        Ok(match command.slash {
-            Slash::Start => format!(
-                "I'm Peacrab, and I live on this board. Write to me, or use a command:\n\n{}",
-                commands::format_help(Surface::Chat, message.language())
-            ),
-            Slash::Help => commands::format_help(Surface::Chat, message.language()),
-            Slash::Approve => self.approve(&to, command.argument)?,
-            Slash::Deny => self.settle(&to, command.argument, Answer::Deny)?,
+    fn answer_to(
+        &self,
+        message: &Envelope,
+        command: Command<'_>,
+        cancel: &Cancel,
+    ) -> Result<CommandAnswer> {
+        let (to, language) = (message.address(), message.language());
+        let text = match command.slash {
+            Slash::Start => {
+                texts::greeting(language, &commands::format_help(Surface::Chat, language))
+            }
+            Slash::Help => commands::format_help(Surface::Chat, language),
+            Slash::Approve => self.approve(&to, command.argument, language)?,
+            Slash::Deny => self.settle(&to, command.argument, Answer::Deny, language)?,
             Slash::Id => describe_ids(message),
-            Slash::Pair => self.pair(command.argument)?,
-            Slash::Restart => "Restarting… running work will continue afterwards.".to_owned(),
+            Slash::Pair => self.answer_pair(command.argument, language)?,
+            Slash::Restart => {
+                self.note_restart(&to, language);
+                texts::restarting(language).to_owned()
+            }
             _ => {
-                let agent = &self.parts.agent;
-                let (key, folder) = (&message.session, &self.parts.sessions);
-                let session = || self.open(key, &to).map(Box::new);
                 let invocation = Invocation {
-                    key,
+                    key: &message.session,
                     command,
-                    language: message.language(),
-                    folder,
+                    language,
+                    surface: Surface::Chat,
+                    folder: &self.parts.sessions,
+                    cancel,
                 };
-                match agent.answer_command(&invocation, session)? {
-                    Some(text) if command.slash == Slash::Status => self.status(&text),
-                    Some(text) => text,
-                    None => {
-                        commands::unknown_command(command.word, Surface::Chat, message.language())
+                let session = || self.open(&message.session, &to, language).map(Box::new);
+                let live = self.live();
+                match live.agent.answer_command(&invocation, session)? {
+                    Some(answer) if command.slash == Slash::Status => {
+                        self.format_status(&answer.text, language)
                     }
+                    Some(answer) => return Ok(answer),
+                    None => commands::unknown_command(command.word, Surface::Chat, language),
                 }
             }
-        })
+        };
+        Ok(text.into())
     }
 
-    fn approve(&self, to: &Address, argument: &str) -> Result<String> {
-        let (number, answer) = match argument.strip_suffix("always") {
-            Some(number) => (number, Answer::Always),
-            None => (argument, Answer::Once),
-        };
-        self.settle(to, number, answer)
-    }
-
-    /// Answers a pending approval of this chat.
-    fn settle(&self, to: &Address, number: &str, answer: Answer) -> Result<String> {
-        let number = match number.trim() {
-            "" => None,
-            text => Some(text.parse().map_err(|_| {
-                Error::Usage(format!(
-                    "{text:?} is not the number of an approval. You find the number at the end of the question."
-                ))
-            })?),
-        };
-        if self.approvals.answer(to, number, answer) {
-            return Ok(render_outcome(answer).to_owned());
+    /// Keeps in which chat a restart was asked for, until the next start has answered there.
+    fn note_restart(&self, to: &Address, language: Language) {
+        if let Err(error) = self.parts.restarts.add(to, language) {
+            tracing::warn!(chat = %to, "failed to note who asked for a restart: {error}");
         }
-        let open: Vec<String> = self.approvals.of(to).iter().map(u64::to_string).collect();
-        Ok(match open.as_slice() {
-            [] => "Nothing is waiting for approval here.".to_owned(),
-            open => format!("Which one? Waiting for approval: {}.", open.join(", ")),
-        })
     }
 
-    /// Gives somebody access who has this pairing code.
-    pub(super) fn pair(&self, code: &str) -> Result<String> {
+    /// Answers `/pair CODE`.
+    fn answer_pair(&self, code: &str, language: Language) -> Result<String> {
         if code.is_empty() {
-            return Err(Error::Usage(
-                "Add the code that the other person got, for example /pair ABCD2345".to_owned(),
-            ));
+            return Err(Error::Usage(pair_usage(language).to_owned()));
         }
-        let paired = self.parts.pairing.confirm(code)?;
-        let (id, name) = (&paired.sender.id, &paired.sender.name);
-        let of_person = || Address::new(&paired.channel, id);
-        let welcome = welcome(paired.sender.language);
-        self.tell(&paired.chat.clone().unwrap_or_else(of_person), welcome);
+        let one = self.pair(code, language)?;
         // As code, a name is neither markup nor a link.
-        let (name, id) = (inline_code(name), inline_code(id));
-        Ok(format!(
-            "{name} ({id}) is now paired on {}.",
-            paired.channel
-        ))
+        let (name, id) = (&one.sender.name, &one.sender.id);
+        let person = format!("{} ({})", inline_code(name), inline_code(id));
+        Ok(paired(language, &person, &title(&one.channel)))
     }
 
-    /// The status of the conversation, the gateway and the machine.
-    fn status(&self, of_the_agent: &str) -> String {
-        let mut text = String::from("**Agent**\n");
-        for line in of_the_agent.lines() {
+    /// Pairs the person who was given this code, and tells them. An error is in this language.
+    pub(super) fn pair(&self, code: &str, language: Language) -> Result<Paired> {
+        let paired = self
+            .parts
+            .pairing
+            .confirm(code)?
+            .map_err(|rejected| Error::Usage(describe_rejection(language, &rejected)))?;
+        let private_chat = || Address::new(&paired.channel, &paired.sender.id);
+        let welcome = welcome(paired.sender.language);
+        self.tell(&paired.chat.clone().unwrap_or_else(private_chat), welcome);
+        Ok(paired)
+    }
+
+    /// The status of the conversation, the gateway and the board. `agent` has a line for each fact.
+    fn format_status(&self, agent: &str, language: Language) -> String {
+        let mut text = format!("**{}**\n", texts::agent_heading(language));
+        for line in agent.lines() {
             let _ = writeln!(text, "- {line}");
         }
-        let (gateway, board) = (self.figures(), self.parts.board.status_text());
-        let _ = write!(text, "\n**Gateway**: {gateway}\n\n{board}");
+        let gateway = self.status_line(language);
+        let board = self.parts.board.format_status(language);
+        let heading = texts::gateway_heading(language);
+        let _ = write!(text, "\n**{heading}**: {gateway}\n\n{board}");
         text
     }
 
-    /// The gateway in a line.
-    pub(super) fn figures(&self) -> String {
+    /// The status of the gateway in a line.
+    pub(super) fn status_line(&self, language: Language) -> String {
         let load = *self.load.lock();
-        let uptime = format_minutes(self.since.elapsed().as_secs() / 60);
+        let uptime = texts::format_minutes(self.since.elapsed().as_secs() / 60, language);
         let unsent = self.parts.outbox.count();
-        let (running, waiting) = (load.running, load.waiting);
-        format!("running for {uptime} · {running} active · {waiting} waiting · {unsent} unsent")
+        texts::status_line(language, &uptime, &load.running, &load.waiting, &unsent)
     }
-}
-
-/// An error as a sentence, for a chat.
-pub(super) fn sentence(error: &Error) -> String {
-    let text = error.to_string();
-    let mut sentence = capitalize(&text);
-    if !text.ends_with(['.', '!', '?']) {
-        sentence.push('.');
-    }
-    sentence
 }
 
 /// `background` is a sentence about background commands; empty when there were none.
-fn describe_stop(count: Stopped, background: &str) -> String {
+fn describe_stop(count: Stopped, background: &str, language: Language) -> String {
     let Stopped {
         turns,
         commands,
         messages,
     } = count;
     let mut parts = Vec::new();
-    if turns > 0 {
-        parts.push(format!("{} cancelled", count_of(turns, "reply", "replies")));
+    match turns {
+        0 => {}
+        1 => parts.push(texts::reply_cancelled(language).to_owned()),
+        turns => parts.push(texts::replies_cancelled(language, &turns)),
     }
-    if commands > 0 {
-        parts.push(format!(
-            "{} ended",
-            count_of(commands, "command", "commands")
-        ));
+    match commands {
+        0 => {}
+        1 => parts.push(texts::command_ended(language).to_owned()),
+        commands => parts.push(texts::commands_ended(language, &commands)),
     }
-    if messages > 0 {
-        let messages = count_of(messages, "queued message", "queued messages");
-        parts.push(format!("{messages} dropped"));
+    match messages {
+        0 => {}
+        1 => parts.push(texts::message_dropped(language).to_owned()),
+        messages => parts.push(texts::messages_dropped(language, &messages)),
     }
-    let parts = match parts.is_empty() {
-        true => String::new(),
-        false => format!(" {}.", capitalize(&parts.join(", "))),
+    let stopped = match (parts.is_empty(), background.is_empty()) {
+        (true, true) => return texts::nothing_running(language).to_owned(),
+        (true, false) => texts::stopped(language).to_owned(),
+        (false, _) => texts::stopped_parts(language, &parts.join(texts::comma(language))),
     };
-    match (parts.as_str(), background) {
-        ("", "") => "Nothing is running here.".to_owned(),
-        (parts, "") => format!("Stopped.{parts}"),
-        (parts, background) => format!("Stopped.{parts} {background}"),
-    }
+    format!("{stopped} {background}").trim_end().to_owned()
 }
 
 /// Says which messages were not accepted, by the beginning of each, and how many more.
-fn describe_refusal(messages: &[Envelope], more: usize, reason: Reason) -> String {
+fn describe_refusal(
+    messages: &[Envelope],
+    more: usize,
+    reason: RefusalReason,
+    language: Language,
+) -> String {
     let why = match reason {
-        Reason::QueueFull => {
-            format!("{WAITING_MAX} messages are waiting here already. /stop clears them.")
-        }
-        Reason::TooManyCommands => format!("{COMMANDS_MAX} commands are running already."),
-        Reason::Edited => "An edited message does not answer a question.".to_owned(),
+        RefusalReason::QueueFull => texts::queue_full(language, &WAITING_MAX),
+        RefusalReason::TooManyCommands => texts::too_many_commands(language, &COMMANDS_MAX),
+        RefusalReason::Edited => texts::edited_answer(language).to_owned(),
     };
     let names = messages.iter().map(|message| {
         let first = message.text.lines().next().unwrap_or_default();
@@ -260,52 +258,26 @@ fn describe_refusal(messages: &[Envelope], more: usize, reason: Reason) -> Strin
     });
     let mut names = names.collect::<Vec<_>>().join(", ");
     if more > 0 {
-        let _ = write!(names, " and {more} more");
+        names += &texts::and_more(language, &more);
     }
-    format!("Not accepted: {names}. {why} Please send it again later.")
+    texts::not_accepted(language, &names, &why)
 }
 
 fn describe_ids(message: &Envelope) -> String {
-    let chat = format!("This chat: `{}`", message.address());
+    let language = message.language();
+    let chat = texts::this_chat(language, &message.address());
     match message.sender() {
         Some(sender) => {
-            format!("{chat}\nYou: `{}` {}", sender.id, inline_code(&sender.name))
+            let you = texts::you(language, &sender.id, &inline_code(&sender.name));
+            format!("{chat}\n{you}")
         }
         None => chat,
-    }
-}
-
-fn capitalize(text: &str) -> String {
-    let mut chars = text.chars();
-    let first = chars.next().map(char::to_uppercase);
-    first.into_iter().flatten().chain(chars).collect()
-}
-
-fn format_minutes(minutes: u64) -> String {
-    match (minutes / (24 * 60), minutes / 60 % 24, minutes % 60) {
-        (0, 0, minutes) => format!("{minutes} min"),
-        (0, hours, minutes) => format!("{hours} h {minutes} min"),
-        (days, hours, _) => format!("{days} d {hours} h"),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_error_is_told_as_a_sentence() {
-        let told = |text: &str| sentence(&Error::Failed(text.to_owned()));
-        assert_eq!(told("éa is gone"), "Éa is gone.");
-        assert_eq!(told("Why?"), "Why?");
-    }
-
-    #[test]
-    fn a_time_is_told_in_two_units() {
-        assert_eq!(format_minutes(59), "59 min");
-        assert_eq!(format_minutes(61), "1 h 1 min");
-        assert_eq!(format_minutes(24 * 60 * 3 + 60), "3 d 1 h");
-    }
 
     #[test]
     fn a_stop_says_what_it_stopped() {
@@ -315,16 +287,27 @@ mod tests {
             messages: 2,
         };
         let told = "Stopped. 1 reply cancelled, 2 queued messages dropped.";
-        assert_eq!(describe_stop(count, ""), told);
+        assert_eq!(describe_stop(count, "", Language::English), told);
         let none = Stopped::default();
-        assert_eq!(describe_stop(none, ""), "Nothing is running here.");
+        assert_eq!(
+            describe_stop(none, "", Language::English),
+            "Nothing is running here."
+        );
         let commands = vec!["sleep 600".to_owned(), "make\u{202e}".to_owned()];
         assert_eq!(
-            describe_stop(none, &describe_ended(&commands, Language::English)),
+            describe_stop(
+                none,
+                &describe_ended(&commands, Language::English),
+                Language::English
+            ),
             "Stopped. 2 background commands were ended: `sleep 600`, `make\\u{202e}`."
         );
         let many = vec!["x".repeat(100); 7];
-        let told = describe_stop(count, &describe_ended(&many, Language::English));
+        let told = describe_stop(
+            count,
+            &describe_ended(&many, Language::English),
+            Language::English,
+        );
         assert!(
             told.contains("dropped. 7 background") && told.ends_with("…` and 2 more."),
             "{told}"
@@ -338,13 +321,34 @@ mod tests {
         let told = describe_refusal(
             &[message("/sh ls"), message("b\nc")],
             0,
-            Reason::TooManyCommands,
+            RefusalReason::TooManyCommands,
+            Language::English,
         );
         assert!(
-            told.starts_with("Not accepted: `/sh ls`, `b`. 8 commands"),
+            told.starts_with("Not accepted: `/sh ls`, `b`. 8 commands are already"),
             "{told}"
         );
-        let told = describe_refusal(&[message("x")], 3, Reason::QueueFull);
+        let told = describe_refusal(
+            &[message("x")],
+            3,
+            RefusalReason::QueueFull,
+            Language::English,
+        );
         assert!(told.starts_with("Not accepted: `x` and 3 more. "), "{told}");
+    }
+
+    #[test]
+    fn a_stop_and_a_refusal_come_in_chinese() {
+        let count = Stopped {
+            turns: 1,
+            ..Stopped::default()
+        };
+        let stopped = describe_stop(count, "", Language::Chinese);
+        assert_eq!(stopped, "已停止。已取消 1 条回复。");
+        let address = Address::new("telegram", "1");
+        let message = Envelope::written(&address, Default::default(), "x");
+        let reason = RefusalReason::QueueFull;
+        let refused = describe_refusal(&[message], 0, reason, Language::Chinese);
+        assert!(refused.starts_with("未接受：`x`。这里已有"), "{refused}");
     }
 }

@@ -2,20 +2,22 @@
 
 use std::sync::Arc;
 
-use super::sentence;
+use super::texts::{self, format_error};
+use crate::approval::Answer;
 use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
 use crate::gateway::Gateway;
+use crate::language::Language;
 use crate::limits::gateway::SHOWN_OUTPUT_BYTES;
 use crate::markup::{self, inline_code};
 use crate::message::{Address, DraftKey, Envelope, OutgoingMessage};
 use crate::tools::Caller;
-use crate::tools::commands::{Shell, ShellResult};
+use crate::tools::commands::{Shell, ShellResult, TypedCommand};
 
 impl Gateway {
-    /// Runs a command, shows its output as it comes, and stores the outcome for delivery. Each command
-    /// has a message of its own.
+    /// Runs a command, shows its output as it comes, and stores the outcome for delivery: one message
+    /// for each command.
     pub(in crate::gateway) fn shell(
         self: &Arc<Self>,
         message: &Envelope,
@@ -28,7 +30,9 @@ impl Gateway {
         }
         let outcome = self
             .try_shell(message, argument, &draft, cancel)
-            .unwrap_or_else(|error| OutgoingMessage::text(&to, sentence(&error)));
+            .unwrap_or_else(|error| {
+                OutgoingMessage::text(&to, format_error(&error, message.language()))
+            });
         let outcome = OutgoingMessage {
             reply_to: message.reference.clone(),
             replaces: Some(draft.clone()),
@@ -59,43 +63,50 @@ impl Gateway {
             None => (false, argument),
         };
         if line.is_empty() {
-            return Err(Error::Usage(
-                "Add a command, for example /sh df -h".to_owned(),
-            ));
+            let text = texts::command_missing(message.language());
+            return Err(Error::Usage(text.to_owned()));
         }
-        // From here on it is not run again: a kill leaves it with an unknown outcome.
+        // From here on it does not run again: a kill leaves it with an unknown outcome.
         self.parts.inbox.begin(&message.id)?;
         let to = message.address();
         let mut tail = Tail::new(self, message, draft);
-        let toolbox = self.parts.agent.toolbox();
+        let live = self.live();
+        let toolbox = live.agent.toolbox();
+        let typed = TypedCommand {
+            line,
+            unsandboxed: is_unsandboxed,
+            language: message.language(),
+        };
         let caller = Caller {
             session: message.session.as_str(),
             cancel,
             answer: None,
         };
         let mut push = |bytes: &[u8]| tail.push(bytes);
-        let mut shell = toolbox.shell(line, is_unsandboxed, &caller, &mut push)?;
+        let mut shell = toolbox.shell(typed, &caller, &mut push)?;
         if let Shell::Ask(question) = shell {
-            let answer = self.ask(&to, &question, cancel);
+            let answer = match question.is_standing {
+                true => Answer::Standing,
+                false => self.ask(&to, &question, typed.language, cancel),
+            };
             let caller = Caller {
                 answer: Some((&question, answer)),
                 ..caller
             };
-            shell = toolbox.shell(line, is_unsandboxed, &caller, &mut push)?;
+            shell = toolbox.shell(typed, &caller, &mut push)?;
         }
         let Shell::Ran(ran) = shell else {
-            return Err(Error::Failed(
-                "The command was not run: it changed while it was asked about".to_owned(),
-            ));
+            let text = texts::command_changed(message.language());
+            return Err(Error::Failed(text.to_owned()));
         };
-        Ok(render_outcome(&to, ran))
+        Ok(render_outcome(&to, ran, message.language()))
     }
 }
 
-fn render_outcome(to: &Address, ran: ShellResult) -> OutgoingMessage {
+fn render_outcome(to: &Address, ran: ShellResult, language: Language) -> OutgoingMessage {
     let output = ran.output.trim_end();
     let mut text = match (output.is_empty(), ran.is_success) {
-        (true, true) => "Done, no output.".to_owned(),
+        (true, true) => texts::no_output(language).to_owned(),
         (true, false) => String::new(),
         (false, _) => markup::code_block(output, ""),
     };
@@ -103,7 +114,8 @@ fn render_outcome(to: &Address, ran: ShellResult) -> OutgoingMessage {
         text.push_str(&format!("\n{}", inline_code(&ran.end)));
     }
     if ran.file.is_some() {
-        text.push_str("\nThe beginning is left out here; the file has all of it.");
+        text.push('\n');
+        text.push_str(texts::output_in_file(language));
     }
     OutgoingMessage {
         files: ran.file.into_iter().collect(),
@@ -145,7 +157,8 @@ impl<'a> Tail<'a> {
             self.is_fresh = false;
             self.shown = Stopwatch::start();
             let output = String::from_utf8_lossy(&self.bytes);
-            let output = self.gateway.parts.agent.toolbox().cleaned(&output);
+            let live = self.gateway.live();
+            let output = live.agent.toolbox().cleaned(&output);
             if let Some(delivery) = self.gateway.delivery(&self.to) {
                 let text = markup::code_block(&output, "");
                 delivery.draft(self.draft, &self.to, text, self.reply_to);

@@ -1,102 +1,102 @@
-//! What the scheduler is told, and what it wants done.
+//! The inputs and actions of the scheduler.
 
 use crate::message::{Envelope, SessionKey};
 
-/// Names a piece of work: a turn or a command.
+/// The id of a piece of work: a turn or a command.
 pub type WorkId = u64;
 
-/// What the scheduler is told.
+/// An input of the scheduler.
 #[derive(Debug)]
 pub enum Input {
-    /// A message arrived. It waits while it has files to be fetched.
+    /// A message arrived. It waits while it has files to fetch.
     Arrived(Envelope),
-    /// A message's files are here.
+    /// A message's files were fetched.
     Fetched(Envelope),
     /// A message has another text now.
     Edited {
-        /// Whose conversation.
+        /// The conversation.
         session: SessionKey,
         /// The message's id within its chat.
         reference: String,
         /// The new text.
         text: String,
     },
-    /// A session's turn was interrupted by the end of the process and goes on.
+    /// A session's turn was interrupted by the end of the process and can be resumed.
     Interrupted(SessionKey),
     /// A turn is between two steps and takes what has arrived for its session.
     Step(WorkId),
     /// A turn waits for a person's answer and needs no slot meanwhile.
     Waits(WorkId),
-    /// A turn has its answer and wants to go on.
+    /// A turn has its answer and wants to continue.
     Answered(WorkId),
     /// A piece of work has ended. `unread` are messages that were handed to it and that it has not
     /// put into its journal.
     Finished {
-        /// Which one.
+        /// Its id.
         work: WorkId,
         /// In their order.
         unread: Vec<Envelope>,
     },
-    /// Nothing new is to be started.
+    /// Start nothing new.
     Stopping,
 }
 
-/// What is to be done.
+/// An action for the loop to perform.
 #[derive(Debug, PartialEq)]
 pub enum Action {
     /// Start a turn on a thread.
     StartTurn {
-        /// Its name.
+        /// Its id.
         work: WorkId,
-        /// The message that it is about.
+        /// The message that it answers.
         message: Box<Envelope>,
     },
-    /// Go on with an interrupted turn, on a thread.
+    /// Resume an interrupted turn on a thread.
     ResumeTurn {
-        /// Its name.
+        /// Its id.
         work: WorkId,
-        /// Whose.
+        /// Its session.
         session: SessionKey,
     },
-    /// Record the end of an interrupted turn that is not to go on.
+    /// Record the end of an interrupted turn that is not resumed.
     AbandonTurn {
-        /// Its name.
+        /// Its id.
         work: WorkId,
-        /// Whose.
+        /// Its session.
         session: SessionKey,
     },
-    /// Run a slash command on a thread. If it touches a session, nothing else has that session open.
+    /// Run a slash command on a thread. If it uses a session, no other work has that session open.
     StartCommand {
-        /// Its name.
+        /// Its id.
         work: WorkId,
         /// The command.
         message: Box<Envelope>,
     },
-    /// Answer a slash command here and now.
+    /// Answer a slash command at once.
     Command(Box<Envelope>),
     /// Hand messages to a turn that asked for them by [`Input::Step`].
     Interject {
-        /// Which turn.
+        /// The turn.
         work: WorkId,
         /// In their order; may be empty.
         messages: Vec<Envelope>,
     },
-    /// Let a turn go on that asked to by [`Input::Answered`].
+    /// Let a turn continue that asked to by [`Input::Answered`].
     Continue(WorkId),
     /// Raise the cancellation token of a piece of work.
     Cancel(WorkId),
     /// Tell the person that messages were not accepted, and forget them.
     Refuse {
-        /// Which ones; never empty, all of one chat.
+        /// The messages; never empty, all of one chat.
         messages: Vec<Envelope>,
         /// How many more there were: see [`Action::Forget`].
         more: usize,
         /// Why.
-        reason: Reason,
+        reason: RefusalReason,
     },
     /// Forget a message that the next refusal in its chat counts and does not name.
     Forget(Box<Envelope>),
-    /// Forget messages, because the person said `/stop` or because they are empty of meaning now.
+    /// Forget messages that a `/stop` has dropped.
     Drop(Vec<Envelope>),
     /// Answer a `/stop`.
     Stopped {
@@ -109,12 +109,12 @@ pub enum Action {
 
 /// Why a message is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
-    /// So many messages wait in its conversation already.
+pub enum RefusalReason {
+    /// Too many messages are waiting in its conversation.
     QueueFull,
-    /// So many commands run already.
+    /// Too many commands are running.
     TooManyCommands,
-    /// An edit made it an answer to a question.
+    /// An edit turned it into an answer to a question.
     Edited,
 }
 
@@ -129,7 +129,7 @@ pub struct Stopped {
     pub messages: usize,
 }
 
-/// How much there is.
+/// How much is running and waiting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Load {
     /// Turns and commands.

@@ -20,7 +20,7 @@ fn a_name_that_cannot_be_resolved_is_said() {
         .to_string();
     assert_eq!(
         error,
-        "no connection to model.test:443: cannot resolve its name; check the name and your network"
+        "cannot connect to model.test:443: cannot resolve its name; check the name and your network"
     );
 }
 
@@ -49,7 +49,7 @@ fn nobody_at_the_port_is_said_with_the_place_and_without_the_path() {
     assert_eq!(
         error,
         format!(
-            "no connection to {address}: it refuses connections; check that the server is running and the port is right"
+            "cannot connect to {address}: it refuses connections; check that the server is running and the port is right"
         )
     );
 }

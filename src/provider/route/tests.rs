@@ -138,6 +138,29 @@ const ROWS: &[Row] = &[
     // Nothing at all.
     ("", "auto", "", "offline "),
     ("", "auto", "unheard-of", "offline "),
+    // Names as people write them.
+    (ALL, "OpenAI", "", "openai gpt-6-sol"),
+    (ALL, "Claude", "", "anthropic claude-sonnet-5"),
+    (
+        ALL,
+        "AUTO",
+        "Anthropic/claude-opus-5",
+        "anthropic claude-opus-5",
+    ),
+    (ALL, "auto", "Grok/grok-4.3", "xai grok-4.3"),
+    (ALL, "ChatGPT", "OpenAI/gpt-6-sol", "openai gpt-6-sol"),
+    (
+        "OPENROUTER",
+        "auto",
+        "google/gemma-4",
+        "openrouter google/gemma-4",
+    ),
+    (
+        "OPENROUTER",
+        "openrouter",
+        "google/gemma-4",
+        "openrouter google/gemma-4",
+    ),
 ];
 
 #[test]
@@ -238,6 +261,34 @@ fn a_fallback_model_goes_where_its_own_name_says() {
     assert_eq!(chosen("openai/gpt-6-sol"), "openai");
     assert_eq!(chosen("claude-opus-5"), "anthropic");
     assert_eq!(chosen("llama-4"), "groq");
+    assert_eq!(chosen("OpenAI/gpt-6-sol"), "openai");
+    assert_eq!(chosen("Kimi/kimi-k3"), "moonshot");
+}
+
+#[test]
+fn a_section_may_have_any_of_its_providers_names() {
+    let route = choose("", "openai", "", r#"{"ChatGPT": {"apiKey": "k-1"}}"#).unwrap();
+    assert_eq!((&*route.provider, route.key.expose()), ("openai", "k-1"));
+    let route = choose("", "auto", "", r#"{"Claude": {"apiKey": "k-1"}}"#).unwrap();
+    assert_eq!(route.provider, "anthropic");
+    let own = r#"{"Claude": {"apiBase": "http://10.0.0.2/v1"}}"#;
+    let route = choose("ANTHROPIC", "Claude", "", own).unwrap();
+    assert_eq!(
+        (&*route.provider, &*route.base),
+        ("Claude", "http://10.0.0.2/v1"),
+        "a server of the person's own comes first"
+    );
+}
+
+#[test]
+fn an_unknown_provider_is_an_error_that_names_the_nearest() {
+    let error = choose("", "opnai", "", "{}").unwrap_err().to_string();
+    assert!(
+        error.starts_with(
+            "Unknown provider \"opnai\" in agents.defaults.provider. Did you mean openai?"
+        ),
+        "{error}"
+    );
 }
 
 #[test]

@@ -324,7 +324,7 @@ fn the_helper_answers_when_no_model_does_and_the_error_is_told_beside_it() {
     assert_eq!(failure.fault, Fault::Key);
     let text = failure.to_string();
     assert!(
-        text.starts_with("one does not accept the key: bad key [secret]"),
+        text.starts_with("one rejected the API key: bad key [secret]"),
         "{text}"
     );
     assert!(text.contains("providers.one.apiKey"), "{text}");
@@ -399,9 +399,7 @@ fn a_missing_key_is_told_without_a_connection() {
     let answer = answer.unwrap();
     let failure = answer.failure.unwrap().to_string();
     assert!(
-        failure.contains(
-            "anthropic needs a key, and there is none: set the variable ANTHROPIC_API_KEY"
-        ),
+        failure.contains("anthropic has no API key. Set ANTHROPIC_API_KEY"),
         "{failure}"
     );
     assert_eq!(heard, [""; 0]);

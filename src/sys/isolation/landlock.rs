@@ -1,4 +1,4 @@
-//! Landlock: file rights that a process takes from itself for good (landlock(7)).
+//! Landlock: file rights that a process gives up permanently (landlock(7)).
 //!
 //! Three system calls with the same numbers on every architecture. What the running kernel does not
 //! know is left out of the question, so that the same rules serve every version from the first on.
@@ -133,7 +133,7 @@ impl Ruleset {
         if number < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the kernel has just made this descriptor (close-on-exec) and nobody else has it.
+        // SAFETY: the kernel has just made this descriptor (close-on-exec) and nothing else has it.
         let descriptor = unsafe { OwnedFd::from_raw_fd(number) };
         let rules = Self { descriptor, known };
         if tcp == Tcp::Connect && version >= NETWORK_FROM {
@@ -171,7 +171,7 @@ impl Ruleset {
         done(added)
     }
 
-    /// Confines this thread and all its children, for good. Needs `no_new_privs`.
+    /// Confines this thread and all its children permanently. Needs `no_new_privs`.
     pub fn restrict_self(self) -> io::Result<()> {
         // SAFETY: it takes a descriptor and flags, no memory.
         done(unsafe { libc::syscall(RESTRICT_SELF, self.descriptor.as_raw_fd(), 0_u32) })

@@ -1,4 +1,4 @@
-//! Mounts: which one a file lies on, and where else the same files are seen
+//! Mounts: which one a file is on, and where else the same files are visible
 //! (proc_pid_mountinfo(5)).
 
 use std::ffi::OsString;
@@ -19,7 +19,7 @@ pub struct Location {
 }
 
 impl Location {
-    /// Whether the other one is this place or lies in it.
+    /// Whether the other one is this place or within it.
     pub fn contains(&self, other: &Self) -> bool {
         self.device == other.device && other.path.starts_with(&self.path)
     }
@@ -47,7 +47,7 @@ impl Mounts {
         self.find(number).map(|mount| &mount.origin)
     }
 
-    /// Where an open file or folder lies in its file system.
+    /// The place of an open file or folder in its file system.
     pub fn location(&self, handle: impl AsFd) -> io::Result<Option<Location>> {
         let mount = self.find(number_of(&handle)?);
         let path = fs::read_link(format!("/proc/self/fd/{}", handle.as_fd().as_raw_fd()))?;
@@ -59,7 +59,7 @@ impl Mounts {
         }))
     }
 
-    /// All paths at which mounts show a place, or a part of it. `exempt` may be seen if it lies within.
+    /// All paths at which mounts show a place, or a part of it. `exempt` may be visible if it is within.
     pub fn paths_to(&self, place: &Location, exempt: Option<&Location>) -> Vec<PathBuf> {
         let shown = |mount: &Mount| {
             let origin = &mount.origin;
@@ -87,7 +87,7 @@ fn joined(path: &Path, rest: &Path) -> PathBuf {
     }
 }
 
-/// The number of the mount that an open file or folder lies on.
+/// The number of the mount that an open file or folder is on.
 pub fn number_of(handle: impl AsFd) -> io::Result<u64> {
     let asked = rustix::fs::statx(&handle, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID);
     if let Ok(found) = asked

@@ -27,9 +27,9 @@ pub fn leave(_alone: Alone, user: bool, network: bool) -> io::Result<()> {
     flags.set(UnshareFlags::NEWUSER, user);
     flags.set(UnshareFlags::NEWNET, network);
     let (uid, gid) = (rustix::process::geteuid(), rustix::process::getegid());
-    // SAFETY: descriptors stay shared with nobody (FILES is not asked for), and there is one thread.
+    // SAFETY: descriptors are shared with nothing (FILES is not asked for), and there is one thread.
     unsafe { rustix::thread::unshare_unsafe(flags) }.map_err(|error| match error {
-        // That is how the kernel says that a limit of namespaces is reached (unshare(2)).
+        // The kernel reports in this way that a limit of namespaces is reached (unshare(2)).
         rustix::io::Errno::NOSPC => io::Error::other("user.max_user_namespaces forbids it"),
         other => other.into(),
     })?;
@@ -124,7 +124,7 @@ fn set_attributes(mount: BorrowedFd<'_>, without: Without) -> io::Result<()> {
         propagation: 0,
         user_namespace: 0,
     };
-    // SAFETY: the path is a C string and the structure has the size that is told; both outlive it.
+    // SAFETY: the path is a C string and the structure has the size that is passed; both outlive it.
     let done = unsafe {
         libc::syscall(
             NUMBER,
@@ -220,7 +220,7 @@ pub fn loopback_up() -> io::Result<()> {
     }
 }
 
-/// A path to what a descriptor stands for.
+/// A path to the file of a descriptor.
 fn path_of(descriptor: BorrowedFd<'_>) -> String {
     format!("/proc/self/fd/{}", descriptor.as_raw_fd())
 }

@@ -48,7 +48,7 @@ pub fn forget() {
 fn keep(descriptor: c_int) {
     let before = FILE.swap(descriptor, Ordering::Relaxed);
     if before >= 0 {
-        // SAFETY: it came from `into_raw_fd`, and the swap has given it to nobody else.
+        // SAFETY: it came from `into_raw_fd`, and the swap has given it to nothing else.
         drop(unsafe { File::from_raw_fd(before) });
     }
 }

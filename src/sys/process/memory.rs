@@ -11,7 +11,7 @@ use std::ptr;
 
 use crate::limits::agent::STACK_KEPT;
 
-/// Gives back what this thread's stack holds below what is in use: what a deep call has left there.
+/// Returns the unused part of this thread's stack to the kernel: what a deep call has left there.
 pub fn give_back_stack() {
     let mut here = 0_u8;
     let here = (&raw mut here).addr();
@@ -23,7 +23,7 @@ pub fn give_back_stack() {
 fn lowest_of_stack() -> Option<usize> {
     let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
     let (mut lowest, mut size) = (ptr::null_mut(), 0);
-    // SAFETY: the attributes are read only when the first call says that it has filled them in, and
+    // SAFETY: the attributes are read only when the first call has filled them in, and
     // destroyed after that; both results live here.
     unsafe {
         if libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) != 0 {

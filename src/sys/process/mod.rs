@@ -1,4 +1,4 @@
-//! Processes: forking a lone thread, signals as a descriptor, rights given up, limits.
+//! Processes: forking with a single thread, signals as a descriptor, dropping rights, limits.
 
 #![expect(
     unsafe_code,
@@ -31,7 +31,7 @@ pub enum Fork {
 }
 
 impl Alone {
-    /// Looks whether there is another thread. Whoever holds the proof must not start one.
+    /// Checks that there is no other thread. None may be started as long as the proof exists.
     pub fn prove() -> io::Result<Self> {
         match std::fs::read_dir("/proc/self/task")?.count() {
             1 => Ok(Self(PhantomData)),
@@ -55,9 +55,9 @@ impl Alone {
 pub enum Woken {
     /// A child changed, or may have.
     Child,
-    /// It was asked to end, or whoever wanted the result is gone.
+    /// It was asked to end, or the receiver of the result is gone.
     End,
-    /// A call waits for an answer, or nobody is left to ask.
+    /// A call waits for an answer, or no process is left that could ask.
     Question,
     /// The time is over.
     Time,
@@ -82,7 +82,7 @@ impl Signals {
         if descriptor < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: signalfd has just made this descriptor and nobody else has it.
+        // SAFETY: signalfd has just made this descriptor and nothing else has it.
         Ok(Self(unsafe { OwnedFd::from_raw_fd(descriptor) }))
     }
 
@@ -206,8 +206,8 @@ pub fn drop_capabilities() -> io::Result<()> {
         | CapabilitiesSecureBits::NO_ROOT_LOCKED
         | CapabilitiesSecureBits::NO_SETUID_FIXUP
         | CapabilitiesSecureBits::NO_SETUID_FIXUP_LOCKED;
-    // Both need CAP_SETPCAP. Who lacks it is no root whose rights could come back, and
-    // `no_new_privs` holds anyway.
+    // Both need CAP_SETPCAP. Without it this is not a root whose rights could come back, and
+    // `no_new_privs` applies anyway.
     let _ = rustix::thread::set_capabilities_secure_bits(locked);
     for capability in CapabilitySet::all().iter() {
         let _ = rustix::thread::remove_capability_from_bounding_set(capability);
@@ -240,7 +240,7 @@ pub fn is_administrator() -> bool {
         .is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_ADMIN))
 }
 
-/// Sets a limit for good, never above the one in force.
+/// Sets a limit permanently, never above the current one.
 pub fn limit(resource: Resource, value: u64) -> io::Result<()> {
     let now = rustix::process::getrlimit(resource);
     let value = value.min(now.maximum.unwrap_or(u64::MAX));
@@ -261,8 +261,8 @@ pub fn group(pid: Pid) -> Option<i32> {
     stat_field(pid.as_raw_pid(), 2).filter(|group| *group > 0)
 }
 
-/// Whether there are more than `most` processes and threads below `ancestor`. It is soon said where
-/// there are far more.
+/// Whether there are more than `most` processes and threads below `ancestor`. Quick when there are far
+/// more.
 pub fn has_more_tasks_below(ancestor: Pid, most: u64) -> bool {
     // In a process namespace all are below its first process.
     let is_first = ancestor.as_raw_pid() == 1;
@@ -319,7 +319,7 @@ fn parent_of(pid: i32) -> Option<i32> {
 }
 
 /// A number in /proc/PID/stat (proc_pid_stat(5)), counted from the state after the name in brackets,
-/// which may itself hold brackets and spaces.
+/// which may itself contain brackets and spaces.
 fn stat_field(pid: i32, index: usize) -> Option<i32> {
     let line = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
     let end = line.iter().rposition(|byte| *byte == b')')?;
@@ -336,7 +336,7 @@ fn numbers_in(folder: &str) -> Vec<i32> {
 
 /// Sends a signal; a process that is gone is no error.
 pub fn signal(pid: Pid, signal: Signal) {
-    // ESRCH is what is wanted, and EPERM cannot be mended here.
+    // ESRCH is fine, and nothing can be done about EPERM.
     let _ = rustix::process::kill_process(pid, signal);
 }
 

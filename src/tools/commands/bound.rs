@@ -27,6 +27,9 @@ pub(super) struct Uses {
     pub scripts: Vec<Script>,
     /// The real path of each bound file, and what is in it.
     pub marks: Vec<(PathBuf, Vec<u8>)>,
+    /// Whether an interpreter or a build tool runs in a folder that the model can write: it may load
+    /// files that no mark covers.
+    pub loads_unbound: bool,
 }
 
 impl Uses {
@@ -89,6 +92,11 @@ const PICKED_UP: [(&str, &str); 29] = [
 /// Programs that load what lies beside a script, or in the folder where they run.
 const LOADERS: [&str; 3] = ["python", "pip", "pytest"];
 
+/// Programs that load more than the files that their line names.
+const INTERPRETERS: [&str; 8] = [
+    "python", "pip", "pytest", "node", "perl", "ruby", "php", "lua",
+];
+
 /// Characters at which a line is cut into what may be paths, beside the words of the shell.
 const SEPARATORS: &str = "'\"`()[]{}<>;|&=,:@$*?!#\\%^";
 
@@ -114,6 +122,14 @@ pub(super) fn find(line: &str, place: &Place<'_>) -> Result<Uses> {
         .map(|word| word.rsplit('/').next().unwrap_or(word))
         .collect();
     search.picked_up(&programs)?;
+    let is_builder = |program: &&str| {
+        PICKED_UP
+            .iter()
+            .any(|(_, users)| users.split(' ').any(|user| user == *program))
+            || INTERPRETERS.iter().any(|name| program.starts_with(name))
+    };
+    let is_writable = (place.is_writable)(place.folder);
+    search.uses.loads_unbound = is_writable && programs.iter().any(is_builder);
     let is_loader = |program: &&str| LOADERS.iter().any(|name| program.starts_with(name));
     if programs.iter().any(is_loader) {
         search.modules();

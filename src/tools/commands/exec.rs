@@ -9,6 +9,7 @@ use crate::approval::Question;
 use crate::chat::{Effect, ToolResult, ToolSpec};
 use crate::confine::{End, Outcome, OutputChunk, Sessions, ShellCommand, UnreadOutput};
 use crate::error::{Error, Result};
+use crate::language::Language;
 use crate::limits::tools::SHELL_CHARS;
 use crate::state::audit::Entry;
 use crate::tools::arguments::Arguments;
@@ -104,7 +105,7 @@ fn parse_request(context: &Context<'_>, arguments: &Arguments) -> Result<Request
         .into_owned();
     if command.trim().is_empty() || command.contains('\0') {
         return Err(Error::Failed(
-            "command wants a shell command, such as \"df -h\"".to_owned(),
+            "command must be a shell command, such as \"df -h\"".to_owned(),
         ));
     }
     let unsandboxed = arguments.flag("escalate")?;
@@ -113,7 +114,7 @@ fn parse_request(context: &Context<'_>, arguments: &Arguments) -> Result<Request
         .unwrap_or_default();
     if unsandboxed && reason.trim().is_empty() {
         return Err(Error::Failed(
-            "escalate wants a reason, in a sentence: the person reads it and decides".to_owned(),
+            "escalate needs a reason, in a sentence: the person reads it and decides".to_owned(),
         ));
     }
     let folder = arguments.optional_text("working_dir", "a folder")?;
@@ -129,7 +130,7 @@ fn parse_request(context: &Context<'_>, arguments: &Arguments) -> Result<Request
         folder: folder.map_err(|error| Error::Failed(format!("working_dir: {error}")))?,
         unsandboxed,
         reason: reason.into_owned(),
-        is_typed: false,
+        typed_in: None,
         is_background: arguments.flag("background")?,
         uses: Uses::default(),
     })
@@ -215,10 +216,8 @@ impl Tool for ExecSession {
                 render_output(&sessions.kill(owner, id)?)
             ))),
             "write" => {
-                let input = arguments.text(
-                    "input",
-                    "the text for its standard input, with its line end",
-                )?;
+                let input =
+                    arguments.text("input", "the text for its standard input, with its newline")?;
                 let mut listed = sessions.list(owner).into_iter();
                 let answer = match listed.find(|one| one.id == id && one.unsandboxed) {
                     None => None,
@@ -231,7 +230,7 @@ impl Tool for ExecSession {
                 Ok(ToolResult::new("Written."))
             }
             other => Err(Error::Failed(format!(
-                "action wants list, read, write or kill, not {other:?}"
+                "action must be list, read, write or kill, not {other:?}"
             ))),
         }
     }
@@ -250,7 +249,7 @@ fn list_sessions(sessions: &Sessions, owner: &str) -> String {
         );
     }
     if text.is_empty() {
-        "Nothing runs in the background.".to_owned()
+        "Nothing is running in the background.".to_owned()
     } else {
         text
     }
@@ -264,7 +263,7 @@ fn render_output(since: &UnreadOutput) -> String {
     if since.dropped > 0 {
         let _ = write!(
             text,
-            " ({} bytes before this were dropped, because nobody read them)",
+            " ({} bytes before this were dropped, because they were not read)",
             since.dropped
         );
     }
@@ -277,7 +276,18 @@ fn render_output(since: &UnreadOutput) -> String {
     text
 }
 
-/// What became of a typed command.
+/// A command that a person typed.
+#[derive(Clone, Copy, Debug)]
+pub struct TypedCommand<'a> {
+    /// The argument of `sh -c`.
+    pub line: &'a str,
+    /// Whether it is to run outside the sandbox, which the person has to allow.
+    pub unsandboxed: bool,
+    /// What the person is told in.
+    pub language: Language,
+}
+
+/// The outcome of a typed command.
 #[derive(Debug)]
 pub enum Shell {
     /// Not run yet: a person has to be asked, and it is called again with the answer.
@@ -301,12 +311,10 @@ pub struct ShellResult {
 
 impl Toolbox {
     /// Runs a command that a person typed, in the workspace: by the same rules and in the same sandbox as
-    /// the agent's. With `unsandboxed` it runs outside the sandbox if a person allows it. `watch` gets
-    /// the output as it arrives.
+    /// the agent's. `watch` gets the output as it arrives.
     pub fn shell(
         &self,
-        command: &str,
-        unsandboxed: bool,
+        typed: TypedCommand<'_>,
         caller: &Caller<'_>,
         watch: &mut dyn FnMut(&[u8]),
     ) -> Result<Shell> {
@@ -314,11 +322,11 @@ impl Toolbox {
             Error::Failed("commands are turned off (tools.exec.enabled)".to_owned())
         })?;
         let mut request = Request {
-            command: command.to_owned(),
+            command: typed.line.to_owned(),
             folder: Folder::at(self.workspace.path())?,
-            unsandboxed,
+            unsandboxed: typed.unsandboxed,
             reason: String::new(),
-            is_typed: true,
+            typed_in: Some(typed.language),
             is_background: false,
             uses: Uses::default(),
         };

@@ -3,7 +3,10 @@
 
 mod bound;
 mod exec;
+mod refusal;
 pub mod risk;
+mod standing;
+pub mod texts;
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -13,28 +16,31 @@ use std::time::Duration;
 
 use ring::digest::{Context, SHA256};
 
-use crate::approval::{Answer, Question};
+use crate::approval::{AlwaysOption, Answer, Cause, Question};
 use crate::cancel::Cancel;
 use crate::clock::Clock;
 use crate::config::schema::{ApprovalMode, ExecTool, SandboxChoice};
 use crate::confine::{Exec, Observer, Outcome, Output, SessionEvent, SessionInfo, Sessions};
 use crate::error::{Error, Result};
+use crate::language::Language;
 use crate::limits::tools::INPUT_LINE_BYTES;
 use crate::state::audit::{Entry, Record};
 use crate::state::{Approvals, Audit};
 use crate::sync::Mutex;
+use crate::sys::port::user_name;
 
 use super::Caller;
 use bound::{Located, Place, Uses};
+use refusal::Refusal;
 use risk::{Objection, Patterns};
 
 pub(super) use exec::{SPECS, tools};
-pub use exec::{Shell, ShellResult};
+pub use exec::{Shell, ShellResult, TypedCommand};
 
 /// What the command tools share.
 pub struct Commands {
     exec: Exec,
-    sessions: Sessions,
+    sessions: Arc<Sessions>,
     patterns: Arc<Patterns>,
     mode: ApprovalMode,
     sandboxed: bool,
@@ -45,7 +51,7 @@ pub struct Commands {
     audit: Audit,
     clock: Clock,
     /// Commands that run in the sandbox and are waited for.
-    in_foreground: AtomicUsize,
+    in_foreground: Arc<AtomicUsize>,
 }
 
 /// Where approvals and commands are recorded.
@@ -64,7 +70,7 @@ impl Commands {
     pub fn new(exec: Exec, config: &ExecTool, records: Records) -> Result<Self> {
         Ok(Self {
             exec,
-            sessions: Sessions::default(),
+            sessions: Arc::default(),
             patterns: Arc::new(Patterns::new(
                 &config.deny_patterns,
                 &config.allow_patterns,
@@ -77,12 +83,19 @@ impl Commands {
             approvals: records.approvals,
             audit: records.audit,
             clock: records.clock,
-            in_foreground: AtomicUsize::new(0),
+            in_foreground: Arc::default(),
         })
     }
 
-    /// What the model is told about the sandbox and the way out of it. This does not probe the kernel: if
-    /// it supports too little, exec itself says so.
+    /// Goes on with the running commands of other settings, which these replace.
+    pub fn continuing(mut self, earlier: &Self) -> Self {
+        self.sessions = Arc::clone(&earlier.sessions);
+        self.in_foreground = Arc::clone(&earlier.in_foreground);
+        self
+    }
+
+    /// What the model is told about the sandbox and escalation. This does not probe the kernel: if it
+    /// supports too little, exec itself says so.
     pub fn rules(&self) -> String {
         let within = if self.sandboxed {
             "exec runs in a sandbox that the kernel keeps: commands see the system read-only, your workspace (and \
@@ -118,58 +131,36 @@ impl Commands {
     /// asked now. A command that may run has been recorded; one that cannot be recorded may not run.
     fn permit(&self, request: &mut Request, caller: &Caller<'_>) -> Result<Permit> {
         let objection = self.patterns.objection(&request.command);
-        let rule = match decide(objection.as_ref(), self.mode, request.unsandboxed) {
+        let cause = match decide(objection, self.mode, request.unsandboxed) {
             Decision::Run => return self.start(request, caller, "allowed: no rule against it"),
-            Decision::Refuse {
-                why,
-                rule,
-                can_be_asked,
-            } => {
-                self.refuse(request, caller, &format!("refused: {rule}"))?;
-                let way = match (can_be_asked, request.is_typed) {
-                    (false, _) => "",
-                    (true, false) => {
-                        ". With escalate and a reason the person can be asked to allow it"
-                    }
-                    (true, true) => ". Put a ! before the command to be asked for confirmation",
-                };
-                return Err(Error::Failed(format!(
-                    "the command was not run: {why}{way}"
-                )));
-            }
-            Decision::Ask { rule } => rule,
+            Decision::Refuse(refusal) => return self.refuse(request, caller, &refusal),
+            Decision::Ask(cause) => cause,
         };
         match self.uses(request) {
             Ok(uses) => request.uses = uses,
             Err(error) => {
-                self.refuse(request, caller, &format!("refused: {error}"))?;
+                self.record_refusal(request, caller, &format!("refused: {error}"))?;
                 return Err(error);
             }
         }
-        let question = request.question(rule);
-        let is_changed = caller
-            .answer
-            .is_some_and(|(asked, answer)| answer.allows() && asked.hash != question.hash);
-        let answer = match caller.answer {
-            Some(_) if is_changed => Answer::Deny,
-            Some((_, answer)) => answer,
-            None if self.approvals.allow(&question, caller.session) => Answer::Standing,
-            None => return Ok(Permit::Ask(Box::new(question))),
+        let mut question = request.question(cause);
+        question.is_standing = question.always == AlwaysOption::Offered
+            && self.approvals.allow(&question, caller.session);
+        let Some((asked, answer)) = caller.answer else {
+            return Ok(Permit::Ask(Box::new(question)));
+        };
+        let is_changed = asked.hash != question.hash
+            // It was removed after the turn's host had been shown it.
+            || answer == Answer::Standing && !question.is_standing;
+        if answer.allows() && is_changed {
+            return self.refuse(request, caller, &Refusal::Changed);
+        }
+        let answer = match answer {
+            Answer::Always if question.always != AlwaysOption::Offered => Answer::Once,
+            answer => answer,
         };
         if !answer.allows() {
-            let why = match is_changed {
-                true => "denied: the command, its folder or a file that it uses changed since it was approved"
-                    .to_owned(),
-                false => answer.to_string(),
-            };
-            self.refuse(request, caller, &why)?;
-            let way = match request.is_typed {
-                true => "",
-                false => ". Do it within the sandbox, or tell the person what you would need",
-            };
-            return Err(Error::Failed(format!(
-                "the command was not run: {why}{way}"
-            )));
+            return self.refuse(request, caller, &Refusal::Denied(answer));
         }
         if answer == Answer::Always {
             let now = self.clock.now().to_rfc3339();
@@ -266,11 +257,13 @@ impl Commands {
             Some(_) => Ok(Answer::Deny),
             None if self.mode == ApprovalMode::Never => Ok(Answer::Deny),
             None => Err(Box::new(Question {
-                command: format!("input for session {id} ({command}):\n{input}"),
+                command: input.to_owned(),
                 folder: session.folder.to_string_lossy().into_owned(),
-                rule: "it is input for a command that runs outside the sandbox. \"Always\" allows whatever is \
-                       written to that command until it ends"
-                    .to_owned(),
+                account: account(),
+                cause: Cause::Input {
+                    session: *id,
+                    command: command.clone(),
+                },
                 unsandboxed: true,
                 influences: uses.influences,
                 scripts: uses.scripts,
@@ -289,7 +282,16 @@ impl Commands {
         })
     }
 
-    fn refuse(&self, request: &Request, caller: &Caller<'_>, decision: &str) -> Result<()> {
+    /// Records that a command is not run, and says why to the one who wanted it.
+    fn refuse(&self, request: &Request, caller: &Caller<'_>, refusal: &Refusal) -> Result<Permit> {
+        self.record_refusal(request, caller, &refusal.decision())?;
+        Err(Error::Failed(match request.typed_in {
+            Some(language) => refusal.for_person(language, &request.command),
+            None => refusal.for_model(),
+        }))
+    }
+
+    fn record_refusal(&self, request: &Request, caller: &Caller<'_>, decision: &str) -> Result<()> {
         with_record(request, caller, decision, |record| {
             self.audit.refuse(record)
         })
@@ -319,12 +321,11 @@ impl Commands {
             let lines = format!("{unfinished}{input}");
             let objection = patterns.objection_to_input(&lines);
             // A person who has seen the input may allow what the built-in patterns call risky.
-            if let Some(objection) = objection.filter(|one| answer.is_none() || one.is_configured) {
-                entry.input(input, &format!("refused: {}", objection.rule))?;
-                return Err(Error::Failed(format!(
-                    "the input was not written: {} ({})",
-                    objection.reason, objection.rule
-                )));
+            if let Some(objection) = objection.filter(|one| answer.is_none() || one.is_configured())
+            {
+                entry.input(input, &format!("refused: {}", objection.rule()))?;
+                let why = objection.for_model();
+                return Err(Error::Failed(format!("the input was not written: {why}")));
             }
             entry.input(input, &decision).map_err(|error| {
                 Error::Failed(format!(
@@ -374,8 +375,8 @@ struct Request {
     unsandboxed: bool,
     /// Why, in the model's words.
     reason: String,
-    /// Whether a person typed it, not the model.
-    is_typed: bool,
+    /// The language of the person who typed it; `None` for a command of the model's.
+    typed_in: Option<Language>,
     /// Whether it will run in the background.
     is_background: bool,
     /// What it uses of the files that the model can write; found when it is asked about.
@@ -414,13 +415,21 @@ fn hash(parts: &[&[u8]]) -> String {
 }
 
 impl Request {
-    /// The question to a person, because of this rule.
-    fn question(&self, rule: String) -> Question {
+    /// The question to a person, for this cause.
+    fn question(&self, cause: Cause) -> Question {
+        let always = match risk::find_risk(&self.command) {
+            Some(risk) => AlwaysOption::TooRisky(risk),
+            None if self.uses.loads_unbound => AlwaysOption::Changeable,
+            None => AlwaysOption::Offered,
+        };
         Question {
             command: self.command.clone(),
             folder: self.folder.path.to_string_lossy().into_owned(),
             reason: self.reason.clone(),
-            rule,
+            account: account(),
+            cause,
+            always,
+            is_standing: false,
             unsandboxed: self.unsandboxed,
             influences: self.uses.influences.clone(),
             scripts: self.uses.scripts.clone(),
@@ -446,83 +455,54 @@ impl Request {
     }
 }
 
+/// The name of the account that commands run as.
+fn account() -> String {
+    user_name(rustix::process::geteuid().as_raw())
+}
+
 /// What to do about a command.
 #[derive(Debug, PartialEq, Eq)]
 enum Decision {
     /// Run it, in the sandbox.
     Run,
     /// Ask a person first.
-    Ask {
-        /// Why, as a clause that follows "because".
-        rule: String,
-    },
+    Ask(Cause),
     /// Do not run it.
-    Refuse {
-        /// The rule.
-        rule: String,
-        /// Why, for whoever wants to run it.
-        why: String,
-        /// Whether a person could still allow it.
-        can_be_asked: bool,
-    },
+    Refuse(Refusal),
 }
 
 /// Decides about a command.
-fn decide(objection: Option<&Objection>, mode: ApprovalMode, unsandboxed: bool) -> Decision {
+fn decide(objection: Option<Objection>, mode: ApprovalMode, unsandboxed: bool) -> Decision {
     let asks_about_risk = matches!(mode, ApprovalMode::Risky | ApprovalMode::Always);
     match objection {
-        Some(Objection {
-            rule,
-            reason,
-            is_configured: true,
-        }) => Decision::Refuse {
-            rule: rule.clone(),
-            why: format!("{reason} ({rule}). Only a change of the configuration would allow it"),
+        Some(objection) if objection.is_configured() => Decision::Refuse(Refusal::Objection {
+            objection,
             can_be_asked: false,
-        },
-        Some(Objection { rule, reason, .. }) if !unsandboxed && !asks_about_risk => {
-            Decision::Refuse {
-                rule: rule.clone(),
-                why: format!("{reason} (built-in pattern {rule})"),
+        }),
+        Some(objection) if !unsandboxed && !asks_about_risk => {
+            Decision::Refuse(Refusal::Objection {
+                objection,
                 can_be_asked: mode != ApprovalMode::Never,
-            }
+            })
         }
-        _ if unsandboxed && mode == ApprovalMode::Never => Decision::Refuse {
-            rule: "tools.exec.approval".to_owned(),
-            why: "tools.exec.approval is \"never\", so no command runs outside the sandbox"
-                .to_owned(),
-            can_be_asked: false,
-        },
-        Some(Objection { reason, .. }) if unsandboxed => Decision::Ask {
-            rule: format!("it wants to run outside the sandbox, and {reason}"),
-        },
-        Some(Objection { reason, .. }) => Decision::Ask {
-            rule: reason.clone(),
-        },
-        None if unsandboxed => Decision::Ask {
-            rule: "it wants to run outside the sandbox".to_owned(),
-        },
-        None if mode == ApprovalMode::Always => Decision::Ask {
-            rule: "tools.exec.approval is \"always\"".to_owned(),
-        },
-        None => Decision::Run,
+        _ if unsandboxed && mode == ApprovalMode::Never => Decision::Refuse(Refusal::Never),
+        Some(Objection::Risk(risk)) => Decision::Ask(Cause::Risk(risk)),
+        _ if unsandboxed => Decision::Ask(Cause::Unsandboxed),
+        _ if mode == ApprovalMode::Always => Decision::Ask(Cause::Configured),
+        _ => Decision::Run,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::approval::Risk;
 
     /// Each mode with a harmless, a risky and a forbidden command, and each of them outside the sandbox.
     #[test]
     fn each_mode_decides() {
-        let objection = |is_configured| Objection {
-            rule: "a rule".to_owned(),
-            reason: "because".to_owned(),
-            is_configured,
-        };
-        let risky = objection(false);
-        let forbidden = objection(true);
+        let risky = Objection::Risk(Risk::Power);
+        let forbidden = Objection::DenyPattern("x".to_owned());
         let table = [
             (
                 ApprovalMode::Never,
@@ -550,14 +530,13 @@ mod tests {
                 (Some(&risky), true),
                 (Some(&forbidden), true),
             ];
-            let decided =
-                cases.map(
-                    |(objection, unsandboxed)| match decide(objection, mode, unsandboxed) {
-                        Decision::Run => "run",
-                        Decision::Ask { .. } => "ask",
-                        Decision::Refuse { .. } => "refuse",
-                    },
-                );
+            let decided = cases.map(|(objection, unsandboxed)| {
+                match decide(objection.cloned(), mode, unsandboxed) {
+                    Decision::Run => "run",
+                    Decision::Ask(_) => "ask",
+                    Decision::Refuse(_) => "refuse",
+                }
+            });
             assert_eq!(decided, expected, "{mode:?}");
         }
     }

@@ -3,7 +3,10 @@
 
 use regex_lite::Regex;
 
+use super::texts::describe_objection;
+use crate::approval::Risk;
 use crate::error::{Error, Result};
+use crate::language::Language;
 use crate::limits::tools::SPLIT_DEPTH;
 
 /// The patterns of the configuration.
@@ -15,13 +18,38 @@ pub struct Patterns {
 
 /// What speaks against a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Objection {
-    /// The rule: the name of a built-in pattern, or a setting with its pattern.
-    pub rule: String,
-    /// What the command does, or why it is refused.
-    pub reason: String,
-    /// Whether the configuration forbids it, so that nobody is asked.
-    pub is_configured: bool,
+pub enum Objection {
+    /// A built-in pattern, which a person can overrule.
+    Risk(Risk),
+    /// A pattern of `tools.exec.denyPatterns` matches.
+    DenyPattern(String),
+    /// A command of the line matches no pattern of `tools.exec.allowPatterns`.
+    NotListed(String),
+}
+
+impl Objection {
+    /// The name of a built-in pattern, or a setting with its pattern.
+    pub fn rule(&self) -> String {
+        match self {
+            Self::Risk(risk) => risk.name().to_owned(),
+            Self::DenyPattern(pattern) => format!("tools.exec.denyPatterns: {pattern}"),
+            Self::NotListed(_) => "tools.exec.allowPatterns".to_owned(),
+        }
+    }
+
+    /// The objection as a clause for the model.
+    pub fn for_model(&self) -> String {
+        let why = describe_objection(Language::English, self);
+        match self {
+            Self::Risk(risk) => format!("{why} (built-in pattern {})", risk.name()),
+            Self::DenyPattern(_) | Self::NotListed(_) => why,
+        }
+    }
+
+    /// Whether the configuration forbids it, so that no one is asked.
+    pub fn is_configured(&self) -> bool {
+        !matches!(self, Self::Risk(_))
+    }
 }
 
 impl Patterns {
@@ -41,20 +69,19 @@ impl Patterns {
         let not_listed = || {
             let commands = split(line);
             let other = commands.iter().find(|one| !is_allowed(one))?;
-            Some(Objection {
-                rule: "tools.exec.allowPatterns".to_owned(),
-                reason: format!("`{}` matches none of the allowed patterns", other.text),
-                is_configured: true,
-            })
+            Some(Objection::NotListed(other.text.clone()))
         };
         let not_listed = || (!self.allow.is_empty()).then(not_listed).flatten();
-        self.denied(line).or_else(not_listed).or_else(|| risk(line))
+        self.denied(line)
+            .or_else(not_listed)
+            .or_else(|| find_risk(line).map(Objection::Risk))
     }
 
     /// What speaks against a line of input for a running command. Allow patterns say which programs may
     /// be started, not what is typed into them.
     pub fn objection_to_input(&self, line: &str) -> Option<Objection> {
-        self.denied(line).or_else(|| risk(line))
+        self.denied(line)
+            .or_else(|| find_risk(line).map(Objection::Risk))
     }
 
     /// A deny pattern is looked for in the whole line and in each command, with and without quotes.
@@ -68,11 +95,8 @@ impl Patterns {
             texts.extend([command.words.join(" "), command.text]);
         }
         let is_match = |pattern: &&Regex| texts.iter().any(|text| pattern.is_match(text));
-        self.deny.iter().find(is_match).map(|pattern| Objection {
-            rule: format!("tools.exec.denyPatterns: {pattern}"),
-            reason: "the configuration forbids it".to_owned(),
-            is_configured: true,
-        })
+        let found = self.deny.iter().find(is_match);
+        found.map(|pattern| Objection::DenyPattern(pattern.to_string()))
     }
 }
 
@@ -85,74 +109,51 @@ fn compile(setting: &str, patterns: &[String]) -> Result<Vec<Regex>> {
     patterns.iter().map(compile).collect()
 }
 
-/// A built-in pattern: its name, what such a command does, and whether a command is one.
-type Risk = (&'static str, &'static str, fn(&Command<'_>) -> bool);
+/// A built-in pattern: the risk, and whether a command has it.
+type Pattern = (Risk, fn(&Command<'_>) -> bool);
 
-const RISKS: [Risk; 5] = [
-    (
-        "delete-root",
-        "it would delete system files or a home folder",
-        |command| command.is("rm") && command.is_recursive() && command.has(is_vital),
-    ),
-    (
-        "open-root",
-        "it would change who may use system files or a home folder",
-        |command| {
-            command.is("chmod chown chgrp") && command.is_recursive() && command.has(is_vital)
-        },
-    ),
-    (
-        "format",
-        "it would create a file system and destroy the one that is there",
-        |command| command.name.starts_with("mkfs") || command.is("mke2fs mkdosfs"),
-    ),
-    (
-        "write-device",
-        "it would overwrite a disk, a card or the kernel's memory",
-        |command| {
-            let output = |word: &str| word.strip_prefix("of=").is_some_and(is_device);
-            let last = command.arguments.last().is_some_and(|word| is_device(word));
-            command.is("dd") && command.has(output)
-                || command.is("cp mv tee shred mkswap wipefs blkdiscard") && last
-                || command.writes.iter().any(|target| is_device(target))
-        },
-    ),
-    (
-        "power",
-        "it would shut the board down or restart it",
-        |command| {
-            let verb = command.arguments.iter().find(|word| !word.starts_with('-'));
-            let is_verb = |verbs| verb.is_some_and(|verb| is_one_of(verb, verbs));
-            let is_harmless = command.has(|word| word == "-c" || word == "--help");
-            command.is("shutdown poweroff halt reboot") && !is_harmless
-                || command.is("init telinit") && is_verb("0 6")
-                || command.is("systemctl loginctl") && is_verb("poweroff reboot halt kexec suspend")
-        },
-    ),
+const PATTERNS: [Pattern; 5] = [
+    (Risk::DeleteRoot, |command| {
+        command.is("rm") && command.is_recursive() && command.has(is_vital)
+    }),
+    (Risk::OpenRoot, |command| {
+        command.is("chmod chown chgrp") && command.is_recursive() && command.has(is_vital)
+    }),
+    (Risk::Format, |command| {
+        command.name.starts_with("mkfs") || command.is("mke2fs mkdosfs")
+    }),
+    (Risk::WriteDevice, |command| {
+        let output = |word: &str| word.strip_prefix("of=").is_some_and(is_device);
+        let last = command.arguments.last().is_some_and(|word| is_device(word));
+        command.is("dd") && command.has(output)
+            || command.is("cp mv tee shred mkswap wipefs blkdiscard") && last
+            || command.writes.iter().any(|target| is_device(target))
+    }),
+    (Risk::Power, |command| {
+        let verb = command.arguments.iter().find(|word| !word.starts_with('-'));
+        let is_verb = |verbs| verb.is_some_and(|verb| is_one_of(verb, verbs));
+        let is_harmless = command.has(|word| word == "-c" || word == "--help");
+        command.is("shutdown poweroff halt reboot") && !is_harmless
+            || command.is("init telinit") && is_verb("0 6")
+            || command.is("systemctl loginctl") && is_verb("poweroff reboot halt kexec suspend")
+    }),
 ];
 
 /// The first built-in pattern that a line matches.
-fn risk(line: &str) -> Option<Objection> {
-    let fork_bomb = (
-        "fork-bomb",
-        "it would start copies of itself until the board hangs",
-    );
-    let found = is_fork_bomb(line).then_some(fork_bomb);
-    let (name, reason) = found.or_else(|| find_risk(line, 0))?;
-    Some(Objection {
-        rule: name.to_owned(),
-        reason: reason.to_owned(),
-        is_configured: false,
-    })
+pub(super) fn find_risk(line: &str) -> Option<Risk> {
+    match is_fork_bomb(line) {
+        true => Some(Risk::ForkBomb),
+        false => risk_within(line, 0),
+    }
 }
 
-fn find_risk(line: &str, depth: usize) -> Option<(&'static str, &'static str)> {
+fn risk_within(line: &str, depth: usize) -> Option<Risk> {
     split(line).iter().find_map(|simple| {
-        let command = Command::of(simple);
-        let risk = RISKS.iter().find(|(_, _, matches)| matches(&command));
+        let command = Command::parse(simple);
+        let found = PATTERNS.iter().find(|(_, matches)| matches(&command));
         let script = || command.script().filter(|_| depth < SPLIT_DEPTH);
-        let direct = risk.map(|(name, reason, _)| (*name, *reason));
-        direct.or_else(|| find_risk(&script()?, depth + 1))
+        let direct = found.map(|(risk, _)| *risk);
+        direct.or_else(|| risk_within(&script()?, depth + 1))
     })
 }
 
@@ -178,7 +179,7 @@ const WRAPPERS: &str =
     "sudo doas env nohup nice ionice setsid exec command time timeout busybox xargs";
 
 impl<'a> Command<'a> {
-    fn of(simple: &'a Simple) -> Self {
+    fn parse(simple: &'a Simple) -> Self {
         let mut words = &simple.words[..];
         while let Some((first, mut rest)) = words.split_first()
             && is_one_of(base(first), WRAPPERS)
@@ -461,7 +462,7 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         let patterns = Patterns::new(&list(deny), &list(allow)).unwrap();
-        patterns.objection(line).map(|objection| objection.rule)
+        patterns.objection(line).map(|objection| objection.rule())
     }
 
     #[test]

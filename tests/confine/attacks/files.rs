@@ -1,8 +1,8 @@
-//! Reading and changing what lies outside the workspace.
+//! Reading and changing files outside the workspace.
 
 use super::Class;
 
-/// The class, and the commands; `{secret}` and the like are filled in by the world.
+/// The class and its commands; the test replaces `{secret}` and the like.
 pub const ATTACKS: &[Class] = &[
     (
         "read a secret",
@@ -168,7 +168,7 @@ pub const ATTACKS: &[Class] = &[
     ),
 ];
 
-/// What Landlock alone does not cover: times of the user's own files, and that files are there.
+/// What Landlock alone does not cover: times of the user's own files, and that files exist.
 pub const ATTRIBUTE_ATTACKS: &[&str] = &[
     "touch -d 2001-01-01 {secret}",
     "stat -c %s {secret} && echo GOT-OUT",

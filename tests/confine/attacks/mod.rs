@@ -1,7 +1,7 @@
-//! Commands that try to get out, by class. A table, so it may be long. What must be seen afterwards
-//! is the same for all: no secret in the output or in a folder that may be written, nothing changed
-//! outside, no process killed or left over, nobody reached, no `GOT-OUT`. Where the sandbox is broken
-//! they do no lasting harm to the machine: a bomb ends by itself, and what is sent to all is SIGCONT.
+//! Commands that try to escape, by class. A table, so it may be long. The result must be the same
+//! for all: no secret in the output or in a writable folder, nothing changed
+//! outside, no process killed or left over, no connection, no `GOT-OUT`. If the sandbox is broken,
+//! they do no lasting harm to the machine: a fork bomb ends by itself, and signals to all are SIGCONT.
 
 use std::path::Path;
 
@@ -10,15 +10,15 @@ pub mod more;
 pub mod processes;
 pub mod work;
 
-/// The class of the commands that multiply.
+/// The class of fork bombs.
 const MULTIPLY: &str = "multiply";
 /// The class of the commands that fill what is memory in a view of their own, and the disk elsewhere.
 const FILL: &str = "fill";
 
-/// Whether a class is among what a mode promises. Landlock alone does not promise to stop root's commands
+/// Whether a mode protects against a class. Landlock alone does not stop root's commands
 /// from multiplying, as SECURITY.md says: root's processes have no limit outside a namespace of users or
 /// processes (setrlimit(2), RLIMIT_NPROC). They would fill the machine's table, and a supervisor that sees
-/// it has no room to act in. Nor does Landlock alone promise a /tmp of a command's own.
+/// it could not act. Nor does Landlock alone give a command its own /tmp.
 pub fn applies(class: &str, mode: &str) -> bool {
     let is_root = rustix::process::getuid().is_root();
     let view = !mode.starts_with("Landlock");
@@ -40,7 +40,7 @@ pub fn network() -> impl Iterator<Item = &'static &'static str> {
     all.chain(more::NETWORK_ATTACKS)
 }
 
-/// The programs of the commands that a machine may lack. Without its program a command shows nothing.
+/// The programs that a machine may lack. Without its program a command proves nothing.
 const PROGRAMS: &[&str] = &[
     "awk", "bash", "cc", "chattr", "chrt", "curl", "ed", "ex", "fuser", "gdb", "git", "insmod",
     "ionice", "ip", "jq", "killall", "less", "losetup", "make", "modprobe", "node", "nsenter",
@@ -49,7 +49,7 @@ const PROGRAMS: &[&str] = &[
     "xz", "zip",
 ];
 
-/// Those of the programs that are not here.
+/// The missing programs.
 pub fn missing(programs: impl Iterator<Item = &'static str>) -> Vec<&'static str> {
     let path = std::env::var("PATH").unwrap_or_default();
     let is_here = |name: &&str| {
@@ -59,7 +59,7 @@ pub fn missing(programs: impl Iterator<Item = &'static str>) -> Vec<&'static str
     programs.filter(|name| !is_here(name)).collect()
 }
 
-/// The programs of the tables that are not here, and how many commands have all of theirs.
+/// The missing programs of the tables, and how many commands have all of theirs.
 pub fn programs() -> (Vec<&'static str>, usize) {
     let missing = missing(PROGRAMS.iter().copied());
     let whole = |command: &&&str| {

@@ -1,4 +1,4 @@
-//! The same ends by other means: other programs, other system calls, other names for one thing.
+//! The same goals by other means: other programs, system calls and names.
 //!
 //! `{c}` stands for Python's way to the C library: `c` is the library, `e()` the error of the last call,
 //! and `o(x)` prints `GOT-OUT` when `x` is true. The functions of the C library are the same on every
@@ -6,7 +6,7 @@
 
 use super::{Class, FILL};
 
-/// The class, and the commands.
+/// The class and its commands.
 pub const ATTACKS: &[Class] = &[
     (
         "read a secret with another program",

@@ -1,8 +1,8 @@
-//! Other processes, more rights, more resources, and others on the machine.
+//! Other processes, privileges, resources, and other users of the machine.
 
 use super::{Class, MULTIPLY};
 
-/// The class, and the commands; `{victim}` and the like are filled in by the world.
+/// The class and its commands; the test replaces `{victim}` and the like.
 pub const ATTACKS: &[Class] = &[
     (
         "kill or trace others",

@@ -1,6 +1,6 @@
-//! Plain work, which has to go through.
+//! Ordinary work, which must succeed.
 
-/// Plain work, and what its output has to contain.
+/// Ordinary work, and what its output must contain.
 pub const WORK: &[(&str, &str)] = &[
     ("cat note.txt", "second line"),
     ("pwd", "workspace"),
@@ -109,8 +109,8 @@ pub const WORK: &[(&str, &str)] = &[
     ),
 ];
 
-/// Plain work with a program that a machine may lack: the program, the command, and what its output has
-/// to contain.
+/// Ordinary work with a program that a machine may lack: the program, the command, and what its output must
+/// contain.
 pub const PROGRAMS: &[(&str, &str, &str)] = &[
     (
         "git",
@@ -284,8 +284,8 @@ pub const PROGRAMS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Programs that a mode refuses something: the program, how the mode's name begins, and what the program
-/// then says. Without Landlock's scopes a mode refuses Unix sockets, and Landlock alone knows no
+/// Programs that fail in a mode: the program, the beginning of the mode's name, and what the program
+/// then prints. Without Landlock's scopes a mode refuses Unix sockets, and Landlock alone has no
 /// terminals and no cache of apt's.
 pub const REFUSED: &[(&str, &str, &str)] = &[
     ("ssh-agent", "namespaces", "Permission denied"),

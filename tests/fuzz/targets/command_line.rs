@@ -1,5 +1,5 @@
-//! The allow list sees every command of a line: what is put behind a line that it refuses, or in a
-//! substitution beside it, does not make the line pass.
+//! The allow-list sees every command of a line: text after a refused line, or in a substitution beside
+//! it, does not make the line pass.
 
 #![no_main]
 
@@ -8,7 +8,7 @@ use peacrab::tools::commands::risk::Patterns;
 
 fuzz_target!(|line: &str| {
     let patterns = Patterns::new(&[], &["^allowed( |$)".to_owned()]).expect("a pattern");
-    // A newline ends every quote that is closed, so this command stands alone at the beginning.
+    // A newline ends every closed quote, so this command is separate at the beginning.
     let more = format!("stranger\n{line}");
     assert!(patterns.objection(&more).is_some(), "{more:?}");
 });

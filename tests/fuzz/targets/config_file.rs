@@ -1,5 +1,5 @@
-//! Any text is a configuration or a list of mistakes; one that is right stays right, and keeps what
-//! it sets, when a key is set in it.
+//! Any text is a configuration or a list of problems. A valid one stays valid and keeps its other
+//! settings when a key is set.
 
 #![no_main]
 
@@ -8,7 +8,7 @@ use peacrab::config::settings::Settings;
 use peacrab::config::table::KEYS;
 use peacrab::config::text::edit;
 
-/// How many keys the text sets; none when it is no configuration.
+/// How many keys the text sets; `None` if it is not a configuration.
 fn keys_of(text: &str) -> Option<Vec<String>> {
     let mut settings = Settings::new(None);
     settings.take_file(text, "config.json").ok()?;

@@ -1,5 +1,5 @@
-//! Any bytes are a frame of Discord's gateway, an event of it, or nothing; what is made of one is a
-//! message that can be answered.
+//! Any bytes are a frame of Discord's gateway, an event, or nothing. A message from an event can be
+//! answered.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Any bytes are a line or none; an entry that was read is written and read again as the same.
+//! Any bytes are a line or nothing. An entry stays the same when it is written and read again.
 
 #![no_main]
 

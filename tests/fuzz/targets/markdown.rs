@@ -1,4 +1,4 @@
-//! Nothing in an answer commands the terminal, wherever it is cut into pieces.
+//! No answer can send commands to the terminal, wherever it is cut into pieces.
 
 #![no_main]
 

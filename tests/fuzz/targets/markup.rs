@@ -1,4 +1,4 @@
-//! Whatever the model writes, its messages fit, their tags nest, and without tags they are the plain
+//! For any text of the model, the messages fit, their tags nest, and without tags they are the plain
 //! text.
 
 #![no_main]

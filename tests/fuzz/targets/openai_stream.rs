@@ -1,5 +1,5 @@
-//! Whatever comes, in whichever pieces: an answer or a failure, what is kept is what was shown, and
-//! every call can be answered.
+//! Any input in any pieces gives an answer or a failure. The stored text is the shown text, and every
+//! call can be answered.
 
 #![no_main]
 

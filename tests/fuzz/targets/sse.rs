@@ -1,4 +1,4 @@
-//! The cuts between the pieces of a stream do not matter, and no event is longer than a line may be.
+//! The cuts between the pieces of a stream do not matter, and no event exceeds the limit of a line.
 
 #![no_main]
 

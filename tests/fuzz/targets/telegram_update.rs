@@ -1,4 +1,4 @@
-//! Any bytes are an update or none, and what is made of one is a message that can be answered.
+//! Any bytes are an update or nothing. A message from an update can be answered.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! No text brings the reader of arguments down, and what is JSON is read as JSON.
+//! No text crashes the reader of arguments, and JSON is read as JSON.
 
 #![no_main]
 

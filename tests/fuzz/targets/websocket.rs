@@ -1,4 +1,4 @@
-//! The cuts between the pieces of a stream do not matter, and no message is longer than the bound.
+//! The cuts between the pieces of a stream do not matter, and no message exceeds the limit.
 
 #![no_main]
 

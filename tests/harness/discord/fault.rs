@@ -1,4 +1,4 @@
-//! Ways in which a request goes wrong, and the server's part in them.
+//! How requests fail, and what the server does then.
 
 use std::io;
 
@@ -10,37 +10,37 @@ use crate::harness::wire::{self, Connection};
 use super::request::Call;
 use super::store::Place;
 
-/// What goes wrong with a request.
+/// How a request fails.
 #[derive(Clone, Debug)]
 pub enum Fault {
-    /// A bucket is empty: a 429 of the API's own, with so many seconds to wait.
+    /// A bucket is empty: a 429 of the API, with the time to wait.
     TooManyRequests {
-        /// Seconds, with a fraction.
+        /// In seconds, with a fraction.
         retry_after: f64,
         /// Whether the whole bot has to wait.
         is_global: bool,
     },
-    /// A 429 of the edge: a page for people, without the API's headers.
+    /// A 429 of the edge: an HTML page without the API's headers.
     EdgeTooManyRequests,
     /// The token is not valid.
     Unauthorized,
     /// The bot may not write there.
     MissingPermissions,
-    /// The person does not want the bot's messages.
+    /// The person has blocked the bot's messages.
     CannotSend,
     /// The channel is gone.
     UnknownChannel,
-    /// The API itself is in trouble: status 500.
+    /// The API itself fails: status 500.
     InternalError,
-    /// A proxy's page for people, with status 502.
+    /// An HTML page of a proxy, with status 502.
     BadGateway,
-    /// The server does it, and the connection is gone before the answer.
+    /// The server does it, and the connection breaks before the answer.
     LostReply,
-    /// The connection is gone before anything is done.
+    /// The connection breaks before anything is done.
     Cut,
-    /// Nothing is done, and no answer ever comes.
+    /// Nothing is done, and there is never an answer.
     Hang,
-    /// Everything goes well, once the gate is open.
+    /// The request succeeds once the gate is open.
     HoldUntil(Gate),
     /// The server does it; half of the JSON is missing.
     TruncatedJson,
@@ -53,9 +53,9 @@ pub(super) struct Refusal {
     pub status: u16,
     pub code: u64,
     pub words: &'static str,
-    /// What is wrong with which member of the body.
+    /// The invalid members of the body, each with its error.
     pub errors: Option<(String, &'static str, String)>,
-    /// Whether it may happen to a client that makes no mistake.
+    /// Whether a correct client may get it, too.
     pub is_innocent: bool,
 }
 
@@ -70,7 +70,7 @@ impl Refusal {
         }
     }
 
-    /// A body that breaks a rule, in the member of this name.
+    /// An invalid member of the body, by its name.
     pub(super) fn form(member: &str, code: &'static str, words: impl Into<String>) -> Self {
         Self {
             errors: Some((member.to_owned(), code, words.into())),
@@ -118,7 +118,7 @@ impl Reply {
         Self {
             status,
             content_type: "application/json",
-            // Without this discord.py takes a 429 for one of the edge.
+            // Without this discord.py treats a 429 as one of the edge.
             headers: vec![("via", "1.1 google".to_owned())],
             body,
         }
@@ -169,7 +169,7 @@ impl Reply {
 }
 
 impl Fault {
-    /// Lets a request go wrong; says whether the connection goes on. `act` does what was asked.
+    /// Makes a request fail; returns whether the connection stays open. `act` carries the request out.
     pub(super) fn play(
         &self,
         connection: &mut Connection,
@@ -199,7 +199,7 @@ impl Fault {
         Ok(true)
     }
 
-    /// How long the client has to wait, and whether with everything.
+    /// How long the client must wait, and whether that is for all requests.
     pub(super) fn wait(&self) -> Option<(f64, bool)> {
         match self {
             Self::TooManyRequests {
@@ -210,7 +210,7 @@ impl Fault {
         }
     }
 
-    /// What is answered when nothing is done.
+    /// The answer when nothing is done.
     fn instead(&self) -> Reply {
         let refusal = match self {
             Self::TooManyRequests {
@@ -246,7 +246,7 @@ pub(super) fn unknown_channel() -> Refusal {
     Refusal::new(404, 10003, "Unknown Channel")
 }
 
-/// The faults that the test has asked for.
+/// The faults that the test has planned.
 #[derive(Default)]
 pub(super) struct Faults(Vec<Rule>);
 
@@ -275,7 +275,7 @@ impl Faults {
         });
     }
 
-    /// The fault that a request meets.
+    /// The fault for a request.
     pub(super) fn meet(&mut self, call: &Call) -> Option<Fault> {
         let holds = |rule: &&mut Rule| {
             let is_there = rule.place.is_none_or(|place| call.place == Some(place));
@@ -287,7 +287,7 @@ impl Faults {
         Some(rule.fault.clone())
     }
 
-    /// Nothing goes wrong any more: in this place, or anywhere.
+    /// Removes all faults: in this place, or everywhere.
     pub(super) fn heal(&mut self, place: Option<Place>) {
         for rule in &mut self.0 {
             if place.is_none() || rule.place == place {
@@ -296,7 +296,7 @@ impl Faults {
         }
     }
 
-    /// The faults that no request met: a story that does not tell what it says.
+    /// The faults that no request ran into: the test does not show what it claims.
     pub(super) fn unmet(&self) -> impl Iterator<Item = &Fault> {
         let unmet = self.0.iter().filter(|rule| !rule.is_met);
         unmet.map(|rule| &rule.fault)

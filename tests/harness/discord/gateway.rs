@@ -25,15 +25,15 @@ const GUILD_REACTIONS: u64 = 1 << 10;
 /// Messages in private chats.
 const DIRECT_MESSAGES: u64 = 1 << 12;
 const DIRECT_REACTIONS: u64 = 1 << 13;
-/// What messages in servers say.
+/// The content of messages in servers.
 const MESSAGE_CONTENT: u64 = 1 << 15;
-/// The intents that have to be allowed in the portal: members, presences, content.
+/// The intents that must be allowed in the portal: members, presences, content.
 const PRIVILEGED: u64 = 1 << 1 | 1 << 8 | MESSAGE_CONTENT;
-/// All that there are.
+/// All intents.
 const KNOWN: u64 = 0x7fff_ffff;
-/// Most messages of a client in a minute.
+/// Maximum messages of a client per minute.
 const CHATTY: usize = 120;
-/// Largest message of a client, in bytes.
+/// Maximum size of a client's message, in bytes.
 const LARGEST: usize = 4096;
 
 /// The sessions and connections.
@@ -42,7 +42,7 @@ pub(super) struct Gateway {
     links: BTreeMap<usize, Link>,
     next: usize,
     pub heartbeat: Duration,
-    /// How long after an IDENTIFY the next one is too soon.
+    /// The minimum time between two IDENTIFYs.
     pub identify_window: Duration,
     last_identify: Option<Instant>,
     /// Whether heartbeats are not acknowledged.
@@ -51,10 +51,10 @@ pub(super) struct Gateway {
     pub forbidden: u64,
     /// All that clients have sent, in order.
     pub frames: Vec<Frame>,
-    /// How often a session was begun, and how often one was resumed.
+    /// How many sessions were started, and how many resumed.
     pub readies: usize,
     pub resumes: usize,
-    /// The codes with which clients have closed; none: without a word.
+    /// The codes with which clients have closed; `None`: without a close frame.
     pub closes: Vec<Option<u16>>,
 }
 
@@ -86,7 +86,7 @@ struct Link {
 struct Session {
     id: String,
     intents: u64,
-    /// All events there were, by their numbers from 1.
+    /// All events so far, by their numbers from 1.
     events: Vec<Value>,
     link: Option<usize>,
     is_over: bool,
@@ -109,14 +109,14 @@ impl Gateway {
         self.sessions.iter().any(|session| session.link.is_some())
     }
 
-    /// Says something on all connections.
+    /// Sends a message on all connections.
     pub(super) fn say(&self, message: &Value) {
         self.links
             .values()
             .for_each(|link| link.socket.say(&message.to_string()));
     }
 
-    /// Closes all connections, politely or not. Sessions stay.
+    /// Closes all connections, with a close frame or without. Sessions stay.
     pub(super) fn close(&mut self, code: Option<u16>) {
         for link in self.links.values() {
             match code {
@@ -129,7 +129,7 @@ impl Gateway {
             .for_each(|session| session.link = None);
     }
 
-    /// No session can be resumed any more.
+    /// Makes all sessions impossible to resume.
     pub(super) fn forget(&mut self) {
         for session in &mut self.sessions {
             session.is_over = true;
@@ -143,7 +143,7 @@ impl Gateway {
         for session in &mut self.sessions {
             if session.link == Some(number) {
                 session.link = None;
-                // These two say that the client does not mean to come back.
+                // These two mean that the client will not come back.
                 session.is_over |= matches!(code, Some(1000 | 1001));
             }
         }
@@ -156,7 +156,7 @@ impl Gateway {
 }
 
 impl Server {
-    /// Serves a websocket to its end.
+    /// Serves a websocket until it closes.
     pub(super) fn open_gateway(
         &self,
         connection: &mut Connection,
@@ -197,14 +197,14 @@ impl Server {
             &json!({"op": 10, "s": null, "t": null, "d": {"heartbeat_interval": millis}})
                 .to_string(),
         );
-        // Whoever forgets two heartbeats has gone.
+        // A client that misses two heartbeats is gone.
         socket.set_read_timeout(Some(heartbeat * 2))?;
         let code = self.listen_to(number, &websocket, connection);
         self.change(|state| state.gateway.leave(number, code));
         Ok(())
     }
 
-    /// Hears a client until its end; returns the code with which it closed.
+    /// Reads a client's messages until it closes; returns its close code.
     fn listen_to(
         &self,
         number: usize,
@@ -227,7 +227,7 @@ impl Server {
             };
             if let Err(code) = verdict {
                 websocket.close(code, "");
-                // The client answers with a close frame of its own, or hangs up.
+                // The client answers with a close frame, or disconnects.
                 wire::wait_for_the_end(connection);
                 return None;
             }
@@ -236,7 +236,7 @@ impl Server {
 }
 
 impl State {
-    /// Hears one message. The error is the code with which the connection is closed.
+    /// Handles one message. The error is the close code for the connection.
     fn hear(&mut self, number: usize, text: &str) -> Result<(), u16> {
         let now = Instant::now();
         let parsed: Option<Value> = serde_json::from_str(text).ok();
@@ -276,7 +276,7 @@ impl State {
             .session_of(number)
             .map_or(0, |session| session.events.len() as u64);
         let is_right = newest.is_null() || newest.as_u64().is_some_and(|newest| newest <= most);
-        // Before RESUME a client says what its last connection had.
+        // Before RESUME a client acknowledges the events of its last connection.
         if !is_right && most > 0 {
             self.complain(format!(
                 "a heartbeat with {newest}, where {most} was sent last"
@@ -386,7 +386,7 @@ impl State {
         Ok(())
     }
 
-    /// Says that a session is not valid. The connection stays.
+    /// Reports an invalid session. The connection stays open.
     pub(super) fn invalidate(&mut self, number: usize, is_resumable: bool) {
         if let Some(session) = self.gateway.session_of(number) {
             session.is_over = !is_resumable;
@@ -406,8 +406,8 @@ impl State {
             .for_each(|number| self.invalidate(number, is_resumable));
     }
 
-    /// Tells the bot of something that happened in a channel. A session that has no connection at
-    /// this moment gets it when it is resumed; without any session nobody ever hears of it.
+    /// Sends an event in a channel to the bot. A session that has no connection at
+    /// this moment gets it when it is resumed; without any session it is lost.
     pub(super) fn dispatch(&mut self, kind: &str, channel: u64, data: &Value) {
         let is_dm = self
             .store

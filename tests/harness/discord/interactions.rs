@@ -12,11 +12,11 @@ use super::rest::Outcome;
 use super::server::State;
 use super::store::{APPLICATION_ID, Message, Place};
 
-/// How long a bot has for its first answer.
+/// The time limit for a bot's first answer.
 const FIRST: Duration = Duration::from_secs(3);
 /// How long an interaction's token is valid.
 const VALID: Duration = Duration::from_secs(15 * 60);
-/// Most slash commands.
+/// Maximum number of slash commands.
 const COMMANDS: usize = 100;
 
 const NOTHING: (u16, Value) = (204, Value::Null);
@@ -34,16 +34,16 @@ pub(super) struct Interaction {
     pub id: u64,
     pub at: Instant,
     pub place: Place,
-    /// The message whose button was pressed; none: a command.
+    /// The message whose button was pressed; `None` for a command.
     pub message: Option<u64>,
-    /// What the bot answered first, as the type of its answer.
+    /// The type of the bot's first answer.
     pub answer: Option<u64>,
     /// The message that is the answer.
     pub original: Option<u64>,
 }
 
 impl State {
-    /// Does what a call asks that belongs to interactions or commands.
+    /// Carries out a call about interactions or commands.
     pub(super) fn act_on_interaction(&mut self, call: &Call) -> Outcome {
         match call.route {
             "callback" => self.callback(call),
@@ -87,7 +87,7 @@ impl State {
             .filter(|open| open.id == call.id(0));
         let open = open.ok_or_else(unknown)?;
         if open.answer.is_some() {
-            // The answer to the first may have got lost.
+            // The answer to the first one may be lost.
             let words = "Interaction has already been acknowledged.";
             return Err(Refusal::new(400, 40060, words).innocent());
         }
@@ -151,7 +151,7 @@ impl State {
         let open = self.valid(call)?;
         let (place, original) = (open.place, open.original);
         let thinking = original.map(|id| self.store.message(place, id).clone());
-        // The first one after a deferred answer takes its place.
+        // The first one after a deferred answer replaces it.
         if let Some(message) = thinking.filter(|message| message.is_thinking) {
             self.draft(call, place)?;
             return self.change_message(call, message);
@@ -160,7 +160,7 @@ impl State {
         Ok((200, self.post(message)))
     }
 
-    /// The interaction of a call by its token, when it has been answered and is not too old.
+    /// The interaction of a call by its token, if it was answered and is not too old.
     fn valid(&self, call: &Call) -> Result<&Interaction, Refusal> {
         if call.id(0) != APPLICATION_ID {
             return Err(Refusal::new(404, 10015, "Unknown Webhook"));

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::request::Call;
 
-/// Most requests a second of the whole bot.
+/// Maximum requests per second of the whole bot.
 const OVERALL: u32 = 50;
-/// By route: how many requests in how many milliseconds. What is not here has plenty.
+/// By route: how many requests in how many milliseconds. Other routes have a high limit.
 const BUCKETS: [(&str, u32, u64); 7] = [
     ("createMessage", 5, 5_000),
     ("editMessage", 5, 5_000),
@@ -18,32 +18,32 @@ const BUCKETS: [(&str, u32, u64); 7] = [
     ("followUp", 5, 2_000),
 ];
 const PLENTY: (u32, u64) = (100, 1_000);
-/// A client that comes again so much too early has a clock of its own, and does not ignore us.
+/// Requests that are this much too early are allowed: clocks differ.
 const TOLERANCE: Duration = Duration::from_millis(20);
 
-/// How much has been asked.
+/// Counts the requests.
 #[derive(Default)]
 pub(super) struct Limits {
     changed: BTreeMap<String, (u32, u64)>,
     windows: BTreeMap<String, (Instant, u32)>,
-    /// Until when a bucket may not be asked; the empty name: any.
+    /// Until when a bucket is blocked; the empty name stands for all.
     waits: BTreeMap<String, Instant>,
     /// How many requests were refused because of a limit.
     pub refused: usize,
 }
 
-/// What a request comes to.
+/// The result of counting a request.
 pub(super) struct Verdict {
     /// The headers that each answer has.
     pub headers: Vec<(&'static str, String)>,
-    /// How long to wait, in seconds, and whether everything has to.
+    /// How long to wait, in seconds, and whether that is for all requests.
     pub wait: Option<(f64, bool)>,
-    /// Whether the client was told to wait, and did not.
+    /// Whether the client ignored an earlier limit.
     pub is_impatient: bool,
 }
 
 impl Limits {
-    /// Sets how many requests of a route go in a time.
+    /// Sets the rate limit of a route.
     pub(super) fn set(&mut self, route: &str, most: u32, time: Duration) {
         let millis = time.as_millis() as u64;
         self.changed.insert(route.to_owned(), (most, millis));
@@ -90,7 +90,7 @@ impl Limits {
         }
     }
 
-    /// Notes that a client was told to wait.
+    /// Notes that a client must wait.
     pub(super) fn hold(&mut self, bucket: &str, seconds: f64) {
         let until = Instant::now() + Duration::from_secs_f64(seconds);
         self.waits.insert(bucket.to_owned(), until);
@@ -102,7 +102,7 @@ impl Limits {
         self.changed.get(route).copied().unwrap_or(usual)
     }
 
-    /// Takes one from a bucket; returns what is left, or none, and the seconds until it is full.
+    /// Takes one request from a bucket; returns the rest, or `None`, and the seconds until it is full.
     fn spend(&mut self, bucket: &str, most: u32, time: Duration) -> (Option<u32>, f64) {
         let now = Instant::now();
         let window = self.windows.entry(bucket.to_owned()).or_insert((now, 0));

@@ -31,10 +31,10 @@ use server::{Server, State};
 pub use store::{APPLICATION_ID, BOT_ID, Message, Place};
 use store::{DM, TEXT, THREAD};
 
-/// The bot's token in every story; it must never turn up in what the program says.
+/// The bot's token in every test; it must never appear in the program's output.
 pub const TOKEN: &str = "MTEwMDAwMDAwMDAwMDAwMDAwMQ.Canary.0123456789-abcdefghijklmnopqrstuvwxyz";
 
-/// So many times that it never ends.
+/// As often as it happens.
 pub const FOREVER: usize = usize::MAX;
 
 /// The running server. It stops when it is dropped, and fails the test then if it was asked what a
@@ -43,17 +43,17 @@ pub struct Discord {
     server: Arc<Server>,
 }
 
-/// A message of a client's to the gateway.
+/// A message of a client to the gateway.
 #[derive(Clone, Debug)]
 pub struct Frame {
-    /// When it came.
+    /// When it arrived.
     pub at: Instant,
     /// With `op` and `d`.
     pub message: Value,
 }
 
 impl Discord {
-    /// A server that nobody has spoken to.
+    /// A server without any messages.
     pub fn start() -> Self {
         let network = Network::new();
         let address = network.address().to_string();
@@ -71,7 +71,7 @@ impl Discord {
         Self { server }
     }
 
-    /// Where it listens, without a path.
+    /// Its URL, without a path.
     pub fn url(&self) -> String {
         format!("http://{}", self.server.network.address())
     }
@@ -81,7 +81,7 @@ impl Discord {
         format!("{}/api/v10", self.url())
     }
 
-    /// Somebody with a private chat with the bot.
+    /// A person with a private chat with the bot.
     pub fn person(&self, id: u64, name: &str) -> Person {
         let dm = self.server.change(|state| {
             state.store.people.insert(id, name.to_owned());
@@ -96,7 +96,7 @@ impl Discord {
         }
     }
 
-    /// A server (guild) that the bot is in. Made before the bot comes, as channels and threads are.
+    /// A server (guild) that the bot is in. Like channels and threads, create it before the bot connects.
     pub fn guild(&self, name: &str) -> u64 {
         self.server.change(|state| {
             let id = state.store.next_id();
@@ -128,13 +128,13 @@ impl Discord {
         })
     }
 
-    /// The bot may not write in a channel from now on.
+    /// Takes the bot's right to write in a channel.
     pub fn forbid(&self, place: Place) {
         self.server
             .change(|state| state.close_channel(place, Some(missing_permissions())));
     }
 
-    /// A channel is gone.
+    /// Deletes a channel.
     pub fn removes(&self, place: Place) {
         self.server.change(|state| {
             let mut event = state.store.channel_json(place.0);
@@ -149,12 +149,12 @@ impl Discord {
         });
     }
 
-    /// All links to files have expired; messages that are fetched again have new ones.
+    /// Makes all links to files expire; messages that are fetched again have new ones.
     pub fn expire_links(&self) {
         self.server.change(|state| state.store.era += 1);
     }
 
-    /// The portal does not allow an intent.
+    /// Forbids an intent, as in the portal.
     pub fn forbids_intent(&self, intent: u64) {
         self.server
             .change(|state| state.gateway.forbidden |= intent);
@@ -165,13 +165,13 @@ impl Discord {
         self.server.change(|state| state.gateway.heartbeat = every);
     }
 
-    /// Sets how long after an IDENTIFY the next one is too soon; 5 s as it begins.
+    /// Sets the minimum time between two IDENTIFYs; 5 s at first.
     pub fn set_identify_window(&self, window: Duration) {
         self.server
             .change(|state| state.gateway.identify_window = window);
     }
 
-    /// Sets how many requests of a route go in a time.
+    /// Sets the rate limit of a route.
     pub fn set_limit(&self, route: &str, most: u32, time: Duration) {
         self.server
             .change(|state| state.limits.set(route, most, time));
@@ -182,18 +182,18 @@ impl Discord {
         self.server.state().limits.refused
     }
 
-    /// Lets the next request of a route go wrong: see [`Call::route`].
+    /// Makes the next request of a route fail: see [`Call::route`].
     pub fn fail_next(&self, route: &str, fault: Fault) {
         self.fail_times(route, 1, fault);
     }
 
-    /// Lets so many requests of a route go wrong.
+    /// Makes this many requests of a route fail.
     pub fn fail_times(&self, route: &str, times: usize, fault: Fault) {
         let route = route.to_owned();
         self.fail_when(times, fault, move |call| call.route == route);
     }
 
-    /// Lets so many requests of which something holds go wrong.
+    /// Makes this many requests fail that fulfil a condition.
     pub fn fail_when(
         &self,
         times: usize,
@@ -204,30 +204,30 @@ impl Discord {
             .change(|state| state.faults.add(None, times, fault, holds));
     }
 
-    /// Lets so many requests that name this channel go wrong; [`FOREVER`] until
+    /// Makes this many requests that name this channel fail; [`FOREVER`] until
     /// [`Discord::heal_in`].
     pub fn fail_in(&self, place: Place, times: usize, fault: Fault) {
         self.server
             .change(|state| state.faults.add(Some(place), times, fault, |_| true));
     }
 
-    /// Nothing goes wrong any more in a channel because of [`Discord::fail_in`].
+    /// Removes the faults of [`Discord::fail_in`] from a channel.
     pub fn heal_in(&self, place: Place) {
         self.server.change(|state| state.faults.heal(Some(place)));
     }
 
-    /// Nothing goes wrong any more.
+    /// Removes all faults.
     pub fn heal(&self) {
         self.server.change(|state| state.faults.heal(None));
     }
 
-    /// A complaint with these words does not fail the test; with none: no complaint does.
+    /// A complaint with these words does not fail the test; with an empty text, no complaint does.
     pub fn forgives(&self, words: &str) {
         self.server
             .change(|state| state.forgiven.push(words.to_owned()));
     }
 
-    /// What clients did so far that the real one would refuse.
+    /// What clients have done that the real server would refuse.
     pub fn complaints(&self) -> Vec<String> {
         self.server.state().complaints.clone()
     }
@@ -244,23 +244,23 @@ impl Discord {
             .change_rates(|rates| rates.set_of(route, rate));
     }
 
-    /// Every connection is as fast as it goes again.
+    /// Removes the speed limits of all connections.
     pub fn set_full_speed(&self) {
         self.server.network.change_rates(Rates::clear);
     }
 
-    /// The network is gone: connections are cut, and new ones refused. Sessions stay.
+    /// Cuts the network: connections break, and new ones are refused. Sessions stay.
     pub fn go_offline(&self) {
         self.server.network.close();
         self.server.change(|state| state.gateway.close(None));
     }
 
-    /// The network is back.
+    /// Restores the network.
     pub fn go_online(&self) {
         self.server.listen();
     }
 
-    /// Cuts the gateway's connections without a word. Sessions stay.
+    /// Cuts the gateway's connections without a close frame. Sessions stay.
     pub fn cut_gateway(&self) {
         self.server.change(|state| state.gateway.close(None));
     }
@@ -270,7 +270,7 @@ impl Discord {
         self.server.change(|state| state.gateway.close(Some(code)));
     }
 
-    /// Asks clients to connect anew and resume: opcode 7.
+    /// Asks clients to reconnect and resume: opcode 7.
     pub fn asks_to_reconnect(&self) {
         self.says_to_all(&json!({"op": 7, "s": null, "t": null, "d": null}));
     }
@@ -280,23 +280,23 @@ impl Discord {
         self.says_to_all(&json!({"op": 1, "s": null, "t": null, "d": null}));
     }
 
-    /// Says that the session is not valid: opcode 9. The connections stay open.
+    /// Reports an invalid session: opcode 9. The connections stay open.
     pub fn invalidates(&self, is_resumable: bool) {
         self.server
             .change(|state| state.invalidate_all(is_resumable));
     }
 
-    /// Sessions cannot be resumed any more. Nobody is told before they try.
+    /// Makes all sessions impossible to resume. Clients notice when they try.
     pub fn forgets_sessions(&self) {
         self.server.change(|state| state.gateway.forget());
     }
 
-    /// Heartbeats are acknowledged or not: a connection that is not is a zombie.
+    /// Sets whether heartbeats are acknowledged.
     pub fn acknowledges(&self, does: bool) {
         self.server.change(|state| state.gateway.is_deaf = !does);
     }
 
-    /// Sends an event of a kind with whatever content to the channel's sessions.
+    /// Sends an event with any content to the channel's sessions.
     pub fn dispatches(&self, kind: &str, place: Place, data: &Value) {
         self.server
             .change(|state| state.dispatch(kind, place.0, data));
@@ -313,7 +313,7 @@ impl Discord {
         frames.cloned().collect()
     }
 
-    /// Waits for so many messages to the gateway with this opcode.
+    /// Waits for this many messages to the gateway with this opcode.
     pub fn wait_for_frames(&self, op: u64, count: usize) {
         self.server
             .wait_until(&format!("frame {count} with opcode {op}"), |state| {
@@ -326,7 +326,7 @@ impl Discord {
             });
     }
 
-    /// Waits until so many sessions have begun, and one is connected.
+    /// Waits until this many sessions were started, and one is connected.
     pub fn wait_for_ready(&self, count: usize) {
         self.server
             .wait_until(&format!("session {count}"), |state| {
@@ -334,20 +334,20 @@ impl Discord {
             });
     }
 
-    /// Waits until a session was resumed so often.
+    /// Waits until sessions were resumed this many times.
     pub fn wait_for_resumes(&self, count: usize) {
         self.server.wait_until(&format!("resume {count}"), |state| {
             (state.gateway.resumes >= count).then_some(())
         });
     }
 
-    /// How often sessions were begun and resumed.
+    /// How many sessions were started and resumed.
     pub fn sessions(&self) -> (usize, usize) {
         let state = self.server.state();
         (state.gateway.readies, state.gateway.resumes)
     }
 
-    /// The codes with which clients have closed; none: without a word.
+    /// The codes with which clients have closed; `None`: without a close frame.
     pub fn closes(&self) -> Vec<Option<u16>> {
         self.server.state().gateway.closes.clone()
     }
@@ -357,22 +357,22 @@ impl Discord {
         self.server.state().interactions.commands.clone()
     }
 
-    /// What the bot answered first to an interaction, as the type of its answer.
+    /// The type of the bot's first answer to an interaction.
     pub fn answer(&self, token: &str) -> Option<u64> {
         self.server.state().interactions.open.get(token)?.answer
     }
 
-    /// The bot's messages that stand in a channel, oldest first.
+    /// The bot's messages in a channel, oldest first.
     pub fn messages(&self, place: Place) -> Vec<Message> {
         self.server.state().store.messages(place).cloned().collect()
     }
 
-    /// Any message, also a person's.
+    /// Any message, including those of people.
     pub fn message(&self, place: Place, id: u64) -> Message {
         self.server.state().store.message(place, id).clone()
     }
 
-    /// Waits for a message of the bot's of which something holds; returns the oldest.
+    /// Waits for a message of the bot that fulfils a condition; returns the oldest.
     pub fn wait_for_message(&self, place: Place, holds: impl Fn(&Message) -> bool) -> Message {
         self.server.wait_until("a message", |state| {
             let mut messages = state.store.messages(place);
@@ -380,12 +380,12 @@ impl Discord {
         })
     }
 
-    /// All requests of a route so far, also those that went wrong.
+    /// All requests of a route so far, including failed ones.
     pub fn calls(&self, route: &str) -> Vec<Call> {
         self.server.state().calls_of(route)
     }
 
-    /// Waits until a route was asked so often; returns the requests.
+    /// Waits for this many requests of a route; returns them.
     pub fn wait_for_calls(&self, route: &str, count: usize) -> Vec<Call> {
         self.server
             .wait_until(&format!("request {count} of {route}"), |state| {
@@ -393,7 +393,7 @@ impl Discord {
             })
     }
 
-    /// Waits until so many requests of a route have begun: their heads have come, perhaps no more.
+    /// Waits for the heads of this many requests of a route.
     pub fn wait_for_beginning(&self, route: &str, count: usize) {
         self.server
             .wait_until(&format!("the beginning of {route}"), |state| {
@@ -402,14 +402,14 @@ impl Discord {
             });
     }
 
-    /// Everything that the bot asked for in a channel so far, in order, also what went wrong.
+    /// All requests of the bot about a channel so far, in order, including failed ones.
     pub fn record(&self, place: Place) -> Vec<Call> {
         let state = self.server.state();
         let calls = state.calls.iter().filter(|call| call.place == Some(place));
         calls.cloned().collect()
     }
 
-    /// How many connections there have been.
+    /// The number of connections so far.
     pub fn connections(&self) -> usize {
         self.server.network.connections()
     }
@@ -431,7 +431,7 @@ impl Drop for Discord {
             .unmet()
             .map(|fault| format!("nobody met {fault:?}"));
         let complaints: Vec<String> = state.complaints.iter().cloned().chain(unmet).collect();
-        // The lock is given back before a panic: threads may still need it.
+        // The lock is released before a panic: threads may still need it.
         drop(state);
         assert!(complaints.is_empty(), "Discord: {complaints:#?}");
     }

@@ -1,4 +1,4 @@
-//! People: what they write, press and take back.
+//! People: what they write, press and delete.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,7 +10,7 @@ use super::interactions::Interaction;
 use super::server::{Server, State};
 use super::store::{APPLICATION_ID, BOT_ID, Message, Place, now};
 
-/// Somebody who has a private chat with the bot.
+/// A person who has a private chat with the bot.
 #[derive(Clone)]
 pub struct Person {
     pub(super) server: Arc<Server>,
@@ -18,12 +18,12 @@ pub struct Person {
     pub(super) dm: Place,
 }
 
-/// What a person has said.
+/// A message that a person has sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Said {
     /// The message's id.
     pub message: u64,
-    /// Where.
+    /// Its place.
     pub place: Place,
 }
 
@@ -36,7 +36,7 @@ pub struct Upload {
 }
 
 impl Upload {
-    /// A file of that name and type.
+    /// A file with this name and type.
     pub fn new(name: &str, mime: &str, bytes: impl Into<Vec<u8>>) -> Self {
         Self {
             name: name.to_owned(),
@@ -52,7 +52,7 @@ impl Person {
         self.dm
     }
 
-    /// Their id.
+    /// The person's id.
     pub fn id(&self) -> u64 {
         self.id
     }
@@ -67,12 +67,12 @@ impl Person {
         self.post(place, |_, message| message.says(text))
     }
 
-    /// The same, and means the bot.
+    /// The same, with a mention of the bot.
     pub fn mentions_in(&self, place: Place, text: &str) -> Said {
         self.says_in(place, &format!("<@{BOT_ID}> {text}"))
     }
 
-    /// Answers a message.
+    /// Replies to a message.
     pub fn replies(&self, place: Place, to: u64, text: &str) -> Said {
         self.post(place, |_, message| {
             message.reply_to = Some(to);
@@ -80,12 +80,12 @@ impl Person {
         })
     }
 
-    /// Sends files to the bot, with words.
+    /// Sends files with a text to the bot.
     pub fn sends(&self, text: &str, uploads: impl IntoIterator<Item = Upload>) -> Said {
         self.sends_in(self.dm, text, uploads)
     }
 
-    /// Sends files to a channel, with words.
+    /// Sends files with a text to a channel.
     pub fn sends_in(
         &self,
         place: Place,
@@ -103,7 +103,7 @@ impl Person {
         })
     }
 
-    /// Changes what was said.
+    /// Edits a message.
     pub fn edits(&self, said: &Said, text: &str) {
         self.server.change(|state| {
             let message = state.store.message(said.place, said.message);
@@ -177,19 +177,19 @@ impl Person {
         })
     }
 
-    /// Wants nothing of the bot any more.
+    /// Blocks the bot.
     pub fn blocks(&self) {
         self.server
             .change(|state| state.close_channel(self.dm, Some(cannot_send())));
     }
 
-    /// Takes the bot back.
+    /// Unblocks the bot.
     pub fn unblocks(&self) {
         self.server
             .change(|state| state.close_channel(self.dm, None));
     }
 
-    /// Tells the bot of an interaction; returns its token.
+    /// Sends an interaction to the bot; returns its token.
     fn interact(
         &self,
         state: &mut State,

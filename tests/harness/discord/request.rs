@@ -1,4 +1,4 @@
-//! What a client asks of the REST API: a route with its parameters and files.
+//! A client's request to the REST API: a route with its parameters and files.
 
 use std::time::Instant;
 
@@ -13,25 +13,25 @@ use super::store::Place;
 /// One request.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// What it asks, such as `createMessage`; see [`ROUTES`].
+    /// The route, such as `createMessage`; see [`ROUTES`].
     pub route: &'static str,
-    /// Such as `POST`.
+    /// The method, such as `POST`.
     pub method: String,
-    /// Without the API's base.
+    /// The path without the API's base.
     pub path: String,
     /// The channel that the path names.
     pub place: Option<Place>,
     /// The body's JSON.
     pub parameters: Value,
-    /// The names and sizes of the files that came along.
+    /// The names and sizes of its files.
     pub files: Vec<(String, usize)>,
-    /// When all of it had come.
+    /// When it was complete.
     pub at: Instant,
-    /// When the server had done it; none: it went wrong, or is still under way.
+    /// When the server had done it; `None` if it failed or is not finished.
     pub done: Option<Instant>,
     pub(super) parts: Vec<Part>,
     pub(super) query: String,
-    /// What stands in the path where the route has `*`.
+    /// The part of the path at the route's `*`.
     pub(super) arguments: Vec<String>,
     pub(super) number: usize,
 }
@@ -84,11 +84,11 @@ pub(super) const ROUTES: [(&str, &str, &str); 26] = [
 
 /// The API's base. Requests without the version in their path get an old one.
 const BASE: &str = "/api/v10";
-/// Where files are.
+/// The path of files.
 const CDN: &str = "/attachments/";
 
 impl Call {
-    /// Reads the head of a request: its route and what the path names. None: nobody knows it.
+    /// Reads the head of a request: its route and the ids in its path. `None` if there is no such route.
     pub(super) fn route(raw: &RawRequest) -> Option<Self> {
         let (path, query) = raw.path.split_once('?').unwrap_or((&raw.path, ""));
         let path = match path.strip_prefix(BASE) {
@@ -118,7 +118,7 @@ impl Call {
         })
     }
 
-    /// Takes the body. The error is why it is refused.
+    /// Reads the body. The error is the reason for a refusal.
     pub(super) fn take_body(&mut self, raw: &RawRequest) -> Result<(), Refusal> {
         self.at = Instant::now();
         let broken = || Refusal::new(400, 50109, "The request body contains invalid JSON.");
@@ -186,7 +186,7 @@ impl Call {
     }
 }
 
-/// What stands in a path where the pattern has `*`; none: the path is another.
+/// The part of a path at the pattern's `*`; `None` if the path does not match.
 fn arguments(pattern: &str, path: &str) -> Option<Vec<String>> {
     let (mut pattern, mut path) = (pattern.split('/'), path.split('/'));
     let mut found = Vec::new();

@@ -7,22 +7,22 @@ use super::request::Call;
 use super::server::{GATEWAY, State};
 use super::store::{APPLICATION_ID, BOT_ID, BOT_NAME, DM, Message, Place, now};
 
-/// Longest text of a message, in code points.
+/// Maximum text of a message, in code points.
 pub(super) const LONGEST: usize = 2000;
-/// Longest nonce, in characters.
+/// Maximum nonce, in characters.
 const NONCE: usize = 25;
-/// Most files of a message.
+/// Maximum number of files of a message.
 const FILES: usize = 10;
-/// Largest request with files, in bytes.
+/// Maximum request with files, in bytes.
 const LARGEST: usize = 10 << 20;
 
-/// The status and the body of an answer; null: none.
+/// The status and the body of an answer; null for an empty body.
 pub(super) type Outcome = Result<(u16, Value), Refusal>;
 
 const NOTHING: (u16, Value) = (204, Value::Null);
 
 impl State {
-    /// Does what a call asks.
+    /// Carries out a call.
     pub(super) fn act(&mut self, call: &Call) -> Outcome {
         match call.route {
             "getGateway" => Ok((200, self.gateway_address())),
@@ -81,7 +81,7 @@ impl State {
         let mut found: Vec<&Message> = messages
             .filter(|message| message.id > after && message.id < before && !message.is_gone)
             .collect();
-        // The newest, unless it is asked for what came after something.
+        // The newest, unless the client asks for those after a message.
         if number("after").is_none() {
             found.drain(..found.len().saturating_sub(limit as usize));
         }
@@ -103,7 +103,7 @@ impl State {
         Ok((200, self.post(message)))
     }
 
-    /// Reads a new message out of a request, as far as it may be sent.
+    /// Reads a new message from a request, and checks it.
     pub(super) fn draft(&mut self, call: &Call, place: Place) -> Result<Message, Refusal> {
         let parameters = &call.parameters;
         let size: usize = call.parts.iter().map(|part| part.bytes.len()).sum();
@@ -148,7 +148,7 @@ impl State {
         Ok(message)
     }
 
-    /// Puts a message of the bot's into its channel; returns it as answers show it.
+    /// Adds a message of the bot to its channel; returns it in the format of answers.
     pub(super) fn post(&mut self, message: Message) -> Value {
         let place = message.place;
         let json = self.store.json(&message);
@@ -158,14 +158,14 @@ impl State {
             .channel(place)
             .messages
             .insert(message.id, message);
-        // One's own messages come back.
+        // The bot gets an event for its own messages, too.
         if is_seen {
             self.dispatch("MESSAGE_CREATE", place.0, &event);
         }
         json
     }
 
-    /// The message that was sent with the same nonce, where it was to be unique.
+    /// The message that was sent with the same nonce, if the nonce is enforced.
     fn sent_before(&self, call: &Call, place: Place) -> Option<Message> {
         let nonce = &call.parameters["nonce"];
         if call.parameters["enforce_nonce"] != true || nonce.is_null() {
@@ -186,7 +186,7 @@ impl State {
         self.change_message(call, message)
     }
 
-    /// Changes a message of the bot's as a request says.
+    /// Edits a message of the bot as requested.
     pub(super) fn change_message(&mut self, call: &Call, mut message: Message) -> Outcome {
         let parameters = &call.parameters;
         check_parts(call)?;
@@ -245,7 +245,7 @@ impl State {
         let emoji = call.arguments[2].clone();
         let is_emoji =
             !emoji.is_empty() && emoji.chars().all(|letter| !letter.is_ascii_alphanumeric());
-        // An emoji of a server's own is written name:id.
+        // A server's custom emoji is written name:id.
         if !is_emoji && !emoji.contains(':') {
             return Err(Refusal::new(400, 10014, "Unknown Emoji"));
         }
@@ -284,7 +284,7 @@ impl State {
         }
     }
 
-    /// The same, where the bot may write.
+    /// The same, if the bot may write there.
     fn writable(&self, call: &Call) -> Result<Place, Refusal> {
         let place = self.place(call)?;
         match &self.store.channels[&place.0].closed {
@@ -299,14 +299,14 @@ impl State {
         let unknown = Refusal::new(404, 10008, "Unknown Message");
         let message = self.store.channel(place).messages.get_mut(&call.id(1));
         match message {
-            // Its answer may have got lost, or a person was faster.
+            // Its answer may be lost, or a person was faster.
             Some(message) if message.is_gone => Err(unknown.innocent()),
             Some(message) => Ok(message),
             None => Err(unknown),
         }
     }
 
-    /// The message that a new one answers.
+    /// The message that a new one replies to.
     fn replied(&self, call: &Call, place: Place) -> Result<Option<u64>, Refusal> {
         let reference = &call.parameters["message_reference"];
         if reference.is_null() {
@@ -332,7 +332,7 @@ impl State {
         }
     }
 
-    /// A person does not want to hear from the bot, or the bot may not write in a channel.
+    /// Makes a channel refuse the bot's messages, or accept them again.
     pub(super) fn close_channel(&mut self, place: Place, refusal: Option<Refusal>) {
         let channel = self.store.channel(place);
         let is_dm = channel.kind == DM;
@@ -347,12 +347,12 @@ impl Message {
     }
 }
 
-/// An id, which may come as a number too.
+/// An id, as a string or a number.
 fn snowflake(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| value.as_str()?.parse().ok())
 }
 
-/// A text as far as it is one, and not too long.
+/// A string that is not too long.
 fn check_text(content: &Value) -> Result<&str, Refusal> {
     let text = content.as_str().unwrap_or_default();
     if !content.is_null() && !content.is_string() {
@@ -424,7 +424,7 @@ fn check_components(components: &Value) -> Result<Value, Refusal> {
     Ok(components.clone())
 }
 
-/// Whom a text rings for.
+/// The people who are notified of a text.
 fn pings(text: &str, allowed: &Value) -> Vec<String> {
     let may = |kind: &str| {
         allowed.is_null()

@@ -1,4 +1,4 @@
-//! The server's state, and the way of a request through it.
+//! The server's state, and the handling of requests.
 
 use std::io;
 use std::net::TcpStream;
@@ -17,7 +17,7 @@ use super::limits::Limits;
 use super::request::Call;
 use super::store::Store;
 
-/// Where websockets are opened, and where sessions are resumed.
+/// The paths for opening websockets and for resuming sessions.
 pub(super) const GATEWAY: &str = "/gateway";
 pub(super) const RESUME: &str = "/resume";
 
@@ -25,21 +25,21 @@ pub(super) const RESUME: &str = "/resume";
 pub(super) struct Server {
     pub network: Arc<Network>,
     pub state: Mutex<State>,
-    /// Told whenever the state has changed.
+    /// Notified whenever the state has changed.
     pub changed: Condvar,
 }
 
-/// What the server knows.
+/// The state of the server.
 #[derive(Default)]
 pub(super) struct State {
-    /// Its own address, without a scheme.
+    /// Its address, without a scheme.
     pub address: String,
     pub store: Store,
     pub gateway: Gateway,
     pub interactions: Interactions,
     pub limits: Limits,
     pub calls: Vec<Call>,
-    /// The routes of the requests of which the head has come.
+    /// The routes of the requests whose head has arrived.
     pub begun: Vec<&'static str>,
     pub faults: Faults,
     pub complaints: Vec<String>,
@@ -51,14 +51,14 @@ impl Server {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the state, and tells those who wait.
+    /// Changes the state, and notifies waiting threads.
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         let outcome = change(&mut self.state());
         self.changed.notify_all();
         outcome
     }
 
-    /// Waits until something is found.
+    /// Waits until `look` returns something.
     pub(super) fn wait_until<T>(&self, what: &str, mut look: impl FnMut(&State) -> Option<T>) -> T {
         let mut found = None;
         let waited = self
@@ -69,14 +69,14 @@ impl Server {
             });
         let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         let last: Vec<String> = state.calls.iter().rev().take(5).map(Call::line).collect();
-        // The lock is given back before a panic: the end of the server needs it.
+        // The lock is released before a panic: stopping the server needs it.
         drop(state);
         found.unwrap_or_else(|| {
             panic!("{what} did not come; the last requests, newest first: {last:#?}")
         })
     }
 
-    /// Accepts connections from now on.
+    /// Accepts connections.
     pub(super) fn listen(self: &Arc<Self>) {
         let server = Arc::clone(self);
         self.network.listen(move |socket| server.serve(socket));
@@ -104,7 +104,7 @@ impl Server {
         Ok(())
     }
 
-    /// Answers a request; says whether the connection goes on.
+    /// Answers a request; returns whether the connection stays open.
     fn handle(
         &self,
         connection: &mut Connection,
@@ -138,7 +138,7 @@ impl Server {
         }
     }
 
-    /// What the proxy before the API refuses, without a word that a program could read.
+    /// Refuses what the proxy before the API refuses, without a JSON answer.
     fn pass_the_edge(&self, raw: &RawRequest) -> Result<(), Reply> {
         let header = |name| wire::header(&raw.headers, name);
         let refuse = |status: u16, words: &str| {
@@ -150,7 +150,7 @@ impl Server {
         let inner = agent
             .strip_prefix("DiscordBot (")
             .and_then(|rest| rest.split_once(')'));
-        // discord.py names itself everywhere but where the path has a token.
+        // discord.py sends its user agent, except when the path has a token.
         let needs_name = raw.path.starts_with("/api/v10/")
             && !raw.path.starts_with("/api/v10/interactions/")
             && !raw.path.starts_with("/api/v10/webhooks/");
@@ -165,7 +165,7 @@ impl Server {
         Ok(())
     }
 
-    /// Does what a call asks.
+    /// Carries out a call.
     fn answer(&self, raw: &RawRequest, call: &Call, body: Result<(), Refusal>) -> Reply {
         let authorization = wire::header(&raw.headers, "authorization");
         if call.route == "cdn" {
@@ -210,7 +210,7 @@ impl Server {
         Reply::refusal(refusal)
     }
 
-    /// A file. Whoever has the link may have it, and the bot's token is nobody's business there.
+    /// A file. Its link is enough, and requests must not have the bot's token.
     fn download(&self, call: &Call, authorization: Option<&str>) -> Reply {
         if authorization.is_some() {
             let line = format!("the CDN got an Authorization header: {}", call.path);
@@ -238,7 +238,7 @@ impl Server {
 }
 
 impl State {
-    /// Keeps a call; returns it with its number, and what goes wrong with it.
+    /// Records a call; returns it with its number and its fault.
     fn record(&mut self, mut call: Call) -> (Call, Option<Fault>) {
         call.number = self.calls.len() + 1;
         self.calls.push(call.clone());

@@ -1,4 +1,4 @@
-//! What Discord remembers: people, servers (guilds), channels, messages and files.
+//! The data of the fake Discord: people, servers (guilds), channels, messages and files.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use super::fault::Refusal;
 
 /// The bot's id.
 pub const BOT_ID: u64 = 1_100_000_000_000_000_001;
-/// The application's id. Old applications have one that is not the bot's.
+/// The application's id. Those of old applications differ from the bot's.
 pub const APPLICATION_ID: u64 = 1_100_000_000_000_000_002;
 /// The bot's name.
 pub const BOT_NAME: &str = "peacrab";
-/// The first millisecond of Discord's numbers, since 1970.
+/// Discord's epoch, in milliseconds since 1970.
 /// <https://discord.com/developers/docs/reference#snowflakes>
 const EPOCH: u64 = 1_420_070_400_000;
 
@@ -22,34 +22,34 @@ const EPOCH: u64 = 1_420_070_400_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place(pub u64);
 
-/// A message as it stands in a channel.
+/// A message in a channel.
 #[derive(Clone, Debug)]
 pub struct Message {
     /// Its id.
     pub id: u64,
-    /// Where it stands.
+    /// Its channel.
     pub place: Place,
-    /// What it says.
+    /// Its text.
     pub text: String,
     /// The rows of buttons: a list.
     pub components: Value,
-    /// The message that it answers.
+    /// The message that it replies to.
     pub reply_to: Option<u64>,
     /// Its files.
     pub files: Vec<File>,
-    /// The bot's reactions at it.
+    /// The bot's reactions to it.
     pub reactions: Vec<String>,
-    /// What it said before and says now, oldest first.
+    /// All versions of its text, oldest first.
     pub versions: Vec<String>,
-    /// Whom it rings for: ids of people, or `everyone`.
+    /// Who is notified: ids of people, or `everyone`.
     pub pings: Vec<String>,
     /// When it was written.
     pub at: Instant,
-    /// Whether it says only that the bot is thinking, after a deferred answer.
+    /// Whether it only shows that the bot is thinking, after a deferred answer.
     pub is_thinking: bool,
     /// Whether only one person sees it.
     pub is_ephemeral: bool,
-    /// Who wrote it; none: the bot.
+    /// Its author; `None` for the bot.
     pub(super) from: Option<u64>,
     pub(super) nonce: Value,
     pub(super) written: String,
@@ -57,14 +57,14 @@ pub struct Message {
     pub(super) is_gone: bool,
 }
 
-/// A file that went through a channel.
+/// A file that was sent in a channel.
 #[derive(Clone, Debug)]
 pub struct File {
-    /// Its name, as Discord has changed it.
+    /// Its name, as changed by Discord.
     pub name: String,
     /// Its type.
     pub mime: String,
-    /// All of it.
+    /// Its content.
     pub bytes: Arc<[u8]>,
     pub(super) id: u64,
 }
@@ -78,7 +78,7 @@ pub(super) struct Channel {
     /// The person of a private chat.
     pub recipient: Option<u64>,
     pub messages: BTreeMap<u64, Message>,
-    /// Why the bot may not write here.
+    /// The error if the bot may not write here.
     pub closed: Option<Refusal>,
 }
 
@@ -93,15 +93,15 @@ pub(super) struct Store {
     pub channels: BTreeMap<u64, Channel>,
     /// Channels that were deleted.
     pub gone: Vec<u64>,
-    /// Where files are fetched: the server's address and the time up to which links work.
+    /// The server's address for files, and the time until which links are valid.
     pub cdn: String,
-    /// How often all links have expired.
+    /// How many times all links have expired.
     pub era: u64,
     last: u64,
 }
 
 impl Store {
-    /// A number that no other has, and that grows with the time.
+    /// A unique number that grows with time.
     pub(super) fn next_id(&mut self) -> u64 {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let millis = now
@@ -126,7 +126,7 @@ impl Store {
         id
     }
 
-    /// A channel that the test has made.
+    /// A channel of the test; panics if it does not exist.
     pub(super) fn channel(&mut self, place: Place) -> &mut Channel {
         match self.channels.get_mut(&place.0) {
             Some(channel) => channel,
@@ -134,7 +134,7 @@ impl Store {
         }
     }
 
-    /// A message that is there.
+    /// A message; panics if it does not exist.
     pub(super) fn message(&mut self, place: Place, id: u64) -> &mut Message {
         match self.channel(place).messages.get_mut(&id) {
             Some(message) => message,
@@ -149,7 +149,7 @@ impl Store {
         found.map(|(id, _)| *id)
     }
 
-    /// An empty message, not yet in its channel.
+    /// An empty message that is not in its channel yet.
     pub(super) fn new_message(&mut self, place: Place, from: Option<u64>) -> Message {
         Message {
             id: self.next_id(),
@@ -172,7 +172,7 @@ impl Store {
         }
     }
 
-    /// Keeps a file under a name that fits a URL.
+    /// Stores a file under a name for URLs.
     pub(super) fn keep(&mut self, name: &str, mime: &str, bytes: Arc<[u8]>) -> File {
         let fits = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
         let name = name
@@ -188,7 +188,7 @@ impl Store {
         }
     }
 
-    /// The bot's messages that stand in a place, oldest first.
+    /// The bot's messages in a place, oldest first.
     pub(super) fn messages(&self, place: Place) -> impl DoubleEndedIterator<Item = &Message> {
         let channel = self.channels.get(&place.0);
         let all = channel
@@ -197,7 +197,7 @@ impl Store {
         all.filter(|message| message.from.is_none() && !message.is_gone)
     }
 
-    /// A file by its place on the CDN.
+    /// A file by its path on the CDN.
     pub(super) fn file(&self, channel: u64, id: u64) -> Option<&File> {
         let messages = self.channels.get(&channel)?.messages.values();
         messages
@@ -260,7 +260,7 @@ impl Store {
         json
     }
 
-    /// What `GUILD_CREATE` tells.
+    /// The content of `GUILD_CREATE`.
     /// <https://discord.com/developers/docs/events/gateway-events#guild-create>
     pub(super) fn guild_json(&self, id: u64) -> Value {
         let of_kind = |kind: u64| -> Vec<Value> {
@@ -296,7 +296,7 @@ impl Store {
         })
     }
 
-    /// A message as events and answers show it.
+    /// A message in the format of events and answers.
     /// <https://discord.com/developers/docs/resources/message#message-object>
     pub(super) fn json(&self, message: &Message) -> Value {
         let channel = &self.channels[&message.place.0];
@@ -369,7 +369,7 @@ impl Store {
 }
 
 impl Message {
-    /// What the button of that name gives back when it is pressed.
+    /// The data of the button with this name.
     pub(super) fn button(&self, label: &str) -> Option<&str> {
         let rows = self.components.as_array()?.iter();
         let mut buttons = rows

@@ -11,11 +11,11 @@ use ring::digest;
 
 use crate::harness::wire::{self, Connection, RawRequest};
 
-/// What the RFC lets a server add to the client's key.
+/// What a server appends to the client's key (RFC 6455).
 const MAGIC: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
-/// Largest message of a client's, in bytes; Discord itself takes 4 KiB.
+/// Maximum size of a client's message, in bytes; Discord itself accepts 4 KiB.
 const LONGEST: u64 = 1 << 20;
-/// How long a client may not read until the server gives it up.
+/// How long a client may stop reading before the server gives up.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 const TEXT: u8 = 1;
@@ -23,12 +23,12 @@ const CLOSE: u8 = 8;
 const PING: u8 = 9;
 const PONG: u8 = 10;
 
-/// What a client says.
+/// A message of a client.
 pub(super) enum Received {
     Text(String),
-    /// The close code; none: the frame has none.
+    /// The close code; `None` if the frame has none.
     Close(Option<u16>),
-    /// Something that no client may send; why.
+    /// Something that a client must not send, and why.
     Breach(String),
 }
 
@@ -39,7 +39,7 @@ pub(super) struct WebSocket {
 }
 
 impl WebSocket {
-    /// Answers the handshake. The error is why it is none.
+    /// Answers the handshake. The error is the reason for a refusal.
     pub(super) fn accept(
         connection: &mut Connection,
         request: &RawRequest,
@@ -72,25 +72,25 @@ impl WebSocket {
         Ok(Ok(Self { socket, writing }))
     }
 
-    /// Says something; whoever has gone does not hear it.
+    /// Sends a message, if the client is still there.
     pub(super) fn say(&self, text: &str) {
-        // What cannot be written is the end of the connection, which its reader sees.
+        // A failed write means the end of the connection, which its reader sees.
         let _ = self.write(TEXT, text.as_bytes());
     }
 
-    /// Says that it is over, and hangs up for writing.
+    /// Sends a close frame, and closes the connection for writing.
     pub(super) fn close(&self, code: u16, why: &str) {
         let body = [&code.to_be_bytes(), why.as_bytes()].concat();
         let _ = self.write(CLOSE, &body);
         let _ = self.socket.shutdown(Shutdown::Write);
     }
 
-    /// Is gone, without a word.
+    /// Cuts the connection without a close frame.
     pub(super) fn cut(&self) {
         let _ = self.socket.shutdown(Shutdown::Both);
     }
 
-    /// Reads until there is something to hear of. An error is the end of the connection.
+    /// Reads the next message. An error is the end of the connection.
     pub(super) fn read(&self, connection: &mut Connection) -> io::Result<Received> {
         let mut message = Vec::new();
         loop {

@@ -1,4 +1,4 @@
-//! Answers and errors as Anthropic messages have them, and what such a request must be.
+//! Answers and errors in the format of Anthropic messages, and the checks of such requests.
 //! <https://docs.anthropic.com/en/api/messages>
 
 use serde_json::{Value, json};

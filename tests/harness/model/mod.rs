@@ -1,4 +1,4 @@
-//! A model server that plays a script, remembers what it was asked, and is as strict as the real
+//! A model server that plays a script, records its requests, and is as strict as the real
 //! ones. It speaks OpenAI chat completions and Anthropic messages, streamed and whole, by the
 //! request's path and its `stream` member.
 
@@ -26,9 +26,9 @@ use crate::harness::wire::{self, Connection, RawRequest};
 use play::{json_type, play};
 pub use script::{Step, broken_json, call, error, hang, html, huge, overflow, say, silence};
 
-/// What each answer says that it read.
+/// The input tokens that each answer reports.
 pub const INPUT_TOKENS: u64 = 100;
-/// What each answer says that it wrote.
+/// The output tokens that each answer reports.
 pub const OUTPUT_TOKENS: u64 = 10;
 
 /// The wire format of a request.
@@ -40,12 +40,12 @@ pub enum Format {
     Anthropic,
 }
 
-/// What the server was asked.
+/// A request to the server.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// By the path.
+    /// The format, by the path.
     pub format: Format,
-    /// Names in lower case.
+    /// The headers, with names in lower case.
     headers: Vec<(String, String)>,
     /// The parsed body.
     pub body: Value,
@@ -62,7 +62,7 @@ impl Request {
         self.body["messages"].as_array().map_or(&[], Vec::as_slice)
     }
 
-    /// The last message as JSON text: a tool's result, where the model has called one.
+    /// The last message as JSON: a tool's result, if the model has called one.
     pub fn last_message(&self) -> String {
         self.messages()
             .last()
@@ -86,9 +86,26 @@ struct Shared {
     script: Box<Script>,
     tls: Option<Arc<rustls::ServerConfig>>,
     rates: Arc<Rates>,
+    offers: Mutex<Offers>,
     seen: Mutex<Seen>,
     arrived: Condvar,
     stopping: AtomicBool,
+}
+
+/// What the server says when it is asked for its models.
+struct Offers {
+    names: Vec<String>,
+    /// The only key with which it answers; `None` for any.
+    key: Option<String>,
+}
+
+impl Default for Offers {
+    fn default() -> Self {
+        Self {
+            names: vec!["fake-model".to_owned()],
+            key: None,
+        }
+    }
 }
 
 #[derive(Default)]
@@ -109,7 +126,7 @@ impl Model {
         Self::start(in_order(script), true)
     }
 
-    /// A server that answers each request by what it says.
+    /// A server that answers each request with a function of the request.
     pub fn answering(answer: impl Fn(&Request) -> Step + Send + Sync + 'static) -> Self {
         Self::start(Box::new(move |request| Some(answer(request))), false)
     }
@@ -122,6 +139,7 @@ impl Model {
             script,
             tls,
             rates: Arc::default(),
+            offers: Mutex::default(),
             seen: Mutex::default(),
             arrived: Condvar::new(),
             stopping: AtomicBool::new(false),
@@ -137,7 +155,7 @@ impl Model {
         }
     }
 
-    /// Where it listens, without a path.
+    /// Its URL, without a path.
     pub fn url(&self) -> String {
         let scheme = if self.authority.is_some() {
             "https"
@@ -152,6 +170,12 @@ impl Model {
         self.authority.as_ref().map(Authority::file)
     }
 
+    /// Lists these models from now on, in this order.
+    pub fn offers(&self, names: impl IntoIterator<Item = impl Into<String>>) {
+        let names = names.into_iter().map(Into::into).collect();
+        self.shared.offers.lock().unwrap().names = names;
+    }
+
     /// Sets how fast its connections are. Those that are open already keep large buffers, so it is
     /// best set before there are any.
     pub fn set_rate(&self, rate: Rate) {
@@ -159,7 +183,14 @@ impl Model {
         self.shared.rates.fit(&self.listener);
     }
 
-    /// What it has been asked so far.
+    /// Sets the models that it lists, and the only key for which it does.
+    pub fn set_offers(&self, names: &[&str], key: &str) {
+        let names = names.iter().map(|name| (*name).to_owned()).collect();
+        let key = Some(key.to_owned());
+        *self.shared.offers.lock().unwrap() = Offers { names, key };
+    }
+
+    /// All requests so far.
     pub fn requests(&self) -> Vec<Request> {
         self.shared.seen().requests.clone()
     }
@@ -169,14 +200,14 @@ impl Model {
         self.shared.seen().sockets.len()
     }
 
-    /// Waits until it has been asked so often.
+    /// Waits for this many requests.
     pub fn wait_for_requests(&self, count: usize) {
         let fewer = |seen: &mut Seen| seen.requests.len() < count;
         let waiting = self
             .shared
             .arrived
             .wait_timeout_while(self.shared.seen(), PATIENCE, fewer);
-        // The lock is given back before a panic: the end of the server needs it.
+        // The lock is released before a panic: stopping the server needs it.
         let asked = waiting.unwrap().0.requests.len();
         assert!(asked >= count, "asked only {asked} times");
     }
@@ -220,7 +251,7 @@ impl Shared {
             socket.set_nodelay(true).unwrap();
             self.seen().sockets.push(socket.try_clone().unwrap());
             let shared = Arc::clone(self);
-            // A client may hang up whenever it likes.
+            // A client may disconnect at any time.
             thread::spawn(move || drop(shared.serve(socket)));
         }
     }
@@ -236,12 +267,11 @@ impl Shared {
         socket.shutdown(Shutdown::Both)
     }
 
-    /// Answers one request; says whether the connection goes on.
+    /// Answers one request; returns whether the connection stays open.
     fn answer(&self, connection: &mut Connection, raw: RawRequest) -> io::Result<bool> {
         if raw.method == "GET" && raw.path.ends_with("/models") {
-            let models =
-                json!({"object": "list", "data": [{"id": "fake-model", "object": "model"}]});
-            wire::respond(connection, 200, &[json_type()], &models.to_string())?;
+            let (status, answer) = self.list(&raw);
+            wire::respond(connection, status, &[json_type()], &answer.to_string())?;
             return Ok(true);
         }
         let (request, turn) = match self.record(raw) {
@@ -266,7 +296,24 @@ impl Shared {
         play(connection, step, &request, turn)
     }
 
-    /// Keeps a request that the API would take; returns it and its number from 1.
+    /// The answer to a request for the list of models: its status and its body.
+    fn list(&self, raw: &RawRequest) -> (u16, Value) {
+        let offers = self.offers.lock().unwrap();
+        let header = |name| wire::header(&raw.headers, name).unwrap_or_default();
+        let is_right = |key: &String| {
+            header("authorization") == format!("Bearer {key}") || header("x-api-key") == key
+        };
+        if !offers.key.as_ref().is_none_or(is_right) {
+            return (401, openai::error("Incorrect API key provided."));
+        }
+        let names = offers.names.iter();
+        let models: Vec<_> = names
+            .map(|name| json!({"id": name, "object": "model"}))
+            .collect();
+        (200, json!({"object": "list", "data": models}))
+    }
+
+    /// Records a request that the API would accept; returns it and its number from 1.
     fn record(&self, raw: RawRequest) -> Result<(Request, usize), String> {
         let parsed =
             Request::parse(raw).inspect_err(|complaint| self.complain(complaint.clone()))?;

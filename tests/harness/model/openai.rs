@@ -1,4 +1,4 @@
-//! Answers and errors as OpenAI chat completions have them, and what such a request must be.
+//! Answers and errors in the format of OpenAI chat completions, and the checks of such requests.
 //! <https://platform.openai.com/docs/api-reference/chat>
 
 use serde_json::{Value, json};
@@ -75,7 +75,7 @@ pub(super) fn overflow() -> Value {
     }})
 }
 
-/// Why the API would refuse the request: calls and results have to belong together.
+/// Why the API would refuse the request: calls and results must match.
 pub(super) fn complaint(body: &Value) -> Option<String> {
     let messages = body["messages"].as_array().filter(|all| !all.is_empty());
     let Some(messages) = messages else {

@@ -10,7 +10,7 @@ use crate::harness::wire::{self, Connection};
 use super::script::{Answer, Step, What};
 use super::{Format, Request, anthropic, openai};
 
-/// Plays one step; says whether the connection goes on.
+/// Plays one step; returns whether the connection stays open.
 pub(super) fn play(
     connection: &mut Connection,
     step: Step,

@@ -1,4 +1,4 @@
-//! What the fake model is to answer, in no format.
+//! The answers of the fake model, independent of the wire format.
 
 use serde_json::Value;
 
@@ -8,30 +8,30 @@ use crate::harness::gate::Gate;
 #[derive(Clone, Debug)]
 pub struct Step {
     pub(super) what: What,
-    /// Waited for before anything is sent.
+    /// Waits for it before sending anything.
     pub(super) before: Option<Gate>,
-    /// Waited for in the middle of a streamed answer.
+    /// Waits for it in the middle of a streamed answer.
     pub(super) halfway: Option<Gate>,
 }
 
 #[derive(Clone, Debug)]
 pub(super) enum What {
     Answer(Answer),
-    /// The first half of the answer, then the connection is gone.
+    /// The first half of the answer, then the connection breaks.
     CutOff(Answer),
     /// The head of an answer, then nothing.
     Silence,
     /// Not even a head.
     Hang,
-    /// An error in the API's own form.
+    /// An error in the API's format.
     Error {
         status: u16,
         message: String,
         headers: Vec<(&'static str, String)>,
     },
-    /// The conversation is too long, in the API's own form.
+    /// The error for a conversation that is too long, in the API's format.
     Overflow,
-    /// Something that is no API's answer.
+    /// An answer that is not in any API's format.
     Page {
         content_type: &'static str,
         body: String,
@@ -78,7 +78,7 @@ pub fn overflow() -> Step {
     Step::new(What::Overflow)
 }
 
-/// A proxy answers with a page for people.
+/// A proxy answers with an HTML page.
 pub fn html(body: &str) -> Step {
     Step::new(What::Page {
         content_type: "text/html",
@@ -86,7 +86,7 @@ pub fn html(body: &str) -> Step {
     })
 }
 
-/// The answer calls itself JSON and is none.
+/// The answer claims to be JSON and is not.
 pub fn broken_json() -> Step {
     Step::new(What::Page {
         content_type: "application/json",
@@ -94,7 +94,7 @@ pub fn broken_json() -> Step {
     })
 }
 
-/// An answer of so many bytes.
+/// An answer of this many bytes.
 pub fn huge(bytes: usize) -> Step {
     Step::new(What::Page {
         content_type: "application/json",
@@ -105,12 +105,12 @@ pub fn huge(bytes: usize) -> Step {
     })
 }
 
-/// The head of an answer comes, and then nothing, until the other side hangs up.
+/// The head of an answer comes, and then nothing, until the client disconnects.
 pub fn silence() -> Step {
     Step::new(What::Silence)
 }
 
-/// Nothing comes at all, until the other side hangs up.
+/// Nothing comes at all, until the client disconnects.
 pub fn hang() -> Step {
     Step::new(What::Hang)
 }
@@ -146,12 +146,12 @@ impl Step {
         self.change(|answer| answer.thinking = thought.to_owned())
     }
 
-    /// Its text is streamed in so many pieces.
+    /// Its text is streamed in this many pieces.
     pub fn in_pieces(self, pieces: usize) -> Self {
         self.change(|answer| answer.pieces = pieces)
     }
 
-    /// It ran into the most tokens that it may say.
+    /// It reached the maximum number of tokens.
     pub fn too_long(self) -> Self {
         self.change(|answer| answer.too_long = true)
     }

@@ -1,30 +1,30 @@
-//! What Telegram refuses, with its words. <https://core.telegram.org/bots/api>
+//! What Telegram refuses, and its error messages. <https://core.telegram.org/bots/api>
 
 use serde_json::{Value, json};
 
 use super::request::Call;
 use super::text::{html, utf16_length};
 
-/// Longest text of a message, in UTF-16 units, without tags.
+/// Maximum text of a message, in UTF-16 units, without tags.
 const TEXT: usize = 4096;
-/// The same for what stands beneath a file.
+/// The same for a caption.
 const CAPTION: usize = 1024;
-/// Longest data of a button, in bytes.
+/// Maximum data of a button, in bytes.
 const BUTTON_DATA: usize = 64;
-/// Most buttons of a message.
+/// Maximum number of buttons of a message.
 const BUTTONS: usize = 100;
-/// Most buttons of a row.
+/// Maximum number of buttons in a row.
 const ROW: usize = 8;
-/// Most commands of the menu.
+/// Maximum number of commands in the menu.
 const COMMANDS: usize = 100;
 
-/// Signs that may be put at a message.
+/// The reactions that a bot may set.
 /// <https://core.telegram.org/bots/api#reactiontypeemoji>
 const REACTIONS: &str = "❤ 👍 👎 🔥 🥰 👏 😁 🤔 🤯 😱 🤬 😢 🎉 🤩 🤮 💩 🙏 👌 🕊 🤡 🥱 🥴 😍 🐳 ❤\u{200d}🔥 \
     🌚 🌭 💯 🤣 ⚡ 🍌 🏆 💔 🤨 😐 🍓 🍾 💋 🖕 😈 😴 😭 🤓 👻 👨\u{200d}💻 👀 🎃 🙈 😇 😨 🤝 ✍ 🤗 🫡 🎅 🎄 ☃ 💅 \
     🤪 🗿 🆒 💘 🙉 🦄 😘 💊 🙊 😎 👾 🤷\u{200d}♂ 🤷 🤷\u{200d}♀ 😡";
 
-/// What a bot may say that it does. <https://core.telegram.org/bots/api#sendchataction>
+/// The chat actions of a bot. <https://core.telegram.org/bots/api#sendchataction>
 const ACTIONS: [&str; 11] = [
     "typing",
     "upload_photo",
@@ -39,13 +39,13 @@ const ACTIONS: [&str; 11] = [
     "upload_video_note",
 ];
 
-/// An answer that is an error.
+/// An error as an answer.
 #[derive(Clone, Debug)]
 pub(super) struct Refusal {
     pub code: u16,
     pub description: String,
     pub retry_after: Option<u32>,
-    /// Whether a program that does everything right gets it too, by what people do meanwhile.
+    /// Whether a correct program may get it too, because of what people do meanwhile.
     pub innocent: bool,
 }
 
@@ -59,12 +59,12 @@ impl Refusal {
         }
     }
 
-    /// `Bad Request`, of the program's own making.
+    /// `Bad Request`, caused by the program.
     pub(super) fn bad(description: &str) -> Self {
         Self::new(400, format!("Bad Request: {description}"))
     }
 
-    /// What the real server would take, and no program should send.
+    /// What the real server would accept, and no program should send.
     pub(super) fn never(description: String) -> Self {
         Self::bad(&description)
     }
@@ -79,12 +79,12 @@ impl Refusal {
         .innocent()
     }
 
-    /// The person wants nothing of the bot.
+    /// The person has blocked the bot.
     pub(super) fn blocked() -> Self {
         Self::new(403, "Forbidden: bot was blocked by the user").innocent()
     }
 
-    /// Blames people for it.
+    /// Marks the error as caused by people.
     pub(super) fn innocent(mut self) -> Self {
         self.innocent = true;
         self
@@ -101,7 +101,7 @@ impl Refusal {
     }
 }
 
-/// The names of a method's parameters, as far as they make sense here; none: no such method.
+/// The names of a method's parameters that are used here; `None` if there is no such method.
 fn parameters(method: &str) -> Option<&'static [&'static str]> {
     Some(match method {
         "getMe" => &[],
@@ -157,8 +157,8 @@ fn parameters(method: &str) -> Option<&'static [&'static str]> {
     })
 }
 
-/// Checks that there is such a method, and that it has such parameters. The real server passes over
-/// a parameter that it does not know; here it is a slip of the pen.
+/// Checks that there is such a method, and that it has such parameters. The real server ignores
+/// unknown parameters; here they are errors.
 pub(super) fn call(call: &Call) -> Result<(), Refusal> {
     let Some(known) = parameters(&call.method) else {
         return Err(Refusal::new(404, "Not Found"));
@@ -173,10 +173,10 @@ pub(super) fn call(call: &Call) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// What a text looks like: without tags, and without blanks around it.
+/// The visible text: without tags, and without spaces around it.
 pub(super) struct Shown {
     pub text: String,
-    /// What the server lets pass and its documentation forbids.
+    /// What the server accepts although its documentation forbids it.
     pub breaches: Vec<String>,
 }
 
@@ -190,7 +190,7 @@ pub(super) fn text(call: &Call) -> Result<Shown, Refusal> {
     }
 }
 
-/// Reads what stands beneath a file.
+/// Reads a caption.
 pub(super) fn caption(call: &Call) -> Result<Shown, Refusal> {
     let shown = formatted(call, "caption")?;
     if utf16_length(&shown.text) > CAPTION {
@@ -221,7 +221,7 @@ fn formatted(call: &Call, name: &str) -> Result<Shown, Refusal> {
     })
 }
 
-/// Reads the buttons; none when there are none.
+/// Reads the buttons; `None` if there are none.
 pub(super) fn markup(call: &Call) -> Result<Option<Value>, Refusal> {
     let markup = &call.parameters["reply_markup"];
     if markup.is_null() {
@@ -282,7 +282,7 @@ pub(super) fn commands(call: &Call) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Reads the signs to be put at a message. A bot may put one.
+/// Reads the reactions to a message. A bot may set one.
 pub(super) fn reactions(call: &Call) -> Result<Vec<String>, Refusal> {
     let given = call.parameters["reaction"]
         .as_array()
@@ -301,7 +301,7 @@ pub(super) fn reactions(call: &Call) -> Result<Vec<String>, Refusal> {
     given.iter().map(read).collect()
 }
 
-/// Checks what the bot says that it does.
+/// Checks a chat action.
 pub(super) fn action(call: &Call) -> Result<(), Refusal> {
     if ACTIONS.contains(&call.text("action")) {
         Ok(())

@@ -1,4 +1,4 @@
-//! Ways in which a call goes wrong, and the server's part in them.
+//! How calls fail, and what the server does then.
 
 use std::io;
 
@@ -11,7 +11,7 @@ use super::check::Refusal;
 use super::person::Place;
 use super::request::Call;
 
-/// What goes wrong with a call.
+/// How a call fails.
 #[derive(Clone, Debug)]
 pub enum Fault {
     /// The bot sends too much.
@@ -29,27 +29,27 @@ pub enum Fault {
     BadRequest(&'static str),
     /// The text's HTML is broken.
     ParseError,
-    /// The server itself is in trouble: status 500 in the API's form.
+    /// The server itself fails: status 500 in the API's format.
     InternalError,
-    /// A proxy's page for people, with status 502.
+    /// An HTML page of a proxy, with status 502.
     ServerError,
-    /// The server does it, and the connection is gone before the answer.
+    /// The server does it, and the connection breaks before the answer.
     LostReply,
-    /// The connection is gone before anything is done.
+    /// The connection breaks before anything is done.
     Cut,
-    /// Nothing is done, and no answer ever comes.
+    /// Nothing is done, and there is never an answer.
     Hang,
-    /// Everything goes well, once the gate is open.
+    /// The request succeeds once the gate is open.
     HoldUntil(Gate),
     /// The answer stops in the middle, until the gate is open.
     SlowBody(Gate),
-    /// The answer breaks off in the middle.
+    /// The connection breaks in the middle of the answer.
     CutOff,
     /// The server does it; its answer is whole, but half of the JSON is missing.
     TruncatedJson,
-    /// The answer calls itself JSON and is none. Nothing is done.
+    /// The answer claims to be JSON and is not. Nothing is done.
     GarbageJson,
-    /// An answer of so many bytes. Nothing is done.
+    /// An answer of this many bytes. Nothing is done.
     HugeBody(usize),
 }
 
@@ -61,7 +61,7 @@ pub(super) struct Reply {
 }
 
 impl Reply {
-    /// An answer in the API's form.
+    /// An answer in the API's format.
     pub(super) fn of(outcome: Result<Value, Refusal>) -> Self {
         let (status, body) = match outcome {
             Ok(result) => (200, json!({"ok": true, "result": result})),
@@ -105,8 +105,8 @@ impl Reply {
 }
 
 impl Fault {
-    /// Lets a call go wrong; says whether the connection goes on. `act` does what was asked; it
-    /// returns none when the client hung up meanwhile.
+    /// Makes a call fail; returns whether the connection stays open. `act` carries the call out; it
+    /// returns `None` if the client has disconnected.
     pub(super) fn play(
         &self,
         connection: &mut Connection,
@@ -153,7 +153,7 @@ impl Fault {
         Ok(true)
     }
 
-    /// What is answered when nothing is done.
+    /// The answer when nothing is done.
     fn instead(&self) -> Reply {
         match self {
             Self::ServerError => Reply {
@@ -189,7 +189,7 @@ impl Fault {
     }
 }
 
-/// The faults that the test has asked for.
+/// The faults that the test has planned.
 #[derive(Default)]
 pub(super) struct Faults(Vec<Rule>);
 
@@ -217,7 +217,7 @@ impl Faults {
         });
     }
 
-    /// Lets so many calls that name a place go wrong.
+    /// Makes this many calls that name a place fail.
     pub(super) fn add_in(&mut self, place: Place, times: usize, fault: Fault) {
         self.0.push(Rule {
             matches: Box::new(move |call| call.is_in(place)),
@@ -228,7 +228,7 @@ impl Faults {
         });
     }
 
-    /// The fault that a call meets.
+    /// The fault for a call.
     pub(super) fn meet(&mut self, call: &Call) -> Option<Fault> {
         let mut rules = self.0.iter_mut();
         let rule = rules.find(|rule| rule.times > 0 && (rule.matches)(call))?;
@@ -237,14 +237,14 @@ impl Faults {
         Some(rule.fault.clone())
     }
 
-    /// From now on nothing goes wrong any more.
+    /// Removes all faults.
     pub(super) fn heal(&mut self) {
         for rule in &mut self.0 {
             rule.times = 0;
         }
     }
 
-    /// From now on nothing goes wrong in a place because of [`Faults::add_in`].
+    /// Removes the faults of [`Faults::add_in`] from a place.
     pub(super) fn heal_in(&mut self, place: Place) {
         for rule in &mut self.0 {
             if rule.place == Some(place) {
@@ -253,7 +253,7 @@ impl Faults {
         }
     }
 
-    /// The faults that no call met: a story that does not tell what it says.
+    /// The faults that no call ran into: the test does not show what it claims.
     pub(super) fn unmet(&self) -> impl Iterator<Item = &Fault> {
         self.0
             .iter()

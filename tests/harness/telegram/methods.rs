@@ -10,17 +10,17 @@ use super::request::Call;
 use super::server::State;
 use super::store::{self, Gone, Message, Version};
 
-/// Largest file that a bot may fetch, in bytes.
+/// Maximum file that a bot may fetch, in bytes.
 const FETCHED: usize = 20 << 20;
-/// Largest photo that a bot may send, in bytes.
+/// Maximum photo that a bot may send, in bytes.
 const PHOTO: usize = 10 << 20;
-/// Largest file that a bot may send, in bytes.
+/// Maximum file that a bot may send, in bytes.
 const SENT: usize = 50 << 20;
-/// Longest words at a press of a button, in characters.
+/// Maximum text in answer to a press of a button, in characters.
 const TOAST: usize = 200;
 
 impl State {
-    /// Does what a call asks.
+    /// Carries out a call.
     pub(super) fn act(&mut self, call: &Call) -> Result<Value, Refusal> {
         check::call(call)?;
         match call.method.as_str() {
@@ -137,7 +137,7 @@ impl State {
         let mut changed = message.clone();
         change(&mut changed)?;
         if changed.looks_like(message) {
-            // A program whose answer got lost sends it again, and that is right.
+            // A program that lost the answer sends it again, which is correct.
             return Err(Refusal::bad(
                 "message is not modified: specified new message content and reply markup are \
                  exactly the same as a current content and reply markup of the message",
@@ -189,7 +189,7 @@ impl State {
         }))
     }
 
-    /// Where a call wants to write.
+    /// The place that a call writes to.
     fn place(&mut self, call: &Call) -> Result<Place, Refusal> {
         let id = call.integer("chat_id");
         let Some((id, chat)) = id.and_then(|id| Some((id, self.store.chats.get(&id)?))) else {
@@ -205,7 +205,7 @@ impl State {
         Ok(Place { chat: id, thread })
     }
 
-    /// The message that a new one answers.
+    /// The message that a new one replies to.
     fn replied(&mut self, call: &Call, place: Place) -> Result<Option<i64>, Refusal> {
         let parameters = &call.parameters["reply_parameters"];
         if parameters.is_null() {
@@ -222,7 +222,7 @@ impl State {
         }
     }
 
-    /// The message that a call names in order to do something to it.
+    /// The message that a call changes.
     fn named(&mut self, call: &Call, deed: &str) -> Result<&mut Message, Refusal> {
         let place = self.place(call)?;
         let refusal = Refusal::bad(&format!("message to {deed} not found"));
@@ -231,7 +231,7 @@ impl State {
         match message.map(|message| (message.gone, message)) {
             Some((None, message)) => Ok(message),
             Some((Some(Gone::ByPerson), _)) => Err(refusal.innocent()),
-            // Its answer may have got lost.
+            // Its answer may be lost.
             Some((Some(Gone::ByBot), _)) if deed == "delete" => Err(refusal.innocent()),
             _ => Err(refusal),
         }
@@ -281,7 +281,7 @@ impl Message {
     }
 }
 
-/// The bot as it sees itself.
+/// The bot, as `getMe` shows it.
 fn me() -> Value {
     let mut me = store::bot();
     me["can_join_groups"] = json!(true);
@@ -290,7 +290,7 @@ fn me() -> Value {
     me
 }
 
-/// Whether these bytes begin as a picture does.
+/// Whether these bytes begin like an image.
 fn is_picture(bytes: &[u8]) -> bool {
     let beginnings: [&[u8]; 4] = [b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF8", b"RIFF"];
     beginnings

@@ -1,5 +1,5 @@
-//! A Bot API server that remembers chats, messages and updates as Telegram does, is as strict as
-//! it, and goes wrong when the test says so. <https://core.telegram.org/bots/api>
+//! A Bot API server that stores chats, messages and updates like Telegram, is as strict as
+//! Telegram, and fails when a test asks for it. <https://core.telegram.org/bots/api>
 
 mod check;
 mod fault;
@@ -29,10 +29,10 @@ use server::Server;
 use store::Chat;
 pub use store::{BOT_NAME, Message};
 
-/// The bot's token in every story; it must never turn up in what the program says.
+/// The bot's token in every test; it must never appear in the program's output.
 pub const TOKEN: &str = "4812345678:AAcanary-0123456789abcdefghijklmnop";
 
-/// So many times that it never ends.
+/// As often as it happens.
 pub const FOREVER: usize = usize::MAX;
 
 /// The running server. It stops when it is dropped, and fails the test then if it was asked what a
@@ -43,7 +43,7 @@ pub struct Telegram {
 }
 
 impl Telegram {
-    /// A server that nobody has spoken to.
+    /// A server without any messages.
     pub fn start() -> Self {
         Self::start_as(false)
     }
@@ -65,7 +65,7 @@ impl Telegram {
         Self { server, authority }
     }
 
-    /// Where it listens: the API's base, without a path.
+    /// The API's base, without a path.
     pub fn url(&self) -> String {
         let scheme = if self.authority.is_some() {
             "https"
@@ -80,7 +80,7 @@ impl Telegram {
         self.authority.as_ref().map(Authority::file)
     }
 
-    /// Somebody who has pressed Start in a private chat with the bot; the chat's id is theirs.
+    /// A person who has pressed Start in a private chat with the bot; the chat has the person's id.
     pub fn person(&self, id: i64, first_name: &str, username: Option<&str>) -> Person {
         let mut json = json!({"id": id, "first_name": first_name});
         if let Some(username) = username {
@@ -129,18 +129,18 @@ impl Telegram {
         })
     }
 
-    /// Lets the next call of a method go wrong.
+    /// Makes the next call of a method fail.
     pub fn fail_next(&self, method: &str, fault: Fault) {
         self.fail_times(method, 1, fault);
     }
 
-    /// Lets so many calls of a method go wrong. Downloads are calls of `file`.
+    /// Makes this many calls of a method fail. Downloads are calls of `file`.
     pub fn fail_times(&self, method: &str, times: usize, fault: Fault) {
         let method = method.to_owned();
         self.fail_when(times, fault, move |call| call.method == method);
     }
 
-    /// Lets so many calls of which something holds go wrong.
+    /// Makes this many calls fail that fulfil a condition.
     pub fn fail_when(
         &self,
         times: usize,
@@ -151,14 +151,14 @@ impl Telegram {
             .change(|state| state.faults.add(holds, times, fault));
     }
 
-    /// Lets so many calls that name this chat go wrong, whatever they ask; [`FOREVER`] until
+    /// Makes this many calls of any method that name this chat fail; [`FOREVER`] until
     /// [`Telegram::heal_in`].
     pub fn fail_in(&self, place: Place, times: usize, fault: Fault) {
         self.server
             .change(|state| state.faults.add_in(place, times, fault));
     }
 
-    /// Lets fetching a person's file go wrong so often. Looking it up with `getFile` works.
+    /// Makes this many downloads of a person's file fail. `getFile` works.
     pub fn fail_download(&self, said: &Said, times: usize, fault: Fault) {
         let message = self.message(said.place, said.message);
         let path = message.file.unwrap().path();
@@ -167,7 +167,7 @@ impl Telegram {
         });
     }
 
-    /// Nothing goes wrong any more in a chat because of [`Telegram::fail_in`].
+    /// Removes the faults of [`Telegram::fail_in`] from a chat.
     pub fn heal_in(&self, place: Place) {
         self.server.change(|state| state.faults.heal_in(place));
     }
@@ -186,59 +186,59 @@ impl Telegram {
             .change_rates(|rates| rates.set_of(method, rate));
     }
 
-    /// Every connection is as fast as it goes again.
+    /// Removes the speed limits of all connections.
     pub fn set_full_speed(&self) {
         self.server.network.change_rates(Rates::clear);
     }
 
-    /// Nothing goes wrong any more.
+    /// Removes all faults.
     pub fn heal(&self) {
         self.server.change(|state| state.faults.heal());
     }
 
-    /// A refusal with these words, made by the server itself, does not fail the test.
+    /// A refusal with these words does not fail the test.
     pub fn forgives(&self, words: &str) {
         self.server
             .change(|state| state.forgiven.push(words.to_owned()));
     }
 
-    /// The network is gone: connections are cut, and new ones refused.
+    /// Cuts the network: connections break, and new ones are refused.
     pub fn go_offline(&self) {
         self.server.network.close();
     }
 
-    /// The network is back.
+    /// Restores the network.
     pub fn go_online(&self) {
         self.server.listen();
     }
 
-    /// Sends an update of a kind with whatever content; returns its number.
+    /// Sends an update with any content; returns its number.
     pub fn pushes(&self, kind: &str, content: Value) -> i64 {
         self.server.change(|state| state.queue.push(kind, content))
     }
 
-    /// Sends an update once more, even when it was confirmed.
+    /// Sends an update again, even if it was confirmed.
     pub fn repeat(&self, update: i64) {
         self.server.change(|state| state.queue.repeat(update));
     }
 
-    /// Keeps new updates back until [`Telegram::release_reversed`] or
+    /// Holds new updates back until [`Telegram::release_reversed`] or
     /// [`Telegram::release_as`].
     pub fn hold_updates(&self) {
         self.server.change(|state| state.queue.hold());
     }
 
-    /// Lets the kept updates go, the newest first.
+    /// Releases the held updates, the newest first.
     pub fn release_reversed(&self) {
         self.server.change(|state| state.queue.release_reversed());
     }
 
-    /// Lets the kept updates go in this order, and those that it does not name after them.
+    /// Releases the held updates in this order, and the others after them.
     pub fn release_as(&self, order: &[i64]) {
         self.server.change(|state| state.queue.release_as(order));
     }
 
-    /// Gives the bot at most so many updates at once.
+    /// Gives the bot at most this many updates at once.
     pub fn set_batch(&self, most: usize) {
         self.server.change(|state| state.queue.set_batch(most));
     }
@@ -256,24 +256,24 @@ impl Telegram {
             });
     }
 
-    /// Waits until the bot waits for updates.
+    /// Waits until the bot polls for updates.
     pub fn wait_for_poll(&self) {
         self.server
             .wait_until("a poll", |state| state.queue.is_polled().then_some(()));
     }
 
-    /// The bot's messages that stand in a place, oldest first.
+    /// The bot's messages in a place, oldest first.
     pub fn messages(&self, place: Place) -> Vec<Message> {
         self.server.state().store.messages(place).cloned().collect()
     }
 
-    /// Any message, also a person's.
+    /// Any message, including those of people.
     pub fn message(&self, place: Place, id: i64) -> Message {
         self.server.state().store.message(place.chat, id).clone()
     }
 
-    /// Waits for a message of the bot's of which something holds; returns the oldest. What it said
-    /// before stands in its versions.
+    /// Waits for a message of the bot that fulfils a condition; returns the oldest. Its earlier
+    /// texts are in its versions.
     pub fn wait_for_message(&self, place: Place, holds: impl Fn(&Message) -> bool) -> Message {
         self.server.wait_until("a message", |state| {
             state
@@ -284,12 +284,12 @@ impl Telegram {
         })
     }
 
-    /// The parameters of all calls of a method so far, also of those that went wrong.
+    /// The parameters of all calls of a method so far, including failed ones.
     pub fn calls(&self, method: &str) -> Vec<Value> {
         self.server.state().calls_of(method)
     }
 
-    /// Waits until a method was called so often; returns the calls' parameters.
+    /// Waits for this many calls of a method; returns their parameters.
     pub fn wait_for_calls(&self, method: &str, count: usize) -> Vec<Value> {
         self.server
             .wait_until(&format!("call {count} of {method}"), |state| {
@@ -297,14 +297,14 @@ impl Telegram {
             })
     }
 
-    /// Everything that the bot asked for in a chat so far, in order, also what went wrong.
+    /// All calls of the bot about a chat so far, in order, including failed ones.
     pub fn record(&self, place: Place) -> Vec<Call> {
         let state = self.server.state();
         let calls = state.calls.iter().filter(|call| call.is_in(place));
         calls.cloned().collect()
     }
 
-    /// Waits until so many calls of a method have begun: their heads have come, and perhaps no more.
+    /// Waits for the heads of this many calls of a method.
     pub fn wait_for_beginning(&self, method: &str, count: usize) {
         self.server
             .wait_until(&format!("the beginning of {method}"), |state| {
@@ -313,18 +313,18 @@ impl Telegram {
             });
     }
 
-    /// When the bot tried to send something to a chat, also when it went wrong.
+    /// When the bot tried to send something to a chat, including failures.
     pub fn times(&self, place: Place) -> Vec<Instant> {
         let sends = ["sendMessage", "sendPhoto", "sendDocument"];
         self.server.state().times(place, &sends)
     }
 
-    /// When the bot tried to change a text in a chat.
+    /// When the bot tried to edit a text in a chat.
     pub fn edit_times(&self, place: Place) -> Vec<Instant> {
         self.server.state().times(place, &["editMessageText"])
     }
 
-    /// How many connections there have been.
+    /// The number of connections so far.
     pub fn connections(&self) -> usize {
         self.server.network.connections()
     }
@@ -343,7 +343,7 @@ impl Drop for Telegram {
             .map(|fault| format!("nobody met {fault:?}"))
             .collect();
         let complaints = [state.complaints.clone(), unmet].concat();
-        // The lock is given back before a panic: threads may still need it.
+        // The lock is released before a panic: threads may still need it.
         drop(state);
         assert!(complaints.is_empty(), "the Bot API server: {complaints:#?}");
     }

@@ -1,4 +1,4 @@
-//! People: what they write, press and take back.
+//! People: what they write, press and delete.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,35 +11,35 @@ use super::store::{Gone, Message, Version};
 /// A chat, or a topic of a forum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The chat's id: a person's own for a private chat.
+    /// The chat's id: the person's id for a private chat.
     pub chat: i64,
     /// The topic.
     pub thread: Option<i64>,
 }
 
-/// What a person has said.
+/// A message that a person has sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Said {
-    /// The number of the update that tells the bot.
+    /// The number of its update.
     pub update: i64,
     /// The message's id.
     pub message: i64,
-    /// Where.
+    /// Its place.
     pub place: Place,
 }
 
-/// What a file is sent as.
+/// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Media {
     /// A picture.
     Photo,
     /// Any file.
     Document,
-    /// Spoken.
+    /// A voice message.
     Voice,
     /// Music.
     Audio,
-    /// A film.
+    /// A video.
     Video,
 }
 
@@ -76,7 +76,7 @@ pub struct Upload {
 }
 
 impl Upload {
-    /// A file of that name. A photo's and a voice's are not told to the bot.
+    /// A file with this name. The bot does not get the names of photos and voice messages.
     pub fn new(media: Media, name: &str, bytes: impl Into<Vec<u8>>) -> Self {
         Self {
             media,
@@ -86,14 +86,14 @@ impl Upload {
         }
     }
 
-    /// Words beneath it.
+    /// Its caption.
     pub fn caption(mut self, words: &str) -> Self {
         self.caption = words.to_owned();
         self
     }
 }
 
-/// Somebody with a telephone, who has a private chat with the bot.
+/// A person who has a private chat with the bot.
 #[derive(Clone)]
 pub struct Person {
     pub(super) server: Arc<Server>,
@@ -101,6 +101,16 @@ pub struct Person {
 }
 
 impl Person {
+    /// Sets the language of the person's app, such as `zh-hans`: the bot is told it with each message.
+    pub fn speaking(self, tag: &str) -> Self {
+        self.server.change(|state| {
+            if let Some(person) = state.store.people.get_mut(&self.id) {
+                person["language_code"] = json!(tag);
+            }
+        });
+        self
+    }
+
     /// The private chat.
     pub fn chat(&self) -> Place {
         Place {
@@ -119,7 +129,7 @@ impl Person {
         self.post(place, |_, message| text.clone_into(&mut message.text))
     }
 
-    /// Answers a message.
+    /// Replies to a message.
     pub fn replies(&self, place: Place, to: i64, text: &str) -> Said {
         self.post(place, |_, message| {
             text.clone_into(&mut message.text);
@@ -146,19 +156,19 @@ impl Person {
             .collect()
     }
 
-    /// Sends one file of an album of that name, which other messages may come between.
+    /// Sends one file of an album with this name; other messages may come between its files.
     pub fn sends_of_album(&self, album: &str, upload: Upload) -> Said {
         self.upload(self.chat(), upload, Some(album.to_owned()))
     }
 
-    /// Shows the bot where they are.
+    /// Sends a location to the bot.
     pub fn shares_location(&self, latitude: f64, longitude: f64) -> Said {
         self.post(self.chat(), |_, message| {
             message.location = Some((latitude, longitude));
         })
     }
 
-    /// Writes so many messages to the bot at once; returns their updates.
+    /// Writes this many messages to the bot at once; returns their updates.
     pub fn floods(&self, count: usize) -> Range<i64> {
         let first = self.server.state().queue.next();
         for number in 1..=count {
@@ -167,7 +177,7 @@ impl Person {
         first..self.server.state().queue.next()
     }
 
-    /// Changes what was said; returns the update's number.
+    /// Edits a message; returns the update's number.
     pub fn edits(&self, said: &Said, text: &str) -> i64 {
         self.server.change(|state| {
             let message = state.store.message(said.place.chat, said.message);
@@ -204,20 +214,20 @@ impl Person {
         })
     }
 
-    /// Deletes a message for everyone. The bot is not told.
+    /// Deletes a message for everyone. The bot gets no update.
     pub fn deletes(&self, place: Place, message: i64) {
         self.server.change(|state| {
             state.store.message(place.chat, message).gone = Some(Gone::ByPerson);
         });
     }
 
-    /// Wants nothing of the bot any more.
+    /// Blocks the bot.
     pub fn blocks(&self) {
         self.server
             .change(|state| state.store.chat(self.id).blocked = true);
     }
 
-    /// Takes the bot back.
+    /// Unblocks the bot.
     pub fn unblocks(&self) {
         self.server
             .change(|state| state.store.chat(self.id).blocked = false);
@@ -238,7 +248,7 @@ impl Person {
         self.server.change(|state| {
             let id = state.store.chat(place.chat).next_id();
             let mut message = Message::new(id, place, Some(self.id));
-            // In a topic, what answers nothing answers the message that opened the topic.
+            // In a topic, a message that is not a reply counts as a reply to the message that opened the topic.
             message.reply_to = place.thread;
             write(state, &mut message);
             message.versions.push(Version::by_person(&message.text));

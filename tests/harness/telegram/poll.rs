@@ -15,23 +15,23 @@ use super::check::Refusal;
 use super::request::Call;
 use super::server::{Server, State};
 
-/// The number of the first update. The real ones are as large.
+/// The number of the first update. Real numbers are as large.
 const FIRST: i64 = 512_000_001;
-/// Most updates of one answer.
+/// Maximum number of updates in an answer.
 const MOST: i64 = 100;
-/// Most seconds that the server waits for an update.
+/// Maximum time that the server waits for an update, in seconds.
 const LONGEST: i64 = 50;
-/// What can be in an update, as far as it happens here.
+/// The kinds of updates that are used here.
 const KINDS: [&str; 3] = ["message", "edited_message", "callback_query"];
 
 /// The updates that the bot has not confirmed.
 pub(super) struct Queue {
     waiting: VecDeque<Update>,
-    /// All there ever were, by their numbers.
+    /// All updates so far, by their numbers.
     all: BTreeMap<i64, Value>,
-    /// Updates that are kept back for now.
+    /// Updates that are held back.
     held: Option<Vec<Update>>,
-    /// Most updates of one answer, whatever the bot asks for.
+    /// Maximum number of updates in an answer, whatever the bot asks for.
     batch: Option<usize>,
     next: i64,
     delivered: i64,
@@ -45,14 +45,14 @@ pub(super) struct Queue {
 struct Update {
     id: i64,
     json: Value,
-    /// It comes once more, even when it was confirmed.
+    /// It is sent again, even if it was confirmed.
     again: bool,
 }
 
-/// Whoever waits for updates.
+/// A poller that waits for updates.
 struct Poller {
     poll: usize,
-    /// One byte, or its end, wakes it.
+    /// One byte, or closing the other end, wakes it.
     bell: UnixStream,
 }
 
@@ -74,13 +74,13 @@ impl Default for Queue {
 }
 
 impl Queue {
-    /// Queues what has happened; returns the update's number.
+    /// Queues an update; returns its number.
     pub(super) fn push(&mut self, kind: &str, what: Value) -> i64 {
         let id = self.next;
         self.next += 1;
         let json = json!({"update_id": id, kind: what});
         self.all.insert(id, json.clone());
-        // What the bot does not want it never sees.
+        // The bot gets only the kinds of updates that it asked for.
         let wanted = |allowed: &Vec<String>| allowed.iter().any(|allowed| allowed == kind);
         if self.allowed.as_ref().is_none_or(wanted) {
             self.add(Update {
@@ -110,19 +110,19 @@ impl Queue {
         self.ring();
     }
 
-    /// Keeps updates back until they are released.
+    /// Holds updates back until they are released.
     pub(super) fn hold(&mut self) {
         self.held.get_or_insert_default();
     }
 
-    /// Lets the kept ones go, the newest first.
+    /// Releases the held ones, the newest first.
     pub(super) fn release_reversed(&mut self) {
         let held = self.held.take().unwrap_or_default();
         self.waiting.extend(held.into_iter().rev());
         self.ring();
     }
 
-    /// Lets the kept ones go in this order, and those that it does not name after them.
+    /// Releases the held ones in this order, and the others after them.
     pub(super) fn release_as(&mut self, order: &[i64]) {
         let mut held = self.held.take().unwrap_or_default();
         let place = |update: &Update| order.iter().position(|id| *id == update.id);
@@ -131,7 +131,7 @@ impl Queue {
         self.ring();
     }
 
-    /// Sets the most updates of one answer.
+    /// Sets the maximum number of updates in an answer.
     pub(super) fn set_batch(&mut self, most: usize) {
         self.batch = Some(most);
     }
@@ -146,19 +146,19 @@ impl Queue {
         self.confirmed
     }
 
-    /// Whether somebody waits for updates at this moment.
+    /// Whether a poller waits for updates at this moment.
     pub(super) fn is_polled(&self) -> bool {
         self.poller.is_some()
     }
 
     fn ring(&mut self) {
         if let Some(poller) = &mut self.poller {
-            // Whoever has gone needs no bell.
+            // A poller that is gone is not woken.
             let _ = poller.bell.write_all(b"!");
         }
     }
 
-    /// Forgets what is confirmed; the error is what no bot should ask.
+    /// Drops confirmed updates; the error is an invalid request.
     fn begin(&mut self, call: &Call) -> Result<usize, Refusal> {
         if let Some(offset) = call.integer("offset") {
             let newest = self.delivered.max(FIRST - 1);
@@ -179,7 +179,7 @@ impl Queue {
         }
         self.allow(call)?;
         self.polls += 1;
-        // The end of the bell's wire wakes whoever waits.
+        // Closing the pipe wakes the waiting poller.
         self.poller = None;
         Ok(self.polls)
     }
@@ -206,7 +206,7 @@ impl Queue {
         }
     }
 
-    /// The next answer; what stays unconfirmed comes again.
+    /// The next answer; unconfirmed updates are sent again.
     fn batch(&mut self, call: &Call) -> Vec<Value> {
         let limit = call.integer("limit").map_or(MOST, |limit| limit.max(1)) as usize;
         let limit = self.batch.map_or(limit, |most| limit.min(most.max(1)));
@@ -222,7 +222,7 @@ impl Queue {
 }
 
 impl Server {
-    /// Answers `getUpdates`; none when the bot hung up while it waited.
+    /// Answers `getUpdates`; `None` if the bot disconnected while it waited.
     pub(super) fn get_updates(
         &self,
         call: &Call,
@@ -250,7 +250,7 @@ impl Server {
         }
     }
 
-    /// Waits for an update, another poller or the end of the time; none when the bot hangs up.
+    /// Waits for an update, another poller or the time limit; `None` if the bot disconnects.
     fn wait_for_update<'a>(
         &'a self,
         mut state: MutexGuard<'a, State>,
@@ -271,7 +271,7 @@ impl Server {
             PollFd::from_borrowed_fd(socket.as_fd(), PollFlags::IN),
         ];
         poll(&mut watched, Some(&longest)).unwrap();
-        // A bot that waits for its answer says nothing: what can be read is its end.
+        // A bot that waits for its answer sends nothing: readable means disconnected.
         let hung_up = !watched[1].revents().is_empty();
         let mut state = self.state();
         if hung_up {

@@ -13,16 +13,16 @@ use super::person::Place;
 /// One call of a method.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// Such as `sendMessage`; of a download `file`.
+    /// The method, such as `sendMessage`; `file` for a download.
     pub method: String,
-    /// An object. What comes as JSON in a string stands here as what it says, and a file as its
+    /// The parameters, an object. JSON in strings is parsed, and a file is replaced by its
     /// name and size.
     pub parameters: Value,
-    /// When all of it had come.
+    /// When it was complete.
     pub at: Instant,
-    /// When the server had done it; none: it went wrong, or is still under way.
+    /// When the server had done it; `None` if it failed or is not finished.
     pub done: Option<Instant>,
-    /// The files that came along, by the parameter's name.
+    /// The files, by the parameter's name.
     pub(super) files: Vec<Part>,
     /// Its number, from 1.
     pub(super) number: usize,
@@ -31,7 +31,7 @@ pub struct Call {
 /// The method under which downloads are counted.
 pub(super) const DOWNLOAD: &str = "file";
 
-/// The method that a path names; empty for a path that nobody knows.
+/// The method that a path names; empty for an unknown path.
 pub(super) fn method_of(path: &str) -> &str {
     let path = path.split('?').next().unwrap_or_default();
     if path.starts_with("/file/bot") {
@@ -42,7 +42,7 @@ pub(super) fn method_of(path: &str) -> &str {
 }
 
 impl Call {
-    /// Reads a request; returns the token that it names, too. The error is why nobody understands it.
+    /// Reads a request; returns its token, too. The error says why it is invalid.
     pub(super) fn read(raw: RawRequest) -> Result<(String, Self), String> {
         let (path, query) = raw.path.split_once('?').unwrap_or((&raw.path, ""));
         let mut call = Self {
@@ -78,13 +78,13 @@ impl Call {
         value.as_i64().or_else(|| value.as_str()?.parse().ok())
     }
 
-    /// Whether it names this chat, and this topic where the place is one.
+    /// Whether it names this chat, and this topic if the place is one.
     pub fn is_in(&self, place: Place) -> bool {
         self.integer("chat_id") == Some(place.chat)
             && (place.thread.is_none() || self.integer("message_thread_id") == place.thread)
     }
 
-    /// A parameter that is a text; empty when it is missing.
+    /// A string parameter; empty if it is missing.
     pub(super) fn text(&self, name: &str) -> &str {
         self.parameters[name].as_str().unwrap_or_default()
     }
@@ -138,7 +138,7 @@ impl Call {
         }
     }
 
-    /// Keeps a parameter; an object or a list may come as JSON in a string.
+    /// Stores a parameter; an object or a list may be JSON in a string.
     fn take(&mut self, name: &str, value: Value) {
         const STRUCTURED: [&str; 5] = [
             "allowed_updates",

@@ -1,4 +1,4 @@
-//! The server's state, and the way of a request through it.
+//! The server's state, and the handling of requests.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -26,11 +26,11 @@ pub(super) struct Server {
     pub network: Arc<Network>,
     pub tls: Option<Arc<ServerConfig>>,
     pub state: Mutex<State>,
-    /// Told whenever the state has changed.
+    /// Notified whenever the state has changed.
     pub changed: Condvar,
 }
 
-/// What the server knows.
+/// The state of the server.
 #[derive(Default)]
 pub(super) struct State {
     pub store: Store,
@@ -38,7 +38,7 @@ pub(super) struct State {
     /// The presses of buttons, and whether the bot has answered them.
     pub queries: BTreeMap<String, bool>,
     pub calls: Vec<Call>,
-    /// The methods of the requests of which the head has come.
+    /// The methods of the requests whose head has arrived.
     pub begun: Vec<String>,
     pub faults: Faults,
     pub complaints: Vec<String>,
@@ -46,7 +46,7 @@ pub(super) struct State {
 }
 
 impl Server {
-    /// Accepts connections from now on.
+    /// Accepts connections.
     pub(super) fn listen(self: &Arc<Self>) {
         let server = Arc::clone(self);
         self.network.listen(move |socket| server.serve(socket));
@@ -72,14 +72,14 @@ impl Server {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the state, and tells those who wait.
+    /// Changes the state, and notifies waiting threads.
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         let outcome = change(&mut self.state());
         self.changed.notify_all();
         outcome
     }
 
-    /// Waits until something is found.
+    /// Waits until `look` returns something.
     pub(super) fn wait_until<T>(&self, what: &str, mut look: impl FnMut(&State) -> Option<T>) -> T {
         let mut found = None;
         let waited = self
@@ -90,14 +90,14 @@ impl Server {
             });
         let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         let last: Vec<String> = state.calls.iter().rev().take(5).map(Call::line).collect();
-        // The lock is given back before a panic: the end of the server needs it.
+        // The lock is released before a panic: stopping the server needs it.
         drop(state);
         found.unwrap_or_else(|| {
             panic!("{what} did not come; the last calls, newest first: {last:#?}")
         })
     }
 
-    /// Answers a request; says whether the connection goes on.
+    /// Answers a request; returns whether the connection stays open.
     pub(super) fn handle(
         &self,
         connection: &mut Connection,
@@ -124,7 +124,7 @@ impl Server {
         }
     }
 
-    /// Does what a call asks; none when the bot hung up meanwhile.
+    /// Carries out a call; `None` if the bot disconnected meanwhile.
     fn answer(&self, token: &str, call: &Call, socket: &TcpStream) -> Option<Reply> {
         let outcome = if token != TOKEN {
             Err(Refusal::new(401, "Unauthorized"))
@@ -158,7 +158,7 @@ impl Server {
 }
 
 impl State {
-    /// Keeps a call; returns it with its number, and what goes wrong with it.
+    /// Records a call; returns it with its number and its fault.
     fn record(&mut self, mut call: Call) -> (Call, Option<Fault>) {
         call.number = self.calls.len() + 1;
         self.calls.push(call.clone());

@@ -1,4 +1,4 @@
-//! What Telegram remembers: people, chats, messages and files.
+//! The data of the fake Telegram: people, chats, messages and files.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,30 +14,30 @@ pub(super) const BOT_ID: i64 = 4_812_345_678;
 /// The bot's name, for mentions.
 pub const BOT_NAME: &str = "peacrab_bot";
 
-/// A message as it stands in a chat.
+/// A message in a chat.
 #[derive(Clone, Debug)]
 pub struct Message {
     /// Its id within the chat.
     pub id: i64,
     /// The chat, and the topic where there is one.
     pub place: Place,
-    /// What a person sees: the text, or a file's caption, without tags.
+    /// The visible text: the text, or a file's caption, without tags.
     pub text: String,
     /// The text as it was sent.
     pub html: String,
-    /// How it was to be read; none: as it is.
+    /// Its parse mode; `None` for plain text.
     pub parse_mode: Option<String>,
     /// The buttons.
     pub markup: Option<Value>,
-    /// The message that it answers.
+    /// The message that it replies to.
     pub reply_to: Option<i64>,
-    /// What it said before and says now, oldest first.
+    /// All versions of its text, oldest first.
     pub versions: Vec<Version>,
     /// A photo, a document or the like.
     pub file: Option<File>,
-    /// The bot's signs at it.
+    /// The bot's reactions to it.
     pub reactions: Vec<String>,
-    /// Who wrote it; none: the bot.
+    /// Its author; `None` for the bot.
     pub(super) from: Option<i64>,
     pub(super) location: Option<(f64, f64)>,
     pub(super) album: Option<String>,
@@ -46,30 +46,30 @@ pub struct Message {
     pub(super) gone: Option<Gone>,
 }
 
-/// What a message said at one time.
+/// A version of a message.
 #[derive(Clone, Debug)]
 pub struct Version {
-    /// The number of the call that made it so, from 1; 0: a person.
+    /// The number of the call that made it, from 1; 0 for a person.
     pub call: usize,
     /// The text without tags.
     pub text: String,
 }
 
-/// A file that went through a chat.
+/// A file that was sent in a chat.
 #[derive(Clone, Debug)]
 pub struct File {
-    /// What it was sent as.
+    /// Its kind.
     pub media: Media,
     /// Its name.
     pub name: String,
     /// Its type.
     pub mime: String,
-    /// All of it.
+    /// Its content.
     pub bytes: Arc<[u8]>,
     pub(super) id: String,
 }
 
-/// Who took a message away.
+/// Who deleted a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Gone {
     ByBot,
@@ -78,7 +78,7 @@ pub(super) enum Gone {
 
 /// A private chat or a group.
 pub(super) struct Chat {
-    /// As updates show it.
+    /// The chat in the format of updates.
     pub json: Value,
     /// The forum's topics by their threads.
     pub topics: BTreeMap<i64, String>,
@@ -97,7 +97,7 @@ impl Chat {
         }
     }
 
-    /// Each chat counts for itself, so that the same number in two chats is the rule.
+    /// Each chat has its own numbers, so the same number occurs in several chats.
     pub(super) fn next_id(&self) -> i64 {
         self.messages.last_key_value().map_or(1, |(id, _)| id + 1)
     }
@@ -112,7 +112,7 @@ pub(super) struct Store {
 }
 
 impl Store {
-    /// A chat that the test has made.
+    /// A chat of the test; panics if it does not exist.
     pub(super) fn chat(&mut self, id: i64) -> &mut Chat {
         match self.chats.get_mut(&id) {
             Some(chat) => chat,
@@ -120,7 +120,7 @@ impl Store {
         }
     }
 
-    /// A message that is there.
+    /// A message; panics if it does not exist.
     pub(super) fn message(&mut self, chat: i64, id: i64) -> &mut Message {
         match self.chat(chat).messages.get_mut(&id) {
             Some(message) => message,
@@ -128,7 +128,7 @@ impl Store {
         }
     }
 
-    /// The bot's messages that stand in a place, oldest first.
+    /// The bot's messages in a place, oldest first.
     pub(super) fn messages(&self, place: Place) -> impl DoubleEndedIterator<Item = &Message> {
         let chat = self.chats.get(&place.chat);
         let all = chat.into_iter().flat_map(|chat| chat.messages.values());
@@ -225,8 +225,8 @@ impl Message {
         }
     }
 
-    /// What the button of that name gives back when it is pressed.
-    pub(super) fn button(&self, label: &str) -> Option<&str> {
+    /// The data of the button with this name.
+    pub fn button(&self, label: &str) -> Option<&str> {
         let rows = self.markup.as_ref()?["inline_keyboard"].as_array()?;
         let mut buttons = rows.iter().filter_map(Value::as_array).flatten();
         buttons.find(|button| button["text"] == label)?["callback_data"].as_str()
@@ -234,7 +234,7 @@ impl Message {
 }
 
 impl File {
-    /// Where it is fetched.
+    /// Its path for downloads.
     pub(super) fn path(&self) -> String {
         format!("{}s/{}", self.media.name(), self.id)
     }
@@ -246,7 +246,7 @@ impl File {
             Media::Photo => {
                 json["width"] = json!(1280);
                 json["height"] = json!(960);
-                // A photo comes in several sizes; the last is the whole.
+                // A photo has several sizes; the last is the original.
                 let mut thumbnail = sized("thumbnail", 1000);
                 thumbnail["width"] = json!(90);
                 thumbnail["height"] = json!(67);
@@ -263,7 +263,7 @@ impl File {
     }
 }
 
-/// The bot as others see it.
+/// The bot, as messages show it.
 pub(super) fn bot() -> Value {
     json!({"id": BOT_ID, "is_bot": true, "first_name": "Peacrab", "username": BOT_NAME})
 }

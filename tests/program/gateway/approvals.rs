@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::scene::Scene;
 use crate::harness::model::{Gate, call, say};
+use crate::harness::program::Program;
 use crate::harness::telegram::{BOT_NAME, Fault, Message};
 
 /// A model that wants to write a line outside the workspace so many times, and the file it writes.
@@ -141,7 +142,7 @@ fn a_question_can_be_answered_in_words() {
         number(&open)
     ));
     scene.ana.says("/approve one");
-    scene.wait_for("is not the number of an approval");
+    scene.wait_for("is not the number of a question");
     scene.ana.says(&format!("/approve {}", number(&open)));
     scene.wait_for("\n✓ Allowed once");
     scene.model.wait_for_requests(2);
@@ -204,12 +205,10 @@ fn only_what_the_person_types_or_presses_answers_a_question() {
     };
     let origin = json!({"type": "hidden_user", "sender_user_name": "Eve", "date": 1});
     let bot = json!({"id": 77, "is_bot": true, "first_name": "Inline", "username": "inline_bot"});
-    let answered = json!({"message_id": asked.id, "date": 1, "chat": chat, "text": "Run this?"});
     for (number, (member, value)) in [
         ("via_bot", bot),
         ("forward_origin", origin),
         ("forward_date", json!(1)),
-        ("reply_to_message", answered),
     ]
     .into_iter()
     .enumerate()
@@ -311,4 +310,200 @@ fn a_question_that_telegram_refuses_holds_up_nobody_else() {
     let sent = scene.telegram.calls("sendMessage");
     let asked = sent.iter().filter(|call| is_question(call));
     assert_eq!(asked.count(), 1, "a refusal is final");
+}
+
+#[test]
+fn a_reply_to_the_question_answers_it() {
+    let (scene, _outside, file) = wanting_out(2);
+    let gateway = scene.start();
+    scene.ana.says("log it");
+    let asked = question(&scene);
+    scene.ana.replies(scene.ana.chat(), asked.id, "/Approve");
+    scene.wait_for("\n✓ Allowed once");
+    scene.model.wait_for_requests(2);
+    scene.ana.says("log it again");
+    let asked = question(&scene);
+    scene.ana.replies(scene.ana.chat(), asked.id, "/deny");
+    scene.wait_for("\n✗ Denied");
+    scene.model.wait_for_requests(4);
+    // The model still sees what a reply is about.
+    let said = scene
+        .ana
+        .replies(scene.ana.chat(), asked.id, "/sh echo typed");
+    scene.telegram.wait_for_offset(said.update);
+    scene.wait_for("typed");
+    gateway.stop().ends_with(0);
+    assert_eq!(lines(&file), 1);
+}
+
+#[test]
+fn a_question_comes_in_the_language_of_the_person_who_is_asked() {
+    let (scene, _outside, file) = wanting_out(2);
+    let ana = scene.ana.clone().speaking("zh-hans");
+    let gateway = scene.start();
+    ana.says("记录一下");
+    let account = rustix::process::geteuid();
+    let asked = scene.wait_for("身份在沙箱外运行吗");
+    assert!(
+        !account.is_root() || asked.text.contains("以 root 身份"),
+        "{}",
+        asked.text
+    );
+    assert!(asked.text.contains("分钟后失效"), "{}", asked.text);
+    ana.presses("运行一次");
+    let settled = scene.wait_for("\n✓ 已允许一次");
+    assert_eq!(settled.id, asked.id);
+    scene.model.wait_for_requests(2);
+    ana.says("/approve");
+    scene.wait_for("这里没有等待批准的命令。");
+    ana.says("/sh reboot");
+    let refused = scene.wait_for("未运行：它会让开发板关机或重启。");
+    assert!(refused.text.contains("/sh !reboot"), "{}", refused.text);
+    gateway.stop().ends_with(0);
+    assert_eq!(lines(&file), 1);
+}
+
+/// The language is known after a restart, too, when no message of the person is at hand.
+#[test]
+fn a_turn_that_goes_on_after_a_kill_asks_in_the_same_language() {
+    let gate = Gate::default();
+    let arguments = escalated("true", "a test");
+    let scene = Scene::playing([
+        call("list_dir", json!({"path": "."})),
+        say("never seen").after(&gate),
+        call("exec", arguments),
+        say("done"),
+    ]);
+    let ana = scene.ana.clone().speaking("zh-hans");
+    let gateway = scene.start();
+    ana.says("试一下");
+    scene.model.wait_for_requests(2);
+    gateway.kill();
+    let gateway = scene.start();
+    scene.wait_for("身份在沙箱外运行吗");
+    ana.presses("拒绝");
+    scene.wait_for("\n✗ 已拒绝");
+    gateway.stop().ends_with(0);
+    gate.open();
+}
+
+#[test]
+fn what_stops_the_board_is_allowed_once_only() {
+    let arguments = escalated("/nowhere/reboot", "to test it");
+    let scene = Scene::playing([call("exec", arguments), say("done")]);
+    let gateway = scene.start();
+    scene.ana.says("restart it");
+    let asked = question(&scene);
+    let warning = "⚠ Careful: it would shut the board down or restart it.";
+    assert!(asked.text.contains(warning), "{}", asked.text);
+    let buttons = asked.markup.as_ref().unwrap().to_string();
+    assert!(
+        buttons.contains("Run once") && !buttons.contains("Always"),
+        "{buttons}"
+    );
+    let number = number(&asked);
+    scene.ana.says(&format!("/approve {number} always"));
+    scene.wait_for(&format!(
+        "This command cannot be allowed always: it would shut the board down or restart it. To allow it once: \
+         /approve {number}"
+    ));
+    scene.ana.says(&format!("/approve {number}"));
+    scene.wait_for("\n✓ Allowed once");
+    scene.wait_for("done");
+    gateway.stop().ends_with(0);
+    assert_eq!(scene.audit()[0]["decision"], "allowed once");
+}
+
+/// Each run of `make` in the workspace may do something else: its files are the agent's.
+#[test]
+fn what_loads_files_of_the_agent_is_not_allowed_always() {
+    let arguments = escalated("make --version", "to test it");
+    let scene = Scene::playing([call("exec", arguments), say("done")]);
+    let gateway = scene.start();
+    scene.ana.says("build it");
+    let asked = question(&scene);
+    let buttons = asked.markup.as_ref().unwrap().to_string();
+    assert!(!buttons.contains("Always"), "{buttons}");
+    scene.ana.says("/approve always");
+    scene.wait_for("cannot be allowed always: it may load files that the agent can change.");
+    scene.ana.presses("Deny");
+    scene.wait_for("done");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn standing_approvals_are_shown_when_they_are_used_and_can_be_removed() {
+    let outside = tempfile::tempdir().unwrap();
+    let file = outside.path().join("log");
+    let gate = Gate::default();
+    let arguments = escalated(&format!("echo x >> {}", file.display()), "to keep a log");
+    let log = || call("exec", arguments.clone());
+    let scene = Scene::playing([
+        log(),
+        say("done one"),
+        log(),
+        say("done two").after(&gate),
+        log(),
+        say("done three"),
+    ]);
+    let gateway = scene.start();
+    scene.ana.says("/approvals");
+    scene.wait_for("No command is always allowed here.");
+    scene.ana.says("log it");
+    scene.ana.presses("Always this command");
+    scene.wait_for("done one");
+
+    scene.ana.says("again");
+    scene.wait_for("\") · outside the sandbox");
+    gate.open();
+    scene.wait_for("done two");
+
+    scene.ana.says("/approvals");
+    let listed = scene.wait_for("Always allowed here:");
+    let row = format!("1: echo x >> {} in ", file.display());
+    assert!(listed.text.contains(&row), "{}", listed.text);
+    scene.ana.says("/approvals remove 7");
+    scene.wait_for("There is no number 7 here.");
+    scene.ana.says("/approvals remove 1");
+    scene.wait_for("Removed: echo x >>");
+    scene.ana.says("and again");
+    question(&scene);
+    scene.ana.presses("Deny");
+    scene.wait_for("done three");
+    gateway.stop().ends_with(0);
+    assert_eq!(lines(&file), 2);
+}
+
+#[test]
+fn standing_approvals_are_listed_and_removed_on_the_command_line() {
+    let (scene, _outside, file) = wanting_out(1);
+    let peacrab = |arguments: &[&str]| Program::new(&scene.home).args(arguments).run();
+    let output = peacrab(&["approvals"]);
+    assert_eq!(output.stdout, "No command is always allowed.\n");
+    let gateway = scene.start();
+    scene.ana.says("log it");
+    scene.ana.presses("Always this command");
+    scene.wait_for("done");
+    let output = peacrab(&["approvals", "list"]);
+    let row = format!("  1  echo x >> {}\n", file.display());
+    assert!(output.stdout.starts_with(&row), "{}", output.stdout);
+    for part in [
+        "outside the sandbox, for telegram:1001",
+        "peacrab approvals remove NUMBER",
+    ] {
+        assert!(output.stdout.contains(part), "{}", output.stdout);
+    }
+    let output = peacrab(&["approvals", "remove", "2"]);
+    assert!(
+        output.stderr.contains("no approval with the number 2"),
+        "{}",
+        output.stderr
+    );
+    output.ends_with(2);
+    peacrab(&["approvals", "remove", "1"]).ends_with(0);
+    assert_eq!(
+        peacrab(&["approvals"]).stdout,
+        "No command is always allowed.\n"
+    );
+    gateway.stop().ends_with(0);
 }

@@ -17,10 +17,13 @@ fn count(log: &str, words: &str) -> usize {
 #[test]
 fn what_keeps_polling_from_working_is_said_once_and_polling_goes_on() {
     for (fault, words) in [
-        (Fault::Unauthorized, "does not accept the bot's token"),
-        (Fault::Conflict, "another program asks Telegram"),
-        (Fault::ServerError, "in trouble"),
-        (Fault::GarbageJson, "in trouble"),
+        (Fault::Unauthorized, "rejected the bot token"),
+        (
+            Fault::Conflict,
+            "another program is receiving this bot's messages",
+        ),
+        (Fault::ServerError, "having trouble"),
+        (Fault::GarbageJson, "having trouble"),
         (Fault::Cut, "failed to receive from Telegram: "),
         (
             Fault::HugeBody(9 << 20),

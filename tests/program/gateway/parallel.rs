@@ -117,7 +117,7 @@ fn whoever_says_too_much_at_once_is_told_what_is_refused_and_heard_again_later()
         .collect();
     // The first one at once, the others together.
     let why =
-        "20 messages are waiting here already. /stop clears them. Please send it again later.";
+        "20 messages are already waiting here; /stop clears them. Please send it again later.";
     let rest = ["flood 22", "flood 23", "flood 24", "flood 25"].join(", ");
     assert_eq!(
         told,

@@ -164,7 +164,7 @@ fn each_chat_is_told_whose_commands_were_too_many() {
     }
     let gateway = scene.start();
     for person in &people {
-        let told = scene.wait_in(person.chat(), "8 commands are running already.");
+        let told = scene.wait_in(person.chat(), "8 commands are already running.");
         let named = "Not accepted: /sh echo too many.";
         assert!(told.text.starts_with(named), "{}", told.text);
     }

@@ -37,7 +37,7 @@ fn a_turn_that_is_not_done_when_the_program_is_to_end_goes_on_after_the_next_sta
     gateway.wait_for_log("stopping");
     let output = gateway.finish().ends_with(0);
     assert!(start.elapsed() < LONG_STOP, "{:?}", start.elapsed());
-    output.complains_of(&["1 turn goes on after the next start"]);
+    output.complains_of(&["1 turn continues after the next start"]);
     let gateway = Gateway::start(&home);
     telegram.wait_for_message(ana.chat(), is("It is done."));
     gateway.stop().ends_with(0);

@@ -6,10 +6,11 @@ use std::os::unix::fs::PermissionsExt;
 use serde_json::json;
 
 use super::scene::Scene;
-use crate::harness::home::MODEL;
-use crate::harness::model::{Gate, error, say};
+use crate::harness::home::{Home, MODEL};
+use crate::harness::model::{Gate, Model, error, say};
 use crate::harness::program::{Output, Program};
-use crate::harness::telegram::BOT_NAME;
+use crate::harness::telegram::{BOT_NAME, FOREVER, Fault};
+use crate::harness::terminal::{CTRL_D, RETURN, Terminal};
 
 #[test]
 fn each_command_answers_and_none_of_them_asks_the_model() {
@@ -27,7 +28,7 @@ fn each_command_answers_and_none_of_them_asks_the_model() {
         ("/stop", "Nothing is running here."),
         ("/approve", "Nothing is waiting for approval here."),
         ("/deny 123456", "Nothing is waiting for approval here."),
-        ("/pair", "Add the code that the other person got"),
+        ("/pair", "Add the code that the other person was given"),
         ("/pair ABCDEFGH", "ABCDEFGH"),
         ("/sh", "Add a command, for example"),
         ("/sh !", "Add a command, for example"),
@@ -84,6 +85,7 @@ fn what_only_looks_like_a_command_goes_to_the_model() {
 #[test]
 fn a_chats_choice_of_a_model_outlives_the_gateway() {
     let scene = Scene::answering(|request| say(request.body["model"].as_str().unwrap()));
+    scene.model.offers([MODEL, "other-model"]);
     let home = scene.telegram.group(-1_005, "Home");
     let gateway = scene.start();
     scene.ana.says("/model other-model");
@@ -98,6 +100,87 @@ fn a_chats_choice_of_a_model_outlives_the_gateway() {
     scene.wait_in(home, MODEL);
     scene.ana.says("/model default");
     scene.wait_for(&format!("fake/{MODEL}"));
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn the_models_of_the_server_are_listed_and_a_tap_chooses_one() {
+    let scene = Scene::answering(|request| say(request.body["model"].as_str().unwrap()));
+    let many = (0..50).map(|number| format!("model-{number}"));
+    let names: Vec<String> = many.chain([MODEL.to_owned()]).collect();
+    scene.model.offers(names);
+    let gateway = scene.start();
+    scene.ana.says("/model");
+    let list = scene.wait_for("fake offers");
+    for part in ["✓ fake-model", "model-38", "and 11 more"] {
+        assert!(
+            list.text.contains(part),
+            "{part} is missing in {}",
+            list.text
+        );
+    }
+    assert!(!list.text.contains("model-39"), "{}", list.text);
+    assert!(list.button("✓ fake-model").is_some());
+    assert!(list.button("model-6").is_some() && list.button("model-7").is_none());
+    scene.ana.presses("model-6");
+    scene.wait_for("Model: fake/model-6");
+    scene.ana.says("who are you?");
+    scene
+        .telegram
+        .wait_for_message(scene.ana.chat(), |message| message.text == "model-6");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn at_the_terminal_the_models_are_a_list_and_a_mistyped_command_names_the_nearest() {
+    let model = Model::playing([]);
+    model.offers([MODEL, "other-model"]);
+    let home = Home::with_model(&model);
+    let mut terminal = Terminal::start(&home, &["agent"]);
+    for (typed, answered) in [
+        ("/MODEL", "other-model"),
+        ("/modle", "Unknown command /modle. Did you mean /model?"),
+        (
+            "/model othr-model",
+            "No model named `othr-model` at fake. Did you mean `other-model`?",
+        ),
+    ] {
+        terminal.wait_for("› ");
+        terminal.type_text(typed);
+        terminal.type_text(RETURN);
+        terminal.wait_for(answered);
+    }
+    assert!(
+        terminal
+            .screen()
+            .contains("fake offers (choose with /model NAME):")
+    );
+    terminal.wait_for("› ");
+    terminal.type_text(CTRL_D);
+    assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
+}
+
+#[test]
+fn an_unknown_model_is_refused_with_the_nearest_and_an_unchecked_one_is_warned_about() {
+    let scene = Scene::answering(|request| say(request.body["model"].as_str().unwrap()));
+    scene.model.offers(["large-2", "large-3", MODEL]);
+    let gateway = scene.start();
+    scene.ana.says("/model lrge-3");
+    scene.wait_for("No model named lrge-3 at fake. Did you mean large-3");
+    scene.ana.says("/model nothing-like-it");
+    scene.wait_for("No model named nothing-like-it at fake. /model lists what it offers.");
+    scene.ana.says("who are you?");
+    scene.wait_for(MODEL);
+    gateway.stop().ends_with(0);
+
+    let mut scene = Scene::playing([]);
+    scene
+        .home
+        .set("/providers/fake/apiBase", json!("http://127.0.0.1:1/v1"));
+    let gateway = scene.start();
+    scene.ana.says("/model other-model");
+    let told = scene.wait_for("Model: fake/other-model").text;
+    assert!(told.contains("I could not check the name: "), "{told}");
     gateway.stop().ends_with(0);
 }
 
@@ -143,6 +226,7 @@ fn stop_ends_the_turn_and_forgets_what_waits() {
 fn what_touches_the_conversation_waits_for_the_turn_that_runs() {
     let gate = Gate::default();
     let scene = Scene::playing([say("Noted.").after(&gate), say("I do not know.")]);
+    scene.model.offers([MODEL, "other-model"]);
     let gateway = scene.start();
     scene.ana.says("my cat is called Tom");
     scene.model.wait_for_requests(1);
@@ -171,23 +255,46 @@ fn what_touches_the_conversation_waits_for_the_turn_that_runs() {
 }
 
 #[test]
-fn restart_begins_anew_in_the_same_process_and_answers_once() {
-    let scene = Scene::playing([say("Back.")]);
+fn a_restart_keeps_the_process_and_says_once_that_it_is_done() {
+    let scene = Scene::playing([say("I am.")]);
     let mut gateway = scene.start();
     scene.ana.says("/restart");
     scene.wait_for("Restarting");
     gateway.wait_for_log("stopped, nothing left to send");
-    scene.ana.says("are you there?");
     scene.wait_for("Back.");
+    scene.ana.says("are you there?");
+    scene.wait_for("I am.");
     assert!(gateway.is_running());
     let log = gateway.stop().ends_with(0).stderr;
     assert_eq!(log.matches("the gateway starts").count(), 2, "{log}");
-    let restarting = scene
-        .texts()
-        .iter()
-        .filter(|text| text.contains("Restarting"))
-        .count();
-    assert_eq!(restarting, 1);
+    let texts = scene.texts();
+    assert_eq!(texts.len(), 3, "{texts:?}");
+    assert!(texts[0].starts_with("Restarting") && texts[1] == "Back.");
+}
+
+/// A start takes long, or is killed: whoever asked for the restart is answered all the same, and once.
+#[test]
+fn who_asked_for_a_restart_is_answered_by_the_run_that_polls_again() {
+    let scene = Scene::playing([]);
+    let home = scene.telegram.group(-1_005, "Home");
+    let gateway = scene.start();
+    gateway.wait_for_log("ready");
+    scene.telegram.fail_in(home, FOREVER, Fault::Cut);
+    scene.ana.says_in(home, &format!("/restart@{BOT_NAME}"));
+    gateway.wait_for_log("stopping");
+    gateway.kill();
+    assert!(scene.texts_in(home).is_empty());
+    scene.telegram.heal_in(home);
+    let gateway = scene.start();
+    scene.wait_in(home, "Back.");
+    gateway.stop().ends_with(0);
+    let gateway = scene.start();
+    gateway.wait_for_log("ready");
+    gateway.stop().ends_with(0);
+    let texts = scene.texts_in(home);
+    let count = texts.iter().filter(|text| *text == "Back.").count();
+    assert_eq!(count, 1, "{texts:?}");
+    assert!(scene.texts().is_empty(), "only where it was asked for");
 }
 
 #[test]
@@ -304,9 +411,9 @@ fn a_command_outside_the_sandbox_asks_first_and_patterns_refuse() {
             message.text.contains("touch another")
         });
     scene.ana.presses("Deny");
-    scene.wait_for("was not run");
+    scene.wait_for("Not run: you denied it.");
     scene.ana.says("/sh fortune");
-    scene.wait_for("Only a change of the configuration");
+    scene.wait_for("Not run: the configuration forbids it (tools.exec.denyPatterns: fortune).");
     gateway.stop().ends_with(0);
 }
 

@@ -1,10 +1,14 @@
-//! Who may speak: the allow-list, and strangers who are let in with a code.
+//! Access: allowFrom, and unknown senders who are paired with a code.
+
+use std::process::Command;
 
 use serde_json::json;
 
 use super::scene::Scene;
 use crate::harness::model::{call, say};
+use crate::harness::program::Program;
 use crate::harness::telegram::{BOT_NAME, Call, Fault};
+use crate::harness::terminal::{CTRL_C, Terminal};
 
 /// The code in what a stranger was told.
 fn code(told: &str) -> String {
@@ -27,7 +31,7 @@ fn a_stranger_gets_one_code_and_with_it_is_let_in() {
     assert_eq!(scene.texts_in(bob.chat()).len(), 1);
 
     scene.ana.says("/pair ABCDEFGH");
-    scene.wait_for("has the pairing code ABCDEFGH");
+    scene.wait_for("Unknown or expired pairing code ABCDEFGH.");
     scene
         .ana
         .says(&format!("/pair {}", code(&told.text).to_lowercase()));
@@ -68,7 +72,7 @@ fn strangers_in_groups_and_presses_of_strangers_come_to_nothing() {
     scene.wait_in(home, "I have asked.");
     bob.presses_in(home, "Red");
     let toasts = scene.telegram.wait_for_calls("answerCallbackQuery", 1);
-    assert_eq!(toasts[0]["text"], "This is not for you.");
+    assert_eq!(toasts[0]["text"], "You don't have access to this bot.");
     scene.ana.presses_in(home, "Blue");
     scene.wait_in(home, "Blue it is.");
     gateway.stop().ends_with(0);
@@ -94,7 +98,7 @@ fn a_strangers_name_is_no_markup_in_our_words() {
     let shown = "(Settings)(https://evil.example) **x** t.me/evil";
     assert_eq!(
         told.text,
-        format!("{shown} (2002) is now paired on telegram.")
+        format!("{shown} (2002) is now paired on Telegram.")
     );
     assert!(
         told.html.starts_with(&format!("<code>{shown}</code> (")),
@@ -120,4 +124,107 @@ fn names_and_everyone_can_be_allowed() {
         scene.wait_in(bob.chat(), words);
         gateway.stop().ends_with(0);
     }
+}
+
+/// What a person at the terminal is told is what they need: the bot, who has access, and the next step; and
+/// the command in the bot's text is one that works.
+#[test]
+fn the_gateway_at_a_terminal_says_what_to_do_next() {
+    let scene = Scene::playing([say("Hello, Bob.")]).set("allowFrom", json!([]));
+    let bob = scene.telegram.person(2002, "Bob", None);
+    let mut terminal = Terminal::start(&scene.home, &["gateway"]);
+    terminal.wait_for(&format!("Listening as @{BOT_NAME} on Telegram."));
+    terminal.wait_for(
+        "No one has access yet: send the bot a message, then run the command it replies with.",
+    );
+    terminal.wait_for("Press Ctrl-C to stop.");
+    bob.says("hello?");
+    let sent = scene.wait_in(bob.chat(), "channels pair");
+    let command = sent
+        .text
+        .lines()
+        .find(|line| line.contains("channels pair"));
+    let command = command.unwrap().trim();
+    let home = scene.home.path().canonicalize().unwrap();
+    assert!(
+        command.contains(&format!("--home {}", home.display())),
+        "{command}"
+    );
+    let code = command.rsplit(' ').next().unwrap();
+
+    let waiting = Program::new(&scene.home).args(["channels", "pair"]).run();
+    for part in [
+        "Waiting for approval:\n  Bob (2002) on Telegram, code ",
+        "valid for 10 minutes",
+        &format!("channels pair {code}\n"),
+    ] {
+        assert!(
+            waiting.stdout.contains(part),
+            "{part:?} in {}",
+            waiting.stdout
+        );
+    }
+    let ran = Command::new("sh").args(["-c", command]).output().unwrap();
+    let printed = String::from_utf8_lossy(&ran.stdout).into_owned();
+    assert_eq!(
+        printed, "Bob (2002) is now paired on Telegram.\n",
+        "{ran:?}"
+    );
+    scene.wait_in(bob.chat(), "You're paired");
+    let paired = Program::new(&scene.home).args(["channels", "pair"]).run();
+    assert!(
+        paired
+            .stdout
+            .starts_with("Paired:\n  Bob (2002) on Telegram, since "),
+        "{}",
+        paired.stdout
+    );
+    terminal.type_text(CTRL_C);
+    assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
+
+    let mut terminal = Terminal::start(&scene.home, &["gateway"]);
+    terminal.wait_for("Access: Bob (2002).");
+    terminal.type_text(CTRL_C);
+    assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
+}
+
+#[test]
+fn an_outage_is_shown_with_its_time_and_its_cause() {
+    let scene = Scene::playing([]);
+    let gateway = scene.start();
+    let status = || Program::new(&scene.home).args(["channels", "status"]).run();
+    scene.ana.says("/id");
+    scene.wait_for("1001");
+    let output = status();
+    assert!(
+        output.stdout.contains("\ntelegram: no problems\n"),
+        "{}",
+        output.stdout
+    );
+    scene.telegram.go_offline();
+    gateway.wait_for_log("failed to receive from Telegram");
+    let output = status();
+    assert!(
+        output
+            .stdout
+            .contains("\ntelegram: cannot receive since 20"),
+        "{}",
+        output.stdout
+    );
+    scene.telegram.go_online();
+    gateway.wait_for_log("can receive from Telegram again");
+    let output = status();
+    assert!(
+        output.stdout.contains("telegram: no problems"),
+        "{}",
+        output.stdout
+    );
+    gateway.stop().ends_with(0);
+    let output = status();
+    assert!(
+        output.stderr.contains("No gateway is running."),
+        "{}",
+        output.stderr
+    );
+    output.ends_with(1);
 }

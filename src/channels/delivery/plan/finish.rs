@@ -13,7 +13,10 @@ impl Plan {
         match job {
             Job::Deliver { to, has_files, .. } => {
                 self.call(to);
-                self.lanes.entry(to.clone()).or_default().is_transferring = *has_files;
+                self.destinations
+                    .entry(to.clone())
+                    .or_default()
+                    .is_transferring = *has_files;
                 self.pace.begin(&to.chat, now);
             }
             Job::Delete { to, .. } => self.call(to),
@@ -36,7 +39,7 @@ impl Plan {
             Job::React { to, message } => {
                 self.reactions
                     .retain(|(other, waiting)| other != to || waiting != message);
-                self.lanes.entry(to.clone()).or_default().is_signing = true;
+                self.destinations.entry(to.clone()).or_default().is_reacting = true;
             }
             Job::Type { to } => {
                 let next = now + self.capabilities.typing_interval.unwrap_or_default();
@@ -44,7 +47,7 @@ impl Plan {
                 works
                     .filter_map(|work| work.typing_at.as_mut())
                     .for_each(|at| *at = next);
-                self.lanes.entry(to.clone()).or_default().is_signing = true;
+                self.destinations.entry(to.clone()).or_default().is_reacting = true;
             }
             Job::SetMenu => self.menu_at = None,
         }
@@ -95,12 +98,13 @@ impl Plan {
             }
         }
         self.forget_works();
-        self.lanes.retain(|_, lane| !lane.is_idle(now));
+        self.destinations
+            .retain(|_, destination| !destination.is_idle(now));
         reports
     }
 
     fn call(&mut self, to: &Address) {
-        self.lanes.entry(to.clone()).or_default().calls += 1;
+        self.destinations.entry(to.clone()).or_default().calls += 1;
     }
 
     fn set_busy(&mut self, serial: u64, is_busy: bool) {
@@ -110,7 +114,7 @@ impl Plan {
         }
     }
 
-    /// The job's call is no longer on its way.
+    /// The job's call has ended.
     fn free(&mut self, job: &Job) {
         match job {
             Job::Deliver { to, .. }
@@ -118,14 +122,14 @@ impl Plan {
             | Job::Show { to, .. }
             | Job::Notify { to, .. }
             | Job::Settle { to, .. } => {
-                if let Some(lane) = self.lanes.get_mut(to) {
-                    lane.calls = lane.calls.saturating_sub(1);
-                    lane.is_transferring &= !matches!(job, Job::Deliver { .. });
+                if let Some(destination) = self.destinations.get_mut(to) {
+                    destination.calls = destination.calls.saturating_sub(1);
+                    destination.is_transferring &= !matches!(job, Job::Deliver { .. });
                 }
             }
             Job::React { to, .. } | Job::Type { to } => {
-                if let Some(lane) = self.lanes.get_mut(to) {
-                    lane.is_signing = false;
+                if let Some(destination) = self.destinations.get_mut(to) {
+                    destination.is_reacting = false;
                 }
             }
             Job::SetMenu => {}
@@ -135,21 +139,21 @@ impl Plan {
         }
     }
 
-    /// The channel has answered for the address, so what failed before counts no longer.
+    /// The channel has replied for the address, so earlier failures no longer count.
     fn answered(&mut self, job: &Job) {
         match job {
             Job::Deliver { to, .. }
             | Job::Delete { to, .. }
             | Job::Notify { to, .. }
             | Job::Settle { to, .. } => {
-                if let Some(lane) = self.lanes.get_mut(to) {
-                    lane.messages = Failures::default();
-                    lane.signs = Failures::default();
+                if let Some(destination) = self.destinations.get_mut(to) {
+                    destination.messages = Failures::default();
+                    destination.display = Failures::default();
                 }
             }
             Job::Show { to, .. } | Job::React { to, .. } | Job::Type { to } => {
-                if let Some(lane) = self.lanes.get_mut(to) {
-                    lane.signs = Failures::default();
+                if let Some(destination) = self.destinations.get_mut(to) {
+                    destination.display = Failures::default();
                 }
             }
             Job::SetMenu => {}
@@ -171,7 +175,7 @@ impl Plan {
                 }
                 self.notices.retain(|notice| {
                     let is_text = matches!(notice.content, Content::Text(_));
-                    let is_settled_early = notice.outcome.is_some() && notice.message.is_none();
+                    let is_settled_early = notice.answer.is_some() && notice.message.is_none();
                     notice.serial != *serial || !(is_text && is_last || is_settled_early)
                 });
             }
@@ -179,7 +183,7 @@ impl Plan {
         }
     }
 
-    /// What a job is about is over, whether it succeeded or never will.
+    /// The subject of a job is done, or never will be.
     fn dropped(&mut self, job: &Job) {
         match job {
             Job::Deliver { replaces, .. } => {
@@ -213,7 +217,7 @@ impl Plan {
         }
     }
 
-    /// What was to be done is still to be done.
+    /// The job is still to be done.
     fn restore(&mut self, job: &Job, now: Duration) {
         match job {
             Job::Show { key, .. } => {
@@ -224,7 +228,7 @@ impl Plan {
             }
             Job::Notify { serial, .. } => {
                 let over =
-                    |notice: &super::Notice| notice.serial == *serial && notice.outcome.is_some();
+                    |notice: &super::Notice| notice.serial == *serial && notice.answer.is_some();
                 self.notices.retain(|notice| !over(notice));
             }
             Job::SetMenu => self.menu_at = Some(now),
@@ -242,7 +246,7 @@ impl Plan {
         let longer = |wait: Duration| wait + wait.mul_f32(chance.clamp(0.0, 1.0) / 4.0);
         match outcome {
             Outcome::Down(why) => {
-                // Calls that were on their way together fail together.
+                // Calls that were in flight together fail together.
                 if begun >= self.outage.until {
                     let wait = longer(doubled(self.outage.count));
                     self.outage.add(wait, now);
@@ -263,7 +267,11 @@ impl Plan {
                 return Some(Report::NoMenu { why });
             }
             Job::React { to, .. } | Job::Type { to } => {
-                self.lanes.entry(to.clone()).or_default().signs.until = now + wait;
+                self.destinations
+                    .entry(to.clone())
+                    .or_default()
+                    .display
+                    .until = now + wait;
                 to
             }
             Job::Deliver { to, .. }
@@ -300,21 +308,21 @@ impl Plan {
                 Some(Report::NoMenu { why })
             }
             Job::Show { to, .. } | Job::React { to, .. } | Job::Type { to } => {
-                add(&mut self.lanes.entry(to.clone()).or_default().signs);
+                add(&mut self.destinations.entry(to.clone()).or_default().display);
                 let to = to.clone();
                 Some(Report::NotShown { to, why })
             }
-            // A draft that cannot be deleted is no reason to keep what is delivered waiting.
+            // A draft that cannot be deleted does not delay messages.
             Job::Delete { to, .. } => {
-                add(&mut self.lanes.entry(to.clone()).or_default().signs);
+                add(&mut self.destinations.entry(to.clone()).or_default().display);
                 self.dropped(job);
                 let to = to.clone();
                 Some(Report::NotShown { to, why })
             }
             Job::Deliver { to, .. } | Job::Notify { to, .. } | Job::Settle { to, .. } => {
-                let lane = self.lanes.entry(to.clone()).or_default();
-                let is_first = lane.messages.count == 0;
-                add(&mut lane.messages);
+                let destination = self.destinations.entry(to.clone()).or_default();
+                let is_first = destination.messages.count == 0;
+                add(&mut destination.messages);
                 if let Job::Settle { serial, .. } = job {
                     let mut notices = self.notices.iter_mut();
                     if let Some(notice) = notices.find(|notice| notice.serial == *serial) {

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::approval::Script;
+use crate::approval::{Risk, Script};
 use crate::channels::discord::markdown::Markdown;
 use crate::channels::telegram::html::Html;
 use crate::markup::Plain;
@@ -11,10 +11,18 @@ fn question(command: &str, unsandboxed: bool) -> Question {
     Question {
         command: command.to_owned(),
         folder: "/w".to_owned(),
+        account: "pi".to_owned(),
         reason: "to *tidy* up".to_owned(),
-        rule: "it runs outside the sandbox".to_owned(),
         unsandboxed,
         ..Question::default()
+    }
+}
+
+fn asked(question: &Question, language: Language) -> ChatQuestion {
+    ChatQuestion {
+        number: 554_137,
+        question: question.clone(),
+        language,
     }
 }
 
@@ -44,30 +52,46 @@ fn raw(markdown: &str) -> Vec<Piece> {
     }]
 }
 
-fn text(question: &Question, outcome: Option<&str>) -> String {
-    ask(554_137, question, outcome, &raw).piece.unwrap().plain
+fn text(question: &Question, answer: Option<Answer>) -> String {
+    let asked = asked(question, Language::English);
+    render_question(&asked, answer, &raw).piece.unwrap().plain
 }
 
 #[test]
 fn a_question_that_is_over_no_longer_says_how_to_answer() {
-    let question = question("reboot", true);
-    let asked = text(&question, None);
-    assert!(
-        asked.ends_with(
-            "\nWhy I'm asking: it runs outside the sandbox.\nReason: `to *tidy* up`\n\n\
-             Expires in 10 minutes. You can also type /approve 554137 or /deny 554137."
-        ),
-        "{asked}"
+    let question = Question {
+        cause: Cause::Risk(Risk::Power),
+        ..question("reboot", true)
+    };
+    let open = text(&question, None);
+    let body = "Run this **outside the sandbox**, as pi?\n```sh\nreboot\n```\n\nFolder: `/w`\n\
+                ⚠ Careful: it would shut the board down or restart it.\n\
+                The agent's reason: `to *tidy* up`\n\n";
+    let expires = "Expires in 10 minutes. You can also type /approve 554137 or /deny 554137.";
+    assert_eq!(open, format!("{body}{expires}"));
+    let settled = text(&question, Some(Answer::Once));
+    assert_eq!(settled, format!("{body}**✓ Allowed once**"));
+}
+
+#[test]
+fn a_question_comes_in_the_language_of_the_person_who_is_asked() {
+    let input = Question {
+        cause: Cause::Input {
+            session: 1,
+            command: "sh".to_owned(),
+        },
+        ..question("ls\n", true)
+    };
+    let chinese = asked(&input, Language::Chinese);
+    let open = render_question(&chinese, None, &raw).piece.unwrap().plain;
+    assert_eq!(
+        open,
+        "要把以下输入发送给 `sh`（会话 1）吗？它以 pi 身份在**沙箱外**运行。\n```sh\nls\n```\n\n文件夹：`/w`\n\
+         “允许其全部输入”在命令结束前允许之后的所有输入。\n智能体给出的理由：`to *tidy* up`\n\n\
+         10 分钟后失效。也可以输入 /approve 554137 或 /deny 554137。"
     );
-    let settled = text(&question, Some(render_outcome(Answer::Once)));
-    assert!(
-        settled.ends_with("`to *tidy* up`\n\n**✓ Allowed once**"),
-        "{settled}"
-    );
-    assert!(
-        asked.starts_with("Run this **outside the sandbox**, "),
-        "{asked}"
-    );
+    let settled = render_question(&chinese, Some(Answer::Deny), &raw);
+    assert!(settled.piece.unwrap().plain.ends_with("\n\n**✗ 已拒绝**"));
 }
 
 #[test]
@@ -83,7 +107,7 @@ fn what_is_invisible_is_spelt_out_and_counted() {
         "rm \\u{202e}-rf\\u{200b} \\u{e0041}/\\u{a0}x",
         "Folder: `/w\\u{202d}`",
         "`tidy\\u{2066}`",
-        "⚠ It contains 6 invisible characters, shown as `\\u{…}`.",
+        "⚠ Invisible characters: 6, shown as `\\u{…}`.",
     ] {
         assert!(asked.contains(part), "{part} in {asked}");
     }
@@ -148,7 +172,7 @@ fn hostile() -> Vec<Question> {
             Question {
                 reason: format!("r{ours}").repeat(600),
                 folder: "/`very`long".repeat(400),
-                rule: format!("*it* [runs](https://x.y) {ours}").repeat(50),
+                account: format!("*it* [runs](https://x.y) {ours}"),
                 influences: vec!["`n`".repeat(2_000); 500],
                 scripts: scripts.clone(),
                 ..question(command, true)
@@ -169,14 +193,15 @@ fn the_ends_of_a_long_command_stand_with_its_length_in_one_message() {
                 pieces.set(rendered.len());
                 rendered
             };
-            let asked = ask(554_137, &question, None, &counting);
+            let open = asked(&question, Language::English);
+            let rendered = render_question(&open, None, &counting);
             let start = crate::text::truncate_chars(&question.command, 20);
             assert_eq!(pieces.get(), 1, "{channel} {start}");
             let is_long = question.command.chars().count() > 400;
-            assert!(asked.is_cut || !is_long, "{channel} {start}");
-            let shown = asked.piece.unwrap().plain;
+            assert!(rendered.is_cut || !is_long, "{channel} {start}");
+            let shown = rendered.piece.unwrap().plain;
             let left_out = ["characters left out …", "the file above has all"];
-            let left_out = left_out.into_iter().filter(|_| asked.is_cut);
+            let left_out = left_out.into_iter().filter(|_| rendered.is_cut);
             for part in ["first", "last"].into_iter().chain(left_out) {
                 assert!(shown.contains(part), "{part}: {channel} {shown}");
             }
@@ -187,7 +212,7 @@ fn the_ends_of_a_long_command_stand_with_its_length_in_one_message() {
             );
             assert!(!shown.contains("```sh"), "the fences are shown: {shown}");
             assert!(shown.lines().count() < 120, "{shown}");
-            let settled = ask(554_137, &question, Some("✗ Denied"), &counting);
+            let settled = render_question(&open, Some(Answer::Deny), &counting);
             assert_eq!(pieces.get(), 1);
             assert!(settled.piece.unwrap().plain.ends_with("✗ Denied"));
         }
@@ -211,9 +236,10 @@ proptest! {
     fn a_command_is_shown_whole_and_cannot_pose_as_a_text_of_ours(
         command in "[a-z`\\n*<&>~]{1,200}",
     ) {
-        let asked = ask(1, &question(&command, true), None, &plain);
-        let shown = asked.piece.unwrap().plain;
+        let open = asked(&question(&command, true), Language::English);
+        let rendered = render_question(&open, None, &plain);
+        let shown = rendered.piece.unwrap().plain;
         let visible = |text: &str| text.split_whitespace().collect::<String>();
-        prop_assert!(asked.is_cut || visible(&shown).contains(&visible(&command)), "{shown}");
+        prop_assert!(rendered.is_cut || visible(&shown).contains(&visible(&command)), "{shown}");
     }
 }

@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use crate::approval::Question;
+use crate::approval::{Answer, Question};
 use crate::channels::adapter::Capabilities;
 use crate::channels::delivery::job::{Content, Job, Next, Outcome, Report, Ticket};
 use crate::channels::delivery::plan::Plan;
+use crate::channels::delivery::question::ChatQuestion;
 use crate::channels::delivery::work::DraftText;
+use crate::language::Language;
 use crate::limits::channels::{DELIVERY_WORKERS, DRAFT_EDITS, LONGEST_BACKOFF, TYPING_DELAY};
 use crate::message::{Address, DraftKey};
 use crate::outbox::{Backlog, Draft, Head};
@@ -99,15 +101,12 @@ fn finish(plan: &mut Plan, ticket: Ticket, outcome: Outcome, now: Duration) -> V
     plan.finish(ticket, outcome, now, 0.0)
 }
 
-fn question() -> Box<Question> {
-    Box::new(Question {
-        command: "reboot".to_owned(),
-        folder: "/w".to_owned(),
-        reason: String::new(),
-        rule: "a rule".to_owned(),
-        unsandboxed: true,
-        ..Question::default()
-    })
+fn question(number: u64) -> Content {
+    Content::Question(Box::new(ChatQuestion {
+        number,
+        question: Question::default(),
+        language: Language::English,
+    }))
 }
 
 #[test]
@@ -302,7 +301,7 @@ fn typing_begins_late_and_is_repeated_until_the_work_ends() {
 #[test]
 fn a_question_is_asked_until_it_is_shown_or_settled() {
     let mut plan = empty();
-    assert!(plan.notify(&chat("1"), Content::Question(7, question())));
+    assert!(plan.notify(&chat("1"), question(7)));
     let ticket = take(&mut plan, SECOND);
     let trouble = Outcome::Trouble("500".to_owned());
     finish(&mut plan, ticket, trouble, SECOND);
@@ -310,17 +309,17 @@ fn a_question_is_asked_until_it_is_shown_or_settled() {
     let ticket = take(&mut plan, at.max(2 * SECOND));
     assert!(matches!(ticket.job, Job::Notify { .. }));
     // It is settled while it is on its way: then it is shown and settled.
-    plan.settle(7, "✗ Denied");
+    plan.settle(7, Answer::Deny);
     finish(&mut plan, ticket, done("55"), 9 * SECOND);
     let ticket = take(&mut plan, 9 * SECOND);
     assert!(
-        matches!(&ticket.job, Job::Settle { message, outcome, .. }
-            if message == "55" && outcome == "✗ Denied"),
+        matches!(&ticket.job, Job::Settle { message, answer, .. }
+            if message == "55" && *answer == Answer::Deny),
         "{ticket:?}"
     );
     finish(&mut plan, ticket, done(""), 9 * SECOND);
-    plan.notify(&chat("1"), Content::Question(8, question()));
-    plan.settle(8, "✗ Denied");
+    plan.notify(&chat("1"), question(8));
+    plan.settle(8, Answer::Deny);
     assert!(
         matches!(plan.look(99 * SECOND), Next::Nothing),
         "never asked"
@@ -394,7 +393,7 @@ fn files_leave_a_worker_to_the_others_and_questions_do_not_wait_for_them() {
     finish(&mut plan, third, done("5"), SECOND);
     plan.set_backlog(backlog([file(1, "1"), file(2, "2"), file(3, "3")]));
     assert!(matches!(plan.look(SECOND), Next::Nothing));
-    plan.notify(&chat("1"), Content::Question(7, question()));
+    plan.notify(&chat("1"), question(7));
     let asked = take(&mut plan, 3 * SECOND);
     assert!(matches!(asked.job, Job::Notify { .. }), "{asked:?}");
     assert_eq!(tickets.len() + 1, DELIVERY_WORKERS);
@@ -487,9 +486,9 @@ impl World {
             8 => self.plan.react(&to, "3"),
             9 => {
                 let number = self.random.below(9);
-                self.plan.notify(&to, Content::Question(number, question()));
+                self.plan.notify(&to, question(number));
             }
-            10 => (0..9).for_each(|number| self.plan.settle(number, "over")),
+            10 => (0..9).for_each(|number| self.plan.settle(number, Answer::Deny)),
             _ if self.random.below(9) == 0 => self.plan.reachable(),
             _ => {}
         }

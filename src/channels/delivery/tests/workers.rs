@@ -8,20 +8,22 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use super::plan::capabilities;
-use crate::approval::{Answer, Question};
+use crate::approval::{Answer, Cause, Question};
 use crate::bus::{Heartbeat, Heartbeats};
 use crate::cancel::Cancel;
 use crate::channels::adapter::{
-    Adapter, Capabilities, Connection, Failure, Piece, Post, Sent, Upload,
+    Adapter, Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent, Upload,
 };
-use crate::channels::delivery::{Delivery, DeliveryParts, render_outcome};
+use crate::channels::delivery::{Delivery, DeliveryParts};
 use crate::channels::intake::Intake;
 use crate::clock::{Clock, Stopwatch};
 use crate::config::schema::Tools;
 use crate::error::Result;
 use crate::files::{Places, Workspace};
+use crate::language::Language;
 use crate::message::{Address, DraftKey, OutgoingMessage, SessionKey};
 use crate::outbox::{ClosesTurn, Outbox};
+use crate::state::Languages;
 use crate::sys::beneath::Resolver;
 
 /// Longest wait for something that has to happen.
@@ -97,6 +99,10 @@ impl Adapter for Fake {
         self.render(markdown).pop()
     }
 
+    fn identify(&self, _: &Cancel) -> Sent<String> {
+        Ok("Fake".to_owned())
+    }
+
     fn connect(&self, cancel: &Cancel, _: &Heartbeat) -> Result<Box<dyn Connection>> {
         self.0.connections.fetch_add(1, Ordering::SeqCst);
         Ok(Box::new(Line(Arc::clone(&self.0), cancel.clone())))
@@ -137,7 +143,7 @@ impl Connection for Line {
         Err(Failure::Stopped)
     }
 
-    fn set_menu(&mut self, commands: &[(&'static str, &'static str)]) -> Sent {
+    fn set_menu(&mut self, commands: &[MenuEntry]) -> Sent {
         self.call(format!("menu {}", commands.len()))
     }
 }
@@ -160,7 +166,7 @@ impl Scene {
     fn with(
         script: impl Fn(&str) -> Option<Failure> + Send + Sync + 'static,
         linger: Duration,
-        menu: Vec<(&'static str, &'static str)>,
+        menu: Vec<MenuEntry>,
     ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("workspace")).unwrap();
@@ -196,6 +202,7 @@ impl Scene {
             adapter: Arc::new(Fake(Arc::clone(&channel))),
             outbox: Arc::clone(&outbox),
             workspace: Arc::new(workspace),
+            languages: Arc::new(Languages::new(folder.path())),
             clock: Clock::System,
             heartbeats: heartbeats.clone(),
             timers,
@@ -303,7 +310,14 @@ fn a_chat_that_hangs_and_one_in_trouble_delay_nobody_and_an_end_is_an_end() {
 #[test]
 fn workers_come_when_something_is_pending_and_go_when_nothing_is() {
     let linger = Duration::from_millis(50);
-    let scene = Scene::with(|_| None, linger, vec![("help", "Help")]);
+    let scene = Scene::with(
+        |_| None,
+        linger,
+        vec![MenuEntry {
+            name: "help",
+            help: |_| "Help",
+        }],
+    );
     assert_eq!(scene.alive(), 0);
     scene.say("1", "hello");
     scene.wait_for("menu 1");
@@ -474,13 +488,16 @@ fn a_question_is_shown_whole_and_settled_and_a_text_is_told_without_the_outbox()
         command: "reboot".to_owned(),
         folder: "/w".to_owned(),
         reason: String::new(),
-        rule: "it would restart the board".to_owned(),
-        unsandboxed: false,
+        cause: Cause::Configured,
         ..Question::default()
     };
-    assert!(scene.delivery.ask(&chat("1"), 554_137, question));
+    assert!(
+        scene
+            .delivery
+            .ask(&chat("1"), 554_137, question, Language::English)
+    );
     let text = "Run this in the sandbox?\n```sh\nreboot\n```\n\nFolder: `/w`\n\
-                Why I'm asking: it would restart the board.";
+                Why I'm asking: tools.exec.approval is \"always\".";
     let asked = format!(
         "1: send {text}\n\nExpires in 10 minutes. You can also type /approve 554137 or /deny 554137."
     );
@@ -491,7 +508,7 @@ fn a_question_is_shown_whole_and_settled_and_a_text_is_told_without_the_outbox()
         calls[0].ends_with("[Run once,Deny,Always this command]"),
         "{calls:?}"
     );
-    scene.delivery.settle(554_137, render_outcome(Answer::Deny));
+    scene.delivery.settle(554_137, Answer::Deny);
     scene.wait_for(&format!("1: edit 50 {text}\n\n**✗ Denied**"));
     assert!(scene.delivery.tell(&chat("1"), "The disk is full."));
     scene.wait_for("1: send The disk is full.");
@@ -507,7 +524,11 @@ fn a_command_that_is_too_long_comes_whole_as_a_file_before_its_question() {
         ..Question::default()
     };
     let file = format!("1: upload command.sh {}", question.command);
-    assert!(scene.delivery.ask(&chat("1"), 554_137, question));
+    assert!(
+        scene
+            .delivery
+            .ask(&chat("1"), 554_137, question, Language::English)
+    );
     scene.wait_until("it is not asked", || scene.calls().len() >= 2);
     let calls = scene.calls();
     assert_eq!(calls[0], file);
@@ -517,7 +538,7 @@ fn a_command_that_is_too_long_comes_whole_as_a_file_before_its_question() {
         calls[1]
     );
     assert!(calls[1].ends_with("[Run once,Deny,Always this command]"));
-    scene.delivery.settle(554_137, render_outcome(Answer::Deny));
+    scene.delivery.settle(554_137, Answer::Deny);
     scene.wait_until("it is not settled", || {
         scene
             .calls()

@@ -36,7 +36,13 @@ fn envelope(changes: Value) -> Option<Envelope> {
 }
 
 fn text(changes: Value) -> String {
-    envelope(changes).unwrap().text
+    text_with_quote(&envelope(changes).unwrap())
+}
+
+fn text_with_quote(message: &Envelope) -> String {
+    let parts = [message.quote.as_str(), message.text.as_str()];
+    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("\n\n")
 }
 
 fn mention() -> Value {
@@ -81,7 +87,7 @@ fn in_a_server_the_policy_decides() {
         let text = match read_as("MESSAGE_CREATE", data, policy) {
             Meaning::Incoming(Incoming::Message { envelope, .. }) => {
                 assert!(envelope.is_group);
-                Some(envelope.text)
+                Some(text_with_quote(&envelope))
             }
             _ => None,
         };
@@ -251,15 +257,11 @@ fn a_pressed_button_and_a_chosen_command() {
         incoming,
         id,
         token,
-        is_press,
     } = interaction(json!({}))
     else {
         panic!();
     };
-    assert_eq!(
-        (id.as_str(), token.as_str(), is_press),
-        ("2001", "tok", true)
-    );
+    assert_eq!((id.as_str(), token.as_str()), ("2001", "tok"));
     assert!(
         matches!(incoming, Incoming::Pressed { message, data, is_group: false, .. }
         if message == "1001" && data == "q:1:once")
@@ -269,12 +271,7 @@ fn a_pressed_button_and_a_chosen_command() {
         "member": {"nick": "Annie", "user": {"id": "12", "username": "ann"}},
         "data": {"name": "sh", "type": 1, "options": [{"name": "text", "type": 3, "value": " uptime "}]},
     }));
-    let Meaning::Interaction {
-        incoming,
-        is_press: false,
-        ..
-    } = chosen
-    else {
+    let Meaning::Interaction { incoming, .. } = chosen else {
         panic!("{chosen:?}");
     };
     let Incoming::Message { envelope, .. } = incoming else {

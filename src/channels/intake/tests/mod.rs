@@ -236,7 +236,23 @@ fn what_the_inbox_cannot_take_has_no_effect_and_is_taken_later() {
 }
 
 #[test]
-fn an_invitation_lets_in_who_sends_it_and_is_no_message() {
+fn a_press_that_does_not_count_is_answered_at_once() {
+    let scene = Scene::new();
+    let chinese = |id: &str| Sender {
+        language: Language::Chinese,
+        ..sender(id)
+    };
+    let notice = |sender: &Sender, data| scene.intake.press_notice(sender, "", data);
+    assert_eq!(notice(&sender("1"), "q:7:once"), None);
+    let unknown = notice(&sender("1"), "nonsense");
+    assert_eq!(unknown, Some("This button no longer works."));
+    let denied = notice(&sender("2"), "q:7:once");
+    assert_eq!(denied, Some("You don't have access to this bot."));
+    assert_eq!(notice(&chinese("1"), "nonsense"), Some("此按钮已失效。"));
+}
+
+#[test]
+fn an_invitation_pairs_its_sender_and_is_not_a_message() {
     let mut scene = Scene::new();
     let said = |number: usize, text: &str, is_relayed: bool| Incoming::Message {
         envelope: Envelope {
@@ -287,7 +303,7 @@ fn strangers_get_one_code_and_are_not_heard() {
     assert!(scene.pairing.confirm(&code).is_ok());
     scene.take(vec![stranger(4, "2", false)]);
     assert_eq!(scene.arrived().id, "fake:4");
-    assert!(!scene.intake.may_speak(&sender("3"), "ana"));
+    assert!(!scene.intake.has_access(&sender("3"), "ana"));
 }
 
 #[test]
@@ -332,7 +348,7 @@ fn when_the_gateway_stops_nothing_waits_for_it() {
 
 #[test]
 fn button_data_is_what_a_button_carries() {
-    let rows: Vec<Vec<Button>> = buttons::for_question(7);
+    let rows: Vec<Vec<Button>> = buttons::for_question(7, &Default::default(), Language::English);
     assert!(
         rows.concat()
             .iter()

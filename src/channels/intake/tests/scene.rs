@@ -11,7 +11,9 @@ use tokio::sync::mpsc::Receiver;
 
 use super::super::*;
 use crate::bus;
-use crate::channels::adapter::{Capabilities, Connection, Failure, Piece, Post, Sent, Upload};
+use crate::channels::adapter::{
+    Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent, Upload,
+};
 use crate::clock::{BUILD_EPOCH, Stopwatch};
 use crate::config::schema::Tools;
 use crate::files::Places;
@@ -110,6 +112,10 @@ impl Adapter for Fake {
         None
     }
 
+    fn identify(&self, _: &Cancel) -> Sent<String> {
+        Ok("Fake".to_owned())
+    }
+
     fn connect(&self, _: &Cancel, _: &Heartbeat) -> Result<Box<dyn Connection>> {
         self.0.connections.fetch_add(1, Ordering::SeqCst);
         Ok(Box::new(Line(Arc::clone(&self.0))))
@@ -160,7 +166,7 @@ impl Connection for Line {
         }
     }
 
-    fn set_menu(&mut self, _: &[(&'static str, &'static str)]) -> Sent {
+    fn set_menu(&mut self, _: &[MenuEntry]) -> Sent {
         Err(Failure::Stopped)
     }
 }
@@ -215,9 +221,12 @@ impl Scene {
             channel: name,
             inbox: Arc::clone(&inbox),
             pairing: Arc::clone(&pairing),
-            allow_from: vec!["1".to_owned()],
+            allow_from: AllowList::new(vec!["1".to_owned()]),
             outbox: Arc::clone(&outbox),
             workspace: Arc::new(workspace),
+            health: Default::default(),
+            pair_command: "peacrab channels pair".to_owned(),
+            languages: Arc::new(Languages::new(&home.join("state"))),
             files_max_bytes: None,
             events: sender,
             clock,

@@ -1,4 +1,4 @@
-//! The envelope of every answer.
+//! The envelope of every reply.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -8,7 +8,7 @@ use super::fault::{ApiError, no_answer};
 use crate::json;
 use crate::limits::channels::JSON_LEVELS_MAX;
 
-/// An answer: a result, or why there is none.
+/// A reply: a result, or why there is none.
 #[derive(Deserialize)]
 pub struct Answer<'a> {
     ok: bool,
@@ -22,7 +22,7 @@ pub struct Answer<'a> {
     pub parameters: Parameters,
 }
 
-/// What helps to go on.
+/// What can be done about an error.
 #[derive(Default, Deserialize)]
 pub struct Parameters {
     /// Seconds.
@@ -31,7 +31,7 @@ pub struct Parameters {
     pub migrate_to_chat_id: Option<i64>,
 }
 
-/// The result in the body of an answer whose status says that there is one.
+/// The result in the body of a reply whose HTTP status is a success.
 pub fn result(body: &[u8]) -> Result<&RawValue, ApiError> {
     let answer: Answer<'_> = json::envelope_from_slice(body).map_err(|_| no_answer(200))?;
     match answer.result {
@@ -40,13 +40,13 @@ pub fn result(body: &[u8]) -> Result<&RawValue, ApiError> {
     }
 }
 
-/// A result of a kind.
+/// Parses a result.
 pub fn read<T: DeserializeOwned>(result: &RawValue) -> Result<T, ApiError> {
     json::from_str_within(result.get(), JSON_LEVELS_MAX).map_err(|error| not_understood(&error))
 }
 
-/// For a result of another kind. What the error says is left out: it may hold a person's words.
+/// The error for a result that cannot be parsed. Its text is left out: it may contain a person's message.
 pub fn not_understood(error: &serde_json::Error) -> ApiError {
     let byte = error.column();
-    ApiError::Server(format!("a result that is not understood, at byte {byte}"))
+    ApiError::Server(format!("unexpected result at byte {byte}"))
 }

@@ -1,4 +1,4 @@
-//! What goes wrong with the Bot API, told apart by what can be done about it.
+//! Errors of the Bot API, told apart by what can be done about them.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,12 +9,12 @@ use crate::json;
 use crate::limits::channels::{LONGEST_WAIT, SAID_CHARS, USUAL_WAIT};
 use crate::text::ellipsize_chars;
 
-/// Why a call came to nothing. No text in it holds the token.
+/// Why a call failed. No text in it contains the token.
 #[derive(Debug)]
 pub enum ApiError {
-    /// The token is wrong (401, and 404 for one that has not even a token's form).
+    /// The token is wrong (401, and 404 for one that does not even look like a token).
     Token,
-    /// The bot's updates go elsewhere (409).
+    /// Another receiver gets the bot's updates (409).
     Conflict {
         /// To a webhook; otherwise to another program that polls.
         webhook: bool,
@@ -24,30 +24,30 @@ pub enum ApiError {
         /// How long to wait, at most [`LONGEST_WAIT`].
         retry_after: Duration,
     },
-    /// The marks in the text are wrong; without them it would go.
+    /// The markup in the text is wrong; the text would be accepted without it.
     CannotParse(String),
-    /// The message already says that.
+    /// The message already has this content.
     NotModified,
-    /// The message to edit, delete, answer or react to is not there, or may not be changed any more.
+    /// The message to edit, delete, reply or react to does not exist, or can no longer be changed.
     MessageGone,
     /// The text is too long.
     TooLong,
     /// Nothing can be sent to this chat: the bot is blocked, not a member, or the chat is gone.
     Gone {
-        /// What Telegram says.
+        /// Telegram's description.
         said: String,
         /// The chat that took its place, when a group became a supergroup.
         moved_to: Option<i64>,
     },
-    /// Anything else that Telegram does not do; asking again changes nothing.
+    /// Any other refusal; asking again changes nothing.
     Refused(String),
-    /// Telegram's servers, or a proxy before them, are in trouble.
+    /// A failure of Telegram's servers or of a proxy.
     Server(String),
-    /// There is no connection, or it broke.
+    /// There is no connection, or it was lost.
     Network(String),
     /// No answer in time.
     Timeout(String),
-    /// The token was raised.
+    /// The call was cancelled.
     Stopped,
     /// A file or the configuration is at fault, on this side.
     Local(Error),
@@ -85,8 +85,8 @@ impl ApiError {
     }
 }
 
-/// What an answer with an HTTP status and a body means that is no result. `wait` is what the head of
-/// the answer asks for.
+/// The error that a reply with this HTTP status and body means. `wait` is what the reply's headers ask
+/// for.
 pub fn classify(status: u16, wait: Option<Duration>, body: &str) -> ApiError {
     match json::envelope_from_str::<Answer<'_>>(body) {
         Ok(answer) => answer.refusal(status, wait),
@@ -94,21 +94,21 @@ pub fn classify(status: u16, wait: Option<Duration>, body: &str) -> ApiError {
     }
 }
 
-/// For what is not of the Bot API, such as a proxy's page.
+/// The error for a reply that is not from the Bot API, such as a proxy's page.
 pub fn no_answer(status: u16) -> ApiError {
-    ApiError::Server(format!("status {status}, and no answer of the Bot API"))
+    ApiError::Server(format!("status {status}, not a reply of the Bot API"))
 }
 
 impl Answer<'_> {
-    /// What the answer means, which is no result.
+    /// The error that a reply without a result means.
     pub fn refusal(&self, status: u16, wait: Option<Duration>) -> ApiError {
         let said = one_line(&self.description);
-        let words = said.to_lowercase();
+        let lower = said.to_lowercase();
         match self.error_code.unwrap_or(status) {
             401 => ApiError::Token,
-            404 if !words.contains("method") => ApiError::Token,
+            404 if !lower.contains("method") => ApiError::Token,
             409 => ApiError::Conflict {
-                webhook: words.contains("webhook"),
+                webhook: lower.contains("webhook"),
             },
             429 => {
                 let asked = self.parameters.retry_after.map(Duration::from_secs);
@@ -119,7 +119,7 @@ impl Answer<'_> {
                 said,
                 moved_to: None,
             },
-            400 => match BAD_REQUESTS.iter().find(|(part, _)| words.contains(part)) {
+            400 => match BAD_REQUESTS.iter().find(|(part, _)| lower.contains(part)) {
                 Some((_, meaning)) => meaning.with(said, self.parameters.migrate_to_chat_id),
                 None => ApiError::Refused(said),
             },
@@ -193,32 +193,31 @@ impl fmt::Display for ApiError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {
             Self::Token => {
-                "Telegram does not accept the bot's token: set channels.telegram.token to what \
-                 @BotFather says"
+                "Telegram rejected the bot token. Set channels.telegram.token to the token from \
+                 @BotFather."
             }
             Self::Conflict { webhook: true } => {
-                "a webhook is set for the bot, and Telegram sends everything there: remove it \
-                 (deleteWebhook), or use another bot"
+                "a webhook is set for this bot, so Telegram sends its messages there. Remove it \
+                 (deleteWebhook) or use another bot."
             }
             Self::Conflict { webhook: false } => {
-                "another program asks Telegram for the same bot's messages: stop it, or use \
-                 another bot"
+                "another program is receiving this bot's messages. Stop it or use another bot."
             }
             Self::TooManyRequests { retry_after } => {
                 let seconds = retry_after.as_secs();
-                return write!(f, "Telegram wants no more requests for {seconds} s");
+                return write!(f, "rate-limited by Telegram for {seconds} s");
             }
-            Self::NotModified => "the message already says that",
-            Self::MessageGone => "the message is gone, or can no longer be changed",
+            Self::NotModified => "the message already has this content",
+            Self::MessageGone => "the message no longer exists or cannot be changed",
             Self::TooLong => "the text is too long for Telegram",
             Self::CannotParse(said) | Self::Gone { said, .. } | Self::Refused(said) => {
-                return write!(f, "Telegram refuses: {said}");
+                return write!(f, "Telegram refused the request: {said}");
             }
             Self::Server(said) => {
                 return write!(
                     f,
-                    "Telegram is in trouble, or a proxy before it: {said}; if that stays, check \
-                     channels.telegram.apiBase and .proxy"
+                    "Telegram or a proxy is having trouble: {said}. If this goes on, check \
+                     channels.telegram.apiBase and channels.telegram.proxy."
                 );
             }
             Self::Network(said) | Self::Timeout(said) => said,
@@ -242,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn each_refusal_is_known_by_its_words() {
+    fn each_refusal_is_recognised_by_its_description() {
         let table = [
             (401, "Unauthorized", "Token"),
             (404, "Not Found", "Token"),
@@ -361,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_the_bot_api_is_a_servers_trouble_whatever_its_status() {
+    fn a_reply_that_is_not_from_the_bot_api_is_a_server_error_whatever_its_status() {
         let page = "<html><head><title>403 Forbidden</title></head></html>";
         for (status, body) in [
             (200, "<!DOCTYPE html><title>Log in to the hotel</title>"),

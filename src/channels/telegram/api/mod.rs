@@ -7,7 +7,7 @@ mod transfer;
 pub mod types;
 
 pub use fault::ApiError;
-pub use place::{Button, CHANNEL, Place, Words};
+pub use place::{Button, CHANNEL, ChatTarget, MessageBody};
 pub use transfer::{SendAs, Upload};
 
 use std::time::Duration;
@@ -15,9 +15,11 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use crate::cancel::Cancel;
+use crate::channels::adapter::MenuEntry;
 use crate::config::schema::Bot;
 use crate::error::{Error, Result};
 use crate::http::{Client, Settings, Tls};
+use crate::language::Language;
 use crate::limits;
 use crate::secret::{Eraser, Secret};
 use types::{File, Message, Peer, Update};
@@ -34,22 +36,22 @@ pub struct Me {
     pub username: String,
 }
 
-/// A connection to the Bot API. Its calls come one after the other, so each thread has its own.
+/// A connection to the Bot API. It makes one call at a time, so each thread has its own.
 pub struct Api {
     client: Client,
     base: String,
     token: Secret,
-    /// For what the other side says: a proxy's page may show the address that it was asked for.
+    /// Removes the token from replies: a proxy's page may contain the requested URL.
     eraser: Eraser,
     /// Called while the bytes of a file are moving.
     progress: Box<dyn Fn() + Send>,
 }
 
 impl Api {
-    /// Prepares calls; nothing is connected yet. `patience` is how long an answer may take to begin,
+    /// Prepares calls; nothing is connected yet. `patience` is how long a reply may take to begin,
     /// for a long poll longer than its own time.
     ///
-    /// Fails with [`Error::Config`] when the proxy's URL cannot be understood.
+    /// Fails with [`Error::Config`] when the proxy's URL is invalid.
     pub fn new(tls: &Tls, config: &Bot, patience: Duration, cancel: &Cancel) -> Result<Self> {
         let settings = Settings {
             proxy: config.proxy.clone(),
@@ -84,8 +86,8 @@ impl Api {
         })
     }
 
-    /// What has happened from the update with the number `offset` on, which says that all before it
-    /// are done with. Waits up to `time` for the first; at most `limit` come.
+    /// The updates from the number `offset` on, which confirms all before it. Waits up to `time` for the
+    /// first; returns at most `limit`.
     pub fn get_updates(
         &self,
         offset: Option<i64>,
@@ -104,18 +106,36 @@ impl Api {
             .map_err(|error| answer::not_understood(&error))
     }
 
-    /// Sets the menu of commands: names without the slash, and what they do.
-    pub fn set_my_commands(&self, commands: &[(&str, &str)]) -> Result<(), ApiError> {
-        let entry = |(name, does): &(&str, &str)| json!({"command": name, "description": does});
+    /// Sets the menu of commands in a language; the English one is for everyone without one of their
+    /// own.
+    pub fn set_my_commands(
+        &self,
+        commands: &[MenuEntry],
+        language: Language,
+    ) -> Result<(), ApiError> {
+        let entry = |entry: &MenuEntry| {
+            let does = (entry.help)(language);
+            json!({"command": entry.name, "description": does})
+        };
         let commands: Vec<Value> = commands.iter().map(entry).collect();
-        self.act("setMyCommands", &[("commands", commands.into())])
+        let code = match language {
+            Language::English => "",
+            Language::Chinese => "zh",
+        };
+        self.act(
+            "setMyCommands",
+            &[
+                ("commands", commands.into()),
+                ("language_code", code.into()),
+            ],
+        )
     }
 
-    /// Sends words, as an answer to a message if that is still there. Gives the new message's number.
+    /// Sends a message, as a reply if the message replied to still exists. Returns the new message's id.
     pub fn send_message(
         &self,
-        place: Place,
-        words: &Words<'_>,
+        place: ChatTarget,
+        body: &MessageBody<'_>,
         reply_to: Option<i64>,
     ) -> Result<i64, ApiError> {
         let sent: Message = self.call(
@@ -123,36 +143,36 @@ impl Api {
             &[
                 place.chat(),
                 place.thread(),
-                ("text", words.text.into()),
-                words.mode(),
-                words.markup(),
+                ("text", body.text.into()),
+                body.mode(),
+                body.markup(),
                 place::reply(reply_to),
             ],
         )?;
         Ok(sent.message_id)
     }
 
-    /// Puts other words and buttons into a message of the bot's.
+    /// Replaces the text and the buttons of one of the bot's messages.
     pub fn edit_message_text(
         &self,
-        place: Place,
+        place: ChatTarget,
         message: i64,
-        words: &Words<'_>,
+        body: &MessageBody<'_>,
     ) -> Result<(), ApiError> {
         let fields = [
             place.chat(),
             ("message_id", message.into()),
-            ("text", words.text.into()),
-            words.mode(),
-            words.markup(),
+            ("text", body.text.into()),
+            body.mode(),
+            body.markup(),
         ];
         self.act("editMessageText", &fields)
     }
 
-    /// Takes the buttons from a message of the bot's, or puts others there.
+    /// Replaces or removes the buttons of one of the bot's messages.
     pub fn edit_reply_markup(
         &self,
-        place: Place,
+        place: ChatTarget,
         message: i64,
         buttons: &[Vec<Button>],
     ) -> Result<(), ApiError> {
@@ -165,21 +185,21 @@ impl Api {
     }
 
     /// Deletes a message.
-    pub fn delete_message(&self, place: Place, message: i64) -> Result<(), ApiError> {
+    pub fn delete_message(&self, place: ChatTarget, message: i64) -> Result<(), ApiError> {
         let fields = [place.chat(), ("message_id", message.into())];
         self.act("deleteMessage", &fields)
     }
 
-    /// Shows for 5 s that something is being done, such as `typing`.
-    pub fn send_chat_action(&self, place: Place, action: &str) -> Result<(), ApiError> {
+    /// Shows an action such as `typing` for 5 s.
+    pub fn send_chat_action(&self, place: ChatTarget, action: &str) -> Result<(), ApiError> {
         let fields = [place.chat(), place.thread(), ("action", action.into())];
         self.act("sendChatAction", &fields)
     }
 
-    /// Puts a sign at a message, which has to be one of those that Telegram allows.
+    /// Adds a reaction to a message; Telegram allows only some emoji.
     pub fn set_message_reaction(
         &self,
-        place: Place,
+        place: ChatTarget,
         message: i64,
         emoji: &str,
     ) -> Result<(), ApiError> {
@@ -191,15 +211,14 @@ impl Api {
         self.act("setMessageReaction", &fields)
     }
 
-    /// Says that a pressed button was noticed; `text` is shown to the person for a moment, unless it
-    /// is empty.
+    /// Confirms a pressed button; `text` is shown to the person for a moment, unless it is empty.
     pub fn answer_callback_query(&self, id: &str, text: &str) -> Result<(), ApiError> {
         let text = (!text.is_empty()).then_some(text);
         let fields = [("callback_query_id", id.into()), ("text", text.into())];
         self.act("answerCallbackQuery", &fields)
     }
 
-    /// Where a file can be had.
+    /// Where a file can be downloaded.
     pub fn get_file(&self, id: &str) -> Result<File, ApiError> {
         self.call("getFile", &[("file_id", id.into())])
     }
@@ -212,7 +231,7 @@ impl Api {
         answer::read(answer::result(&self.ask(method, fields)?)?)
     }
 
-    /// Calls a method whose result says nothing.
+    /// Calls a method and ignores its result.
     fn act(&self, method: &str, fields: &[(&str, Value)]) -> Result<(), ApiError> {
         answer::result(&self.ask(method, fields)?).map(drop)
     }
@@ -220,24 +239,24 @@ impl Api {
     /// Calls a method. Fields that are null are left out.
     fn ask(&self, method: &str, fields: &[(&str, Value)]) -> Result<Vec<u8>, ApiError> {
         let given = fields.iter().filter(|(_, value)| !value.is_null());
-        let body: Map<String, Value> = given
+        let members: Map<String, Value> = given
             .map(|(name, value)| ((*name).to_owned(), value.clone()))
             .collect();
-        let body = Value::Object(body).to_string();
+        let json = Value::Object(members).to_string();
         let headers = [("content-type", "application/json")];
         let url = self.url("", method);
-        let answer = self.client.post(&url, &headers, body.as_bytes());
+        let answer = self.client.post(&url, &headers, json.as_bytes());
         answer
             .and_then(|answer| answer.read_to_end(limits::http::BODY_BYTES))
             .map_err(|error| self.explain(error))
     }
 
-    /// The one place where the token is written into an address.
+    /// The one place where the token is written into a URL.
     fn url(&self, area: &str, rest: &str) -> String {
         format!("{}{area}/bot{}/{rest}", self.base, self.token.expose())
     }
 
-    /// The error without the token, which the other side may have repeated.
+    /// The error without the token, which the reply may have repeated.
     fn explain(&self, error: Error) -> ApiError {
         match error {
             Error::Status {

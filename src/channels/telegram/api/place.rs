@@ -1,24 +1,24 @@
-//! Where something goes, and the words with their buttons.
+//! Where a message goes, and its text with its buttons.
 
 use serde_json::{Value, json};
 
 use crate::message::Address;
 
-/// The name of the channel in a [`Address`].
+/// The channel's name in an [`Address`].
 pub const CHANNEL: &str = "telegram";
 
 /// A chat, or a topic of a forum, which is a conversation of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct ChatTarget {
     /// The chat's id; negative for groups.
     pub chat: i64,
     /// The topic.
     pub thread: Option<i64>,
 }
 
-impl Place {
-    /// The place that a key means; none for another channel's.
-    pub fn of(chat: &Address) -> Option<Self> {
+impl ChatTarget {
+    /// The chat of an address; `None` for another channel's.
+    pub fn parse(chat: &Address) -> Option<Self> {
         if chat.channel != CHANNEL {
             return None;
         }
@@ -29,8 +29,8 @@ impl Place {
         })
     }
 
-    /// The key: `telegram:-100123`, for a topic `telegram:-100123:7`.
-    pub fn key(self) -> Address {
+    /// The address: `telegram:-100123`, for a topic `telegram:-100123:7`.
+    pub fn address(self) -> Address {
         Address {
             thread: self.thread.map(|thread| thread.to_string()),
             ..Address::new(CHANNEL, &self.chat.to_string())
@@ -49,24 +49,24 @@ impl Place {
 /// A button below a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Button {
-    /// What stands on it.
+    /// Its label.
     pub text: String,
     /// What comes back when it is pressed; 1 to 64 bytes.
     pub data: String,
 }
 
-/// Words as Telegram takes them.
+/// The text of a message as Telegram takes it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Words<'a> {
-    /// At most 4096 UTF-16 units after its marks are taken away; below a file 1024.
+pub struct MessageBody<'a> {
+    /// At most 4096 UTF-16 units without its markup; as a caption 1024.
     pub text: &'a str,
-    /// Whether it is in Telegram's HTML; otherwise it is shown as it is.
+    /// Whether it is in Telegram's HTML; otherwise it is shown unchanged.
     pub html: bool,
     /// Rows of buttons.
     pub buttons: &'a [Vec<Button>],
 }
 
-impl Words<'_> {
+impl MessageBody<'_> {
     pub(super) fn mode(&self) -> (&'static str, Value) {
         ("parse_mode", self.html.then_some("HTML").into())
     }
@@ -85,7 +85,7 @@ pub fn keyboard(rows: &[Vec<Button>]) -> Value {
     json!({"inline_keyboard": rows})
 }
 
-/// Which message is answered. One that is gone meanwhile is no reason not to send.
+/// The message that is replied to. If it was deleted meanwhile, the message is sent all the same.
 pub fn reply(to: Option<i64>) -> (&'static str, Value) {
     let reply = to.map(|id| json!({"message_id": id, "allow_sending_without_reply": true}));
     ("reply_parameters", reply.into())
@@ -96,10 +96,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_and_its_key_are_the_same() {
+    fn a_chat_and_its_address_are_the_same() {
         for key in ["telegram:812", "telegram:-1001557912345:7"] {
             assert_eq!(
-                Place::of(&Address::parse(key)).unwrap().key(),
+                ChatTarget::parse(&Address::parse(key)).unwrap().address(),
                 Address::parse(key)
             );
         }
@@ -111,7 +111,7 @@ mod tests {
             "telegram:1:x",
             "telegram:1:2:3",
         ] {
-            assert_eq!(Place::of(&Address::parse(key)), None, "{key}");
+            assert_eq!(ChatTarget::parse(&Address::parse(key)), None, "{key}");
         }
     }
 }

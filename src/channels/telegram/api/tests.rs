@@ -11,7 +11,7 @@ use super::*;
 use crate::http::server::{Answer, Server, answer, silence};
 
 const TOKEN: &str = "123456:AAcanary-canary_canary0123456789abc";
-const HERE: Place = Place {
+const HERE: ChatTarget = ChatTarget {
     chat: -100,
     thread: Some(7),
 };
@@ -85,22 +85,22 @@ fn updates_are_asked_for_from_an_offset_on_and_waited_for() {
 
 #[test]
 fn each_method_sends_what_telegram_wants_and_leaves_out_what_is_not_set() {
-    let server = Server::plain((0..9).map(|_| done(json!({"message_id": 44}))));
+    let server = Server::plain((0..10).map(|_| done(json!({"message_id": 44}))));
     let api = api(&server);
     let buttons = [vec![Button {
         text: "Yes".to_owned(),
         data: "1:yes".to_owned(),
     }]];
-    let rich = Words {
+    let rich = MessageBody {
         text: "<b>hi</b>",
         html: true,
         buttons: &buttons,
     };
-    let plain = Words {
+    let plain = MessageBody {
         text: "hi",
-        ..Words::default()
+        ..MessageBody::default()
     };
-    let here = Place {
+    let here = ChatTarget {
         chat: 8,
         thread: None,
     };
@@ -139,11 +139,26 @@ fn each_method_sends_what_telegram_wants_and_leaves_out_what_is_not_set() {
     );
     api.answer_callback_query("q1", "").unwrap();
     expect("answerCallbackQuery", json!({"callback_query_id": "q1"}));
-    api.set_my_commands(&[("new", "Begin anew")]).unwrap();
-    expect(
-        "setMyCommands",
-        json!({"commands": [{"command": "new", "description": "Begin anew"}]}),
-    );
+    let menu = [MenuEntry {
+        name: "new",
+        help: |language| match language {
+            Language::English => "Start over",
+            Language::Chinese => "重新开始",
+        },
+    }];
+    for (language, code, description) in [
+        (Language::English, "", "Start over"),
+        (Language::Chinese, "zh", "重新开始"),
+    ] {
+        api.set_my_commands(&menu, language).unwrap();
+        expect(
+            "setMyCommands",
+            json!({
+                "commands": [{"command": "new", "description": description}],
+                "language_code": code,
+            }),
+        );
+    }
 }
 
 #[test]
@@ -168,7 +183,7 @@ fn a_file_goes_out_as_a_form_with_its_length() {
         file: &file,
         name: "../report \"final\".pdf",
         send_as: SendAs::Document,
-        caption: Words {
+        caption: MessageBody {
             text: "<i>here</i>",
             html: true,
             buttons: &[],
@@ -207,7 +222,7 @@ fn a_file_that_telegram_would_not_take_is_not_sent() {
         file: &file,
         name: "film.mp4",
         send_as: SendAs::Document,
-        caption: Words::default(),
+        caption: MessageBody::default(),
     };
     let error = api(&server).send_file(HERE, &upload, None).unwrap_err();
     assert!(
@@ -296,7 +311,10 @@ fn a_refusal_keeps_what_can_be_done_about_it_however_long_its_text() {
         refusals.map(|body| answer("400 Bad Request", "", body.to_string().as_bytes())),
     );
     let api = api(&server);
-    let send = || api.send_message(HERE, &Words::default(), None).unwrap_err();
+    let send = || {
+        api.send_message(HERE, &MessageBody::default(), None)
+            .unwrap_err()
+    };
     let (busy, marks) = (send(), send());
     let nine = Duration::from_secs(9);
     assert!(

@@ -1,11 +1,11 @@
-//! Files, which are never in memory as a whole.
+//! Files, which are never held in memory as a whole.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
 use super::types::Message;
-use super::{Api, ApiError, Place, Words, answer, place};
+use super::{Api, ApiError, ChatTarget, MessageBody, answer, place};
 use crate::channels::multipart::Form;
 use crate::channels::names;
 use crate::error::{Error, Result};
@@ -13,7 +13,7 @@ use crate::http;
 use crate::limits::channels::UPLOAD_BYTES;
 use crate::limits::http::BODY_BYTES;
 
-/// Telegram's own servers, which know nothing of our disk.
+/// Telegram's own servers, which cannot know our disk.
 const OFFICIAL: &str = "://api.telegram.org";
 
 /// How a file is shown to the person.
@@ -25,24 +25,23 @@ pub enum SendAs {
     Document,
 }
 
-/// A file that goes out.
+/// A file to be sent.
 pub struct Upload<'a> {
     /// The file, at its beginning.
     pub file: &'a File,
-    /// What the person sees as its name.
+    /// The name that people see.
     pub name: &'a str,
     /// How it is shown.
     pub send_as: SendAs,
-    /// The words below it.
-    pub caption: Words<'a>,
+    /// The caption.
+    pub caption: MessageBody<'a>,
 }
 
 impl Api {
-    /// Sends a file, as an answer to a message if that is still there. Gives the new message's
-    /// number.
+    /// Sends a file, as a reply if the message replied to still exists. Returns the new message's id.
     pub fn send_file(
         &self,
-        place: Place,
+        place: ChatTarget,
         upload: &Upload<'_>,
         reply_to: Option<i64>,
     ) -> Result<i64, ApiError> {
@@ -67,7 +66,7 @@ impl Api {
             upload.caption.markup(),
             place::reply(reply_to),
         ];
-        let form = Form::new(&fields, field, &names::clean(upload.name));
+        let form = Form::new(&fields, field, &names::clean_file_name(upload.name));
         let headers = [("content-type", form.content_type.as_str())];
         let mut body = form.reader(upload.file, length);
         let url = self.url("", method);
@@ -85,19 +84,19 @@ impl Api {
         Ok(sent.message_id)
     }
 
-    /// Writes the file at a path that [`get_file`](Self::get_file) gave, of at most `limit` bytes.
+    /// Downloads the file at a path from [`get_file`](Self::get_file), of at most `limit` bytes.
     ///
-    /// A Bot API server of one's own gives the absolute path of a file on its disk, which is then
-    /// copied; Telegram's servers are not believed that.
+    /// A local Bot API server gives the absolute path of a file on its disk, which is then copied; from
+    /// Telegram's own servers such a path is not accepted.
     pub fn download(&self, path: &str, to: &mut File, limit: usize) -> Result<(), ApiError> {
         if path.starts_with('/') && !self.base.to_lowercase().contains(OFFICIAL) {
             return copy(&open_on_servers_disk(path)?, to, limit);
         }
         let response = self.client.get(&self.url("/file", path), &[]);
         let response = response.map_err(|error| match error {
-            // Here it is the path that is not there; a wrong token is 401.
+            // Here the path does not exist; a wrong token is a 401.
             Error::Status { status: 404, .. } => {
-                ApiError::Refused("the file can no longer be had".to_owned())
+                ApiError::Refused("the file is no longer available".to_owned())
             }
             error => self.explain(error),
         })?;
@@ -106,7 +105,7 @@ impl Api {
     }
 }
 
-/// Opens a file of a Bot API server of one's own. Its path holds the token, so no error shows it.
+/// Opens a file of a local Bot API server. Its path contains the token, so no error shows it.
 fn open_on_servers_disk(path: &str) -> Result<File, ApiError> {
     let is_file = std::fs::metadata(Path::new(path)).is_ok_and(|status| status.is_file());
     let opened = is_file.then(|| File::open(path).ok()).flatten();

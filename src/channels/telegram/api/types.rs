@@ -1,5 +1,5 @@
-//! What the Bot API hands over, as far as it is used. Unknown members are passed over, and missing
-//! ones are empty: versions and local servers differ.
+//! The parts of the Bot API's objects that are used. Unknown members are ignored and missing ones are
+//! empty: versions and local servers differ.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -8,10 +8,10 @@ use serde_json::value::RawValue;
 use crate::json;
 use crate::limits::channels::JSON_LEVELS_MAX;
 
-/// Something that happened. One of the members is there.
+/// An update. One of the members is set.
 #[derive(Debug, Default, Deserialize)]
 pub struct Update {
-    /// Numbers updates; later ones have higher numbers.
+    /// The update's number; later ones have higher numbers.
     pub update_id: i64,
     /// A new message.
     pub message: Option<Box<Message>>,
@@ -43,11 +43,11 @@ pub struct Message {
     pub forward_date: Option<IgnoredAny>,
     /// The inline bot whose text it has: the person chose it from a list.
     pub via_bot: Option<Peer>,
-    /// The bot that writes in the person's name, where they let one.
+    /// The bot that writes in the person's name, if they allow one.
     pub sender_business_bot: Option<Peer>,
-    /// What it answers, a message: unread, because a message within a message costs much stack.
+    /// The message that it replies to: not parsed yet, because a message within a message needs much stack.
     pub reply_to_message: Option<Box<RawValue>>,
-    /// The part of that which the person marked.
+    /// The part of it that the person selected.
     pub quote: Option<Part>,
     /// The same for all messages of an album.
     pub media_group_id: Option<String>,

@@ -19,8 +19,8 @@ pub fn remote_files(message: &Message) -> Vec<RemoteFile> {
         .collect()
 }
 
-/// The kind of file that a message has, in a word for people.
-pub fn kind(message: &Message) -> Option<&'static str> {
+/// The kind of file that a message has, in words.
+pub fn describe(message: &Message) -> Option<&'static str> {
     found(message).map(|(media, ..)| match media {
         Media::Photo => "a photo",
         Media::Voice => "a voice message",

@@ -1,16 +1,16 @@
-//! What an update means. Pure; who may speak is decided by the intake.
+//! What an update means. Pure; the intake decides who has access.
 
 mod media;
 mod text;
 mod utf16;
 
 use super::api::types::{Callback, Entity, Message, Peer, Update};
-use super::api::{CHANNEL, Me, Place};
+use super::api::{CHANNEL, ChatTarget, Me};
 use crate::config::schema::GroupPolicy;
 use crate::language::Language;
 use crate::message::{self, Address, Sender};
 
-/// What an update comes to.
+/// The meaning of an update.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Meaning {
     /// A new message.
@@ -26,7 +26,7 @@ pub enum Meaning {
     },
     /// A button was pressed.
     Pressed(Box<Pressed>),
-    /// Nothing that is for us.
+    /// Nothing for us.
     Nothing,
 }
 
@@ -39,8 +39,8 @@ pub struct Received {
     pub username: String,
     /// The same for all parts of an album, each of which comes as a message of its own.
     pub album: Option<String>,
-    /// Whether it is for us. What is not becomes [`Meaning::Nothing`], but for the parts of an
-    /// album: only one of them has the text, and when it is for us, all are.
+    /// Whether it is for us. Others become [`Meaning::Nothing`], except the parts of an album: only one
+    /// of them has the text, and when it is for us, all are.
     pub addressed: bool,
 }
 
@@ -49,7 +49,7 @@ pub struct Received {
 pub struct Pressed {
     /// The update's number.
     pub number: i64,
-    /// What the answer to Telegram has to name.
+    /// The id of the press, which the confirmation to Telegram has to name.
     pub callback: String,
     /// Where.
     pub chat: Address,
@@ -61,7 +61,7 @@ pub struct Pressed {
     pub username: String,
     /// The number of the message with the button.
     pub message: i64,
-    /// What the button stands for.
+    /// The button's data.
     pub data: String,
 }
 
@@ -76,10 +76,10 @@ pub fn read(update: Update, me: &Me, policy: GroupPolicy) -> Meaning {
     let Some(message) = update.message.or(update.edited_message) else {
         return Meaning::Nothing;
     };
-    let has_words = !words(&message).0.is_empty();
+    let has_text = !text_of(&message).0.is_empty();
     match reader.received(*message, number) {
         // A live location that moves is an edit, too.
-        Some(received) if is_edit && has_words => Meaning::Edited {
+        Some(received) if is_edit && has_text => Meaning::Edited {
             chat: received.message.address(),
             reference: received.message.reference,
             text: received.message.text,
@@ -89,8 +89,8 @@ pub fn read(update: Update, me: &Me, policy: GroupPolicy) -> Meaning {
     }
 }
 
-/// The words of a message or below its files, and what is special within them.
-fn words(message: &Message) -> (&str, &[Entity]) {
+/// The text or caption of a message, and its entities.
+fn text_of(message: &Message) -> (&str, &[Entity]) {
     if message.text.is_empty() {
         (&message.caption, &message.caption_entities)
     } else {
@@ -106,22 +106,22 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn received(&self, message: Message, number: i64) -> Option<Received> {
         let is_group = is_group(&message.chat)?;
-        // Who writes in the name of a chat cannot be told, and bots could talk to each other forever.
+        // Who writes in the name of a chat is unknown, and bots could talk to each other forever.
         let from = message.from.as_ref().filter(|from| !from.is_bot)?;
         if message.sender_chat.is_some() {
             return None;
         }
-        let (words, entities) = words(&message);
-        let said = text::read(words, entities, self.me);
+        let (body, entities) = text_of(&message);
+        let said = text::read(body, entities, self.me);
         let addressed = !is_group || self.addresses(&message, &said)?;
         if !addressed && message.media_group_id.is_none() {
             return None;
         }
         let remote_files = media::remote_files(&message);
-        let mut text = text::with_context(&said.text, &message, self.me);
+        let mut text = text::with_context(&said.text, &message);
         if text.is_empty() && remote_files.is_empty() {
-            // Whoever only calls us by our name wants something as well.
-            words.trim().clone_into(&mut text);
+            // A message may be nothing but our name.
+            body.trim().clone_into(&mut text);
             if text.is_empty() {
                 return None;
             }
@@ -132,25 +132,26 @@ impl Reader<'_> {
                 id: format!("{CHANNEL}:{number}"),
                 is_group,
                 is_relayed: text::is_relayed(&message),
+                quote: text::quote(&message, self.me),
                 reference: message.message_id.to_string(),
                 remote_files,
-                ..message::Envelope::written(&place(&message).key(), sender(from), &text)
+                ..message::Envelope::written(&place(&message).address(), sender(from), &text)
             },
             album: message.media_group_id,
             addressed,
         })
     }
 
-    /// Whether a message in a group is for us; none when it is surely not.
-    fn addresses(&self, message: &Message, said: &text::Said) -> Option<bool> {
-        let answers_us = text::answered(message)
-            .and_then(|answered| answered.from)
+    /// Whether a message in a group is for us; `None` when it cannot be.
+    fn addresses(&self, message: &Message, said: &text::Body) -> Option<bool> {
+        let replies_to_us = text::replied_to(message)
+            .and_then(|target| target.from)
             .is_some_and(|from| from.id == self.me.id);
         match self.policy {
             GroupPolicy::Off => None,
             _ if said.is_for_another => None,
             GroupPolicy::Open => Some(true),
-            GroupPolicy::Mention => Some(said.is_for_us || answers_us),
+            GroupPolicy::Mention => Some(said.is_for_us || replies_to_us),
         }
     }
 
@@ -160,7 +161,7 @@ impl Reader<'_> {
             Some(is_group) if !pressed.data.is_empty() => Meaning::Pressed(Box::new(Pressed {
                 number,
                 callback: pressed.id,
-                chat: place(&message).key(),
+                chat: place(&message).address(),
                 is_group,
                 sender: sender(&pressed.from),
                 username: pressed.from.username,
@@ -172,7 +173,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether others can speak in a chat; none for channels, in which nobody speaks with us.
+/// Whether others can write in a chat; `None` for broadcast channels.
 fn is_group(chat: &Peer) -> Option<bool> {
     match chat.kind.as_str() {
         "private" => Some(false),
@@ -181,9 +182,10 @@ fn is_group(chat: &Peer) -> Option<bool> {
     }
 }
 
-/// A topic of a forum is a conversation of its own; a thread of answers is none.
-fn place(message: &Message) -> Place {
-    Place {
+/// Where a message was written. A topic of a forum is a conversation of its own; a thread of replies is
+/// not.
+fn place(message: &Message) -> ChatTarget {
+    ChatTarget {
         chat: message.chat.id,
         thread: message
             .message_thread_id
@@ -194,7 +196,7 @@ fn place(message: &Message) -> Place {
 fn sender(from: &Peer) -> Sender {
     Sender {
         id: from.id.to_string(),
-        name: text::name_of(from),
+        name: text::display_name(from),
         language: Language::from_tag(&from.language_code),
     }
 }

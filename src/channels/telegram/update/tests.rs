@@ -65,8 +65,12 @@ fn incoming(update: Value) -> Received {
     }
 }
 
+/// The quote of a message, and its text.
 fn text(update: Value) -> String {
-    incoming(update).message.text
+    let message = incoming(update).message;
+    let parts = [message.quote, message.text];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("\n\n")
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The words of a message: for whom they are, and what has to be known with them.
+//! The text of a message: whom it is for, and its context.
 
 use std::ops::Range;
 
@@ -9,20 +9,20 @@ use crate::channels::telegram::api::types::{Entity, Message, Part, Peer};
 use crate::limits::channels::QUOTE_CHARS;
 use crate::text::{ellipsize_chars, one_line};
 
-/// The words without what only says for whom they are.
+/// The text without the parts that only address the bot.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Said {
-    /// The words.
+pub struct Body {
+    /// The text.
     pub text: String,
-    /// Whether they name us, or are a command that may be ours.
+    /// Whether it mentions us, or is a command that may be for us.
     pub is_for_us: bool,
-    /// Whether they are a command for another bot.
+    /// Whether it is a command for another bot.
     pub is_for_another: bool,
 }
 
-/// Takes our name out of the words, and out of a command that has it (`/status@peabot`).
-pub fn read(text: &str, entities: &[Entity], me: &Me) -> Said {
-    let mut said = Said::default();
+/// Removes our name from the text, and from a command that has it (`/status@peabot`).
+pub fn read(text: &str, entities: &[Entity], me: &Me) -> Body {
+    let mut said = Body::default();
     let mut names = Vec::new();
     for entity in entities {
         let Some(range) = utf16::range(text, entity.offset, entity.length) else {
@@ -57,14 +57,14 @@ fn is_name(name: &str, me: &Me) -> bool {
     name.eq_ignore_ascii_case(&me.username)
 }
 
-/// The text without some parts of it, and without the gaps that they leave.
+/// The text without some parts, and without the gaps that they leave.
 fn without(text: &str, mut parts: Vec<Range<usize>>) -> String {
     parts.sort_by_key(|part| part.start);
     let mut kept = String::new();
     let mut rest = text;
     for part in parts {
         let passed = text.len() - rest.len();
-        // Parts that overlap come from nobody honest.
+        // Overlapping parts: the update is malformed.
         let Some(before) = text.get(passed..part.start) else {
             continue;
         };
@@ -81,25 +81,25 @@ fn without(text: &str, mut parts: Vec<Range<usize>>) -> String {
     kept.trim().to_owned()
 }
 
-/// The message that a message answers. In a topic, what answers nothing answers the message that
-/// opened the topic, which is no answer.
-pub fn answered(message: &Message) -> Option<Message> {
-    let answered = message.answered()?;
+/// The message that a message replies to. In a topic, a message that is not a reply refers to the message
+/// that opened the topic.
+pub fn replied_to(message: &Message) -> Option<Message> {
+    let target = message.answered()?;
     let opens_topic =
-        message.is_topic_message && message.message_thread_id == Some(answered.message_id);
-    (!opens_topic).then_some(answered)
+        message.is_topic_message && message.message_thread_id == Some(target.message_id);
+    (!opens_topic).then_some(target)
 }
 
-/// The words with what stands before them: what they answer and from where they were forwarded. What
-/// a message is when it has no words is said in brackets.
-pub fn with_context(said: &str, message: &Message, me: &Me) -> String {
-    let mut text = quote(message, me);
+/// The text, with where it was forwarded from before it. What a message is when it has no text is said
+/// in brackets.
+pub fn with_context(said: &str, message: &Message) -> String {
+    let mut text = String::new();
     if let Some(bot) = message
         .via_bot
         .as_ref()
         .or(message.sender_business_bot.as_ref())
     {
-        text.push_str(&format!("[sent through the bot {}]\n", name_of(bot)));
+        text.push_str(&format!("[sent through the bot {}]\n", display_name(bot)));
     }
     if message.forward_date.is_some() && message.forward_origin.is_none() {
         text.push_str("[forwarded]\n");
@@ -107,8 +107,8 @@ pub fn with_context(said: &str, message: &Message, me: &Me) -> String {
     if let Some(origin) = &message.forward_origin {
         let peers = [&origin.sender_user, &origin.sender_chat, &origin.chat];
         let name = match peers.into_iter().flatten().next() {
-            Some(peer) => name_of(peer),
-            None => names::of_person(&origin.sender_user_name),
+            Some(peer) => display_name(peer),
+            None => names::clean_name(&origin.sender_user_name),
         };
         text.push_str("[forwarded");
         if !name.is_empty() {
@@ -118,14 +118,14 @@ pub fn with_context(said: &str, message: &Message, me: &Me) -> String {
         text.push_str("]\n");
     }
     if said.is_empty() {
-        text.push_str(&thing(message).unwrap_or_default());
+        text.push_str(&describe_content(message).unwrap_or_default());
     } else {
         text.push_str(said);
     }
     text.trim_end().to_owned()
 }
 
-/// Whether somebody else wrote the words, and the person only sent them on.
+/// Whether another person wrote the text, and the sender only passed it on.
 pub fn is_relayed(message: &Message) -> bool {
     message.forward_origin.is_some()
         || message.forward_date.is_some()
@@ -133,36 +133,36 @@ pub fn is_relayed(message: &Message) -> bool {
         || message.sender_business_bot.is_some()
 }
 
-/// What is answered, as quoted lines; empty when nothing is.
-fn quote(message: &Message, me: &Me) -> String {
-    let answered = answered(message);
-    let answered = answered.as_ref();
+/// The message that a message replies to, as quoted lines; empty when it is not a reply.
+pub fn quote(message: &Message, me: &Me) -> String {
+    let target = replied_to(message);
+    let target = target.as_ref();
     let marked = message.quote.as_ref().map(|quote| quote.text.as_str());
-    let who = match answered.and_then(|answered| answered.from.as_ref()) {
-        // No name has brackets.
+    let who = match target.and_then(|target| target.from.as_ref()) {
+        // Names contain no brackets.
         Some(from) if from.id == me.id => "[you]: ".to_owned(),
-        Some(from) => name_of(from) + ": ",
+        Some(from) => display_name(from) + ": ",
         None => String::new(),
     };
-    let what = match (marked, answered) {
+    let what = match (marked, target) {
         (Some(marked), _) => ellipsize_chars(marked, QUOTE_CHARS).into_owned(),
-        (None, Some(answered)) => match super::words(answered).0 {
-            "" => thing(answered)
-                .or_else(|| Some(format!("[{}]", media::kind(answered)?)))
+        (None, Some(target)) => match super::text_of(target).0 {
+            "" => describe_content(target)
+                .or_else(|| Some(format!("[{}]", media::describe(target)?)))
                 .unwrap_or_default(),
-            words => ellipsize_chars(words, QUOTE_CHARS).into_owned(),
+            text => ellipsize_chars(text, QUOTE_CHARS).into_owned(),
         },
         (None, None) => String::new(),
     };
     if what.is_empty() {
         return String::new();
     }
-    let quoted = (who + &what).trim().replace(names::is_line_end, "\n> ");
-    ["> ", &quoted, "\n\n"].concat()
+    let quoted = (who + &what).trim().replace(names::is_newline, "\n> ");
+    ["> ", &quoted].concat()
 }
 
-/// What is neither words nor a file, in brackets.
-fn thing(message: &Message) -> Option<String> {
+/// Content that is neither text nor a file, in brackets.
+fn describe_content(message: &Message) -> Option<String> {
     let Message {
         sticker,
         contact,
@@ -193,11 +193,11 @@ fn thing(message: &Message) -> Option<String> {
 }
 
 /// The name of a person, bot or chat, as people see it.
-pub fn name_of(peer: &Peer) -> String {
+pub fn display_name(peer: &Peer) -> String {
     let full = [&*peer.first_name, &peer.last_name, &peer.title].join(" ");
-    let name = names::of_person(&full);
+    let name = names::clean_name(&full);
     if name.is_empty() {
-        names::of_person(&peer.username)
+        names::clean_name(&peer.username)
     } else {
         name
     }

@@ -1,24 +1,24 @@
-//! Lengths and offsets as Telegram and JavaScript count them: in UTF-16 units, of which a letter
-//! beyond the basic plane, such as most emoji, has two.
+//! Lengths and offsets as Telegram and JavaScript count them: in UTF-16 units. A char beyond the basic
+//! plane, such as most emoji, has two.
 
 use std::ops::Range;
 
-/// The bytes of the part that begins at `offset` and is `length` long, both in UTF-16 units. None
-/// when it reaches beyond the text, or begins or ends within a letter.
+/// The bytes of the part that begins at `offset` and is `length` long, both in UTF-16 units. `None`
+/// when it extends beyond the text, or begins or ends within a char.
 pub fn range(text: &str, offset: usize, length: usize) -> Option<Range<usize>> {
     let start = position(text, offset)?;
     let rest = text.get(start..)?;
     Some(start..start + position(rest, length)?)
 }
 
-/// The byte at which `units` UTF-16 units are over; none when that is not between two letters.
+/// The byte offset after `units` UTF-16 units; `None` when that is not between two chars.
 fn position(text: &str, units: usize) -> Option<usize> {
     let mut passed = 0;
-    for (at, letter) in text.char_indices() {
+    for (at, char) in text.char_indices() {
         if passed >= units {
             return (passed == units).then_some(at);
         }
-        passed += letter.len_utf16();
+        passed += char.len_utf16();
     }
     (passed == units).then_some(text.len())
 }
@@ -29,7 +29,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_letter_beyond_the_basic_plane_counts_twice() {
+    fn a_char_beyond_the_basic_plane_counts_twice() {
         let text = "a👍🏽é漢";
         assert_eq!(text.encode_utf16().count(), 7);
         assert_eq!(range(text, 0, 1), Some(0..1));

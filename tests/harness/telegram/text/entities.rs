@@ -1,4 +1,4 @@
-//! What Telegram finds in what people write: commands and mentions, counted in UTF-16 units.
+//! The commands and mentions that Telegram finds in texts, counted in UTF-16 units.
 //! <https://core.telegram.org/bots/api#messageentity>
 
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! Telegram's HTML: what the server refuses, and what its documentation forbids though the server
 //! lets it pass. <https://core.telegram.org/bots/api#html-style>
 
-/// What a person sees of a text in HTML.
+/// The visible part of a text in HTML.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in super::super) struct Rendered {
     /// The text without its tags.
@@ -10,7 +10,7 @@ pub(in super::super) struct Rendered {
     pub breaches: Vec<String>,
 }
 
-/// Takes the tags out. The error is the server's own.
+/// Removes the tags. The error is the server's.
 pub(in super::super) fn render(html: &str) -> Result<Rendered, String> {
     let mut renderer = Renderer {
         html,
@@ -42,7 +42,7 @@ struct Tag {
     kind: Kind,
 }
 
-/// What may stand within what.
+/// Which tags may contain which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// Bold and the like.

@@ -1,22 +1,29 @@
-//! `peacrab channels`: where people are reached, and who may speak there.
+//! `peacrab channels`: how people reach the agent, and who has access.
 
-use std::fmt::Write;
+pub mod approvals;
+pub mod texts;
+
 use std::path::Path;
+use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 
 use super::Context;
 use super::terminal::print;
 use crate::cancel::Cancel;
-use crate::channels::adapter::{Failure, Post};
+use crate::channels::adapter::{Adapter, Failure, Post};
 use crate::channels::discord::{self, Discord};
-use crate::channels::telegram::{self, api};
+use crate::channels::names::title;
+use crate::channels::telegram::{self, Telegram, api};
+use crate::channels::texts::{describe_rejection, paired};
 use crate::clock::Clock;
 use crate::config::Loaded;
+use crate::config::home::command_for;
 use crate::config::schema::Bot;
 use crate::error::{Error, Exit, Result};
 use crate::gateway::control::{self, Request};
 use crate::http::Tls;
+use crate::language::Language;
 use crate::limits::channels::TEST_PATIENCE;
 use crate::limits::state::PAIRING_VALID_SECS;
 use crate::state::{Pairing, pairing::Pairings};
@@ -24,7 +31,6 @@ use crate::state::{Pairing, pairing::Pairings};
 const CHANNELS: [&str; 2] = [telegram::NAME, discord::NAME];
 /// The column in which the state of a channel begins.
 const INDENT: usize = 10;
-const TEST_MESSAGE: &str = "This is a test of peacrab's.";
 
 /// `peacrab channels …`
 #[derive(Debug, Args)]
@@ -35,24 +41,24 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List the channels, whether they are set up, and who may speak there
+    /// List the channels and who has access
     List,
-    /// Show whether the gateway runs, and what it is doing
+    /// Show what the running gateway is doing, and channels that cannot be reached
     Status,
-    /// Let somebody in who has got a code; without a code, list who is in and who asks
+    /// Give someone access by the code that the bot sent them; without a code, list who waits and who is paired
     Pair {
-        /// The code that the agent gave to the stranger
+        /// The code that the bot sent them
         code: Option<String>,
-        /// Take somebody out again, by the id
+        /// Remove someone's access
         #[arg(long, value_name = "ID", conflicts_with = "code")]
         remove: Option<String>,
-        /// Make a one-time code: the person who sends it to the bot within ten minutes is let in
+        /// Create a one-time code: whoever sends it to the bot within ten minutes gets access
         #[arg(long, conflicts_with_all = ["code", "remove"])]
         invite: bool,
     },
-    /// Try whether Telegram and Discord accept their tokens
+    /// Check that the bot tokens work
     Test {
-        /// Only this channel, and even if it is not enabled
+        /// Test only this channel, even if it is disabled
         #[arg(value_parser = ["telegram", "discord"])]
         channel: Option<String>,
         /// Also send a message to this chat
@@ -74,31 +80,29 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
             code: Some(code), ..
         } => pair(context, code),
         Action::Pair { invite: true, .. } => invite(context),
-        Action::Pair { .. } => pairings(context),
+        Action::Pair { .. } => list_pairings(context),
         Action::Test { channel, chat } => test(&loaded, channel.as_deref(), *chat),
+    }
+}
+
+/// The channel that the configuration describes under a name.
+pub fn adapter(name: &str, bot: &Bot, tls: &Tls, state: &Path) -> Arc<dyn Adapter> {
+    let (bot, tls) = (bot.clone(), tls.clone());
+    match name {
+        discord::NAME => Arc::new(Discord::new(bot, tls, Clock::System)),
+        _ => Arc::new(Telegram::new(bot, tls, Clock::System).remembering(state.to_owned())),
     }
 }
 
 fn list(context: &Context, loaded: &Loaded) -> Result<Exit> {
     let paired = pairing(context)?.list()?.paired;
     for (name, config) in loaded.config.channels.all() {
-        let state = match (config.enabled, config.token.is_empty()) {
-            (true, false) => "enabled".to_owned(),
-            (true, true) => format!("enabled, but channels.{name}.token is empty"),
-            (false, false) => format!("off (channels.{name}.enabled), with a token"),
-            (false, true) => format!("off (channels.{name}.enabled), no token"),
-        };
-        let allowed = match config.allow_from.as_slice() {
-            [] => "nobody by the configuration".to_owned(),
-            list if list.iter().any(|entry| entry == "*") => "everyone".to_owned(),
-            list => list.join(", "),
-        };
-        let paired = paired.iter().filter(|one| one.channel == name).count();
+        let state = texts::channel_state(name, config.enabled, !config.token.is_empty());
+        let count = paired.iter().filter(|one| one.channel == name).count();
+        let access = texts::access(&config.allow_from, count);
         let gap = " ".repeat(INDENT - name.len());
-        print::out(&format!(
-            "{}{gap}{state}\n          may speak: {allowed}; {paired} paired\n",
-            print::bold(name)
-        ))?;
+        let (name, indent) = (print::bold(name), " ".repeat(INDENT));
+        print::line(&format!("{name}{gap}{state}\n{indent}{access}"))?;
     }
     Ok(Exit::Done)
 }
@@ -107,10 +111,7 @@ fn status(context: &Context) -> Result<Exit> {
     match control::ask(&context.home()?.control(), &Request::Status)? {
         Some(text) => print::line(&text).map(|()| Exit::Done),
         None => {
-            print::complain(
-                "no gateway is running here; start one with `peacrab gateway`, or as a service with \
-                 `peacrab service install`",
-            );
+            print::complain(texts::NO_GATEWAY);
             Ok(Exit::Failed)
         }
     }
@@ -120,24 +121,26 @@ fn pair(context: &Context, code: &str) -> Result<Exit> {
     let request = Request::Pair {
         code: code.to_owned(),
     };
-    let said = match control::ask(&context.home()?.control(), &request)? {
-        Some(said) => said,
-        None => {
-            let paired = pairing(context)?.confirm(code)?;
-            let (id, name) = (&paired.sender.id, &paired.sender.name);
-            format!("{name} ({id}) may talk with me on {} now.", paired.channel)
-        }
+    let answer = match control::ask(&context.home()?.control(), &request)? {
+        Some(answer) => answer,
+        None => match pairing(context)?.confirm(code)? {
+            Ok(one) => {
+                let person = texts::person(&one.sender.name, &one.sender.id);
+                paired(Language::English, &person, &title(&one.channel))
+            }
+            Err(rejected) => {
+                let why = describe_rejection(Language::English, &rejected);
+                return Err(Error::Usage(why));
+            }
+        },
     };
-    print::line(&said)?;
+    print::line(&answer)?;
     Ok(Exit::Done)
 }
 
 fn invite(context: &Context) -> Result<Exit> {
     let code = pairing(context)?.invite()?;
-    print::line(&format!(
-        "Whoever sends this to the bot within {} minutes is let in: /pair {code}",
-        PAIRING_VALID_SECS / 60
-    ))?;
+    print::line(&texts::invitation(&code, PAIRING_VALID_SECS / 60))?;
     Ok(Exit::Done)
 }
 
@@ -148,30 +151,28 @@ fn remove(context: &Context, id: &str) -> Result<Exit> {
         is_removed |= pairing.remove(channel, id)?;
     }
     if !is_removed {
-        return Err(Error::Usage(format!(
-            "nobody with the id {id} is paired; `peacrab channels pair` lists who is"
-        )));
+        return Err(Error::Usage(texts::not_paired(id)));
     }
-    print::line(&format!("{id} is out."))?;
+    print::line(&texts::removed(id))?;
     Ok(Exit::Done)
 }
 
-fn pairings(context: &Context) -> Result<Exit> {
+fn list_pairings(context: &Context) -> Result<Exit> {
     let Pairings { paired, offers, .. } = pairing(context)?.list()?;
-    let mut text = String::new();
-    for one in &paired {
-        let (id, name) = (&one.sender.id, &one.sender.name);
-        let _ = writeln!(text, "{id}  {name}  in since {}", one.since);
-    }
-    for one in &offers {
-        let (id, name) = (&one.sender.id, &one.sender.name);
-        let _ = writeln!(text, "{id}  {name}  asks to be let in");
-    }
-    if text.is_empty() {
-        text.push_str("Nobody is paired. Write to the bot, and it tells you a code.\n");
-    }
-    print::out(&text)?;
+    let now = Clock::System.now().timestamp();
+    print::line(&texts::pairings(
+        &paired,
+        &offers,
+        &pair_command(context)?,
+        now,
+    ))?;
     Ok(Exit::Done)
+}
+
+/// The command that pairs a person with the bot of this home, without the code.
+pub fn pair_command(context: &Context) -> Result<String> {
+    let command = command_for(&context.home()?, context.environment());
+    Ok(format!("{command} channels pair"))
 }
 
 fn test(loaded: &Loaded, channel: Option<&str>, chat: Option<i64>) -> Result<Exit> {
@@ -183,10 +184,7 @@ fn test(loaded: &Loaded, channel: Option<&str>, chat: Option<i64>) -> Result<Exi
         .into_iter()
         .filter(|(_, config)| is_set_up(config));
     if chat.is_some() && channel.is_none() && set_up.count() > 1 {
-        return Err(Error::Usage(
-            "Say which channel the chat is on: `peacrab channels test discord --chat ID`"
-                .to_owned(),
-        ));
+        return Err(Error::Usage(texts::WHICH_CHANNEL.to_owned()));
     }
     let mut tested = 0;
     for (name, config) in channels.all() {
@@ -212,25 +210,20 @@ fn test(loaded: &Loaded, channel: Option<&str>, chat: Option<i64>) -> Result<Exi
 
 fn test_telegram(config: &Bot, tls: &Tls, chat: Option<i64>) -> Result<()> {
     if config.token.is_empty() {
-        return Err(Error::Config(
-            "channels.telegram.token is empty: @BotFather on Telegram gives you one".to_owned(),
-        ));
+        return Err(Error::Config(texts::NO_TELEGRAM_TOKEN.to_owned()));
     }
     let failed = |error: api::ApiError| Error::Failed(error.to_string());
     let api = api::Api::new(tls, config, TEST_PATIENCE, &Cancel::new())?;
     let me = api.get_me().map_err(failed)?;
-    print::line(&format!(
-        "Telegram accepts the token: it is @{}'s.",
-        me.username
-    ))?;
+    print::line(&texts::token_works(&format!("@{}", me.username)))?;
     if let Some(chat) = chat {
-        let words = api::Words {
-            text: TEST_MESSAGE,
-            ..api::Words::default()
+        let words = api::MessageBody {
+            text: texts::TEST_MESSAGE,
+            ..api::MessageBody::default()
         };
-        let place = api::Place { chat, thread: None };
+        let place = api::ChatTarget { chat, thread: None };
         api.send_message(place, &words, None).map_err(failed)?;
-        print::line(&format!("A message went to {chat}."))?;
+        print::line(&texts::test_sent(chat))?;
     }
     Ok(())
 }
@@ -246,15 +239,15 @@ fn test_discord(config: &Bot, tls: &Tls, chat: Option<i64>) -> Result<()> {
     let discord = Discord::new(config.clone(), tls.clone(), Clock::System);
     let api = discord.api(TEST_PATIENCE, &Cancel::new())?;
     let me = api.get_me().map_err(failed)?;
-    print::line(&format!("The Discord token works: {}", me.username))?;
+    print::line(&texts::token_works(&format!("{} on Discord", me.username)))?;
     if let Some(chat) = chat {
         let post = Post {
-            text: TEST_MESSAGE,
+            text: texts::TEST_MESSAGE,
             ..Post::default()
         };
         let sent = api.create_message(&chat.to_string(), &post);
         sent.map_err(failed)?;
-        print::line(&format!("Sent a message to {chat}."))?;
+        print::line(&texts::test_sent(chat))?;
     }
     Ok(())
 }

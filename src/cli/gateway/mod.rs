@@ -1,5 +1,8 @@
 //! `peacrab gateway`: the daemon.
 
+mod greeting;
+pub mod reload;
+
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -11,12 +14,10 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::Context;
-use super::compose::{self, RunOptions, open_workspace};
+use super::channels::{adapter, pair_command};
+use super::compose::{self, open_workspace};
 use crate::board::Board;
-use crate::channels::adapter::Adapter;
-use crate::channels::discord::{self, Discord};
-use crate::channels::telegram::Telegram;
-
+use crate::channels::discord;
 use crate::clock::{Clock, Stopwatch};
 use crate::config::check::token_problems;
 use crate::config::schema::{Bot, Channels};
@@ -27,11 +28,13 @@ use crate::http::Tls;
 use crate::inbox::Inbox;
 use crate::limits::cancel::POLL;
 use crate::limits::gateway::LOCK_TIME;
+use crate::message::SessionKey;
 use crate::outbox::Outbox;
-use crate::session::Settings;
-use crate::state::{LastChat, Pairing};
+use crate::state::{Languages, LastChat, Pairing, RestartRequests};
+use crate::sync::Mutex;
 use crate::sys;
 use crate::sys::notify::Notifier;
+use reload::Reloader;
 
 /// `peacrab gateway`
 #[derive(Debug, Args)]
@@ -50,7 +53,7 @@ pub fn run(context: &Context, _arguments: &Arguments) -> Result<Exit> {
     let _ = sys::file::unlock(&lock);
     match ending {
         Ending::Stopped => Ok(Exit::Done),
-        Ending::Restart => Err(start_anew()),
+        Ending::Restart => Err(restart()),
     }
 }
 
@@ -66,27 +69,29 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
     let board = Arc::new(Board::new(Path::new("/"), home.path()));
     let tls = compose::tls(&config.tls)?;
     let workspace = open_workspace(context, home, &loaded)?;
-    let options = RunOptions {
-        model: None,
-        stream: config.channels.enabled().any(|(_, bot)| bot.streaming),
-        chats: true,
-        board: Arc::clone(&board),
-        tls: tls.clone(),
-    };
-    let channels = channels(&config.channels, &tls, &state);
+    let reloader = Arc::new(Reloader::new(context, home, &loaded, &board, &tls));
+    let channels = channels(&config.channels, &tls, &state, &reloader);
+    let live = reloader.make(loaded, None)?;
+    if greeting::is_wanted(context) {
+        let lacks_model = live.agent.lacks_model(&SessionKey::parse("default"));
+        greeting::print_later(&channels, &pairing, lacks_model);
+    }
     let parts = Parts {
-        agent: compose::agent(context, home, loaded, options)?,
+        live: Mutex::new(Arc::new(live)),
+        reload: Mutex::new(Box::new(move |live| reloader.reload(live))),
         sessions: home.sessions(),
-        journals: Settings::new(&config, Clock::System),
         inbox,
         outbox,
+        pair_command: pair_command(context)?,
         pairing,
         workspace: Arc::new(workspace),
         files_max_bytes: config.storage.inbox_max_bytes(),
         recent: LastChat::new(&state),
+        languages: Arc::new(Languages::new(&state)),
+        restarts: RestartRequests::new(&state),
         board,
         max_parallel_turns: config.agents.defaults.max_parallel_turns,
-        channels: config.channels,
+        send_max_retries: config.channels.send_max_retries,
     };
     let variable = |name: &str| context.environment().get(name).cloned();
     run_gateway(
@@ -94,25 +99,17 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
         channels,
         &home.control(),
         Notifier::connect(variable).unwrap_or_else(|error| {
-            tracing::warn!("systemd will not be told how it goes: {error}");
+            tracing::warn!("failed to reach systemd's notification socket: {error}");
             None
         }),
     )
 }
 
 /// The channels that are enabled.
-fn channels(config: &Channels, tls: &Tls, state: &Path) -> Vec<Channel> {
-    let channel = |(name, bot): (&str, &Bot)| {
-        let (bot, tls) = (bot.clone(), tls.clone());
-        let allow_from = bot.allow_from.clone();
-        let adapter: Arc<dyn Adapter> = match name {
-            discord::NAME => Arc::new(Discord::new(bot, tls, Clock::System)),
-            _ => Arc::new(Telegram::new(bot, tls, Clock::System).remembering(state.to_owned())),
-        };
-        Channel {
-            adapter,
-            allow_from,
-        }
+fn channels(config: &Channels, tls: &Tls, state: &Path, reloader: &Reloader) -> Vec<Channel> {
+    let channel = |(name, bot): (&str, &Bot)| Channel {
+        adapter: adapter(name, bot, tls, state),
+        allow_from: reloader.allow_list(name),
     };
     config.enabled().map(channel).collect()
 }
@@ -122,8 +119,7 @@ fn check(loaded: &Loaded) -> Result<()> {
     let channels = &loaded.config.channels;
     if channels.enabled().next().is_none() {
         return Err(Error::Config(
-            "No channel is enabled, so nobody could talk to the gateway. Write /newbot to @BotFather on Telegram; \
-             it gives you a token for:\n  \
+            "No channel is enabled. To connect a Telegram bot, create one with @BotFather (/newbot) and run:\n  \
              peacrab onboard --telegram-token TOKEN\n\
              For Discord, set channels.discord.token and channels.discord.enabled."
                 .to_owned(),
@@ -144,7 +140,7 @@ pub fn check_tokens(channels: &Channels) -> Result<()> {
     let how = match name {
         discord::NAME => discord::HOW_TO_GET_A_TOKEN,
         _ => {
-            "Write /newbot to @BotFather on Telegram; it gives you a token for:\n  \
+            "Create a bot with @BotFather on Telegram (/newbot) and run:\n  \
              peacrab onboard --telegram-token TOKEN"
         }
     };
@@ -153,8 +149,8 @@ pub fn check_tokens(channels: &Channels) -> Result<()> {
     )))
 }
 
-/// Makes sure that this is the home's only gateway, and says who it is. A `peacrab send` holds the lock
-/// for an instant, too.
+/// Locks the home, so that this is its only gateway, and writes the process's id into the file. A
+/// `peacrab send` holds the lock for an instant, too.
 fn take_lock(home: &Home) -> Result<File> {
     let watch = Stopwatch::start();
     loop {
@@ -168,13 +164,12 @@ fn take_lock(home: &Home) -> Result<File> {
     }
     let pid = sys::file::read_at_most(&home.lock(), 32).unwrap_or_default();
     Err(Error::Failed(format!(
-        "A gateway is already running in this home (process {}). Stop it first, or give this one its own home with \
-         --home.",
+        "A gateway is already running in this home (process {}). Stop it first, or use another home with --home.",
         String::from_utf8_lossy(&pid).trim()
     )))
 }
 
-/// Takes the lock of the home's gateway; `None` while somebody has it.
+/// Takes the lock of the home's gateway; `None` while another process has it.
 pub fn try_lock(home: &Home) -> Result<Option<File>> {
     let path = home.lock();
     let mut options = OpenOptions::new();
@@ -190,17 +185,18 @@ pub fn try_lock(home: &Home) -> Result<Option<File>> {
     Ok(Some(file))
 }
 
-/// Puts a new run of the program in this one's place: the same process, arguments and environment.
-fn start_anew() -> Error {
+/// Replaces this process by a new run of the program, with the same arguments and environment. Returns
+/// only when that fails.
+fn restart() -> Error {
     let program = match std::env::current_exe() {
         Ok(program) => program,
         Err(error) => return Error::io("find", "this program")(error),
     };
-    // After an update the system says that the file was deleted, and the new one lies in its place.
+    // After an update the kernel calls the running file deleted; the new one has the same path.
     let named = program.to_string_lossy();
     let program = Path::new(named.trim_end_matches(" (deleted)"));
     let failed = Command::new(program)
         .args(std::env::args_os().skip(1))
         .exec();
-    Error::io("start anew", program)(failed)
+    Error::io("restart", program)(failed)
 }

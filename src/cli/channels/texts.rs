@@ -1,0 +1,132 @@
+//! What `peacrab channels` and the gateway's greeting say.
+
+use chrono::DateTime;
+
+use crate::channels::names::title;
+use crate::state::pairing::{Offer, Paired};
+use crate::text::{count_of, one_line};
+
+pub(super) const NO_GATEWAY: &str = "No gateway is running. Start one with `peacrab gateway`, or install it as a service with \
+                              `peacrab service install`.";
+pub(super) const NO_TELEGRAM_TOKEN: &str =
+    "channels.telegram.token is empty. Get a token from @BotFather on Telegram (/newbot).";
+pub(super) const WHICH_CHANNEL: &str =
+    "Name the channel of that chat: `peacrab channels test discord --chat ID`";
+pub(super) const TEST_MESSAGE: &str = "This is a test message from Peacrab.";
+
+/// Whether a channel is enabled and has a token.
+pub(super) fn channel_state(name: &str, is_enabled: bool, has_token: bool) -> String {
+    match (is_enabled, has_token) {
+        (true, true) => "enabled".to_owned(),
+        (true, false) => format!("enabled, but channels.{name}.token is empty"),
+        (false, true) => format!("disabled (channels.{name}.enabled), token set"),
+        (false, false) => format!("disabled (channels.{name}.enabled), no token"),
+    }
+}
+
+/// Who has access to a channel.
+pub(super) fn access(allow_from: &[String], paired: usize) -> String {
+    let allowed = match allow_from {
+        [] => "nobody in allowFrom".to_owned(),
+        list if list.iter().any(|entry| entry == "*") => "everyone (allowFrom is *)".to_owned(),
+        list => list.join(", "),
+    };
+    format!("access: {allowed}, {paired} paired")
+}
+
+/// A person by the name that they chose and by the id that never changes.
+pub fn person(name: &str, id: &str) -> String {
+    match one_line(name, usize::MAX) {
+        name if name.is_empty() => id.to_owned(),
+        name => format!("{name} ({id})"),
+    }
+}
+
+/// Everyone who is paired, and everyone who waits. `command` is the command that pairs, without the
+/// code; `now` is in seconds since 1970.
+pub(super) fn pairings(paired: &[Paired], waiting: &[Offer], command: &str, now: i64) -> String {
+    let mut lines = Vec::new();
+    if !paired.is_empty() {
+        lines.push("Paired:".to_owned());
+    }
+    for one in paired {
+        let person = person(&one.sender.name, &one.sender.id);
+        // Another program may have written the time.
+        let since = match DateTime::parse_from_rfc3339(&one.since) {
+            Ok(since) => since.format("%Y-%m-%d").to_string(),
+            Err(_) => one_line(&one.since, usize::MAX),
+        };
+        lines.push(format!(
+            "  {person} on {}, since {since}",
+            title(&one.channel)
+        ));
+    }
+    if !waiting.is_empty() {
+        lines.push("Waiting for approval:".to_owned());
+    }
+    for one in waiting {
+        let person = person(&one.sender.name, &one.sender.id);
+        let minutes = usize::try_from((one.seconds_left(now) + 59).max(60) / 60).unwrap_or(1);
+        let valid = count_of(minutes, "minute", "minutes");
+        lines.push(format!(
+            "  {person} on {}, code {}, valid for {valid}",
+            one.channel, one.code
+        ));
+    }
+    lines.push(match (paired, waiting) {
+        ([], []) => {
+            "No one is paired. Send the bot a message; it replies with the command that pairs you."
+                .to_owned()
+        }
+        (_, [first, ..]) => format!("To give access: {command} {}", first.code),
+        (_, []) => format!("To remove someone: {command} --remove ID"),
+    });
+    lines.join("\n")
+}
+
+pub(super) fn removed(id: &str) -> String {
+    format!("Removed {id}.")
+}
+
+pub(super) fn not_paired(id: &str) -> String {
+    format!("No one with the id {id} is paired. `peacrab channels pair` lists who is.")
+}
+
+pub(super) fn invitation(code: &str, minutes: i64) -> String {
+    format!("Anyone who sends this to the bot within {minutes} minutes gets access: /pair {code}")
+}
+
+pub(super) fn token_works(name: &str) -> String {
+    format!("The token works: {name}")
+}
+
+pub(super) fn test_sent(chat: i64) -> String {
+    format!("Sent a message to {chat}.")
+}
+
+/// The gateway's greeting on a terminal: which bots listen, who has access and what to do next.
+/// `bots` are names with their channels, such as `@crabby_bot on Telegram`, or why a bot has none.
+pub fn greeting(bots: &[Result<String, String>], people: &[String], lacks_model: bool) -> String {
+    let mut lines: Vec<String> = bots
+        .iter()
+        .map(|bot| match bot {
+            Ok(bot) => format!("Listening as {bot}."),
+            Err(error) => error.clone(),
+        })
+        .collect();
+    lines.push(match people {
+        [] => {
+            "No one has access yet: send the bot a message, then run the command it replies with."
+                .to_owned()
+        }
+        people => format!("Access: {}.", people.join(", ")),
+    });
+    if lacks_model {
+        lines.push(
+            "No model is connected, so only the offline helper answers. To connect one: peacrab onboard"
+                .to_owned(),
+        );
+    }
+    lines.push("Press Ctrl-C to stop.".to_owned());
+    lines.join("\n")
+}

@@ -1,0 +1,299 @@
+//! `peacrab reload`, and what a running gateway takes over from a changed configuration.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+
+use crate::agent::Agent;
+use crate::board::Board;
+use crate::channels::intake::AllowList;
+use crate::cli::Context;
+use crate::cli::compose::{self, RunOptions};
+use crate::cli::terminal::{log, print};
+use crate::clock::Clock;
+use crate::config::schema::{AgentDefaults, Channels, Config, Tools};
+use crate::config::settings::Setting;
+use crate::config::{Home, Loaded};
+use crate::error::{Error, Exit, Result};
+use crate::gateway::control;
+use crate::gateway::{Changes, Live};
+use crate::http::Tls;
+use crate::secret::Secret;
+use crate::session::Settings;
+use crate::sync::Mutex;
+
+/// `peacrab reload …`
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Has the running gateway read its configuration again, and says what came of it.
+pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
+    let home = context.home()?;
+    let Some(changes) = control::reload(&home.control())? else {
+        return Err(Error::Failed(format!(
+            "No gateway is running in {}. The next `peacrab gateway` reads the configuration.",
+            home.path().display()
+        )));
+    };
+    match arguments.json {
+        true => print::json(&serde_json::to_string(&changes).unwrap_or_default())?,
+        false => print::out(&format_changes(&changes))?,
+    }
+    Ok(Exit::Done)
+}
+
+/// What came of a reload, for people.
+pub fn format_changes(changes: &Changes) -> String {
+    let mut text = String::new();
+    if !changes.applied.is_empty() {
+        text += &format!("Applied: {}\n", changes.applied.join(", "));
+    }
+    if !changes.restart.is_empty() {
+        let restart = changes.restart.join(", ");
+        text += &format!("Applied after the gateway's next restart: {restart}\n");
+    }
+    if text.is_empty() {
+        text += "Nothing has changed.\n";
+    }
+    text
+}
+
+/// The settings that only a restart applies: these, `tls`, and most of a channel.
+const NEEDS_RESTART: [&str; 9] = [
+    "agents.defaults.workspace",
+    "agents.defaults.timezone",
+    "agents.defaults.maxParallelTurns",
+    "tools.restrictToWorkspace",
+    "tools.allowedPaths",
+    "tools.readOnlyPaths",
+    "tools.protectedPaths",
+    "storage.inboxMaxMb",
+    "log.format",
+];
+
+/// The settings of a channel that apply at once.
+const OF_CHANNEL: [&str; 3] = ["allowFrom", "streaming", "streamEditIntervalMs"];
+
+/// Whether a change of this setting takes effect without a restart.
+fn applies_at_once(path: &str) -> bool {
+    let parts: Vec<&str> = path.split('.').collect();
+    match parts.as_slice() {
+        ["channels", _, name] => OF_CHANNEL.contains(name),
+        ["channels", name] => *name != "sendMaxRetries",
+        ["tls", ..] => false,
+        _ => !NEEDS_RESTART.contains(&path),
+    }
+}
+
+/// Makes what a gateway works with from the configuration, at its start and at each reload.
+pub struct Reloader {
+    context: Context,
+    home: Home,
+    board: Arc<Board>,
+    tls: Tls,
+    /// By the channel's name.
+    allow_lists: BTreeMap<&'static str, AllowList>,
+    running: Mutex<Running>,
+}
+
+/// The configuration that is in effect.
+struct Running {
+    config: Config,
+    settings: BTreeMap<String, Setting>,
+    /// Every secret since the start: an old one may still be in use.
+    secrets: Vec<Secret>,
+    secret_files: Vec<PathBuf>,
+}
+
+impl Reloader {
+    /// With the configuration that the gateway starts with.
+    pub fn new(
+        context: &Context,
+        home: &Home,
+        loaded: &Loaded,
+        board: &Arc<Board>,
+        tls: &Tls,
+    ) -> Self {
+        let channels = loaded.config.channels.all().into_iter();
+        let allow_lists =
+            channels.map(|(name, bot)| (name, AllowList::new(bot.allow_from.clone())));
+        Self {
+            context: context.clone(),
+            home: home.clone(),
+            board: Arc::clone(board),
+            tls: tls.clone(),
+            allow_lists: allow_lists.collect(),
+            running: Mutex::new(Running {
+                config: loaded.config.clone(),
+                settings: loaded.settings.clone(),
+                secrets: loaded.secrets.clone(),
+                secret_files: loaded.secret_files.clone(),
+            }),
+        }
+    }
+
+    /// The people whom the configuration allows to write to a channel.
+    pub fn allow_list(&self, channel: &str) -> AllowList {
+        self.allow_lists.get(channel).cloned().unwrap_or_default()
+    }
+
+    /// What the gateway works with. `before` is what it has worked with so far.
+    pub fn make(&self, loaded: Loaded, before: Option<&Agent>) -> Result<Live> {
+        let config = loaded.config.clone();
+        let options = RunOptions {
+            model: None,
+            stream: config.channels.enabled().any(|(_, bot)| bot.streaming),
+            chats: true,
+            board: Arc::clone(&self.board),
+            tls: self.tls.clone(),
+            before,
+        };
+        Ok(Live {
+            agent: compose::agent(&self.context, &self.home, loaded, options)?,
+            journals: Settings::new(&config, Clock::System),
+            channels: config.channels,
+        })
+    }
+
+    /// Reads the configuration again, and makes what follows from it. An invalid one changes nothing.
+    pub fn reload(&self, live: &Live) -> Result<(Live, Changes)> {
+        let mut loaded = self.context.load()?;
+        for warning in &loaded.warnings {
+            tracing::warn!("{warning}");
+        }
+        let mut running = self.running.lock();
+        let (applied, restart) = changed(&running.settings, &loaded.settings)
+            .into_iter()
+            .partition(|path| applies_at_once(path));
+        add_missing(&mut loaded.secrets, &running.secrets);
+        add_missing(&mut loaded.secret_files, &running.secret_files);
+        loaded.config = merge(&running.config, loaded.config);
+        let config = loaded.config.clone();
+        let eraser = self.context.eraser(&loaded);
+        let (secrets, files) = (loaded.secrets.clone(), loaded.secret_files.clone());
+        let settings = loaded.settings.clone();
+        let live = self.make(loaded, Some(&live.agent))?;
+        // From here on nothing fails.
+        log::change(self.context.log_level(&config.log), eraser);
+        for (name, bot) in config.channels.all() {
+            self.allow_list(name).replace(bot.allow_from.clone());
+        }
+        let changes = Changes { applied, restart };
+        for path in &changes.applied {
+            match settings.get(path) {
+                Some(setting) => running.settings.insert(path.clone(), setting.clone()),
+                None => running.settings.remove(path),
+            };
+        }
+        running.config = config;
+        (running.secrets, running.secret_files) = (secrets, files);
+        Ok((live, changes))
+    }
+}
+
+/// Adds the earlier members that a list lacks.
+fn add_missing<T: PartialEq + Clone>(list: &mut Vec<T>, earlier: &[T]) {
+    for member in earlier {
+        if !list.contains(member) {
+            list.push(member.clone());
+        }
+    }
+}
+
+/// The paths of the settings that differ.
+fn changed(
+    before: &BTreeMap<String, Setting>,
+    after: &BTreeMap<String, Setting>,
+) -> BTreeSet<String> {
+    let value = |settings: &BTreeMap<String, Setting>, setting: &Setting, path: &str| {
+        let found = settings.get(path).map(|setting| setting.value.clone());
+        found.unwrap_or_else(|| setting.key.default_value())
+    };
+    let all = before.iter().chain(after);
+    let differs =
+        |path: &str, setting: &Setting| value(before, setting, path) != value(after, setting, path);
+    all.filter(|(path, setting)| differs(path, setting))
+        .map(|(path, _)| path.clone())
+        .collect()
+}
+
+/// The new configuration with everything that only a restart applies as it was.
+fn merge(running: &Config, new: Config) -> Config {
+    let (old, defaults) = (&running.agents.defaults, new.agents.defaults.clone());
+    let mut config = Config {
+        tools: Tools {
+            exec: new.tools.exec,
+            ..running.tools.clone()
+        },
+        tls: running.tls.clone(),
+        ..new
+    };
+    config.agents.defaults = AgentDefaults {
+        workspace: old.workspace.clone(),
+        timezone: old.timezone.clone(),
+        max_parallel_turns: old.max_parallel_turns,
+        ..defaults
+    };
+    config.storage.inbox_max_mb = running.storage.inbox_max_mb;
+    config.log.format = running.log.format;
+    config.channels = merge_channels(&running.channels, config.channels);
+    config
+}
+
+fn merge_channels(running: &Channels, new: Channels) -> Channels {
+    let mut channels = running.clone();
+    for (bot, new) in [
+        (&mut channels.telegram, new.telegram),
+        (&mut channels.discord, new.discord),
+    ] {
+        bot.allow_from = new.allow_from;
+        bot.streaming = new.streaming;
+        bot.stream_edit_interval_ms = new.stream_edit_interval_ms;
+    }
+    channels.send_progress = new.send_progress;
+    channels.send_tool_hints = new.send_tool_hints;
+    channels
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::table::KEYS;
+
+    #[test]
+    fn what_needs_a_restart_is_in_the_table_of_settings() {
+        let exists = |name: &str| KEYS.iter().any(|key| key.path == name);
+        for name in NEEDS_RESTART {
+            assert!(exists(name), "{name}");
+        }
+        for name in OF_CHANNEL {
+            assert!(exists(&format!("channels.telegram.{name}")), "{name}");
+        }
+        assert!(applies_at_once("agents.defaults.model"));
+        assert!(applies_at_once("providers.mine.apiKey"));
+        assert!(applies_at_once("channels.sendProgress"));
+        assert!(!applies_at_once("channels.telegram.token"));
+        assert!(!applies_at_once("tls.caFile"));
+    }
+
+    #[test]
+    fn a_reload_is_told_in_a_line_or_two() {
+        let changes = |applied: &[&str], restart: &[&str]| Changes {
+            applied: applied.iter().map(|path| (*path).to_owned()).collect(),
+            restart: restart.iter().map(|path| (*path).to_owned()).collect(),
+        };
+        let text = format_changes(&changes(&[], &[]));
+        assert_eq!(text, "Nothing has changed.\n");
+        let text = format_changes(&changes(&["log.level"], &["tls.caFile"]));
+        assert_eq!(
+            text,
+            "Applied: log.level\nApplied after the gateway's next restart: tls.caFile\n"
+        );
+    }
+}

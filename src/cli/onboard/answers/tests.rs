@@ -1,0 +1,391 @@
+use std::collections::VecDeque;
+
+use super::*;
+use crate::config::load;
+use crate::config::schema::Bot;
+
+/// A key that the servers of the tests accept, a model that they offer, a bot's token.
+const KEY: &str = "k-right";
+const TOKEN: &str = "123456789:AAFm-xA_right";
+
+/// A person with a list of answers, and servers that know [`KEY`] and [`TOKEN`].
+#[derive(Default)]
+struct Scene {
+    /// What the person types; `None` where nobody is there.
+    typed: Option<VecDeque<&'static str>>,
+    offers: Vec<String>,
+    /// There is no network.
+    is_cut_off: bool,
+    said: String,
+}
+
+impl Scene {
+    fn with_person(typed: &[&'static str]) -> Self {
+        Self {
+            typed: Some(typed.iter().copied().collect()),
+            offers: ["m-large", "m-small", "other"].map(str::to_owned).into(),
+            ..Self::default()
+        }
+    }
+
+    fn note(&mut self, text: &str) -> Result<()> {
+        self.said += text;
+        self.said.push('\n');
+        Ok(())
+    }
+}
+
+impl Outside for Scene {
+    fn can_ask(&self) -> bool {
+        self.typed.is_some()
+    }
+
+    fn ask(&mut self, question: &Question) -> Result<String> {
+        self.note(&format!("{} [{}]", question.text, question.hint))?;
+        let answer = self.typed.as_mut().and_then(VecDeque::pop_front);
+        answer.map(str::to_owned).ok_or(Error::Stopped)
+    }
+
+    fn say(&mut self, text: &str) -> Result<()> {
+        self.note(text)
+    }
+
+    fn warn(&mut self, text: &str) -> Result<()> {
+        self.note(&format!("warning: {text}"))
+    }
+
+    fn list_models(&mut self, _: &str, settings: &Provider) -> Result<Trial<Vec<String>>> {
+        let base = &settings.api_base;
+        Ok(match settings.api_key.expose() {
+            _ if self.is_cut_off || base.contains("nowhere") => {
+                Trial::Unreachable("No route.".to_owned())
+            }
+            _ if base.ends_with("host") => Trial::Unclear("Not found.".to_owned()),
+            "k-wrong" => Trial::Refused("Wrong key.".to_owned()),
+            _ => Trial::Works(self.offers.clone()),
+        })
+    }
+
+    fn find_bot(&mut self, bot: &Bot) -> Result<Trial<String>> {
+        Ok(match bot.token.expose() {
+            _ if self.is_cut_off => Trial::Unreachable("No route.".to_owned()),
+            TOKEN => Trial::Works("crabby_bot".to_owned()),
+            _ => Trial::Refused("Refused.".to_owned()),
+        })
+    }
+
+    fn check_workspace(&self, folder: &Path) -> Result<()> {
+        match folder.ends_with("forbidden") {
+            true => Err(Error::Config("Not that one.".to_owned())),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Settles everything with the file and the environment; returns the settings as `path=value …`, and
+/// the scene.
+fn settle(
+    file: &str,
+    environment: &[(&str, &str)],
+    flags: &Arguments,
+    mut scene: Scene,
+) -> (Result<String>, Scene) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("config.json");
+    std::fs::write(&path, file).unwrap();
+    let pairs = environment.iter();
+    let environment: Environment = pairs
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect();
+    let loaded = load(&path, true, &environment).unwrap();
+    let home = Home::find(Some(Path::new("/home/of/peacrab")), |_| None).unwrap();
+    let found = Found {
+        home: &home,
+        folder: folder.path(),
+        loaded: &loaded,
+        environment: &environment,
+        sources: Sources {
+            providers: &loaded.config.providers,
+            variable: &|name| environment.get(name).cloned(),
+        },
+    };
+    let settled = gather(flags, &found, &mut scene).map(|answers| {
+        let pairs = answers.wanted.iter();
+        let mut words: Vec<_> = pairs
+            .map(|(path, value)| format!("{path}={}", value.as_str().unwrap_or("true")))
+            .collect();
+        words.extend(answers.is_stopped.then(|| "stopped".to_owned()));
+        words.join(" ")
+    });
+    let left = scene.typed.as_ref().map_or(0, VecDeque::len);
+    assert_eq!(left, 0, "not everything was asked: {}", scene.said);
+    (settled, scene)
+}
+
+/// What a person's answers come to in a new home; and what was said.
+fn answered(typed: &[&'static str]) -> (String, String) {
+    let flags = Arguments::default();
+    let (settled, scene) = settle(
+        "{}",
+        &[("HOME", "/home/of/ann")],
+        &flags,
+        Scene::with_person(typed),
+    );
+    (settled.unwrap(), scene.said)
+}
+
+/// What flags come to in a script.
+fn scripted(file: &str, environment: &[(&str, &str)], flags: &Arguments) -> Result<String> {
+    settle(file, environment, flags, Scene::default()).0
+}
+
+fn flags(provider: &str, key: &str, base: &str) -> Arguments {
+    let given = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    Arguments {
+        provider: given(provider),
+        api_key: given(key),
+        api_base: given(base),
+        ..Arguments::default()
+    }
+}
+
+#[test]
+fn a_key_of_the_environment_is_found_and_not_copied() {
+    let none = Arguments::default();
+    let environment = [("ZAI_API_KEY", "k-1"), ("ANTHROPIC_API_KEY", "")];
+    assert_eq!(scripted("{}", &environment, &none).unwrap(), "");
+    let zhipu = "agents.defaults.provider=zhipu";
+    let named = flags("Z.ai", "", "");
+    assert_eq!(scripted("{}", &environment, &named).unwrap(), zhipu);
+    let enter = Scene::with_person(&["", "", "", "", ""]);
+    let (settled, scene) = settle("{}", &environment, &none, enter);
+    assert_eq!(settled.unwrap(), zhipu);
+    assert!(scene.said.contains("[use $ZAI_API_KEY]"), "{}", scene.said);
+    let given = flags("zhipu", "k-1", "");
+    assert_eq!(
+        scripted("{}", &environment, &given).unwrap(),
+        format!("{zhipu} providers.zhipu.apiKey=k-1"),
+        "a key that is given is kept"
+    );
+}
+
+#[test]
+fn what_is_there_is_kept_unless_a_flag_says_otherwise() {
+    let file = r#"{"agents": {"defaults": {"provider": "Claude", "model": "m"}},
+                   "providers": {"Anthropic": {"apiKey": "k-old"}}}"#;
+    let none = Arguments::default();
+    assert_eq!(scripted(file, &[], &none).unwrap(), "");
+    assert_eq!(
+        scripted(file, &[], &flags("anthropic", "k-new", "")).unwrap(),
+        "providers.Anthropic.apiKey=k-new",
+        "also under another spelling"
+    );
+    assert_eq!(
+        scripted(file, &[], &flags("openai", "k-new", "")).unwrap(),
+        "agents.defaults.provider=openai providers.openai.apiKey=k-new agents.defaults.model=",
+        "the model was the other provider's"
+    );
+    let enter = Scene::with_person(&["", "", "", "", ""]);
+    assert_eq!(settle(file, &[], &none, enter).0.unwrap(), "");
+}
+
+#[test]
+fn a_person_is_asked_what_no_flag_says() {
+    let (settled, said) = answered(&["ChatGPT", KEY, "2", "~/w", TOKEN]);
+    assert_eq!(
+        settled,
+        "agents.defaults.provider=openai providers.openai.apiKey=k-right \
+         agents.defaults.model=m-small agents.defaults.workspace=~/w \
+         channels.telegram.token=123456789:AAFm-xA_right channels.telegram.enabled=true"
+    );
+    for text in [
+        "Connected: openai offers 3 models.",
+        "   2  m-small\n",
+        "Which model? [gpt-6-sol]",
+        "Model: m-small",
+        "It is @crabby_bot.",
+    ] {
+        assert!(said.contains(text), "{text:?} in {said}");
+    }
+}
+
+#[test]
+fn a_server_of_ones_own_has_a_name_and_an_address() {
+    let (settled, said) = answered(&["mine", "192.168.1.20:8000", "", "", "", ""]);
+    assert_eq!(
+        settled,
+        "agents.defaults.provider=mine providers.mine.apiBase=http://192.168.1.20:8000"
+    );
+    assert!(said.contains("Which model? [m-large]"), "{said}");
+    // One whose API has another path, and is not found at the first try.
+    let (settled, _) = answered(&["mine", "https://host/", "", "", "", ""]);
+    assert!(settled.ends_with("apiBase=https://host/v1"), "{settled}");
+}
+
+#[test]
+fn without_a_provider_there_is_no_question_for_a_model() {
+    let (settled, said) = answered(&["", "", ""]);
+    assert_eq!(settled, "");
+    assert!(!said.contains("Which model?"), "{said}");
+    assert!(!said.contains("--"), "a flag is named: {said}");
+}
+
+#[test]
+fn each_wrong_answer_is_asked_again_with_the_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let file: &'static str = file.display().to_string().leak();
+    let (settled, said) = answered(&[
+        "opnai",
+        "",
+        "two words",
+        "k-wrong",
+        KEY,
+        "9",
+        "m-",
+        "lrage",
+        "large",
+        "name",
+        file,
+        "/forbidden",
+        "",
+        "hello",
+        "123:wrong",
+        TOKEN,
+    ]);
+    assert_eq!(
+        settled,
+        "agents.defaults.provider=openai providers.openai.apiKey=k-right \
+         agents.defaults.model=m-large \
+         channels.telegram.token=123456789:AAFm-xA_right channels.telegram.enabled=true"
+    );
+    let mut rest = &*said;
+    for text in [
+        "Unknown provider \"opnai\". Did you mean openai?",
+        "[openai]",
+        "A key has no spaces in it.",
+        "openai refused the API key: Wrong key.",
+        "[keep it anyway]",
+        "Connected:",
+        "The list has the numbers 1 to 3.",
+        "   2  m-small\n",
+        "openai does not list a model named lrage.",
+        "Model: m-large",
+        "Enter a full path",
+        "is a file, not a folder",
+        "Not that one.",
+        "That is not a bot token.",
+        "Refused.",
+        "It is @crabby_bot.",
+    ] {
+        let Some((_, after)) = rest.split_once(text) else {
+            panic!("{text:?} in {rest}");
+        };
+        rest = after;
+    }
+}
+
+#[test]
+fn a_name_that_cannot_be_one_is_rejected() {
+    for (typed, expected) in [
+        ("http://localhost:8000/v1", texts::NAME_IS_ADDRESS),
+        ("sk-0123456789abcdef0123456789abcdef", texts::NAME_IS_KEY),
+        ("my server", texts::NAME_IS_ODD),
+        ("a.b", texts::NAME_IS_ODD),
+    ] {
+        let (_, said) = answered(&[typed, "skip", "", ""]);
+        assert!(said.contains(expected), "{typed}: {said}");
+        assert!(!said.contains("0123456789abcdef"), "{said}");
+    }
+}
+
+#[test]
+fn who_insists_is_believed() {
+    let (settled, _) = answered(&["opnai", "opnai", "host/api", "", "m-x", "m-x", "", ""]);
+    assert_eq!(
+        settled,
+        "agents.defaults.provider=opnai providers.opnai.apiBase=http://host/api \
+         agents.defaults.model=m-x"
+    );
+    let (settled, said) = answered(&[
+        "mine",
+        "http://nowhere/v1",
+        "",
+        "k-1",
+        "m-x",
+        "",
+        "123:x",
+        "",
+    ]);
+    assert_eq!(
+        settled,
+        "agents.defaults.provider=mine providers.mine.apiBase=http://nowhere/v1 \
+         providers.mine.apiKey=k-1 agents.defaults.model=m-x channels.telegram.token=123:x \
+         channels.telegram.enabled=true"
+    );
+    assert!(
+        said.contains("No model server found at http://nowhere/v1: No route."),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_cannot_be_tried_is_accepted_with_a_warning() {
+    let mut scene = Scene::with_person(&["openai", KEY, "", "", TOKEN]);
+    scene.is_cut_off = true;
+    let (settled, scene) = settle("{}", &[], &Arguments::default(), scene);
+    let settled = settled.unwrap();
+    assert!(
+        settled.contains("apiKey=k-right") && settled.contains("token=123"),
+        "{settled}"
+    );
+    assert_eq!(scene.said.matches("warning: ").count(), 2, "{}", scene.said);
+    let cut_off = Scene {
+        is_cut_off: true,
+        ..Scene::default()
+    };
+    let (settled, scene) = settle("{}", &[], &flags("mine", KEY, "http://nowhere/v1"), cut_off);
+    assert!(settled.unwrap().contains("apiKey=k-right"));
+    assert_eq!(scene.said.matches("warning: ").count(), 1, "{}", scene.said);
+}
+
+#[test]
+fn a_stop_keeps_what_was_settled_before() {
+    assert_eq!(answered(&[]).0, "stopped");
+    assert_eq!(answered(&["openai", "k-wrong"]).0, "stopped");
+    assert_eq!(
+        answered(&["openai", KEY, ""]).0,
+        "agents.defaults.provider=openai providers.openai.apiKey=k-right stopped"
+    );
+}
+
+#[test]
+fn a_wrong_flag_is_an_error_at_once() {
+    let usage = |flags: &Arguments| match scripted("{}", &[], flags) {
+        Err(Error::Usage(text)) => text,
+        other => panic!("{other:?}"),
+    };
+    let text = usage(&flags("opnai", "k", ""));
+    assert!(
+        text.starts_with("Unknown provider \"opnai\". Did you mean openai?"),
+        "{text}"
+    );
+    assert!(text.ends_with("add --api-base URL"), "{text}");
+    assert_eq!(usage(&flags("", "k", "")), texts::FLAGS_WITHOUT_PROVIDER);
+    assert_eq!(
+        usage(&flags("mine", "", "ht tp://x")),
+        texts::NOT_AN_ADDRESS
+    );
+    assert_eq!(usage(&flags("openai", "two words", "")), texts::NOT_A_KEY);
+    assert!(usage(&flags("openai", "${NO_SUCH}", "")).contains("NO_SUCH"));
+    let token = |token: &str| Arguments {
+        telegram_token: Some(token.to_owned()),
+        ..Arguments::default()
+    };
+    assert_eq!(usage(&token("hello")), texts::NOT_A_TOKEN);
+    for refused in [flags("openai", "k-wrong", ""), token("123:x")] {
+        let error = scripted("{}", &[], &refused).unwrap_err();
+        assert!(matches!(error, Error::Config(_)), "{error}");
+    }
+}

@@ -1,0 +1,264 @@
+//! Asks the person at the terminal, and tries what was answered.
+
+use std::borrow::Cow;
+use std::io::{BufRead, IsTerminal, Read};
+use std::path::Path;
+
+use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+use rustyline::completion::Completer;
+use rustyline::error::ReadlineError;
+use rustyline::highlight::{CmdKind, Highlighter};
+use rustyline::hint::Hinter;
+use rustyline::history::DefaultHistory;
+use rustyline::validate::Validator;
+use rustyline::{ColorMode, Config, Editor, Helper};
+
+use super::outside::{Outside, Question, Trial};
+use super::texts;
+use crate::channels::telegram::api::{Api, ApiError};
+use crate::cli::Context;
+use crate::cli::compose;
+use crate::cli::terminal::interrupt::Foreground;
+use crate::cli::terminal::print;
+use crate::config::Loaded;
+use crate::config::schema::{Bot, Provider};
+use crate::error::{Error, Fault, Result};
+use crate::http::Tls;
+use crate::limits::channels::TEST_PATIENCE;
+use crate::limits::cli::ANSWER_BYTES;
+use crate::provider::offers::{self, ListError};
+use crate::provider::route::Route;
+use crate::text::reveal;
+
+/// The person at the terminal, or a script.
+pub struct Terminal<'a> {
+    context: &'a Context,
+    loaded: &'a Loaded,
+    tls: Tls,
+    /// Line editing; `None` in a script and on a terminal that cannot move its cursor.
+    editor: Option<Editor<Mask, DefaultHistory>>,
+    /// Whether there is a person to ask.
+    can_ask: bool,
+    /// Runs what Ctrl-C can stop; `None` until something was tried.
+    foreground: Option<Foreground>,
+}
+
+impl<'a> Terminal<'a> {
+    /// The terminal, or where nobody is to be asked, only what tries.
+    pub fn new(context: &'a Context, loaded: &'a Loaded, can_ask: bool) -> Result<Self> {
+        let terminal = std::env::var("TERM").unwrap_or_default();
+        let has_cursor = !matches!(&*terminal, "" | "dumb" | "cons25" | "emacs");
+        let editor = match can_ask && has_cursor && std::io::stdout().is_terminal() {
+            true => Some(editor().map_err(no_terminal)?),
+            false => None,
+        };
+        Ok(Self {
+            context,
+            loaded,
+            tls: compose::tls(&loaded.config.tls)?,
+            editor,
+            can_ask,
+            foreground: None,
+        })
+    }
+
+    /// Runs something that waits for a server. Ctrl-C ends it with [`Error::Stopped`].
+    fn run<T: Send + 'static>(
+        &mut self,
+        work: impl FnOnce(&crate::cancel::Cancel) -> T + Send + 'static,
+    ) -> Result<T> {
+        let foreground = match self.foreground.take() {
+            Some(foreground) => foreground,
+            None => Foreground::new()?,
+        };
+        self.foreground.insert(foreground).run(work)
+    }
+}
+
+impl Outside for Terminal<'_> {
+    fn can_ask(&self) -> bool {
+        self.can_ask
+    }
+
+    fn ask(&mut self, question: &Question) -> Result<String> {
+        let text = format!("\n{} [{}]: ", question.text, question.hint);
+        let (above, prompt) = text.rsplit_once('\n').unwrap_or(("", &text));
+        print::line(above)?;
+        let answer = match &mut self.editor {
+            Some(editor) => {
+                if let Some(mask) = editor.helper_mut() {
+                    mask.is_on = question.is_hidden;
+                }
+                editor.readline(&*reveal(prompt)).map_err(no_terminal)?
+            }
+            None if question.is_hidden => read_hidden(prompt)?,
+            None => print::ask(prompt)?,
+        };
+        Ok(answer.trim().to_owned())
+    }
+
+    fn say(&mut self, text: &str) -> Result<()> {
+        match self.can_ask {
+            true => print::line(text),
+            false => Ok(()),
+        }
+    }
+
+    fn warn(&mut self, text: &str) -> Result<()> {
+        match self.can_ask {
+            true => print::line(&texts::warning(text)),
+            false => {
+                print::complain(&texts::script_warning(text));
+                Ok(())
+            }
+        }
+    }
+
+    fn list_models(&mut self, provider: &str, settings: &Provider) -> Result<Trial<Vec<String>>> {
+        let environment = self.context.environment();
+        let variable = |name: &str| environment.get(name).cloned();
+        let route = Route::unsaved(provider, settings.clone(), &variable);
+        self.say(&texts::trying(provider))?;
+        let tls = self.tls.clone();
+        let listed = self.run(move |cancel| offers::list(&tls, &route, cancel))?;
+        Ok(match listed {
+            Ok(models) => Trial::Works(models),
+            Err(ListError::NotOffered { reason, .. }) => Trial::Unclear(sentence(&reason)),
+            Err(ListError::Ended(error)) => return Err(error),
+            Err(ListError::Failed(error)) => {
+                let said = sentence(&error.said);
+                match error.fault {
+                    Fault::Key => Trial::Refused(said),
+                    Fault::Network | Fault::Timeout => Trial::Unreachable(said),
+                    _ => Trial::Unclear(said),
+                }
+            }
+        })
+    }
+
+    fn find_bot(&mut self, bot: &Bot) -> Result<Trial<String>> {
+        self.say(&texts::trying("Telegram"))?;
+        let (tls, bot) = (self.tls.clone(), bot.clone());
+        let found =
+            self.run(move |cancel| Api::new(&tls, &bot, TEST_PATIENCE, cancel)?.get_me())?;
+        Ok(match found {
+            Ok(me) => Trial::Works(me.username),
+            Err(ApiError::Stopped) => return Err(Error::Stopped),
+            Err(ApiError::Local(error)) => return Err(error),
+            Err(ApiError::Token) => Trial::Refused(texts::TOKEN_REFUSED.to_owned()),
+            Err(error @ (ApiError::Network(_) | ApiError::Timeout(_))) => {
+                Trial::Unreachable(error.to_string())
+            }
+            Err(error) => Trial::Unclear(error.to_string()),
+        })
+    }
+
+    fn check_workspace(&self, folder: &Path) -> Result<()> {
+        compose::check_workspace(self.context, self.loaded, folder)
+    }
+}
+
+/// What a server said, with a full stop.
+fn sentence(text: &str) -> String {
+    match text.ends_with(['.', '!', '?']) {
+        true => text.to_owned(),
+        false => format!("{text}."),
+    }
+}
+
+fn editor() -> rustyline::Result<Editor<Mask, DefaultHistory>> {
+    // Without colours the mask would have no effect.
+    let config = Config::builder()
+        .color_mode(ColorMode::Forced)
+        .max_history_size(0)?
+        .build();
+    let mut editor = Editor::with_config(config)?;
+    editor.set_helper(Some(Mask { is_on: false }));
+    Ok(editor)
+}
+
+/// Ctrl-C and Ctrl-D stop; the rest is a failure.
+fn no_terminal(error: ReadlineError) -> Error {
+    match error {
+        ReadlineError::Interrupted | ReadlineError::Eof => Error::Stopped,
+        error => Error::Failed(format!("failed to read from the terminal: {error}")),
+    }
+}
+
+/// Asks for a line that the terminal does not show. Ctrl-C and Ctrl-D are [`Error::Stopped`].
+fn read_hidden(prompt: &str) -> Result<String> {
+    let stdin = std::io::stdin();
+    let failed = |error: rustix::io::Errno| Error::io("read", "the terminal")(error.into());
+    let before = tcgetattr(&stdin).map_err(failed)?;
+    let mut hidden = before.clone();
+    hidden.local_modes -= LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG;
+    tcsetattr(&stdin, OptionalActions::Now, &hidden).map_err(failed)?;
+    // What is typed as soon as the question is there must be hidden too.
+    let line = print::out(prompt).and_then(|()| read_keys(stdin.lock()));
+    tcsetattr(&stdin, OptionalActions::Now, &before).map_err(failed)?;
+    print::line("")?;
+    line
+}
+
+/// Reads what is typed up to the return key.
+fn read_keys(keyboard: impl BufRead) -> Result<String> {
+    let mut line = Vec::new();
+    for byte in keyboard.take(ANSWER_BYTES).bytes() {
+        match byte.map_err(Error::io("read", "the terminal"))? {
+            b'\r' | b'\n' => return Ok(String::from_utf8_lossy(&line).into_owned()),
+            CTRL_C | CTRL_D => return Err(Error::Stopped),
+            BACKSPACE | DELETE => drop(line.pop()),
+            CTRL_U => line.clear(),
+            byte => line.push(byte),
+        }
+    }
+    Err(Error::Stopped)
+}
+
+const CTRL_C: u8 = 0x03;
+const CTRL_D: u8 = 0x04;
+const CTRL_U: u8 = 0x15;
+const BACKSPACE: u8 = 0x08;
+const DELETE: u8 = 0x7f;
+
+/// Shows asterisks for what is typed.
+struct Mask {
+    is_on: bool,
+}
+
+impl Highlighter for Mask {
+    fn highlight<'l>(&self, line: &'l str, _: usize) -> Cow<'l, str> {
+        match self.is_on {
+            true => Cow::Owned("*".repeat(line.chars().count())),
+            false => Cow::Borrowed(line),
+        }
+    }
+
+    /// Without this, a typed character is shown before it is highlighted.
+    fn highlight_char(&self, _: &str, _: usize, _: CmdKind) -> bool {
+        self.is_on
+    }
+}
+
+impl Completer for Mask {
+    type Candidate = String;
+}
+impl Hinter for Mask {
+    type Hint = String;
+}
+impl Validator for Mask {}
+impl Helper for Mask {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hidden_line_can_be_corrected_and_stopped() {
+        let read = |keys: &str| read_keys(keys.as_bytes()).ok();
+        assert_eq!(read("sk-ab\x7fc\r").as_deref(), Some("sk-ac"));
+        assert_eq!(read("wrong\x15right\n").as_deref(), Some("right"));
+        assert_eq!(read("sk\x03\r"), None);
+        assert_eq!(read("sk"), None);
+    }
+}

@@ -1,0 +1,338 @@
+//! What `peacrab onboard` says to people.
+
+use std::path::Path;
+
+use super::outside::Question;
+use crate::limits::cli::LIST_COLUMNS;
+use crate::provider::table::{PROVIDERS, list_names};
+use crate::text::count_of;
+
+/// Before the first question.
+pub fn introduction(home: &Path) -> String {
+    format!(
+        "Setting up Peacrab in {}.\nPress Enter to take what is in [brackets], Ctrl-C to stop.",
+        home.display()
+    )
+}
+
+/// A warning: the home folder existed with these permissions.
+pub fn open_to_others(home: &Path) -> String {
+    let home = home.display();
+    format!("warning: other users can read {home}; to prevent that, run: chmod 700 {home}")
+}
+
+/// A warning in a script's log.
+pub fn script_warning(text: &str) -> String {
+    format!("warning: {text}")
+}
+
+/// A warning between two questions.
+pub fn warning(text: &str) -> String {
+    format!("Warning: {text}")
+}
+
+/// The question for the provider.
+pub fn ask_provider(default: &str) -> Question {
+    let names: Vec<_> = PROVIDERS.iter().map(|known| known.name).collect();
+    let hint = if default.is_empty() { "skip" } else { default };
+    Question::new(
+        format!(
+            "Which model provider do you use?\n{}\nor any name for your own OpenAI-compatible server",
+            in_lines(&names)
+        ),
+        hint,
+    )
+}
+
+/// The names with commas between them, in lines that fit a terminal.
+fn in_lines(names: &[&str]) -> String {
+    let mut text = String::new();
+    let mut columns = 0;
+    for name in names {
+        columns += name.len() + 2;
+        if columns > LIST_COLUMNS {
+            text.push('\n');
+            columns = name.len() + 2;
+        } else if !text.is_empty() {
+            text.push(' ');
+        }
+        text += name;
+        text.push(',');
+    }
+    text
+}
+
+/// A name that is not known but is near to one that is.
+pub fn did_you_mean(name: &str, meant: &str) -> String {
+    format!(
+        "Unknown provider \"{name}\". Did you mean {meant}? If {name} is the name of your own server, \
+         type it once more."
+    )
+}
+
+/// A name for a server of one's own, given by a flag without its address.
+pub fn needs_address(name: &str, meant: Option<&str>) -> String {
+    let meant = meant.map(|meant| format!(" Did you mean {meant}?"));
+    format!(
+        "Unknown provider \"{name}\".{} The known ones are {}. For your own OpenAI-compatible server, \
+         add --api-base URL",
+        meant.unwrap_or_default(),
+        list_names()
+    )
+}
+
+/// What was given as a provider's name is its address.
+pub const NAME_IS_ADDRESS: &str = "That is an address. Give your server a short name first, such as mine; then you are asked for the address.";
+
+/// What was given as a provider's name is a key.
+pub const NAME_IS_KEY: &str = "That looks like an API key. Enter the provider's name first.";
+
+/// A name that cannot be a key of the configuration.
+pub const NAME_IS_ODD: &str = "A provider's name consists of letters, digits and hyphens.";
+
+/// Flags for a provider, and none was named.
+pub const FLAGS_WITHOUT_PROVIDER: &str = "--api-key and --api-base need --provider NAME";
+
+/// The question for the address of a server of one's own.
+pub fn ask_address(provider: &str, current: &str) -> Question {
+    let hint = match current {
+        "" => "for example http://192.168.1.20:8000/v1",
+        current => current,
+    };
+    Question::new(format!("Address of {provider}?"), hint)
+}
+
+/// No address was entered.
+pub fn address_missing(provider: &str) -> String {
+    format!("{provider} is not a known provider, so its address is needed.")
+}
+
+/// What was entered is no URL.
+pub const NOT_AN_ADDRESS: &str =
+    "That is not a web address. It looks like https://host/v1 or http://192.168.1.20:8000/v1.";
+
+/// Nothing answers at an address as a model server does. `reason` is a sentence.
+pub fn nothing_there(base: &str, reason: &str) -> String {
+    format!("No model server found at {base}: {reason}")
+}
+
+/// The hint for an answer that can be kept although it does not work.
+pub const KEEP_ANYWAY: &str = "keep it anyway";
+
+/// The question for an API key.
+pub fn ask_key(provider: &str, source: KeySource<'_>) -> Question {
+    let hint = match source {
+        KeySource::Configured => "keep the current one".to_owned(),
+        KeySource::Variable(name) => format!("use ${name}"),
+        KeySource::Optional => "none".to_owned(),
+        KeySource::Missing => "skip".to_owned(),
+    };
+    Question::new(format!("{provider} API key? (hidden)"), &hint).hidden()
+}
+
+/// Where a key comes from when none is entered.
+pub enum KeySource<'a> {
+    /// The configuration has one.
+    Configured,
+    /// This variable of the environment has one.
+    Variable(&'a str),
+    /// The server may work without one.
+    Optional,
+    /// Nowhere.
+    Missing,
+}
+
+/// A key or token that has a space or another impossible character in it.
+pub const NOT_A_KEY: &str = "A key has no spaces in it. Copy it once more.";
+
+/// The server refuses the key. `reason` is what it said.
+pub fn key_refused(provider: &str, reason: &str) -> String {
+    format!("{provider} refused the API key: {reason}")
+}
+
+/// The server wants a key, and there is none.
+pub fn key_missing(provider: &str) -> String {
+    format!("{provider} does not answer without an API key. You can add it later.")
+}
+
+/// The server's list of models has come.
+pub fn connected(provider: &str, models: usize) -> String {
+    let models = count_of(models, "model", "models");
+    format!("Connected: {provider} offers {models}.")
+}
+
+/// A trial has begun that may take seconds.
+pub fn trying(what: &str) -> String {
+    format!("Connecting to {what}…")
+}
+
+/// The key could not be tried.
+pub fn not_tried(provider: &str, reason: &str) -> String {
+    format!("the connection to {provider} is not tested: {reason}")
+}
+
+/// The question for the model, below the list. `default` may be empty.
+pub fn ask_model(default: &str) -> Question {
+    let hint = match default {
+        "" => "the first one that the server offers",
+        default => default,
+    };
+    Question::new("Which model?".to_owned(), hint)
+}
+
+/// Models to choose from, numbered from 1. `others` are not shown.
+pub fn model_list(shown: &[String], others: usize) -> String {
+    let rows = shown.iter().enumerate();
+    let mut text: String = rows
+        .map(|(index, name)| format!("{:>4}  {name}\n", index + 1))
+        .collect();
+    if others > 0 {
+        text += &format!("      … and {others} more\n");
+    }
+    text + "Enter a number, a name, or a part of a name to search for."
+}
+
+/// The model that was chosen from the list.
+pub fn chosen(model: &str) -> String {
+    format!("Model: {model}")
+}
+
+/// A number that is not in the list.
+pub fn no_such_number(count: usize) -> String {
+    format!("The list has the numbers 1 to {count}.")
+}
+
+/// A model that the server does not list.
+pub fn model_not_listed(provider: &str, model: &str, suggestion: &str) -> String {
+    format!("{provider} does not list a model named {model}. {suggestion}")
+}
+
+/// A model's name with a space in it.
+pub const NOT_A_MODEL: &str = "A model's name has no spaces in it.";
+
+/// The question for the folder that the agent works in.
+pub fn ask_workspace(current: &Path) -> Question {
+    Question::new(
+        "Which folder should the agent work in?".to_owned(),
+        &current.display().to_string(),
+    )
+}
+
+/// A folder's name without its path, which may as well be an answer to another question.
+pub const NOT_A_PATH: &str = "Enter a full path, such as /home/ann/agent or ~/agent.";
+
+/// The folder's path leads to something else.
+pub fn not_a_folder(path: &Path) -> String {
+    format!("{} is a file, not a folder.", path.display())
+}
+
+/// The question for the token of a Telegram bot.
+pub fn ask_telegram(has_token: bool) -> Question {
+    let (text, hint) = match has_token {
+        true => ("Telegram bot token? (hidden)", "keep the current one"),
+        false => (
+            "To use Telegram, create a bot with @BotFather (/newbot) and paste its token here.\n\
+             Telegram bot token? (hidden)",
+            "skip Telegram",
+        ),
+    };
+    Question::new(text.to_owned(), hint).hidden()
+}
+
+/// A text that is no bot's token.
+pub const NOT_A_TOKEN: &str =
+    "That is not a bot token. It looks like 123456789:AAFmxA…, with digits before the colon.";
+
+/// Telegram knows the token.
+pub fn bot_found(username: &str) -> String {
+    format!("It is @{username}.")
+}
+
+/// Telegram does not know the token.
+pub const TOKEN_REFUSED: &str = "Telegram refused the token. Copy it from @BotFather once more.";
+
+/// The token could not be tried.
+pub fn token_not_tried(reason: &str) -> String {
+    format!("the bot token is not tested: {reason}")
+}
+
+/// After Ctrl-C. `saved` are the settings that were saved.
+pub fn stopped(saved: &[&str], file: &Path) -> String {
+    match saved {
+        [] => "Stopped. Nothing was saved.".to_owned(),
+        saved => format!(
+            "Stopped. Saved in {}: {}. Run `peacrab onboard` again to go on.",
+            file.display(),
+            saved.join(", ")
+        ),
+    }
+}
+
+/// What was created. Both lists may be empty.
+pub fn created(home: Option<&Path>, workspace: &Path, files: &[&str]) -> String {
+    let mut text = String::new();
+    if let Some(home) = home {
+        text += &format!("Created {}\n", home.display());
+    }
+    if !files.is_empty() {
+        let workspace = workspace.display();
+        text += &format!("Created in {workspace}: {}\n", files.join(", "));
+    }
+    text
+}
+
+/// Everything was there, and nothing was to be changed.
+pub const NOTHING_CHANGED: &str = "Already set up; nothing changed.\n";
+
+/// A setting that had its default. Without a value it is secret.
+pub fn set(path: &str, value: Option<&str>) -> String {
+    match value {
+        Some(value) => format!("Set {path} to {value}\n"),
+        None => format!("Set {path}\n"),
+    }
+}
+
+/// A setting that had another value. Without values it is secret.
+pub fn changed(path: &str, values: Option<(&str, &str)>) -> String {
+    match values {
+        Some((old, new)) => format!("Changed {path} from {old} to {new}\n"),
+        None => format!("Changed {path}\n"),
+    }
+}
+
+/// Which model answers, and what to do next. `peacrab` is the command that reaches this home, `bot` the
+/// name of the Telegram bot, empty when it is not known.
+pub fn next_steps(peacrab: &str, model: Option<&str>, bot: Option<&str>) -> String {
+    let mut text = match model {
+        Some(model) => format!("\nModel: {model}\n"),
+        None => format!(
+            "\nModel: none. The built-in offline helper answers simple requests.\n\
+             To connect a model, run `{peacrab} onboard`.\n"
+        ),
+    };
+    match bot {
+        Some("") => text += "Telegram: on\n",
+        Some(bot) => text += &format!("Telegram: @{bot}\n"),
+        None => {}
+    }
+    let mut steps = vec![("agent", "chat with the agent")];
+    if bot.is_some() {
+        steps.extend([
+            (
+                "gateway",
+                "start the Telegram bot; it will tell you how to pair",
+            ),
+            ("service install", "run it permanently as a systemd service"),
+        ]);
+    }
+    steps.extend([
+        ("doctor", "check the setup"),
+        ("config explain", "list all settings"),
+    ]);
+    let width = steps.iter().map(|(step, _)| step.len()).max().unwrap_or(0);
+    text += "\nNext:\n";
+    for (step, what) in steps {
+        text += &format!("  {peacrab} {step:width$}  {what}\n");
+    }
+    text
+}

@@ -1,0 +1,166 @@
+//! What the gateway says to people, in each language.
+
+use crate::error::Error;
+use crate::language::{Language, texts};
+
+/// An error as a sentence, for a chat.
+pub fn format_error(error: &Error, language: Language) -> String {
+    let text = error.to_string();
+    let mut sentence = capitalize(&text);
+    if !text.ends_with(['.', '!', '?', '。', '！', '？']) {
+        sentence.push('.');
+    }
+    match Language::of_text(&sentence) == language {
+        true => sentence,
+        false => failed(language, &sentence),
+    }
+}
+
+/// The text with its first letter in upper case.
+pub fn capitalize(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().map(char::to_uppercase);
+    first.into_iter().flatten().chain(chars).collect()
+}
+
+/// A time in its two largest units.
+pub fn format_minutes(minutes: u64, language: Language) -> String {
+    match (minutes / (24 * 60), minutes / 60 % 24, minutes % 60) {
+        (0, 0, minutes) => span_minutes(language, &minutes),
+        (0, hours, minutes) => span_hours(language, &hours, &minutes),
+        (days, hours, _) => span_days(language, &days, &hours),
+    }
+}
+
+texts! {
+    /// Before an error whose text comes in English only.
+    fn failed(error) { "{error}", "出错了：{error}" }
+
+    fn span_minutes(minutes) { "{minutes} min", "{minutes} 分钟" }
+    fn span_hours(hours, minutes) { "{hours} h {minutes} min", "{hours} 小时 {minutes} 分钟" }
+    fn span_days(days, hours) { "{days} d {hours} h", "{days} 天 {hours} 小时" }
+
+    /// The answer to `/start`; `commands` is a list.
+    pub fn greeting(commands) {
+        "I'm Peacrab, and I live on this board. Write to me, or use a command:\n\n{commands}",
+        "我是 Peacrab，住在这块开发板上。直接给我发消息，或使用命令：\n\n{commands}",
+    }
+    pub fn restarting() {
+        "Restarting… running work will continue afterwards.",
+        "正在重启……未完成的工作会在重启后继续。",
+    }
+    /// After a restart, in the chat that asked for it.
+    pub fn back() { "Back.", "我回来了。" }
+
+    pub fn this_chat(address) { "This chat: `{address}`", "此聊天：`{address}`" }
+    /// `name` as inline code.
+    pub fn you(id, name) { "You: `{id}` {name}", "你：`{id}` {name}" }
+
+    /// `name` and `id` as inline code.
+
+    /// A button of a question that is closed was pressed.
+
+    pub fn replies_cancelled(count) { "{count} replies cancelled", "已取消 {count} 条回复" }
+    pub fn reply_cancelled() { "1 reply cancelled", "已取消 1 条回复" }
+    pub fn commands_ended(count) { "{count} commands ended", "已结束 {count} 个命令" }
+    pub fn command_ended() { "1 command ended", "已结束 1 个命令" }
+    pub fn messages_dropped(count) {
+        "{count} queued messages dropped",
+        "已丢弃 {count} 条排队的消息",
+    }
+    pub fn message_dropped() { "1 queued message dropped", "已丢弃 1 条排队的消息" }
+    pub fn comma() { ", ", "，" }
+    /// `what`: the parts above.
+    pub fn stopped_parts(what) { "Stopped. {what}.", "已停止。{what}。" }
+    pub fn stopped() { "Stopped.", "已停止。" }
+    pub fn nothing_running() { "Nothing is running here.", "这里没有正在运行的任务。" }
+    pub fn background_may_run(error) {
+        "Background commands may still run: {error}.",
+        "后台命令可能仍在运行：{error}。",
+    }
+
+    pub fn queue_full(count) {
+        "{count} messages are already waiting here; /stop clears them.",
+        "这里已有 {count} 条消息在排队；/stop 可清空。",
+    }
+    pub fn too_many_commands(count) {
+        "{count} commands are already running.",
+        "已有 {count} 个命令在运行。",
+    }
+    pub fn edited_answer() {
+        "An edited message does not answer a question.",
+        "编辑过的消息不能用来回答问题。",
+    }
+    /// `names`: the beginnings of the messages, as inline code.
+    pub fn not_accepted(names, why) {
+        "Not accepted: {names}. {why} Please send it again later.",
+        "未接受：{names}。{why}请稍后重新发送。",
+    }
+    pub fn and_more(count) { " and {count} more", "等（另有 {count} 条）" }
+
+    pub fn thread_failed(error) {
+        "I can't start on this now: {error}. It continues after the next restart.",
+        "现在无法开始处理：{error}。下次重启后会继续。",
+    }
+    pub fn write_failed(error) {
+        "I can't go on for now: {error}. I'll keep trying; /stop gives up.",
+        "暂时无法继续：{error}。我会不断重试；/stop 可放弃。",
+    }
+    /// `command` as inline code.
+    pub fn interrupted_command(command) {
+        "{command} was interrupted by a restart. I don't know whether it took effect, and I did not \
+         run it again.",
+        "{command} 被重启打断。我不知道它是否已生效，也没有再次运行。",
+    }
+    /// A journal was repaired.
+    pub fn repaired(what) { "Note: {what}.", "注意：{what}。" }
+
+    pub fn command_missing() {
+        "Add a command, for example /sh df -h",
+        "请加上命令，例如 /sh df -h",
+    }
+    pub fn command_changed() {
+        "The command was not run: it changed while you were asked about it.",
+        "命令未运行：在询问你期间它发生了变化。",
+    }
+    pub fn no_output() { "Done, no output.", "完成，没有输出。" }
+    pub fn output_in_file() {
+        "The beginning is left out here; the file has all of it.",
+        "此处省略了开头；完整内容见文件。",
+    }
+
+    pub fn agent_heading() { "Agent", "智能体" }
+    pub fn gateway_heading() { "Gateway", "网关" }
+    pub fn status_line(uptime, running, waiting, unsent) {
+        "running for {uptime} · {running} active · {waiting} waiting · {unsent} unsent",
+        "已运行 {uptime} · {running} 个进行中 · {waiting} 个等待 · {unsent} 条未发送",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_text_is_there_in_each_language() {
+        crate::language::check_table(TABLE);
+    }
+
+    #[test]
+    fn an_error_is_told_as_a_sentence() {
+        let told = |text: &str, language| format_error(&Error::Failed(text.to_owned()), language);
+        assert_eq!(told("éa is gone", Language::English), "Éa is gone.");
+        assert_eq!(told("Why?", Language::English), "Why?");
+        assert_eq!(told("it failed", Language::Chinese), "出错了：It failed.");
+        assert_eq!(told("磁盘已满。", Language::Chinese), "磁盘已满。");
+    }
+
+    #[test]
+    fn a_time_is_told_in_two_units() {
+        let told = |minutes| format_minutes(minutes, Language::English);
+        assert_eq!(told(59), "59 min");
+        assert_eq!(told(61), "1 h 1 min");
+        assert_eq!(told(24 * 60 * 3 + 60), "3 d 1 h");
+        assert_eq!(format_minutes(61, Language::Chinese), "1 小时 1 分钟");
+    }
+}

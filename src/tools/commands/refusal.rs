@@ -1,0 +1,89 @@
+//! Why a command is not run: for the audit log, for the model, and for the person who typed it.
+
+use super::risk::Objection;
+use super::texts;
+use crate::approval::Answer;
+use crate::language::Language;
+use crate::limits::tools::TYPED_AGAIN_CHARS;
+use crate::markup::inline_code;
+
+/// Why a command is not run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// A pattern speaks against it. `can_be_asked` tells whether a person could still allow it.
+    Objection {
+        objection: Objection,
+        can_be_asked: bool,
+    },
+    /// `tools.exec.approval` is `never`.
+    Never,
+    /// The person's answer, or that there is none.
+    Denied(Answer),
+    /// Something is not what the person was shown.
+    Changed,
+}
+
+impl Refusal {
+    /// For the audit log.
+    pub fn decision(&self) -> String {
+        match self {
+            Self::Objection { objection, .. } => format!("refused: {}", objection.rule()),
+            Self::Never => "refused: tools.exec.approval".to_owned(),
+            Self::Denied(answer) => answer.to_string(),
+            Self::Changed => {
+                "denied: the command, its folder or a file that it uses changed since it was approved"
+                    .to_owned()
+            }
+        }
+    }
+
+    /// For the model, with what it can do instead.
+    pub fn for_model(&self) -> String {
+        let (why, advice) = match self {
+            Self::Objection {
+                objection,
+                can_be_asked,
+            } => {
+                let advice = match (objection, can_be_asked) {
+                    (Objection::Risk(_), false) => "",
+                    (_, true) => ". With escalate and a reason the person can be asked to allow it",
+                    _ => ". Only a change of the configuration would allow it",
+                };
+                (objection.for_model(), advice)
+            }
+            Self::Never => (texts::never(Language::English).to_owned(), ""),
+            Self::Denied(_) | Self::Changed => (
+                self.decision(),
+                ". Do it within the sandbox, or tell the person what you would need",
+            ),
+        };
+        format!("the command was not run: {why}{advice}")
+    }
+
+    /// For the person who typed the command, with what they can do instead.
+    pub fn for_person(&self, language: Language, command: &str) -> String {
+        let why = match self {
+            Self::Objection { objection, .. } => texts::describe_objection(language, objection),
+            Self::Never => texts::never(language).to_owned(),
+            Self::Denied(Answer::TimedOut | Answer::Unattended) => {
+                texts::timed_out(language).to_owned()
+            }
+            Self::Denied(_) => texts::denied(language).to_owned(),
+            Self::Changed => texts::changed(language).to_owned(),
+        };
+        let text = texts::not_run(language, &why);
+        match self {
+            Self::Objection {
+                can_be_asked: true, ..
+            } => {
+                let is_short = command.chars().count() <= TYPED_AGAIN_CHARS;
+                let again = match is_short && !command.contains('\n') {
+                    true => format!("/sh !{command}"),
+                    false => "/sh !…".to_owned(),
+                };
+                format!("{text} {}", texts::ask_with(language, &inline_code(&again)))
+            }
+            _ => text,
+        }
+    }
+}

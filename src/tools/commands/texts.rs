@@ -1,0 +1,126 @@
+//! What people read about commands, in each language.
+
+use crate::approval::Risk;
+use crate::language::{Language, texts};
+
+use super::risk::Objection;
+
+texts! {
+    fn delete_root() {
+        "it would delete system files or a home folder",
+        "它会删除系统文件或用户主目录",
+    }
+    fn open_root() {
+        "it would change who may use system files or a home folder",
+        "它会更改系统文件或用户主目录的访问权限",
+    }
+    fn format() {
+        "it would create a file system and destroy the one that is there",
+        "它会创建新的文件系统，并毁掉原有的文件系统",
+    }
+    fn write_device() {
+        "it would overwrite a disk, an SD card or the kernel's memory",
+        "它会覆盖磁盘、SD 卡或内核内存",
+    }
+    fn power() {
+        "it would shut the board down or restart it",
+        "它会让开发板关机或重启",
+    }
+    fn fork_bomb() {
+        "it would start copies of itself until the board hangs",
+        "它会不断复制自身，直到开发板卡死",
+    }
+    fn deny_pattern(pattern) {
+        "the configuration forbids it (tools.exec.denyPatterns: {pattern})",
+        "配置禁止执行它（tools.exec.denyPatterns: {pattern}）",
+    }
+    fn not_listed(command) {
+        "`{command}` matches none of the allowed patterns (tools.exec.allowPatterns)",
+        "`{command}` 不符合任何允许的模式（tools.exec.allowPatterns）",
+    }
+    /// Nothing runs outside the sandbox.
+    pub fn never() {
+        "tools.exec.approval is \"never\", so no command runs outside the sandbox",
+        "tools.exec.approval 设为 \"never\"，因此任何命令都不能在沙箱外运行",
+    }
+    /// The person has refused it.
+    pub fn denied() { "you denied it", "你已拒绝" }
+    /// The person has not answered.
+    pub fn timed_out() { "there was no answer in time", "超时未答复" }
+    /// Something is not what the person was shown.
+    pub fn changed() {
+        "the command, its folder or a file that it uses changed after you were asked",
+        "询问之后，命令、它的文件夹或它用到的文件发生了变化",
+    }
+    /// The heading of the list of standing approvals.
+    pub(super) fn standing_heading() {
+        "Always allowed here:",
+        "此处始终允许：",
+    }
+    /// One of them; `command` and `folder` are inline code, `since` is a date.
+    pub(super) fn standing_unsandboxed(number, command, folder, since) {
+        "{number}: {command} in {folder}, outside the sandbox (since {since})",
+        "{number}：{command}，文件夹 {folder}，在沙箱外运行（自 {since}）",
+    }
+    pub(super) fn standing_sandboxed(number, command, folder, since) {
+        "{number}: {command} in {folder} (since {since})",
+        "{number}：{command}，文件夹 {folder}（自 {since}）",
+    }
+    pub(super) fn standing_how(number) {
+        "To remove one: /approvals remove {number}",
+        "如需移除：/approvals remove {number}",
+    }
+    pub(super) fn standing_none() {
+        "No command is always allowed here.",
+        "此处没有始终允许的命令。",
+    }
+    pub(super) fn standing_removed(command) {
+        "Removed: {command}. I'll ask again before I run it.",
+        "已移除：{command}。下次运行前会再次询问。",
+    }
+    pub(super) fn standing_unknown(number) {
+        "There is no number {number} here. /approvals lists them.",
+        "此处没有编号 {number}。发送 /approvals 查看列表。",
+    }
+    pub(super) fn standing_usage() {
+        "Use /approvals, or /approvals remove NUMBER",
+        "用法：/approvals 或 /approvals remove 编号",
+    }
+    /// A typed command was not run; `why` is a clause without a full stop.
+    pub fn not_run(why) { "Not run: {why}.", "未运行：{why}。" }
+    /// How to run it all the same; `command` is what to type, as inline code.
+    pub fn ask_with(command) {
+        "To run it anyway, send {command} and confirm.",
+        "若仍要运行，请发送 {command} 并确认。",
+    }
+}
+
+/// What a risky command would do, as a clause.
+pub fn describe_risk(language: Language, risk: Risk) -> &'static str {
+    let text = match risk {
+        Risk::DeleteRoot => delete_root,
+        Risk::OpenRoot => open_root,
+        Risk::Format => format,
+        Risk::WriteDevice => write_device,
+        Risk::Power => power,
+        Risk::ForkBomb => fork_bomb,
+    };
+    text(language)
+}
+
+/// What speaks against a command, as a clause.
+pub fn describe_objection(language: Language, objection: &Objection) -> String {
+    match objection {
+        Objection::Risk(risk) => describe_risk(language, *risk).to_owned(),
+        Objection::DenyPattern(pattern) => deny_pattern(language, pattern),
+        Objection::NotListed(command) => not_listed(language, command),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_text_is_there_in_each_language() {
+        crate::language::check_table(super::TABLE);
+    }
+}
