@@ -1,4 +1,4 @@
-//! Floor 9: the command line. One file a command; only this room prints.
+//! Floor 9: the command line. One file per command; only this room prints.
 
 pub mod agent;
 pub mod channels;
@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{ArgAction, Args, Parser, Subcommand};
+use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand};
 
 pub use self::context::Context;
 use self::context::HomeUse;
@@ -32,88 +32,119 @@ use crate::sys::environment;
 
 const AFTER_HELP: &str = "\
 Exit codes:
-  0    done
-  1    failed
+  0    success
+  1    failure
   2    wrong usage
-  78   wrong configuration
-  130  stopped
+  78   invalid configuration
+  130  stopped (Ctrl-C)
 
 Examples:
-  peacrab agent                            a conversation
-  dmesg | peacrab agent                    one question, from a pipe
-  peacrab onboard                          make a home, connect a model
-  peacrab config explain agents.defaults   what can be set";
+  peacrab onboard                          set up Peacrab
+  peacrab agent                            start a conversation
+  dmesg | peacrab agent -m 'any errors?'   ask one question about some text
+  peacrab config explain agents.defaults   see what can be set";
 
-/// A personal AI agent that lives in a single-board computer.
+/// The heading of the options that every command has, below its own.
+const COMMON: &str = "Common options";
+
+/// A personal AI agent for single-board computers.
 #[derive(Debug, Parser)]
-#[command(name = "peacrab", version, after_help = AFTER_HELP, max_term_width = 100)]
+#[command(
+    name = "peacrab",
+    version,
+    after_help = AFTER_HELP,
+    max_term_width = 100,
+    disable_help_flag = true,
+    disable_version_flag = true,
+    subcommand_value_name = "COMMAND"
+)]
 struct Cli {
     #[command(flatten)]
     global: Global,
+    /// Print the version
+    #[arg(short = 'V', long, action = ArgAction::Version, help_heading = COMMON)]
+    version: Option<bool>,
     #[command(subcommand)]
     command: Command,
 }
 
 #[derive(Clone, Debug, Args)]
 struct Global {
-    /// The home folder [default: PEACRAB_HOME, else ~/.peacrab]
-    #[arg(long, global = true, value_name = "DIR")]
+    /// Home folder [default: $PEACRAB_HOME, else ~/.peacrab]
+    #[arg(long, global = true, value_name = "DIR", help_heading = COMMON)]
     home: Option<PathBuf>,
-    /// The configuration file [default: config.json in the home folder]
-    #[arg(long, global = true, value_name = "FILE")]
+    /// Configuration file [default: DIR/config.json]
+    #[arg(long, global = true, value_name = "FILE", help_heading = COMMON)]
     config: Option<PathBuf>,
-    /// Log more than log.level says; repeat for still more
-    #[arg(short, long, global = true, action = ArgAction::Count)]
+    /// More logging (repeat for even more)
+    #[arg(short, long, global = true, action = ArgAction::Count, help_heading = COMMON)]
     verbose: u8,
-    /// Log less
-    #[arg(short, long, global = true, action = ArgAction::Count)]
+    /// Less logging (repeat for even less)
+    #[arg(short, long, global = true, action = ArgAction::Count, help_heading = COMMON)]
     quiet: u8,
+    /// Print this help
+    #[arg(short, long, global = true, action = ArgAction::Help, help_heading = COMMON)]
+    help: Option<bool>,
 }
 
 /// A command is a line here, a line in [`Command::run`] and a file.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Talk to it: one question, or a conversation
+    /// Chat with the agent, or ask a single question
+    #[command(visible_alias = "chat")]
     Agent(agent::Arguments),
-    /// Run the daemon: the agent on Telegram and Discord
+    /// Run the bot: the agent on Telegram and Discord
+    #[command(aliases = ["start", "run", "serve"])]
     Gateway(gateway::Arguments),
     /// Apply a changed configuration to the running gateway
     Reload(gateway::reload::Arguments),
-    /// Tell somebody something from a script, through the gateway
+    /// Send a message from a script
     Send(send::Arguments),
     /// Manage the channels and who has access
+    #[command(alias = "channel")]
     Channels(channels::Arguments),
     /// List or remove the commands that are always allowed
     Approvals(channels::approvals::Arguments),
-    /// Make a home, connect a model
+    /// Set up Peacrab: create its folder and connect a model
+    #[command(aliases = ["setup", "init"])]
     Onboard(onboard::Arguments),
-    /// Show, explain, set and check the configuration
+    /// Show, explain, change and check the settings
     Config(config::Arguments),
-    /// Show what is set up, which model answers, and the tokens of today
+    /// Show the setup, the model in use and today's tokens
     Status(status::Arguments),
-    /// List, print, export and delete conversations
+    /// List, show, export and delete conversations
+    #[command(alias = "session")]
     Sessions(sessions::Arguments),
-    /// Try what the program stands on, and say what to do
+    /// Check the setup and suggest fixes
     Doctor(doctor::Arguments),
-    /// Keep the gateway running with systemd
+    /// Run the bot permanently, as a systemd service
     Service(service::Arguments),
-    /// Show what the model can use
+    /// List the tools that the model can use
+    #[command(alias = "tool")]
     Tools(tools::Arguments),
-    /// Print the completions for a shell
+    /// Print a completion script for your shell
+    #[command(alias = "completion")]
     Completions(completions::Arguments),
+    /// Print the version
+    #[command(hide = true)]
+    Version,
+    /// Complete a command line, for the scripts of `completions`
+    #[command(name = "__complete", hide = true)]
+    Complete(completions::CompleteArguments),
 }
 
 impl Command {
     /// Which home folder the command works on.
     fn home_use(&self) -> HomeUse {
         match self {
-            Self::Service(_) | Self::Completions(_) => HomeUse::Own,
+            Self::Service(_) | Self::Completions(_) | Self::Version => HomeUse::Own,
             Self::Agent(_)
             | Self::Gateway(_)
             | Self::Onboard(_)
             | Self::Status(_)
             | Self::Doctor(_)
-            | Self::Tools(_) => HomeUse::Readable,
+            | Self::Tools(_)
+            | Self::Complete(_) => HomeUse::Readable,
             Self::Config(arguments) if !arguments.changes() => HomeUse::Readable,
             _ => HomeUse::Installed,
         }
@@ -135,6 +166,8 @@ impl Command {
             Self::Service(arguments) => service::run(context, &arguments),
             Self::Tools(arguments) => tools::run(context, &arguments),
             Self::Completions(arguments) => completions::run(&arguments),
+            Self::Version => print::out(&Cli::command().render_version()).map(|()| Exit::Done),
+            Self::Complete(arguments) => completions::complete(context, &arguments),
         }
     }
 }

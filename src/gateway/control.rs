@@ -19,11 +19,12 @@ use crate::bus::{Ending, Event};
 use crate::channels::health::Task;
 use crate::channels::names::title;
 use crate::channels::texts::paired;
-use crate::clock::Clock;
+use crate::clock::{Clock, Stopwatch};
 use crate::error::{Error, Result};
 use crate::json;
 use crate::language::Language;
-use crate::limits::gateway::{CONTROL_AT_ONCE, CONTROL_BYTES, CONTROL_TIME};
+use crate::limits::cancel::POLL;
+use crate::limits::gateway::{CONTROL_AT_ONCE, CONTROL_BYTES, CONTROL_TIME, SEND_CONFIRM_TIME};
 use crate::message::{Address, OutgoingMessage};
 use crate::state::pairing::Paired;
 
@@ -41,6 +42,9 @@ pub enum Request {
         text: String,
         /// Files of the workspace.
         files: Vec<String>,
+        /// Whether to wait until the channel has confirmed it.
+        #[serde(default)]
+        waits: bool,
     },
     /// Reads the configuration again. The answer is [`Changes`] as JSON.
     Reload,
@@ -64,7 +68,7 @@ pub fn ask(path: &Path, request: &Request) -> Result<Option<String>> {
     let Ok(mut stream) = UnixStream::connect(path) else {
         return Ok(None);
     };
-    let failed = |source| Error::io("talk with the gateway at", path)(source);
+    let failed = |source| Error::io("talk to the gateway at", path)(source);
     let mut line = serde_json::to_vec(request).unwrap_or_default();
     line.push(b'\n');
     stream
@@ -118,12 +122,14 @@ pub(super) fn listen(gateway: &Arc<Gateway>, path: &Path) {
             if !is_allowed || Arc::strong_count(&busy) > CONTROL_AT_ONCE {
                 continue;
             }
+            // Those who wait for a confirmation leave room for others.
+            let can_wait = Arc::strong_count(&busy) <= CONTROL_AT_ONCE / 2;
             let (gateway, busy) = (Arc::clone(&gateway), Arc::clone(&busy));
             let serve = move || {
                 let served = stream
                     .into_std()
-                    .map_err(Error::io("take over", "a connection"));
-                if let Err(error) = served.and_then(|stream| serve(&gateway, &stream)) {
+                    .map_err(Error::io("accept", "a connection"));
+                if let Err(error) = served.and_then(|stream| serve(&gateway, &stream, can_wait)) {
                     tracing::debug!("control: {error}");
                 }
                 drop(busy);
@@ -144,8 +150,8 @@ fn bind(path: &Path) -> Result<UnixListener> {
     Ok(listener)
 }
 
-fn serve(gateway: &Arc<Gateway>, mut stream: &UnixStream) -> Result<()> {
-    let failed = |source| Error::io("talk with", "the command line")(source);
+fn serve(gateway: &Arc<Gateway>, mut stream: &UnixStream, can_wait: bool) -> Result<()> {
+    let failed = |source| Error::io("talk to", "the command line")(source);
     stream.set_nonblocking(false).map_err(failed)?;
     stream
         .set_read_timeout(Some(CONTROL_TIME))
@@ -153,7 +159,7 @@ fn serve(gateway: &Arc<Gateway>, mut stream: &UnixStream) -> Result<()> {
     stream
         .set_write_timeout(Some(CONTROL_TIME))
         .map_err(failed)?;
-    let answer = read_line(stream).and_then(|request| gateway.control(request));
+    let answer = read_line(stream).and_then(|request| gateway.control(request, can_wait));
     let reply = match answer {
         Ok(text) => Reply::Done(text),
         Err(error) => Reply::Failed(error.to_string()),
@@ -248,7 +254,7 @@ impl Gateway {
     }
 
     /// Answers a request of the command line.
-    fn control(self: &Arc<Self>, request: Request) -> Result<String> {
+    fn control(self: &Arc<Self>, request: Request, can_wait: bool) -> Result<String> {
         match request {
             Request::Status => Ok(self.status_line(Language::English) + &self.channel_lines()),
             Request::Reload => Ok(serde_json::to_string(&self.reload()?).unwrap_or_default()),
@@ -259,7 +265,12 @@ impl Gateway {
                 let person = format!("{} ({})", sender.name, sender.id);
                 Ok(paired(Language::English, &person, &title(&channel)))
             }
-            Request::Send { chat, text, files } => {
+            Request::Send {
+                chat,
+                text,
+                files,
+                waits,
+            } => {
                 let chat = chat.or_else(|| self.parts.recent.get()).ok_or_else(|| {
                     Error::Usage("No chat yet. Message the bot first, or use --chat ID.".to_owned())
                 })?;
@@ -267,9 +278,30 @@ impl Gateway {
                     files,
                     ..OutgoingMessage::text(&chat, text)
                 };
-                self.enqueue(message, None)?;
-                Ok(format!("on its way to {chat}"))
+                let id = self.enqueue(message, None)?;
+                match waits && can_wait {
+                    true => self.wait_for_delivery(id, &chat),
+                    false => Ok(format!("Queued for {chat}.")),
+                }
             }
+        }
+    }
+
+    /// Waits until a message is delivered or given up, or for [`SEND_CONFIRM_TIME`].
+    fn wait_for_delivery(&self, id: u64, chat: &Address) -> Result<String> {
+        let watch = Stopwatch::start();
+        while self.parts.outbox.get(id).is_some() {
+            if watch.elapsed() >= SEND_CONFIRM_TIME || self.is_stopping() {
+                let channel = &chat.channel;
+                return Ok(format!(
+                    "Queued: not confirmed by {channel} yet. The gateway keeps trying."
+                ));
+            }
+            std::thread::sleep(POLL);
+        }
+        match self.parts.outbox.failure(id) {
+            None => Ok(format!("Sent to {chat}.")),
+            Some(reason) => Err(Error::Failed(format!("Not sent to {chat}: {reason}"))),
         }
     }
 }

@@ -144,7 +144,8 @@ impl Gateway {
     }
 
     /// Stores a message for delivery: it is on the disk when this returns. Secrets are removed from it.
-    fn enqueue(&self, message: OutgoingMessage, closes: Option<ClosesTurn>) -> Result<()> {
+    /// Returns its number in the outbox.
+    fn enqueue(&self, message: OutgoingMessage, closes: Option<ClosesTurn>) -> Result<u64> {
         let Some(delivery) = self.delivery(&message.to) else {
             let known: Vec<&str> = self.deliveries.keys().copied().collect();
             return Err(Error::Failed(format!(
@@ -156,9 +157,9 @@ impl Gateway {
         let live = self.live();
         let text = live.agent.toolbox().cleaned(&message.text).into_owned();
         let message = OutgoingMessage { text, ..message };
-        self.parts.outbox.add(&message, closes)?;
+        let id = self.parts.outbox.add(&message, closes)?;
         delivery.wake();
-        Ok(())
+        Ok(id)
     }
 
     /// Delivers the answer that closed a session's turn: the journal has recorded the turn's end.

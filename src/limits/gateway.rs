@@ -44,8 +44,13 @@ pub const REFUSED_NAMES_MAX: usize = 10;
 /// Messages that are only counted until the chat is told of them, at first; each time ten times as many.
 /// A kill takes the count.
 pub const REFUSED_COUNT_MAX: usize = 100;
-/// How long a gateway that starts, or a `peacrab send`, waits for the lock of the home: a send has it
-/// for an instant.
+/// How long a gateway that starts waits for the lock of the home: a `peacrab send` has it for an
+/// instant.
 pub const LOCK_TIME: Duration = Duration::from_secs(3);
+/// How long a `peacrab send` waits for a gateway that starts or ends: some seconds on a board.
+pub const SEND_LOCK_TIME: Duration = Duration::from_secs(15);
+/// How long the gateway waits until the channel has confirmed a message of `peacrab send`. Half of
+/// [`CONTROL_TIME`], after which the command gives up.
+pub const SEND_CONFIRM_TIME: Duration = Duration::from_secs(5);
 /// Characters that a refusal shows of each message.
 pub const REFUSED_CHARS: usize = 40;

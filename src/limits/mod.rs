@@ -46,6 +46,8 @@ pub mod inbox {
 pub mod outbox {
     /// Messages that are pending at a time: what jobs and people make in a day without the network.
     pub const MESSAGES_MAX: usize = 500;
+    /// Messages whose failure is remembered for the `peacrab send` that waits for it.
+    pub const FAILURES_MAX: usize = 8;
     /// Bytes of their lines, which are held in memory too: 4 KiB each.
     pub const BYTES_MAX: usize = 2 * 1024 * 1024;
     /// Drafts that are noted; more than turns and commands run at a time, because a draft stays noted
@@ -154,10 +156,12 @@ pub mod json {
 pub mod markup {
     /// Bytes of a code block's language; `javascript` has ten.
     pub const LANGUAGE_BYTES: usize = 32;
-    /// Levels of lists that are indented; deeper ones stand below the last.
+    /// Levels of lists that are indented; deeper ones are indented like the last.
     pub const LIST_INDENTS: usize = 8;
     /// Bytes of a table with its padding; a single wide cell would widen every row.
     pub const TABLE_BYTES: usize = 64 * 1024;
+    /// Columns below which a table's cells are too narrow to wrap: its rows become records.
+    pub const TABLE_COLUMN_MIN: usize = 10;
     /// Bytes of a text that may be syntax of Markdown. The parser needs about 100 bytes for each; an
     /// answer of 160 KiB in which every eighth byte is one has 20,000.
     pub const MARKDOWN_MARKS: usize = 32 * 1024;
@@ -326,6 +330,14 @@ pub mod cli {
     /// Bytes of the keys that were typed ahead and are kept while a question is asked; the terminal
     /// itself keeps as many.
     pub const TYPED_AHEAD_BYTES: usize = 4096;
+    /// Bytes of a text on standard input that `peacrab send` takes: more is a file to attach.
+    pub const SEND_INPUT_BYTES: u64 = 4 * 1024 * 1024;
+    /// Columns of a screen that does not tell its width, such as a serial console's.
+    pub const COLUMNS_DEFAULT: usize = 80;
+    /// Columns that text is laid out for at least; on a narrower screen the terminal wraps it.
+    pub const COLUMNS_MIN: usize = 20;
+    /// Columns by which code blocks are indented.
+    pub const CODE_INSET: usize = 2;
     /// Lines of the prompt's history that are kept.
     pub const HISTORY_LINES: usize = 500;
     /// Bytes of the prompt's history that are read.

@@ -3,13 +3,13 @@
 use std::ops::Range;
 
 /// One aspect of a style. Those up to [`Level::Pre`] nest in this order, outermost first; the others
-/// only describe a stretch. The order is the one in which a quote or a link is never torn by what it
+/// only describe a stretch. The order is the one in which a quote or a link is never cut by what it
 /// contains: bold around half a link is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
     /// A block quote. Its value is its number.
     Quote,
-    /// A link. Its value stands for the address, see [`Document::value`].
+    /// A link. Its value identifies the address, see [`Document::value`].
     Link,
     /// Bold, or a heading.
     Bold,
@@ -19,14 +19,20 @@ pub enum Level {
     Strike,
     /// Code within a line.
     Code,
-    /// A code block. Its value stands for the language, see [`Document::value`].
+    /// A code block. Its value identifies the language, see [`Document::value`].
     Pre,
     /// A heading, in bold as well. Its value is 1 to 6.
     Heading,
     /// A list item's mark: a bullet, a number or a check box.
     Mark,
-    /// Anything else that the text does not contain: a rule, the address after a link's words.
+    /// Anything else that the text does not contain: a rule, the address after a link's text.
     Aside,
+    /// A table, in a code block. Its value is 1 in the head and 2 below it.
+    Table,
+    /// Within list items: the columns by which their text is indented.
+    Inset,
+    /// In a quote within list items: the columns by which the quote itself is indented.
+    Margin,
 }
 
 impl Level {
@@ -42,7 +48,7 @@ impl Level {
     ];
 
     /// The number of levels.
-    pub(super) const COUNT: usize = Self::Aside as usize + 1;
+    pub(super) const COUNT: usize = Self::Margin as usize + 1;
 }
 
 /// The style of a stretch: for each level 0, or a value that tells neighbours apart.
@@ -66,10 +72,11 @@ impl Style {
         self
     }
 
-    /// Only the quote: code can stand in nothing else, and the space between blocks belongs to
-    /// nothing else.
+    /// Only the quote: neither code nor the space between blocks can be in anything else.
     pub(super) fn block(self) -> Self {
-        Self::default().with(Level::Quote, self.get(Level::Quote))
+        Self::default()
+            .with(Level::Quote, self.get(Level::Quote))
+            .with(Level::Margin, self.get(Level::Margin))
     }
 
     /// The part of this style that can go on where nothing may be opened: what is open already,
@@ -147,7 +154,7 @@ impl Document {
         self.runs.last().map(|run| run.style).unwrap_or_default()
     }
 
-    /// Keeps an address or a language; returns the number that stands for it in a style.
+    /// Stores an address or a language; returns its value in a style.
     pub(super) fn add_value(&mut self, value: String) -> u32 {
         self.values.push(value);
         u32::try_from(self.values.len()).unwrap_or(u32::MAX)
@@ -161,7 +168,7 @@ impl Document {
     }
 
     /// The stretches within a range, in order. Blank ones keep at most the style before them: an
-    /// entity without visible text is an error to Telegram, and a riddle elsewhere.
+    /// entity without visible text is an error to Telegram, and useless elsewhere.
     pub fn stretches(&self, range: Range<usize>) -> impl Iterator<Item = (Range<usize>, Style)> {
         let first = self.runs.partition_point(|run| run.end <= range.start);
         let mut start = range.start;

@@ -55,7 +55,7 @@ fn may_become_syntax(source: &str, at: usize) -> bool {
     }
 }
 
-/// Whether what follows a `[` can be the words and the address of a link.
+/// Whether what follows a `[` can be the text and the address of a link.
 fn may_become_link(rest: &str) -> bool {
     let mut depth = 1_usize;
     let end = rest.find(|c| {

@@ -2,9 +2,10 @@
 //!
 //! [`parse`] makes a [`Document`] of a text, [`split`] finds where it is cut, and a channel's
 //! [`Format`] writes what lies between two cuts. Nothing is written before the cut, so no tag or fence
-//! can be torn: what is open at a cut is closed there and opened again in the next piece. The same text
+//! can be cut: what is open at a cut is closed there and opened again in the next piece. The same text
 //! always gives the same pieces, so that an interrupted delivery can continue at a piece's number.
 
+mod density;
 mod document;
 mod growing;
 mod parse;
@@ -12,28 +13,30 @@ pub mod split;
 mod table;
 #[cfg(test)]
 mod tests;
+pub mod width;
 
 use std::ops::Range;
 
+pub use self::density::is_deep;
 pub use self::document::{Document, Level, Style, is_blank};
-pub use self::parse::{Growing, is_deep, parse, parse_growing, parse_grown};
+pub use self::parse::{Growing, RULE, parse, parse_growing, parse_grown};
 use self::split::{Limit, Pieces};
 use crate::limits::markup::LANGUAGE_BYTES;
 use crate::text::reveal;
 
-/// Stands before a draft whose beginning is not shown.
+/// The beginning of a draft whose own beginning is not shown.
 pub const CUT_MARK: &str = "…\n";
 
 /// How a channel writes a document, and how much of it fits one message.
 pub trait Format {
-    /// The most that one message holds.
+    /// The maximum length of one message.
     fn limit(&self) -> Limit;
 
     /// Whether the channel can link to an address. The address of any other link is shown after its
-    /// words.
+    /// text.
     fn can_link(&self, address: &str) -> bool;
 
-    /// A range of a document in the channel's markup. It is never empty, and both of its ends lie
+    /// A range of a document in the channel's markup. It is never empty, and both of its ends are
     /// between two characters.
     fn write(&self, document: &Document, range: Range<usize>) -> String;
 

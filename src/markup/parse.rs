@@ -4,36 +4,39 @@ use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, CowStr, Event, LinkType, Options, Parser, Tag, TagEnd};
 
+use super::density::is_dense;
 use super::document::{Document, Level, Style};
 use super::language;
 use super::table::Table;
-use crate::limits::markup::{LIST_INDENTS, MARKDOWN_DEPTH, MARKDOWN_MARKS};
+use crate::limits::markup::LIST_INDENTS;
 
 const BULLET: &str = "• ";
-const RULE: &str = "———";
+/// A horizontal rule.
+pub const RULE: &str = "———";
 /// Channels make one space of a tab, and code would lose its indentation.
 const TAB: &str = "    ";
 
 /// Parses a text. `can_link` tells whether the channel can link to an address; other addresses are
-/// shown after the link's words.
+/// shown after the link's text.
 ///
-/// A text that is little but syntax is taken as it stands: it is no answer, and the parser would need
+/// A text that is little but syntax is taken as it is: it is not an answer, and the parser would need
 /// a hundred times its memory, or a time that grows with the square of its length.
 pub fn parse(markdown: &str, can_link: &dyn Fn(&str) -> bool) -> Document {
-    read(markdown, can_link, None).document
+    read(markdown, can_link, None, None).document
 }
 
-/// Parses the end of a text that is still growing, for channels that append to what they have shown.
-pub fn parse_growing(markdown: &str) -> Growing {
+/// Parses the end of a text that is still growing, for terminals, which append to what they have shown.
+/// A table that does not fit into so many columns becomes a list of its rows.
+pub fn parse_growing(markdown: &str, columns: usize) -> Growing {
     let parsed = super::growing::without_undecided_end(markdown);
-    read(parsed, &|_| false, Some(parsed)).growing()
+    read(parsed, &|_| false, Some(parsed), Some(columns)).growing()
 }
 
 /// Like [`parse_growing`], once the text has ended.
-pub fn parse_grown(markdown: &str) -> Growing {
+pub fn parse_grown(markdown: &str, columns: usize) -> Growing {
     Growing {
         settled: usize::MAX,
-        ..read(markdown, &|_| false, Some(markdown)).growing()
+        ..read(markdown, &|_| false, Some(markdown), Some(columns)).growing()
     }
 }
 
@@ -53,16 +56,19 @@ fn read<'a>(
     markdown: &'a str,
     can_link: &'a dyn Fn(&str) -> bool,
     growing: Option<&'a str>,
+    columns: Option<usize>,
 ) -> Reader<'a> {
     let mut reader = Reader {
         document: Document::default(),
         can_link,
         growing,
+        columns,
         style: Style::default(),
         depth: [0; Level::COUNT],
         quotes: 0,
         gap: 0,
         lists: Vec::new(),
+        insets: Vec::new(),
         links: Vec::new(),
         table: None,
         code: None,
@@ -89,6 +95,8 @@ struct Reader<'a> {
     can_link: &'a dyn Fn(&str) -> bool,
     /// The Markdown, if it is still growing.
     growing: Option<&'a str>,
+    /// The width of the screen, if it is known.
+    columns: Option<usize>,
     style: Style,
     /// How often each level is open: within bold, bold means nothing.
     depth: [usize; Level::COUNT],
@@ -97,6 +105,8 @@ struct Reader<'a> {
     gap: usize,
     /// The next number of each open list; `None` for bullets.
     lists: Vec<Option<u64>>,
+    /// The columns by which the text around each open list item is indented.
+    insets: Vec<u32>,
     /// Open links and images, of which only the outermost counts.
     links: Vec<Option<Link>>,
     table: Option<Table>,
@@ -123,7 +133,7 @@ struct Block {
 /// A link or an image that is being read.
 struct Link {
     address: String,
-    /// Where its words begin.
+    /// Where its text begins.
     from: usize,
     is_linked: bool,
 }
@@ -184,7 +194,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Shows the definitions of links that lie before a place in a growing text: their uses may have
+    /// Shows the definitions of links that come before a place in a growing text: their uses may have
     /// been shown already, without the address.
     fn show_definitions(&mut self, end: usize) {
         let source = self.growing.unwrap_or("");
@@ -223,7 +233,12 @@ impl Reader<'_> {
             }
             Event::TaskListMarker(is_done) => {
                 self.document.strip_end(BULLET);
+                let style = self.style;
+                // Like the bullet's, its indentation is that of the list.
+                let inset = self.insets.last().copied().unwrap_or(0);
+                self.style = style.with(Level::Inset, inset);
                 self.say_as(Level::Mark, if is_done { "☑ " } else { "☐ " });
+                self.style = style;
             }
             // Not asked of the parser.
             Event::FootnoteReference(_) | Event::InlineMath(_) | Event::DisplayMath(_) => {}
@@ -243,6 +258,10 @@ impl Reader<'_> {
             Tag::BlockQuote(_) => {
                 self.begin_block();
                 self.quotes += 1;
+                if !self.style.has(Level::Quote) {
+                    let margin = self.style.get(Level::Inset);
+                    self.style = self.style.with(Level::Margin, margin);
+                }
                 self.open(Level::Quote, self.quotes);
             }
             Tag::CodeBlock(kind) => {
@@ -287,6 +306,9 @@ impl Reader<'_> {
             }
             TagEnd::BlockQuote(_) => {
                 self.close(Level::Quote);
+                if !self.style.has(Level::Quote) {
+                    self.style = self.style.with(Level::Margin, 0);
+                }
                 self.end_block();
             }
             TagEnd::CodeBlock => {
@@ -300,7 +322,7 @@ impl Reader<'_> {
                 self.lists.pop();
                 self.end_block();
             }
-            TagEnd::Item => self.part(1),
+            TagEnd::Item => self.end_item(),
             TagEnd::TableCell => {
                 if let Some(table) = &mut self.table {
                     table.end_cell();
@@ -380,15 +402,17 @@ impl Reader<'_> {
         self.style = style;
     }
 
-    /// Code stands in nothing but a quote. The words of a link stay its words: the address is worth
-    /// more than the look.
+    /// Code can be only in a quote or a list. Code in the text of a link is plain text: the address is
+    /// worth more than the look.
     fn say_inline_code(&mut self, text: &str) {
         if self.table.is_some() || self.style.get(Level::Link) != 0 {
             return self.say(text);
         }
         let style = self.style;
-        let heading = style.get(Level::Heading);
-        self.style = style.block().with(Level::Heading, heading);
+        self.style = style
+            .block()
+            .with(Level::Heading, style.get(Level::Heading))
+            .with(Level::Inset, style.get(Level::Inset));
         self.say_as(Level::Code, text);
         self.style = style;
     }
@@ -398,8 +422,14 @@ impl Reader<'_> {
             return;
         }
         self.close_gap(0);
-        let style = self.style.block().with(Level::Pre, value);
-        self.document.push(&text.replace('\t', TAB), style);
+        self.document
+            .push(&text.replace('\t', TAB), self.code_style(value));
+    }
+
+    fn code_style(&self, value: u32) -> Style {
+        let inset = self.style.get(Level::Inset);
+        let style = self.style.block().with(Level::Inset, inset);
+        style.with(Level::Pre, value)
     }
 
     fn start_item(&mut self) {
@@ -416,23 +446,70 @@ impl Reader<'_> {
         let start = self.document.text().len();
         self.say_as(Level::Mark, &mark);
         self.mark = start..self.document.text().len();
+        let inset = self.style.get(Level::Inset);
+        self.insets.push(inset);
+        if self.insets.len() <= LIST_INDENTS {
+            // Bullets and numbers are one column a character.
+            let columns = u32::try_from(mark.chars().count()).unwrap_or(0);
+            self.style = self.style.with(Level::Inset, inset + columns);
+        }
+    }
+
+    fn end_item(&mut self) {
+        let inset = self.insets.pop().unwrap_or(0);
+        self.style = self.style.with(Level::Inset, inset);
+        self.part(1);
     }
 
     fn end_table(&mut self) {
         if let Some(table) = self.table.take() {
-            let value = self.document.add_value(String::new());
-            self.say_code(&table.lines(), value);
+            let inset = self.style.get(Level::Inset) as usize;
+            let columns = self.columns.map(|columns| columns.saturating_sub(inset));
+            match table.lines(columns) {
+                Some((head, rest)) => self.say_table(&head, &rest),
+                None => self.say_records(&table),
+            }
         }
         self.end_block();
     }
 
+    fn say_table(&mut self, head: &str, rest: &str) {
+        let value = self.document.add_value(String::new());
+        let style = self.code_style(value);
+        self.close_gap(0);
+        for (part, text) in [(1, head), (2, rest)] {
+            // To a channel, a table is one block of code.
+            let part = if self.columns.is_some() { part } else { 0 };
+            self.document.push(text, style.with(Level::Table, part));
+        }
+        self.document.strip_end("\n");
+    }
+
+    /// A table that is too wide, as a list: each row is an item with the cells named by the head.
+    fn say_records(&mut self, table: &Table) {
+        self.lists.push(None);
+        for row in table.records() {
+            self.start_item();
+            for (column, cell) in row.iter().enumerate().filter(|(_, cell)| !cell.is_empty()) {
+                match table.head().get(column).filter(|name| !name.is_empty()) {
+                    Some(name) if column > 0 => self.say(&[name, ": ", cell].concat()),
+                    _ if column == 0 => self.say_as(Level::Bold, cell),
+                    _ => self.say(cell),
+                }
+                self.part(1);
+            }
+            self.end_item();
+        }
+        self.lists.pop();
+    }
+
     /// What is being written to: a cell of a table, or the text.
-    fn words(&self) -> &str {
+    fn current_text(&self) -> &str {
         let text = self.document.text();
         self.table.as_ref().map_or(text, Table::cell)
     }
 
-    /// Begins a link or an image; one within another is only its words.
+    /// Begins a link or an image; one within another is only its text.
     fn start_link(&mut self, address: CowStr<'_>) {
         if !self.links.is_empty() {
             return self.links.push(None);
@@ -444,19 +521,19 @@ impl Reader<'_> {
         }
         self.links.push(Some(Link {
             address: address.into_string(),
-            from: self.words().len(),
+            from: self.current_text().len(),
             is_linked,
         }));
     }
 
-    /// A link without words gets its address as words; words that cannot be linked get the address
+    /// A link without text shows its address; text that cannot be linked gets the address
     /// after them.
     fn end_link(&mut self) {
         let Some(Some(link)) = self.links.pop() else {
             return;
         };
         let address = link.address.as_str();
-        let shown = self.words().get(link.from..).unwrap_or("").trim();
+        let shown = self.current_text().get(link.from..).unwrap_or("").trim();
         if shown.is_empty() {
             self.say(address);
         } else if !link.is_linked && shown != address.trim_start_matches("mailto:") {
@@ -470,59 +547,4 @@ impl Reader<'_> {
 
 fn indent(levels: usize) -> String {
     "  ".repeat(levels.min(LIST_INDENTS))
-}
-
-/// Whether a text is little but syntax.
-fn is_dense(markdown: &str) -> bool {
-    let is_mark = |byte: &u8| b"*_~`[]<>|&\\!\n\r".contains(byte);
-    let marks = markdown.bytes().filter(|byte| is_mark(byte)).count();
-    marks > MARKDOWN_MARKS || markdown.split(['\n', '\r']).any(is_deep)
-}
-
-/// Whether a line opens so many quotes and lists that its text is not parsed.
-pub fn is_deep(line: &str) -> bool {
-    openings(line) > MARKDOWN_DEPTH
-}
-
-/// Quotes and list items that a line may open at its beginning.
-fn openings(line: &str) -> usize {
-    let is_part = |byte: &u8| byte.is_ascii_digit() || b" \t>-+*.)".contains(byte);
-    let end = line.bytes().position(|byte| !is_part(&byte));
-    let beginning = &line.as_bytes()[..end.unwrap_or(line.len())];
-    let opens = |pair: &&[u8]| match pair {
-        [b'>', _] => true,
-        [b'-' | b'+' | b'*' | b'.' | b')', next] => next.is_ascii_whitespace(),
-        _ => false,
-    };
-    beginning.windows(2).filter(opens).count()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn answers_are_parsed() {
-        let rule = "-".repeat(80);
-        let code = format!("{}x\n", " ".repeat(200));
-        for answer in [
-            "",
-            "- > - 1. *deep*",
-            &rule,
-            &code.repeat(800),
-            &"**word** ".repeat(6000),
-        ] {
-            assert!(!is_dense(answer), "{answer}");
-        }
-    }
-
-    #[test]
-    fn towers_of_quotes_and_floods_of_marks_are_not() {
-        for unit in [">", "> ", "- ", "1. ", "- > 2) "] {
-            let tower = unit.repeat(MARKDOWN_DEPTH + 2) + "top";
-            assert!(is_dense(&tower), "{tower}");
-            assert!(is_dense(&format!("text\r  {tower}\ntext")), "{tower}");
-        }
-        assert!(is_dense(&"a[".repeat(MARKDOWN_MARKS + 1)));
-    }
 }

@@ -17,7 +17,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    fn of(self, c: char) -> usize {
+    fn count(self, c: char) -> usize {
         match self {
             Self::Utf16 => c.len_utf16(),
             Self::Chars => 1,
@@ -26,7 +26,7 @@ impl Unit {
     }
 }
 
-/// The most that a message holds.
+/// The maximum length of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
     /// The number of units.
@@ -45,7 +45,7 @@ impl Limit {
     pub fn prefix(self, text: &str) -> usize {
         let mut left = self.units;
         let too_long = text.char_indices().find(|(_, c)| {
-            let rest = left.checked_sub(self.unit.of(*c));
+            let rest = left.checked_sub(self.unit.count(*c));
             left = rest.unwrap_or(0);
             rest.is_none()
         });
@@ -56,7 +56,7 @@ impl Limit {
     fn suffix(self, text: &str) -> usize {
         let mut left = self.units;
         let mut ends = text.char_indices().rev().take_while(|(_, c)| {
-            let rest = left.checked_sub(self.unit.of(*c));
+            let rest = left.checked_sub(self.unit.count(*c));
             left = rest.unwrap_or(0);
             rest.is_some()
         });
@@ -91,7 +91,7 @@ impl<'a> Pieces<'a> {
         if most == text.len() && fits(self.document, self.format, start..most, "") {
             return most;
         }
-        // The longest range that fits lies between these two. One character always goes out, so that
+        // The longest range that fits is between these two. One character always goes out, so that
         // every text has an end.
         let first = text[start..].chars().next().map_or(0, char::len_utf8);
         let (mut fitting, mut failing) = (start + first, most + 1);
@@ -105,11 +105,11 @@ impl<'a> Pieces<'a> {
     }
 
     /// The best cut of a message that fits as far as `end`. A message is at least half full, unless a
-    /// word would have to be torn.
+    /// word would have to be cut.
     fn best_cut(&self, start: usize, end: usize) -> usize {
         let text = self.document.text();
         let (mut paragraph, mut line, mut word) = (0, 0, 0);
-        // A cut lies behind white space, and the first that does not fit counts too: it is not sent.
+        // A cut is behind white space, and the first that does not fit counts too: it is not sent.
         let next = text[end..].chars().next().map_or(0, char::len_utf8);
         for (stretch, style) in self.document.stretches(start..end + next) {
             for (index, c) in text[stretch.clone()].char_indices() {

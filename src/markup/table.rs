@@ -2,7 +2,8 @@
 
 use pulldown_cmark::Alignment;
 
-use crate::limits::markup::TABLE_BYTES;
+use super::width::{text_width, wrap};
+use crate::limits::markup::{TABLE_BYTES, TABLE_COLUMN_MIN};
 
 const BETWEEN: &str = " | ";
 
@@ -52,56 +53,111 @@ impl Table {
         self.rows.push(row);
     }
 
-    /// The lines, without a newline at the end. A head without words is left out.
-    pub fn lines(&self) -> String {
-        let widths = self.widths();
-        let mut out = String::new();
-        for (number, row) in self.rows.iter().enumerate() {
-            if number == 0 && row.is_empty() {
-                continue;
-            }
-            self.push_row(&mut out, row, &widths);
-            if number == 0 {
-                push_rule(&mut out, &widths);
-            }
-        }
-        out.pop();
-        out
+    /// The head, which may be empty or shorter than a row.
+    pub fn head(&self) -> &[String] {
+        self.rows.first().map_or(&[], Vec::as_slice)
     }
 
-    /// The columns' widths, or zeros if so much padding is not worth it.
-    fn widths(&self) -> Vec<usize> {
-        let count = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        let mut widths = vec![0; count];
-        for row in &self.rows {
-            for (widest, cell) in widths.iter_mut().zip(row) {
-                *widest = width(cell).max(*widest);
-            }
+    /// The rows below the head.
+    pub fn records(&self) -> impl Iterator<Item = &[String]> {
+        self.rows.iter().skip(1).map(Vec::as_slice)
+    }
+
+    /// The table as lines, the head with its rule and the rest, each with its newlines. An empty head
+    /// is left out. `None` if the columns would be too narrow in so many columns of the screen.
+    pub fn lines(&self, columns: Option<usize>) -> Option<(String, String)> {
+        let widths = match columns {
+            Some(columns) => self.shrunk_widths(columns)?,
+            None => self.widths(),
+        };
+        let (mut head, mut rest) = (String::new(), String::new());
+        if !self.head().is_empty() {
+            self.push_row(&mut head, self.head(), &widths);
+            push_rule(&mut head, &widths);
         }
-        let line = widths.iter().sum::<usize>() + count * BETWEEN.len();
+        for row in self.records() {
+            self.push_row(&mut rest, row, &widths);
+        }
+        Some((head, rest))
+    }
+
+    /// The columns' widths without a limit, or zeros if so much padding would be too long.
+    fn widths(&self) -> Vec<usize> {
+        let mut widths = self.natural_widths();
+        let line = widths.iter().sum::<usize>() + widths.len() * BETWEEN.len();
         if line.saturating_mul(self.rows.len()) > TABLE_BYTES {
             widths.fill(0);
         }
         widths
     }
 
-    fn push_row(&self, out: &mut String, row: &[String], widths: &[usize]) {
-        let last = row.len().saturating_sub(1);
-        for (column, (cell, widest)) in row.iter().zip(widths).enumerate() {
-            let padding = widest.saturating_sub(width(cell));
-            let left = match self.alignments.get(column) {
-                Some(Alignment::Right) => padding,
-                Some(Alignment::Center) => padding / 2,
-                _ => 0,
-            };
-            push_times(out, ' ', left);
-            out.push_str(cell);
-            if column < last {
-                push_times(out, ' ', padding - left);
-                out.push_str(BETWEEN);
+    /// The widths of the columns' widest cells.
+    fn natural_widths(&self) -> Vec<usize> {
+        let count = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let mut widths = vec![0; count];
+        for row in &self.rows {
+            for (widest, cell) in widths.iter_mut().zip(row) {
+                *widest = text_width(cell).max(*widest);
             }
         }
-        out.push('\n');
+        widths
+    }
+
+    /// The widths with which a line takes at most so many columns: the widest ones shrink to an equal
+    /// share. `None` if that would be too narrow to read, or take too many lines.
+    fn shrunk_widths(&self, columns: usize) -> Option<Vec<usize>> {
+        let mut widths = self.natural_widths();
+        let between = widths.len().saturating_sub(1) * BETWEEN.len();
+        let mut left = columns.checked_sub(between)?;
+        let mut by_width = widths.clone();
+        by_width.sort_unstable();
+        let mut most = usize::MAX;
+        for (done, width) in by_width.iter().enumerate() {
+            let share = left / (by_width.len() - done);
+            if *width > share {
+                most = share;
+                break;
+            }
+            left -= width;
+        }
+        if most < TABLE_COLUMN_MIN {
+            return None;
+        }
+        let lines_of = |cell: &String| 2 * text_width(cell) / most + 1;
+        let lines_of = |row: &Vec<String>| row.iter().map(lines_of).max().unwrap_or(1);
+        let lines: usize = self.rows.iter().map(lines_of).sum();
+        for width in &mut widths {
+            *width = (*width).min(most);
+        }
+        (lines.saturating_mul(columns) <= TABLE_BYTES).then_some(widths)
+    }
+
+    fn push_row(&self, out: &mut String, row: &[String], widths: &[usize]) {
+        let cells = row.iter().zip(widths).map(|(cell, width)| match width {
+            0 => vec![cell.as_str()],
+            width => wrap(cell, *width),
+        });
+        let cells: Vec<Vec<&str>> = cells.collect();
+        let height = cells.iter().map(Vec::len).max().unwrap_or(1);
+        for line in 0..height {
+            for (column, (cell, widest)) in cells.iter().zip(widths).enumerate() {
+                let cell = cell.get(line).copied().unwrap_or_default();
+                let padding = widest.saturating_sub(text_width(cell));
+                let left = match self.alignments.get(column) {
+                    Some(Alignment::Right) => padding,
+                    Some(Alignment::Center) => padding / 2,
+                    _ => 0,
+                };
+                if column > 0 {
+                    out.push_str(BETWEEN);
+                }
+                push_times(out, ' ', left);
+                out.push_str(cell);
+                push_times(out, ' ', padding - left);
+            }
+            out.truncate(out.trim_end_matches(' ').len());
+            out.push('\n');
+        }
     }
 }
 
@@ -117,32 +173,4 @@ fn push_rule(out: &mut String, widths: &[usize]) {
 
 fn push_times(out: &mut String, c: char, times: usize) {
     out.extend(std::iter::repeat_n(c, times));
-}
-
-/// Columns that a text takes in a monospaced font, roughly.
-fn width(text: &str) -> usize {
-    text.chars().map(columns).sum()
-}
-
-/// 0 for combining characters, 2 for the blocks of East Asian characters and of emoji.
-fn columns(c: char) -> usize {
-    match c {
-        ' '..='~' => 1,
-        '\u{300}'..='\u{36f}'
-        | '\u{200b}'..='\u{200f}'
-        | '\u{fe00}'..='\u{fe0f}'
-        | '\u{1f3fb}'..='\u{1f3ff}' => 0,
-        '\u{1100}'..='\u{115f}'
-        | '\u{2705}'
-        | '\u{274c}'
-        | '\u{2e80}'..='\u{a4cf}'
-        | '\u{ac00}'..='\u{d7a3}'
-        | '\u{f900}'..='\u{faff}'
-        | '\u{fe30}'..='\u{fe4f}'
-        | '\u{ff00}'..='\u{ff60}'
-        | '\u{ffe0}'..='\u{ffe6}'
-        | '\u{1f300}'..='\u{1faff}'
-        | '\u{20000}'..='\u{3fffd}' => 2,
-        _ => 1,
-    }
 }

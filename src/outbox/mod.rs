@@ -5,6 +5,7 @@
 
 mod state;
 
+use std::collections::VecDeque;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::append_log::{AppendLog, Durability, to_line};
 use crate::error::{Error, Result};
 use crate::limits::append_log::LINE_BYTES;
-use crate::limits::outbox::{BYTES_MAX, MESSAGES_MAX};
+use crate::limits::outbox::{BYTES_MAX, FAILURES_MAX, MESSAGES_MAX};
 use crate::message::{Address, DraftKey, OutgoingMessage, SessionKey};
 use crate::sync::{Mutex, MutexGuard};
 use crate::sys::random;
@@ -90,6 +91,8 @@ struct Inner {
     state: State,
     /// Confirmations that could not be written. They go before the next line.
     unwritten: Vec<u8>,
+    /// The messages that were given up last, each with the reason.
+    failures: VecDeque<(u64, String)>,
 }
 
 impl Outbox {
@@ -104,6 +107,7 @@ impl Outbox {
                 log,
                 state,
                 unwritten: Vec::new(),
+                failures: VecDeque::new(),
             }),
         })
     }
@@ -189,6 +193,22 @@ impl Outbox {
     /// Records, on the disk, that a message is delivered or given up. See [`Outbox::sent`].
     pub fn done(&self, id: u64) -> Result<()> {
         self.confirm(Record::Done { done: id })
+    }
+
+    /// Like [`Outbox::done`], for a message that its channel refuses.
+    pub fn give_up(&self, id: u64, reason: &str) -> Result<()> {
+        let mut inner = self.lock();
+        inner.failures.truncate(FAILURES_MAX - 1);
+        inner.failures.push_front((id, reason.to_owned()));
+        drop(inner);
+        self.done(id)
+    }
+
+    /// Why a message was given up, if it was one of the last.
+    pub fn failure(&self, id: u64) -> Option<String> {
+        let inner = self.lock();
+        let mut failures = inner.failures.iter();
+        failures.find_map(|(failed, reason)| (*failed == id).then(|| reason.clone()))
     }
 
     /// Records, on the disk, that a chat has become another one: its pending messages go there. See

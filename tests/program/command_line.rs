@@ -1,7 +1,10 @@
 //! What the program says about itself.
 
+use std::fs;
+
 use crate::harness::home::Home;
-use crate::harness::program::Program;
+use crate::harness::program::{PEACRAB, Program};
+use crate::harness::terminal::Terminal;
 
 #[test]
 fn help_names_every_command_and_every_exit_code() {
@@ -57,12 +60,148 @@ fn a_mistyped_command_is_wrong_usage_and_says_the_right_one() {
 }
 
 #[test]
-fn completions_are_printed_for_a_shell() {
-    let output = Program::new(&Home::new())
-        .args(["completions", "bash"])
-        .run()
-        .ends_with(0);
-    assert!(output.stdout.contains("_peacrab"), "{output:?}");
+fn a_commands_own_options_come_before_the_common_ones() {
+    let home = Home::new();
+    for command in ["agent", "send", "onboard", "status"] {
+        let help = Program::new(&home)
+            .args([command, "--help"])
+            .run()
+            .ends_with(0)
+            .stdout;
+        let place = |text: &str| {
+            help.find(text)
+                .unwrap_or_else(|| panic!("{text} in {help}"))
+        };
+        let (own, common) = (place("\nOptions:"), place("\nCommon options:"));
+        assert!(own < common, "{help}");
+        for option in ["--home", "--config", "--verbose", "--quiet", "--help"] {
+            assert!(place(option) > common, "{option} in {help}");
+        }
+    }
+}
+
+#[test]
+fn help_fits_eighty_columns() {
+    let home = Home::new();
+    for command in [
+        "agent",
+        "gateway",
+        "send",
+        "channels",
+        "onboard",
+        "config",
+        "status",
+        "sessions",
+        "doctor",
+        "service",
+        "tools",
+        "completions",
+    ] {
+        let program = Program::new(&home)
+            .args([command, "--help"])
+            .env("COLUMNS", "80");
+        let help = program.run().ends_with(0).stdout;
+        let long = help.lines().find(|line| line.chars().count() > 80);
+        assert_eq!(long, None, "{help}");
+    }
+}
+
+#[test]
+fn what_people_type_first_is_understood() {
+    let home = Home::new();
+    for (alias, command) in [
+        ("chat", "agent"),
+        ("start", "gateway"),
+        ("run", "gateway"),
+        ("setup", "onboard"),
+        ("init", "onboard"),
+    ] {
+        let help = Program::new(&home)
+            .args([alias, "--help"])
+            .run()
+            .ends_with(0)
+            .stdout;
+        assert!(help.contains(&format!("peacrab {command}")), "{help}");
+    }
+    let version = Program::new(&home).arg("version").run().ends_with(0).stdout;
+    assert_eq!(version, format!("peacrab {}\n", env!("CARGO_PKG_VERSION")));
+    let help = Program::new(&home).arg("help").run().ends_with(0).stdout;
+    assert!(help.contains("Commands:"), "{help}");
+}
+
+/// What `peacrab __complete` offers for the last of these words.
+fn complete(home: &Home, words: &[&str]) -> Vec<String> {
+    let program = Program::new(home).args(["__complete", "bash", "--"]);
+    let output = program.args(words).run().ends_with(0).stdout;
+    output.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn completions_know_commands_settings_providers_sessions_and_channels() {
+    let home = Home::new();
+    let sessions = home.path().join("sessions");
+    fs::create_dir_all(&sessions).unwrap();
+    Program::new(&home)
+        .args(["agent", "-s", "garden", "-m", "hello"])
+        .run();
+    assert_eq!(complete(&home, &["ag"]), ["agent"]);
+    assert_eq!(complete(&home, &["agent", "--no-m"]), ["--no-markdown"]);
+    assert_eq!(
+        complete(&home, &["config", "set", "tools.exec.t"]),
+        ["tools.exec.timeout"]
+    );
+    assert_eq!(
+        complete(&home, &["config", "get", "providers.openai.apiK"]),
+        ["providers.openai.apiKey"]
+    );
+    assert_eq!(
+        complete(&home, &["onboard", "--provider", "anth"]),
+        ["anthropic"]
+    );
+    assert_eq!(
+        complete(&home, &["send", "--channel", ""]),
+        ["telegram", "discord"]
+    );
+    assert_eq!(complete(&home, &["agent", "-s", ""]), ["cli:garden"]);
+    // bash has broken the word at the colon, and replaces what is behind it.
+    assert_eq!(
+        complete(&home, &["sessions", "show", "cli", ":", "g"]),
+        ["garden"]
+    );
+    let elsewhere = home.path().join("elsewhere");
+    let elsewhere = elsewhere.to_str().unwrap();
+    assert!(complete(&home, &["--home", elsewhere, "agent", "-s", ""]).is_empty());
+}
+
+#[test]
+fn a_shell_completes_what_is_typed() {
+    let home = Home::new();
+    for (shell, load) in [
+        (
+            "bash --norc --noprofile -i",
+            "source <(PEACRAB completions bash)",
+        ),
+        (
+            "zsh -f -i",
+            "autoload -U compinit; compinit -u; source <(PEACRAB completions zsh)",
+        ),
+        ("fish --no-config -i", "PEACRAB completions fish | source"),
+    ] {
+        let name = shell.split(' ').next().unwrap();
+        if !std::env::split_paths(&std::env::var_os("PATH").unwrap())
+            .any(|folder| folder.join(name).exists())
+        {
+            // Only bash is on every machine that builds this.
+            assert_ne!(name, "bash");
+            continue;
+        }
+        let mut terminal = Terminal::start_shell(&home, &format!("exec {shell}"));
+        terminal.type_text(&load.replace("PEACRAB", PEACRAB));
+        terminal.type_text("; echo lo''aded\r");
+        terminal.wait_for("loaded");
+        terminal.type_text(&format!("{PEACRAB} config set tools.exec.ti\t"));
+        terminal.wait_for_screen("tools.exec.timeout");
+    }
 }
 
 #[test]

@@ -26,6 +26,7 @@ mod fake_telegram;
 mod faults;
 mod gateway;
 mod kill;
+mod layout;
 mod make;
 mod obeyed;
 mod onboard;

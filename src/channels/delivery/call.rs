@@ -119,8 +119,9 @@ impl<'a> Caller<'a> {
             return Outcome::Dropped;
         };
         if self.parts.adapter.is_group(to).is_none() {
-            tracing::error!(chat = %to, "failed to deliver a message: not an address of the channel");
-            self.confirm(id, None);
+            let why = "not an address of the channel";
+            tracing::error!(chat = %to, "failed to deliver a message: {why}");
+            self.give_up(id, why);
             return Outcome::Dropped;
         }
         let adapter = &self.parts.adapter;
@@ -173,7 +174,7 @@ impl<'a> Caller<'a> {
         let outcome = Outcome::from(failure);
         if matches!(outcome, Outcome::Dropped) {
             tracing::error!(chat = %to, "failed to deliver a message, giving up: {why}");
-            self.confirm(id, None);
+            self.give_up(id, &why);
         }
         outcome
     }
@@ -186,6 +187,13 @@ impl<'a> Caller<'a> {
         };
         if let Err(error) = recorded {
             tracing::warn!("failed to record in the outbox what was sent: {error}");
+        }
+    }
+
+    /// Records that nothing more of a message is sent.
+    fn give_up(&self, id: u64, why: &str) {
+        if let Err(error) = self.parts.outbox.give_up(id, why) {
+            tracing::warn!("failed to record in the outbox what was given up: {error}");
         }
     }
 

@@ -112,7 +112,7 @@ fn change(out: &mut String, document: &Document, from: Style, to: Style) {
             Level::Code => "</code>",
             Level::Pre if document.value(Level::Pre, from).is_empty() => "</pre>",
             Level::Pre => "</code></pre>",
-            Level::Heading | Level::Mark | Level::Aside => "",
+            _ => "",
         });
     }
     for level in levels.iter().filter(|level| to.has(**level)) {
@@ -132,7 +132,7 @@ fn change(out: &mut String, document: &Document, from: Style, to: Style) {
                 out.push_str(&["<pre><code class=\"language-", value, "\">"].concat());
                 continue;
             }
-            Level::Heading | Level::Mark | Level::Aside => "",
+            _ => "",
         });
     }
 }

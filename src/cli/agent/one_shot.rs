@@ -41,7 +41,7 @@ pub fn run(
     let quiet = Quiet::start(false);
     let status = Status::start(mode == Mode::Rendered);
     let turn = foreground.run(move |cancel| {
-        let mut view = View::new(mode, std::io::stdout(), std::io::stderr());
+        let mut view = View::new(mode, std::io::stdout(), std::io::stderr()).fitted();
         super::show_repairs(&session, &mut view);
         let report = agent.run(&mut session, message.as_ref(), &mut view, cancel)?;
         Ok::<_, Error>((report, view, agent))

@@ -210,5 +210,5 @@ fn describe_conversation(session: &Session) -> Option<String> {
 }
 
 fn view(mode: Mode) -> TerminalView {
-    View::new(mode, std::io::stdout(), std::io::stderr())
+    View::new(mode, std::io::stdout(), std::io::stderr()).fitted()
 }

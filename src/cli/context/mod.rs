@@ -57,6 +57,11 @@ impl Context {
         self.global.home.as_deref()
     }
 
+    /// Whether `-q` was given.
+    pub fn is_quiet(&self) -> bool {
+        self.global.quiet > 0
+    }
+
     /// Whether `--config` was given.
     pub fn is_config_named(&self) -> bool {
         self.global.config.is_some()

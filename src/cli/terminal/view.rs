@@ -5,7 +5,7 @@
 
 use std::io::{ErrorKind, IsTerminal, Write};
 
-use super::markdown::Renderer;
+use super::markdown::{Look, Renderer};
 use super::{print, status, texts};
 use crate::agent::host::{TurnEvent, TurnHost};
 use crate::approval::{Answer, Question};
@@ -30,11 +30,7 @@ impl Mode {
         if json || !std::io::stdout().is_terminal() {
             return Self::AnswerOnly;
         }
-        if markdown && !print::is_dumb() && !print::is_colourless() {
-            Self::Rendered
-        } else {
-            Self::Raw
-        }
+        if markdown { Self::Rendered } else { Self::Raw }
     }
 }
 
@@ -59,11 +55,17 @@ impl<Output: Write, Errors: Write> View<Output, Errors> {
             mode,
             output,
             errors,
-            renderer: Renderer::new(),
+            renderer: Renderer::default(),
             is_ascii: print::is_ascii(),
             in_line: false,
             streamed: false,
         }
+    }
+
+    /// The view with the width and the abilities of the real terminal, instead of the usual ones.
+    pub fn fitted(mut self) -> Self {
+        self.renderer = Renderer::new(Look::detect());
+        self
     }
 
     /// Shows an event of the turn.
@@ -159,7 +161,9 @@ impl<Output: Write, Errors: Write> View<Output, Errors> {
             false => sign.to_owned(),
         };
         let line = match self.mode {
-            Mode::Rendered => format!("\x1b[2m{sign} {text}\x1b[0m\n"),
+            Mode::Rendered if self.renderer.look().is_styled => {
+                format!("\x1b[2m{sign} {text}\x1b[0m\n")
+            }
             _ => format!("{sign} {text}\n"),
         };
         let _status = status::hide();

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::scene::Scene;
 use crate::harness::model::{Gate, call, say};
-use crate::harness::program::Program;
+use crate::harness::program::{Output, Program};
 use crate::harness::telegram::{Call, Fault, Message};
 
 /// Telegram's bound for one message, in UTF-16 units.
@@ -376,7 +376,8 @@ fn a_chat_that_does_not_exist_ends_its_delivery() {
     let gateway = scene.start();
     let arguments = ["send", "--chat", "424242", "anybody there?"];
     gateway.wait_for_log("ready");
-    Program::new(&scene.home).args(arguments).run().ends_with(0);
+    let output = Program::new(&scene.home).args(arguments).run().ends_with(1);
+    output.complains_of(&["Not sent to telegram:424242", "chat not found"]);
     gateway.wait_for_log("chat not found");
     scene.ana.says("/id");
     scene.wait_for("telegram:1001");
@@ -409,4 +410,107 @@ fn the_menu_has_exactly_the_commands_of_help() {
         .filter(|line| line.contains("• /") || line.starts_with('/'))
         .count();
     assert_eq!(count, names.count(), "{help}");
+}
+
+/// `peacrab send` with these arguments, reading this.
+fn send(scene: &Scene, arguments: &[&str], input: &str) -> Output {
+    let program = Program::new(&scene.home).arg("send").args(arguments);
+    program.stdin(input).run()
+}
+
+#[test]
+fn send_tells_whether_the_message_was_sent_or_queued() {
+    let scene = Scene::playing([]);
+    let gateway = scene.start();
+    gateway.wait_for_log("ready");
+    let to_ana = ["--chat", "1001", "All is well."];
+    let output = send(&scene, &to_ana, "").ends_with(0);
+    assert_eq!(output.stdout, "Sent to telegram:1001.\n");
+    assert_eq!(scene.texts(), ["All is well."]);
+    scene.telegram.go_offline();
+    let output = send(&scene, &to_ana, "").ends_with(0);
+    assert!(
+        output
+            .stdout
+            .starts_with("Queued: not confirmed by telegram yet."),
+        "{output:?}"
+    );
+    let arguments = ["--no-wait", "--chat", "1001", "Later."];
+    let output = send(&scene, &arguments, "").ends_with(0);
+    assert_eq!(output.stdout, "Queued for telegram:1001.\n");
+    scene.telegram.go_online();
+    scene.wait_for("Later.");
+    gateway.stop().ends_with(0);
+    let output = send(&scene, &to_ana, "").ends_with(0);
+    assert!(
+        output.stdout.starts_with("Queued: no gateway is running."),
+        "{output:?}"
+    );
+    let output = send(&scene, &["-q", "--chat", "1001", "hush"], "").ends_with(0);
+    assert_eq!(output.stdout, "");
+}
+
+#[test]
+fn a_message_to_an_impossible_address_is_an_error_at_once() {
+    let scene = Scene::playing([]);
+    for (arguments, complaint) in [
+        (["--channel", "slack"], "Known channels: telegram, discord"),
+        (["--channel", "discord"], "discord is not enabled"),
+        (["--chat", "slack:5"], "Known channels: telegram, discord"),
+        (["--chat", "Ana"], "not a chat ID"),
+        (["--chat", "0"], "not a chat ID"),
+        (["--chat", "telegram:1001:x"], "not a chat ID"),
+    ] {
+        let output = send(&scene, &[&arguments[..], &["hello"]].concat(), "");
+        output.ends_with(2).complains_of(&[complaint]);
+    }
+    send(&scene, &["--chat", "1001"], "")
+        .ends_with(2)
+        .complains_of(&["Nothing to send"]);
+}
+
+#[test]
+fn a_text_with_columns_keeps_them_and_a_long_one_becomes_a_file() {
+    let scene = Scene::playing([]);
+    let gateway = scene.start();
+    gateway.wait_for_log("ready");
+    let table = "NAME    AGE\nweb     5d\ndb      12d\n";
+    send(&scene, &["--chat", "1001"], table).ends_with(0);
+    assert_eq!(
+        scene.wait_for("NAME").html,
+        format!("<pre>{}</pre>", table.trim_end())
+    );
+    send(&scene, &["--chat", "1001", "-"], "It is **done**.").ends_with(0);
+    assert_eq!(scene.wait_for("It is").html, "It is <b>done</b>.");
+    send(&scene, &["--chat", "1001", "--code", "**raw**"], "").ends_with(0);
+    assert_eq!(scene.wait_for("**raw**").html, "<pre>**raw**</pre>");
+    let lines: Vec<String> = (0..2000).map(|line| format!("line {line}")).collect();
+    let long = lines.join("\n");
+    send(&scene, &["--chat", "1001"], &long).ends_with(0);
+    let message = scene.wait_for("line 1999");
+    assert!(
+        message.text.encode_utf16().count() <= LONGEST,
+        "{}",
+        message.text
+    );
+    let has_file = |message: &Message| message.file.is_some();
+    let message = scene.telegram.wait_for_message(scene.ana.chat(), has_file);
+    let file = message.file.unwrap();
+    assert_eq!(
+        (file.name.as_str(), &file.bytes[..]),
+        ("output.txt", long.as_bytes())
+    );
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_message_reaches_a_gateway_that_is_just_starting() {
+    for _ in 0..3 {
+        let scene = Scene::playing([]);
+        let gateway = scene.start();
+        send(&scene, &["--chat", "1001", "Good morning."], "").ends_with(0);
+        scene.wait_for("Good morning.");
+        gateway.stop().ends_with(0);
+        assert_eq!(scene.texts(), ["Good morning."]);
+    }
 }

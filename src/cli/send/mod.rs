@@ -1,0 +1,273 @@
+//! `peacrab send`: how a script sends a message.
+
+mod columns;
+mod texts;
+
+use std::io::{ErrorKind, IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::Context;
+use super::compose::open_workspace;
+use super::terminal::print;
+use crate::channels::{discord, telegram};
+use crate::clock::Stopwatch;
+use crate::config::{Home, Loaded};
+use crate::error::{Error, Exit, Result};
+use crate::files::Workspace;
+use crate::gateway::control::{self, Request};
+use crate::limits::cancel::POLL;
+use crate::limits::channels::UPLOAD_BYTES;
+use crate::limits::cli::SEND_INPUT_BYTES;
+use crate::limits::gateway::SEND_LOCK_TIME;
+use crate::limits::tools::{FILES_SENT, SHELL_CHARS};
+use crate::markup;
+use crate::message::{Address, NAME_MARK, OutgoingMessage};
+use crate::outbox::Outbox;
+use crate::state::LastChat;
+use crate::sys;
+
+const AFTER_HELP: &str = "\
+Examples:
+  peacrab send 'The backup is done'
+  df -h | peacrab send
+  peacrab send --file plot.png 'Today'
+  peacrab send --chat -100123456 'Good morning, all'
+
+The output tells whether the message was sent, or queued because the channel
+cannot be reached or no gateway is running. With -q there is no output.";
+
+/// The name of the file for a text that is too long for a message.
+const INPUT_NAME: &str = "output.txt";
+
+/// `peacrab send …`
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Arguments {
+    /// The message, as Markdown; - or nothing reads standard input
+    #[arg(value_name = "TEXT")]
+    text: Option<String>,
+    /// Attach a file; repeat for more
+    #[arg(short, long = "file", value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Send to this channel: telegram or discord [default: the first one that is enabled]
+    #[arg(long)]
+    channel: Option<String>,
+    /// Send to this chat ID [default: the chat that wrote last]
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
+    chat: Option<String>,
+    /// Send the text as code, in a fixed-width font [default: only if it has columns]
+    #[arg(long)]
+    code: bool,
+    /// Do not wait until the channel has confirmed the message
+    #[arg(long)]
+    no_wait: bool,
+}
+
+/// Hands the message to the gateway; without one it waits for the next.
+pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
+    let loaded = context.start()?;
+    let home = context.home()?;
+    let chat = find_chat(&loaded, arguments)?;
+    if arguments.files.len() > FILES_SENT {
+        return Err(texts::too_many_files(FILES_SENT));
+    }
+    let input = read_input(arguments)?;
+    let text = arguments.text.as_deref().filter(|_| input.is_none());
+    let text = input.as_deref().or(text).unwrap_or_default();
+    if text.trim().is_empty() && arguments.files.is_empty() {
+        return Err(texts::nothing_to_send());
+    }
+    let is_long = input.is_some() && text.chars().count() > SHELL_CHARS;
+    let mut files = Vec::new();
+    if is_long || !arguments.files.is_empty() {
+        sys::file::private_folder(home.path())?;
+        let workspace = open_workspace(context, &home, &loaded)?;
+        if is_long {
+            files.push(put_aside(&workspace, INPUT_NAME, 0, &mut text.as_bytes())?);
+        }
+        for (number, file) in arguments.files.iter().enumerate() {
+            files.push(copy(&workspace, file, number + 1)?);
+        }
+    }
+    let request = Request::Send {
+        chat,
+        text: compose(text, is_long, arguments.code),
+        files,
+        waits: !arguments.no_wait,
+    };
+    let outcome = hand_over(&home, request)?;
+    if !context.is_quiet() {
+        print::line(&outcome)?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Asks the gateway to send it, or stores it for the next one. Returns what became of it.
+fn hand_over(home: &Home, request: Request) -> Result<String> {
+    let watch = Stopwatch::start();
+    // A gateway may be about to start or to end, and another send may have the lock for an instant.
+    loop {
+        if let Some(outcome) = control::ask(&home.control(), &request)? {
+            return Ok(outcome);
+        }
+        if let Some(lock) = super::gateway::try_lock(home)? {
+            let stored = store(home, request);
+            let _ = sys::file::unlock(&lock);
+            return stored.map(|()| texts::QUEUED.to_owned());
+        }
+        if watch.elapsed() >= SEND_LOCK_TIME {
+            return Err(texts::no_answer());
+        }
+        std::thread::sleep(POLL);
+    }
+}
+
+/// The address that the arguments name; `None` for the chat that wrote last.
+fn find_chat(loaded: &Loaded, arguments: &Arguments) -> Result<Option<Address>> {
+    let known = loaded.config.channels.all().map(|(name, _)| name);
+    let named = arguments
+        .chat
+        .as_deref()
+        .and_then(|chat| chat.split_once(':'));
+    // The chat may be its ID alone, or all of its address.
+    let prefix = named
+        .map(|(channel, _)| channel)
+        .filter(|channel| channel.parse::<i64>().is_err());
+    let enabled = loaded.config.channels.enabled().next();
+    let channel = match (arguments.channel.as_deref(), prefix) {
+        (Some(channel), Some(prefix)) if channel != prefix => {
+            let chat = arguments.chat.as_deref().unwrap_or_default();
+            return Err(texts::two_channels(channel, chat));
+        }
+        (Some(channel), _) | (None, Some(channel)) => channel,
+        (None, None) => enabled.map_or(telegram::NAME, |(name, _)| name),
+    };
+    let Some(bot) = loaded.config.channels.named(channel) else {
+        return Err(texts::unknown_channel(channel, &known));
+    };
+    if !bot.enabled {
+        return Err(texts::disabled_channel(channel));
+    }
+    let Some(chat) = arguments.chat.as_deref() else {
+        return Ok(None);
+    };
+    let address = match prefix {
+        Some(_) => Address::parse(chat),
+        None => Address::parse(&format!("{channel}:{chat}")),
+    };
+    // The IDs of both channels are numbers; only Telegram's groups have negative ones.
+    let is_id = |id: &String| id.parse::<i64>().is_ok_and(|id| id > 0);
+    let is_group = channel != discord::NAME && address.chat.parse::<i64>().is_ok_and(|id| id < 0);
+    match (is_id(&address.chat) || is_group) && address.thread.iter().all(is_id) {
+        true => Ok(Some(address)),
+        false => Err(texts::invalid_chat(chat)),
+    }
+}
+
+/// Standard input, if it was asked for or if nothing else is to be sent.
+fn read_input(arguments: &Arguments) -> Result<Option<String>> {
+    let mut stdin = std::io::stdin().lock();
+    match arguments.text.as_deref() {
+        Some("-") => {}
+        None if arguments.files.is_empty() && !stdin.is_terminal() => {}
+        _ => return Ok(None),
+    }
+    let mut bytes = Vec::new();
+    let read = stdin
+        .by_ref()
+        .take(SEND_INPUT_BYTES + 1)
+        .read_to_end(&mut bytes);
+    read.map_err(Error::io("read", "standard input"))?;
+    if bytes.len() as u64 > SEND_INPUT_BYTES {
+        return Err(Error::TooLarge {
+            what: "the text on standard input".to_owned(),
+            limit: SEND_INPUT_BYTES as usize,
+        });
+    }
+    if bytes.contains(&0) {
+        return Err(texts::binary_input());
+    }
+    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+/// The message for a text: as code if that is wanted or if it has columns, and of a long text the end.
+fn compose(text: &str, is_long: bool, is_code: bool) -> String {
+    let text = text.trim_end();
+    let is_code = is_code || is_long || columns::has_columns(text);
+    let end = match is_long {
+        true => last_lines(text),
+        false => text,
+    };
+    let mut message = match is_code {
+        true => markup::code_block(end, ""),
+        false => end.to_owned(),
+    };
+    if is_long {
+        message.push_str("\n\n");
+        message.push_str(texts::SHORTENED);
+    }
+    message
+}
+
+/// The end of a text, of at most [`SHELL_CHARS`] characters. It begins with a line if one begins there.
+fn last_lines(text: &str) -> &str {
+    let start = text.char_indices().rev().nth(SHELL_CHARS - 1);
+    let end = &text[start.map_or(0, |(at, _)| at)..];
+    match end.split_once('\n') {
+        Some((_, lines)) if !lines.trim().is_empty() => lines,
+        _ => end,
+    }
+}
+
+/// Puts it into the outbox of a gateway that is not running.
+fn store(home: &Home, request: Request) -> Result<()> {
+    let Request::Send {
+        chat, text, files, ..
+    } = request
+    else {
+        return Ok(());
+    };
+    let chat = chat.or_else(|| LastChat::new(&home.state()).get());
+    let chat = chat.ok_or_else(texts::no_chat)?;
+    let message = OutgoingMessage {
+        files,
+        ..OutgoingMessage::text(&chat, text)
+    };
+    Outbox::open(&home.outbox())?.add(&message, None)?;
+    Ok(())
+}
+
+/// Copies a file to where the gateway may read it.
+fn copy(workspace: &Workspace, file: &Path, number: usize) -> Result<String> {
+    let mut from = std::fs::File::open(file).map_err(Error::io("open", file))?;
+    let about = from.metadata().map_err(Error::io("look at", file))?;
+    if about.is_dir() {
+        return Err(Error::io("send", file)(ErrorKind::IsADirectory.into()));
+    }
+    if about.len() > UPLOAD_BYTES {
+        return Err(Error::TooLarge {
+            what: file.display().to_string(),
+            limit: UPLOAD_BYTES as usize,
+        });
+    }
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    put_aside(workspace, &name, number, &mut from)
+}
+
+/// Writes a file to where the gateway may read it, and where it is removed after a while.
+fn put_aside(
+    workspace: &Workspace,
+    name: &str,
+    number: usize,
+    from: &mut dyn Read,
+) -> Result<String> {
+    let process = std::process::id();
+    let path = format!(".results/send-{process}-{number}{NAME_MARK}{name}");
+    let mut to = workspace.create(Path::new(&path))?;
+    std::io::copy(from, &mut to)
+        .and_then(|_| to.flush())
+        .map_err(Error::io("copy", name))?;
+    Ok(path)
+}
