@@ -189,6 +189,51 @@ fn the_tests_named_in_security_exist() {
 }
 
 #[test]
+fn what_people_read_is_plain_english() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let files = files_beneath(&root.join("src"));
+    let mut faults: Vec<String> = files
+        .iter()
+        .flat_map(|(path, text)| check_strings(&format!("src/{path}"), text))
+        .collect();
+    let documents = documents(root);
+    for (path, text) in &documents {
+        faults.extend(check_document(path, text));
+    }
+    assert!(files.len() > 100 && documents.len() > 10);
+    assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+}
+
+/// The documents for people by their paths, and what the build tools print.
+fn documents(root: &Path) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut folders = vec![String::new()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(root.join(&folder)).unwrap().flatten() {
+            let name = entry.file_name().into_string().unwrap();
+            let path = format!("{folder}{name}");
+            // No sources, no build folders, nothing hidden.
+            let is_other = name.starts_with('.') || ["src", "tests", "target"].contains(&&*path);
+            if is_other || entry.file_type().unwrap().is_symlink() {
+                continue;
+            }
+            if entry.file_type().unwrap().is_dir() {
+                folders.push(format!("{path}/"));
+            } else if name == "Makefile" || name == "setup" || has_ending(&name) {
+                found.push((path, std::fs::read_to_string(entry.path()).unwrap()));
+            }
+        }
+    }
+    found
+}
+
+fn has_ending(name: &str) -> bool {
+    [".md", ".py", ".service"]
+        .iter()
+        .any(|ending| name.ends_with(ending))
+}
+
+#[test]
 fn a_listed_phrase_is_found_where_people_read_it() {
     let is_found = |text: &str| !check_strings("tools/grep.rs", text).is_empty();
     for (phrase, example) in phrases::PHRASES {
