@@ -8,7 +8,6 @@ pub const PHRASES: &[(&str, &str)] = &[
     ("are no", "Groups cannot be paired."),
     ("it wants", "maxTokens must be a whole number."),
     ("wants a", "maxTokens must be a whole number."),
-    ("wants to", "Why I'm asking: it runs outside the sandbox."),
     ("wants us", "Rate-limited by Telegram."),
     ("is right;", "config.json is valid (5 settings)."),
     ("mistakes", "Found 4 problems in the configuration:"),

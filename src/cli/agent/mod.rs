@@ -39,7 +39,7 @@ pub struct Arguments {
     /// The question, as one argument; piped text is put below it
     #[arg(short, long, value_name = "TEXT", conflicts_with = "words")]
     message: Option<String>,
-    /// Attach a text, an image or another file (repeatable); so does @PATH in the question
+    /// Attach a file: text, image or other (repeatable); so does @PATH in the question
     #[arg(short, long = "file", value_name = "PATH")]
     files: Vec<PathBuf>,
     /// Continue this conversation [default: "default"; a new one for a single question]

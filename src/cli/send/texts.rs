@@ -11,7 +11,9 @@ pub const SHORTENED: &str = "The beginning is left out here; the file has all of
 
 /// Neither a text nor a file.
 pub fn nothing_to_send() -> Error {
-    Error::Usage("Nothing to send. Give a text, pipe one in, or attach a file with -f.".to_owned())
+    Error::Usage(
+        "Nothing to send. Add a message, pipe one in, or attach a file with -f.".to_owned(),
+    )
 }
 
 /// A text that is not UTF-8 or has control characters.

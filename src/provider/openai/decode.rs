@@ -137,7 +137,7 @@ impl<'de> Deserialize<'de> for Content {
             type Value = Content;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a text or an array of parts")
+                f.write_str("a string or an array of parts")
             }
 
             fn visit_str<E>(self, text: &str) -> Result<Content, E> {

@@ -34,7 +34,7 @@ fn required_path(arguments: &Arguments) -> Result<Cow<'_, str>> {
     let path = arguments.text("path", PATH_HINT)?;
     if path.is_empty() {
         return Err(Error::Failed(format!(
-            "the parameter path is empty; it wants {PATH_HINT}"
+            "the parameter path is empty; it must be {PATH_HINT}"
         )));
     }
     Ok(path)

@@ -61,7 +61,7 @@ pub(super) const EDIT_FILE: ToolSpec = ToolSpec::fixed(
 pub(super) fn edit_file(context: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {
     let path = required_path(arguments)?;
     let old = arguments.text("old_text", "the text to be replaced")?;
-    let new = arguments.text("new_text", "the text to put in its place; may be empty")?;
+    let new = arguments.text("new_text", "its replacement; may be empty")?;
     let content = read_text(context, &path)?;
     let replace_all = arguments.flag("replace_all")?;
     let edited = edit(&content, &old, &new, replace_all)

@@ -317,7 +317,7 @@ mod tests {
             (b"\xff", Key::Other),
         ];
         for (bytes, key) in table {
-            assert_eq!(keys(bytes), [key.clone()], "{bytes:?}");
+            assert_eq!(keys(bytes), std::slice::from_ref(key), "{bytes:?}");
         }
     }
 
