@@ -217,10 +217,7 @@ impl<'a> Run<'a> {
             self.budget = bytes / 2;
             let shorter = self.session.fit(self.budget, &self.facts).bytes;
             if shorter >= bytes || tries >= OVERFLOW_RETRIES {
-                error.reason = format!(
-                    "{}, and nothing more can be left out",
-                    error.reason.trim_end_matches('.')
-                );
+                error.reason = format!("it cannot be shortened further; {}", error.reason);
                 return Err(Error::Model(error));
             }
             self.host

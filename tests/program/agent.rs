@@ -546,7 +546,7 @@ fn what_cannot_be_shortened_is_not_sent_again() {
     let output = Program::new(&home).args(["agent", "-m", "hi"]).run();
     output
         .ends_with(1)
-        .complains_of(&["nothing in it can be shortened"]);
+        .complains_of(&["too long for fake-model: it cannot be shortened further; "]);
     assert_eq!(model.requests().len(), 1);
 }
 

@@ -190,7 +190,7 @@ fn a_full_home_keeps_the_configuration_and_the_counts() {
     let output = output.ends_with(0);
     assert_eq!(output.stdout, "one\ntwo\nusage.json\nconfig.json\nfill\n");
     output.complains_of(&[
-        "failed to save the token usage, it is kept in memory: cannot write",
+        "failed to save the token usage, keeping it in memory: cannot write",
         "config.json: no space left on device",
     ]);
 }
