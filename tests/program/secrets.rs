@@ -124,7 +124,7 @@ fn a_file_that_holds_a_key_is_closed_to_tools_wherever_it_lies() {
         .ends_with(0);
     for request in &model.requests()[1..] {
         let result = request.last_message();
-        assert!(result.contains("it belongs to the program"), "{result}");
+        assert!(result.contains("it belongs to Peacrab"), "{result}");
     }
     assert_eq!(fs::read_to_string(file).unwrap(), KEY);
 }

@@ -17,7 +17,7 @@ fn a_person_whose_telegram_is_chinese_reads_chinese() {
         ("/usage", "的 token 用量：\n\n• 暂无"),
         ("/id", "此聊天：telegram:1001"),
         ("/stop", "这里没有正在运行的任务。"),
-        ("/approve", "这里没有待批准的命令。"),
+        ("/approve", "这里没有等待批准的命令。"),
         ("/pair", "请加上对方收到的配对码"),
         ("/sh", "请加上命令"),
         ("/sh true", "完成，没有输出。"),
@@ -54,7 +54,7 @@ fn everybody_is_answered_in_a_language_of_their_own() {
         .take_while(char::is_ascii_alphanumeric)
         .collect();
     scene.ana.says(&format!("/pair {code}"));
-    scene.wait_for("is now paired on telegram.");
+    scene.wait_for("is now paired on Telegram.");
     scene.wait_in(lin.chat(), "已配对。");
     lin.says("你好");
     scene.wait_in(lin.chat(), "你好，林。");
