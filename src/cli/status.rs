@@ -115,7 +115,8 @@ impl Status {
             0 => "none yet".to_owned(),
             count => format!("{count}, {}", size(self.session_bytes)),
         };
-        let gateway = self.gateway.as_deref().unwrap_or("not running").to_owned();
+        let gateway = self.gateway.as_deref().unwrap_or("not running");
+        let gateway = gateway.replace('\n', "\n           ");
         let mut rows = vec![
             ("version", env!("CARGO_PKG_VERSION").to_owned()),
             ("machine", self.machine.clone()),

@@ -116,9 +116,12 @@ impl Arguments {
         rows.ok_or_else(|| wrong(name, wants, value))
     }
 
-    /// The first argument that is a string, which shows people what a call is about.
-    pub fn first_text(&self) -> Option<&str> {
-        self.0.iter().find_map(|(_, value)| value.as_str())
+    /// The argument that shows people what a call is about: the file or the command, else the first
+    /// that is a string.
+    pub fn subject(&self) -> Option<&str> {
+        let named = |name: &str| self.get(name).and_then(Value::as_str);
+        let first = || self.0.iter().find_map(|(_, value)| value.as_str());
+        named("path").or_else(|| named("command")).or_else(first)
     }
 
     /// The last of several counts, as in most JSON parsers; null means missing.
@@ -310,7 +313,7 @@ mod tests {
         #[test]
         fn no_text_that_looks_like_json_does_either(text in r#"[{}\[\],:"\\ \n`0-9a-z-]{0,60}"#) {
             if let Ok(given) = Arguments::parse(&text) {
-                let _ = (given.text("a", ""), given.number("a", ""), given.flag("a"), given.first_text());
+                let _ = (given.text("a", ""), given.number("a", ""), given.flag("a"), given.subject());
             }
         }
 

@@ -245,7 +245,7 @@ impl Toolbox {
     /// A short form of a call for people, such as `read_file("src/main.py")`.
     pub fn hint(&self, call: &ToolCall) -> String {
         let arguments = Arguments::parse(&call.arguments).unwrap_or_default();
-        let Some(text) = arguments.first_text() else {
+        let Some(text) = arguments.subject() else {
             return format!("{}()", call.name);
         };
         let text = self.eraser.clean(text).replace(char::is_control, " ");

@@ -562,7 +562,7 @@ fn a_key_is_not_given_away_in_halves() {
 }
 
 #[test]
-fn a_hint_is_the_first_text_of_a_call() {
+fn a_hint_names_the_file_or_the_command_else_the_first_text() {
     let bench = Bench::new(16_000);
     let hint = |arguments: &str| bench.toolbox.hint(&call("x", arguments));
     assert_eq!(
@@ -570,6 +570,11 @@ fn a_hint_is_the_first_text_of_a_call() {
         "x(\"src/main.py\")"
     );
     assert_eq!(hint(r#"{"pattern": "a\nb", "glob": "c"}"#), "x(\"a b\")");
+    assert_eq!(
+        hint(r#"{"content": "hello", "path": "a.txt"}"#),
+        "x(\"a.txt\")"
+    );
+    assert_eq!(hint(r#"{"reason": "why", "command": "ls"}"#), "x(\"ls\")");
     assert_eq!(hint("{}"), "x()");
     assert_eq!(hint("garbage"), "x()");
     let long = "ä".repeat(41);

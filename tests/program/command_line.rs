@@ -162,11 +162,14 @@ fn completions_know_commands_settings_providers_sessions_and_channels() {
         complete(&home, &["send", "--channel", ""]),
         ["telegram", "discord"]
     );
-    assert_eq!(complete(&home, &["agent", "-s", ""]), ["cli:garden"]);
+    assert_eq!(complete(&home, &["agent", "-s", ""]), ["garden"]);
     // bash has broken the word at the colon, and replaces what is behind it.
+    Program::new(&home)
+        .args(["agent", "-s", "telegram:7", "-m", "hello"])
+        .run();
     assert_eq!(
-        complete(&home, &["sessions", "show", "cli", ":", "g"]),
-        ["garden"]
+        complete(&home, &["sessions", "show", "telegram", ":"]),
+        ["7"]
     );
     let elsewhere = home.path().join("elsewhere");
     let elsewhere = elsewhere.to_str().unwrap();

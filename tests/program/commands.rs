@@ -236,7 +236,7 @@ fn what_wants_out_is_denied_where_nobody_can_be_asked() {
         |_| (),
     );
     assert!(
-        told.starts_with("Error: the command was not run: denied: no one to ask"),
+        told.starts_with("Error: the command was not run: denied: no one to ask\n\nDo it within"),
         "{told}"
     );
     assert!(!file.exists());

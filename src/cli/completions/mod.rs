@@ -283,7 +283,11 @@ fn values(context: &Context, place: &Place<'_>, argument: &Arg) -> Vec<Candidate
         (_, "session") => {
             let home = place.home(context);
             let sessions = home.and_then(|home| store::list(&home.sessions()).ok());
-            let named = |session: store::Summary| (session.chat.to_string(), session.last);
+            // As `sessions list` shows them: those of the terminal by their names.
+            let named = |session: store::Summary| match session.chat.parts() {
+                ("cli", name) => (name.to_owned(), session.last),
+                _ => (session.chat.to_string(), session.last),
+            };
             sessions.into_iter().flatten().map(named).collect()
         }
         (_, "channel") => [telegram::NAME, discord::NAME].map(named).into(),

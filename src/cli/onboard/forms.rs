@@ -27,6 +27,9 @@ pub fn choose(answer: &str, shown: &[String], offers: &[String]) -> Choice {
         let name = number.checked_sub(1).and_then(|index| shown.get(index));
         return name.map_or(Choice::NoSuchNumber, |name| Choice::Take(name.clone()));
     }
+    if answer.parse::<i64>().is_ok() && !shown.is_empty() {
+        return Choice::NoSuchNumber;
+    }
     let fits = |name: &&String| name.to_lowercase().contains(&lower);
     let mut fitting: Vec<String> = offers.iter().filter(fits).cloned().collect();
     match fitting.len() {

@@ -208,6 +208,8 @@ pub fn model_not_listed(provider: &str, model: &str, suggestion: &str) -> String
     format!("{provider} does not list a model named {model}. {suggestion}")
 }
 
+/// An API key where a model's name was asked for.
+pub const KEY_AS_MODEL: &str = "This looks like an API key. Type the name of a model.";
 /// A model's name with a space in it.
 pub const NOT_A_MODEL: &str = "A model's name has no spaces in it.";
 

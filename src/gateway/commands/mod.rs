@@ -183,7 +183,12 @@ impl Gateway {
             .map_err(|rejected| Error::Usage(describe_rejection(language, &rejected)))?;
         let private_chat = || Address::new(&paired.channel, &paired.sender.id);
         let welcome = welcome(paired.sender.language);
-        self.tell(&paired.chat.clone().unwrap_or_else(private_chat), welcome);
+        let chat = paired.chat.clone().unwrap_or_else(private_chat);
+        self.tell(&chat, welcome);
+        // From now on there is a chat to send to.
+        if let Err(error) = self.parts.recent.note(&chat) {
+            tracing::warn!("failed to save the last active chat: {error}");
+        }
         Ok(paired)
     }
 

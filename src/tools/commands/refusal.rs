@@ -46,18 +46,22 @@ impl Refusal {
             } => {
                 let advice = match (objection, can_be_asked) {
                     (Objection::Risk(_), false) => "",
-                    (_, true) => ". With escalate and a reason the person can be asked to allow it",
-                    _ => ". Only a change of the configuration would allow it",
+                    (_, true) => "With escalate and a reason the person can be asked to allow it.",
+                    _ => "Only a change of the configuration would allow it.",
                 };
                 (objection.for_model(), advice)
             }
             Self::Never => (texts::never(Language::English).to_owned(), ""),
             Self::Denied(_) | Self::Changed => (
                 self.decision(),
-                ". Do it within the sandbox, or tell the person what you would need",
+                "Do it within the sandbox, or tell the person what you would need.",
             ),
         };
-        format!("the command was not run: {why}{advice}")
+        // The first line is also shown to the person.
+        match advice {
+            "" => format!("the command was not run: {why}"),
+            advice => format!("the command was not run: {why}\n\n{advice}"),
+        }
     }
 
     /// For the person who typed the command, with what they can do instead.

@@ -3,6 +3,7 @@
 use super::super::forms::{Choice, choose};
 use super::super::texts;
 use super::{Interview, MODEL, PROVIDER, Verdict};
+use crate::config::check::looks_secret;
 use crate::error::Result;
 use crate::limits::cli::MODELS_SHOWN;
 use crate::provider::offers::{is_offered, suggestion};
@@ -68,6 +69,9 @@ impl Interview<'_> {
                 Choice::NoSuchNumber => Verdict::Reject(texts::no_such_number(shown.len())),
                 Choice::Unknown if answer.contains(char::is_whitespace) => {
                     Verdict::Reject(texts::NOT_A_MODEL.to_owned())
+                }
+                Choice::Unknown if looks_secret(answer) => {
+                    Verdict::Reject(texts::KEY_AS_MODEL.to_owned())
                 }
                 Choice::Unknown => match this.judge_model(provider, answer) {
                     Some(reason) => Verdict::doubt(reason, answer),
