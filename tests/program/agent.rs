@@ -104,7 +104,7 @@ const PIXEL: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06
 
 #[test]
 fn files_are_attached_by_a_flag_and_by_a_word() {
-    let model = Model::playing([say("a text"), say("a pixel"), say("nothing")]);
+    let model = Model::playing([say("a text"), say("a pixel"), say("nothing"), say("a typo")]);
     let mut home = Home::with_model(&model);
     // A model that sees, by its name.
     home.set("/agents/defaults/model", json!("gpt-4o"));
@@ -126,6 +126,8 @@ fn files_are_attached_by_a_flag_and_by_a_word() {
 
     ask(&["-m", "mail ann@note.txt about @nothing"]).ends_with(0);
     assert!(asked(&model, 2).ends_with("mail ann@note.txt about @nothing"));
+    let mistyped = ask(&["read @nots.txt."]).ends_with(0);
+    mistyped.complains_of(&["There is no file nots.txt, so @nots.txt is sent as text."]);
     for (path, why) in [
         ("missing.txt", "there is no such file"),
         (".", "it is a folder"),
@@ -141,7 +143,7 @@ fn files_are_attached_by_a_flag_and_by_a_word() {
         .run()
         .ends_with(2)
         .complains_of(&["PDF document", "--file PATH"]);
-    assert_eq!(model.requests().len(), 3, "none of these were asked");
+    assert_eq!(model.requests().len(), 4, "none of these were asked");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use super::input::Clip;
 use super::texts;
 use crate::channels::intake::new_received_file;
 use crate::cli::sessions::size;
+use crate::cli::terminal::print;
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::files::Workspace;
@@ -106,7 +107,8 @@ impl Question {
 
 const STDIN: &str = "standard input";
 
-/// The files that words such as `@notes.txt` name. What stands behind a name may be punctuation.
+/// The files that words such as `@notes.txt` name. What stands behind a name may be punctuation. A word
+/// that looks like a path and names nothing is reported: it may be a typing error.
 fn mentions(text: &str) -> impl Iterator<Item = PathBuf> + '_ {
     let words = text.split_whitespace();
     words.filter_map(|word| {
@@ -118,7 +120,11 @@ fn mentions(text: &str) -> impl Iterator<Item = PathBuf> + '_ {
             Ok(_) => true,
             Err(error) => error.kind() == ErrorKind::PermissionDenied,
         };
-        names.find(exists).map(PathBuf::from).filter(is_file)
+        let found = names.find(exists);
+        if found.is_none() && bare.contains(['.', '/']) {
+            print::notice(&texts::no_such_file(bare));
+        }
+        found.map(PathBuf::from).filter(is_file)
     })
 }
 

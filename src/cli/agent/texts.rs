@@ -82,6 +82,11 @@ pub fn unreadable(path: &Path, why: impl Display) -> Error {
     Error::Usage(format!("Cannot attach {}: {why}", path.display()))
 }
 
+/// A word such as `@nots.txt` names no file.
+pub fn no_such_file(name: &str) -> String {
+    format!("There is no file {name}, so @{name} is sent as text.")
+}
+
 /// The path of an attachment is a folder.
 pub const IS_FOLDER: &str = "it is a folder";
 

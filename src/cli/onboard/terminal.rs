@@ -71,7 +71,7 @@ impl Outside for Terminal<'_> {
     fn ask(&mut self, question: &Question) -> Result<String> {
         let text = format!("\n{} [{}]: ", question.text, question.hint);
         let (above, prompt) = text.rsplit_once('\n').unwrap_or(("", &text));
-        print::line(above)?;
+        print::paragraph(above)?;
         let answer = match &mut self.prompt {
             Some(editor) => match editor.ask(&reveal(prompt), question.is_hidden)? {
                 Typed::Line(answer) => answer,
@@ -85,14 +85,14 @@ impl Outside for Terminal<'_> {
 
     fn say(&mut self, text: &str) -> Result<()> {
         match self.can_ask {
-            true => print::line(text),
+            true => print::paragraph(text),
             false => Ok(()),
         }
     }
 
     fn warn(&mut self, text: &str) -> Result<()> {
         match self.can_ask {
-            true => print::line(&texts::warning(text)),
+            true => print::paragraph(&texts::warning(text)),
             false => {
                 print::complain(&texts::script_warning(text));
                 Ok(())

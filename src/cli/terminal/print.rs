@@ -55,11 +55,15 @@ pub fn line(text: &str) -> Result<()> {
 
 /// Writes lines to standard output that are wrapped between words to a terminal's columns.
 pub fn paragraph(text: &str) -> Result<()> {
-    let columns = match io::stdout().is_terminal() {
+    line(&wrap(&signs(text), columns_of(&io::stdout())))
+}
+
+/// The columns that lines are wrapped to: those of a terminal; a file or a pipe gets them whole.
+fn columns_of(stream: &impl IsTerminal) -> usize {
+    match stream.is_terminal() {
         true => mode::size().0,
         false => usize::MAX,
-    };
-    line(&wrap(&signs(text), columns))
+    }
 }
 
 /// The program's own text with signs that the terminal can show: where that is only ASCII, a hyphen for
@@ -85,20 +89,25 @@ pub fn ascii_signs(text: &str) -> String {
     plain
 }
 
-/// Wraps each line between words; a word that is longer than a line is left as it is.
+/// Wraps each line between words, each part indented as the line is; a word that is longer than a line
+/// is left as it is.
 fn wrap(text: &str, columns: usize) -> String {
     let mut wrapped = String::with_capacity(text.len());
     for (number, line) in text.split('\n').enumerate() {
         if number > 0 {
             wrapped.push('\n');
         }
-        let mut column = 0_usize;
-        for word in line.split(' ') {
+        let words = line.trim_start_matches(' ');
+        let indent = &line[..line.len() - words.len()];
+        wrapped.push_str(indent);
+        let mut column = indent.len();
+        for (index, word) in words.split(' ').enumerate() {
             let width = word.width();
-            if column > 0 && column.saturating_add(1 + width) > columns {
+            if index > 0 && column.saturating_add(1 + width) > columns {
                 wrapped.push('\n');
-                column = 0;
-            } else if column > 0 {
+                wrapped.push_str(indent);
+                column = indent.len();
+            } else if index > 0 {
                 wrapped.push(' ');
                 column += 1;
             }
@@ -111,7 +120,8 @@ fn wrap(text: &str, columns: usize) -> String {
 
 /// Reports on standard error what went wrong. A failure to write that is ignored.
 pub fn complain(text: &str) {
-    raw_error(&format!("peacrab: {}\n", reveal_but(text, &[])));
+    let text = format!("peacrab: {}\n", reveal_but(text, &[]));
+    raw_error(&wrap(&signs(&text), columns_of(&io::stderr())));
 }
 
 /// Writes to standard error as it is: for what was cleaned before.
@@ -122,7 +132,8 @@ pub fn raw_error(text: &str) {
 
 /// Shows a remark of the program's own on standard error.
 pub fn notice(text: &str) {
-    raw_error(&signs(&format!("· {}\n", reveal_but(text, &[]))));
+    let text = format!("· {}\n", reveal_but(text, &[]));
+    raw_error(&wrap(&signs(&text), columns_of(&io::stderr())));
 }
 
 /// Writes codes for the terminal itself; text among them was cleaned before.
@@ -198,5 +209,6 @@ mod tests {
         assert_eq!(wrap("one two three", 8), "one two\nthree");
         assert_eq!(wrap("a\nlonglong b 中文", 6), "a\nlonglong\nb 中文");
         assert_eq!(wrap("one two", usize::MAX), "one two");
+        assert_eq!(wrap("  one two\n  a  b", 6), "  one\n  two\n  a  b");
     }
 }
