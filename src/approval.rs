@@ -65,6 +65,8 @@ pub enum Risk {
     Power,
     /// Start copies of itself without end.
     ForkBomb,
+    /// Stop Peacrab itself, or every program.
+    StopPeacrab,
 }
 
 impl Risk {
@@ -77,6 +79,7 @@ impl Risk {
             Self::WriteDevice => "write-device",
             Self::Power => "power",
             Self::ForkBomb => "fork-bomb",
+            Self::StopPeacrab => "stop-peacrab",
         }
     }
 }
@@ -117,6 +120,10 @@ pub enum Answer {
     TimedOut,
     /// There is no one to ask, which denies it.
     Unattended,
+    /// The turn or the command was stopped while the question was open, which denies it.
+    Stopped,
+    /// The gateway stops while the question is open, which denies it.
+    ShuttingDown,
     /// A standing approval allows it; no one was asked.
     Standing,
 }
@@ -137,6 +144,8 @@ impl fmt::Display for Answer {
             Self::Deny => "denied",
             Self::TimedOut => "denied: no answer in time",
             Self::Unattended => "denied: no one to ask",
+            Self::Stopped => "denied: stopped",
+            Self::ShuttingDown => "denied: Peacrab stopped before there was an answer",
             Self::Standing => "allowed by a standing approval",
         })
     }

@@ -15,6 +15,11 @@ pub mod answers {
         fn denied() { "✗ Denied", "✗ 已拒绝" }
         fn timed_out() { "✗ Denied: no answer in time", "✗ 已拒绝：超时未答复" }
         fn unattended() { "✗ Denied: no one to ask", "✗ 已拒绝：没有可以询问的人" }
+        fn stopped() { "✗ Not run: stopped", "✗ 未运行：已停止" }
+        fn shutting_down() {
+            "✗ Not run: Peacrab stopped before you answered",
+            "✗ 未运行：在你答复之前 Peacrab 已停止",
+        }
         fn run_once() { "Run once", "运行一次" }
         fn always() { "Always this command", "始终允许此命令" }
         fn all_input() { "All its input", "允许其全部输入" }
@@ -29,6 +34,8 @@ pub mod answers {
             Answer::Deny => denied,
             Answer::TimedOut => timed_out,
             Answer::Unattended => unattended,
+            Answer::Stopped => stopped,
+            Answer::ShuttingDown => shutting_down,
         };
         text(language)
     }
@@ -39,7 +46,14 @@ pub mod answers {
             (Answer::Once, _) => run_once,
             (Answer::Always, Cause::Input { .. }) => all_input,
             (Answer::Always | Answer::Standing, _) => always,
-            (Answer::Deny | Answer::TimedOut | Answer::Unattended, _) => deny,
+            (
+                Answer::Deny
+                | Answer::TimedOut
+                | Answer::Unattended
+                | Answer::Stopped
+                | Answer::ShuttingDown,
+                _,
+            ) => deny,
         };
         text(language)
     }
@@ -174,10 +188,9 @@ texts! {
         "配对码 {code} 不存在或已过期。给机器人发送任意消息即可获得新的配对码。",
     }
     fn expired_code(code, minutes) {
-        "The pairing code {code} has expired: it was valid for {minutes} minutes. For a new one right away, \
-         run `peacrab channels pair --invite`.",
-        "配对码 {code} 已过期：有效期为 {minutes} 分钟。如需立即获得新的配对码，请运行 \
-         `peacrab channels pair --invite`。",
+        "The pairing code {code} has expired: it was valid for {minutes} minutes. Send the bot any \
+         message to get a new one.",
+        "配对码 {code} 已过期：有效期为 {minutes} 分钟。给机器人发送任意消息即可获得新的配对码。",
     }
     fn all_paired(count) {
         "{count} people are already paired. Remove some, or add people to allowFrom.",

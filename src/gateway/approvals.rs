@@ -35,6 +35,8 @@ struct Questions {
     open: BTreeMap<u64, Open>,
     /// The numbers of those that were closed last: a button may be pressed twice.
     closed: VecDeque<u64>,
+    /// Whether the gateway stops, so that no question waits any longer.
+    is_shutting_down: bool,
 }
 
 struct Open {
@@ -79,7 +81,13 @@ impl Approvals {
         }
     }
 
-    /// Waits for the answer, the token or the end of the time; closes the question.
+    /// Ends all waiting, now and from now on: the gateway stops.
+    pub fn shut_down(&self) {
+        self.questions.lock().is_shutting_down = true;
+        self.answered.notify_all();
+    }
+
+    /// Waits for the answer, the token, the end of the time or of the gateway; closes the question.
     pub fn wait(&self, number: u64, cancel: &Cancel) -> Answer {
         let watch = Stopwatch::start();
         let mut questions = self.questions.lock();
@@ -91,7 +99,8 @@ impl Approvals {
             let left = ANSWER_TIME.saturating_sub(watch.elapsed());
             let over = match answer {
                 Some(answer) => Some(answer),
-                None if cancel.is_cancelled() => Some(Answer::Deny),
+                None if cancel.is_cancelled() => Some(Answer::Stopped),
+                None if questions.is_shutting_down => Some(Answer::ShuttingDown),
                 None if left.is_zero() => Some(Answer::TimedOut),
                 None => None,
             };
@@ -296,10 +305,19 @@ mod tests {
     }
 
     #[test]
-    fn a_stopped_turn_is_a_denial() {
+    fn a_stopped_turn_and_a_stopping_gateway_end_the_wait() {
         let (approvals, cancel) = (Approvals::default(), Cancel::new());
         let number = approvals.open(&Address::new("telegram", "1"), AlwaysOption::Offered);
         cancel.cancel();
-        assert_eq!(approvals.wait(number, &cancel), Answer::Deny);
+        assert_eq!(approvals.wait(number, &cancel), Answer::Stopped);
+        approvals.shut_down();
+        let open = || approvals.open(&Address::new("telegram", "1"), AlwaysOption::Offered);
+        let (unanswered, answered) = (open(), open());
+        let chat = Address::new("telegram", "1");
+        approvals.answer(&chat, Some(answered), Answer::Once);
+        let wait = |number| approvals.wait(number, &Cancel::new());
+        assert_eq!(wait(unanswered), Answer::ShuttingDown);
+        assert_eq!(wait(answered), Answer::Once);
+        assert!(!Answer::Stopped.allows() && !Answer::ShuttingDown.allows());
     }
 }

@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::language::Language;
 use crate::limits::cancel::POLL;
 use crate::limits::gateway::{SENT_TEXTS_MAX, WRITE_RETRY};
+use crate::markup::inline_code;
 use crate::message::{Address, DraftKey, Envelope, OutgoingMessage, SessionKey};
 use crate::outbox::ClosesTurn;
 use crate::sync::Mutex;
@@ -55,6 +56,8 @@ pub struct ChatHost<'a> {
     progress: Arc<Mutex<Progress>>,
     /// The texts that the model has sent to this chat with its tool.
     sent: Vec<String>,
+    /// The calls that the chat was told to run outside the sandbox.
+    unsandboxed: Vec<String>,
     /// Messages that were handed to the turn and are not in its journal yet.
     unread: Vec<Envelope>,
     /// Whether the person has been told that writing fails.
@@ -87,6 +90,7 @@ impl<'a> ChatHost<'a> {
             reference: message.map_or_else(String::new, |message| message.reference.clone()),
             progress: Arc::new(Mutex::new(progress)),
             sent: Vec::new(),
+            unsandboxed: Vec::new(),
             unread: Vec::new(),
             is_write_failure_told: false,
         }
@@ -137,6 +141,16 @@ impl<'a> ChatHost<'a> {
         });
     }
 
+    /// Tells the chat that a call runs outside the sandbox because of a standing approval, once for each
+    /// such call. The draft would not do: the answer replaces it.
+    fn tell_unsandboxed(&mut self, hint: &str) {
+        if !self.unsandboxed.iter().any(|told| told == hint) {
+            self.unsandboxed.push(hint.to_owned());
+            let text = texts::unsandboxed(self.language, &inline_code(hint));
+            self.gateway.tell(&self.reply, &text);
+        }
+    }
+
     /// Waits until the loop lets the turn go on, which a stopped turn does at once.
     fn wait_for_slot(&self) {
         while !self.work.cancel.is_cancelled() {
@@ -159,6 +173,9 @@ impl TurnHost for ChatHost<'_> {
     fn on_event(&mut self, event: TurnEvent<'_>) {
         if let TurnEvent::Notice(what) = event {
             tracing::warn!(session = %self.session, "{what}");
+        }
+        if let TurnEvent::Unsandboxed(hint) = event {
+            self.tell_unsandboxed(hint);
         }
         self.progress.lock().on_event(&event);
         self.show();

@@ -56,6 +56,8 @@ pub struct Parts {
     pub live: Mutex<Arc<Live>>,
     /// Reads the configuration again; locked for the whole of a reload.
     pub reload: Mutex<Reload>,
+    /// Fails when a start with the configuration as it is now would fail.
+    pub check_start: Box<dyn Fn() -> Result<()> + Send + Sync>,
     /// The folder of the journals.
     pub sessions: PathBuf,
     /// Accepted messages.

@@ -89,12 +89,8 @@ impl Progress {
                     self.line(format!("▸ {}", inline_code(hint)));
                 }
             }
-            TurnEvent::Unsandboxed(hint) => {
-                let call = format!("▸ {}", inline_code(hint));
-                // It says more about the hint that has just been shown.
-                self.lines.pop_back_if(|last| *last == call);
-                self.line(format!("{call} · outside the sandbox"));
-            }
+            // A message of its own, which stays.
+            TurnEvent::Unsandboxed(_) => {}
             TurnEvent::ToolFailed(what) if self.settings.hints => {
                 self.line(format!("✗ {}", inline_code(what)));
             }

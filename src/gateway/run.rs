@@ -246,6 +246,8 @@ impl Loop {
     async fn wind_down(&mut self, events: &mut Receiver<Event>) {
         self.gateway.is_stopping.store(true, Ordering::SeqCst);
         self.handle(Input::Stopping);
+        // An answer could take longer than the grace.
+        self.gateway.approvals.shut_down();
         let watch = Stopwatch::start();
         while !self.running.is_empty() {
             let left = STOP_GRACE.saturating_sub(watch.elapsed());
@@ -371,8 +373,10 @@ impl Loop {
                 });
             }
             Action::Command(message) => {
-                gateway.answer_command(&message);
-                if typed_command(&message).is_some_and(|command| command.slash == Slash::Restart) {
+                let command = typed_command(&message);
+                if command.is_none_or(|command| command.slash != Slash::Restart) {
+                    gateway.answer_command(&message);
+                } else if gateway.answer_restart(&message) {
                     self.ending.get_or_insert(Ending::Restart);
                 }
             }

@@ -255,8 +255,8 @@ pub mod state {
     pub const PAIRING_CODE_LETTERS: usize = 8;
     /// Seconds for which a pairing code is valid: time to find the other telephone.
     pub const PAIRING_VALID_SECS: i64 = 10 * 60;
-    /// Seconds after which the same person may get another code.
-    pub const PAIRING_PAUSE_SECS: i64 = 60 * 60;
+    /// Seconds for which a code is remembered, so that an expired one can be called so.
+    pub const PAIRING_KEPT_SECS: i64 = 60 * 60;
     /// Codes of strangers that are valid at a time: a crowd fills no disk.
     pub const PAIRING_OFFERS: usize = 64;
     /// Invitations that are valid at a time.

@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::limits::state::{
-    PAIRED, PAIRING_CODE_LETTERS, PAIRING_FILE_BYTES, PAIRING_INVITES, PAIRING_OFFERS,
-    PAIRING_PAUSE_SECS, PAIRING_VALID_SECS, SENDER_ID_BYTES, SENDER_NAME_CHARS,
+    PAIRED, PAIRING_CODE_LETTERS, PAIRING_FILE_BYTES, PAIRING_INVITES, PAIRING_KEPT_SECS,
+    PAIRING_OFFERS, PAIRING_VALID_SECS, SENDER_ID_BYTES, SENDER_NAME_CHARS,
 };
 use crate::message::{Address, Sender};
 use crate::sys;
@@ -48,6 +48,14 @@ pub struct Paired {
     /// Where they asked, which need not have the sender's id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chat: Option<Address>,
+}
+
+impl Paired {
+    /// Where they are welcomed.
+    pub fn private_chat(&self) -> Address {
+        let of_sender = || Address::new(&self.channel, &self.sender.id);
+        self.chat.clone().unwrap_or_else(of_sender)
+    }
 }
 
 /// A code that an unknown sender was given.
@@ -141,13 +149,18 @@ impl Pairing {
     }
 
     /// Creates a code for an unknown sender who wrote in a chat; `None` when none is due: the person is
-    /// paired, was given one within the hour, or too many others have one that is valid.
+    /// paired, has one that is valid, or too many others have one that is valid.
     pub fn offer(&self, chat: &Address, sender: &Sender) -> Result<Option<String>> {
         let channel = chat.channel.as_str();
         let now = self.clock.now().timestamp();
         self.file.update(|known| {
             let offers = &mut known.offers;
-            offers.retain(|offer| offer.is_within(PAIRING_PAUSE_SECS, now));
+            offers.retain(|offer| {
+                // The person's own expired code is replaced.
+                let is_valid = offer.is_within(PAIRING_VALID_SECS, now);
+                is_valid
+                    || offer.is_within(PAIRING_KEPT_SECS, now) && !is(offer, channel, &sender.id)
+            });
             let has_one = offers.iter().any(|offer| is(offer, channel, &sender.id));
             if offers.len() >= PAIRING_OFFERS
                 && offers
@@ -390,16 +403,16 @@ mod tests {
     }
 
     #[test]
-    fn a_code_is_valid_for_ten_minutes_and_an_hour_later_there_is_another() {
+    fn a_code_is_valid_for_ten_minutes_and_then_there_is_another() {
         let place = Place::new();
         let pairing = place.pairing();
         let code = pairing.offer(&chat(), &sender("7")).unwrap().unwrap();
-        place.pass(PAIRING_VALID_SECS);
+        place.pass(PAIRING_VALID_SECS - 1);
+        assert_eq!(pairing.offer(&chat(), &sender("7")).unwrap(), None);
+        place.pass(1);
         let expired = Err(Rejected::Expired(code.clone()));
         assert_eq!(pairing.confirm(&code).unwrap(), expired);
         assert_eq!(pairing.list().unwrap().offers, []);
-        assert_eq!(pairing.offer(&chat(), &sender("7")).unwrap(), None);
-        place.pass(PAIRING_PAUSE_SECS - PAIRING_VALID_SECS);
         let later = pairing.offer(&chat(), &sender("7")).unwrap().unwrap();
         assert_ne!(later, code);
         place.pass(PAIRING_VALID_SECS - 1);
@@ -446,7 +459,7 @@ mod tests {
                 .starts_with("[2Jä")
         );
         let endless = sender(&"9".repeat(SENDER_ID_BYTES + 1));
-        place.pass(PAIRING_PAUSE_SECS);
+        place.pass(PAIRING_VALID_SECS);
         assert_eq!(pairing.offer(&chat(), &endless).unwrap(), None);
         assert!(pairing.offer(&chat(), &sender("7")).unwrap().is_some());
     }

@@ -1,5 +1,6 @@
 //! `peacrab doctor`.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::thread;
@@ -176,6 +177,21 @@ fn with_a_broken_configuration_the_rest_is_examined_all_the_same() {
     let output = Program::new(&home).arg("doctor").run().ends_with(1);
     assert!(row(&output, "config").starts_with("failed "));
     assert!(row(&output, "clock").starts_with("ok ") && row(&output, "disk").starts_with("ok "));
+}
+
+#[test]
+fn a_damaged_file_of_paired_people_fails_and_says_what_to_do() {
+    let home = Home::new();
+    let state = home.path().join("state");
+    fs::create_dir_all(&state).unwrap();
+    fs::write(state.join("pairing.json"), "{\"paired\":[").unwrap();
+    let output = Program::new(&home).arg("doctor").run().ends_with(1);
+    let row = row(&output, "state");
+    assert!(row.starts_with("failed "), "{row}");
+    assert!(
+        row.contains("pairing.json is damaged, repair or delete it"),
+        "{row}"
+    );
 }
 
 #[test]

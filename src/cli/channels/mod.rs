@@ -9,13 +9,14 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 
 use super::Context;
+use super::send::hand_over;
 use super::terminal::print;
 use crate::cancel::Cancel;
 use crate::channels::adapter::{Adapter, Failure, Post};
 use crate::channels::discord::{self, Discord};
 use crate::channels::names::title;
 use crate::channels::telegram::{self, Telegram, api};
-use crate::channels::texts::{describe_rejection, paired};
+use crate::channels::texts::{describe_rejection, paired, welcome};
 use crate::clock::Clock;
 use crate::config::Loaded;
 use crate::config::home::command_for;
@@ -26,7 +27,8 @@ use crate::http::Tls;
 use crate::language::Language;
 use crate::limits::channels::TEST_PATIENCE;
 use crate::limits::state::PAIRING_VALID_SECS;
-use crate::state::{Pairing, pairing::Pairings};
+use crate::state::Pairing;
+use crate::state::pairing::{Paired, Pairings};
 
 const CHANNELS: [&str; 2] = [telegram::NAME, discord::NAME];
 /// The column in which the state of a channel begins.
@@ -125,6 +127,9 @@ fn pair(context: &Context, code: &str) -> Result<Exit> {
         Some(answer) => answer,
         None => match pairing(context)?.confirm(code)? {
             Ok(one) => {
+                if let Err(error) = welcome_later(context, &one) {
+                    print::complain(&texts::welcome_failed(&error));
+                }
                 let person = texts::person(&one.sender.name, &one.sender.id);
                 paired(Language::English, &person, &title(&one.channel))
             }
@@ -136,6 +141,17 @@ fn pair(context: &Context, code: &str) -> Result<Exit> {
     };
     print::line(&answer)?;
     Ok(Exit::Done)
+}
+
+/// Has the next gateway welcome a person.
+fn welcome_later(context: &Context, one: &Paired) -> Result<()> {
+    let request = Request::Send {
+        chat: Some(one.private_chat()),
+        text: welcome(one.sender.language).to_owned(),
+        files: Vec::new(),
+        waits: false,
+    };
+    hand_over(&context.home()?, request).map(drop)
 }
 
 fn invite(context: &Context) -> Result<Exit> {

@@ -3,6 +3,7 @@
 use chrono::DateTime;
 
 use crate::channels::names::title;
+use crate::error::Error;
 use crate::state::pairing::{Offer, Paired};
 use crate::text::{count_of, one_line};
 
@@ -83,6 +84,11 @@ pub(super) fn pairings(paired: &[Paired], waiting: &[Offer], command: &str, now:
         (_, []) => format!("To remove someone: {command} --remove ID"),
     });
     lines.join("\n")
+}
+
+/// A person who was paired is not told so.
+pub(super) fn welcome_failed(error: &Error) -> String {
+    format!("warning: the bot does not welcome them: {error}")
 }
 
 pub(super) fn removed(id: &str) -> String {

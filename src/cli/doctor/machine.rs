@@ -10,6 +10,7 @@ use super::sandbox::describe;
 use crate::cli::Context;
 use crate::cli::compose::exec_of;
 use crate::cli::config::installation;
+use crate::cli::gateway::damaged_files;
 use crate::cli::service::manager::{self, NotDone, Properties};
 use crate::cli::service::{self, Scope, account_name, is_running, no_linger};
 use crate::cli::sessions::size;
@@ -127,6 +128,13 @@ fn space(place: &Path, free: u64) -> Row {
     } else {
         Row::ok("disk", text)
     }
+}
+
+/// The files that say who is paired and what is always allowed; nothing when they are as they should be.
+pub fn state_files(home: &Home) -> Option<Row> {
+    let errors = damaged_files(&home.state());
+    let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    (!texts.is_empty()).then(|| Row::failed("state", texts.join("; ")))
 }
 
 /// The systemd service.

@@ -57,6 +57,9 @@ fn examine(context: &Context, json: bool) -> Result<Exit> {
     }
     report.add(machine::clock())?;
     report.add(machine::disk(&context.home()?))?;
+    if let Some(row) = machine::state_files(&context.home()?) {
+        report.add(row)?;
+    }
     report.add(machine::service(context))?;
     if let Some(loaded) = loaded {
         report.add(machine::sandbox(context, &loaded)?)?;

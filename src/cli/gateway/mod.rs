@@ -30,7 +30,7 @@ use crate::limits::cancel::POLL;
 use crate::limits::gateway::LOCK_TIME;
 use crate::message::SessionKey;
 use crate::outbox::Outbox;
-use crate::state::{Languages, LastChat, Pairing, RestartRequests};
+use crate::state::{Approvals, Languages, LastChat, Pairing, RestartRequests};
 use crate::sync::Mutex;
 use crate::sys;
 use crate::sys::notify::Notifier;
@@ -66,10 +66,14 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
         tracing::warn!("{repair}");
     }
     let pairing = Arc::new(Pairing::new(&state, Clock::System));
+    for error in damaged_files(&state) {
+        tracing::error!("{error}");
+    }
     let board = Arc::new(Board::new(Path::new("/"), home.path()));
     let tls = compose::tls(&config.tls)?;
     let workspace = open_workspace(context, home, &loaded)?;
     let reloader = Arc::new(Reloader::new(context, home, &loaded, &board, &tls));
+    let (to_check, of_home, checker) = (context.clone(), home.clone(), Arc::clone(&reloader));
     let channels = channels(&config.channels, &tls, &state, &reloader);
     let live = reloader.make(loaded, None)?;
     if greeting::is_wanted(context) {
@@ -79,6 +83,7 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
     let parts = Parts {
         live: Mutex::new(Arc::new(live)),
         reload: Mutex::new(Box::new(move |live| reloader.reload(live))),
+        check_start: Box::new(move || check_start(&to_check, &of_home, &checker)),
         sessions: home.sessions(),
         inbox,
         outbox,
@@ -103,6 +108,23 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
             None
         }),
     )
+}
+
+/// Does what can fail in a start because of the configuration, as it is now.
+fn check_start(context: &Context, home: &Home, reloader: &Reloader) -> Result<()> {
+    let loaded = context.load()?;
+    check(&loaded)?;
+    compose::tls(&loaded.config.tls)?;
+    open_workspace(context, home, &loaded)?;
+    reloader.make(loaded, None).map(drop)
+}
+
+/// What is wrong with the files that say who may do what: with a damaged one nobody is paired, or no
+/// standing approval applies.
+pub fn damaged_files(state: &Path) -> Vec<Error> {
+    let pairing = Pairing::new(state, Clock::System).list().err();
+    let approvals = Approvals::new(state).list(None).err();
+    pairing.into_iter().chain(approvals).collect()
 }
 
 /// The channels that are enabled.

@@ -105,7 +105,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
 }
 
 /// Asks the gateway to send it, or stores it for the next one. Returns what became of it.
-fn hand_over(home: &Home, request: Request) -> Result<String> {
+pub(super) fn hand_over(home: &Home, request: Request) -> Result<String> {
     let watch = Stopwatch::start();
     // A gateway may be about to start or to end, and another send may have the lock for an instant.
     loop {

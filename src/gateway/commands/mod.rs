@@ -22,7 +22,7 @@ use crate::channels::texts::{describe_rejection, pair_usage, paired, welcome};
 use crate::error::{Error, Result};
 use crate::language::Language;
 use crate::limits::gateway::{COMMANDS_MAX, REFUSED_CHARS, WAITING_MAX};
-use crate::markup::inline_code;
+use crate::markup::{inline_code, plain};
 use crate::message::{Address, Envelope, OutgoingMessage};
 use crate::state::pairing::Paired;
 use crate::text::truncate_chars;
@@ -42,6 +42,24 @@ impl Gateway {
     pub(super) fn answer_command(&self, message: &Envelope) {
         if let Some(command) = commands::typed_command(message) {
             self.answer_and_finish(message, command, &Cancel::new());
+        }
+    }
+
+    /// Answers `/restart` on the loop. Returns whether the gateway is to restart: with a configuration
+    /// that the next start refuses it would not come back.
+    pub(super) fn answer_restart(&self, message: &Envelope) -> bool {
+        match (self.parts.check_start)() {
+            Ok(()) => {
+                self.answer_command(message);
+                true
+            }
+            Err(error) => {
+                tracing::error!("not restarting: {error}");
+                let problem = plain(&error.to_string());
+                let text = texts::not_restarting(message.language(), &problem);
+                self.finish_command(message, text);
+                false
+            }
         }
     }
 
@@ -181,10 +199,8 @@ impl Gateway {
             .pairing
             .confirm(code)?
             .map_err(|rejected| Error::Usage(describe_rejection(language, &rejected)))?;
-        let private_chat = || Address::new(&paired.channel, &paired.sender.id);
-        let welcome = welcome(paired.sender.language);
-        let chat = paired.chat.clone().unwrap_or_else(private_chat);
-        self.tell(&chat, welcome);
+        let chat = paired.private_chat();
+        self.tell(&chat, welcome(paired.sender.language));
         // From now on there is a chat to send to.
         if let Err(error) = self.parts.recent.note(&chat) {
             tracing::warn!("failed to save the last active chat: {error}");

@@ -49,6 +49,10 @@ texts! {
         "Restarting… running work will continue afterwards.",
         "正在重启……未完成的工作会在重启后继续。",
     }
+    /// The next start would fail.
+    pub fn not_restarting(problem) { "Not restarting: {problem}", "未重启：{problem}" }
+    /// A command runs because of a standing approval; `call` is inline code.
+    pub fn unsandboxed(call) { "▸ {call} · outside the sandbox", "▸ {call} · 在沙箱外运行" }
     /// After a restart, in the chat that asked for it.
     pub fn back() { "Back.", "我回来了。" }
 

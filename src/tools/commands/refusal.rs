@@ -40,6 +40,10 @@ impl Refusal {
     /// For the model, with what it can do instead.
     pub fn for_model(&self) -> String {
         let (why, advice) = match self {
+            Self::Denied(Answer::ShuttingDown) => (
+                "Peacrab stopped before the person answered".to_owned(),
+                ". If it is still needed, call exec again in a later step, and the person is asked again",
+            ),
             Self::Objection {
                 objection,
                 can_be_asked,
@@ -72,6 +76,8 @@ impl Refusal {
             Self::Denied(Answer::TimedOut | Answer::Unattended) => {
                 texts::timed_out(language).to_owned()
             }
+            Self::Denied(Answer::Stopped) => texts::stopped(language).to_owned(),
+            Self::Denied(Answer::ShuttingDown) => texts::shutting_down(language).to_owned(),
             Self::Denied(_) => texts::denied(language).to_owned(),
             Self::Changed => texts::changed(language).to_owned(),
         };

@@ -112,9 +112,10 @@ fn compile(setting: &str, patterns: &[String]) -> Result<Vec<Regex>> {
 /// A built-in pattern: the risk, and whether a command has it.
 type Pattern = (Risk, fn(&Command<'_>) -> bool);
 
-const PATTERNS: [Pattern; 5] = [
+const PATTERNS: [Pattern; 6] = [
     (Risk::DeleteRoot, |command| {
         command.is("rm") && command.is_recursive() && command.has(is_vital)
+            || command.is("find") && command.has(|word| word == "-delete") && command.has(is_vital)
     }),
     (Risk::OpenRoot, |command| {
         command.is("chmod chown chgrp") && command.is_recursive() && command.has(is_vital)
@@ -125,7 +126,12 @@ const PATTERNS: [Pattern; 5] = [
     (Risk::WriteDevice, |command| {
         let output = |word: &str| word.strip_prefix("of=").is_some_and(is_device);
         let last = command.arguments.last().is_some_and(|word| is_device(word));
+        let zaps = |word: &str| is_one_of(word, "--zap --zap-all --clear");
         command.is("dd") && command.has(output)
+            || command.is("sgdisk")
+                && (command.has(zaps) || command.has_short_option(&['Z', 'z', 'o']).is_some())
+            || command.is("rpi-eeprom-update")
+                && command.has_short_option(&['a', 'f', 'r']).is_some()
             || command.is("cp mv tee shred mkswap wipefs blkdiscard") && last
             || command.writes.iter().any(|target| is_device(target))
     }),
@@ -135,9 +141,34 @@ const PATTERNS: [Pattern; 5] = [
         let is_harmless = command.has(|word| word == "-c" || word == "--help");
         command.is("shutdown poweroff halt reboot") && !is_harmless
             || command.is("init telinit") && is_verb("0 6")
-            || command.is("systemctl loginctl") && is_verb("poweroff reboot halt kexec suspend")
+            || command.is("systemctl loginctl") && is_verb(POWER_VERBS)
+            || command.is("systemctl") && is_verb("isolate start") && command.has(is_power_target)
+            || command.is("tee cp") && command.has(is_sysrq)
+            || command.writes.iter().any(|target| is_sysrq(target))
+    }),
+    (Risk::StopPeacrab, |command| {
+        let is_ours = |word: &str| is_one_of(word, "peacrab peacrab.service");
+        let stops = |word: &str| is_one_of(word, "stop disable mask kill");
+        // As the first argument it is the signal.
+        let is_everything = command.arguments.iter().skip(1).any(|word| word == "-1");
+        command.is("kill") && is_everything
+            || command.is("systemctl service") && command.has(stops) && command.has(is_ours)
     }),
 ];
+
+const POWER_VERBS: &str =
+    "poweroff reboot halt kexec suspend soft-reboot hibernate hybrid-sleep suspend-then-hibernate";
+
+/// Whether a unit of systemd's shuts the machine down, restarts it or leaves it without its services.
+fn is_power_target(word: &str) -> bool {
+    const TARGETS: &str = "reboot poweroff halt kexec soft-reboot shutdown rescue emergency runlevel0 runlevel6 ctrl-alt-del";
+    is_one_of(word.trim_end_matches(".target"), TARGETS)
+}
+
+/// The file through which the kernel is told to restart at once, among others.
+fn is_sysrq(word: &str) -> bool {
+    word == "/proc/sysrq-trigger"
+}
 
 /// The first built-in pattern that a line matches.
 pub(super) fn find_risk(line: &str) -> Option<Risk> {
@@ -257,12 +288,11 @@ fn is_vital(word: &str) -> bool {
     }
 }
 
-/// A disk, a card, or a file through which the kernel is commanded.
+/// A disk, a card or the kernel's memory.
 fn is_device(word: &str) -> bool {
     const KINDS: &str = "sd hd vd xvd nvme mmcblk disk/ mapper/ md mem kmem port";
     let device = word.strip_prefix("/dev/");
     device.is_some_and(|name| KINDS.split(' ').any(|kind| name.starts_with(kind)))
-        || word == "/proc/sysrq-trigger"
 }
 
 /// A simple command of a line: its words without quotes, the files that it writes to, and its text.
@@ -507,7 +537,12 @@ delete-root: echo $(rm -rf /) ¦ env X=1 nice -n 5 rm -rf / ¦ r''m -rf // ¦ ti
 open-root: chmod -R 777 / ¦ sudo chown -R pi:pi /usr ¦ chmod 777 -R ~
 format: mkfs.ext4 /dev/sda1 ¦ sudo mkfs -t vfat /dev/mmcblk0p1
 write-device: dd if=/dev/zero of=/dev/mmcblk0 bs=1M ¦ cat x > /dev/sda ¦ xz -dc i | sudo tee /dev/sdb ¦ cp i /dev/mmcblk0
-write-device: wipefs -a /dev/sda ¦ echo b > /proc/sysrq-trigger ¦ echo b | sudo tee /proc/sysrq-trigger
+write-device: wipefs -a /dev/sda ¦ sgdisk -Z /dev/sda ¦ sudo sgdisk --zap-all /dev/mmcblk0 ¦ sudo rpi-eeprom-update -r
+delete-root: find / -delete ¦ find / -xdev -type f -delete ¦ sudo find ~ -mindepth 1 -delete
+power: echo b > /proc/sysrq-trigger ¦ echo b | sudo tee /proc/sysrq-trigger ¦ systemctl soft-reboot ¦ systemctl hibernate
+power: systemctl isolate reboot.target ¦ sudo systemctl --no-block isolate poweroff.target ¦ systemctl start halt.target
+stop-peacrab: kill -9 -1 ¦ sudo kill -KILL -1 ¦ kill -- -1 ¦ kill -s KILL -1 ¦ systemctl stop peacrab ¦ service peacrab stop
+stop-peacrab: sudo systemctl disable --now peacrab.service ¦ systemctl --user mask peacrab
 power: reboot ¦ sudo shutdown -h now ¦ make && poweroff ¦ systemctl --force reboot ¦ init 0 ¦ nohup /sbin/halt & ¦ sudo -n reboot
 fork-bomb: :(){ :|:& };: ¦ bomb() { bomb | bomb & }; bomb"#;
         for (name, lines) in LINES.lines().filter_map(|line| line.split_once(": ")) {
@@ -524,6 +559,8 @@ rm -rf build ./node_modules target/ /tmp/build ~/project/build /home/pi/old; rm 
 echo "rm -rf /"; echo 'rm -rf /'; chmod -R u+w build; make > build.log 2>&1 & df -h /; sed -i 's/reboot/restart/' notes
 mkswap /swapfile; dd if=/dev/zero of=disk.img bs=1M count=10; dd if=/dev/sda of=card.img; cat x > /dev/null 2>&1; cp -r /etc/skel .
 git log --grep=shutdown; man reboot; shutdown -c; reboot --help; systemctl status reboot.target; journalctl -u halt
+kill -1 4711; kill -9 4711; systemctl restart peacrab; systemctl stop nginx; systemctl isolate multi-user.target; sgdisk -p /dev/sda
+find . -name '*.o' -delete; find /tmp/build -delete; find / -name x; rpi-eeprom-update; cat /proc/sysrq-trigger
 python3 -c 'print("poweroff")'; sudo grep reboot /var/log/syslog; f() { g | h & }; curl -s https://example.org | sh"#;
         for line in LINES.lines().chain(["cat > x <<E\nreboot\nE\nls"]) {
             assert_eq!(rule("", "", line), None, "{line}");

@@ -19,8 +19,8 @@ texts! {
         "它会创建新的文件系统，并毁掉原有的文件系统",
     }
     fn write_device() {
-        "it would overwrite a disk, an SD card or the kernel's memory",
-        "它会覆盖磁盘、SD 卡或内核内存",
+        "it would overwrite a disk, an SD card, the boot loader or the kernel's memory",
+        "它会覆盖磁盘、SD 卡、引导程序或内核内存",
     }
     fn power() {
         "it would shut the board down or restart it",
@@ -29,6 +29,10 @@ texts! {
     fn fork_bomb() {
         "it would start copies of itself until the board hangs",
         "它会不断复制自身，直到开发板卡死",
+    }
+    fn stop_peacrab() {
+        "it would stop Peacrab itself",
+        "它会让 Peacrab 停止运行",
     }
     fn deny_pattern(pattern) {
         "the configuration forbids it (tools.exec.denyPatterns: {pattern})",
@@ -47,6 +51,13 @@ texts! {
     pub fn denied() { "you denied it", "你已拒绝" }
     /// The person has not answered.
     pub fn timed_out() { "there was no answer in time", "超时未答复" }
+    /// It was stopped while the question was open.
+    pub fn stopped() { "stopped", "已停止" }
+    /// The gateway stops while the question is open.
+    pub fn shutting_down() {
+        "Peacrab stopped before you answered",
+        "在你答复之前 Peacrab 已停止",
+    }
     /// Something is not what the person was shown.
     pub fn changed() {
         "the command, its folder or a file that it uses changed after you were asked",
@@ -104,6 +115,7 @@ pub fn describe_risk(language: Language, risk: Risk) -> &'static str {
         Risk::WriteDevice => write_device,
         Risk::Power => power,
         Risk::ForkBomb => fork_bomb,
+        Risk::StopPeacrab => stop_peacrab,
     };
     text(language)
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -9,6 +10,9 @@ use super::scene::Scene;
 use crate::harness::model::{Gate, call, say};
 use crate::harness::program::Program;
 use crate::harness::telegram::{BOT_NAME, Fault, Message};
+
+/// What a stop gives to running turns.
+const STOP_GRACE: Duration = Duration::from_secs(10);
 
 /// A model that wants to write a line outside the workspace so many times, and the file it writes.
 fn wanting_out(times: usize) -> (Scene, tempfile::TempDir, PathBuf) {
@@ -457,6 +461,8 @@ fn standing_approvals_are_shown_when_they_are_used_and_can_be_removed() {
     scene.wait_for("\") · outside the sandbox");
     gate.open();
     scene.wait_for("done two");
+    // The answer does not replace it.
+    scene.wait_for("\") · outside the sandbox");
 
     scene.ana.says("/approvals");
     let listed = scene.wait_for("Always allowed here:");
@@ -472,6 +478,58 @@ fn standing_approvals_are_shown_when_they_are_used_and_can_be_removed() {
     scene.wait_for("done three");
     gateway.stop().ends_with(0);
     assert_eq!(lines(&file), 2);
+}
+
+#[test]
+fn a_restart_ends_an_open_question_at_once_and_says_that_nothing_ran() {
+    let outside = tempfile::tempdir().unwrap();
+    let file = outside.path().join("log");
+    let command = format!("echo x >> {}", file.display());
+    let scene = Scene::playing([
+        call("exec", escalated(&command, "to keep a log")),
+        say("Later, then."),
+    ]);
+    let gateway = scene.start();
+    scene.ana.says("log it");
+    let asked = question(&scene);
+    let start = Instant::now();
+    scene.ana.says("/restart");
+    let settled = scene.wait_for("✗ Not run: Peacrab stopped before you answered");
+    assert_eq!(settled.id, asked.id);
+    scene.wait_for("Later, then.");
+    scene.wait_for("Back.");
+    assert!(start.elapsed() < STOP_GRACE, "{:?}", start.elapsed());
+    let result = scene.model.requests()[1].body.to_string();
+    assert!(
+        result.contains("Peacrab stopped before the person answered"),
+        "{result}"
+    );
+    let decision = &scene.audit()[0]["decision"];
+    assert_eq!(
+        decision,
+        "denied: Peacrab stopped before there was an answer"
+    );
+
+    scene.ana.says(&format!("/sh !{command}"));
+    question(&scene);
+    gateway.stop().ends_with(0);
+    let gateway = scene.start();
+    gateway.wait_for_log("ready");
+    scene.wait_for("Not run: Peacrab stopped before you answered.");
+    gateway.stop().ends_with(0);
+    assert_eq!(lines(&file), 0);
+}
+
+#[test]
+fn a_stop_while_a_question_is_open_denies_nothing_in_the_persons_name() {
+    let scene = Scene::playing([]);
+    let gateway = scene.start();
+    scene.ana.says("/sh !true");
+    question(&scene);
+    scene.ana.says("/stop");
+    scene.wait_for("\n✗ Not run: stopped");
+    scene.wait_for("Not run: stopped.");
+    gateway.stop().ends_with(0);
 }
 
 #[test]

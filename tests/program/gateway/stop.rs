@@ -192,6 +192,32 @@ fn a_restart_is_the_same_process_and_happens_once() {
 }
 
 #[test]
+fn a_restart_with_an_invalid_configuration_is_refused_and_the_bot_stays() {
+    let model = Model::playing([say("Still here.")]);
+    let telegram = Telegram::start();
+    let home = Home::with_telegram(&model, &telegram);
+    let ana = telegram.person(1001, "Ana", None);
+    let mut gateway = Gateway::start(&home);
+    gateway.wait_for_log("ready");
+    home.write_config("{\"agents\": {\"defaults\": {\"modle\": \"x\"}}}");
+    ana.says("/restart");
+    let is_refused = |message: &Message| {
+        message.text.starts_with("Not restarting: ")
+            && message.text.contains("agents.defaults.modle")
+    };
+    telegram.wait_for_message(ana.chat(), is_refused);
+    ana.says("hello");
+    telegram.wait_for_message(ana.chat(), is("Still here."));
+    assert!(gateway.is_running());
+    let output = gateway.stop().ends_with(0);
+    assert_eq!(output.stderr.matches("the gateway starts").count(), 1);
+    assert!(
+        !home.path().join("state/restart.json").exists(),
+        "no one waits for it"
+    );
+}
+
+#[test]
 fn a_home_has_one_gateway() {
     let model = Model::playing([]);
     let telegram = Telegram::start();

@@ -1,5 +1,6 @@
 //! Access: allowFrom, and unknown senders who are paired with a code.
 
+use std::fs;
 use std::process::Command;
 
 use serde_json::json;
@@ -41,6 +42,31 @@ fn a_stranger_gets_one_code_and_with_it_is_let_in() {
     scene.wait_in(bob.chat(), "Hello, Bob.");
     gateway.stop().ends_with(0);
     assert_eq!(scene.model.requests().len(), 1);
+}
+
+#[test]
+fn a_person_who_is_paired_while_no_gateway_runs_is_welcomed_by_the_next() {
+    let scene = Scene::playing([]);
+    let bob = scene.telegram.person(2002, "Bob", None);
+    let gateway = scene.start();
+    let said = bob.says("hello?");
+    let told = scene.wait_in(bob.chat(), "/pair");
+    scene.telegram.wait_for_offset(said.update);
+    gateway.stop().ends_with(0);
+    let code = code(&told.text);
+    let pair = Program::new(&scene.home).args(["channels", "pair", &code]);
+    let paired = pair.run().ends_with(0);
+    assert_eq!(paired.stdout, "Bob (2002) is now paired on Telegram.\n");
+    let gateway = scene.start();
+    scene.wait_in(bob.chat(), "You're paired");
+    gateway.stop().ends_with(0);
+
+    let file = scene.home.path().join("state/pairing.json");
+    fs::write(file, "{").unwrap();
+    let gateway = scene.start();
+    gateway.wait_for_log("pairing.json is damaged, repair or delete it");
+    gateway.wait_for_log("ready");
+    gateway.stop().ends_with(0);
 }
 
 #[test]
