@@ -375,6 +375,7 @@ mod tests {
             Choice(words) => json!(words[usize::from(key.default_value() == words[0])]),
             Texts | Ids | Paths => json!(["/a"]),
             Url => json!("http://a"),
+            Kind::Secret if key.path.ends_with(".proxy") => json!("http://a"),
             Text | Zone | Kind::Path | Kind::Secret => json!("/a"),
             Secrets | Object => json!({"a": "/a"}),
         }
