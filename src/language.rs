@@ -36,6 +36,14 @@ impl Language {
         }
     }
 
+    /// What is between two sentences.
+    pub fn sentence_space(self) -> &'static str {
+        match self {
+            Self::Chinese => "",
+            Self::English => " ",
+        }
+    }
+
     /// Whether it is the default, which is not worth storing.
     pub fn is_default(&self) -> bool {
         *self == Self::default()

@@ -216,6 +216,20 @@ fn reach(chars: impl Iterator<Item = char>, most: usize, lines: usize) -> usize 
     chars.take(most).take_while(fits).count()
 }
 
+/// Joins the members of a list; `last` is between the last two, such as " or ".
+pub fn join_with_last(members: &[impl AsRef<str>], comma: &str, last: &str) -> String {
+    let mut text = String::new();
+    for (index, member) in members.iter().enumerate() {
+        match members.len() - index {
+            _ if index == 0 => {}
+            1 => text.push_str(last),
+            _ => text.push_str(comma),
+        }
+        text.push_str(member.as_ref());
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

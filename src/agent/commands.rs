@@ -12,7 +12,7 @@ use crate::markup::inline_code;
 use crate::message::{CommandButton, Envelope, SessionKey};
 use crate::provider::offers;
 use crate::session::{Session, store};
-use crate::text::{ellipsize_chars, nearest, reveal};
+use crate::text::{ellipsize_chars, join_with_last, nearest, reveal};
 
 use super::{Agent, texts};
 
@@ -170,11 +170,16 @@ impl Command<'_> {
             Slash::Stop => When::Stop,
             Slash::Sh => When::Beside,
             Slash::New => When::InOrder,
-            Slash::Model if !self.argument.is_empty() => When::InOrder,
             // It asks the provider's server.
-            Slash::Model => When::Beside,
+            Slash::Model if self.lists_models() => When::Beside,
+            Slash::Model => When::InOrder,
             _ => When::AtOnce,
         }
+    }
+
+    /// Whether it is a `/model` that changes nothing.
+    fn lists_models(&self) -> bool {
+        self.argument.is_empty() || self.argument.eq_ignore_ascii_case("list")
     }
 }
 
@@ -274,10 +279,11 @@ impl Agent {
                 session()?.clear()?;
                 let ended = describe_ended(&self.end_background(key), language);
                 let text = texts::started_new(language);
-                format!("{text} {ended}").trim_end().to_owned()
+                let space = language.sentence_space();
+                format!("{text}{space}{ended}").trim_end().to_owned()
             }
             Slash::Status => self.format_status(key, folder, language)?,
-            Slash::Model if command.argument.is_empty() => {
+            Slash::Model if command.lists_models() => {
                 return self.list_models(invocation).map(Some);
             }
             Slash::Model => self.choose_model(invocation)?,
@@ -341,17 +347,18 @@ impl Agent {
     }
 
     /// Uses another model for a chat from the next turn on; `default` goes back to the configured one.
-    /// A name that the server does not know is refused; where the server cannot be asked, a warning says
-    /// so.
+    /// A name that the server does not know is refused, and one that it spells otherwise is stored in its
+    /// spelling; where the server cannot be asked, a warning says so.
     fn choose_model(&self, invocation: &Invocation<'_>) -> Result<String> {
         let Invocation { key, language, .. } = *invocation;
         let name = invocation.command.argument;
-        let named = Some(name).filter(|name| *name != "default");
-        let warning = match named {
-            Some(_) => self.check_model(named, invocation)?,
-            None => None,
+        let named = Some(name).filter(|name| !name.eq_ignore_ascii_case("default"));
+        let (spelt, warning) = match named {
+            Some(name) => self.check_model(name, invocation)?,
+            None => (None, None),
         };
-        self.selection.choose(key.as_str(), named)?;
+        let name = spelt.as_deref().unwrap_or(name);
+        self.selection.choose(key.as_str(), named.map(|_| name))?;
         let line = match self.lacks_model(key) {
             true => texts::no_provider_for(language, &inline_code(name)),
             false => self.model_line(key, language),
@@ -362,22 +369,28 @@ impl Agent {
         })
     }
 
-    /// Fails when the server does not offer the model of this name. Returns a warning when it cannot
-    /// be asked.
+    /// Fails when the server does not offer the model of this name. Returns the name in the server's
+    /// spelling if that is another, and a warning when it cannot be asked.
     fn check_model(
         &self,
-        name: Option<&str>,
+        name: &str,
         invocation: &Invocation<'_>,
-    ) -> Result<Option<String>> {
+    ) -> Result<(Option<String>, Option<String>)> {
         let language = invocation.language;
-        let models = self.selection.preview(name)?;
+        let models = self.selection.preview(Some(name))?;
         let route = models.primary();
         if route.is_offline() {
-            return Ok(None);
+            return Ok((None, None));
         }
         let (provider, model) = (&route.provider, &route.model);
         match offers::list(self.connections.tls(), route, invocation.cancel) {
-            Ok(offers) if offers::is_offered(model, &offers) => Ok(None),
+            Ok(offers) if offers::is_offered(model, &offers) => {
+                let spelling = offers::offered_spelling(model, &offers);
+                // The name may have the provider's before it.
+                let before = name.strip_suffix(model.as_str());
+                let spelt = before.filter(|_| spelling != model);
+                Ok((spelt.map(|before| format!("{before}{spelling}")), None))
+            }
             Ok(offers) => {
                 let near = offers::nearest(model, &offers).into_iter();
                 let near: Vec<String> = near.map(inline_code).collect();
@@ -385,12 +398,13 @@ impl Agent {
                 Err(Error::Usage(match near.is_empty() {
                     true => texts::unknown_model(language, provider, &model),
                     false => {
-                        let near = near.join(texts::or(language));
+                        let near =
+                            join_with_last(&near, texts::comma(language), texts::or(language));
                         texts::unknown_model_near(language, provider, &model, &near)
                     }
                 }))
             }
-            Err(error) => Ok(Some(texts::unchecked_model(language, &error))),
+            Err(error) => Ok((None, Some(texts::unchecked_model(language, &error)))),
         }
     }
 
@@ -466,6 +480,8 @@ mod tests {
         assert_eq!(command("/HELP"), Some((Slash::Help, "")));
         assert_eq!(command("/clear"), Some((Slash::New, "")));
         assert_eq!(command("/sh\nls"), Some((Slash::Sh, "ls")));
+        let lists = |text| parse(text).is_some_and(|command| command.lists_models());
+        assert!(lists("/model") && lists("/model LIST") && !lists("/model gpt-5"));
         assert_eq!(command("/foo x"), Some((Slash::Unknown, "x")));
         for text in [
             "hello",

@@ -131,7 +131,7 @@ texts! {
         "No model named {model} at {provider}. Did you mean {near}?",
         "{provider} 没有名为 {model} 的模型。你是想用 {near} 吗？",
     }
-    /// Between alternatives.
+    /// Between the last two alternatives.
     pub fn or() { " or ", "、" }
     pub fn unchecked_model(error) {
         "I could not check the name: {error}",
@@ -150,11 +150,11 @@ texts! {
     pub fn status_today(tokens) { "Tokens today: {tokens}", "今日 token：{tokens}" }
 
     fn usage_plain(input, output) {
-        "{input} tokens in, {output} out",
+        "{input} in, {output} out",
         "输入 {input}，输出 {output}",
     }
     fn usage_cached(input, cached, output) {
-        "{input} tokens in ({cached} cached), {output} out",
+        "{input} in ({cached} cached), {output} out",
         "输入 {input}（缓存 {cached}），输出 {output}",
     }
     pub fn tokens_on(day) { "Tokens on {day}:", "{day} 的 token 用量：" }
@@ -184,7 +184,7 @@ texts! {
     pub fn circles(tool, done) {
         "I stopped because I was going in circles: the same {tool} call again and again, with the \
          same result.{done} Tell me what to do differently.",
-        "我一直在重复同样的 {tool} 调用，没有新的结果，所以停了下来。{done}请告诉我换个什么做法。",
+        "我一直在重复同样的 {tool} 调用，没有新的结果，所以停了下来。{done}请告诉我该换哪种做法。",
     }
     pub fn empty_answer() {
         "The model returned an empty answer twice. Try again or rephrase.",
@@ -203,7 +203,7 @@ texts! {
 
     pub fn shortened() {
         "the conversation is too long for the model; asking again with less of it",
-        "对话超出模型的长度限制，正在缩短后重新提问",
+        "对话超出模型的长度限制，正在缩短内容并重新请求",
     }
     pub fn offline_stands_in() {
         "until then, the offline helper does what it can",
@@ -213,7 +213,7 @@ texts! {
         "Daily token limit reached ({used} of {limit}). It resets at midnight; \
          `peacrab config set limits.tokensPerDay NUMBER` raises it.",
         "今日 token 已达上限（{used}/{limit}），午夜后重置。\
-         用 `peacrab config set limits.tokensPerDay 数值` 可提高上限。",
+         如需提高上限，请运行 `peacrab config set limits.tokensPerDay 数值`。",
     }
 }
 

@@ -93,12 +93,12 @@ fn what_a_machine_does_not_tell_is_not_known_and_no_error() {
     let board = Board::new(nothing.path(), &nothing.path().join("none"));
     assert_eq!(board.reading(), Reading::default());
     let text = board.format_status(Language::English);
-    assert!(text.lines().next().unwrap().ends_with("**, not known here"));
+    assert!(text.lines().next().unwrap().ends_with("**, uptime unknown"));
     let unknown = text.lines().skip(1);
     assert!(
         unknown
             .clone()
-            .all(|line| line.ends_with(": not known here"))
+            .all(|line| line.ends_with(": not available"))
     );
     assert_eq!(unknown.count(), 5, "{text}");
     board.sample();

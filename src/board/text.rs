@@ -18,14 +18,16 @@ pub fn format_status(
     language: Language,
 ) -> String {
     let (unknown, colon) = (texts::unknown(language), texts::colon(language));
-    let up = reading.uptime.map_or(unknown.to_owned(), |seconds| {
-        texts::uptime(language, &format_span(seconds, language))
-    });
+    let up = reading
+        .uptime
+        .map_or(texts::uptime_unknown(language).to_owned(), |seconds| {
+            texts::uptime(language, &format_span(seconds, language))
+        });
     let below = |quantity| {
         let course = history.course(quantity);
         course.map_or_else(String::new, |course| draw(quantity, &course, language))
     };
-    let mut text = format!("**{machine}**, {up}\n");
+    let mut text = format!("**{machine}**{}{up}\n", texts::pause(language));
     let mut line = |name: &str, value: Option<String>, below: &str| {
         let value = value.as_deref().unwrap_or(unknown);
         let _ = writeln!(text, "- {name}{colon}{value}{below}");
@@ -210,10 +212,15 @@ fn push_used(text: &mut String, percent: Option<u8>, language: Language) {
 }
 
 fn format_interface(interface: &Interface, language: Language) -> String {
-    let state = interface.state.as_deref();
-    let mut text = state.unwrap_or(texts::state_unknown(language)).to_owned();
+    let mut text = match interface.state.as_deref() {
+        Some("up") => texts::state_up(language),
+        Some("down") => texts::state_down(language),
+        None => texts::state_unknown(language),
+        Some(other) => other,
+    }
+    .to_owned();
     if let Some(address) = interface.address {
-        let _ = write!(text, ", {address}");
+        let _ = write!(text, "{}{address}", texts::pause(language));
     }
     if let Some(signal) = interface.signal {
         text += &texts::signal(language, &signal);

@@ -3,7 +3,10 @@
 use crate::language::texts;
 
 texts! {
-    pub fn unknown() { "not known here", "未知" }
+    pub fn unknown() { "not available", "未知" }
+    pub fn uptime_unknown() { "uptime unknown", "运行时间未知" }
+    /// Between the facts on a line.
+    pub fn pause() { ", ", "，" }
     pub fn uptime(span) { "up {span}", "已运行 {span}" }
     pub fn colon() { ": ", "：" }
 
@@ -54,6 +57,8 @@ texts! {
         "，**只读：无法写入**",
     }
 
+    pub fn state_up() { "up", "已连接" }
+    pub fn state_down() { "down", "未连接" }
     pub fn state_unknown() { "state unknown", "状态未知" }
     pub fn signal(strength) { ", signal {strength} dBm", "，信号 {strength} dBm" }
     pub fn received(amount) { ", {amount} in", "，接收 {amount}" }

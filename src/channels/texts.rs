@@ -22,7 +22,7 @@ pub mod answers {
         }
         fn run_once() { "Run once", "运行一次" }
         fn always() { "Always this command", "始终允许此命令" }
-        fn all_input() { "All its input", "允许其全部输入" }
+        fn all_input() { "Allow all input", "允许全部后续输入" }
         fn deny() { "Deny", "拒绝" }
     }
 
@@ -67,12 +67,12 @@ pub mod approve {
         pub(crate) fn nothing_open() { "Nothing is waiting for approval here.", "这里没有等待批准的命令。" }
         pub(crate) fn which(numbers) {
             "Which one? Waiting for approval: {numbers}.",
-            "是哪一个？等待批准的有：{numbers}。",
+            "请指明编号。等待批准：{numbers}。",
         }
         /// `text` is inline code.
         pub(crate) fn not_a_number(text) {
             "{text} is not the number of a question. The number is at the end of the question.",
-            "{text} 不是询问的编号。编号在询问的末尾。",
+            "{text} 不是询问的编号。编号见询问消息末尾。",
         }
         /// `what` is a clause, such as "it would restart the board".
         pub(crate) fn too_risky(what) {
@@ -119,8 +119,8 @@ pub mod question {
             "询问原因：tools.exec.approval 设为 \"always\"。",
         }
         pub(crate) fn all_input() {
-            "\"All its input\" allows any further input until the command ends.",
-            "“允许其全部输入”在命令结束前允许之后的所有输入。",
+            "\"Allow all input\" covers any further input until the command ends.",
+            "“允许全部后续输入”在命令结束前有效。",
         }
         pub(crate) fn reason(reason) { "The agent's reason: {reason}", "智能体给出的理由：{reason}" }
         pub(crate) fn hidden(count) {
@@ -166,7 +166,7 @@ texts! {
     /// To those who have access: what was received crashed the program twice. `file` is a path.
     pub fn set_aside(file) {
         "A message or button press from Telegram crashed me twice, so I have set it aside: {file}",
-        "一条来自 Telegram 的消息或按键两次导致我崩溃，已将其搁置：{file}",
+        "一条来自 Telegram 的消息或按钮点击两次导致我崩溃，已将其搁置：{file}",
     }
     /// To a person who has just been paired.
     pub fn welcome() {
@@ -180,8 +180,8 @@ texts! {
     }
     /// The usage of `/pair`.
     pub fn pair_usage() {
-        "Add the code that the other person was given, for example /pair ABCD2345",
-        "请加上对方收到的配对码，例如 /pair ABCD2345",
+        "Add the code that the other person was given, for example `/pair ABCD2345`",
+        "请加上对方收到的配对码，例如 `/pair ABCD2345`",
     }
     fn unknown_code(code) {
         "Unknown or expired pairing code {code}. Send the bot any message to get a new one.",

@@ -23,7 +23,7 @@ use clap::error::ErrorKind;
 use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand};
 
 pub use self::context::Context;
-use self::context::HomeUse;
+use self::context::{HomeNote, HomeUse};
 use self::terminal::print;
 use crate::config::check::looks_secret;
 use crate::confine::{CONFINE, confine_main};
@@ -188,9 +188,7 @@ pub fn main() -> ExitCode {
                 Ok(context) => {
                     let ran = cli.command.run(&context);
                     let note = context.note_home(home_use, &ran);
-                    let exit = report(ran);
-                    note.iter().for_each(|note| print::complain(note));
-                    exit
+                    report_at(ran, note)
                 }
                 Err(error) => report(Err(error)),
             }
@@ -206,6 +204,25 @@ fn report(result: Result<Exit>) -> Exit {
         print::complain(&error.to_string());
         error.exit()
     })
+}
+
+/// Prints the error, if there is one, and in which home folder it happened.
+fn report_at(ran: Result<Exit>, note: Option<HomeNote>) -> Exit {
+    match (ran, note) {
+        (Err(error), Some(HomeNote::Used(home))) => {
+            print::complain(&format!("{error} ({home})"));
+            error.exit()
+        }
+        (ran, note) => {
+            let exit = report(ran);
+            match note {
+                Some(HomeNote::Used(home)) => print::notice(&home),
+                Some(HomeNote::Unconfigured(text)) => print::complain(&text),
+                None => {}
+            }
+            exit
+        }
+    }
 }
 
 /// Prints help or the version, which were asked for, or what is wrong with the command line.

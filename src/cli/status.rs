@@ -111,6 +111,10 @@ impl Status {
     fn format(&self) -> String {
         let offline =
             || "none (the offline helper answers; `peacrab onboard` connects one)".to_owned();
+        let model = match self.config_error {
+            None => self.answering.clone().unwrap_or_else(offline),
+            Some(_) => "unknown".to_owned(),
+        };
         let sessions = match self.sessions {
             0 => "none yet".to_owned(),
             count => format!("{count}, {}", size(self.session_bytes)),
@@ -123,7 +127,7 @@ impl Status {
             ("home", format_path(&self.home)),
             ("config", self.format_config()),
             ("workspace", format_path(&self.workspace)),
-            ("model", self.answering.clone().unwrap_or_else(offline)),
+            ("model", model),
             ("gateway", gateway),
             ("sessions", sessions),
             ("today", self.counts.today().to_string()),
@@ -228,7 +232,7 @@ mod tests {
         let shown = status.format();
         for row in [
             "config     /no such file cannot be used:\n           f:1: wrong\n           here\n",
-            "model      none (the offline",
+            "model      unknown\n",
             "gateway    not running\n",
             "sessions   none yet",
             "clock      not set",

@@ -18,14 +18,31 @@ use crate::text::ellipsize_chars;
 /// have not been followed, so that a string with one may become anything.
 pub fn problem(key: &Key, path: &str, value: &Value, open: bool) -> Option<String> {
     // Null means the default; other programs write it for everything that is not set.
-    if value.is_null() || accepts(key.kind, value, open) {
+    if value.is_null() {
         return None;
     }
-    let what = match key.is_secret() {
-        true => kind_of(value).to_owned(),
-        false => describe_value(value),
+    let shown = || safe_path(path.split('.'));
+    if accepts(key.kind, value, open) {
+        let proxy = value.as_str().filter(|_| path.ends_with(".proxy"));
+        let is_wrong = |text: &&str| !(is_proxy(text) || open && resolve::refers(text));
+        return proxy.filter(is_wrong).map(|_| texts::wrong_proxy(&shown()));
+    }
+    let what = match (key.kind, value) {
+        _ if key.is_secret() => kind_of(value).to_owned(),
+        (Kind::Ids, Value::Array(ids)) => {
+            let wrong = ids.iter().find(|id| !is_id(id, open));
+            describe_value(wrong.unwrap_or(value))
+        }
+        // Shown unless a part may be a key or a password.
+        (Kind::Url, Value::String(text))
+            if !text.contains('@') && !text.split(['/', '.', ':']).any(looks_secret) =>
+        {
+            let text = ellipsize_chars(text, limits::EXCERPT_CHARS);
+            Value::from(text.into_owned()).to_string()
+        }
+        _ => describe_value(value),
     };
-    let path = safe_path(path.split('.'));
+    let path = shown();
     Some(texts::wrong_value(&path, key.kind, key.nullable, &what))
 }
 
@@ -80,10 +97,9 @@ fn accepts(kind: Kind, value: &Value, open: bool) -> bool {
         Kind::Text | Kind::Zone | Kind::Secret => value.is_string(),
         Kind::Choice(words) => text(&|text| words.contains(&text)),
         Kind::Texts => each(&|_| true),
-        Kind::Ids => value.as_array().is_some_and(|ids| {
-            let is_id = |id: &Value| id.is_string() || id.is_i64() || id.is_u64();
-            ids.iter().all(is_id)
-        }),
+        Kind::Ids => value
+            .as_array()
+            .is_some_and(|ids| ids.iter().all(|id| is_id(id, open))),
         Kind::Url => text(&|text| {
             text.is_empty() || text.starts_with("http://") || text.starts_with("https://")
         }),
@@ -93,6 +109,33 @@ fn accepts(kind: Kind, value: &Value, open: bool) -> bool {
             .as_object()
             .is_some_and(|members| members.values().all(Value::is_string)),
         Kind::Object => value.is_object(),
+    }
+}
+
+/// Whether an entry of a list of ids can match someone: a number, a name with its `@`, or `*`.
+fn is_id(id: &Value, open: bool) -> bool {
+    let Some(text) = id.as_str() else {
+        return id.is_i64() || id.is_u64();
+    };
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let text = text.trim();
+    open && resolve::refers(text)
+        || match text.strip_prefix('@') {
+            Some(name) => !name.is_empty() && !name.contains(char::is_whitespace),
+            None => text == "*" || is_number(text.strip_prefix('-').unwrap_or(text)),
+        }
+}
+
+/// Whether a text can be a proxy's URL: `http://host:port`, the scheme or the port may be missing.
+fn is_proxy(text: &str) -> bool {
+    let known = ["http://", "https://"].map(|scheme| text.strip_prefix(scheme));
+    let with_scheme = known.into_iter().flatten().next();
+    let rest = with_scheme.unwrap_or(text).trim_end_matches('/');
+    let server = rest.rsplit('@').next().unwrap_or(rest);
+    let is_host = |host: &str| !host.is_empty() && !host.contains(['/', ' ']);
+    match server.rsplit_once(':') {
+        Some((host, port)) if port.parse::<u16>().is_ok() => is_host(host),
+        _ => with_scheme.is_some() && is_host(server) && !server.ends_with(':'),
     }
 }
 
@@ -488,6 +531,40 @@ mod tests {
         }
         for token in ["a.b", "Bot a.b.c", "a..c", "a.b.c.d"] {
             assert!(wrong("discord", token), "{token}");
+        }
+    }
+
+    #[test]
+    fn an_id_that_matches_no_one_and_a_proxy_that_is_none_are_found() {
+        let problem = |path: &str, value: Value| {
+            let (key, path) = super::super::table::find_spelt(path).unwrap();
+            super::problem(key, &path, &value, false)
+        };
+        let ids = |ids: Value| problem("channels.telegram.allowFrom", ids);
+        let right = serde_json::json!(["1001", "@ann", "*", 7, -100, "-100"]);
+        assert_eq!(ids(right), None);
+        for wrong in ["Ann", "@", "", "1 2", "@a b"] {
+            let told = ids(serde_json::json!(["1001", wrong])).unwrap();
+            assert!(told.ends_with(&format!("not {wrong:?}")), "{told}");
+        }
+        let proxy = |url: &str| problem("providers.x.proxy", Value::from(url));
+        for right in [
+            "http://proxy:3128",
+            "https://u:p@[::1]:1/",
+            "proxy.lan:3128",
+            "http://proxy",
+        ] {
+            assert_eq!(proxy(right), None, "{right}");
+        }
+        for wrong in [
+            "nonsense",
+            "http://",
+            "ftp://a:1",
+            "http://a:port",
+            "socks5://a:1",
+        ] {
+            let told = proxy(wrong).unwrap();
+            assert!(told.ends_with("http://user:password@host:port"), "{told}");
         }
     }
 

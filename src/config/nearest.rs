@@ -149,4 +149,17 @@ mod tests {
         );
         assert_eq!(nearest_variable("PEACRAB_SOMETHING__ELSE"), None);
     }
+
+    #[test]
+    fn a_wrong_url_is_shown_unless_it_may_be_a_key() {
+        let problem = |value: &str| {
+            let (key, path) = crate::config::table::find_spelt("providers.x.apiBase").unwrap();
+            crate::config::check::problem(key, &path, &serde_json::Value::from(value), false)
+                .unwrap()
+        };
+        assert!(problem("localhost:11434/v1").ends_with("not \"localhost:11434/v1\""));
+        for secret in ["ann:secret@host", "sk-0123456789abcdef0123456789abcdef"] {
+            assert!(problem(secret).ends_with("not a string"));
+        }
+    }
 }

@@ -373,8 +373,10 @@ mod tests {
             Whole(_, most) => json!(most),
             Real(_, most) => json!(most),
             Choice(words) => json!(words[usize::from(key.default_value() == words[0])]),
-            Texts | Ids | Paths => json!(["/a"]),
+            Texts | Paths => json!(["/a"]),
+            Ids => json!(["1"]),
             Url => json!("http://a"),
+            Kind::Secret if key.path.ends_with(".proxy") => json!("http://a"),
             Text | Zone | Kind::Path | Kind::Secret => json!("/a"),
             Secrets | Object => json!({"a": "/a"}),
         }

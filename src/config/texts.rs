@@ -47,6 +47,11 @@ pub fn wrong_value(path: &str, kind: Kind, nullable: bool, value: &str) -> Strin
     )
 }
 
+/// A proxy that cannot be one. It may have a password, so it is not shown.
+pub fn wrong_proxy(path: &str) -> String {
+    format!("{path} must look like http://host:port or http://user:password@host:port")
+}
+
 /// A section whose value is not an object.
 pub fn section_is_not_an_object(path: &str, value: &str) -> String {
     format!("{path} must be an object {{ … }}, not {value}")

@@ -94,7 +94,7 @@ impl ModelError {
             }
             Fault::Quota => "Top it up, or choose another model (agents.defaults.model)".to_owned(),
             Fault::Rate => {
-                "Wait a little, or add other models to agents.defaults.fallbackModels".to_owned()
+                "Wait a moment, or add other models to agents.defaults.fallbackModels".to_owned()
             }
             Fault::Busy => {
                 "Try again later, or add other models to agents.defaults.fallbackModels".to_owned()
@@ -132,7 +132,17 @@ impl fmt::Display for ModelError {
             return write!(f, "{summary}. {suggestion}");
         }
         let advice = self.advice();
-        match self.reason.trim_end().trim_end_matches('.') {
+        let mut reason = self.reason.trim_end();
+        if let (Fault::Busy, Some(status)) = (self.fault, self.status) {
+            // The summary has it.
+            let same = format!("HTTP status {status}");
+            reason = match reason.strip_suffix(&format!(" ({same})")) {
+                Some(before) => before,
+                None if reason == same => "",
+                None => reason,
+            };
+        }
+        match reason.trim_end_matches('.') {
             "" => write!(f, "{summary}. {advice}"),
             reason if reason.ends_with(['!', '?', '…']) => {
                 write!(f, "{summary}: {reason} {advice}")
@@ -188,5 +198,21 @@ mod tests {
             ..error(Fault::Busy, "oops")
         };
         assert_eq!(busy.summary(), "my-proxy is not responding properly (502)");
+        for (reason, begins) in [
+            (
+                "oops (HTTP status 502)",
+                "my-proxy is not responding properly (502): oops. Try",
+            ),
+            (
+                "HTTP status 502",
+                "my-proxy is not responding properly (502). Try",
+            ),
+        ] {
+            let busy = ModelError {
+                status: Some(502),
+                ..error(Fault::Busy, reason)
+            };
+            assert!(busy.to_string().starts_with(begins), "{busy}");
+        }
     }
 }

@@ -186,18 +186,19 @@ fn not_understood(why: &dyn std::fmt::Display) -> Error {
     ))
 }
 
-/// Reloads the configuration at SIGHUP, which is how systemd asks for it. In a terminal SIGHUP says
-/// that the terminal is gone, and stops the gateway.
+/// Reloads the configuration at SIGHUP, which is how systemd asks for it. The kernel sends it too when a
+/// terminal is gone, which stops a gateway that was started there.
 pub(super) fn reload_on_hangup(gateway: &Arc<Gateway>) {
     let mut signals = match signal(SignalKind::hangup()) {
         Ok(signals) => signals,
         Err(error) => return tracing::warn!("failed to listen for SIGHUP: {error}"),
     };
     let gateway = Arc::clone(gateway);
-    let is_in_terminal = std::io::stdin().is_terminal();
+    let had_terminal = std::io::stdin().is_terminal();
     tokio::spawn(async move {
         while signals.recv().await.is_some() {
-            if is_in_terminal {
+            // One that is gone answers no more questions (EIO), so it is no terminal any longer.
+            if had_terminal && !std::io::stdin().is_terminal() {
                 gateway.events.send_async(Event::End(Ending::Stopped)).await;
                 return;
             }
@@ -248,7 +249,11 @@ impl Gateway {
         let (live, changes) = reload(&self.live())?;
         let before = std::mem::replace(&mut *self.parts.live.lock(), Arc::new(live));
         drop(before);
-        let (applied, restart) = (changes.applied.join(", "), changes.restart.join(", "));
+        let list = |paths: &[String]| match paths {
+            [] => "none".to_owned(),
+            paths => paths.join(", "),
+        };
+        let (applied, restart) = (list(&changes.applied), list(&changes.restart));
         tracing::info!(applied, restart, "configuration reloaded");
         Ok(changes)
     }

@@ -21,6 +21,7 @@ use crate::json;
 use crate::limits::provider::{
     NEAREST_NAMES_MAX, OFFER_NAME_CHARS_MAX, OFFERS_BYTES_MAX, OFFERS_MAX, OFFERS_TIME, READ_BYTES,
 };
+use crate::text::join_with_last;
 
 /// Why there is no list of models.
 #[derive(Debug)]
@@ -223,17 +224,31 @@ fn can_chat(name: &str) -> bool {
 /// Whether a server with these [`list`]ed names knows a model. A list does not have every name that
 /// works: `claude-sonnet-5` stands for `claude-sonnet-5-20260101`, `qwen3` for `qwen3:latest`.
 pub fn is_offered(model: &str, offers: &[String]) -> bool {
-    let model = model.to_lowercase();
-    let is_it = |offer: &String| {
-        let offer = offer.to_lowercase();
-        let rest = offer.strip_prefix(&model);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', ':', '@']))
-    };
     // The rest of a list that is full is not known.
     offers.len() >= OFFERS_MAX
-        || !can_chat(&model)
-        || model.ends_with("-latest")
-        || offers.iter().any(is_it)
+        || !can_chat(model)
+        || model.to_lowercase().ends_with("-latest")
+        || offers
+            .iter()
+            .any(|offer| named_part(model, offer).is_some())
+}
+
+/// A model's name in upper and lower case as the server has it; unchanged where it is not listed.
+pub fn offered_spelling<'a>(model: &'a str, offers: &'a [String]) -> &'a str {
+    let spellings = offers.iter().filter_map(|offer| {
+        let part = named_part(model, offer)?;
+        // The whole name is likelier than the beginning of one, and what was typed likelier than another case.
+        Some(((part != offer, part != model), part))
+    });
+    let best = spellings.min_by_key(|(order, _)| *order);
+    best.map_or(model, |(_, part)| part)
+}
+
+/// The part of a listed name that a model's name stands for, in any case.
+fn named_part<'a>(model: &str, offer: &'a str) -> Option<&'a str> {
+    let (part, rest) = offer.split_at_checked(model.len())?;
+    let is_whole = rest.is_empty() || rest.starts_with(['-', ':', '@']);
+    (is_whole && part.eq_ignore_ascii_case(model)).then_some(part)
 }
 
 /// The listed names that an unknown one most likely stands for, the likeliest first.
@@ -265,7 +280,7 @@ pub fn nearest<'a>(model: &str, offers: &'a [String]) -> Vec<&'a str> {
 pub fn suggestion(model: &str, offers: &[String]) -> String {
     match nearest(model, offers).as_slice() {
         [] => format!("It offers {}.", abridged(offers)),
-        names => format!("Did you mean {}?", names.join(" or ")),
+        names => format!("Did you mean {}?", join_with_last(names, ", ", " or ")),
     }
 }
 
@@ -350,6 +365,22 @@ mod tests {
         for model in ["claude-sonnet-55", "laude", "qwen3:32b", "gemma-3"] {
             assert!(!is_offered(model, &offers), "{model}");
         }
+    }
+
+    #[test]
+    fn a_name_is_spelt_as_the_server_has_it() {
+        let offers = ["Fake-A-2", "fake-a", "B", "b", "claude-5-2026"].map(str::to_owned);
+        for (model, expected) in [
+            ("FAKE-A", "fake-a"),
+            ("b", "b"),
+            ("B", "B"),
+            ("Claude-5", "claude-5"),
+            ("other", "other"),
+        ] {
+            assert_eq!(offered_spelling(model, &offers), expected, "{model}");
+        }
+        let told = suggestion("fake", &["fake-a", "fake-b", "fake-c"].map(str::to_owned));
+        assert_eq!(told, "Did you mean fake-a, fake-b or fake-c?");
     }
 
     #[test]

@@ -61,7 +61,7 @@ mod tests {
             told.contains("\n- Load: 0.50, 0.40, 0.30 over 1, 5, 15 minutes\n"),
             "{told}"
         );
-        assert!(told.contains("\n- Memory: not known here\n"), "{told}");
+        assert!(told.contains("\n- Memory: not available\n"), "{told}");
         let told = bench.succeeds("device", json!({"action": "history"}));
         assert!(told.contains("begins when the gateway runs"), "{told}");
         for (arguments, error) in [

@@ -94,6 +94,13 @@ fn a_change_with_which_nothing_would_start_is_refused_in_the_words_of_the_check(
         ),
         ("tools.readOnlyPaths", "/", "every key on this machine"),
         ("tls.caFile", "/no/such/file", "tls.caFile"),
+        ("channels.telegram.allowFrom", "[\"Ann\"]", "not \"Ann\""),
+        ("channels.telegram.allowFrom", "[\"@\"]", "not \"@\""),
+        (
+            "channels.telegram.proxy",
+            "nonsense",
+            "must look like http://host:port",
+        ),
         ("log.level", "loud", "must be one of off, error"),
     ] {
         set(key, value).ends_with(78).complains_of(&[says]);

@@ -80,6 +80,7 @@ fn a_service_takes_over_roots_home_and_every_command_finds_it_there() {
         peacrab status
         peacrab channels pair NOPE || echo "ended with $?"
         peacrab config set log.level info
+        peacrab --config /var/lib/peacrab/config.json config set log.level debug
         stat -c '%n belongs to %u:%g, mode %a' /var/lib/peacrab /var/lib/peacrab/config.json
         "#,
     )
@@ -95,7 +96,7 @@ fn a_service_takes_over_roots_home_and_every_command_finds_it_there() {
             "Set log.level to \"info\" in /var/lib/peacrab/config.json",
             "home       /var/lib/peacrab\n",
             "ended with 2\n",
-            "(home folder: /var/lib/peacrab)",
+            " (home folder: /var/lib/peacrab)",
             "/var/lib/peacrab belongs to 998:998, mode 700\n",
             "/var/lib/peacrab/config.json belongs to 998:998, mode 600\n",
         ],
@@ -161,7 +162,7 @@ fn a_home_from_the_environment_is_refused_or_used_and_never_ignored() {
             "always uses the home folder /var/lib/peacrab, not /srv/crab",
             "ended with 2\n",
             "--home /srv/crab gateway\n",
-            "(home folder: /srv/crab)",
+            " (home folder: /srv/crab)",
         ],
     );
 }

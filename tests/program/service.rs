@@ -142,7 +142,8 @@ fn a_unit_is_printed_and_nothing_is_touched() {
     let systemctl = Systemctl::that("exit 1");
     let print = |arguments: &[&str]| {
         let arguments = [&["print"], arguments].concat();
-        systemctl.peacrab(&home, &arguments).run()
+        let program = systemctl.peacrab(&home, &arguments);
+        program.env("PEACRAB_HOME", "").run()
     };
     let hardened = print(&["--system"]).ends_with(0).stdout;
     assert!(hardened.contains("\nUser=peacrab\n") && hardened.contains("ProtectSystem=strict"));
@@ -154,5 +155,11 @@ fn a_unit_is_printed_and_nothing_is_touched() {
         .ends_with(2)
         .complains_of(&["/var/lib/peacrab", "--user"]);
     print(&["--user", "--system"]).ends_with(2);
+    systemctl
+        .peacrab(&home, &["print", "--system"])
+        .env("PEACRAB_HOME", "/srv")
+        .run()
+        .ends_with(2)
+        .complains_of(&["/var/lib/peacrab", "/srv"]);
     assert!(systemctl.asked().is_empty() && !unit(&home).exists());
 }

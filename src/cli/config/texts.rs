@@ -76,7 +76,7 @@ pub fn no_api_key(provider: &str, variable: &str) -> String {
 /// The running gateway goes on with the old value.
 pub fn restart_needed(command: Option<&str>) -> String {
     match command {
-        Some(command) => format!("Restart the gateway to apply this: {command}"),
-        None => "Restart the gateway to apply this: stop it and run `peacrab gateway`, or send /restart to the bot".to_owned(),
+        Some(command) => format!("Restart the gateway to apply this: `{command}`."),
+        None => "Restart the gateway to apply this: stop it and run `peacrab gateway`, or send /restart to the bot.".to_owned(),
     }
 }

@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use super::service::ServiceHome;
 use super::{Context, Error, Exit, HomeUse, Result, service};
 use crate::config::check::looks_secret;
 use crate::config::home::{command_for, quote_for_shell};
@@ -12,10 +13,22 @@ use crate::sys::process::{Alone, become_user};
 /// Where systemd puts the credentials of the system's service (systemd.exec(5), "Credentials").
 const CREDENTIALS: &str = "/run/credentials/peacrab.service";
 
+/// Where a command looked, for people.
+pub enum HomeNote {
+    /// A sentence: the home has no configuration.
+    Unconfigured(String),
+    /// A remark to the error, without a full stop.
+    Used(String),
+}
+
 impl Context {
     /// Takes the home of the installed service where nothing else is named or set up.
     pub(super) fn choose_home(&mut self, home_use: HomeUse) -> Result<()> {
         let services = service::homes(self);
+        let configured = self.service_of_config(&services);
+        if let (Some(found), false) = (configured, self.is_other_home_named()) {
+            self.global.home = Some(found.home.clone());
+        }
         let own = self.home();
         if !self.is_home_named() && !own.as_ref().is_ok_and(|home| home.config_file().exists()) {
             for found in &services {
@@ -41,22 +54,36 @@ impl Context {
         {
             return Err(self.needs_root(home.path()));
         }
-        match services.iter().any(|found| found.home == home.path()) {
-            true => self.become_owner(home.path()),
-            false => Ok(()),
+        let used = services.iter().find(|found| found.home == home.path());
+        match configured.or(used) {
+            Some(found) => self.become_owner(&found.home),
+            None => Ok(()),
         }
     }
 
+    /// The service whose configuration `--config` names.
+    fn service_of_config<'a>(&self, services: &'a [ServiceHome]) -> Option<&'a ServiceHome> {
+        self.global.config.as_ref()?;
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let named = real(&self.config_file().ok()?);
+        services.iter().find(|found| {
+            let own = found.home.join("config.json");
+            real(found.config.as_deref().unwrap_or(&own)) == named
+        })
+    }
+
     fn is_home_named(&self) -> bool {
+        self.global.config.is_some() || self.is_other_home_named()
+    }
+
+    /// Whether a home is named otherwise than by its configuration.
+    fn is_other_home_named(&self) -> bool {
         let is_set = |name: &str| {
             self.environment
                 .get(name)
                 .is_some_and(|value| !value.is_empty())
         };
-        self.global.home.is_some()
-            || self.global.config.is_some()
-            || is_set("PEACRAB_HOME")
-            || is_set("STATE_DIRECTORY")
+        self.global.home.is_some() || is_set("PEACRAB_HOME") || is_set("STATE_DIRECTORY")
     }
 
     /// As root, becomes the owner of the service's home: files that root made there would be closed to the
@@ -113,7 +140,7 @@ impl Context {
     }
 
     /// Where the command looked, for people: after a failure, or where there is no configuration.
-    pub fn note_home(&self, home_use: HomeUse, ran: &Result<Exit>) -> Option<String> {
+    pub fn note_home(&self, home_use: HomeUse, ran: &Result<Exit>) -> Option<HomeNote> {
         if home_use != HomeUse::Installed {
             return None;
         }
@@ -123,11 +150,14 @@ impl Context {
             Err(error) => !matches!(error, Error::Config(_) | Error::Stopped),
         };
         match self.config_file().is_ok_and(|file| file.exists()) {
-            false => Some(format!(
+            false => Some(HomeNote::Unconfigured(format!(
                 "Looked in {}, which has no configuration. Use --home DIR for another home folder.",
                 home.path().display()
-            )),
-            true => has_failed.then(|| format!("(home folder: {})", home.path().display())),
+            ))),
+            true => {
+                let used = || HomeNote::Used(format!("home folder: {}", home.path().display()));
+                has_failed.then(used)
+            }
         }
     }
 }

@@ -2,6 +2,8 @@
 
 mod installed;
 
+pub use installed::HomeNote;
+
 use std::path::{Path, PathBuf};
 
 use tracing::level_filters::LevelFilter;

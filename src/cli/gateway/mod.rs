@@ -142,7 +142,7 @@ fn check(loaded: &Loaded) -> Result<()> {
     if channels.enabled().next().is_none() {
         return Err(Error::Config(
             "No channel is enabled. To connect a Telegram bot, create one with @BotFather (/newbot) and run:\n  \
-             peacrab onboard --telegram-token TOKEN\n\
+             peacrab onboard\n\
              For Discord, set channels.discord.token and channels.discord.enabled."
                 .to_owned(),
         ));
@@ -163,7 +163,7 @@ pub fn check_tokens(channels: &Channels) -> Result<()> {
         discord::NAME => discord::HOW_TO_GET_A_TOKEN,
         _ => {
             "Create a bot with @BotFather on Telegram (/newbot) and run:\n  \
-             peacrab onboard --telegram-token TOKEN"
+             peacrab onboard"
         }
     };
     Err(Error::Config(format!(

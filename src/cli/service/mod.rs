@@ -120,9 +120,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
         Action::Uninstall { whose } => install::uninstall(context, whose.installed(context)),
         Action::Status { whose } => status::status(context, whose.installed(context)),
         Action::Print { whose, profile } => {
-            // Only an option says which unit is meant: nothing is installed here.
-            let is_any_home = context.home_option().is_none();
-            let plan = Plan::new(context, whose.to_install(), *profile, is_any_home)?;
+            let plan = Plan::new(context, whose.to_install(), *profile, false)?;
             print::out(&plan.text).map(|()| Exit::Done)
         }
     }

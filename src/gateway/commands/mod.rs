@@ -199,6 +199,8 @@ impl Gateway {
             .pairing
             .confirm(code)?
             .map_err(|rejected| Error::Usage(describe_rejection(language, &rejected)))?;
+        let (sender, channel) = (&paired.sender.id, &paired.channel);
+        tracing::info!(sender, channel, "paired by a code");
         let chat = paired.private_chat();
         self.tell(&chat, welcome(paired.sender.language));
         // From now on there is a chat to send to.
@@ -216,8 +218,8 @@ impl Gateway {
         }
         let gateway = self.status_line(language);
         let board = self.parts.board.format_status(language);
-        let heading = texts::gateway_heading(language);
-        let _ = write!(text, "\n**{heading}**: {gateway}\n\n{board}");
+        let gateway = texts::gateway(language, &gateway);
+        let _ = write!(text, "\n{gateway}\n\n{board}");
         text
     }
 
@@ -258,7 +260,9 @@ fn describe_stop(count: Stopped, background: &str, language: Language) -> String
         (true, false) => texts::stopped(language).to_owned(),
         (false, _) => texts::stopped_parts(language, &parts.join(texts::comma(language))),
     };
-    format!("{stopped} {background}").trim_end().to_owned()
+    format!("{stopped}{}{background}", language.sentence_space())
+        .trim_end()
+        .to_owned()
 }
 
 /// Says which messages were not accepted, by the beginning of each, and how many more.
@@ -277,7 +281,7 @@ fn describe_refusal(
         let first = message.text.lines().next().unwrap_or_default();
         inline_code(truncate_chars(first, REFUSED_CHARS))
     });
-    let mut names = names.collect::<Vec<_>>().join(", ");
+    let mut names = names.collect::<Vec<_>>().join(texts::list_comma(language));
     if more > 0 {
         names += &texts::and_more(language, &more);
     }

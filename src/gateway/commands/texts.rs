@@ -6,11 +6,23 @@ use crate::language::{Language, texts};
 /// An error as a sentence, for a chat.
 pub fn format_error(error: &Error, language: Language) -> String {
     let text = error.to_string();
-    let mut sentence = capitalize(&text);
-    if !text.ends_with(['.', '!', '?', '。', '！', '？']) {
-        sentence.push('.');
+    let written = Language::of_text(&text);
+    // The name of a provider or a model is spelt as it is configured.
+    let is_name_first = match error {
+        Error::Model(error) => text.starts_with(&error.provider),
+        _ => written == Language::Chinese,
+    };
+    let mut sentence = match is_name_first {
+        true => text,
+        false => capitalize(&text),
+    };
+    if !sentence.ends_with(['.', '!', '?', '…', '。', '！', '？']) {
+        sentence.push(match written {
+            Language::Chinese => '。',
+            Language::English => '.',
+        });
     }
-    match Language::of_text(&sentence) == language {
+    match written == language {
         true => sentence,
         false => failed(language, &sentence),
     }
@@ -60,10 +72,6 @@ texts! {
     /// `name` as inline code.
     pub fn you(id, name) { "You: `{id}` {name}", "你：`{id}` {name}" }
 
-    /// `name` and `id` as inline code.
-
-    /// A button of a question that is closed was pressed.
-
     pub fn replies_cancelled(count) { "{count} replies cancelled", "已取消 {count} 条回复" }
     pub fn reply_cancelled() { "1 reply cancelled", "已取消 1 条回复" }
     pub fn commands_ended(count) { "{count} commands ended", "已结束 {count} 个命令" }
@@ -74,6 +82,8 @@ texts! {
     }
     pub fn message_dropped() { "1 queued message dropped", "已丢弃 1 条排队的消息" }
     pub fn comma() { ", ", "，" }
+    /// Between the members of a list.
+    pub fn list_comma() { ", ", "、" }
     /// `what`: the parts above.
     pub fn stopped_parts(what) { "Stopped. {what}.", "已停止。{what}。" }
     pub fn stopped() { "Stopped.", "已停止。" }
@@ -120,8 +130,8 @@ texts! {
     pub fn repaired(what) { "Note: {what}.", "注意：{what}。" }
 
     pub fn command_missing() {
-        "Add a command, for example /sh df -h",
-        "请加上命令，例如 /sh df -h",
+        "Add a command, for example `/sh df -h`",
+        "请加上命令，例如 `/sh df -h`",
     }
     pub fn command_changed() {
         "The command was not run: it changed while you were asked about it.",
@@ -134,7 +144,8 @@ texts! {
     }
 
     pub fn agent_heading() { "Agent", "智能体" }
-    pub fn gateway_heading() { "Gateway", "网关" }
+    /// `status`: [`status_line`].
+    pub fn gateway(status) { "**Gateway**: {status}", "**网关**：{status}" }
     pub fn status_line(uptime, running, waiting, unsent) {
         "running for {uptime} · {running} active · {waiting} waiting · {unsent} unsent",
         "已运行 {uptime} · {running} 个进行中 · {waiting} 个等待 · {unsent} 条未发送",
@@ -157,6 +168,8 @@ mod tests {
         assert_eq!(told("Why?", Language::English), "Why?");
         assert_eq!(told("it failed", Language::Chinese), "出错了：It failed.");
         assert_eq!(told("磁盘已满。", Language::Chinese), "磁盘已满。");
+        let unknown = "mine 没有名为 `x` 的模型";
+        assert_eq!(told(unknown, Language::Chinese), format!("{unknown}。"));
     }
 
     #[test]

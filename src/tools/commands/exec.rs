@@ -16,7 +16,7 @@ use crate::tools::arguments::Arguments;
 use crate::tools::results::Spool;
 use crate::tools::{Caller, Context, Tool, Toolbox};
 
-use super::{Commands, Folder, Permit, Request, Uses};
+use super::{Commands, Folder, Permit, Request, Uses, texts};
 
 /// The command tools as the model is told about them.
 pub(in crate::tools) const SPECS: [ToolSpec; 2] = [EXEC, EXEC_SESSION];
@@ -302,7 +302,7 @@ pub enum Shell {
 /// A typed command that was run.
 #[derive(Debug)]
 pub struct ShellResult {
-    /// How it ended, such as `exit status 0`.
+    /// How it ended, such as `exit status 0`, in the language of the person.
     pub end: String,
     /// Whether it succeeded.
     pub is_success: bool,
@@ -321,9 +321,10 @@ impl Toolbox {
         caller: &Caller<'_>,
         watch: &mut dyn FnMut(&[u8]),
     ) -> Result<Shell> {
-        let commands = self.commands.as_ref().ok_or_else(|| {
-            Error::Failed("commands are turned off (tools.exec.enabled)".to_owned())
-        })?;
+        let commands = self
+            .commands
+            .as_ref()
+            .ok_or_else(|| Error::Failed(texts::turned_off(typed.language).to_owned()))?;
         let mut request = Request {
             command: typed.line.to_owned(),
             folder: Folder::at(self.workspace.path())?,
@@ -345,16 +346,25 @@ impl Toolbox {
         let timeout = commands.max_timeout;
         let outcome = commands.run(&request, timeout, caller.cancel, &mut output);
         record_end(&entry, &outcome);
-        Ok(Shell::Ran(self.shell_result(&outcome?, spool.finish())))
+        Ok(Shell::Ran(self.shell_result(
+            &outcome?,
+            spool.finish(),
+            typed.language,
+        )))
     }
 
-    fn shell_result(&self, outcome: &Outcome, spilled: Option<Result<PathBuf>>) -> ShellResult {
-        let mut end = outcome.end.to_string();
+    fn shell_result(
+        &self,
+        outcome: &Outcome,
+        spilled: Option<Result<PathBuf>>,
+        language: Language,
+    ) -> ShellResult {
+        let mut end = texts::describe_end(language, &outcome.end);
         for note in &outcome.notes {
             end.push_str(&format!(" ({note})"));
         }
         if outcome.needs_more {
-            end.push_str(". Put a ! before the command to run it outside the sandbox");
+            end.push_str(texts::needs_more(language));
         }
         let text = outcome.output.text();
         let text = self.cleaned(text.trim_end());

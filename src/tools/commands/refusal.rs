@@ -91,7 +91,8 @@ impl Refusal {
                     true => format!("/sh !{command}"),
                     false => "/sh !…".to_owned(),
                 };
-                format!("{text} {}", texts::ask_with(language, &inline_code(&again)))
+                let how = texts::ask_with(language, &inline_code(&again));
+                format!("{text}{}{how}", language.sentence_space())
             }
             _ => text,
         }

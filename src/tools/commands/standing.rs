@@ -32,12 +32,9 @@ fn answer(approvals: &Approvals, chat: &str, argument: &str, language: Language)
             Ok(format_list(&approvals.list(Some(chat))?, language))
         }
         (Some("remove"), Some(number), None) => {
-            let parsed = number.trim_start_matches('#').parse();
-            let removed = match parsed {
-                Ok(number) => approvals.remove(number, Some(chat))?,
-                Err(_) => None,
-            };
-            Ok(match removed {
+            let usage = |_| Error::Usage(texts::standing_usage(language).to_owned());
+            let parsed = number.trim_start_matches('#').parse().map_err(usage)?;
+            Ok(match approvals.remove(parsed, Some(chat))? {
                 Some(removed) => texts::standing_removed(language, &short(&removed.command)),
                 None => texts::standing_unknown(language, &short(number)),
             })
@@ -105,6 +102,8 @@ mod tests {
         let chinese = answer(&approvals, "telegram:1", "remove 1", Language::Chinese).unwrap();
         assert!(chinese.starts_with("已移除："), "{chinese}");
         assert_eq!(english(""), "No command is always allowed here.");
-        assert!(answer(&approvals, "telegram:1", "x", Language::English).is_err());
+        for wrong in ["x", "remove all"] {
+            assert!(answer(&approvals, "telegram:1", wrong, Language::English).is_err());
+        }
     }
 }

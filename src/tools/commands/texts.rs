@@ -1,6 +1,7 @@
 //! What people read about commands, in each language.
 
 use crate::approval::Risk;
+use crate::confine::End;
 use crate::language::{Language, texts};
 
 use super::risk::Objection;
@@ -36,7 +37,7 @@ texts! {
     }
     fn deny_pattern(pattern) {
         "the configuration forbids it (tools.exec.denyPatterns: {pattern})",
-        "配置禁止执行它（tools.exec.denyPatterns: {pattern}）",
+        "配置禁止运行此命令（tools.exec.denyPatterns: {pattern}）",
     }
     fn not_listed(command) {
         "`{command}` matches none of the allowed patterns (tools.exec.allowPatterns)",
@@ -94,8 +95,18 @@ texts! {
         "此处没有编号 {number}。发送 /approvals 查看列表。",
     }
     pub(super) fn standing_usage() {
-        "Use /approvals, or /approvals remove NUMBER",
-        "用法：/approvals 或 /approvals remove 编号",
+        "Use `/approvals`, or `/approvals remove NUMBER`",
+        "用法：`/approvals` 或 `/approvals remove 编号`",
+    }
+    /// No command can be run.
+    pub(super) fn turned_off() {
+        "Commands are turned off (tools.exec.enabled)",
+        "命令功能已关闭（tools.exec.enabled）",
+    }
+    /// After the end of a command that failed because of the sandbox.
+    pub(super) fn needs_more() {
+        ". Put a ! before the command to run it outside the sandbox",
+        "。在命令前加 ! 可请求在沙箱外运行",
     }
     /// A typed command was not run; `why` is a clause without a full stop.
     pub fn not_run(why) { "Not run: {why}.", "未运行：{why}。" }
@@ -103,6 +114,19 @@ texts! {
     pub fn ask_with(command) {
         "To run it anyway, send {command} and confirm.",
         "若仍要运行，请发送 {command} 并确认。",
+    }
+}
+
+/// How a command ended.
+pub fn describe_end(language: Language, end: &End) -> String {
+    match (language, end) {
+        (Language::English, end) => end.to_string(),
+        (_, End::Exit(status)) => format!("退出状态 {status}"),
+        (_, End::Signal(number)) => format!("被信号 {number} 终止"),
+        (_, End::TimedOut(time)) => format!("超时（{} 秒）", time.as_secs()),
+        (_, End::Cancelled) => "已停止".to_owned(),
+        (_, End::Stopped(why)) => format!("已停止：{why}"),
+        (_, End::Lost) => "因未知原因结束（内存不足？）".to_owned(),
     }
 }
 

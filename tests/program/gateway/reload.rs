@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::scene::Scene;
 use crate::harness::model::{call, say};
 use crate::harness::program::{Output, Program};
+use crate::harness::terminal::Terminal;
 
 fn reload(scene: &Scene) -> Output {
     Program::new(&scene.home).arg("reload").run()
@@ -103,6 +104,22 @@ fn a_hangup_reloads() {
     scene.ana.says("who are you?");
     scene.wait_for("other-model");
     gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_hangup_reloads_in_a_terminal_that_is_still_there() {
+    let scene = Scene::playing([]);
+    // The shell keeps the terminal, and tells the gateway's process.
+    let line = "echo \"process $$\" >pid; exec \"$PEACRAB\" gateway";
+    let mut terminal = Terminal::start_shell(&scene.home, line);
+    scene.telegram.wait_for_calls("getUpdates", 1);
+    let id = std::fs::read_to_string(scene.home.path().join("pid")).unwrap();
+    let id = id.trim().strip_prefix("process ").unwrap().parse().unwrap();
+    let process = Pid::from_raw(id).unwrap();
+    kill_process(process, Signal::HUP).unwrap();
+    terminal.wait_for("configuration reloaded");
+    kill_process(process, Signal::TERM).unwrap();
+    assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
 }
 
 #[test]

@@ -88,7 +88,7 @@ fn a_chats_choice_of_a_model_outlives_the_gateway() {
     scene.model.offers([MODEL, "other-model"]);
     let home = scene.telegram.group(-1_005, "Home");
     let gateway = scene.start();
-    scene.ana.says("/model other-model");
+    scene.ana.says("/model Other-MODEL");
     scene.wait_for("fake/other-model");
     gateway.kill();
     let gateway = scene.start();

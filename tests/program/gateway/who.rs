@@ -136,12 +136,7 @@ fn a_strangers_name_is_no_markup_in_our_words() {
 
 #[test]
 fn names_and_everyone_can_be_allowed() {
-    for (allowed, is_let_in) in [
-        ("@Bob_B", true),
-        ("*", true),
-        ("@bob", false),
-        ("bob_b", false),
-    ] {
+    for (allowed, is_let_in) in [("@Bob_B", true), ("*", true), ("@bob", false)] {
         let scene = Scene::answering(|_| say("Hello.")).set("allowFrom", json!([allowed]));
         let bob = scene.telegram.person(2002, "Bob", Some("bob_b"));
         let gateway = scene.start();

@@ -87,7 +87,7 @@ fn a_question_comes_in_the_language_of_the_person_who_is_asked() {
     assert_eq!(
         open,
         "要把以下输入发送给 `sh`（会话 1）吗？它以 pi 身份在**沙箱外**运行。\n```sh\nls\n```\n\n文件夹：`/w`\n\
-         “允许其全部输入”在命令结束前允许之后的所有输入。\n智能体给出的理由：`to *tidy* up`\n\n\
+         “允许全部后续输入”在命令结束前有效。\n智能体给出的理由：`to *tidy* up`\n\n\
          10 分钟后失效。也可以输入 /approve 554137 或 /deny 554137。"
     );
     let settled = render_question(&chinese, Some(Answer::Deny), &raw);
