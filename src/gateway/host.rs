@@ -261,7 +261,7 @@ impl TurnHost for ChatHost<'_> {
         let is_here = to == self.reply;
         if !is_here && !self.gateway.knows(&to) {
             return Err(Error::Failed(format!(
-                "{to} is not a chat that you know: nobody has written to you there"
+                "{to} is not a chat that you know: no one has written to you there"
             )));
         }
         let text = request.text.clone();

@@ -33,7 +33,7 @@ pub(super) fn message(context: &Context<'_>, arguments: &Arguments) -> Result<To
     }
     if content.trim().is_empty() && !buttons.is_empty() {
         return Err(Error::Failed(
-            "buttons need a text above them: say in content what to choose".to_owned(),
+            "buttons need words above them: say in content what to choose".to_owned(),
         ));
     }
     if files.len() > FILES_SENT {

@@ -376,7 +376,7 @@ fn files_are_written_added_to_and_edited() {
     let edit = json!({"path": note, "old_text": "two", "new_text": "2"});
     assert_eq!(
         bench.fails("edit_file", edit),
-        "notes/today.md: old_text stands there 2 times, at lines 2, 3; add lines around it until it \
+        "notes/today.md: old_text occurs 2 times, at lines 2, 3; add lines around it until it \
          is unique, or set replace_all"
     );
     let edit = json!({"path": note, "old_text": "two", "new_text": "2", "replace_all": "true"});

@@ -119,7 +119,7 @@ fn check_start(context: &Context, home: &Home, reloader: &Reloader) -> Result<()
     reloader.make(loaded, None).map(drop)
 }
 
-/// What is wrong with the files that say who may do what: with a damaged one nobody is paired, or no
+/// What is wrong with the files that say who may do what: with a damaged one no person is paired, or no
 /// standing approval applies.
 pub fn damaged_files(state: &Path) -> Vec<Error> {
     let pairing = Pairing::new(state, Clock::System).list().err();

@@ -38,7 +38,7 @@ Examples:
 The output tells whether the message was sent, or queued because the channel
 cannot be reached or no gateway is running. With -q there is no output.";
 
-/// The name of the file for a text that is too long for a message.
+/// The name of the file for text that is too long for a message.
 const INPUT_NAME: &str = "output.txt";
 
 /// `peacrab send …`
@@ -192,7 +192,7 @@ fn read_input(arguments: &Arguments) -> Result<Option<String>> {
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// The message for a text: as code if that is wanted or if it has columns, and of a long text the end.
+/// The message for some text: as code if that is wanted or if it has columns; of long text the end.
 fn compose(text: &str, is_long: bool, is_code: bool) -> String {
     let text = text.trim_end();
     let is_code = is_code || is_long || columns::has_columns(text);
@@ -211,7 +211,7 @@ fn compose(text: &str, is_long: bool, is_code: bool) -> String {
     message
 }
 
-/// The end of a text, of at most [`SHELL_CHARS`] characters. It begins with a line if one begins there.
+/// The end of the text, of at most [`SHELL_CHARS`] characters. It begins with a line if one begins there.
 fn last_lines(text: &str) -> &str {
     let start = text.char_indices().rev().nth(SHELL_CHARS - 1);
     let end = &text[start.map_or(0, |(at, _)| at)..];

@@ -131,7 +131,7 @@ fn edit(content: &str, old: &str, new: &str, replace_all: bool) -> Result<Edited
             lines,
         }),
         count => Err(format!(
-            "old_text stands there {count} times, at lines {}; add lines around it until it is \
+            "old_text occurs {count} times, at lines {}; add lines around it until it is \
              unique, or set replace_all",
             join_lines(&lines)
         )),
