@@ -181,7 +181,9 @@ fn further_folders_are_opened_read_only_or_protected() {
 fn a_proxy_of_a_kind_that_is_not_spoken_is_refused() {
     let mut home = Home::with_endpoint("openai", "http://model.invalid/v1");
     home.set("/providers/fake/proxy", json!("socks5://127.0.0.1:9"));
-    ask(&home, "hi").ends_with(78).complains_of(&["SOCKS"]);
+    ask(&home, "hi")
+        .ends_with(78)
+        .complains_of(&["proxy must look like http://host:port"]);
 }
 
 #[test]

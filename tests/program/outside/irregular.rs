@@ -50,7 +50,11 @@ fn a_conversation_names_its_journal_and_does_not_wait_for_the_small_facts() {
     for kind in KINDS {
         let model = Model::answering(|_| say("Hello!"));
         let home = Home::with_model(&model);
-        let agent = || Program::new(&home).args(["agent", "-m", "hello"]).run();
+        let agent = || {
+            Program::new(&home)
+                .args(["agent", "-s", "default", "-m", "hello"])
+                .run()
+        };
         assert_eq!(agent().code, Some(0));
         let journals = fs::read_dir(home.path().join("sessions")).unwrap();
         let journal = journals
