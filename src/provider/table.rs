@@ -28,7 +28,7 @@ pub enum Prefix {
 pub struct Known {
     /// The name in the configuration and before a model's.
     pub name: &'static str,
-    /// What else people call it, in the form of [`simplify`].
+    /// What else people call it, in the form of `simplify`.
     pub aliases: &'static [&'static str],
     /// The endpoint, without a slash at its end.
     pub base: &'static str,
