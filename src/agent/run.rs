@@ -276,7 +276,7 @@ impl<'a> Run<'a> {
         Ok(reply)
     }
 
-    /// No model answered, and the offline helper stands in. It can do a plain request from beginning to
+    /// No model answered, and the offline helper answers instead. It can do a plain request from beginning to
     /// end; it cannot continue the work of a model, and where it has nothing to offer the failure
     /// itself is the better answer.
     fn stand_in(&mut self, failure: Error, reply: &Reply) -> Result<()> {

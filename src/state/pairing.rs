@@ -6,7 +6,7 @@
 //!
 //! A code that was given out keeps its place as long as it is valid, however many unknown senders write;
 //! while all places are taken, others get none. So that a crowd cannot keep the owner's friends out, it
-//! also works the other way round: the owner creates an invitation on the board, and whoever sends it to
+//! also works the other way round: the owner creates an invitation on the board, and the person who sends it to
 //! the bot is paired.
 
 use std::path::Path;
@@ -89,7 +89,7 @@ impl Offer {
     }
 }
 
-/// A code that the owner has created, for whoever sends it to the bot.
+/// A code that the owner has created, for the person who sends it to the bot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Invitation {
     /// The code, in capitals.

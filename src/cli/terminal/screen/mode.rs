@@ -48,7 +48,7 @@ pub fn restore() {
     }
 }
 
-/// While this exists, what is typed is not shown. It stays with the terminal, for whoever reads next.
+/// While this exists, what is typed is not shown. It stays with the terminal, for the next reader.
 pub struct Quiet(());
 
 impl Quiet {

@@ -29,7 +29,7 @@ pub struct Line {
     what: Option<(String, Stopwatch)>,
 }
 
-/// Takes the line off the screen until the guard is dropped; for whoever writes.
+/// Takes the line off the screen until the guard is dropped; while something else is written.
 pub fn hide() -> MutexGuard<'static, Line> {
     let mut line = LINE.lock();
     line.erase();
