@@ -33,6 +33,7 @@ mod onboard;
 mod one_home;
 mod outside;
 mod places;
+mod release_key;
 mod secrets;
 mod service;
 mod terminal;
