@@ -118,10 +118,11 @@ fetch_once() {
                 --speed-limit 100 --speed-time "$stall_seconds" --output "$2" -- "$1"
         elif have wget && wget --help 2>&1 | grep -q -e --tries; then
             $limit wget --quiet --tries=1 --timeout="$stall_seconds" --output-document="$2" -- "$1"
-        elif have wget; then
-            $limit wget -q -T "$stall_seconds" -O "$2" "$1"
-        else
+        elif have uclient-fetch; then
             $limit uclient-fetch -q -T "$stall_seconds" -O "$2" "$1"
+        else
+            # BusyBox. Its -T crashes in some versions.
+            $limit wget -q -O "$2" "$1"
         fi
     )
 }
@@ -221,8 +222,8 @@ locate() {
     case $from in
     http://* | https://*)
         case ${base##*/} in peacrab-*-*) file=${base##*/} base=${base%/*} ;; esac
-        case $from:$no_signature in
-        http:*:?*) fail "Without a signature, the address must begin with https://." ;;
+        case $no_signature$from in
+        yeshttp://*) fail "Without a signature, the address must begin with https://." ;;
         esac
         ;;
     *://*) misused "--from takes a folder, a file, or an address with https:// or http://" ;;
@@ -309,7 +310,7 @@ check_owner() {
     if have dpkg-query &&
         [ "$(dpkg-query -W -f='${db:Status-Status}' peacrab 2>/dev/null || true)" = installed ]; then
         fail "Peacrab is installed as a package here. Update it as a package:
-  sudo apt install ./peacrab_VERSION_$(dpkg --print-architecture).deb
+  sudo apt install ./peacrab_VERSION_ARCHITECTURE.deb
 To use this script instead, remove the package first: sudo apt remove peacrab"
     fi
 }
@@ -333,7 +334,8 @@ stage() {
         fail "Cannot write to $bin. Is there enough space? Nothing was installed."
     fi
     new_version=$(version_of "$staged") ||
-        fail "The program does not run on this board ($(uname -m), taken for $arch). Nothing was installed."
+        fail "The program does not run on this board ($(uname -m), taken for $arch). Nothing was installed.
+$("$staged" --version 2>&1 </dev/null | head -n 3)"
     sync
 }
 
@@ -570,12 +572,18 @@ make_user() {
     elif have adduser; then
         addgroup -S peacrab 2>/dev/null || true
         adduser -S -D -H -h "$home" -s "$shell" -G peacrab peacrab
-    elif [ -f /lib/functions.sh ]; then
-        # shellcheck source=/dev/null # OpenWrt's
-        (set +eu && . /lib/functions.sh && group_add_next peacrab >/dev/null &&
-            user_add peacrab "" "$(awk -F: '$1 == "peacrab" { print $3 }' /etc/group)" peacrab "$home" "$shell")
+    else
+        add_user_by_hand
     fi
     [ "$(account_home peacrab)" ] || fail "Cannot create the user peacrab. Create it yourself, then try again."
+}
+
+# OpenWrt and small BusyBoxes have no program for it.
+add_user_by_hand() {
+    id=$(awk -F: '{ used[$3] = 1 } END { for (id = 999; used[id]; id--); print id }' /etc/passwd /etc/group)
+    echo "peacrab:x:$id:" >>/etc/group
+    [ ! -f /etc/shadow ] || echo 'peacrab:!:0:0:99999:7:::' >>/etc/shadow
+    echo "peacrab:x:$id:$id:Peacrab:$home:$shell" >>/etc/passwd
 }
 
 # What `peacrab service install --adopt` does where systemd is.
