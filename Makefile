@@ -80,6 +80,7 @@ soak: ## Load the static binary's gateway for SOAK_MINUTES; memory must not grow
 
 # To build only some: make boards ARCH="armv6 arm64"
 boards: ## Build the static binary for every board, in dist/boards (cross/README.md)
+	@scripts/setup cross
 	@cross/boards $(ARCH)
 
 reproducible: ## Build TARGET a second time in a new folder; the bytes must be the same
