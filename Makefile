@@ -13,7 +13,7 @@ CROSS_TARGET := x86_64-unknown-linux-musl
 
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
-		printf '  make %-11s %s\n' "$$name" "$$text"; done
+		printf '  make %-13s %s\n' "$$name" "$$text"; done
 
 run: ## Build the agent, set it up if it is not yet, and chat with it
 	@scripts/setup build </dev/null
