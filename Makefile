@@ -13,7 +13,7 @@ CROSS_TARGET := x86_64-unknown-linux-musl
 
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
-		printf '  make %-11s %s\n' "$$name" "$$text"; done
+		printf '  make %-13s %s\n' "$$name" "$$text"; done
 
 run: ## Build the agent, set it up if it is not yet, and chat with it
 	@scripts/setup build </dev/null
@@ -80,6 +80,7 @@ soak: ## Load the static binary's gateway for SOAK_MINUTES; memory must not grow
 
 # To build only some: make boards ARCH="armv6 arm64"
 boards: ## Build the static binary for every board, in dist/boards (cross/README.md)
+	@scripts/setup cross
 	@cross/boards $(ARCH)
 
 reproducible: ## Build TARGET a second time in a new folder; the bytes must be the same
