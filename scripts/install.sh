@@ -509,8 +509,9 @@ log_command() {
 }
 
 # The terminal, for the questions of `peacrab service install`: standard input may be this script.
+has_terminal() { (: </dev/tty) 2>/dev/null; }
 with_terminal() {
-    if [ -t 1 ] && { : </dev/tty; } 2>/dev/null; then "$@" </dev/tty; else "$@" </dev/null; fi
+    if [ -t 1 ] && has_terminal; then "$@" </dev/tty; else "$@" </dev/null; fi
 }
 
 set_up_service() {
@@ -718,7 +719,7 @@ install_peacrab() {
 
 confirm_purge() {
     [ "$purge" ] && [ -z "$yes" ] && [ -z "$dry_run" ] || return 0
-    { : </dev/tty; } 2>/dev/null || fail "There is no terminal to ask on. To delete $1 unasked, add --yes."
+    has_terminal || fail "There is no terminal to ask on. To delete $1 unasked, add --yes."
     printf 'Delete %s with its configuration, conversations and workspace? [y/N] ' "$1" >/dev/tty
     read -r answer </dev/tty || answer=
     case $answer in [yY]*) ;; *) fail "Nothing was removed." ;; esac

@@ -7,17 +7,18 @@ import pathlib
 import sys
 import unittest
 
+import services
 import stories
 
 
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    program, names = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:]
-    stories.PROGRAM = program
-    options = [option for name in names for option in ("-k", name)]
-    tested = unittest.main(module=stories, argv=["install", "-v", *options], exit=False)
-    result = tested.result
+    stories.PROGRAM = pathlib.Path(sys.argv[1]).resolve()
+    loader = unittest.TestLoader()
+    loader.testNamePatterns = [f"*{name}*" for name in sys.argv[2:]] or None
+    tests = unittest.TestSuite(loader.loadTestsFromModule(module) for module in [stories, services])
+    result = unittest.TextTestRunner(verbosity=2).run(tests)
     if not result.testsRun:
         sys.exit("no story has such a name")
     sys.exit(not result.wasSuccessful())
