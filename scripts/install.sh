@@ -661,6 +661,15 @@ manage_service() {
     fi
 }
 
+# Such as a per-user service, or a conversation in a terminal.
+note_old_processes() {
+    [ "$is_new" ] && [ -z "$dry_run" ] || return 0
+    for process in /proc/[0-9]*; do
+        [ "$(readlink "$process/exe" 2>/dev/null)" != "$target (deleted)" ] ||
+            step note "process ${process#/proc/} still runs the old program; restart it"
+    done
+}
+
 # An update keeps the unit: it may contain changes of yours.
 note_new_unit() {
     [ "$init" = systemd ] && [ -z "$dry_run" ] || return 0
@@ -690,16 +699,15 @@ next_steps() {
         return
     fi
     [ ! -f "$(service_home)/config.json" ] || return 0
-    case $init:$scope in
-    systemd:user) start="systemctl --user start peacrab" ;;
-    systemd:*) start="${sudo}systemctl start peacrab" ;;
-    *) start="$sudo$init_script start" ;;
-    esac
-    cat <<NEXT
+    # `peacrab service install` has said how it is configured and started.
+    [ "$init" = systemd ] || cat <<NEXT
 
 Next:
-  ${sudo}peacrab onboard    connect a model and a bot on Telegram
-  $start
+  ${sudo}peacrab --home $home onboard    connect a model and a bot on Telegram
+  $sudo$init_script start
+NEXT
+    cat <<NEXT
+
 Then write to your bot. It answers with the command that gives you access:
   ${sudo}peacrab channels pair CODE
 NEXT
@@ -714,6 +722,7 @@ install_peacrab() {
     obtain
     put_program
     manage_service
+    note_old_processes
     next_steps
 }
 
@@ -781,7 +790,10 @@ uninstall_peacrab() {
 remove_user() {
     if have userdel; then userdel peacrab
     elif have deluser; then deluser peacrab
-    else sed -i '/^peacrab:/d' /etc/passwd /etc/group /etc/shadow
+    else
+        for list in /etc/passwd /etc/group /etc/shadow; do
+            [ ! -f "$list" ] || sed -i '/^peacrab:/d' "$list"
+        done
     fi
 }
 

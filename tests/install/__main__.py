@@ -7,6 +7,7 @@ import pathlib
 import sys
 import unittest
 
+import deploys
 import services
 import stories
 
@@ -17,7 +18,7 @@ def main():
     stories.PROGRAM = pathlib.Path(sys.argv[1]).resolve()
     loader = unittest.TestLoader()
     loader.testNamePatterns = [f"*{name}*" for name in sys.argv[2:]] or None
-    tests = unittest.TestSuite(loader.loadTestsFromModule(module) for module in [stories, services])
+    tests = unittest.TestSuite(loader.loadTestsFromModule(module) for module in [stories, services, deploys])
     result = unittest.TextTestRunner(verbosity=2).run(tests)
     if not result.testsRun:
         sys.exit("no story has such a name")

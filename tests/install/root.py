@@ -171,9 +171,11 @@ class Debian(Root):
             mount -t overlay overlay -o lowerdir=/usr,upperdir=../upper,workdir=../work usr"""
 
     def fill(self):
-        for name in ["ld.so.cache", "ld.so.conf", "nsswitch.conf"]:
+        for name in ["ld.so.cache", "ld.so.conf"]:
             if os.path.exists(f"/etc/{name}"):
                 self.copy(f"/etc/{name}", f"etc/{name}")
+        # Other sources have accounts that the files do not have.
+        self.write("etc/nsswitch.conf", "passwd: files\ngroup: files\nshadow: files\nhosts: files\n")
         if not self.exists("usr/bin/awk") or (self.path / "usr/bin/awk").is_symlink():
             # Debian's leads through /etc/alternatives.
             self.remove_program("awk")
