@@ -19,6 +19,7 @@ ready_seconds=${PEACRAB_READY_SECONDS:-60}
 system_home=/var/lib/peacrab
 unit=/etc/systemd/system/peacrab.service
 init_script=/etc/init.d/peacrab
+keep_list=/lib/upgrade/keep.d/peacrab
 
 usage() {
     cat <<'USAGE'
@@ -619,7 +620,12 @@ copy_home() {
 
 enable_init() {
     case $init in
-    openwrt) "$init_script" enable ;;
+    openwrt)
+        "$init_script" enable
+        # What sysupgrade takes over into a new firmware.
+        mkdir -p "${keep_list%/*}"
+        printf '%s\n' "$target" "$home/" "$init_script" /etc/rc.d/S95peacrab /etc/rc.d/K10peacrab >"$keep_list"
+        ;;
     openrc) rc-update -q add peacrab default ;;
     sysv)
         if have update-rc.d; then update-rc.d peacrab defaults >/dev/null
@@ -637,7 +643,10 @@ enable_init() {
 
 disable_init() {
     case $init in
-    openwrt) "$init_script" disable ;;
+    openwrt)
+        "$init_script" disable
+        rm -f "$keep_list"
+        ;;
     openrc) rc-update -q del peacrab default ;;
     sysv)
         if have chkconfig && ! have update-rc.d; then chkconfig --del peacrab; fi
@@ -653,7 +662,6 @@ manage_service() {
         elif [ -z "$was_running" ]; then
             step note "the service is set up, but it was not running; it is not started"
         fi
-        note_new_unit
     elif [ -e "$(definition)" ]; then
         step note "the service uses another program, so it is left alone: $(definition)"
     elif [ -z "$no_service" ]; then
@@ -668,22 +676,6 @@ note_old_processes() {
         [ "$(readlink "$process/exe" 2>/dev/null)" != "$target (deleted)" ] ||
             step note "process ${process#/proc/} still runs the old program; restart it"
     done
-}
-
-# An update keeps the unit: it may contain changes of yours.
-note_new_unit() {
-    [ "$init" = systemd ] && [ -z "$dry_run" ] || return 0
-    used=terminal
-    ! grep -qE '^(ProtectSystem|RestrictNamespaces)=' "$unit" || used=hardened
-    home_named=$(sed -n 's/^ExecStart=.* --home \([^ ]*\) .*gateway$/\1/p' "$unit")
-    ! grep -q -e ' --config ' "$unit" || return 0
-    set -- service print "--$scope" --profile "$used"
-    [ -z "$home_named" ] || set -- --home "$home_named" "$@"
-    "$target" "$@" </dev/null >"$scratch/unit" 2>/dev/null || return 0
-    # The user of a terminal profile is the one who called sudo then.
-    if [ "$(grep -v ^User= "$unit")" != "$(grep -v ^User= "$scratch/unit")" ]; then
-        step note "this version has a newer unit; to use it: peacrab service install --$scope --profile $used"
-    fi
 }
 
 # ---------------------------------------------------------------------------------------------------------
@@ -703,7 +695,7 @@ next_steps() {
     [ "$init" = systemd ] || cat <<NEXT
 
 Next:
-  ${sudo}peacrab --home $home onboard    connect a model and a bot on Telegram
+  ${sudo}peacrab onboard    connect a model and a bot on Telegram
   $sudo$init_script start
 NEXT
     cat <<NEXT

@@ -8,10 +8,8 @@ import tempfile
 import unittest
 
 import stories
-from root import SCRIPTS, Busybox, Debian
+from root import HERE, SCRIPTS, Busybox, Debian
 from stories import CONFIG
-
-INSIDE = ["/opt/peacrab", "--home", "/var/lib/peacrab"]
 
 
 class WithoutSystemd(Debian):
@@ -55,10 +53,21 @@ class Openrc(WithoutSystemd):
         self.write("run/openrc/softlevel", "default\n")
 
 
+class Openwrt(Busybox):
+    """BusyBox with a small procd (rc.common). It has no logger, and no program that creates users."""
+
+    def fill(self):
+        super().fill()
+        self.copy(HERE / "rc.common", "etc/rc.common")
+        self.write("sbin/procd", "", 0o755)
+
+
 class Service:
     """Each story begins with the program and its service, without a configuration."""
 
     kind = None
+    home = "var/lib/peacrab"
+    program = "/usr/local/bin/peacrab"
 
     def setUp(self):
         self.root = self.kind(stories.PROGRAM)
@@ -74,20 +83,20 @@ class Service:
         self.root.run(self.root.shell, "/opt/beside/install.sh").ends_with(0, "enable    the service", "Next:")
 
     def configure(self, text=CONFIG):
-        self.root.write("var/lib/peacrab/config.json", text)
-        self.root.run("chown", "-R", "peacrab:peacrab", "/var/lib/peacrab").ends_with(0)
+        self.root.write(f"{self.home}/config.json", text, 0o600)
+        self.root.run("chown", "-R", "peacrab:peacrab", f"/{self.home}").ends_with(0)
 
     def control(self, action):
         return self.root.run("/etc/init.d/peacrab", action, environment={"PEACRAB_PAUSE_SECONDS": "1"})
 
     def answers(self):
-        return self.root.run(*INSIDE, "channels", "status").status == 0
+        return self.root.run("/opt/peacrab", "--home", f"/{self.home}", "channels", "status").status == 0
 
     def gateway(self):
         """The process of the gateway, as it is called inside; none while it does not answer."""
         if not self.answers():
             return None
-        return self.root.read("var/lib/peacrab/gateway.lock").strip()
+        return self.root.read(f"{self.home}/gateway.lock").strip()
 
     def log(self):
         return self.root.read("tmp/log") if self.root.exists("tmp/log") else ""
@@ -103,8 +112,8 @@ class Service:
         self.assertNotEqual(self.control("status").status, 0)
         process = self.begin()
         self.control("status").ends_with(0)
-        owner = self.root.run("stat", "-c", "%U %a", f"/proc/{process}", "/var/lib/peacrab/inbox.jsonl")
-        owner.ends_with(0, "peacrab 555\npeacrab 600")
+        owner = self.root.run("stat", "-c", "%U %a", f"/proc/{process}", f"/{self.home}")
+        owner.ends_with(0, "peacrab 555\npeacrab 700")
         self.root.wait_until(lambda: "ready" in self.log() or "started" in self.log(), "the log")
         changed = json.loads(CONFIG)
         changed["channels"]["telegram"]["allowFrom"] = ["2"]
@@ -139,7 +148,7 @@ class Service:
             self.root.wait_until(self.gateway, "the gateway answers")
             self.assertNotEqual(self.gateway(), process)
             process = self.gateway()
-        self.root.run("/usr/local/bin/peacrab", "--version").ends_with(0, "9.1.0")
+        self.root.run(self.program, "--version").ends_with(0, "9.1.0")
 
 
 class Sysv(Service):
@@ -177,3 +186,22 @@ class OnOpenrc(Service, unittest.TestCase):
     def test_an_invalid_configuration_is_reported_at_the_start(self):
         self.configure("{")
         self.assertNotEqual(self.control("start").status, 0)
+
+
+class OnOpenwrt(Service, unittest.TestCase):
+    kind = Openwrt
+    home = "srv/peacrab"
+    program = "/usr/bin/peacrab"
+
+    def test_it_survives_a_new_firmware_and_is_removed_whole(self):
+        kept = self.root.read("lib/upgrade/keep.d/peacrab").splitlines()
+        self.assertEqual(kept[:3], [self.program, "/srv/peacrab/", "/etc/init.d/peacrab"])
+        for place in kept:
+            self.assertTrue(self.root.exists(place.lstrip("/")), place)
+        self.configure()
+        self.begin()
+        ran = self.root.run(self.root.shell, "/opt/beside/install.sh", "--uninstall", "--purge", "--yes")
+        ran.ends_with(0)
+        for place in kept + ["/lib/upgrade/keep.d/peacrab"]:
+            self.assertFalse(self.root.exists(place.lstrip("/")), place)
+        self.assertNotIn("peacrab", self.root.read("etc/passwd") + self.root.read("etc/group"))

@@ -19,7 +19,8 @@ CONFIG = json.dumps({"channels": {"telegram": {
 TARGET = "usr/local/bin/peacrab"
 
 
-def setUpModule():
+def make_releases():
+    """Makes what all stories use."""
     global RELEASES, KEY, VERSION
     RELEASES = tempfile.TemporaryDirectory()
     folder = pathlib.Path(RELEASES.name)
@@ -30,10 +31,7 @@ def setUpModule():
     make_release(folder / "real", KEY, VERSION, PROGRAM)
     make_release(folder / "newer", KEY, "9.1.0", OTHER_VERSION)
     make_release(folder / "broken", KEY, "9.2.0", BROKEN)
-
-
-def tearDownModule():
-    RELEASES.cleanup()
+    make_release(folder / "foreign", KEY, VERSION, "\x7fELF", "riscv64")
 
 
 def release(name):
@@ -243,7 +241,7 @@ class Stories:
         self.put("other/public.pem", "opt/other.pem")
         self.refuse("real", "made by someone else", options=("--key", "/opt/other.pem"))
         # A list that was changed after it was signed, with a program to match.
-        self.root.copy(release(f"newer/peacrab-9.1.0-x86_64"), f"opt/real/peacrab-{VERSION}-x86_64")
+        self.root.copy(release("newer/peacrab-9.1.0-x86_64"), f"opt/real/peacrab-{VERSION}-x86_64")
         signature = (self.root.path / "opt/real/SHA256SUMS.sig").read_bytes()
         sign(self.root.path / "opt/real", release("other") / "key.pem")
         self.refuse("real", "made by someone else", options=("--key", "/opt/key.pem"))
@@ -281,9 +279,6 @@ class Stories:
     def test_a_program_that_does_not_run_here_is_not_installed(self):
         self.root.remove_program("uname")
         self.root.write("bin/uname", "#!/bin/sh\necho riscv64\n", 0o755)
-        make = release("foreign")
-        if not make.exists():
-            make_release(make, KEY, VERSION, "\x7fELF", "riscv64")
         self.put("foreign", "opt/foreign")
         self.refuse("foreign", "does not run on this board", options=("--key", "/opt/key.pem", "--no-service"))
 
@@ -370,11 +365,12 @@ class Stories:
         self.assertTrue(self.root.exists("var/lib/peacrab/config.json"))
         self.root.install("--uninstall").ends_with(0, "not installed")
         self.root.install("--uninstall", "--purge").ends_with(1, "--yes")
+        self.root.answer("n", "--uninstall", "--purge").ends_with(1, "Delete /var/lib/peacrab", "Nothing was removed")
         self.assertTrue(self.root.exists("var/lib/peacrab/config.json"))
         # It comes back to its data.
         self.install("real").ends_with(0).lacks("onboard")
         self.root.wait_until(self.answers, "the gateway answers")
-        self.root.install("--uninstall", "--purge", "--yes").ends_with(0)
+        self.root.answer("y", "--uninstall", "--purge").ends_with(0)
         self.assertFalse(self.root.exists("var/lib/peacrab"))
         self.assertNotIn("peacrab", self.root.read("etc/passwd"))
 
