@@ -16,6 +16,7 @@ mod background;
 mod command_line;
 mod commands;
 mod config;
+mod cross_build;
 mod device;
 mod disk;
 mod doctor;
