@@ -25,22 +25,22 @@ ARCHITECTURES = [
 class Release:
     """A version, the second that all its files are from, and the binaries."""
 
-    def __init__(self, boards, version=None):
-        self.version = version or cargo_version()
+    def __init__(self):
+        self.version = cargo_version()
         self.epoch = int(os.environ.get("SOURCE_DATE_EPOCH") or commit_time())
         # For the programs that make files for us.
         os.environ["SOURCE_DATE_EPOCH"] = str(self.epoch)
-        self.boards = boards
+        self.folder = TOP / "dist" / self.version
 
     @property
     def date(self):
         return time.strftime("%Y-%m-%d", time.gmtime(self.epoch))
 
     def binary(self, architecture):
-        return self.boards / architecture.name / "peacrab"
+        return TOP / "dist/boards" / architecture.name / "peacrab"
 
     def check_binaries(self):
-        """Each architecture has the binary of that machine. That it has this version is checked where it runs."""
+        """Stops unless each architecture has a binary for that machine."""
         for architecture in ARCHITECTURES:
             path = self.binary(architecture)
             if not path.exists():
