@@ -1,6 +1,7 @@
 # Each command installs the tools that it needs and says so. `make` alone lists the commands.
 .DEFAULT_GOAL := help
-.PHONY: help run test screens fakes units fuzz footprint soak boards boards-test reproducible deny clean
+.PHONY: help run test screens fakes units fuzz footprint soak boards boards-test reproducible
+.PHONY: packages packages-test release deny clean
 
 CARGO ?= cargo
 PEACRAB = $(CARGO) run --release --locked --quiet --
@@ -85,6 +86,19 @@ boards: ## Build the static binary for every board, in dist/boards (cross/README
 
 reproducible: ## Build TARGET a second time in a new folder; the bytes must be the same
 	@cross/reproducible $(TARGET)
+
+packages: ## Make .deb packages, archives and a container image of dist/boards (scripts/packages/README.md)
+	@scripts/setup packages
+	python3 scripts/packages
+
+packages-test: ## Check the packages; install, update and remove the .deb in a throwaway system (needs root)
+	@scripts/setup packages
+	python3 scripts/release/check.py
+	python3 scripts/packages/check.py
+
+release: ## Build, package and sign everything, from a clean tree, in dist/VERSION
+	@scripts/setup packages
+	scripts/release/make
 
 # To test only some boards: make boards-test BOARDS="armhf riscv64"
 boards-test: ## Test the sandbox on the boards' kernels, emulated (scripts/boards/README.md)

@@ -172,6 +172,12 @@ impl Command {
     }
 }
 
+/// All commands and their options: the manual pages are made from them.
+#[must_use]
+pub fn command() -> clap::Command {
+    Cli::command()
+}
+
 /// Runs the program. Everything has been printed when it returns.
 pub fn main() -> ExitCode {
     if std::env::args_os()
