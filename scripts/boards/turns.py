@@ -12,7 +12,7 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).parent.parent / "footprint"))
 
 import certificates
-from machine import HOST, NO_LANDLOCK, NO_USER_NAMESPACES, Job, Machine
+from machine import HOST, Job
 
 TURNS = 200
 SECONDS = 3600
@@ -26,23 +26,24 @@ REFUSED = "commands cannot be sandboxed here"
 AT = "/run/turns"
 
 
-def run(system, binary, results, log):
-    """Runs the turns in a machine; then one that must be refused, without namespaces and Landlock."""
+MODES = ("all", "neither")
+
+
+def run(round):
+    """The turns; without namespaces and Landlock, one that must be refused."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         certificates.make(folder, HOST)
         (folder / "config.json").write_text(json.dumps(configuration(serve(folder))))
         (folder / "turns").write_text(SCRIPT)
-        files = [binary, *(folder / name for name in ("config.json", "turns", "authority.pem"))]
-        kinds = [
+        files = [round.built, *(folder / name for name in ("config.json", "turns", "authority.pem"))]
+        jobs = [
             Job(f"turns-{tool}", f'sh {AT}/turns {tool} {TURNS} "{expected}"', "board", SECONDS)
             for tool, (_, expected) in TOOLS.items()
         ]
-        refused = Job("refused", f'sh {AT}/turns exec 1 "{REFUSED}"', "board", SECONDS)
-        off = [NO_USER_NAMESPACES, refused]
-        for command_line, jobs in (("", kinds), (NO_LANDLOCK, off)):
-            ended = Machine(system, log).run(AT, files, jobs, command_line, SECONDS)
-            results.add(system.board, jobs, ended)
+        if round.mode.name == "neither":
+            jobs = [Job("refused", f'sh {AT}/turns exec 1 "{REFUSED}"', "board", SECONDS)]
+        round.machine(AT, files, jobs, SECONDS)
 
 
 # Arguments: the tool, the number of turns, and what each result must contain.
