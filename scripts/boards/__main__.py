@@ -10,6 +10,7 @@ PEACRAB_BOARDS names.
 import argparse
 import datetime
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -26,6 +27,7 @@ import tests
 import turns
 from bench import Results, Round
 from board import BOARDS, MODES
+from machine import switch_off
 from system import System, say
 
 TOP = Path(__file__).resolve().parent.parent.parent
@@ -36,6 +38,7 @@ KINDS = {"tests": tests, "doctor": doctor, "turns": turns, "clock": clock, "disk
 
 def main():
     arguments = parse()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     # On Debian mke2fs is only on root's PATH.
     os.environ["PATH"] += ":/usr/sbin:/sbin"
     cache = Path(os.environ.get("PEACRAB_BOARDS", TOP / ".boards")).absolute()
@@ -104,7 +107,8 @@ def run(arguments, steps, cache, results):
         for future in pending:
             future.result()
     finally:
-        pool.shutdown(cancel_futures=True)
+        pool.shutdown(wait=False, cancel_futures=True)
+        switch_off()
 
 
 def perform(round, system, built, logs, position, results):

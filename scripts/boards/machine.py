@@ -17,6 +17,14 @@ DISK_BYTES = 512 * 1024 * 1024
 HOST = "10.0.2.2"
 # Lines that begin like this are about a job; other lines are its output.
 MARK = "boards-job "
+# The emulators' processes.
+RUNNING = set()
+
+
+def switch_off():
+    """Ends all machines."""
+    for process in list(RUNNING):
+        process.kill()
 
 
 class Machine:
@@ -59,7 +67,9 @@ class Machine:
         ]
         for name, image in self.disks.items():
             command += drive(name, image)
-        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        RUNNING.add(process)
+        return process
 
     def watch(self, process, seconds):
         """Copies the output of the machine to the log until it ends."""
@@ -80,6 +90,7 @@ class Machine:
         finally:
             process.kill()
             process.wait()
+            RUNNING.discard(process)
         return ended
 
     def take(self, line, ended):
