@@ -20,6 +20,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 
 import clock
+import cpu
 import disks
 import doctor
 import power
@@ -31,9 +32,9 @@ from machine import switch_off
 from system import System, say
 
 TOP = Path(__file__).resolve().parent.parent.parent
-# Each kind is a module with MODES, the names of the modes that it runs in, and run(round). Those with TESTS get
-# the folder of the tests, the others the program.
-KINDS = {"tests": tests, "doctor": doctor, "turns": turns, "clock": clock, "disks": disks, "power": power}
+# Each kind is a module with MODES, the names of the modes that it runs in, with BOARDS if it does not apply to all,
+# and with run(round). Those with TESTS get the folder of the tests, the others the program.
+KINDS = {"tests": tests, "doctor": doctor, "turns": turns, "cpu": cpu, "clock": clock, "disks": disks, "power": power}
 
 
 def main():
@@ -78,6 +79,7 @@ def plan(arguments):
             for kind, module in KINDS.items()
             for mode in MODES.values()
             if mode.name in module.MODES
+            and name in getattr(module, "BOARDS", BOARDS)
             and kind in (arguments.only or KINDS)
             and mode.name in (arguments.modes or MODES)
         ]

@@ -22,6 +22,7 @@ class Round:
     run: callable
     results: list = field(default_factory=list)
     minutes: float = 0
+    cpu_minutes: float = 0
 
     def name(self):
         return f"{self.board.name} {self.mode.name} {self.kind}"
@@ -44,11 +45,17 @@ class Round:
     def machine(self, at, files, jobs, seconds, **options):
         """Runs jobs in a machine. Each has to end with 0; one that does not end has failed."""
         told = lambda name, status: self.note(name, "" if status == 0 else f"exit status {status}")
-        machine = Machine(self.system, self.log, told=told, **options)
-        ended = machine.run(at, files, jobs, self.mode.command_line(), seconds)
+        ended = self.start(at, files, jobs, seconds, told=told, **options)
         for job in jobs:
             if isinstance(job, Job) and job.name not in ended:
                 self.note(job.name, "did not end")
+        return ended
+
+    def start(self, at, files, jobs, seconds, **options):
+        """The same for a machine that may be switched off: nothing is noted."""
+        machine = Machine(self.system, self.log, **options)
+        ended = machine.run(at, files, jobs, self.mode.command_line(), seconds)
+        self.cpu_minutes += machine.cpu_seconds / 60
         return ended
 
     def note(self, name, problem=""):
@@ -79,10 +86,11 @@ class Results:
         return any(round.failures() for round in self.rounds)
 
     def show(self):
-        print(f"{'board':<10} {'mode':<14} {'kind':<8} {'passed':>8} {'minutes':>8}")
+        print(f"{'board':<10} {'mode':<14} {'kind':<8} {'passed':>8} {'minutes':>8} {'CPU':>6}")
         for round in self.rounds:
             passed = f"{len(round.results) - len(round.failures())}/{len(round.results)}"
             row = f"{round.board.name:<10} {round.mode.name:<14} {round.kind:<8} {passed:>8} {round.minutes:>8.1f}"
+            row += f" {round.cpu_minutes:>6.1f}"
             print(row + "".join(f"\n    FAILED {name}: {problem}" for name, problem in round.failures()))
         if self.first_failure:
             lines = self.first_failure.path.read_text().splitlines()[-SHOWN_LINES:]

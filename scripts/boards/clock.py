@@ -1,14 +1,12 @@
 """The program at dates that boards have: 1970, before anything has set the clock; after the seconds no longer
 fit into 32 bits; and far in the future. It keeps one home for all of them."""
 
-import http.server
 import json
 import tempfile
-import threading
 from pathlib import Path
 
 from machine import HOST, Job
-from outside import Outside
+from outside import Outside, refuse
 
 import certificates
 
@@ -38,16 +36,16 @@ def run(round):
         for date, _, _ in DATES:
             outside.steps[date] = lambda date=date: answered(date)
         certificates.make(folder, HOST)
-        secured = {"fake": {"apiBase": f"https://{HOST}:{serve(folder)}/v1", "apiKey": "sk-boards"}}
+        secured = {"fake": {"apiBase": f"https://{HOST}:{refuse(folder)}/v1", "apiKey": "sk-boards"}}
         tls = outside.configuration(
             providers=secured,
             agents={"defaults": {"provider": "fake", "model": "fake-model"}},
             tls={"caFile": f"{AT}/authority.pem"},
         )
-        write(folder / "config.json", json.dumps(outside.configuration()))
-        write(folder / "tls.json", json.dumps(tls))
-        write(folder / "clock", outside.step() + SCRIPT)
-        write(folder / "jump", outside.step() + JUMP)
+        (folder / "config.json").write_text(json.dumps(outside.configuration()))
+        (folder / "tls.json").write_text(json.dumps(tls))
+        (folder / "clock").write_text(outside.step() + SCRIPT)
+        (folder / "jump").write_text(outside.step() + JUMP)
         files = [round.built]
         files += [folder / name for name in ("config.json", "tls.json", "authority.pem", "clock", "jump")]
         round.machine(AT, files, list(jobs()), SECONDS)
@@ -59,19 +57,6 @@ def jobs():
         yield Job(date, f'sh {AT}/clock {date} {number} {clock} "{why}"', "board", SECONDS)
     yield 'date -s "1970-01-01 12:00" > /dev/null\n'
     yield Job("the clock jumps", f"sh {AT}/jump {NOW}", "root", SECONDS)
-
-
-def write(path, text):
-    path.write_text(text)
-
-
-def serve(folder):
-    """A server whose certificate is of today; it never gets a request. Returns its port."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler)
-    server.daemon_threads = True
-    server.socket = certificates.secured(server.socket, folder)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return server.server_port
 
 
 COMMON = f"""

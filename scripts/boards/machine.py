@@ -3,6 +3,7 @@
 import os
 import select
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -36,6 +37,8 @@ class Machine:
         self.system, self.log = system, log
         self.counted, self.disks = counted, dict(disks)
         self.started, self.told = started, told
+        # Seconds of processor time that the emulator took: on a busy host they say more than the minutes.
+        self.cpu_seconds = 0
 
     def run(self, at, files, jobs, command_line, seconds):
         """Starts a machine in which the files are at a path, runs the jobs, and waits for its end.
@@ -89,7 +92,9 @@ class Machine:
                     self.take(line.decode(errors="replace").rstrip("\r"), ended)
         finally:
             process.kill()
-            process.wait()
+            _, _, usage = os.wait4(process.pid, 0)
+            process.returncode = -signal.SIGKILL
+            self.cpu_seconds = usage.ru_utime + usage.ru_stime
             RUNNING.discard(process)
         return ended
 

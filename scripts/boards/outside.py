@@ -9,6 +9,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parent.parent / "footprint"))
 
+import certificates
 from machine import HOST
 from telegram import TOKEN, Telegram
 
@@ -51,11 +52,13 @@ class Outside:
             self.shown.append(self.chat.news.get(timeout=max(end - time.monotonic(), 0)))
 
 
-class StepHandler(http.server.BaseHTTPRequestHandler):
-    outside = None
-
+class Quiet(http.server.BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
+
+
+class StepHandler(Quiet):
+    outside = None
 
     def do_GET(self):
         try:
@@ -65,6 +68,16 @@ class StepHandler(http.server.BaseHTTPRequestHandler):
             self.send_response(500, re.sub(r"\s+", " ", f"{type(error).__name__} {error}"))
         self.send_header("Content-Length", "0")
         self.end_headers()
+
+
+def refuse(folder):
+    """Starts a server over TLS that refuses each request with 501, and returns its port. Its certificate is
+    in the folder, and of today."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Quiet)
+    server.daemon_threads = True
+    server.socket = certificates.secured(server.socket, folder)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server.server_port
 
 
 def inside(url):

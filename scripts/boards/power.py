@@ -15,7 +15,7 @@ import threading
 import time
 from pathlib import Path
 
-from machine import Job, Machine, make_disk
+from machine import Job, make_disk
 from outside import Outside
 
 MODES = ("all",)
@@ -48,9 +48,8 @@ def run(round):
         mount = "mkdir -p /mnt/home && mount LABEL=home /mnt/home || echo the disk cannot be mounted\n"
         for cut in range(1, CUTS + 1):
             killer = Killer(crowd, chance.uniform(0, CUT_TIME))
-            machine = Machine(round.system, round.log, disks={"home": disk}, started=killer.start)
             jobs = [mount, Job("writing", f"sh {AT}/power write", "board", BOOT_SECONDS)]
-            machine.run(AT, files, jobs, round.mode.command_line(), BOOT_SECONDS)
+            round.start(AT, files, jobs, BOOT_SECONDS, disks={"home": disk}, started=killer.start)
             round.note(f"cut {cut} after {killer.seconds:.2f} s", killer.problem or check(disk, round.log))
         crowd.finish()
         jobs = [mount, Job("after the cuts", f"sh {AT}/power finish", "board", SECONDS)]
