@@ -1,6 +1,6 @@
 # Each command installs the tools that it needs and says so. `make` alone lists the commands.
 .DEFAULT_GOAL := help
-.PHONY: help run test screens fakes units fuzz footprint soak boards-test deny clean
+.PHONY: help run test screens fakes units fuzz footprint soak boards-test boards-today deny clean
 
 CARGO ?= cargo
 PEACRAB = $(CARGO) run --release --locked --quiet --
@@ -79,9 +79,13 @@ soak: ## Load the static binary's gateway for SOAK_MINUTES; memory must not grow
 		python3 scripts/footprint --soak $(SOAK_MINUTES) "$$binary"
 
 # To test only some boards: make boards-test BOARDS="armhf riscv64"
-boards-test: ## Test the sandbox on the boards' kernels, emulated (scripts/boards/README.md)
+boards-test: ## Test the program on the boards' kernels, emulated (scripts/boards/README.md)
 	@scripts/setup boards
 	python3 scripts/boards $(BOARDS)
+
+boards-today: ## The same for one board, chosen by the date
+	@scripts/setup boards
+	python3 scripts/boards --today
 
 deny: ## Check the dependencies for licences, advisories and duplicates (needs cargo-deny)
 	@$(CARGO) deny --version >/dev/null 2>&1 || { \

@@ -3,7 +3,6 @@
 import os
 import select
 import shutil
-import signal
 import subprocess
 import tempfile
 import time
@@ -91,10 +90,9 @@ class Machine:
                 for line in lines:
                     self.take(line.decode(errors="replace").rstrip("\r"), ended)
         finally:
+            self.cpu_seconds = cpu_seconds(process.pid)
             process.kill()
-            _, _, usage = os.wait4(process.pid, 0)
-            process.returncode = -signal.SIGKILL
-            self.cpu_seconds = usage.ru_utime + usage.ru_stime
+            process.wait()
             RUNNING.discard(process)
         return ended
 
@@ -109,6 +107,15 @@ class Machine:
     def write(self, text):
         self.log.write(text + "\n")
         self.log.flush()
+
+
+def cpu_seconds(pid):
+    """The processor time of a process that has not been waited for: proc_pid_stat(5)."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except FileNotFoundError:
+        return 0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def make_disk(image, label, size, *options):
