@@ -20,6 +20,7 @@ class Board:
 
 ARM = ("qemu-system-arm", "-M", "virt", "-cpu", "cortex-a15")
 ARM64 = ("qemu-system-aarch64", "-M", "virt", "-cpu", "cortex-a72")
+PI5 = ("qemu-system-aarch64", "-M", "virt", "-cpu", "cortex-a76")
 
 BOARDS = {
     board.name: board
@@ -29,8 +30,8 @@ BOARDS = {
         Board("armv6", "arm-unknown-linux-musleabihf", "armhf", "linux-image-armmp", ARM, "ttyAMA0", 128),
         Board("armhf", "armv7-unknown-linux-musleabihf", "armhf", "linux-image-armmp", ARM, "ttyAMA0"),
         Board("arm64", "aarch64-unknown-linux-musl", "arm64", "linux-image-arm64", ARM64, "ttyAMA0"),
-        # Pages of 16 kB, as on a Raspberry Pi 5.
-        Board("arm64-16k", "aarch64-unknown-linux-musl", "arm64", "linux-image-arm64-16k", ARM64, "ttyAMA0"),
+        # Pages of 16 kB, as on a Raspberry Pi 5, with its processor: a Cortex-A72 does not have them.
+        Board("arm64-16k", "aarch64-unknown-linux-musl", "arm64", "linux-image-arm64-16k", PI5, "ttyAMA0"),
         Board(
             "riscv64",
             "riscv64gc-unknown-linux-musl",
