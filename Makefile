@@ -1,6 +1,6 @@
 # Each command installs the tools that it needs and says so. `make` alone lists the commands.
 .DEFAULT_GOAL := help
-.PHONY: help run test screens fakes units fuzz footprint soak boards-test boards-today deny clean
+.PHONY: help run test screens fakes units fuzz footprint soak boards boards-test boards-today reproducible deny clean
 
 CARGO ?= cargo
 PEACRAB = $(CARGO) run --release --locked --quiet --
@@ -78,6 +78,13 @@ soak: ## Load the static binary's gateway for SOAK_MINUTES; memory must not grow
 	binary=$$(cross/build $(CROSS_TARGET)) && \
 		python3 scripts/footprint --soak $(SOAK_MINUTES) "$$binary"
 
+# To build only some: make boards ARCH="armv6 arm64"
+boards: ## Build the static binary for every board, in dist/boards (cross/README.md)
+	@cross/boards $(ARCH)
+
+reproducible: ## Build TARGET a second time in a new folder; the bytes must be the same
+	@cross/reproducible $(TARGET)
+
 # To test only some boards: make boards-test BOARDS="armhf riscv64"
 boards-test: ## Test the program on the boards' kernels, emulated (scripts/boards/README.md)
 	@scripts/setup boards
@@ -94,4 +101,4 @@ deny: ## Check the dependencies for licences, advisories and duplicates (needs c
 
 clean: ## Remove everything that was built
 	$(CARGO) clean
-	rm -rf "$${PEACRAB_CROSS:-.cross}" "$${PEACRAB_BOARDS:-.boards}"
+	rm -rf dist "$${PEACRAB_CROSS:-.cross}" "$${PEACRAB_BOARDS:-.boards}"

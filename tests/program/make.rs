@@ -10,7 +10,7 @@ use crate::harness::program::{Output, PEACRAB, Program};
 const SOURCES: &str = env!("CARGO_MANIFEST_DIR");
 
 /// Writes an executable shell script.
-fn write_script(path: &Path, text: &str) {
+pub fn write_script(path: &Path, text: &str) {
     fs::write(path, format!("#!/bin/sh\n{text}")).unwrap();
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }

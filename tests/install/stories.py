@@ -1,0 +1,386 @@
+"""What install.sh does, told in systems of both kinds."""
+
+import json
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+from release import BROKEN, OTHER_VERSION, SCRIPTS, Server, make_key, make_release, sign
+from root import Busybox, Debian
+
+# The static program to install; set by the caller.
+PROGRAM = None
+
+# Nothing answers there. The gateway is ready all the same.
+CONFIG = json.dumps({"channels": {"telegram": {
+    "enabled": True, "token": "123456789:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+    "apiBase": "http://127.0.0.1:9", "allowFrom": ["1"]}}})
+TARGET = "usr/local/bin/peacrab"
+
+
+def setUpModule():
+    global RELEASES, KEY, VERSION
+    RELEASES = tempfile.TemporaryDirectory()
+    folder = pathlib.Path(RELEASES.name)
+    KEY = make_key(folder / "key")
+    make_key(folder / "other")
+    said = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=True).stdout
+    VERSION = said.split()[1]
+    make_release(folder / "real", KEY, VERSION, PROGRAM)
+    make_release(folder / "newer", KEY, "9.1.0", OTHER_VERSION)
+    make_release(folder / "broken", KEY, "9.2.0", BROKEN)
+
+
+def tearDownModule():
+    RELEASES.cleanup()
+
+
+def release(name):
+    return pathlib.Path(RELEASES.name) / name
+
+
+class Stories:
+    """Each story has a fresh system."""
+
+    kind = None
+
+    def setUp(self):
+        self.root = self.kind(PROGRAM)
+        self.root.__enter__()
+        self.addCleanup(self.root.__exit__)
+        self.put("key/public.pem", "opt/key.pem")
+
+    def put(self, name, place):
+        """Puts a file or a folder of the releases into the system."""
+        source = release(name)
+        for path in source.glob("*") if source.is_dir() else [source]:
+            self.root.copy(path, f"{place}/{path.name}" if source.is_dir() else place)
+
+    def install(self, name, *options, **others):
+        """Installs a release from a folder."""
+        self.put(name, f"opt/{name}")
+        return self.root.install("--from", f"/opt/{name}", "--key", "/opt/key.pem", *options, **others)
+
+    def configure(self):
+        """Installs the real program as a service that runs."""
+        self.install("real").ends_with(0)
+        self.root.write("var/lib/peacrab/config.json", CONFIG)
+        self.root.run("chown", "-R", "peacrab:peacrab", "/var/lib/peacrab").ends_with(0)
+        self.start_service()
+        self.root.wait_until(self.answers, "the gateway answers")
+
+    def answers(self):
+        home = ["--home", "/var/lib/peacrab"]
+        return self.root.run("/opt/peacrab", *home, "channels", "status").status == 0
+
+    def version(self):
+        return self.root.run(f"/{TARGET}", "--version").text.split()[1]
+
+    def process(self):
+        """The process of the gateway."""
+        return self.root.read("var/lib/peacrab/gateway.lock").strip()
+
+    # Installing
+
+    def test_a_fresh_system_gets_the_program_and_a_service_and_learns_what_to_do(self):
+        ran = self.install("real").ends_with(0, "the signature of the release", "the checksum of peacrab-")
+        ran.ends_with(0, "peacrab onboard", "channels pair CODE")
+        self.assertEqual(self.version(), VERSION)
+        mode = (self.root.path / TARGET).stat()
+        self.assertEqual((mode.st_mode & 0o777, mode.st_uid), (0o755, 0))
+        self.assertTrue(self.root.exists("usr/local/share/man/man1/peacrab-agent.1"))
+        self.assert_service()
+        home = (self.root.path / "var/lib/peacrab").stat()
+        self.assertEqual(home.st_mode & 0o777, 0o700)
+        self.assertNotEqual(home.st_uid, 0)
+        self.assertFalse(self.root.exists(f"{TARGET}.old"))
+        self.assert_no_rests()
+
+    def assert_no_rests(self):
+        """Nothing temporary is left."""
+        self.assertFalse(self.root.exists("usr/local/bin/.peacrab.new"))
+        rests = [path.name for path in (self.root.path / "tmp").iterdir() if path.name != "install.sh"]
+        self.assertEqual(rests, [])
+
+    def test_the_second_time_nothing_changes(self):
+        self.configure()
+        before, process = self.root.tree(), self.process()
+        self.install("real").ends_with(0, f"{VERSION} is already installed").lacks("Next:", "restart")
+        after = self.root.tree()
+        ignored = ["/opt", "/var/lib/peacrab", "/var/log", "/usr/local/bin"]
+        changed = [path for path in before.keys() | after.keys()
+                   if before.get(path) != after.get(path) and not path.startswith(tuple(ignored))]
+        self.assertEqual(changed, [])
+        self.assertEqual(before[f"/{TARGET}"], after[f"/{TARGET}"])
+        self.assertEqual(self.process(), process)
+
+    def test_an_update_restarts_the_service_and_keeps_the_old_program(self):
+        self.configure()
+        process = self.process()
+        self.install("newer").ends_with(0, "9.1.0 is running", f"{TARGET}.old")
+        self.assertEqual(self.version(), "9.1.0")
+        self.assertEqual(self.root.run(f"/{TARGET}.old", "--version").text.split()[1], VERSION)
+        self.assertTrue(self.answers())
+        self.assertNotEqual(self.process(), process)
+
+    def test_an_update_that_does_not_become_ready_is_rolled_back(self):
+        self.configure()
+        ran = self.install("broken").ends_with(1, "9.2.0 did not report that it is ready")
+        ran.ends_with(1, f"Peacrab {VERSION} is running again")
+        self.assertEqual(self.version(), VERSION)
+        self.assertTrue(self.answers())
+
+    def test_a_service_that_was_stopped_stays_stopped(self):
+        self.configure()
+        self.stop_service()
+        self.install("newer").ends_with(0, "it is not started")
+        self.assertFalse(self.answers())
+
+    def test_an_older_version_needs_to_be_asked_for(self):
+        self.install("newer", "--no-service").ends_with(0)
+        self.install("real", "--no-service").ends_with(1, "which is newer", "--allow-older")
+        self.assertEqual(self.version(), "9.1.0")
+        self.install("real", "--no-service", "--allow-older").ends_with(0)
+        self.assertEqual(self.version(), VERSION)
+
+    def test_a_dry_run_changes_nothing(self):
+        for options in [(), ("--adopt", "/home/pi/.peacrab")]:
+            self.root.write("home/pi/.peacrab/config.json", CONFIG)
+            self.put("real", "opt/real")
+            before = self.root.tree()
+            ran = self.install("real", "--dry-run", *options).ends_with(0, "nothing has been changed", "install ")
+            ran.ends_with(0, f"/{TARGET}", *self.service_steps)
+            self.assertEqual(self.root.tree().keys(), before.keys())
+        self.assert_no_rests()
+        self.configure()
+        before = self.root.tree()
+        self.root.install("--uninstall", "--purge", "--dry-run").ends_with(0, f"remove    /{TARGET}")
+        after = self.root.tree()
+        self.assertEqual({path: after[path] for path in after if "/var" not in path},
+                         {path: before[path] for path in before if "/var" not in path})
+        self.assertEqual(after.keys(), before.keys())
+
+    def test_in_an_unpacked_archive_the_program_beside_the_script_is_taken(self):
+        self.put("real", "opt/real")
+        name = f"peacrab-{VERSION}-x86_64"
+        self.root.run("sh", "-c", f"cd /opt && gzip -dc real/{name}.tar.gz | tar -xf -").ends_with(0)
+        self.root.run(self.root.shell, f"/opt/{name}/install.sh", "--no-service").ends_with(0, f"/opt/{name}/peacrab")
+        self.assertEqual(self.version(), VERSION)
+
+    def test_one_file_and_another_prefix_can_be_named(self):
+        self.put("real", "opt/real")
+        file = f"/opt/real/peacrab-{VERSION}-x86_64"
+        self.root.install("--from", file, "--key", "/opt/key.pem", "--prefix", "/srv/my", "--no-service").ends_with(0)
+        self.assertTrue(self.root.exists("srv/my/bin/peacrab"))
+        self.root.run("rm", "/opt/real/SHA256SUMS")
+        self.root.install("--from", file, "--no-service").ends_with(1, "There is no SHA256SUMS")
+        self.root.install("--from", file, "--no-service", "--no-signature").ends_with(0, "nothing is checked")
+        self.assertTrue(self.root.exists(TARGET))
+
+    def test_an_account_installs_for_itself_and_not_for_all(self):
+        self.put("real", "opt/real")
+        options = ["--from", "/opt/real", "--key", "/opt/key.pem"]
+        before = self.root.tree()
+        self.root.install(*options, user="pi").ends_with(1, "This needs root", "--user")
+        self.assertEqual(self.root.tree(), before)
+        self.root.install(*options, "--user", "--no-service", user="pi").ends_with(0, "not in your PATH")
+        self.assertTrue(self.root.exists("home/pi/.local/bin/peacrab"))
+        self.root.install("--uninstall", "--user", user="pi").ends_with(0)
+        self.assertFalse(self.root.exists("home/pi/.local/bin/peacrab"))
+
+    # What may be wrong
+
+    def refuse(self, name, *texts, options=()):
+        """Tries to install a folder of /opt. Nothing may change."""
+        before = self.root.tree()
+        self.root.install("--from", f"/opt/{name}", *options).ends_with(1, *texts)
+        self.assertEqual(self.root.tree().keys(), before.keys())
+        self.assertFalse(self.root.exists(TARGET))
+        self.assert_no_rests()
+
+    def test_a_damaged_file_is_refused(self):
+        self.put("real", "opt/real")
+        place = self.root.path / f"opt/real/peacrab-{VERSION}-x86_64.tar.gz"
+        data = bytearray(place.read_bytes())
+        data[len(data) // 2] ^= 1
+        place.write_bytes(data)
+        for options in [("--key", "/opt/key.pem"), ("--no-signature",)]:
+            self.refuse("real", "checksum", "is wrong", "Nothing was installed", options=options)
+
+    def test_a_release_of_another_maker_is_refused(self):
+        self.put("real", "opt/real")
+        self.put("other/public.pem", "opt/other.pem")
+        self.refuse("real", "made by someone else", options=("--key", "/opt/other.pem"))
+        # A list that was changed after it was signed, with a program to match.
+        self.root.copy(release(f"newer/peacrab-9.1.0-x86_64"), f"opt/real/peacrab-{VERSION}-x86_64")
+        signature = (self.root.path / "opt/real/SHA256SUMS.sig").read_bytes()
+        sign(self.root.path / "opt/real", release("other") / "key.pem")
+        self.refuse("real", "made by someone else", options=("--key", "/opt/key.pem"))
+        (self.root.path / "opt/real/SHA256SUMS.sig").write_bytes(signature)
+        self.refuse("real", "made by someone else", options=("--key", "/opt/key.pem"))
+
+    def test_the_key_in_the_script_counts_and_a_key_beside_the_files_is_remarked(self):
+        self.put("real", "opt/real")
+        self.refuse("real", "does not contain the key", "--no-signature")
+        self.put("key/public.pem", "opt/real/release-key.pem")
+        self.root.install("--from", "/opt/real", "--no-service", "--dry-run").ends_with(0, "not who made the release")
+        script = (SCRIPTS / "install.sh").read_text()
+        begin, end = "# BEGIN RELEASE KEY\n", "# END RELEASE KEY\n"
+        head, rest = script.split(begin)
+        for name, status in [("key", 0), ("other", 1)]:
+            public = release(name) / "public.pem"
+            text = f"{head}{begin}RELEASE_KEY='{public.read_text().strip()}'\n{end}{rest.split(end)[1]}"
+            self.root.write("opt/install.sh", text)
+            ran = self.root.run(self.root.shell, "/opt/install.sh", "--from", "/opt/real", "--no-service", "--dry-run")
+            ran.ends_with(status).lacks("not who made the release")
+
+    def test_without_openssl_the_signature_is_not_skipped(self):
+        self.put("real", "opt/real")
+        self.root.remove_program("openssl")
+        self.refuse("real", "openssl is missing", "apt install openssl", options=("--key", "/opt/key.pem"))
+        ran = self.root.install("--from", "/opt/real", "--no-signature", "--no-service")
+        ran.ends_with(0, "the signature is not checked", "checked   the checksum")
+
+    def test_an_old_openssl_is_named_as_such(self):
+        self.put("real", "opt/real")
+        self.root.remove_program("openssl")
+        self.root.write("usr/bin/openssl", "#!/bin/sh\necho OpenSSL 1.1.1w\n", 0o755)
+        self.refuse("real", "needs OpenSSL 3", "1.1.1w", options=("--key", "/opt/key.pem"))
+
+    def test_a_program_that_does_not_run_here_is_not_installed(self):
+        self.root.remove_program("uname")
+        self.root.write("bin/uname", "#!/bin/sh\necho riscv64\n", 0o755)
+        make = release("foreign")
+        if not make.exists():
+            make_release(make, KEY, VERSION, "\x7fELF", "riscv64")
+        self.put("foreign", "opt/foreign")
+        self.refuse("foreign", "does not run on this board", options=("--key", "/opt/key.pem", "--no-service"))
+
+    def test_a_full_disk_changes_nothing(self):
+        self.install("newer", "--no-service").ends_with(0)
+        mount = ["/bin/mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", "/usr/local/bin"]
+        self.root.run(*mount).ends_with(0)
+        self.root.write(TARGET, OTHER_VERSION.format(version="0.0.1"), 0o755)
+        self.install("real", "--no-service").ends_with(1, "enough space", "Nothing was installed")
+        self.assertEqual(self.version(), "0.0.1")
+        self.assert_no_rests()
+
+    def test_a_package_is_not_replaced(self):
+        self.root.write("usr/bin/dpkg-query", "#!/bin/sh\necho installed\n", 0o755)
+        self.put("real", "opt/real")
+        self.refuse("real", "installed as a package", "sudo apt install")
+        self.root.install("--uninstall").ends_with(1, "installed as a package")
+
+    def test_wrong_options_are_refused_before_anything_happens(self):
+        for options in [("--frm", "x"), ("--from",), ("--from", "ftp://x"), ("--purge",), ()]:
+            self.root.install(*options).ends_with(2, "--help")
+        self.root.install("--help").ends_with(0, "curl -fsSL")
+
+    def test_a_script_that_was_cut_off_does_nothing(self):
+        self.put("real", "opt/real")
+        whole = (SCRIPTS / "install.sh").read_text()
+        before = self.root.tree()
+        for part in range(1, 20):
+            text = whole[: len(whole) * part // 20]
+            words = ["-s", "--", "--from", "/opt/real", "--no-signature", "--no-service"]
+            self.root.run(self.root.shell, *words, input=text)
+        # All but the last line's end.
+        self.root.run(self.root.shell, *words, input=whole[:-len('main "$@"\n')])
+        self.assertEqual(self.root.tree(), before)
+        self.root.run(self.root.shell, *words, input=whole).ends_with(0)
+        self.assertEqual(self.version(), VERSION)
+
+    # From a server
+
+    def test_a_release_is_downloaded(self):
+        server = Server(release("real"))
+        self.addCleanup(server.close)
+        for program in self.downloaders:
+            options = ["--from", f"{server.address}/", "--key", "/opt/key.pem", "--no-service", "--prefix", f"/srv/{program}"]
+            self.root.install(*options).ends_with(0, "checked   the signature")
+            self.assertTrue(self.root.exists(f"srv/{program}/bin/peacrab"))
+            self.root.remove_program(program)
+        self.root.install(*options).ends_with(1, "Install curl or wget")
+        self.root.install("--from", server.address, "--no-signature").ends_with(1, "must begin with https")
+        self.assertNotIn("release-key.pem", server.asked)
+
+    def test_a_download_that_breaks_off_is_tried_again_and_given_up(self):
+        server = Server(release("real"))
+        self.addCleanup(server.close)
+        name = f"peacrab-{VERSION}-x86_64.tar.gz"
+        options = ["--from", server.address, "--key", "/opt/key.pem", "--no-service"]
+        server.cut = {name: 9}
+        self.root.install(*options).ends_with(1)
+        self.assertFalse(self.root.exists(TARGET))
+        self.assert_no_rests()
+        server.cut = {name: 1}
+        self.root.install(*options).ends_with(0)
+        self.root.install("--from", f"{server.address}/none", *options[2:]).ends_with(1, "Cannot download")
+
+    # Adopting and removing
+
+    def test_an_existing_home_is_adopted(self):
+        self.root.write("home/pi/.peacrab/config.json", CONFIG)
+        self.root.write("home/pi/.peacrab/workspace/note.txt", "Water the plants.")
+        self.install("real", "--adopt", "/home/pi/none").ends_with(1, "config.json is missing")
+        self.install("real", "--adopt", "/home/pi/.peacrab").ends_with(0, "/home/pi/.peacrab.old")
+        self.root.wait_until(self.answers, "the gateway answers")
+        self.assertEqual(self.root.read("var/lib/peacrab/workspace/note.txt"), "Water the plants.")
+        owner = (self.root.path / "var/lib/peacrab/workspace/note.txt").stat().st_uid
+        self.assertEqual(owner, (self.root.path / "var/lib/peacrab").stat().st_uid)
+        self.assertFalse(self.root.exists("home/pi/.peacrab"))
+
+    def test_removing_keeps_the_data_and_purging_does_not(self):
+        self.configure()
+        ran = self.root.install("--uninstall").ends_with(0, "keep      /var/lib/peacrab")
+        self.assertFalse(self.answers())
+        for place in [TARGET, "usr/local/share/man/man1/peacrab.1", "etc/init.d/peacrab", "etc/systemd/system/peacrab.service"]:
+            self.assertFalse(self.root.exists(place), place)
+        self.assertTrue(self.root.exists("var/lib/peacrab/config.json"))
+        self.root.install("--uninstall").ends_with(0, "not installed")
+        self.root.install("--uninstall", "--purge").ends_with(1, "--yes")
+        self.assertTrue(self.root.exists("var/lib/peacrab/config.json"))
+        # It comes back to its data.
+        self.install("real").ends_with(0).lacks("Next:")
+        self.root.wait_until(self.answers, "the gateway answers")
+        self.root.install("--uninstall", "--purge", "--yes").ends_with(0)
+        self.assertFalse(self.root.exists("var/lib/peacrab"))
+        self.assertNotIn("peacrab", self.root.read("etc/passwd"))
+
+
+class OnDebian(Stories, unittest.TestCase):
+    """dash, the programs of this machine, systemd (a fake one)."""
+
+    kind = Debian
+    downloaders = ["curl", "wget"]
+    service_steps = ["peacrab service install --system"]
+
+    def start_service(self):
+        self.root.run("systemctl", "start", "--no-block", "peacrab.service").ends_with(0)
+
+    def stop_service(self):
+        self.root.run("systemctl", "stop", "peacrab.service").ends_with(0)
+
+    def assert_service(self):
+        unit = self.root.read("etc/systemd/system/peacrab.service")
+        self.assertIn(f"\nExecStart=/{TARGET} gateway\n", unit)
+        self.assertIn("enable peacrab.service", self.root.asked())
+
+
+class OnBusybox(Stories, unittest.TestCase):
+    """BusyBox's shell and programs only; the SysV init script."""
+
+    kind = Busybox
+    downloaders = ["wget"]
+    service_steps = ["/etc/init.d/peacrab"]
+
+    def start_service(self):
+        self.root.run("/etc/init.d/peacrab", "start").ends_with(0)
+
+    def stop_service(self):
+        self.root.run("/etc/init.d/peacrab", "stop").ends_with(0)
+
+    def assert_service(self):
+        self.assertIn(f"\nprogram=/{TARGET}\n", self.root.read("etc/init.d/peacrab"))
+        self.assertTrue(self.root.exists("etc/init.d/S99peacrab"))
