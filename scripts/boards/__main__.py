@@ -102,7 +102,7 @@ def run(arguments, steps, cache, results):
         for board, tests_wanted, rounds in steps:
             system = System(board, cache)
             system.make()
-            built = build(*(["--tests"] if tests_wanted else []), board.target)
+            built = build(board, tests_wanted)
             for round in rounds:
                 position = f"({next(numbers)} of {count})"
                 pending.append(pool.submit(perform, round, system, built, logs, position, results))
@@ -118,13 +118,21 @@ def perform(round, system, built, logs, position, results):
     results.add(round)
 
 
-def build(*arguments):
-    """Builds with cross/build, and returns the path that it prints."""
-    say(f"cross/build {' '.join(arguments)}")
-    done = subprocess.run([TOP / "cross/build", *arguments], stdout=subprocess.PIPE, text=True)
-    if done.returncode != 0:
-        sys.exit(f"cross/build {' '.join(arguments)} failed")
+def build(board, tests_wanted):
+    """Builds the program and returns its path, or the tests and returns their folder."""
+    if not tests_wanted:
+        execute("cross/boards", board.program, stdout=sys.stderr)
+        return TOP / "dist/boards" / board.program / "peacrab"
+    done = execute("cross/build", "--tests", board.target, stdout=subprocess.PIPE, text=True)
     return Path(done.stdout.strip())
+
+
+def execute(*command, **options):
+    say(" ".join(command))
+    done = subprocess.run(command, cwd=TOP, **options)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)} failed")
+    return done
 
 
 if __name__ == "__main__":

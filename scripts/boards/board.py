@@ -7,7 +7,8 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Board:
     name: str
-    # What cross/build builds for it.
+    # The program for it, as cross/boards names it, and the target of its tests for cross/build.
+    program: str
     target: str
     # Debian's architecture, and the package whose dependency is the newest kernel.
     architecture: str
@@ -27,12 +28,13 @@ BOARDS = {
     for board in (
         # Debian has no kernel for ARMv6, and qemu no such machine that it could run on. The least memory
         # of the issue's boards is a quarter of this board's; the tests' own programs need the rest.
-        Board("armv6", "arm-unknown-linux-musleabihf", "armhf", "linux-image-armmp", ARM, "ttyAMA0", 128),
-        Board("armhf", "armv7-unknown-linux-musleabihf", "armhf", "linux-image-armmp", ARM, "ttyAMA0"),
-        Board("arm64", "aarch64-unknown-linux-musl", "arm64", "linux-image-arm64", ARM64, "ttyAMA0"),
+        Board("armv6", "armv6", "arm-unknown-linux-musleabihf", "armhf", "linux-image-armmp", ARM, "ttyAMA0", 128),
+        Board("armhf", "armv7", "armv7-unknown-linux-musleabihf", "armhf", "linux-image-armmp", ARM, "ttyAMA0"),
+        Board("arm64", "arm64", "aarch64-unknown-linux-musl", "arm64", "linux-image-arm64", ARM64, "ttyAMA0"),
         # Pages of 16 kB, as on a Raspberry Pi 5, with its processor: a Cortex-A72 does not have them.
-        Board("arm64-16k", "aarch64-unknown-linux-musl", "arm64", "linux-image-arm64-16k", PI5, "ttyAMA0"),
+        Board("arm64-16k", "arm64", "aarch64-unknown-linux-musl", "arm64", "linux-image-arm64-16k", PI5, "ttyAMA0"),
         Board(
+            "riscv64",
             "riscv64",
             "riscv64gc-unknown-linux-musl",
             "riscv64",
