@@ -29,6 +29,10 @@ START = f"{AT}/peacrab gateway < /dev/null >> $HOME/gateway.log 2>&1 & process=$
 SETUP = f"""export PEACRAB_HOME=$HOME/gateway && {AT}/peacrab onboard --non-interactive > /dev/null &&
 cp {AT}/gateway.json $PEACRAB_HOME/config.json && chmod 600 $PEACRAB_HOME/config.json &&
 cp {AT}/note.txt $PEACRAB_HOME/workspace"""
+# Limits by board.
+IDLE_ANONYMOUS = {"armv6": 0.5 * MB, "armhf": 0.5 * MB, "arm64": 0.65 * MB, "arm64-16k": 0.8 * MB, "riscv64": 0.65 * MB}
+PEAK = dict.fromkeys(IDLE_ANONYMOUS, 3.4 * MB)
+MESSAGE_MS = dict.fromkeys(IDLE_ANONYMOUS, 300)
 # What the questions of the crowd need, in turn.
 CALLS = (
     ("read_file", {"path": "note.txt"}),

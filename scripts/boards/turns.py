@@ -8,9 +8,10 @@ from pathlib import Path
 
 import host
 from host import AT, AUTHORITY
-from machine import NO_LANDLOCK, NO_USER_NAMESPACES, Job, Machine
+from machine import Job
 from model import Connection, calling, text_of
 
+MODES = ("all", "neither")
 TURNS = 200
 SECONDS = 3600
 DONE = "every tool did its work"
@@ -68,19 +69,17 @@ done
 """
 
 
-def run(system, binary, results, log):
-    """Runs the turns in a machine; then one that must be refused, without namespaces and Landlock."""
+def run(round):
+    """The turns; without namespaces and Landlock, one that must be refused."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         host.certify(folder)
         url = host.serve(folder, Model)
         (folder / "config.json").write_text(json.dumps(host.configuration(url)))
         (folder / "turns").write_text(SCRIPT)
-        files = [binary, *(folder / name for name in ("config.json", "turns", AUTHORITY))]
-        turns = Job("turns with every tool", f"sh {AT}/turns all {TURNS}", "board", SECONDS)
-        refused = Job("turn without a sandbox", f"sh {AT}/turns refused 1", "board", SECONDS)
-        for command_line, jobs in (("", [turns]), (NO_LANDLOCK, [NO_USER_NAMESPACES, refused])):
-            results.add(system.board, jobs, Machine(system, log).run(AT, files, jobs, command_line, SECONDS))
+        files = [round.built, *(folder / name for name in ("config.json", "turns", AUTHORITY))]
+        chosen = f"all {TURNS}" if round.mode.name == "all" else "refused 1"
+        round.machine(AT, files, [Job("turns", f"sh {AT}/turns {chosen}", "board", SECONDS)], SECONDS)
 
 
 class Model(Connection):
