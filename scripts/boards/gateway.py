@@ -11,7 +11,7 @@ from figures import MB, gate, megabytes, milliseconds, note
 from host import AT, AUTHORITY
 from kills import Flow
 from machine import HOST, Job
-from process import Process
+from process import LOG, Process
 from remote import Remote
 
 import daemon
@@ -25,10 +25,12 @@ IDLE_TIME = 20
 PEOPLE, MESSAGES = 8, 200
 # Seconds for an answer, on a busy host.
 daemon.ANSWER_TIME = 600
-START = f"{AT}/peacrab gateway < /dev/null >> $HOME/gateway.log 2>&1 & process=$!"
-SETUP = f"""export PEACRAB_HOME=$HOME/gateway && {AT}/peacrab onboard --non-interactive > /dev/null &&
-cp {AT}/gateway.json $PEACRAB_HOME/config.json && chmod 600 $PEACRAB_HOME/config.json &&
-cp {AT}/note.txt $PEACRAB_HOME/workspace"""
+# The shell is root's, because only root may read the memory map of the program.
+HOME = "/home/board/gateway"
+USER = f"setpriv --reuid=board --regid=board --init-groups env HOME=/home/board PEACRAB_HOME={HOME}"
+SETUP = f"""{USER} {AT}/peacrab onboard --non-interactive > /dev/null && cp {AT}/note.txt {HOME}/workspace &&
+install -m 600 -o board {AT}/gateway.json {HOME}/config.json"""
+START = f"{USER} {AT}/peacrab gateway < /dev/null >> {LOG} 2>&1 & process=$!"
 # Limits by board.
 IDLE_ANONYMOUS = {"armv6": 0.5 * MB, "armhf": 0.5 * MB, "arm64": 0.65 * MB, "arm64-16k": 0.8 * MB, "riscv64": 0.65 * MB}
 PEAK = dict.fromkeys(IDLE_ANONYMOUS, 3.4 * MB)
@@ -54,7 +56,7 @@ def run(round):
         (folder / "gateway.json").write_text(json.dumps(configuration(host.serve(folder, model), telegram)))
         remote = Remote(folder, lambda remote: play(round, remote, telegram, flow))
         files = [round.built, *(folder / name for name in ("gateway.json", "note.txt", "remote", AUTHORITY))]
-        round.machine(AT, files, [Job("gateway", remote.line, "board", SECONDS)], SECONDS, counted=True)
+        round.machine(AT, files, [Job("gateway", remote.line, seconds=SECONDS)], SECONDS, counted=True)
 
 
 def configuration(model_url, telegram):
@@ -70,7 +72,7 @@ def configuration(model_url, telegram):
 
 
 def play(round, remote, telegram, flow):
-    remote.run(SETUP)
+    remote.run(f"{SETUP} || exit")
     process = Process(remote, START)
     telegram.wait_for_poll(1, SECONDS)
     telegram.has_menu.wait(SECONDS)
@@ -86,7 +88,7 @@ def play(round, remote, telegram, flow):
     gate(round, "processor time of a message", cost, MESSAGE_MS[round.board.name], milliseconds)
     note(round, "anonymous afterwards", megabytes(process.memory().anonymous))
     round.log.write(f"anonymous memory after the messages:\n{process.anonymous_by_mapping()}")
-    flow.run(round, telegram, process)
+    flow.run(round, telegram, process, HOME)
     process.stop()
 
 

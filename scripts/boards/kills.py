@@ -83,7 +83,7 @@ class Flow:
 
     # --- the people ---------------------------------------------------------------------------
 
-    def run(self, round, telegram, process):
+    def run(self, round, telegram, process, home):
         chats = {telegram.chat(FIRST_CHAT + number): [] for number in range(PEOPLE)}
         people = [threading.Thread(target=self.talk, args=(telegram, *chat)) for chat in chats.items()]
         for person in people:
@@ -100,7 +100,7 @@ class Flow:
             self.stopped.set()
         for person in people:
             person.join()
-        written = re.findall(r"line (\d+)", process.remote.run("cat $PEACRAB_HOME/workspace/lines.txt"))
+        written = re.findall(r"line (\d+)", process.remote.run(f"cat {home}/workspace/lines.txt"))
         self.check(round, chats, written)
 
     def talk(self, telegram, chat, asked):

@@ -4,6 +4,8 @@ import re
 from dataclasses import dataclass
 
 KB = 1024
+# Where the program's log is in the machine.
+LOG = "/run/program.log"
 # Of the fields in /proc/PID/stat after the name: stat is proc_pid_stat(5).
 MINOR_FAULTS, MAJOR_FAULTS, USER_TIME, SYSTEM_TIME = 7, 9, 11, 12
 # One tick (sysconf(_SC_CLK_TCK)) of these times, in milliseconds.
@@ -32,12 +34,15 @@ class Process:
     def stop(self):
         status = self.remote.run("kill $process; wait $process; echo status=$?")
         if "status=0" not in status:
-            raise RuntimeError(f"the program ended badly: {status} {self.remote.run('tail -n 5 $HOME/gateway.log')}")
+            raise RuntimeError(f"the program ended badly: {status} {self.last_words()}")
+
+    def last_words(self):
+        return self.remote.run(f"tail -n 5 {LOG}")
 
     def read(self, name):
         text = self.remote.run(f"cat /proc/$process/{name}")
         if "No such file" in text:
-            raise RuntimeError(f"the program has ended: {self.remote.run('tail -n 5 $HOME/gateway.log')}")
+            raise RuntimeError(f"the program has ended: {self.last_words()}")
         return text
 
     def memory(self):

@@ -55,6 +55,18 @@ class Connection(http.server.BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
 
+    def handle(self):
+        try:
+            super().handle()
+        except OSError:
+            pass  # the program is gone, or was killed
+
+    def finish(self):
+        try:
+            super().finish()
+        except OSError:
+            pass
+
     def is_refused(self):
         """Whether to refuse this request (429)."""
         return False
