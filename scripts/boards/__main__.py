@@ -18,6 +18,10 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
+import clock
+import disks
+import doctor
+import power
 import tests
 import turns
 from bench import Results, Round
@@ -27,7 +31,7 @@ from system import System, say
 TOP = Path(__file__).resolve().parent.parent.parent
 # Each kind is a module with MODES, the names of the modes that it runs in, and run(round). Those with TESTS get
 # the folder of the tests, the others the program.
-KINDS = {"tests": tests, "turns": turns}
+KINDS = {"tests": tests, "doctor": doctor, "turns": turns, "clock": clock, "disks": disks, "power": power}
 
 
 def main():
