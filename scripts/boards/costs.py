@@ -17,6 +17,8 @@ from remote import Remote
 
 MODES = ("all",)
 SECONDS = 3600
+# For one turn, on a busy host.
+TURN_SECONDS = 300
 # A turn calls this many commands that do nothing, between two that print the time. The machine's clock counts its
 # instructions, so the time hardly depends on the host.
 COMMANDS = 10
@@ -71,7 +73,7 @@ def measure_turn(remote, model, home, question):
     model.reached.clear()
     model.goes_on.clear()
     process = Process(remote, f"{USER}{home} {AT}/peacrab agent -s $RANDOM -m '{question}' > {LOG} 2>&1 & process=$!")
-    if not model.reached.wait(SECONDS):
+    if not model.reached.wait(TURN_SECONDS):
         raise TimeoutError(f"the model was not asked: {process.last_words()}")
     figures = process.peak(), process.faults()[0], model.command_ms
     model.goes_on.set()
@@ -90,10 +92,10 @@ class Model(Connection):
     def answer(self, messages):
         results = [str(message["content"]) for message in messages if message["role"] == "tool"]
         if not results:
-            return calling(*QUESTIONS[text_of(messages[-1]).strip()])
+            return calling(*QUESTIONS[text_of(messages[-1]).splitlines()[-1]])
         if len(results) == len(TIMED):
             clock = [int(result.removeprefix("exit status 0\n")) for result in (results[0], results[-1])]
             type(self).command_ms = (clock[1] - clock[0]) / 1_000_000 / (COMMANDS + 1)
         self.reached.set()
-        self.goes_on.wait(SECONDS)
+        self.goes_on.wait(TURN_SECONDS)
         return {"role": "assistant", "content": ANSWER}, "stop"
