@@ -62,9 +62,16 @@ def play(round, remote, model):
     confined, plain = (
         min(measure_turn(remote, model, sandbox, "time the commands")[2] for _ in range(RUNS)) for sandbox in ("on", "off")
     )
+    note(round, "`sh -c true` by a shell", milliseconds(shell_ms(remote)))
     note(round, "a command without the sandbox", milliseconds(plain))
     note(round, "a confined command", milliseconds(confined))
     gate(round, "  times as long", confined / plain, CONFINED_TIMES, times)
+
+
+def shell_ms(remote):
+    """The milliseconds that a shell needs to run another that does nothing."""
+    loop = f"for run in $(seq {COMMANDS}); do sh -c true; done"
+    return int(remote.run(f"start=$(date +%s%N); {loop}; echo $(($(date +%s%N) - start))")) / 1_000_000 / COMMANDS
 
 
 def measure_turn(remote, model, home, question):
