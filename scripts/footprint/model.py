@@ -80,7 +80,10 @@ class Connection(http.server.BaseHTTPRequestHandler):
         """Called with each request's body."""
 
     def do_POST(self):
-        body = self.rfile.read(int(self.headers["Content-Length"]))
+        size = int(self.headers["Content-Length"])
+        body = self.rfile.read(size)
+        if len(body) < size:
+            raise ConnectionError("the program was killed while it sent the request")
         if self.is_refused():
             return self.reply(429, "application/json", '{"error": {"message": "slow down"}}')
         self.take(body)
