@@ -90,12 +90,14 @@ class Flow:
             person.start()
         chance = random.Random(SEED)
         try:
-            for _ in range(KILLS):
+            for number in range(KILLS):
                 self.wait_for_requests(chance.randint(*REQUESTS))
                 # Not a wait for something, but the instant at which the gateway is killed.
                 time.sleep(chance.random() * SPAN)
                 process.kill()
                 process.start()
+                if (number + 1) % 25 == 0:
+                    round.show(f"{number + 1} kills")
         finally:
             self.stopped.set()
         for person in people:
