@@ -21,20 +21,33 @@ sys.dont_write_bytecode = True
 
 import clock
 import cpu
+import costs
 import disks
 import doctor
+import gateway
 import power
 import tests
 import turns
 from bench import Results, Round
 from board import BOARDS, MODES
+from figures import FIGURES
 from machine import switch_off
 from system import System, say
 
 TOP = Path(__file__).resolve().parent.parent.parent
 # Each kind is a module with MODES, the names of the modes that it runs in, with BOARDS if it does not apply to all,
 # and with run(round). Those with TESTS get the folder of the tests, the others the program.
-KINDS = {"tests": tests, "doctor": doctor, "turns": turns, "cpu": cpu, "clock": clock, "disks": disks, "power": power}
+KINDS = {
+    "tests": tests,
+    "doctor": doctor,
+    "turns": turns,
+    "gateway": gateway,
+    "costs": costs,
+    "cpu": cpu,
+    "clock": clock,
+    "disks": disks,
+    "power": power,
+}
 
 
 def main():
@@ -50,6 +63,7 @@ def main():
     except KeyboardInterrupt:
         say("interrupted")
     results.show()
+    FIGURES.show()
     say(f"{len(results.rounds)} rounds in {(time.monotonic() - began) / 60:.0f} minutes")
     return 1 if results.failed() or not results.rounds else 0
 
