@@ -1,6 +1,6 @@
 # Each command installs the tools that it needs and says so. `make` alone lists the commands.
 .DEFAULT_GOAL := help
-.PHONY: help run test screens fakes units fuzz footprint soak boards boards-test reproducible
+.PHONY: help run test screens fakes units fuzz footprint soak boards boards-test boards-today reproducible
 .PHONY: packages packages-test release deny clean
 
 CARGO ?= cargo
@@ -101,9 +101,13 @@ release: ## Build, package and sign everything, from a clean tree, in dist/VERSI
 	scripts/release/make
 
 # To test only some boards: make boards-test BOARDS="armhf riscv64"
-boards-test: ## Test the sandbox on the boards' kernels, emulated (scripts/boards/README.md)
+boards-test: ## Test the program on the boards' kernels, emulated (scripts/boards/README.md)
 	@scripts/setup boards
 	python3 scripts/boards $(BOARDS)
+
+boards-today: ## The same for one board, chosen by the date
+	@scripts/setup boards
+	python3 scripts/boards --today
 
 deny: ## Check the dependencies for licences, advisories and duplicates (needs cargo-deny)
 	@$(CARGO) deny --version >/dev/null 2>&1 || { \
