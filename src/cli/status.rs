@@ -17,6 +17,7 @@ use crate::gateway::control::{self, Request};
 use crate::session::store;
 use crate::state::{Counts, TokenUsage};
 use crate::sys;
+use crate::update;
 
 /// `peacrab status …`
 #[derive(Debug, Args)]
@@ -92,7 +93,7 @@ impl Status {
 
     fn to_json(&self) -> Value {
         json!({
-            "version": env!("CARGO_PKG_VERSION"),
+            "version": update::current(),
             "machine": self.machine,
             "home": self.home.display().to_string(),
             "config": self.config.display().to_string(),
@@ -122,7 +123,7 @@ impl Status {
         let gateway = self.gateway.as_deref().unwrap_or("not running");
         let gateway = gateway.replace('\n', "\n           ");
         let mut rows = vec![
-            ("version", env!("CARGO_PKG_VERSION").to_owned()),
+            ("version", update::current().to_owned()),
             ("machine", self.machine.clone()),
             ("home", format_path(&self.home)),
             ("config", self.format_config()),

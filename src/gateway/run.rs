@@ -89,6 +89,7 @@ pub fn run(
         is_stopping: Default::default(),
         is_closing_idle: Default::default(),
         since: Stopwatch::start(),
+        run: u64::from_ne_bytes(crate::sys::random::bytes()?),
         parts,
     });
     // Before anything is received: what arrives from now on comes through the queue.
