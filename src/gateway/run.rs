@@ -119,7 +119,8 @@ pub fn run(
         memory::give_back_stack();
         let ending = work.run(&mut events).await;
         tracing::info!("stopping");
-        if let Some(notifier) = &notifier {
+        // systemd would end a service that stops by itself after TimeoutStopSec=, also its next run.
+        if let (Some(notifier), Ending::Stopped) = (&notifier, ending) {
             notify::log_failure(notifier.stopping());
         }
         receivers.cancel.cancel();

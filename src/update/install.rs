@@ -142,6 +142,8 @@ impl Installed {
 
     fn rename(&self, from: &OsString, to: &OsString) -> io::Result<()> {
         rustix::fs::renameat(&self.folder, from, &self.folder, to)?;
+        // Two names of one file both stay (rename(2)): an update that was interrupted leaves such.
+        let _ = rustix::fs::unlinkat(&self.folder, from, AtFlags::empty());
         sync_folder(self.folder.as_fd())
     }
 

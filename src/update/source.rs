@@ -67,7 +67,7 @@ impl Source {
     fn reader(&self, name: &str, limit: usize) -> Result<Box<dyn Read>> {
         match self {
             Self::Server(client, base) => {
-                let response = client.get(&format!("{base}{name}"), &[])?;
+                let response = client.get_moved(&format!("{base}{name}"))?;
                 Ok(Box::new(response.into_reader(limit)))
             }
             Self::Folder(folder, path) => {

@@ -36,3 +36,4 @@ mod places;
 mod secrets;
 mod service;
 mod terminal;
+mod update;

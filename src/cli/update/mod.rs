@@ -265,15 +265,16 @@ fn configured(context: &Context) -> Result<(String, Tls)> {
         files.find(|file| file.exists())
     };
     let file = match own.exists() || context.is_config_named() {
-        true => own,
-        false => match service() {
-            Some(file) => file,
-            None => return Ok(Default::default()),
-        },
+        true => Some(own),
+        false => service(),
     };
-    let text = sys::file::read_at_most(&file, FILE_BYTES)?;
     let mut settings = Settings::new(None);
-    settings.take_file(&String::from_utf8_lossy(&text), &file.display().to_string())?;
+    if let Some(file) = file {
+        let text = sys::file::read_at_most(&file, FILE_BYTES)?;
+        settings.take_file(&String::from_utf8_lossy(&text), &file.display().to_string())?;
+    }
+    let variables = context.environment().iter();
+    settings.take_environment(variables.map(|(name, value)| (name.as_str(), value.as_str())));
     let text = |path: &str| Some(settings.set.get(path)?.value.as_str()?.to_owned());
     let tls = Tls {
         ca_file: text("tls.caFile"),

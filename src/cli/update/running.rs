@@ -121,7 +121,7 @@ impl Running {
             Manager::Script => manager::run(SCRIPT, &["restart"]),
             Manager::Itself => match control::ask(&self.control, &Request::Restart) {
                 Ok(Some(answer)) => Ok(answer),
-                Ok(None) => return Err("the gateway does not run any more".to_owned()),
+                Ok(None) => return Err("the gateway is not running any more".to_owned()),
                 Err(error) => return Err(error.to_string()),
             },
         };
