@@ -58,6 +58,9 @@ units: ## Check the systemd units, and that the command sandbox works within the
 	@scripts/setup units
 	$(CARGO) build --locked
 	scripts/systemd/check "$${CARGO_TARGET_DIR:-target}/debug/peacrab"
+# With the hooks, a copy of the program can have another version.
+	$(CARGO) build --locked --features test-hooks
+	scripts/systemd/check-update "$${CARGO_TARGET_DIR:-target}/debug/peacrab"
 
 fuzz: ## Fuzz everything that parses outside input (needs nightly Rust and cargo-fuzz)
 	@$(CARGO) +nightly --version >/dev/null 2>&1 || { \

@@ -7,6 +7,7 @@ pub mod manager;
 mod status;
 mod texts;
 mod unit;
+mod updates;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -24,6 +25,7 @@ use manager::NAME;
 pub use status::is_running;
 pub use unit::Scope;
 use unit::{Profile, Unit, UnitHome};
+pub use updates::has_update_unit;
 
 /// The home folder of the hardened system service (`StateDirectory=`).
 const SYSTEM_HOME: &str = "/var/lib/peacrab";
@@ -146,6 +148,8 @@ fn all_installed(context: &Context) -> impl Iterator<Item = (Scope, PathBuf)> {
 /// Where an installed service has its home.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceHome {
+    /// Whose service it is.
+    pub scope: Scope,
     /// The home folder.
     pub home: PathBuf,
     /// The configuration file, if it is elsewhere.
@@ -165,7 +169,11 @@ pub fn homes(context: &Context) -> Vec<ServiceHome> {
             (None, Scope::User) => own_home(context).ok()?,
         };
         let config = unit.config;
-        Some(ServiceHome { home, config })
+        Some(ServiceHome {
+            scope,
+            home,
+            config,
+        })
     };
     let mut homes: Vec<ServiceHome> = all_installed(context).filter_map(read).collect();
     if homes.is_empty()
