@@ -17,6 +17,10 @@ pub use process::memory;
 
 // With 32 bits the clock ends on 2038-01-19, and a board with a wrong clock can be there today.
 // The standard library needs the same, so do not only set the flag for libc.
+#[allow(
+    deprecated,
+    reason = "musl's is marked, as a warning of the change that this asserts"
+)]
 const _: () = assert!(
     size_of::<libc::time_t>() == 8,
     "this build would have 32-bit time. Build with cross/build TARGET, or see cross/README.md"
