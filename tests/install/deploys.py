@@ -74,7 +74,7 @@ class Deploys(unittest.TestCase):
         return self.root.run("/opt/peacrab", "--home", "/var/lib/peacrab", "channels", "status").status == 0
 
     def test_a_program_is_deployed_restarted_and_rolled_back(self):
-        self.deploy("root@127.0.0.1", stories.PROGRAM).ends_with(0, "is x86_64", "deployed to", "checked   the checksum")
+        self.deploy("root@127.0.0.1", stories.PROGRAM).ends_with(0, "is x86_64", "deployed to", "checked the checksum")
         real = self.version()
         self.root.run("/usr/local/bin/peacrab", "service", "install", "--system").ends_with(0)
         self.root.write("var/lib/peacrab/config.json", CONFIG)

@@ -234,6 +234,7 @@ class Debian(Root):
         (self.path / "etc/systemd/system").mkdir(parents=True)
         self.remove_program("systemctl")
         self.copy(HERE / "fake_systemctl", "usr/bin/systemctl")
+        self.write("run/asked", "", 0o666)
 
     def asked(self):
         """What systemctl was asked."""

@@ -70,7 +70,7 @@ class Service:
         # What is logged, in a file.
         self.root.remove_program("logger")
         self.root.write("usr/bin/logger", "#!/bin/sh\nexec cat >>/tmp/log\n", 0o755)
-        self.root.run(self.root.shell, "/opt/beside/install.sh").ends_with(0, "enable    the service", "Next:")
+        self.root.run(self.root.shell, "/opt/beside/install.sh").ends_with(0, "enable  the service", "Next:")
 
     def configure(self, text=CONFIG):
         self.root.write(f"{self.home}/config.json", text, 0o600)
