@@ -181,9 +181,9 @@ pub fn homes(context: &Context) -> Vec<ServiceHome> {
     {
         let home = init_script_home(&String::from_utf8_lossy(&script));
         homes.extend(home.map(|home| ServiceHome {
+            scope: Scope::System,
             home,
             config: None,
-            scope: Scope::System,
         }));
     }
     homes
