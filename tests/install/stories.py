@@ -118,7 +118,14 @@ class Stories:
     def test_an_update_restarts_the_service_and_keeps_the_old_program(self):
         self.configure()
         process = self.process()
-        self.install("newer").ends_with(0, "9.1.0 is running", f"{TARGET}.old")
+        # Another gateway of the same program, which the script did not start.
+        self.root.write("root/other/config.json", CONFIG, 0o600)
+        self.root.run("sh", "-c", f"/{TARGET} --home /root/other gateway >/dev/null 2>&1 </dev/null &").ends_with(0)
+        asked = ["/opt/peacrab", "--home", "/root/other", "channels", "status"]
+        self.root.wait_until(lambda: self.root.run(*asked).status == 0, "the other gateway answers")
+        other = self.root.read("root/other/gateway.lock").strip()
+        ran = self.install("newer").ends_with(0, "9.1.0 is running", f"{TARGET}.old")
+        ran.ends_with(0, f"process {other} still runs the old program")
         self.assertEqual(self.version(), "9.1.0")
         self.assertEqual(self.root.run(f"/{TARGET}.old", "--version").text.split()[1], VERSION)
         self.assertTrue(self.answers())
