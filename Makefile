@@ -1,6 +1,6 @@
 # Each command installs the tools that it needs and says so. `make` alone lists the commands.
 .DEFAULT_GOAL := help
-.PHONY: help run test screens fakes units fuzz footprint soak boards boards-test boards-today reproducible
+.PHONY: help run test screens fakes units fuzz footprint soak boards boards-test deploy install-test boards-today reproducible
 .PHONY: packages packages-test release deny clean
 
 CARGO ?= cargo
@@ -111,6 +111,15 @@ boards-test: ## Test the program on the boards' kernels, emulated (scripts/board
 boards-today: ## The same for one board, chosen by the date
 	@scripts/setup boards
 	python3 scripts/boards --today
+
+# Another user or a program that is built already: make deploy HOST=pi@raspberrypi BINARY=FILE
+deploy: ## Build the program for a board and put it there over ssh: make deploy HOST=pi@raspberrypi
+	@scripts/deploy "$(HOST)" $(BINARY)
+
+install-test: ## Test install.sh, the init scripts and make deploy in throwaway systems (needs root)
+	@scripts/setup install-test
+	shellcheck scripts/install.sh scripts/deploy scripts/init/*
+	binary=$$(cross/build $(CROSS_TARGET)) && python3 tests/install "$$binary"
 
 deny: ## Check the dependencies for licences, advisories and duplicates (needs cargo-deny)
 	@$(CARGO) deny --version >/dev/null 2>&1 || { \

@@ -50,7 +50,7 @@ Remove it:
 USAGE
 }
 
-step() { printf '%-10s%s\n' "$1" "$2"; }
+step() { printf '%-8s%s\n' "$1" "$2"; }
 say() { printf '%s\n' "$*"; }
 warn() { printf '%s\n' "$*" >&2; }
 fail() { warn "install.sh: $*"; exit 1; }
@@ -385,11 +385,15 @@ put_program() {
 
 put_manual() {
     [ -d "$extras/man" ] && [ "$init" != openwrt ] || return 0
+    changed=
     for page in "$extras"/man/*.1; do
-        cmp -s "$page" "$share/man/man1/${page##*/}" && continue
-        step install "$share/man/man1/${page##*/}"
-        change mkdir -p "$share/man/man1"
-        change cp "$page" "$share/man/man1/" || step note "cannot write the manual: no space?"
+        cmp -s "$page" "$share/man/man1/${page##*/}" || changed="$changed ${page##*/}"
+    done
+    [ "$changed" ] || return 0
+    step install "the manual: man peacrab"
+    change mkdir -p "$share/man/man1"
+    for page in $changed; do
+        change cp "$extras/man/$page" "$share/man/man1/" || step note "cannot write the manual: no space?"
     done
 }
 
@@ -407,12 +411,12 @@ put_completions() {
         have "$shell" || continue
         place=$(completion_of "$shell")
         if [ "$dry_run" ]; then
-            [ -e "$place" ] || step install "$place"
+            [ -e "$place" ] || step install "completions for $shell"
             continue
         fi
         "$target" completions "$shell" >"$scratch/completion" 2>/dev/null || continue
         cmp -s "$scratch/completion" "$place" && continue
-        step install "$place"
+        step install "completions for $shell"
         if ! mkdir -p "${place%/*}" || ! cp "$scratch/completion" "$place"; then
             step note "cannot write it: no space?"
         fi
@@ -454,6 +458,8 @@ service_home() {
     else echo "$(account_home "$(sed -n 's/^User=//p' "$unit")")/.peacrab"
     fi
 }
+
+is_configured() { [ -f "$(service_home)/config.json" ]; }
 
 # A stop that waits, then a start that does not: an answer can only come from the new program.
 restart() {
@@ -530,6 +536,7 @@ set_up_service() {
     step run "peacrab $*"
     [ "$dry_run" ] || with_terminal "$target" "$@" ||
         fail "Peacrab $new_version is installed, but its service could not be set up: see above."
+    has_said_next=yes
 }
 
 set_up_init() {
@@ -659,9 +666,10 @@ manage_service() {
     if is_set_up; then
         if [ "$was_running" ] && [ "$is_new" ]; then
             restart_and_wait
-        elif [ -z "$was_running" ]; then
+        elif [ -z "$was_running" ] && is_configured; then
             step note "the service is set up, but it was not running; it is not started"
         fi
+        [ -z "$adopted$profile" ] || set_up_service
     elif [ -e "$(definition)" ]; then
         step note "the service uses another program, so it is left alone: $(definition)"
     elif [ -z "$no_service" ]; then
@@ -690,17 +698,17 @@ next_steps() {
         printf '\nNext:\n  peacrab onboard    connect a model and a bot\n  peacrab agent      chat with the agent\n'
         return
     fi
-    [ ! -f "$(service_home)/config.json" ] || return 0
-    # `peacrab service install` has said how it is configured and started.
-    [ "$init" = systemd ] || cat <<NEXT
-
-Next:
-  ${sudo}peacrab onboard    connect a model and a bot on Telegram
-  $sudo$init_script start
-NEXT
+    ! is_configured || return 0
+    case $init:$scope in
+    systemd:user) start="systemctl --user start peacrab" ;;
+    systemd:*) start="${sudo}systemctl start peacrab" ;;
+    *) start="$sudo$init_script start" ;;
+    esac
+    # `peacrab service install` has just said the same.
+    [ "$has_said_next" ] || printf '\nNext:\n  %s\n  %s\n' "${sudo}peacrab onboard" "$start"
     cat <<NEXT
 
-Then write to your bot. It answers with the command that gives you access:
+After that, write to your bot. It answers with the command that gives you access:
   ${sudo}peacrab channels pair CODE
 NEXT
 }
@@ -763,9 +771,12 @@ uninstall_peacrab() {
     fi
     [ ! -e "$home" ] || confirm_purge "$home"
     uninstall_service
-    for place in "$target" "$target.old" "$share"/man/man1/peacrab.1 "$share"/man/man1/peacrab-*.1; do
-        remove "$place"
-    done
+    remove "$target"
+    remove "$target.old"
+    if [ -e "$share/man/man1/peacrab.1" ]; then
+        step remove "the manual"
+        change rm -f "$share"/man/man1/peacrab.1 "$share"/man/man1/peacrab-*.1
+    fi
     for shell in bash zsh fish; do remove "$(completion_of "$shell")"; done
     if [ "$purge" ]; then
         remove "$home"
@@ -818,7 +829,8 @@ clean_up() {
 
 main() {
     action=install scope=system from='' prefix='' adopted='' profile='' key=''
-    no_service='' no_signature='' allow_older='' dry_run='' purge='' yes='' scratch='' staged=''
+    no_service='' no_signature='' allow_older='' dry_run='' purge='' yes='' has_said_next=''
+    scratch='' staged=''
     while [ $# -gt 0 ]; do
         case $1 in
         --from | --prefix | --adopt | --profile | --key)

@@ -46,6 +46,8 @@ def main():
     found = find(sys.argv[2:])
     if not found:
         sys.exit("no story has such a name")
+    for packages in [services.OPENRC, deploys.SSHD]:
+        packages.prepare()
     stories.make_releases()
     try:
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:

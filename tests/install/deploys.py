@@ -8,8 +8,11 @@ import tempfile
 import unittest
 
 import stories
-from root import COMMAND_SECONDS, SCRIPTS, Debian, Ran
+from root import COMMAND_SECONDS, SCRIPTS, Debian, Packages, Ran
 from stories import CONFIG, OTHER_VERSION, BROKEN
+
+# Unpacked only: installed, it would start a server on this machine.
+SSHD = Packages("openssh-server", "libwrap0", "libnsl2", "libtirpc3")
 
 SSHD_CONFIG = """
 ListenAddress 127.0.0.1:{port}
@@ -32,6 +35,7 @@ class Deploys(unittest.TestCase):
         self.root = Debian(stories.PROGRAM)
         self.root.__enter__()
         self.addCleanup(self.root.__exit__)
+        self.root.add(SSHD)
         scratch = tempfile.TemporaryDirectory()
         self.addCleanup(scratch.cleanup)
         self.scratch = pathlib.Path(scratch.name)
@@ -70,7 +74,7 @@ class Deploys(unittest.TestCase):
         return self.root.run("/opt/peacrab", "--home", "/var/lib/peacrab", "channels", "status").status == 0
 
     def test_a_program_is_deployed_restarted_and_rolled_back(self):
-        self.deploy("root@127.0.0.1", stories.PROGRAM).ends_with(0, "is x86_64", "deployed to", "checked   the checksum")
+        self.deploy("root@127.0.0.1", stories.PROGRAM).ends_with(0, "is x86_64", "deployed to", "checked the checksum")
         real = self.version()
         self.root.run("/usr/local/bin/peacrab", "service", "install", "--system").ends_with(0)
         self.root.write("var/lib/peacrab/config.json", CONFIG)

@@ -1,5 +1,6 @@
 """Releases for the stories, and a server for them."""
 
+import contextlib
 import hashlib
 import http.server
 import pathlib
@@ -88,7 +89,8 @@ class Server:
                 if outer.cut.get(name, 0) > 0:
                     outer.cut[name] -= 1
                     data = data[: len(data) // 2]
-                self.wfile.write(data)
+                with contextlib.suppress(ConnectionError):
+                    self.wfile.write(data)
                 self.close_connection = True
 
             def log_message(self, *_):

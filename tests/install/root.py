@@ -24,6 +24,29 @@ GROUP = "root:x:0:\npi:x:1000:\nnogroup:x:65534:\n"
 FOLDERS = "bin dev etc etc/init.d home/pi lib opt proc root run srv sys tmp usr/bin usr/local/bin usr/sbin var/lib var/log"
 
 
+class Packages:
+    """Debian packages, unpacked into a folder of the build and not installed."""
+
+    def __init__(self, *names):
+        self.names = names
+        target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", HERE.parent.parent / "target"))
+        self.folder = target / "install-test" / names[0]
+
+    def prepare(self):
+        """Downloads them, once. What another release of Debian does not have is left out."""
+        if (self.folder / "unpacked").exists():
+            return
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
+        for name in self.names:
+            subprocess.run(["apt-get", "-q", "download", name], cwd=self.folder, capture_output=True, check=False)
+        if not list(self.folder.glob(f"{self.names[0]}_*.deb")):
+            raise SystemExit(f"cannot download the package {self.names[0]}: check the network, or run apt update")
+        for package in self.folder.glob("*.deb"):
+            subprocess.run(["dpkg-deb", "-x", package, self.folder / "partial"], check=True)
+        (self.folder / "partial").rename(self.folder / "unpacked")
+
+
 class Ran:
     """What a command printed, and its status."""
 
@@ -110,6 +133,14 @@ class Root:
         for word in listed.split():
             if word.startswith("/"):
                 self.copy(word, word.lstrip("/"))
+
+    def add(self, packages):
+        """Copies unpacked packages into /usr."""
+        for name in ["bin", "sbin", "lib", "usr"]:
+            source = packages.folder / "unpacked" / name
+            if source.is_dir():
+                to = self.path / ("usr" if name == "usr" else f"usr/{name}")
+                subprocess.run(["cp", "-a", "--remove-destination", f"{source}/.", to], check=True)
 
     def read(self, name):
         return (self.path / name).read_text()
@@ -203,6 +234,7 @@ class Debian(Root):
         (self.path / "etc/systemd/system").mkdir(parents=True)
         self.remove_program("systemctl")
         self.copy(HERE / "fake_systemctl", "usr/bin/systemctl")
+        self.write("run/asked", "", 0o666)
 
     def asked(self):
         """What systemctl was asked."""

@@ -1,15 +1,16 @@
 """What the init scripts do, with the real programs that run them."""
 
 import json
-import pathlib
 import shutil
-import subprocess
-import tempfile
 import unittest
 
 import stories
-from root import HERE, SCRIPTS, Busybox, Debian
+from root import HERE, SCRIPTS, Busybox, Debian, Packages
 from stories import CONFIG
+
+
+# Where OpenRC is unpacked: installed on this machine, it would replace parts of its init system.
+OPENRC = Packages("openrc", "libeinfo1", "librc1")
 
 
 class WithoutSystemd(Debian):
@@ -26,18 +27,7 @@ class Openrc(WithoutSystemd):
 
     def fill(self):
         super().fill()
-        folder = pathlib.Path(tempfile.gettempdir()) / "peacrab-openrc"
-        if not (folder / "done").exists():
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir()
-            packages = ["openrc", "libeinfo1", "librc1"]
-            subprocess.run(["apt-get", "-q", "download", *packages], cwd=folder, check=True, capture_output=True)
-            for package in folder.glob("*.deb"):
-                subprocess.run(["dpkg-deb", "-x", package, folder / "unpacked"], check=True)
-            (folder / "done").touch()
-        unpacked = folder / "unpacked"
-        for name in ["bin", "sbin", "lib"]:
-            shutil.copytree(unpacked / name, self.path / "usr" / name, dirs_exist_ok=True, symlinks=True)
+        self.add(OPENRC)
         (self.path / "etc/rc.conf").touch()
         for level in ["default", "boot", "sysinit"]:
             (self.path / "etc/runlevels" / level).mkdir(parents=True)
@@ -80,7 +70,7 @@ class Service:
         # What is logged, in a file.
         self.root.remove_program("logger")
         self.root.write("usr/bin/logger", "#!/bin/sh\nexec cat >>/tmp/log\n", 0o755)
-        self.root.run(self.root.shell, "/opt/beside/install.sh").ends_with(0, "enable    the service", "Next:")
+        self.root.run(self.root.shell, "/opt/beside/install.sh").ends_with(0, "enable  the service", "Next:")
 
     def configure(self, text=CONFIG):
         self.root.write(f"{self.home}/config.json", text, 0o600)

@@ -31,6 +31,8 @@ def make_releases():
     make_release(folder / "real", KEY, VERSION, PROGRAM)
     make_release(folder / "newer", KEY, "9.1.0", OTHER_VERSION)
     make_release(folder / "broken", KEY, "9.2.0", BROKEN)
+    (folder / "endless").mkdir()
+    (folder / "endless/SHA256SUMS").write_bytes(bytes(10_000_000))
     make_release(folder / "foreign", KEY, VERSION, "\x7fELF", "riscv64")
 
 
@@ -83,7 +85,7 @@ class Stories:
 
     def test_a_fresh_system_gets_the_program_and_a_service_and_learns_what_to_do(self):
         ran = self.install("real").ends_with(0, "the signature of the release", "the checksum of peacrab-")
-        ran.ends_with(0, "peacrab onboard", "channels pair CODE")
+        ran.ends_with(0, " onboard\n", "channels pair CODE")
         self.assertEqual(self.version(), VERSION)
         mode = (self.root.path / TARGET).stat()
         self.assertEqual((mode.st_mode & 0o777, mode.st_uid), (0o755, 0))
@@ -116,7 +118,14 @@ class Stories:
     def test_an_update_restarts_the_service_and_keeps_the_old_program(self):
         self.configure()
         process = self.process()
-        self.install("newer").ends_with(0, "9.1.0 is running", f"{TARGET}.old")
+        # Another gateway of the same program, which the script did not start.
+        self.root.write("root/other/config.json", CONFIG, 0o600)
+        self.root.run("sh", "-c", f"/{TARGET} --home /root/other gateway >/dev/null 2>&1 </dev/null &").ends_with(0)
+        asked = ["/opt/peacrab", "--home", "/root/other", "channels", "status"]
+        self.root.wait_until(lambda: self.root.run(*asked).status == 0, "the other gateway answers")
+        other = self.root.read("root/other/gateway.lock").strip()
+        ran = self.install("newer").ends_with(0, "9.1.0 is running", f"{TARGET}.old")
+        ran.ends_with(0, f"process {other} still runs the old program")
         self.assertEqual(self.version(), "9.1.0")
         self.assertEqual(self.root.run(f"/{TARGET}.old", "--version").text.split()[1], VERSION)
         self.assertTrue(self.answers())
@@ -153,7 +162,7 @@ class Stories:
         self.assert_no_rests()
         self.configure()
         before = self.root.tree()
-        self.root.install("--uninstall", "--purge", "--dry-run").ends_with(0, f"remove    /{TARGET}")
+        self.root.install("--uninstall", "--purge", "--dry-run").ends_with(0, f"remove  /{TARGET}")
         after = self.root.tree()
         self.assertEqual({path: after[path] for path in after if "/var" not in path},
                          {path: before[path] for path in before if "/var" not in path})
@@ -268,7 +277,7 @@ class Stories:
         self.root.remove_program("openssl")
         self.refuse("real", "openssl is missing", "apt install openssl", options=("--key", "/opt/key.pem"))
         ran = self.root.install("--from", "/opt/real", "--no-signature", "--no-service")
-        ran.ends_with(0, "the signature is not checked", "checked   the checksum")
+        ran.ends_with(0, "the signature is not checked", "checked the checksum")
 
     def test_an_old_openssl_is_named_as_such(self):
         self.put("real", "opt/real")
@@ -323,7 +332,7 @@ class Stories:
         self.addCleanup(server.close)
         for program in self.downloaders:
             options = ["--from", f"{server.address}/", "--key", "/opt/key.pem", "--no-service", "--prefix", f"/srv/{program}"]
-            self.root.install(*options).ends_with(0, "checked   the signature")
+            self.root.install(*options).ends_with(0, "checked the signature")
             self.assertTrue(self.root.exists(f"srv/{program}/bin/peacrab"))
             self.root.remove_program(program)
         self.root.install(*options).ends_with(1, "Install curl or wget")
@@ -343,6 +352,12 @@ class Stories:
         self.root.install(*options).ends_with(0)
         self.root.install("--from", f"{server.address}/none", *options[2:]).ends_with(1, "Cannot download")
 
+    def test_a_download_that_does_not_end_is_cut_off(self):
+        server = Server(release("endless"))
+        self.addCleanup(server.close)
+        self.root.install("--from", server.address, "--no-service").ends_with(1, "Cannot download")
+        self.assert_no_rests()
+
     # Adopting and removing
 
     def test_an_existing_home_is_adopted(self):
@@ -358,7 +373,7 @@ class Stories:
 
     def test_removing_keeps_the_data_and_purging_does_not(self):
         self.configure()
-        ran = self.root.install("--uninstall").ends_with(0, "keep      /var/lib/peacrab")
+        ran = self.root.install("--uninstall").ends_with(0, "keep    /var/lib/peacrab")
         self.assertFalse(self.answers())
         for place in [TARGET, "usr/local/share/man/man1/peacrab.1", "etc/init.d/peacrab", "etc/systemd/system/peacrab.service"]:
             self.assertFalse(self.root.exists(place), place)
@@ -392,6 +407,36 @@ class OnDebian(Stories, unittest.TestCase):
         unit = self.root.read("etc/systemd/system/peacrab.service")
         self.assertIn(f"\nExecStart=/{TARGET} gateway\n", unit)
         self.assertIn("enable peacrab.service", self.root.asked())
+
+
+    def test_a_per_user_service_is_set_up_updated_and_removed(self):
+        self.put("real", "opt/real")
+        self.put("newer", "opt/newer")
+        self.put("broken", "opt/broken")
+        self.root.run("mkdir", "-p", "/home/pi/.peacrab", user="pi").ends_with(0)
+        self.root.write("home/pi/.peacrab/config.json", CONFIG, 0o600)
+        self.root.run("chown", "-R", "pi:pi", "/home/pi").ends_with(0)
+
+        def install(name):
+            return self.root.install("--user", "--from", f"/opt/{name}", "--key", "/opt/key.pem", user="pi")
+
+        def answers():
+            return self.root.run("/opt/peacrab", "channels", "status", user="pi").status == 0
+
+        install("real").ends_with(0, "peacrab service install --user")
+        self.root.wait_until(answers, "the gateway answers")
+        install("newer").ends_with(0, "9.1.0 is running")
+        install("broken").ends_with(1, "Peacrab 9.1.0 is running again")
+        self.assertTrue(answers())
+        self.root.install("--uninstall", "--user", user="pi").ends_with(0, "keep    /home/pi/.peacrab")
+        self.assertFalse(answers())
+        self.assertFalse(self.root.exists("home/pi/.config/systemd/user/peacrab.service"))
+
+    def test_a_service_that_is_there_can_adopt_a_home(self):
+        self.install("real").ends_with(0)
+        self.root.write("home/pi/.peacrab/config.json", CONFIG)
+        self.install("real", "--adopt", "/home/pi/.peacrab").ends_with(0, "/home/pi/.peacrab.old")
+        self.root.wait_until(self.answers, "the gateway answers")
 
 
 class OnBusybox(Stories, unittest.TestCase):
