@@ -181,14 +181,22 @@ fn serve(gateway: &Arc<Gateway>, mut stream: &UnixStream, can_wait: bool) -> Res
     stream
         .set_write_timeout(Some(CONTROL_TIME))
         .map_err(failed)?;
-    let answer = read_line(stream).and_then(|request| gateway.control(request, can_wait));
+    let request = read_line(stream);
+    let restarts = matches!(request, Ok(Request::Restart));
+    let answer = request.and_then(|request| gateway.control(request, can_wait));
+    let restarts = restarts && answer.is_ok();
     let reply = match answer {
         Ok(text) => Reply::Done(text),
         Err(error) => Reply::Failed(error.to_string()),
     };
     let mut line = serde_json::to_vec(&reply).unwrap_or_default();
     line.push(b'\n');
-    stream.write_all(&line).map_err(failed)
+    let written = stream.write_all(&line).map_err(failed);
+    if restarts {
+        // Only now, because the next run of the program ends this thread.
+        gateway.events.send(Event::End(Ending::Restart));
+    }
+    written
 }
 
 fn read_line<T: for<'a> Deserialize<'a>>(stream: &UnixStream) -> Result<T> {
@@ -288,7 +296,6 @@ impl Gateway {
             Request::Version => Ok(serde_json::to_string(&self.run_info()).unwrap_or_default()),
             Request::Restart => {
                 (self.parts.check_start)()?;
-                self.events.send(Event::End(Ending::Restart));
                 Ok("Restarting.".to_owned())
             }
             Request::UpdateFailed { version, reason } => {

@@ -169,7 +169,7 @@ impl Client {
     }
 
     /// Makes a call, and once more when it met a connection that the server was just closing.
-    fn repeating(&self, may_repeat: bool, call: impl Fn() -> Result<Response>) -> Result<Response> {
+    fn repeating<T>(&self, may_repeat: bool, call: impl Fn() -> Result<T>) -> Result<T> {
         match call() {
             Err(Error::Network { .. }) if may_repeat && self.shared.line.was_stale() => call(),
             outcome => outcome,
@@ -181,7 +181,8 @@ impl Client {
     pub fn get_moved(&self, url: &str) -> Result<Response> {
         let mut url = Cow::Borrowed(url);
         for _ in 0..limits::http::REDIRECTS_MAX {
-            let (answer, context) = self.exchange(Method::GET, &url, &[], None)?;
+            let exchange = || self.exchange(Method::GET, &url, &[], None);
+            let (answer, context) = self.repeating(true, exchange)?;
             let is_moved = answer.status().is_redirection();
             let target = answer.headers().get(LOCATION).filter(|_| is_moved);
             match target.and_then(|target| address::join(&url, target.to_str().ok()?)) {

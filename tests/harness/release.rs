@@ -140,11 +140,13 @@ fn answer(mut stream: &TcpStream, folder: &Path) {
     }
     if path.starts_with("/moved/") {
         let head = format!("HTTP/1.1 302 Found\r\nLocation: /peacrab/{name}\r\n");
-        let _ = stream.write_all((head + "Content-Length: 0\r\n\r\n").as_bytes());
+        let end = "Connection: close\r\nContent-Length: 0\r\n\r\n";
+        let _ = stream.write_all((head + end).as_bytes());
         return;
     }
     let Ok(content) = fs::read(folder.join(name)) else {
-        let _ = stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
+        let _ = stream
+            .write_all(b"HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
         return;
     };
     let sent = match beside("torn").exists() {

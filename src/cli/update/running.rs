@@ -27,9 +27,6 @@ enum Manager {
 /// The script of boards without systemd.
 const SCRIPT: &str = "/etc/init.d/peacrab";
 
-/// The home folder of the system service.
-const SYSTEM_HOME: &str = "/var/lib/peacrab";
-
 /// A running gateway.
 pub struct Running {
     manager: Manager,
@@ -76,12 +73,15 @@ pub fn find(context: &Context, program: &Path) -> Result<Found> {
             }));
         }
     }
-    for control in [own.control(), Path::new(SYSTEM_HOME).join("control.sock")] {
+    let has_script = sys::process::is_administrator() && Path::new(SCRIPT).exists();
+    let of_services = service::homes(context)
+        .into_iter()
+        .map(|found| found.home.join("control.sock"));
+    for control in of_services.chain([own.control()]) {
         let Some(before) = run_info(&control).filter(&mut is_ours) else {
             continue;
         };
-        let has_script = sys::process::is_administrator() && Path::new(SCRIPT).exists();
-        let manager = match has_script && control.starts_with(SYSTEM_HOME) {
+        let manager = match has_script && control != own.control() {
             true => Manager::Script,
             false => Manager::Itself,
         };
