@@ -54,7 +54,7 @@ fakes: ## Check the tests' fake Discord with the real discord.py
 		$(CARGO) test --locked --quiet --test program -- \
 		--ignored --exact fake_discord::standalone::serve --nocapture
 
-units: ## Check the systemd units, and that the command sandbox works within them
+units: ## Start the systemd units on several systemds, and check the command sandbox within them
 	@scripts/setup units
 	$(CARGO) build --locked
 	scripts/systemd/check "$${CARGO_TARGET_DIR:-target}/debug/peacrab"
@@ -111,4 +111,4 @@ deny: ## Check the dependencies for licences, advisories and duplicates (needs c
 
 clean: ## Remove everything that was built
 	$(CARGO) clean
-	rm -rf dist "$${PEACRAB_CROSS:-.cross}" "$${PEACRAB_BOARDS:-.boards}"
+	rm -rf dist "$${PEACRAB_CROSS:-.cross}" "$${PEACRAB_BOARDS:-.boards}" "$${PEACRAB_SYSTEMD:-.systemd}"
