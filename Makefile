@@ -1,6 +1,6 @@
 # Each command installs the tools that it needs and says so. `make` alone lists the commands.
 .DEFAULT_GOAL := help
-.PHONY: help run test screens fakes units fuzz footprint soak boards boards-test reproducible
+.PHONY: help run test screens fakes units fuzz footprint soak boards boards-test boards-today reproducible
 .PHONY: packages packages-test release deny clean
 
 CARGO ?= cargo
@@ -58,6 +58,9 @@ units: ## Start the systemd units on several systemds, and check the command san
 	@scripts/setup units
 	$(CARGO) build --locked
 	scripts/systemd/check "$${CARGO_TARGET_DIR:-target}/debug/peacrab"
+# With the hooks, a copy of the program can have another version.
+	$(CARGO) build --locked --features test-hooks
+	scripts/systemd/check-update "$${CARGO_TARGET_DIR:-target}/debug/peacrab"
 
 fuzz: ## Fuzz everything that parses outside input (needs nightly Rust and cargo-fuzz)
 	@$(CARGO) +nightly --version >/dev/null 2>&1 || { \
@@ -81,6 +84,7 @@ soak: ## Load the static binary's gateway for SOAK_MINUTES; memory must not grow
 
 # To build only some: make boards ARCH="armv6 arm64"
 boards: ## Build the static binary for every board, in dist/boards (cross/README.md)
+	@scripts/setup cross
 	@cross/boards $(ARCH)
 
 reproducible: ## Build TARGET a second time in a new folder; the bytes must be the same
@@ -100,9 +104,13 @@ release: ## Build, package and sign everything, from a clean tree, in dist/VERSI
 	scripts/release/make
 
 # To test only some boards: make boards-test BOARDS="armhf riscv64"
-boards-test: ## Test the sandbox on the boards' kernels, emulated (scripts/boards/README.md)
+boards-test: ## Test the program on the boards' kernels, emulated (scripts/boards/README.md)
 	@scripts/setup boards
 	python3 scripts/boards $(BOARDS)
+
+boards-today: ## The same for one board, chosen by the date
+	@scripts/setup boards
+	python3 scripts/boards --today
 
 deny: ## Check the dependencies for licences, advisories and duplicates (needs cargo-deny)
 	@$(CARGO) deny --version >/dev/null 2>&1 || { \

@@ -1,92 +1,152 @@
 #!/usr/bin/env python3
-"""Runs the tests of the sandbox on the boards' kernels, in emulated machines.
+"""Tests the program on the boards' kernels, in emulated machines.
 
-    python3 scripts/boards [--only tests|turns] [BOARD…]
+    python3 scripts/boards [--today] [--only KIND]… [--modes MODE]… [--jobs N] [BOARD…]
 
-README.md describes them and their requirements. Downloads and results are in .boards, or in the folder that
+README.md describes the checks and their requirements. Downloads and results are in .boards, or in the folder that
 PEACRAB_BOARDS names.
 """
 
 import argparse
+import datetime
 import os
+import signal
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 
+import clock
+import cpu
+import costs
+import disks
+import doctor
+import gateway
+import power
 import tests
 import turns
-from board import BOARDS
-from machine import Job
+from bench import Results, Round
+from board import BOARDS, MODES
+from figures import FIGURES
+from machine import switch_off
 from system import System, say
 
 TOP = Path(__file__).resolve().parent.parent.parent
+# Each kind is a module with MODES, the names of the modes that it runs in, with BOARDS if it does not apply to all,
+# and with run(round). Those with TESTS get the folder of the tests, the others the program.
+KINDS = {
+    "tests": tests,
+    "doctor": doctor,
+    "turns": turns,
+    "gateway": gateway,
+    "costs": costs,
+    "cpu": cpu,
+    "clock": clock,
+    "disks": disks,
+    "power": power,
+}
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="scripts/boards", description=__doc__.split("\n")[0])
-    parser.add_argument("boards", nargs="*", metavar="BOARD", help=f"default: all ({', '.join(BOARDS)})")
-    parser.add_argument("--only", choices=("tests", "turns"), help="run only one half")
-    arguments = parser.parse_args()
-    unknown = [name for name in arguments.boards if name not in BOARDS]
-    if unknown:
-        parser.error(f"unknown board {unknown[0]}; choose from {', '.join(BOARDS)}")
+    arguments = parse()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     # On Debian mke2fs is only on root's PATH.
     os.environ["PATH"] += ":/usr/sbin:/sbin"
     cache = Path(os.environ.get("PEACRAB_BOARDS", TOP / ".boards")).absolute()
     results = Results()
-    for name in arguments.boards or BOARDS:
-        run(BOARDS[name], cache, arguments.only, results)
+    began = time.monotonic()
+    try:
+        run(arguments, plan(arguments), cache, results)
+    except KeyboardInterrupt:
+        say("interrupted")
     results.show()
-    return 1 if results.failed else 0
+    FIGURES.show()
+    say(f"{len(results.rounds)} rounds in {(time.monotonic() - began) / 60:.0f} minutes")
+    return 1 if results.failed() or not results.rounds else 0
 
 
-def run(board, cache, only, results):
-    system = System(board, cache)
-    system.make()
-    path = system.folder / "log"
-    with path.open("w") as log:
-        if only != "turns":
-            say(f"{board.name}: building the tests")
-            files = build("--tests", board.target)
-            say(f"{board.name}: running the tests; the machine's output is in {path}")
-            tests.run(system, files, results, log)
-        if only != "tests":
-            say(f"{board.name}: building the program")
-            binary = build(board.target)
-            say(f"{board.name}: running turns; the machine's output is in {path}")
-            turns.run(system, binary, results, log)
+def parse():
+    parser = argparse.ArgumentParser(prog="scripts/boards", description=__doc__.split("\n")[0])
+    parser.add_argument("boards", nargs="*", metavar="BOARD", help=f"default: all ({', '.join(BOARDS)})")
+    parser.add_argument("--today", action="store_true", help="one board, chosen by the date")
+    parser.add_argument("--only", action="append", choices=KINDS, help="run only this kind of check")
+    parser.add_argument("--modes", action="append", choices=MODES, help="run only in this mode")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="machines at once (default: one per core)")
+    arguments = parser.parse_args()
+    unknown = [name for name in arguments.boards if name not in BOARDS]
+    if unknown:
+        parser.error(f"unknown board {unknown[0]}; choose from {', '.join(BOARDS)}")
+    if arguments.today:
+        arguments.boards = [list(BOARDS)[datetime.date.today().toordinal() % len(BOARDS)]]
+        say(f"the board of {datetime.date.today()} is {arguments.boards[0]}")
+    return arguments
 
 
-def build(*arguments):
-    """Builds with cross/build, and returns the path that it prints."""
-    done = subprocess.run([TOP / "cross/build", *arguments], stdout=subprocess.PIPE, text=True)
-    if done.returncode != 0:
-        sys.exit(f"cross/build {' '.join(arguments)} failed")
+def plan(arguments):
+    """The rounds, by board and by what has to be built for them."""
+    for name in arguments.boards or BOARDS:
+        rounds = [
+            Round(kind, BOARDS[name], mode, module.run)
+            for kind, module in KINDS.items()
+            for mode in MODES.values()
+            if mode.name in module.MODES
+            and name in getattr(module, "BOARDS", BOARDS)
+            and kind in (arguments.only or KINDS)
+            and mode.name in (arguments.modes or MODES)
+        ]
+        for tests_wanted in (False, True):
+            chosen = [round for round in rounds if hasattr(KINDS[round.kind], "TESTS") == tests_wanted]
+            if chosen:
+                yield BOARDS[name], tests_wanted, chosen
+
+
+def run(arguments, steps, cache, results):
+    """Builds one after the other; meanwhile machines run what is built."""
+    steps = list(steps)
+    count = sum(len(rounds) for _, _, rounds in steps)
+    numbers = iter(range(1, count + 1))
+    logs = cache / "logs"
+    logs.mkdir(parents=True, exist_ok=True)
+    pool = ThreadPoolExecutor(arguments.jobs)
+    try:
+        pending = []
+        for board, tests_wanted, rounds in steps:
+            system = System(board, cache)
+            system.make()
+            built = build(board, tests_wanted)
+            for round in rounds:
+                position = f"({next(numbers)} of {count})"
+                pending.append(pool.submit(perform, round, system, built, logs, position, results))
+        for future in pending:
+            future.result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        switch_off()
+
+
+def perform(round, system, built, logs, position, results):
+    round.perform(system, built, logs, position)
+    results.add(round)
+
+
+def build(board, tests_wanted):
+    """Builds the program and returns its path, or the tests and returns their folder."""
+    if not tests_wanted:
+        execute("cross/boards", board.program, stdout=sys.stderr)
+        return TOP / "dist/boards" / board.program / "peacrab"
+    done = execute("cross/build", "--tests", board.target, stdout=subprocess.PIPE, text=True)
     return Path(done.stdout.strip())
 
 
-class Results:
-    """Which jobs passed and which failed."""
-
-    def __init__(self):
-        self.rows = []
-        self.failed = False
-
-    def add(self, board, jobs, ended):
-        """Adds the exit status of each job by its name. A job without one did not end."""
-        for job in jobs:
-            if not isinstance(job, Job):
-                continue
-            status = ended.get(job.name)
-            text = "ok" if status == 0 else "did not end" if status is None else f"FAILED ({status})"
-            self.failed |= status != 0
-            self.rows.append((board.name, job.name, text))
-
-    def show(self):
-        for board, name, text in self.rows:
-            print(f"{board:<8}  {name:<34}  {text}")
+def execute(*command, **options):
+    say(" ".join(command))
+    done = subprocess.run(command, cwd=TOP, **options)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)} failed")
+    return done
 
 
 if __name__ == "__main__":

@@ -8,26 +8,36 @@ import tempfile
 import time
 from pathlib import Path
 
-MEMORY_MB = 256
-# While it is busy, the machine's clock counts its instructions, 4 ns each as on a slow board. So no test
-# runs out of time because the host is busy.
-CLOCK = "shift=2"
+# The machine's clock counts its instructions while it is busy, 4 ns each as on a slow board: no test runs
+# out of time because the host is busy. Without it, idle machines and busy ones follow the host's clock.
+COUNTED = ("-icount", "shift=2")
 # The size of the disk with the files for the jobs. Its empty space takes no space on the host.
 DISK_BYTES = 512 * 1024 * 1024
 # The address of the host in the machine: it leads to what listens on 127.0.0.1 here.
 HOST = "10.0.2.2"
 # Lines that begin like this are about a job; other lines are its output.
 MARK = "boards-job "
-# For the kernel's command line: its security modules without Landlock.
-NO_LANDLOCK = "lsm=lockdown,capability,yama,apparmor,bpf"
-# A line between jobs: from here on an ordinary user cannot make namespaces.
-NO_USER_NAMESPACES = "sysctl -qw user.max_user_namespaces=0 kernel.unprivileged_userns_clone=0\n"
+# The emulators' processes.
+RUNNING = set()
+
+
+def switch_off():
+    """Ends all machines."""
+    for process in list(RUNNING):
+        process.kill()
 
 
 class Machine:
-    def __init__(self, system, log):
-        self.system = system
-        self.log = log
+    """Options: whether its clock counts instructions; further disks by name, which keep what is written to
+    them (a job mounts one by the label of its file system); `started`, called with the emulator's process;
+    `told`, called with the name and the status of each job that has ended."""
+
+    def __init__(self, system, log, counted=False, disks=(), started=None, told=None):
+        self.system, self.log = system, log
+        self.counted, self.disks = counted, dict(disks)
+        self.started, self.told = started, told
+        # Seconds of processor time that the emulator took: on a busy host they say more than the minutes.
+        self.cpu_seconds = 0
 
     def run(self, at, files, jobs, command_line, seconds):
         """Starts a machine in which the files are at a path, runs the jobs, and waits for its end.
@@ -39,25 +49,29 @@ class Machine:
                 shutil.copy(file, work / "files")
             (work / "files/jobs").write_text(script(jobs))
             disk = work / "files.img"
-            with disk.open("wb") as image:
-                image.truncate(DISK_BYTES)
-            mke2fs = "mke2fs -q -t ext4 -L files -O ^has_journal -m 0 -d".split()
-            subprocess.run([*mke2fs, work / "files", disk], check=True)
-            return self.watch(self.emulate(disk, at, command_line), seconds)
+            make_disk(disk, "files", DISK_BYTES, "-O", "^has_journal", "-d", work / "files")
+            process = self.emulate(disk, at, command_line)
+            if self.started:
+                self.started(process)
+            return self.watch(process, seconds)
 
     def emulate(self, disk, at, command_line):
         board, system = self.system.board, self.system
         append = f"console={board.console} quiet loglevel=1 panic=-1 boards.at={at} {command_line}"
         command = [
             *board.machine,
-            *("-m", str(MEMORY_MB), "-no-reboot", "-nographic", "-monitor", "none", "-serial", "stdio"),
-            *("-icount", CLOCK),
+            *("-m", str(board.memory_mb), "-no-reboot", "-nographic", "-monitor", "none", "-serial", "stdio"),
+            *(COUNTED if self.counted else ()),
             *("-kernel", system.kernel, "-initrd", system.initramfs, "-append", append),
-            *drive("root", system.disk),
-            *drive("files", disk),
+            *drive("root", system.disk, "snapshot=on"),
+            *drive("files", disk, "snapshot=on"),
             *("-netdev", "user,id=net", "-device", "virtio-net-device,netdev=net"),
         ]
-        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        for name, image in self.disks.items():
+            command += drive(name, image)
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        RUNNING.add(process)
+        return process
 
     def watch(self, process, seconds):
         """Copies the output of the machine to the log until it ends."""
@@ -74,24 +88,45 @@ class Machine:
                     break
                 *lines, rest = (rest + piece).split(b"\n")
                 for line in lines:
-                    text = line.decode(errors="replace").rstrip("\r")
-                    self.write(text)
-                    if text.startswith(MARK + "end "):
-                        name, status = text.removeprefix(MARK + "end ").rsplit(" ", 1)
-                        ended[name] = int(status)
+                    self.take(line.decode(errors="replace").rstrip("\r"), ended)
         finally:
+            self.cpu_seconds = cpu_seconds(process.pid)
             process.kill()
             process.wait()
+            RUNNING.discard(process)
         return ended
+
+    def take(self, line, ended):
+        self.write(line)
+        if line.startswith(MARK + "end "):
+            name, status = line.removeprefix(MARK + "end ").rsplit(" ", 1)
+            ended[name] = int(status)
+            if self.told:
+                self.told(name, int(status))
 
     def write(self, text):
         self.log.write(text + "\n")
         self.log.flush()
 
 
-def drive(name, image):
-    """A disk. Changes to it are discarded."""
-    image = f"file={image},format=raw,if=none,id={name},snapshot=on"
+def cpu_seconds(pid):
+    """The processor time of a process that has not been waited for: proc_pid_stat(5)."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except FileNotFoundError:
+        return 0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def make_disk(image, label, size, *options):
+    """An ext4 file system in a file."""
+    with image.open("wb") as file:
+        file.truncate(size)
+    subprocess.run(["mke2fs", "-q", "-t", "ext4", "-L", label, "-m", "0", *options, image], check=True)
+
+
+def drive(name, image, *options):
+    image = ",".join([f"file={image},format=raw,if=none,id={name}", *options])
     return ("-drive", image, "-device", f"virtio-blk-device,drive={name}")
 
 

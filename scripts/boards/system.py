@@ -1,6 +1,7 @@
 """The system of a board: Debian's kernel and the programs that the tests use, in two images from which a
 machine starts. Nothing is installed on the host: apt works in a separate folder."""
 
+import hashlib
 import lzma
 import os
 import re
@@ -20,44 +21,51 @@ tzdata util-linux""".split()
 # The drivers for the disk and the network card of a virtual machine, and for its file system.
 DRIVERS = "virtio_mmio virtio_blk virtio_net crc32c_generic ext4".split()
 IMAGE_SIZE = "1G"
+KERNELS = "linux-image-"
 
 
 class System:
-    """A kernel, an initramfs that finds the disk, and a disk with a root file system."""
+    """A kernel, an initramfs that finds the disk, and a disk with a root file system. Boards of one
+    architecture share the disk."""
 
     def __init__(self, board, cache):
         self.board = board
-        self.folder = cache / board.name
-        self.kernel = self.folder / "vmlinuz"
-        self.initramfs = self.folder / "initramfs"
+        self.folder = cache / board.architecture
+        self.kernel = self.folder / f"{board.kernel}.vmlinuz"
+        self.initramfs = self.folder / f"{board.kernel}.initramfs"
         self.disk = self.folder / "root.img"
         self.debs = self.folder / "apt/archives"
 
     def make(self):
-        """Makes the images if they are missing, or older than their sources."""
-        recipe = [HERE / "system.py", *(HERE / "machine").iterdir()]
-        newest = max(file.stat().st_mtime for file in recipe)
-        if self.disk.exists() and self.disk.stat().st_mtime > newest:
+        """Makes the images that are missing, or that an older recipe made."""
+        kernel = Recipe(self.kernel, [HERE / "system.py", HERE / "machine/init"])
+        disk = Recipe(self.disk, [HERE / "system.py", HERE / "machine/furnish", HERE / "machine/start"])
+        if kernel.is_done() and disk.is_done():
             return
         say(f"{self.board.name}: fetching Debian's kernel and tools")
-        kernel, tools = self.fetch()
-        say(f"{self.board.name}: making a disk")
-        self.make_kernel(kernel)
-        self.make_disk(tools)
+        package, tools = self.fetch()
+        if not kernel.is_done():
+            say(f"{self.board.name}: making the kernel's image")
+            self.make_kernel(package)
+            kernel.note()
+        if not disk.is_done():
+            say(f"{self.board.name}: making the disk's image")
+            self.make_disk(tools)
+            disk.note()
 
     # --- packages -----------------------------------------------------------------------------
 
     def fetch(self):
         """Returns the file of the kernel's package, and the files of the other packages."""
         self.configure_apt()
-        if not any(self.debs.glob("linux-image-*")):
+        if not any(self.debs.glob(f"{KERNELS}*")):
             self.apt("apt-get", "-q", "update")
         self.apt("apt-get", "-q", "-y", "--download-only", "install", *PACKAGES)
         depends = self.apt("apt-cache", "depends", self.board.kernel)
         kernel = re.search(r"Depends: (linux-image-\S+)", depends)[1]
         if not any(self.debs.glob(f"{kernel}_*")):
             self.apt("apt-get", "-q", "download", kernel)
-        tools = [deb for deb in self.debs.glob("*.deb") if not deb.name.startswith("linux-image-")]
+        tools = [deb for deb in self.debs.glob("*.deb") if not deb.name.startswith(KERNELS)]
         return next(self.debs.glob(f"{kernel}_*.deb")), tools
 
     def configure_apt(self):
@@ -126,6 +134,20 @@ Acquire::Retries "5";
         run(*([] if os.getuid() == 0 else ["fakeroot"]), "sh", *command)
         shutil.rmtree(root)
         image.rename(self.disk)
+
+
+class Recipe:
+    """What an image was made from, in a file beside it: the text of its sources."""
+
+    def __init__(self, image, sources):
+        self.image, self.file = image, image.with_name(f"{image.name}.recipe")
+        self.text = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
+
+    def is_done(self):
+        return self.image.exists() and self.file.exists() and self.file.read_text() == self.text
+
+    def note(self):
+        self.file.write_text(self.text)
 
 
 def load(name, modules, root, names):

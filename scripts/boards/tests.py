@@ -1,35 +1,36 @@
-"""Runs the tests of `cross/build --tests` on a board, with each kind of isolation and without."""
+"""Runs the tests of `cross/build --tests` on a board, as root and as a user."""
 
-from machine import NO_LANDLOCK, NO_USER_NAMESPACES, Job, Machine
+from board import MODES as ALL_MODES
+from machine import Job
 
-# The modules that depend on the kernel, or on the size of an integer.
-ROOMS = "sys:: confine:: files:: append_log:: session::"
-# How many times slower a board is than a computer, by its own clock.
+MODES = tuple(ALL_MODES)
+TESTS = True
+# The modules that depend on the kernel, on the size of an integer or a page, or on the clock.
+ROOMS = "sys:: confine:: files:: append_log:: session:: clock:: inbox:: outbox:: state::"
+# How many times slower a board is than a computer.
 SLOWNESS = 2
 SECONDS = 3600
 
 
-def run(system, files, results, log):
-    """Runs the tests in a machine with Landlock and in one without."""
-    at = files
+# The tests that a user of a machine without a sandbox can pass: no command is run.
+REFUSED = "refused::"
 
-    def tests(name, program, user="root", without=()):
-        settings = {"PEACRAB_TEST_WITHOUT": ",".join(without), "PEACRAB_TEST_SLOWNESS": SLOWNESS}
-        return Job(name, f"{at}/{program}", user, SECONDS, **settings)
 
-    # As root, `confine` runs everything as an ordinary user too.
-    with_landlock = [
-        tests("unit", f"unit {ROOMS}"),
-        tests("unit as a user", f"unit {ROOMS}", "board"),
-        tests("confine", "confine"),
-        NO_USER_NAMESPACES,
-        tests("confine, no user namespaces", "confine --skip all_holds"),
-        tests("confine as a user, no namespaces", "confine", "board", ["namespaces"]),
-    ]
-    without_landlock = [
-        tests("unit, no Landlock", f"unit {ROOMS}", without=["landlock"]),
-        tests("confine, no Landlock", "confine", without=["landlock"]),
-    ]
-    programs = [files / name for name in ("peacrab", "unit", "confine")]
-    for command_line, jobs in (("", with_landlock), (NO_LANDLOCK, without_landlock)):
-        results.add(system.board, jobs, Machine(system, log).run(at, programs, jobs, command_line, SECONDS))
+def run(round):
+    programs = [round.built / name for name in ("peacrab", "unit", "confine")]
+    jobs = [tests(round, "unit", ROOMS, user) for user in ("root", "board")]
+    for user in ("root", "board"):
+        jobs.append(tests(round, "confine", REFUSED if "a sandbox" in round.mode.missing(user) else "", user))
+    round.machine(round.built, programs, jobs, SECONDS)
+
+
+def tests(round, program, chosen, user):
+    settings = {
+        "PEACRAB_TEST_WITHOUT": ",".join(round.mode.missing(user)),
+        "PEACRAB_TEST_SLOWNESS": SLOWNESS,
+        # What the program chooses on such a kernel. The other choices are other modes of the matrix.
+        "PEACRAB_TEST_MODES": "all that works",
+        # As root, `confine` would run everything as an ordinary user too.
+        "PEACRAB_TEST_INNER": "1",
+    }
+    return Job(f"{program} as {user}", f"{round.built}/{program} {chosen}", user, SECONDS, **settings)

@@ -1,115 +1,125 @@
-"""Runs one-shot turns of the static binary, each with a tool call, over TLS with a model on the host."""
+"""Runs one-shot turns of the static binary over TLS with a model on the host. Each turn uses every tool that
+needs no chat, and the model checks every result."""
 
-import http.server
 import json
 import re
-import subprocess
-import sys
 import tempfile
-import threading
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parent.parent / "footprint"))
+import host
+from host import AT, AUTHORITY
+from machine import Job
+from model import Connection, calling, text_of
 
-import certificates
-from machine import HOST, NO_LANDLOCK, NO_USER_NAMESPACES, Job, Machine
-
+MODES = ("all", "neither")
 TURNS = 200
 SECONDS = 3600
-# The tools by name: their arguments, and what their result must contain.
-TOOLS = {
-    "exec": ({"command": "cat note.txt"}, "the tide is low"),
-    "grep": ({"pattern": "tide"}, "the tide is low"),
-}
-# What the result contains if the command was refused.
+DONE = "every tool did its work"
+# What the result contains if a command was refused.
 REFUSED = "commands cannot be sandboxed here"
-AT = "/run/turns"
+NOTE = "the tide is low"
 
+# One reply of the model each: its calls, and what the result of each must contain. Calls that only read run side by
+# side, others one after the other. {turn} is the number of the turn; {session} is that of the background command.
+READING = (
+    ("read_file", {"path": "note.txt"}, NOTE),
+    ("list_dir", {"path": "."}, "note.txt"),
+    ("find_files", {"glob": "*.txt"}, "note.txt"),
+    ("grep", {"pattern": "t[aeiou]de", "path": "."}, NOTE),
+    ("device", {"action": "status"}, "- Load: "),
+    ("exec_session", {"action": "list"}, "Nothing is running"),
+)
+WRITING = (
+    ("write_file", {"path": "{turn}/log.txt", "content": "turn\n"}, "log.txt"),
+    ("append_file", {"path": "{turn}/log.txt", "content": "line\n"}, "log.txt"),
+    ("edit_file", {"path": "{turn}/log.txt", "old_text": "turn", "new_text": "turn {turn}"}, "log.txt"),
+    ("exec", {"command": "cat {turn}/log.txt; echo done > {turn}/done.txt"}, "exit status 0\nturn {turn}\nline\n"),
+    ("exec", {"command": "read -r word; echo $word > {turn}/word.txt; sleep 600", "background": True}, "Started as"),
+)
+BACKGROUND = (
+    ("exec_session", {"action": "list"}, "{session}: running"),
+    ("exec_session", {"action": "write", "session_id": "{session}", "input": "crab {turn}\n"}, "Written."),
+    ("exec", {"command": "until grep crab {turn}/word.txt; do sleep 0.1; done"}, "exit status 0\ncrab {turn}\n"),
+    ("exec_session", {"action": "read", "session_id": "{session}"}, "running\n"),
+    ("exec_session", {"action": "kill", "session_id": "{session}"}, "Killed.\n"),
+    ("grep", {"pattern": "crab|done", "path": "{turn}"}, "crab {turn}"),
+)
+STEPS = (READING, WRITING, BACKGROUND)
+# Where commands cannot be confined.
+WITHOUT_COMMANDS = ((("exec", {"command": "cat note.txt"}, REFUSED),),)
 
-def run(system, binary, results, log):
-    """Runs the turns in a machine; then one that must be refused, without namespaces and Landlock."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        certificates.make(folder, HOST)
-        (folder / "config.json").write_text(json.dumps(configuration(serve(folder))))
-        (folder / "turns").write_text(SCRIPT)
-        files = [binary, *(folder / name for name in ("config.json", "turns", "authority.pem"))]
-        kinds = [
-            Job(f"turns-{tool}", f'sh {AT}/turns {tool} {TURNS} "{expected}"', "board", SECONDS)
-            for tool, (_, expected) in TOOLS.items()
-        ]
-        refused = Job("refused", f'sh {AT}/turns exec 1 "{REFUSED}"', "board", SECONDS)
-        off = [NO_USER_NAMESPACES, refused]
-        for command_line, jobs in (("", kinds), (NO_LANDLOCK, off)):
-            ended = Machine(system, log).run(AT, files, jobs, command_line, SECONDS)
-            results.add(system.board, jobs, ended)
-
-
-# Arguments: the tool, the number of turns, and what each result must contain.
+# Arguments: what to ask, and the number of turns.
 SCRIPT = f"""
-export PEACRAB_HOME=/tmp/home-$1
+export PEACRAB_HOME=$HOME/turns
 {AT}/peacrab onboard --non-interactive > /dev/null || exit
 cp {AT}/config.json "$PEACRAB_HOME"
 chmod 600 "$PEACRAB_HOME/config.json"
-echo "the tide is low" > "$PEACRAB_HOME/workspace/note.txt"
+echo "{NOTE}" > "$PEACRAB_HOME/workspace/note.txt"
 turn=0
 while [ $turn -lt $2 ]; do
     turn=$((turn + 1))
-    {AT}/peacrab agent -s $1-$turn -m "use $1" > /tmp/output-$1 2>&1
+    {AT}/peacrab agent -s turn-$turn -m "use $1 tools in turn $turn" > /tmp/output 2>&1
     status=$?
-    [ $((turn % 50)) = 0 ] && echo "$turn turns"
-    grep -q "$3" /tmp/output-$1 && [ $status = 0 ] && continue
+    [ $((turn % 50)) = 0 ] && echo "$turn turns in $(cut -d . -f 1 /proc/uptime) s"
+    [ $status = 0 ] && grep -q "{DONE}" /tmp/output && continue
     echo "turn $turn ended with $status:"
-    cat /tmp/output-$1
+    cat /tmp/output
     exit 1
 done
 """
 
 
-def configuration(port):
-    return {
-        "agents": {"defaults": {"provider": "fake", "model": "fake-model"}},
-        "providers": {"fake": {"apiBase": f"https://{HOST}:{port}/v1", "apiKey": "sk-boards"}},
-        "tls": {"caFile": f"{AT}/authority.pem"},
-    }
+def run(round):
+    """The turns; without namespaces and Landlock, one that must be refused."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        host.certify(folder)
+        url = host.serve(folder, Model)
+        (folder / "config.json").write_text(json.dumps(host.configuration(url)))
+        (folder / "turns").write_text(SCRIPT)
+        files = [round.built, *(folder / name for name in ("config.json", "turns", AUTHORITY))]
+        chosen = f"all {TURNS}" if round.mode.name == "all" else "refused 1"
+        round.machine(AT, files, [Job("turns", f"sh {AT}/turns {chosen}", "board", SECONDS)], SECONDS)
 
 
-class Model(http.server.BaseHTTPRequestHandler):
-    """Calls the tool that the question names, and repeats its result."""
+class Model(Connection):
+    """Calls the tools step by step, and ends the turn at the first wrong result."""
 
-    protocol_version = "HTTP/1.1"
+    def take(self, body):
+        self.offered = {tool["function"]["name"] for tool in json.loads(body)["tools"]}
 
-    def log_message(self, *_):
-        pass
-
-    def do_POST(self):
-        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        delta, finish = answer_to(request["messages"])
-        chunks = [
-            {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]},
-            {"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]},
-        ]
-        body = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n"
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
-        self.send_header("Content-Length", str(len(body.encode())))
-        self.end_headers()
-        self.wfile.write(body.encode())
-
-
-def answer_to(messages):
-    if messages[-1]["role"] == "tool":
-        return {"role": "assistant", "content": str(messages[-1]["content"])}, "stop"
-    tool = re.findall(r"use (\w+)", str(messages[-1]["content"]))[-1]
-    function = {"name": tool, "arguments": json.dumps(TOOLS[tool][0])}
-    call = {"index": 0, "id": "call_1", "type": "function", "function": function}
-    return {"role": "assistant", "content": "", "tool_calls": [call]}, "tool_calls"
+    def answer(self, messages):
+        forgotten = self.offered - {tool for step in STEPS for tool, _, _ in step}
+        if forgotten:
+            return say(f"no turn uses {', '.join(forgotten)}")
+        question = max(number for number, message in enumerate(messages) if message["role"] == "user")
+        kind, turn = re.search(r"use (\w+) tools in turn (\d+)", text_of(messages[question])).groups()
+        done = [str(message["content"]) for message in messages[question:] if message["role"] == "tool"]
+        names = {"turn": turn, "session": session_in(done)}
+        for step in WITHOUT_COMMANDS if kind == "refused" else STEPS:
+            if not done:
+                return calling(*((tool, fill(arguments, names)) for tool, arguments, _ in step))
+            results, done = done[: len(step)], done[len(step) :]
+            for (tool, arguments, expected), result in zip(step, results, strict=True):
+                if fill(expected, names) not in result:
+                    return say(f"{tool} {arguments}: {fill(expected, names)!r} is missing in {result!r}")
+        return say(DONE)
 
 
-def serve(folder):
-    """Starts the model, and returns its port."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Model)
-    server.daemon_threads = True
-    server.socket = certificates.secured(server.socket, folder)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return server.server_port
+def session_in(results):
+    """The number of the background command, when one has been started."""
+    started = re.search(r"Started as session (\d+)", "\n".join(results))
+    return int(started[1]) if started else None
+
+
+def fill(value, names):
+    """Puts names into a text, or into the texts of a call's arguments."""
+    if isinstance(value, dict):
+        return {key: fill(one, names) for key, one in value.items()}
+    if value == "{session}":
+        return names["session"]
+    return value.format(**names) if isinstance(value, str) else value
+
+
+def say(text):
+    return {"role": "assistant", "content": text}, "stop"

@@ -55,6 +55,18 @@ class Connection(http.server.BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
 
+    def handle(self):
+        try:
+            super().handle()
+        except OSError:
+            pass  # the program is gone, or was killed
+
+    def finish(self):
+        try:
+            super().finish()
+        except OSError:
+            pass
+
     def is_refused(self):
         """Whether to refuse this request (429)."""
         return False
@@ -68,7 +80,10 @@ class Connection(http.server.BaseHTTPRequestHandler):
         """Called with each request's body."""
 
     def do_POST(self):
-        body = self.rfile.read(int(self.headers["Content-Length"]))
+        size = int(self.headers["Content-Length"])
+        body = self.rfile.read(size)
+        if len(body) < size:
+            raise ConnectionError("the program was killed while it sent the request")
         if self.is_refused():
             return self.reply(429, "application/json", '{"error": {"message": "slow down"}}')
         self.take(body)
@@ -155,7 +170,7 @@ def answer_to(messages):
         sys.exit(f"the tool did not read the note: {last}")
     if last["role"] == "tool" or QUESTION not in str(last["content"]):
         return {"role": "assistant", "content": answer_for(messages)}, "stop"
-    return calling("read_file", CALL)
+    return calling(("read_file", CALL))
 
 
 def answer_for(messages):
@@ -174,16 +189,20 @@ def text_of(message):
 
 def answer_to_command(last):
     if last["role"] != "tool":
-        return calling("exec", {"command": "true"})
+        return calling(("exec", {"command": "true"}))
     if not str(last["content"]).startswith("exit status 0"):
         sys.exit(f"the command did not run: {last}")
     return {"role": "assistant", "content": ANSWER}, "stop"
 
 
-def calling(tool, arguments):
-    function = {"name": tool, "arguments": json.dumps(arguments)}
-    call = {"index": 0, "id": "call_1", "type": "function", "function": function}
-    return {"role": "assistant", "content": "", "tool_calls": [call]}, "tool_calls"
+def calling(*calls):
+    """A message that calls tools, each given with its arguments, and why it ends there."""
+    functions = [{"name": tool, "arguments": json.dumps(arguments)} for tool, arguments in calls]
+    calls = [
+        {"index": index, "id": f"call_{index + 1}", "type": "function", "function": function}
+        for index, function in enumerate(functions)
+    ]
+    return {"role": "assistant", "content": "", "tool_calls": calls}, "tool_calls"
 
 
 def server(connection, folder=None):

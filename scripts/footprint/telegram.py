@@ -217,7 +217,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             pass
 
     def do_POST(self):
-        body = self.rfile.read(int(self.headers["Content-Length"]))
+        size = int(self.headers["Content-Length"])
+        body = self.rfile.read(size)
+        if len(body) < size:
+            raise ConnectionError("the bot was killed while it sent the request")
         _, _, method = self.path.partition(f"/bot{TOKEN}/")
         status, result = self.telegram.do(method, json.loads(body or b"{}"))
         answer = {"ok": status == 200}

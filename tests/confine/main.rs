@@ -11,6 +11,7 @@ mod attacks;
 mod feature;
 mod network;
 mod paths;
+mod refused;
 mod world;
 
 use std::os::unix::fs::MetadataExt;
@@ -38,6 +39,22 @@ const MODES: [(&str, SandboxMode, u32); 5] = [
     ("Landlock 1", SandboxMode::Landlock, 1),
 ];
 
+/// The variable that names the modes to try, separated by commas; otherwise all. An emulated board takes
+/// minutes for each, and has kernels without Landlock and without namespaces of its own.
+const ONLY: &str = "PEACRAB_TEST_MODES";
+
+/// The modes to try. A name that does not exist is an error, or nothing would be tried.
+fn chosen_modes() -> Vec<(&'static str, SandboxMode, u32)> {
+    let Ok(names) = std::env::var(ONLY) else {
+        return MODES.to_vec();
+    };
+    let chosen = names.split(',').map(|name| {
+        let found = MODES.iter().find(|(mode, ..)| *mode == name.trim());
+        *found.unwrap_or_else(|| panic!("{ONLY}: there is no mode {name}"))
+    });
+    chosen.collect()
+}
+
 /// Whether a mode works here. It must, unless the machine lacks what it needs.
 fn works(exec: &Exec, mode: SandboxMode) -> bool {
     let feature = match mode {
@@ -51,7 +68,7 @@ fn works(exec: &Exec, mode: SandboxMode) -> bool {
 /// The modes that this machine supports.
 fn modes(world: &World, network: bool, protect: bool) -> Vec<(&'static str, Exec)> {
     let mut found = Vec::new();
-    for (name, choice, version) in MODES {
+    for (name, choice, version) in chosen_modes() {
         let mut settings = world.settings(choice, network);
         if !protect {
             // With Landlock alone, folders that contain a protected path cannot get new entries.
@@ -108,7 +125,7 @@ fn in_a_view_of_its_own_a_command_cannot_touch_what_is_not_there() {
 #[test]
 fn who_sees_everything_still_does_not_see_what_is_hidden() {
     let world = World::new();
-    for (mode, choice, version) in MODES {
+    for (mode, choice, version) in chosen_modes() {
         let mut settings = world.settings(choice, true);
         settings.whole = true;
         settings.protect.push(world.at("outside/victim"));
@@ -223,7 +240,7 @@ fn a_crate_is_built_with_a_toolchain_that_may_be_read() {
     settings.bounds.file_bytes = 256 * 1024 * 1024;
     settings.protect.clear();
     let command = CARGO.replace("{toolchain}", &toolchain.display().to_string());
-    for (mode, choice, version) in MODES {
+    for (mode, choice, version) in chosen_modes() {
         settings.mode = choice;
         let exec = Exec::new(settings.clone())
             .unwrap()

@@ -12,12 +12,12 @@ use peacrab::confine::{Exec, Settings, ShellCommand};
 
 use super::feature;
 use super::world::{CANARY, GOT_OUT, World};
-use super::{MODES, works};
+use super::{chosen_modes, works};
 
 /// The modes that this machine supports, with changed settings.
 fn modes(world: &World, change: impl Fn(&mut Settings)) -> Vec<(&'static str, Exec)> {
     let mut found = Vec::new();
-    for (mode, choice, version) in MODES {
+    for (mode, choice, version) in chosen_modes() {
         let mut settings = world.settings(choice, true);
         // With Landlock alone, folders that contain a protected path cannot get new entries.
         settings.protect.clear();

@@ -1,0 +1,110 @@
+"""The gateway in the machine, with a Bot API and a model on the host: its memory and processor time, idle and while
+several people write; and what becomes of messages when it is killed."""
+
+import json
+import re
+import tempfile
+from pathlib import Path
+
+import host
+from figures import MB, gate, megabytes, milliseconds, note
+from host import AT, AUTHORITY
+from kills import Flow
+from machine import HOST, Job
+from process import LOG, Process
+from remote import Remote
+
+import daemon
+from model import ANSWER, NOTE, Connection, calling, numbered, text_of
+from telegram import TOKEN, Telegram
+
+MODES = ("all",)
+SECONDS = 3600
+# Seconds of polling before the memory of the idle gateway is measured: its start is over then.
+IDLE_TIME = 20
+PEOPLE, MESSAGES = 8, 200
+# Seconds for an answer, on a busy host.
+daemon.ANSWER_TIME = 600
+# The shell is root's, because only root may read the memory map of the program.
+HOME = "/home/board/gateway"
+USER = f"setpriv --reuid=board --regid=board --init-groups env HOME=/home/board PEACRAB_HOME={HOME}"
+SETUP = f"""{USER} {AT}/peacrab onboard --non-interactive > /dev/null && cp {AT}/note.txt {HOME}/workspace &&
+install -m 600 -o board {AT}/gateway.json {HOME}/config.json"""
+START = f"{USER} {AT}/peacrab gateway < /dev/null >> {LOG} 2>&1 & process=$!"
+# Limits by board.
+IDLE_ANONYMOUS = {"armv6": 0.5 * MB, "armhf": 0.5 * MB, "arm64": 0.65 * MB, "arm64-16k": 0.8 * MB, "riscv64": 0.65 * MB}
+PEAK = dict.fromkeys(IDLE_ANONYMOUS, 3.4 * MB)
+MESSAGE_MS = dict.fromkeys(IDLE_ANONYMOUS, 300)
+# What the questions of the crowd need, in turn.
+CALLS = (
+    ("read_file", {"path": "note.txt"}),
+    ("grep", {"pattern": "lives in", "path": "."}),
+    ("exec", {"command": "cat note.txt"}),
+    ("find_files", {"glob": "*.txt"}),
+    ("append_file", {"path": "log.txt", "content": "asked\n"}),
+)
+
+
+def run(round):
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        host.certify(folder)
+        flow = Flow()
+        telegram = flow.watch(Telegram(folder))
+        model = type("CrowdModel", (Model,), {"flow": flow})
+        (folder / "note.txt").write_text(NOTE)
+        (folder / "gateway.json").write_text(json.dumps(configuration(host.serve(folder, model), telegram)))
+        remote = Remote(folder, lambda remote: play(round, remote, telegram, flow))
+        files = [round.built, *(folder / name for name in ("gateway.json", "note.txt", "remote", AUTHORITY))]
+        round.machine(AT, files, [Job("gateway", remote.line, seconds=SECONDS)], SECONDS, counted=True)
+
+
+def configuration(model_url, telegram):
+    bot = {
+        "enabled": True,
+        "token": TOKEN,
+        "apiBase": telegram.url.replace("127.0.0.1", HOST),
+        "allowFrom": ["*"],
+        # So short that slow answers appear in several edits.
+        "streamEditIntervalMs": 300,
+    }
+    return host.configuration(model_url, channels={"telegram": bot})
+
+
+def play(round, remote, telegram, flow):
+    remote.run(f"{SETUP} || exit")
+    process = Process(remote, START)
+    telegram.wait_for_poll(1, SECONDS)
+    telegram.has_menu.wait(SECONDS)
+    remote.run(f"sleep {IDLE_TIME}")
+    idle = process.memory()
+    round.log.write(f"anonymous memory of the idle gateway:\n{process.anonymous_by_mapping()}")
+    gate(round, "idle, anonymous", idle.anonymous, IDLE_ANONYMOUS[round.board.name], megabytes)
+    note(round, "idle, resident", megabytes(idle.resident))
+    before = process.cpu_ms()
+    daemon.Crowd(telegram, PEOPLE).ask(MESSAGES)
+    gate(round, f"{MESSAGES} messages, peak", process.peak(), PEAK[round.board.name], megabytes)
+    cost = (process.cpu_ms() - before) / MESSAGES
+    gate(round, "processor time of a message", cost, MESSAGE_MS[round.board.name], milliseconds)
+    note(round, "anonymous afterwards", megabytes(process.memory().anonymous))
+    round.log.write(f"anonymous memory after the messages:\n{process.anonymous_by_mapping()}")
+    flow.run(round, telegram, process, HOME)
+    process.stop()
+
+
+class Model(Connection):
+    """Calls a tool for each question, then answers it."""
+
+    flow = None
+
+    def take(self, _):
+        self.flow.happened()
+
+    def answer(self, messages):
+        if Flow.asks(messages):
+            return self.flow.answer(messages)
+        asked = [text_of(message) for message in messages if message["role"] == "user"]
+        number = int(re.search(r"\((\d+)\)$", asked[-1].strip())[1])
+        if messages[-1]["role"] != "tool":
+            return calling(CALLS[number % len(CALLS)])
+        return {"role": "assistant", "content": numbered(ANSWER, number)}, "stop"
