@@ -180,7 +180,11 @@ pub fn homes(context: &Context) -> Vec<ServiceHome> {
         && let Ok(script) = sys::file::read_at_most(INIT_SCRIPT.as_ref(), limits::UNIT_BYTES)
     {
         let home = init_script_home(&String::from_utf8_lossy(&script));
-        homes.extend(home.map(|home| ServiceHome { home, config: None }));
+        homes.extend(home.map(|home| ServiceHome {
+            scope: Scope::System,
+            home,
+            config: None,
+        }));
     }
     homes
 }
