@@ -21,8 +21,11 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
+import deb
 import oci
-from release import ARCHITECTURES, TOP, cargo_version, elf_machine
+import tarball
+from contents import SHELLS, Contents
+from release import ARCHITECTURES, TOP, Release, cargo_version, elf_machine
 
 LIFE = Path(__file__).resolve().parent / "life"
 SECONDS_MAX = 300
@@ -43,6 +46,8 @@ def main():
     folder = TOP / "dist" / version
     if not folder.is_dir():
         sys.exit("packages: run `make packages` first")
+    if (folder / "install.sh").stat().st_mtime < Release().epoch:
+        sys.exit("packages: there is a newer commit; run `make packages` again")
     debs = []
     for architecture in ARCHITECTURES:
         debs.append(folder / f"peacrab_{version}_{architecture.deb}.deb")
@@ -51,6 +56,7 @@ def main():
     say("five .deb and five archives have their files, for their machines")
     run("lintian", "--fail-on=error,warning", "--tag-display-limit=0", "--allow-root", *debs)
     say("lintian finds nothing")
+    check_same_again(folder)
     check_image(folder / f"peacrab-{version}-oci.tar", version)
     program = folder / f"peacrab-{version}-{own().name}"
     check_pages(Path(f"{program}.tar.gz"), program, version)
@@ -90,6 +96,19 @@ def check_archive(file, architecture):
         wrong = [path for path in IN_ARCHIVE if bool(members[path].mode & 0o111) != (path in EXECUTABLE)]
         same(f"{file.name}: files with a wrong mode", wrong, [])
         check_program(file, archive.extractfile(members["peacrab"]), architecture)
+
+
+def check_same_again(folder):
+    """Made again in another folder, with another umask, a package has the same bytes."""
+    release = Release()
+    contents = Contents(release)
+    mask = os.umask(0o077)
+    with tempfile.TemporaryDirectory() as work:
+        again = [make.build(release, contents, own(), Path(work), Path(work)) for make in (deb, tarball)]
+        different = [file.name for file in again if file.read_bytes() != (folder / file.name).read_bytes()]
+    os.umask(mask)
+    same("not reproducible", different, [])
+    say("made again with another umask, they have the same bytes")
 
 
 def check_owners(file, members):
@@ -162,6 +181,9 @@ def check_pages(file, program, version):
     names = {name for name in re.findall(r"^  (\w+)", commands, re.M)} - {"help"}
     with tarfile.open(file) as archive:
         pages = {Path(name).stem for name in archive.getnames() if "/man/" in name}
+        for shell, name in SHELLS.items():
+            text = archive.extractfile(f"{program.name}/completions/{name}").read().decode()
+            same(f"the completions for {shell}", text, run(program, "completions", shell))
     same("the pages", pages, {"peacrab"} | {f"peacrab-{name}" for name in names})
     say(f"{len(pages)} manual pages, one for each command")
 
