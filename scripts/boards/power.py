@@ -152,7 +152,7 @@ $peacrab sessions list
 for file in $PEACRAB_HOME/sessions/telegram*.jsonl; do
     sed "s/^/journal /" $file
 done
-cd $PEACRAB_HOME/workspace
+cd $PEACRAB_HOME/workspace || exit
 grep -H line [0-9]*.txt | sed "s/^/file /"
 """
 
