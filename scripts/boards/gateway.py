@@ -31,10 +31,12 @@ USER = f"setpriv --reuid=board --regid=board --init-groups env HOME=/home/board 
 SETUP = f"""{USER} {AT}/peacrab onboard --non-interactive > /dev/null && cp {AT}/note.txt {HOME}/workspace &&
 install -m 600 -o board {AT}/gateway.json {HOME}/config.json"""
 START = f"{USER} {AT}/peacrab gateway < /dev/null >> {LOG} 2>&1 & process=$!"
-# Limits by board.
+# Limits by board. Peak and processor time are 3 % and 10 % above what was measured. Of the peak, up to 3.1 MB are pages
+# of the program's file, all of which are mapped; on armhf 0.65 MB are anonymous: 0.13 relocated constants, 0.04 the main
+# stack, the rest other stacks, connections and conversations.
 IDLE_ANONYMOUS = {"armv6": 0.5 * MB, "armhf": 0.5 * MB, "arm64": 0.65 * MB, "arm64-16k": 0.8 * MB, "riscv64": 0.65 * MB}
-PEAK = dict.fromkeys(IDLE_ANONYMOUS, 3.4 * MB)
-MESSAGE_MS = dict.fromkeys(IDLE_ANONYMOUS, 300)
+PEAK = {"armv6": 3.94 * MB, "armhf": 3.94 * MB}
+MESSAGE_MS = {"armhf": 44}
 # What the questions of the crowd need, in turn.
 CALLS = (
     ("read_file", {"path": "note.txt"}),
@@ -83,9 +85,9 @@ def play(round, remote, telegram, flow):
     note(round, "idle, resident", megabytes(idle.resident))
     before = process.cpu_ms()
     daemon.Crowd(telegram, PEOPLE).ask(MESSAGES)
-    gate(round, f"{MESSAGES} messages, peak", process.peak(), PEAK[round.board.name], megabytes)
+    gate(round, f"{MESSAGES} messages, peak", process.peak(), PEAK.get(round.board.name), megabytes)
     cost = (process.cpu_ms() - before) / MESSAGES
-    gate(round, "processor time of a message", cost, MESSAGE_MS[round.board.name], milliseconds)
+    gate(round, "processor time of a message", cost, MESSAGE_MS.get(round.board.name), milliseconds)
     note(round, "anonymous afterwards", megabytes(process.memory().anonymous))
     round.log.write(f"anonymous memory after the messages:\n{process.anonymous_by_mapping()}")
     flow.run(round, telegram, process, HOME)
