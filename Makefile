@@ -1,6 +1,7 @@
 # Each command installs the tools that it needs and says so. `make` alone lists the commands.
 .DEFAULT_GOAL := help
-.PHONY: help run test screens fakes units fuzz footprint soak boards boards-test boards-today reproducible deny clean
+.PHONY: help run test screens fakes units fuzz footprint soak boards boards-test boards-today reproducible
+.PHONY: packages packages-test release deny clean
 
 CARGO ?= cargo
 PEACRAB = $(CARGO) run --release --locked --quiet --
@@ -13,7 +14,7 @@ CROSS_TARGET := x86_64-unknown-linux-musl
 
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
-		printf '  make %-11s %s\n' "$$name" "$$text"; done
+		printf '  make %-13s %s\n' "$$name" "$$text"; done
 
 run: ## Build the agent, set it up if it is not yet, and chat with it
 	@scripts/setup build </dev/null
@@ -53,10 +54,13 @@ fakes: ## Check the tests' fake Discord with the real discord.py
 		$(CARGO) test --locked --quiet --test program -- \
 		--ignored --exact fake_discord::standalone::serve --nocapture
 
-units: ## Check the systemd units, and that the command sandbox works within them
+units: ## Start the systemd units on several systemds, and check the command sandbox within them
 	@scripts/setup units
 	$(CARGO) build --locked
 	scripts/systemd/check "$${CARGO_TARGET_DIR:-target}/debug/peacrab"
+# With the hooks, a copy of the program can have another version.
+	$(CARGO) build --locked --features test-hooks
+	scripts/systemd/check-update "$${CARGO_TARGET_DIR:-target}/debug/peacrab"
 
 fuzz: ## Fuzz everything that parses outside input (needs nightly Rust and cargo-fuzz)
 	@$(CARGO) +nightly --version >/dev/null 2>&1 || { \
@@ -80,10 +84,24 @@ soak: ## Load the static binary's gateway for SOAK_MINUTES; memory must not grow
 
 # To build only some: make boards ARCH="armv6 arm64"
 boards: ## Build the static binary for every board, in dist/boards (cross/README.md)
+	@scripts/setup cross
 	@cross/boards $(ARCH)
 
 reproducible: ## Build TARGET a second time in a new folder; the bytes must be the same
 	@cross/reproducible $(TARGET)
+
+packages: ## Make .deb packages, archives and a container image of dist/boards (scripts/packages/README.md)
+	@scripts/setup packages
+	python3 scripts/packages
+
+packages-test: ## Check the packages; install, update and remove the .deb in a throwaway system (needs root)
+	@scripts/setup packages
+	python3 scripts/release/check.py
+	python3 scripts/packages/check.py
+
+release: ## Build, package and sign everything, from a clean tree, in dist/VERSION
+	@scripts/setup packages
+	scripts/release/make
 
 # To test only some boards: make boards-test BOARDS="armhf riscv64"
 boards-test: ## Test the program on the boards' kernels, emulated (scripts/boards/README.md)
@@ -101,4 +119,4 @@ deny: ## Check the dependencies for licences, advisories and duplicates (needs c
 
 clean: ## Remove everything that was built
 	$(CARGO) clean
-	rm -rf dist "$${PEACRAB_CROSS:-.cross}" "$${PEACRAB_BOARDS:-.boards}"
+	rm -rf dist "$${PEACRAB_CROSS:-.cross}" "$${PEACRAB_BOARDS:-.boards}" "$${PEACRAB_SYSTEMD:-.systemd}"

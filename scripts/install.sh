@@ -19,6 +19,7 @@ ready_seconds=${PEACRAB_READY_SECONDS:-60}
 system_home=/var/lib/peacrab
 unit=/etc/systemd/system/peacrab.service
 init_script=/etc/init.d/peacrab
+keep_list=/lib/upgrade/keep.d/peacrab
 
 usage() {
     cat <<'USAGE'
@@ -509,8 +510,9 @@ log_command() {
 }
 
 # The terminal, for the questions of `peacrab service install`: standard input may be this script.
+has_terminal() { (: </dev/tty) 2>/dev/null; }
 with_terminal() {
-    if [ -t 1 ] && { : </dev/tty; } 2>/dev/null; then "$@" </dev/tty; else "$@" </dev/null; fi
+    if [ -t 1 ] && has_terminal; then "$@" </dev/tty; else "$@" </dev/null; fi
 }
 
 set_up_service() {
@@ -618,7 +620,12 @@ copy_home() {
 
 enable_init() {
     case $init in
-    openwrt) "$init_script" enable ;;
+    openwrt)
+        "$init_script" enable
+        # What sysupgrade takes over into a new firmware.
+        mkdir -p "${keep_list%/*}"
+        printf '%s\n' "$target" "$home/" "$init_script" /etc/rc.d/S95peacrab /etc/rc.d/K10peacrab >"$keep_list"
+        ;;
     openrc) rc-update -q add peacrab default ;;
     sysv)
         if have update-rc.d; then update-rc.d peacrab defaults >/dev/null
@@ -636,7 +643,10 @@ enable_init() {
 
 disable_init() {
     case $init in
-    openwrt) "$init_script" disable ;;
+    openwrt)
+        "$init_script" disable
+        rm -f "$keep_list"
+        ;;
     openrc) rc-update -q del peacrab default ;;
     sysv)
         if have chkconfig && ! have update-rc.d; then chkconfig --del peacrab; fi
@@ -652,7 +662,6 @@ manage_service() {
         elif [ -z "$was_running" ]; then
             step note "the service is set up, but it was not running; it is not started"
         fi
-        note_new_unit
     elif [ -e "$(definition)" ]; then
         step note "the service uses another program, so it is left alone: $(definition)"
     elif [ -z "$no_service" ]; then
@@ -660,20 +669,13 @@ manage_service() {
     fi
 }
 
-# An update keeps the unit: it may contain changes of yours.
-note_new_unit() {
-    [ "$init" = systemd ] && [ -z "$dry_run" ] || return 0
-    used=terminal
-    ! grep -qE '^(ProtectSystem|RestrictNamespaces)=' "$unit" || used=hardened
-    home_named=$(sed -n 's/^ExecStart=.* --home \([^ ]*\) .*gateway$/\1/p' "$unit")
-    ! grep -q -e ' --config ' "$unit" || return 0
-    set -- service print "--$scope" --profile "$used"
-    [ -z "$home_named" ] || set -- --home "$home_named" "$@"
-    "$target" "$@" </dev/null >"$scratch/unit" 2>/dev/null || return 0
-    # The user of a terminal profile is the one who called sudo then.
-    if [ "$(grep -v ^User= "$unit")" != "$(grep -v ^User= "$scratch/unit")" ]; then
-        step note "this version has a newer unit; to use it: peacrab service install --$scope --profile $used"
-    fi
+# Such as a per-user service, or a conversation in a terminal.
+note_old_processes() {
+    [ "$is_new" ] && [ -z "$dry_run" ] || return 0
+    for process in /proc/[0-9]*; do
+        [ "$(readlink "$process/exe" 2>/dev/null)" != "$target (deleted)" ] ||
+            step note "process ${process#/proc/} still runs the old program; restart it"
+    done
 }
 
 # ---------------------------------------------------------------------------------------------------------
@@ -689,16 +691,15 @@ next_steps() {
         return
     fi
     [ ! -f "$(service_home)/config.json" ] || return 0
-    case $init:$scope in
-    systemd:user) start="systemctl --user start peacrab" ;;
-    systemd:*) start="${sudo}systemctl start peacrab" ;;
-    *) start="$sudo$init_script start" ;;
-    esac
-    cat <<NEXT
+    # `peacrab service install` has said how it is configured and started.
+    [ "$init" = systemd ] || cat <<NEXT
 
 Next:
   ${sudo}peacrab onboard    connect a model and a bot on Telegram
-  $start
+  $sudo$init_script start
+NEXT
+    cat <<NEXT
+
 Then write to your bot. It answers with the command that gives you access:
   ${sudo}peacrab channels pair CODE
 NEXT
@@ -713,12 +714,13 @@ install_peacrab() {
     obtain
     put_program
     manage_service
+    note_old_processes
     next_steps
 }
 
 confirm_purge() {
     [ "$purge" ] && [ -z "$yes" ] && [ -z "$dry_run" ] || return 0
-    { : </dev/tty; } 2>/dev/null || fail "There is no terminal to ask on. To delete $1 unasked, add --yes."
+    has_terminal || fail "There is no terminal to ask on. To delete $1 unasked, add --yes."
     printf 'Delete %s with its configuration, conversations and workspace? [y/N] ' "$1" >/dev/tty
     read -r answer </dev/tty || answer=
     case $answer in [yY]*) ;; *) fail "Nothing was removed." ;; esac
@@ -780,7 +782,10 @@ uninstall_peacrab() {
 remove_user() {
     if have userdel; then userdel peacrab
     elif have deluser; then deluser peacrab
-    else sed -i '/^peacrab:/d' /etc/passwd /etc/group /etc/shadow
+    else
+        for list in /etc/passwd /etc/group /etc/shadow; do
+            [ ! -f "$list" ] || sed -i '/^peacrab:/d' "$list"
+        done
     fi
 }
 

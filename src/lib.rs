@@ -34,12 +34,13 @@ pub mod files;
 pub mod http;
 pub mod markup;
 
-// Floor 5: what is stored on disk, and the state of the board.
+// Floor 5: what is stored on disk, the state of the board, and releases of this program.
 pub mod board;
 pub mod inbox;
 pub mod outbox;
 pub mod session;
 pub mod state;
+pub mod update;
 
 // Floor 6: the models and their tools.
 pub mod provider;

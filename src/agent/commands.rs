@@ -49,6 +49,8 @@ pub enum Slash {
     Id,
     /// `/restart`
     Restart,
+    /// `/update`
+    Update,
     /// `/exit`
     Exit,
     /// A word that is not a command.
@@ -94,7 +96,7 @@ pub struct Row {
 
 /// Every slash command: what is parsed, listed by `/help` and shown in a channel's menu.
 #[rustfmt::skip]
-pub const COMMANDS: [Row; 16] = [
+pub const COMMANDS: [Row; 17] = [
     row(Slash::Help, &["help"], Surface::Everywhere, texts::help_help),
     row(Slash::New, &["new", "reset", "clear"], Surface::Everywhere, texts::help_new),
     row(Slash::Status, &["status"], Surface::Everywhere, texts::help_status),
@@ -109,6 +111,7 @@ pub const COMMANDS: [Row; 16] = [
     row(Slash::Pair, &["pair"], Surface::Chat, texts::help_pair),
     row(Slash::Id, &["id"], Surface::Chat, texts::help_id),
     row(Slash::Restart, &["restart"], Surface::Chat, texts::help_restart),
+    row(Slash::Update, &["update", "upgrade"], Surface::Chat, texts::help_update),
     Row { slash: Slash::Start, names: &["start"], surface: Surface::Chat, help: None },
     row(Slash::Exit, &["exit", "quit"], Surface::Terminal, texts::help_exit),
 ];
@@ -168,7 +171,8 @@ impl Command<'_> {
     pub fn when(&self) -> When {
         match self.slash {
             Slash::Stop => When::Stop,
-            Slash::Sh => When::Beside,
+            // An update is fetched over the network.
+            Slash::Sh | Slash::Update => When::Beside,
             Slash::New => When::InOrder,
             // It asks the provider's server.
             Slash::Model if self.lists_models() => When::Beside,

@@ -15,6 +15,7 @@ pub mod sessions;
 pub mod status;
 pub mod terminal;
 pub mod tools;
+pub mod update;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -51,7 +52,7 @@ const COMMON: &str = "Common options";
 #[derive(Debug, Parser)]
 #[command(
     name = "peacrab",
-    version,
+    version = crate::update::current(),
     after_help = AFTER_HELP,
     max_term_width = 100,
     disable_help_flag = true,
@@ -119,6 +120,9 @@ enum Command {
     Doctor(doctor::Arguments),
     /// Run the bot permanently, as a systemd service
     Service(service::Arguments),
+    /// Install a new version, or go back to the one before
+    #[command(alias = "upgrade")]
+    Update(update::Arguments),
     /// List the tools that the model can use
     #[command(alias = "tool")]
     Tools(tools::Arguments),
@@ -137,7 +141,9 @@ impl Command {
     /// Which home folder the command works on.
     fn home_use(&self) -> HomeUse {
         match self {
-            Self::Service(_) | Self::Completions(_) | Self::Version => HomeUse::Own,
+            Self::Service(_) | Self::Update(_) | Self::Completions(_) | Self::Version => {
+                HomeUse::Own
+            }
             Self::Agent(_)
             | Self::Gateway(_)
             | Self::Onboard(_)
@@ -164,12 +170,19 @@ impl Command {
             Self::Sessions(arguments) => sessions::run(context, &arguments),
             Self::Doctor(arguments) => doctor::run(context, &arguments),
             Self::Service(arguments) => service::run(context, &arguments),
+            Self::Update(arguments) => update::run(context, arguments),
             Self::Tools(arguments) => tools::run(context, &arguments),
             Self::Completions(arguments) => completions::run(&arguments),
             Self::Version => print::out(&Cli::command().render_version()).map(|()| Exit::Done),
             Self::Complete(arguments) => completions::complete(context, &arguments),
         }
     }
+}
+
+/// All commands and their options: the manual pages are made from them.
+#[must_use]
+pub fn command() -> clap::Command {
+    Cli::command()
 }
 
 /// Runs the program. Everything has been printed when it returns.

@@ -17,6 +17,7 @@ use crate::gateway::control::{self, Request};
 use crate::session::store;
 use crate::state::{Counts, TokenUsage};
 use crate::sys;
+use crate::update;
 
 /// `peacrab status …`
 #[derive(Debug, Args)]
@@ -56,6 +57,8 @@ struct Status {
     gateway: Option<String>,
     /// The command that shows the status of the installed service, if this account cannot.
     service: Option<String>,
+    /// Where new versions come from; empty: nowhere.
+    update_url: String,
     sessions: usize,
     session_bytes: u64,
     clock_is_set: bool,
@@ -82,6 +85,7 @@ impl Status {
                 .unreadable_home()
                 .map(|home| context.home_command(home) + " status"),
             gateway: control::ask(&home.control(), &Request::Status).unwrap_or(None),
+            update_url: loaded.config.update.url.clone(),
             sessions: sessions.len(),
             session_bytes: sessions.iter().map(|session| session.bytes).sum(),
             clock_is_set: Clock::System.is_set(),
@@ -92,7 +96,7 @@ impl Status {
 
     fn to_json(&self) -> Value {
         json!({
-            "version": env!("CARGO_PKG_VERSION"),
+            "version": update::current(),
             "machine": self.machine,
             "home": self.home.display().to_string(),
             "config": self.config.display().to_string(),
@@ -100,6 +104,7 @@ impl Status {
             "workspace": self.workspace.display().to_string(),
             "models": self.models,
             "gateway": self.gateway,
+            "updateUrl": self.update_url,
             "sessions": self.sessions,
             "sessionBytes": self.session_bytes,
             "clockIsSet": self.clock_is_set,
@@ -122,7 +127,7 @@ impl Status {
         let gateway = self.gateway.as_deref().unwrap_or("not running");
         let gateway = gateway.replace('\n', "\n           ");
         let mut rows = vec![
-            ("version", env!("CARGO_PKG_VERSION").to_owned()),
+            ("version", update::current().to_owned()),
             ("machine", self.machine.clone()),
             ("home", format_path(&self.home)),
             ("config", self.format_config()),
@@ -135,6 +140,13 @@ impl Status {
         if self.counts.models.len() > 1 {
             let by_model = self.counts.models.iter();
             rows.extend(by_model.map(|(name, usage)| ("", format!("{name}: {usage}"))));
+        }
+        if !self.update_url.is_empty() {
+            let url = &self.update_url;
+            rows.push((
+                "updates",
+                format!("{url} (look with `peacrab update --check`)"),
+            ));
         }
         if let Some(command) = &self.service {
             rows.push((
@@ -193,6 +205,7 @@ mod tests {
             answering: Some("a/m, then b/n".to_owned()),
             gateway: Some("up 3 min".to_owned()),
             service: None,
+            update_url: String::new(),
             sessions: 2,
             session_bytes: 1500,
             clock_is_set: true,
@@ -225,6 +238,7 @@ mod tests {
     #[test]
     fn what_is_missing_or_broken_is_shown() {
         let mut status = status();
+        status.update_url = "https://example.org/peacrab".to_owned();
         status.answering = None;
         status.gateway = None;
         (status.sessions, status.clock_is_set) = (0, false);
@@ -236,6 +250,7 @@ mod tests {
             "gateway    not running\n",
             "sessions   none yet",
             "clock      not set",
+            "updates    https://example.org/peacrab (look with",
         ] {
             assert!(shown.contains(row), "{row:?} is missing in {shown}");
         }

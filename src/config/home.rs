@@ -76,6 +76,11 @@ impl Home {
         self.0.join("state")
     }
 
+    /// `update/`: a release that the gateway has fetched, for root to install.
+    pub fn update(&self) -> PathBuf {
+        self.0.join("update")
+    }
+
     /// Real paths of what the home keeps elsewhere (links in it, and mounts of another file system), except
     /// the workspace. Whatever hides the home has to hide these too.
     pub fn elsewhere(&self, workspace: &Path) -> Vec<PathBuf> {
@@ -109,19 +114,12 @@ impl Home {
 /// where the home belongs to an account without a login. A program that is not in `PATH` is named by
 /// its path. The environment is that of this process.
 pub fn command_for(home: &Home, environment: &Environment) -> String {
-    let own = std::env::current_exe().unwrap_or_default();
-    // After an update the kernel appends this; the new program has the same path.
-    let own = PathBuf::from(own.to_string_lossy().trim_end_matches(" (deleted)"));
     let owner = match std::fs::metadata(home.path()) {
         Ok(found) => found.uid(),
         Err(_) => rustix::process::geteuid().as_raw(),
     };
-    let found = |name: &str| in_path(name, environment);
-    let program = match found(PROGRAM).and_then(|path| path.canonicalize().ok()) {
-        Some(path) if path == own => PROGRAM.to_owned(),
-        _ => quote_for_shell(&own),
-    };
-    let needs_sudo = owner != 0 && owner < LOGIN_USER_MIN && found("sudo").is_some();
+    let has_sudo = || in_path("sudo", environment).is_some();
+    let needs_sudo = owner != 0 && owner < LOGIN_USER_MIN && has_sudo();
     // PEACRAB_HOME of this process may not be set in another shell.
     let only_home = |name: &str| environment.get(name).filter(|_| name == "HOME").cloned();
     let is_default = Home::find(None, only_home).is_ok_and(|default| default == *home);
@@ -129,12 +127,23 @@ pub fn command_for(home: &Home, environment: &Environment) -> String {
     if needs_sudo {
         command.push_str("sudo ");
     }
-    command.push_str(&program);
+    command.push_str(&program_for(environment));
     if !is_default {
         command.push_str(" --home ");
         command.push_str(&quote_for_shell(home.path()));
     }
     command
+}
+
+/// This program as a word of a shell: `peacrab`, or its path where `PATH` does not lead to it.
+pub fn program_for(environment: &Environment) -> String {
+    let own = std::env::current_exe().unwrap_or_default();
+    // After an update the kernel appends this; the new program has the same path.
+    let own = PathBuf::from(own.to_string_lossy().trim_end_matches(" (deleted)"));
+    match in_path(PROGRAM, environment).and_then(|path| path.canonicalize().ok()) {
+        Some(path) if path == own => PROGRAM.to_owned(),
+        _ => quote_for_shell(&own),
+    }
 }
 
 /// The program's name in `PATH`.

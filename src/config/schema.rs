@@ -28,6 +28,8 @@ pub struct Config {
     pub limits: Limits,
     /// Whom to trust.
     pub tls: Tls,
+    /// Where new versions come from.
+    pub update: Update,
     /// What is logged.
     pub log: Log,
 }
@@ -441,6 +443,14 @@ pub struct Tls {
     pub ca_file: Option<String>,
     /// Users whose servers on this machine get keys without TLS.
     pub local_server_users: Vec<String>,
+}
+
+/// `update`
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Update {
+    /// The URL of a folder with a release; empty: none.
+    pub url: String,
 }
 
 /// How a log line looks.

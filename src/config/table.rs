@@ -126,6 +126,7 @@ pub static KEYS: &[Key] = &[
     key("limits.tokensPerDay", Whole(0, u64::MAX), "0", "Maximum tokens per day over all models. Beyond that, requests are refused until midnight. 0: no limit."),
     key("tls.caFile", Kind::Path, "null", "PEM file with certificates to trust in addition to the built-in ones.").or_null(),
     key("tls.localServerUsers", Texts, "[]", "Users, by name or number, whose servers on this machine may receive API keys and tokens over http://, in addition to root and Peacrab's own account. *: all users, which includes any command of the agent that takes over the server's port."),
+    key("update.url", Url, r#""""#, "Where new versions come from: the URL of a folder with a release, for `peacrab update` and /update. Nothing is fetched unless you ask for it."),
     key("log.level", Choice(&["off", "error", "warn", "info", "debug", "trace"]), r#""info""#, "How much to log to standard error."),
     key("log.format", Choice(&["text", "json"]), r#""text""#, "Log format: readable lines, or one JSON object per line."),
 ];

@@ -48,11 +48,33 @@ pub enum Request {
     },
     /// Reads the configuration again. The answer is [`Changes`] as JSON.
     Reload,
+    /// Which program runs. The answer is [`RunInfo`] as JSON.
+    Version,
+    /// A restart, as `/restart` asks for it.
+    Restart,
+    /// An update that was asked for in a chat did not succeed.
+    UpdateFailed {
+        /// The version, if that is known.
+        version: Option<String>,
+        /// Why nothing was changed; `None` when the new version was put in place and taken back.
+        reason: Option<String>,
+    },
     /// A pairing code of an unknown person.
     Pair {
         /// As it was typed.
         code: String,
     },
+}
+
+/// Which program runs a gateway.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunInfo {
+    /// Its version.
+    pub version: String,
+    /// A number that another run does not have.
+    pub run: u64,
+    /// The path of the program.
+    pub program: String,
 }
 
 /// The answer: a text for people (JSON for [`Request::Reload`]), or that of an error.
@@ -263,6 +285,17 @@ impl Gateway {
         match request {
             Request::Status => Ok(self.status_line(Language::English) + &self.channel_lines()),
             Request::Reload => Ok(serde_json::to_string(&self.reload()?).unwrap_or_default()),
+            Request::Version => Ok(serde_json::to_string(&self.run_info()).unwrap_or_default()),
+            Request::Restart => {
+                (self.parts.check_start)()?;
+                self.events.send(Event::End(Ending::Restart));
+                Ok("Restarting.".to_owned())
+            }
+            Request::UpdateFailed { version, reason } => {
+                tracing::warn!(version, reason, "the update was not installed");
+                self.end_update(reason);
+                Ok(String::new())
+            }
             Request::Pair { code } => {
                 let Paired {
                     channel, sender, ..
@@ -289,6 +322,14 @@ impl Gateway {
                     false => Ok(format!("Queued for {chat}.")),
                 }
             }
+        }
+    }
+
+    fn run_info(&self) -> RunInfo {
+        RunInfo {
+            version: crate::update::current().to_owned(),
+            run: self.run,
+            program: self.parts.updates.program.display().to_string(),
         }
     }
 

@@ -45,6 +45,7 @@ use crate::sync::Mutex;
 
 pub use crate::bus::Ending;
 use approvals::Approvals;
+pub use commands::Updates;
 use commands::texts;
 use progress::DisplaySettings;
 pub use run::{Channel, run};
@@ -74,6 +75,8 @@ pub struct Parts {
     pub languages: Arc<Languages>,
     /// The chats that have asked for a restart.
     pub restarts: RestartRequests,
+    /// What updates take.
+    pub updates: Updates,
     /// The machine.
     pub board: Arc<Board>,
     /// Where files of messages come to and go from.
@@ -94,6 +97,8 @@ pub struct Live {
     pub journals: Settings,
     /// What people see of running turns.
     pub channels: Channels,
+    /// Where new versions come from; empty: nowhere.
+    pub update_url: String,
 }
 
 /// Reads the configuration again and makes what follows from it. Fails when the configuration is
@@ -124,6 +129,8 @@ pub struct Gateway {
     /// Whether a task waits to close idle connections to the models.
     is_closing_idle: AtomicBool,
     since: Stopwatch,
+    /// Tells this run of the gateway from others.
+    run: u64,
 }
 
 impl Gateway {

@@ -24,6 +24,7 @@ pub(super) async fn keep(
     }
     tracing::info!("ready");
     gateway.say_back();
+    gateway.say_updated();
     let Some(notifier) = notifier else {
         return;
     };

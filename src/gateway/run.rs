@@ -89,6 +89,7 @@ pub fn run(
         is_stopping: Default::default(),
         is_closing_idle: Default::default(),
         since: Stopwatch::start(),
+        run: u64::from_ne_bytes(crate::sys::random::bytes()?),
         parts,
     });
     // Before anything is received: what arrives from now on comes through the queue.
@@ -118,7 +119,8 @@ pub fn run(
         memory::give_back_stack();
         let ending = work.run(&mut events).await;
         tracing::info!("stopping");
-        if let Some(notifier) = &notifier {
+        // systemd would end a service that stops by itself after TimeoutStopSec=, also its next run.
+        if let (Some(notifier), Ending::Stopped) = (&notifier, ending) {
             notify::log_failure(notifier.stopping());
         }
         receivers.cancel.cancel();

@@ -54,9 +54,32 @@ pub fn origin(url: &str) -> Option<String> {
     Some(shown.chars().filter(|char| !char.is_control()).collect())
 }
 
+/// Where a redirect leads: another URL, or a path on the same server. `None` for anything else, and for a
+/// way out of TLS.
+pub fn join(url: &str, target: &str) -> Option<String> {
+    let is_url = |text: &str| text.starts_with("https://") || text.starts_with("http://");
+    match target.starts_with('/') && !target.starts_with("//") {
+        true => Some(origin(url)? + target),
+        false if url.starts_with("https://") && !target.starts_with("https://") => None,
+        false => is_url(target).then(|| target.to_owned()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_redirect_leads_to_another_server_or_path_and_not_out_of_tls() {
+        let joined = |url, target| join(url, target);
+        let url = "https://example.org/a/b";
+        assert_eq!(joined(url, "/c").unwrap(), "https://example.org/c");
+        assert_eq!(joined(url, "https://x.org/c").unwrap(), "https://x.org/c");
+        assert_eq!(joined("http://a:1/b", "http://c/").unwrap(), "http://c/");
+        for odd in ["http://example.org/c", "c", "//x.org/c", "file:///c", ""] {
+            assert_eq!(joined(url, odd), None, "{odd}");
+        }
+    }
 
     #[test]
     fn a_server_is_named_by_host_and_port_alone() {

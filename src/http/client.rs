@@ -1,5 +1,6 @@
 //! The client: sends requests and judges the replies.
 
+use std::borrow::Cow;
 use std::io::{Read, Write};
 use std::sync::Arc;
 use std::time::Duration;
@@ -175,6 +176,25 @@ impl Client {
         }
     }
 
+    /// Asks for a resource that may have moved, and follows redirects: only for what is believed for other
+    /// reasons than where it comes from. As [`get`](Self::get), without headers.
+    pub fn get_moved(&self, url: &str) -> Result<Response> {
+        let mut url = Cow::Borrowed(url);
+        for _ in 0..limits::http::REDIRECTS_MAX {
+            let (answer, context) = self.exchange(Method::GET, &url, &[], None)?;
+            let is_moved = answer.status().is_redirection();
+            let target = answer.headers().get(LOCATION).filter(|_| is_moved);
+            match target.and_then(|target| address::join(&url, target.to_str().ok()?)) {
+                Some(next) => url = Cow::Owned(next),
+                None => return Response::of(answer, context),
+            }
+        }
+        Err(Error::Network {
+            host: address::name(&address::parse(&url)?),
+            what: "it redirects again and again".to_owned(),
+        })
+    }
+
     /// The token that breaks its calls.
     pub(super) fn cancel(&self) -> &Cancel {
         &self.shared.cancel
@@ -190,8 +210,20 @@ impl Client {
         method: Method,
         url: &str,
         headers: &[(&str, &str)],
-        mut body: Option<Upload<'_>>,
+        body: Option<Upload<'_>>,
     ) -> Result<Response> {
+        let (answer, context) = self.exchange(method, url, headers, body)?;
+        Response::of(answer, context)
+    }
+
+    /// Makes a call, whatever the status of its reply.
+    fn exchange(
+        &self,
+        method: Method,
+        url: &str,
+        headers: &[(&str, &str)],
+        mut body: Option<Upload<'_>>,
+    ) -> Result<(ureq::http::Response<ureq::Body>, Context)> {
         if self.shared.cancel.is_cancelled() {
             return Err(Error::Stopped);
         }
@@ -231,7 +263,7 @@ impl Client {
         let status = outcome.as_ref().ok().map(|answer| answer.status().as_u16());
         let millis = watch.elapsed().as_millis() as u64;
         tracing::debug!(%method, host = %context.host, status, millis, sent, "http");
-        Response::of(outcome?, context)
+        Ok((outcome?, context))
     }
 }
 

@@ -46,3 +46,5 @@ pub const WEBSOCKET_MESSAGE_BYTES: usize = 4 * 1024 * 1024;
 pub const WEBSOCKET_BUFFER_BYTES: usize = 4 * 1024;
 /// Time for the other side to confirm that a websocket is closed.
 pub const WEBSOCKET_CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+/// Redirects that are followed one after the other, where they are at all; a download of GitHub has two.
+pub const REDIRECTS_MAX: usize = 5;

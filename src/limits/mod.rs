@@ -98,6 +98,45 @@ pub mod service {
     pub const UNIT_BYTES: usize = 64 * 1024;
 }
 
+/// Bounds of updates.
+pub mod update {
+    use std::time::Duration;
+
+    /// Bytes of a release's list of checksums; one has 17 files in 2 kB.
+    pub const LIST_BYTES: usize = 64 * 1024;
+    /// Files in that list.
+    pub const FILES_MAX: usize = 100;
+    /// Bytes of a file's name in that list; ours have up to 30.
+    pub const NAME_BYTES: usize = 100;
+    /// Bytes of the list's signature: Ed25519's, and one more to see that it is too long.
+    pub const SIGNATURE_BYTES: usize = 65;
+    /// Bytes of a program. A release has 4 MB; a build for tests has ten times as many.
+    pub const PROGRAM_BYTES: usize = 64 * 1024 * 1024;
+    /// How long a server may take until its answer begins.
+    pub const FIRST_BYTE_TIME: Duration = Duration::from_secs(20);
+    /// How long a transfer may pause.
+    pub const IDLE_TIME: Duration = Duration::from_secs(20);
+    /// How long a new program may take to print its version; an old board reads it from a slow card.
+    pub const VERSION_TIME: Duration = Duration::from_secs(20);
+    /// Bytes of what it prints.
+    pub const VERSION_BYTES: u64 = 200;
+    /// How long a new version may take until it is ready: 3 s on a fast board, 20 s on a slow one that
+    /// has interrupted turns to read.
+    pub const READY_TIME: Duration = Duration::from_secs(60);
+    /// How often it is looked whether it is. Each look may start systemctl.
+    pub const READY_LOOK: Duration = Duration::from_millis(500);
+    /// Lines of the log that are shown when a new version did not become ready.
+    pub const LOG_LINES: usize = 8;
+    /// Characters of a reason that a chat gets.
+    pub const REASON_CHARS: usize = 600;
+    /// How long a chat waits for the end of an update: to stop, start, fail, and start the old version.
+    pub const CHAT_TIME: Duration = Duration::from_secs(4 * 60);
+    /// Bytes of the file that keeps which chats wait; each has 200.
+    pub const WAITING_FILE_BYTES: usize = 64 * 1024;
+    /// Chats that can wait for one update.
+    pub const WAITING_CHATS: usize = 16;
+}
+
 /// Bounds of the examination of what the program stands on.
 pub mod doctor {
     use std::time::Duration;

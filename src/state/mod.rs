@@ -6,6 +6,7 @@ pub mod chats;
 pub mod file;
 pub mod languages;
 pub mod pairing;
+pub mod updates;
 pub mod usage;
 
 pub use approvals::Approvals;

@@ -15,7 +15,7 @@ const FLOORS: [&[&str]; 10] = [
     &["message", "chat", "sys"],
     &["config", "net"],
     &["http", "files", "confine", "markup", "bus", "append_log"],
-    &["session", "state", "inbox", "outbox", "board"],
+    &["session", "state", "inbox", "outbox", "board", "update"],
     &["provider", "tools"],
     &["agent", "channels"],
     &["gateway"],

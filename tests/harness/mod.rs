@@ -11,6 +11,7 @@ pub mod line;
 pub mod model;
 mod network;
 pub mod program;
+pub mod release;
 pub mod systemd;
 pub mod telegram;
 pub mod terminal;

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import pty
 import shutil
 import subprocess
 import tempfile
@@ -122,26 +123,44 @@ class Root:
 
     def run(self, *words, user=None, input=None, environment=()):
         """Runs a command in the system. Standard input is closed unless `input` is given."""
-        path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-        home = "/home/pi" if user else "/root"
-        userspec = ["--userspec=1000:1000"] if user else []
-        inside = ["nsenter", "-t", self.first, "-m", "-p", "chroot", *userspec, str(self.inner)]
-        variables = {"PATH": path, "HOME": home, **dict(environment)}
-        settings = [f"{name}={value}" for name, value in variables.items()]
-        command = [*inside, "/usr/bin/env", "-i", *settings, *words]
+        command = self.command(*words, user=user, environment=environment)
         stdin = {"input": input} if input is not None else {"stdin": subprocess.DEVNULL}
         return Ran(subprocess.run(command, capture_output=True, text=True, errors="replace",
                                   timeout=COMMAND_SECONDS, start_new_session=True, check=False, **stdin))
 
-    @property
-    def inner(self):
-        return self.folder / "root"
+    def command(self, *words, user=None, environment=()):
+        """The command line that runs a command in the system."""
+        path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+        home = "/home/pi" if user else "/root"
+        userspec = ["--userspec=1000:1000"] if user else []
+        inside = ["nsenter", "-t", self.first, "-m", "-p", "chroot", *userspec, str(self.folder / "root")]
+        variables = {"PATH": path, "HOME": home, **dict(environment)}
+        settings = [f"{name}={value}" for name, value in variables.items()]
+        return [*inside, "/usr/bin/env", "-i", *settings, *words]
 
     def install(self, *options, **others):
         """Runs install.sh with this system's shell."""
         self.copy(SCRIPTS / "install.sh", "tmp/install.sh")
         environment = {"PEACRAB_READY_SECONDS": "4", **others.pop("environment", {})}
         return self.run(self.shell, "/tmp/install.sh", *options, environment=environment, **others)
+
+    def answer(self, text, *options):
+        """Runs install.sh in a terminal, where a question gets this answer."""
+        outer, inner = pty.openpty()
+        command = self.command("/bin/sh", "-c", 'exec setsid -c "$@"', "sh", self.shell, "/tmp/install.sh", *options)
+        with subprocess.Popen(command, stdin=inner, stdout=inner, stderr=inner, start_new_session=True) as process:
+            os.close(inner)
+            os.write(outer, f"{text}\n".encode())
+            shown = b""
+            try:
+                while part := os.read(outer, 4096):
+                    shown += part
+            except OSError:
+                # The terminal has ended with the program.
+                pass
+            process.wait(COMMAND_SECONDS)
+        os.close(outer)
+        return Ran(subprocess.CompletedProcess(command, process.returncode, shown.decode(), ""))
 
     def tree(self):
         """Every file with its kind, mode, owner, size and time, apart from /proc, /dev, /run and /tmp."""
@@ -171,9 +190,11 @@ class Debian(Root):
             mount -t overlay overlay -o lowerdir=/usr,upperdir=../upper,workdir=../work usr"""
 
     def fill(self):
-        for name in ["ld.so.cache", "ld.so.conf", "nsswitch.conf"]:
+        for name in ["ld.so.cache", "ld.so.conf"]:
             if os.path.exists(f"/etc/{name}"):
                 self.copy(f"/etc/{name}", f"etc/{name}")
+        # Other sources have accounts that the files do not have.
+        self.write("etc/nsswitch.conf", "passwd: files\ngroup: files\nshadow: files\nhosts: files\n")
         if not self.exists("usr/bin/awk") or (self.path / "usr/bin/awk").is_symlink():
             # Debian's leads through /etc/alternatives.
             self.remove_program("awk")

@@ -19,7 +19,8 @@ CONFIG = json.dumps({"channels": {"telegram": {
 TARGET = "usr/local/bin/peacrab"
 
 
-def setUpModule():
+def make_releases():
+    """Makes what all stories use."""
     global RELEASES, KEY, VERSION
     RELEASES = tempfile.TemporaryDirectory()
     folder = pathlib.Path(RELEASES.name)
@@ -30,10 +31,7 @@ def setUpModule():
     make_release(folder / "real", KEY, VERSION, PROGRAM)
     make_release(folder / "newer", KEY, "9.1.0", OTHER_VERSION)
     make_release(folder / "broken", KEY, "9.2.0", BROKEN)
-
-
-def tearDownModule():
-    RELEASES.cleanup()
+    make_release(folder / "foreign", KEY, VERSION, "\x7fELF", "riscv64")
 
 
 def release(name):
@@ -178,6 +176,36 @@ class Stories:
         self.root.install("--from", file, "--no-service", "--no-signature").ends_with(0, "nothing is checked")
         self.assertTrue(self.root.exists(TARGET))
 
+    def test_each_processor_gets_its_program(self):
+        def features(text):
+            return f"model name\t: ARMv6-compatible processor rev 7 (v6l)\nFeatures\t: {text} \nCPU architecture: 7\n"
+        pi_zero, pi_two = features("half thumb fastmult vfp edsp java tls"), features("half thumb neon vfpv3 tls vfpv4")
+        without_neon, without_vfp = features("half thumb vfp"), features("half thumb")
+        for machine, cpuinfo, expected in [
+            ("armv6l", pi_zero, "armv6"), ("armv7l", pi_two, "armv7"), ("armv8l", pi_two, "armv7"),
+            ("armv7l", without_neon, "armv6"), ("aarch64", "", "arm64"), ("arm64", "", "arm64"),
+            ("riscv64", "", "riscv64"), ("x86_64", "", "x86_64"),
+            ("armv6l", without_vfp, None), ("armv5tel", pi_zero, None), ("i686", "", None), ("mips", "", None),
+        ]:
+            self.root.remove_program("uname")
+            self.root.write("usr/bin/uname", f"#!/bin/sh\necho {machine}\n", 0o755)
+            self.root.write("opt/cpuinfo", cpuinfo)
+            self.root.run("mount", "--bind", "/opt/cpuinfo", "/proc/cpuinfo").ends_with(0)
+            ran = self.root.install("--architecture")
+            self.root.run("umount", "/proc/cpuinfo").ends_with(0)
+            if expected:
+                self.assertEqual((ran.status, ran.text), (0, expected + "\n"), machine)
+            else:
+                ran.ends_with(1, "This processor has no" if machine == "armv6l" else "There is no Peacrab for this")
+
+    def test_a_32_bit_system_on_a_64_bit_kernel_gets_a_32_bit_program(self):
+        self.root.remove_program("uname")
+        self.root.write("usr/bin/uname", "#!/bin/sh\necho aarch64\n", 0o755)
+        # Only the fifth byte of /bin/sh counts, and only dd reads it.
+        self.root.remove_program("dd")
+        self.root.write("usr/bin/dd", "#!/bin/sh\nprintf '\\001'\n", 0o755)
+        self.root.install("--architecture").ends_with(0, "armv7\n")
+
     def test_an_account_installs_for_itself_and_not_for_all(self):
         self.put("real", "opt/real")
         options = ["--from", "/opt/real", "--key", "/opt/key.pem"]
@@ -213,7 +241,7 @@ class Stories:
         self.put("other/public.pem", "opt/other.pem")
         self.refuse("real", "made by someone else", options=("--key", "/opt/other.pem"))
         # A list that was changed after it was signed, with a program to match.
-        self.root.copy(release(f"newer/peacrab-9.1.0-x86_64"), f"opt/real/peacrab-{VERSION}-x86_64")
+        self.root.copy(release("newer/peacrab-9.1.0-x86_64"), f"opt/real/peacrab-{VERSION}-x86_64")
         signature = (self.root.path / "opt/real/SHA256SUMS.sig").read_bytes()
         sign(self.root.path / "opt/real", release("other") / "key.pem")
         self.refuse("real", "made by someone else", options=("--key", "/opt/key.pem"))
@@ -251,9 +279,6 @@ class Stories:
     def test_a_program_that_does_not_run_here_is_not_installed(self):
         self.root.remove_program("uname")
         self.root.write("bin/uname", "#!/bin/sh\necho riscv64\n", 0o755)
-        make = release("foreign")
-        if not make.exists():
-            make_release(make, KEY, VERSION, "\x7fELF", "riscv64")
         self.put("foreign", "opt/foreign")
         self.refuse("foreign", "does not run on this board", options=("--key", "/opt/key.pem", "--no-service"))
 
@@ -340,11 +365,12 @@ class Stories:
         self.assertTrue(self.root.exists("var/lib/peacrab/config.json"))
         self.root.install("--uninstall").ends_with(0, "not installed")
         self.root.install("--uninstall", "--purge").ends_with(1, "--yes")
+        self.root.answer("n", "--uninstall", "--purge").ends_with(1, "Delete /var/lib/peacrab", "Nothing was removed")
         self.assertTrue(self.root.exists("var/lib/peacrab/config.json"))
         # It comes back to its data.
-        self.install("real").ends_with(0).lacks("Next:")
+        self.install("real").ends_with(0).lacks("onboard")
         self.root.wait_until(self.answers, "the gateway answers")
-        self.root.install("--uninstall", "--purge", "--yes").ends_with(0)
+        self.root.answer("y", "--uninstall", "--purge").ends_with(0)
         self.assertFalse(self.root.exists("var/lib/peacrab"))
         self.assertNotIn("peacrab", self.root.read("etc/passwd"))
 

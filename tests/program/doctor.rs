@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::harness::home::{Home, KEY};
 use crate::harness::model::Model;
 use crate::harness::program::{Output, Program};
+use crate::harness::release::{KEY_VARIABLE, Release};
 use crate::harness::telegram::{BOT_NAME, TOKEN, Telegram};
 
 /// The command without the sandbox, which has a story of its own.
@@ -206,6 +207,19 @@ fn a_configuration_that_others_can_read_is_a_warning() {
     let found = row(&output, "config");
     assert!(
         found.starts_with("warning ") && found.contains("chmod 600"),
+        "{output:#?}"
+    );
+}
+
+#[test]
+fn updates_are_mentioned_where_they_have_a_source_and_its_server_is_not_asked() {
+    let mut home = Home::new();
+    home.set("/update", json!({"url": "http://127.0.0.1:1/peacrab"}));
+    let doctor = doctor(&mut home).env(KEY_VARIABLE, &Release::new().public_key());
+    let output = doctor.run();
+    assert!(row(&output, "updates").starts_with("ok "), "{output:#?}");
+    assert!(
+        row(&output, "updates").contains("from http://127.0.0.1:1/peacrab"),
         "{output:#?}"
     );
 }

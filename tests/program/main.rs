@@ -38,3 +38,4 @@ mod release_key;
 mod secrets;
 mod service;
 mod terminal;
+mod update;

@@ -56,10 +56,31 @@ fn a_service_is_installed_twice_and_removed_and_the_home_stays() {
     let told = [
         "daemon-reload",
         "enable peacrab.service",
+        "enable peacrab-update.path",
+        "restart peacrab-update.path",
         "restart peacrab.service",
     ];
     let told = told.map(|command| format!("--user {command}"));
     assert_eq!(systemctl.asked(), told);
+
+    // What installs an update that was asked for in a chat.
+    let update = |kind: &str| unit(&home).with_file_name(format!("peacrab-update.{kind}"));
+    let path = fs::read_to_string(update("path")).unwrap();
+    let watched = format!("\nPathExists={}/update/request\n", home.path().display());
+    assert!(
+        path.contains(&watched) && path.contains("=default.target"),
+        "{path}"
+    );
+    let service = fs::read_to_string(update("service")).unwrap();
+    let line = format!(
+        "\nExecStart={PEACRAB} --home {} update --staged\n",
+        home.path().display()
+    );
+    assert!(service.contains(&line), "{service}");
+    assert!(
+        !service.contains("ProtectSystem="),
+        "a per-user service cannot have it"
+    );
 
     let again = systemctl
         .peacrab(&home, &["install", "--user", "--profile", "terminal"])
@@ -79,6 +100,7 @@ fn a_service_is_installed_twice_and_removed_and_the_home_stays() {
             .stdout
             .contains("kept    the home folder")
     );
+    assert!(!update("path").exists() && !update("service").exists());
     assert!(!unit(&home).exists() && home.path().join("config.json").exists());
     assert!(
         systemctl

@@ -185,7 +185,7 @@ fn show_answer(answer: &Result<String>, mode: Mode) {
 fn describe_start(ready: &Ready) -> String {
     let mut text = format!(
         "peacrab {} · {} · /help",
-        env!("CARGO_PKG_VERSION"),
+        crate::update::current(),
         ready
             .agent
             .model_line(ready.session.chat(), Language::English)

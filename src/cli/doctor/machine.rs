@@ -21,6 +21,7 @@ use crate::config::{Home, Loaded};
 use crate::error::Result;
 use crate::limits::doctor as limits;
 use crate::sys::file;
+use crate::update::key::PublicKey;
 
 /// The configuration, which could be loaded.
 pub fn config(context: &Context, loaded: &Loaded) -> Result<Row> {
@@ -149,6 +150,16 @@ pub fn service(context: &Context) -> Row {
     let ends = scope == Scope::User && !manager::lingers(account);
     let ends = ends.then(|| no_linger(context));
     state(&unit, scope, manager::properties(scope), ends)
+}
+
+/// Whether updates can be verified; `None` when they come from nowhere. The server is not asked.
+pub fn updates(loaded: &Loaded) -> Option<Row> {
+    let url = &loaded.config.update.url;
+    let row = || match PublicKey::built_in() {
+        Ok(_) => Row::ok("updates", format!("from {url}, when you ask for one")),
+        Err(error) => Row::warning("updates", format!("update.url is set, but: {error}")),
+    };
+    (!url.is_empty()).then(row)
 }
 
 fn state(

@@ -61,6 +61,9 @@ fn examine(context: &Context, json: bool) -> Result<Exit> {
         report.add(row)?;
     }
     report.add(machine::service(context))?;
+    if let Some(row) = loaded.as_ref().and_then(machine::updates) {
+        report.add(row)?;
+    }
     if let Some(loaded) = loaded {
         report.add(machine::sandbox(context, &loaded)?)?;
         report = beyond(context, &loaded, report)?;

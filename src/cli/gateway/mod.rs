@@ -16,6 +16,8 @@ use clap::Args;
 use super::Context;
 use super::channels::{adapter, pair_command};
 use super::compose::{self, open_workspace};
+use super::service::has_update_unit;
+use super::update;
 use crate::board::Board;
 use crate::channels::discord;
 use crate::clock::{Clock, Stopwatch};
@@ -23,17 +25,19 @@ use crate::config::check::token_problems;
 use crate::config::schema::{Bot, Channels};
 use crate::config::{Home, Loaded};
 use crate::error::{Error, Exit, Result};
-use crate::gateway::{Channel, Ending, Parts, run as run_gateway};
+use crate::gateway::{Channel, Ending, Parts, Updates, run as run_gateway};
 use crate::http::Tls;
 use crate::inbox::Inbox;
 use crate::limits::cancel::POLL;
 use crate::limits::gateway::LOCK_TIME;
 use crate::message::SessionKey;
 use crate::outbox::Outbox;
+use crate::state::updates::UpdateRequest;
 use crate::state::{Approvals, Languages, LastChat, Pairing, RestartRequests};
 use crate::sync::Mutex;
 use crate::sys;
 use crate::sys::notify::Notifier;
+use crate::update::{Staged, current};
 use reload::Reloader;
 
 /// `peacrab gateway`
@@ -47,7 +51,7 @@ pub fn run(context: &Context, _arguments: &Arguments) -> Result<Exit> {
     let home = context.home()?;
     sys::file::private_folder(home.path())?;
     let lock = take_lock(&home)?;
-    let version = env!("CARGO_PKG_VERSION");
+    let version = current();
     tracing::info!(home = %home.path().display(), "peacrab {version}: the gateway starts");
     let ending = start(context, &home, loaded)?;
     let _ = sys::file::unlock(&lock);
@@ -80,6 +84,14 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
         let lacks_model = live.agent.lacks_model(&SessionKey::parse("default"));
         greeting::print_later(&channels, &pairing, lacks_model);
     }
+    let updates = Updates {
+        staged: Staged::new(home.update()),
+        requested: UpdateRequest::new(&state),
+        tls: tls.clone(),
+        program: update::program()?,
+        has_unit: has_update_unit(context, home),
+        command: update::command(context)?,
+    };
     let parts = Parts {
         live: Mutex::new(Arc::new(live)),
         reload: Mutex::new(Box::new(move |live| reloader.reload(live))),
@@ -94,6 +106,7 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
         recent: LastChat::new(&state),
         languages: Arc::new(Languages::new(&state)),
         restarts: RestartRequests::new(&state),
+        updates,
         board,
         max_parallel_turns: config.agents.defaults.max_parallel_turns,
         send_max_retries: config.channels.send_max_retries,

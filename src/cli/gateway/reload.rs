@@ -158,6 +158,7 @@ impl Reloader {
             agent: compose::agent(&self.context, &self.home, loaded, options)?,
             journals: Settings::new(&config, Clock::System),
             channels: config.channels,
+            update_url: config.update.url,
         })
     }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::account::Account;
 use super::manager::{self, NAME, NotDone};
 use super::unit::{Profile, SYSUSERS, Scope, is_hidden};
+use super::updates::{self, PATH_UNIT};
 use super::{Plan, account, adopt, is_roots, no_linger, texts, unit_path, with_ending};
 use crate::cli::Context;
 use crate::cli::terminal::print;
@@ -42,12 +43,20 @@ pub fn install(context: &Context, mut plan: Plan, adopted: Option<&Path>) -> Res
     if drop_ins.is_dir() {
         print::line(&texts::kept_changes(&drop_ins))?;
     }
+    let updates = updates::units(context, plan)?;
+    for (path, text) in &updates {
+        write(path, text)?;
+    }
     let mut to_do = Vec::new();
-    run_all(
-        plan.scope,
-        &[&["daemon-reload"], &["enable", NAME]],
-        &mut to_do,
-    )?;
+    let commands: [&[&str]; 4] = [
+        &["daemon-reload"],
+        &["enable", NAME],
+        &["enable", PATH_UNIT],
+        // It may be watching already, with the old unit.
+        &["restart", PATH_UNIT],
+    ];
+    let count = if updates.is_empty() { 2 } else { 4 };
+    run_all(plan.scope, &commands[..count], &mut to_do)?;
     let has_config = plan.config.exists();
     if has_config {
         // It may be running already, with the old unit.
@@ -69,9 +78,18 @@ pub fn uninstall(context: &Context, scope: Scope) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     let mut to_do = Vec::new();
+    let updates = updates::paths(context, scope)?;
+    if updates.iter().any(|path| path.exists()) {
+        run_all(scope, &[&["disable", "--now", PATH_UNIT]], &mut to_do)?;
+    }
     run_all(scope, &[&["disable", "--now", NAME]], &mut to_do)?;
-    std::fs::remove_file(&path).map_err(Error::io("remove", &path))?;
-    print::line(&texts::removed(&path))?;
+    for path in [path]
+        .iter()
+        .chain(updates.iter().filter(|path| path.exists()))
+    {
+        std::fs::remove_file(path).map_err(Error::io("remove", path))?;
+        print::line(&texts::removed(path))?;
+    }
     if scope == Scope::System && Path::new(SYSUSERS_FILE).exists() {
         std::fs::remove_file(SYSUSERS_FILE).map_err(Error::io("remove", SYSUSERS_FILE))?;
         print::line(&texts::removed(Path::new(SYSUSERS_FILE)))?;

@@ -7,6 +7,7 @@ pub mod manager;
 mod status;
 mod texts;
 mod unit;
+mod updates;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -24,9 +25,13 @@ use manager::NAME;
 pub use status::is_running;
 pub use unit::Scope;
 use unit::{Profile, Unit, UnitHome};
+pub use updates::has_update_unit;
 
 /// The home folder of the hardened system service (`StateDirectory=`).
 const SYSTEM_HOME: &str = "/var/lib/peacrab";
+
+/// The script that starts the gateway where there is no systemd. scripts/install.sh puts it there.
+const INIT_SCRIPT: &str = "/etc/init.d/peacrab";
 
 /// `peacrab service …`
 #[derive(Debug, Args)]
@@ -143,13 +148,16 @@ fn all_installed(context: &Context) -> impl Iterator<Item = (Scope, PathBuf)> {
 /// Where an installed service has its home.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceHome {
+    /// Whose service it is.
+    pub scope: Scope,
     /// The home folder.
     pub home: PathBuf,
     /// The configuration file, if it is elsewhere.
     pub config: Option<PathBuf>,
 }
 
-/// The homes of the installed services, as their units say; the per-user one before the system's.
+/// The homes of the installed services, as their units say; the per-user one before the system's. Without a
+/// unit, that of the init script.
 pub fn homes(context: &Context) -> Vec<ServiceHome> {
     let read = |(scope, path): (Scope, PathBuf)| {
         let text = sys::file::read_at_most(&path, limits::UNIT_BYTES).ok()?;
@@ -161,9 +169,30 @@ pub fn homes(context: &Context) -> Vec<ServiceHome> {
             (None, Scope::User) => own_home(context).ok()?,
         };
         let config = unit.config;
-        Some(ServiceHome { home, config })
+        Some(ServiceHome {
+            scope,
+            home,
+            config,
+        })
     };
-    all_installed(context).filter_map(read).collect()
+    let mut homes: Vec<ServiceHome> = all_installed(context).filter_map(read).collect();
+    if homes.is_empty()
+        && let Ok(script) = sys::file::read_at_most(INIT_SCRIPT.as_ref(), limits::UNIT_BYTES)
+    {
+        let home = init_script_home(&String::from_utf8_lossy(&script));
+        homes.extend(home.map(|home| ServiceHome {
+            scope: Scope::System,
+            home,
+            config: None,
+        }));
+    }
+    homes
+}
+
+/// The home in an init script (scripts/init).
+fn init_script_home(script: &str) -> Option<PathBuf> {
+    let home = script.lines().find_map(|line| line.strip_prefix("home="))?;
+    Some(PathBuf::from(home)).filter(|home| home.is_absolute())
 }
 
 /// The command that restarts the installed service; `None` when none is installed.
@@ -346,6 +375,23 @@ fn is_roots(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_home_in_each_init_script_is_found() {
+        let home = |script| init_script_home(script).unwrap();
+        let usual = Path::new(SYSTEM_HOME);
+        assert_eq!(
+            home(include_str!("../../../scripts/init/peacrab.sysv")),
+            usual
+        );
+        assert_eq!(
+            home(include_str!("../../../scripts/init/peacrab.openrc")),
+            usual
+        );
+        let openwrt = include_str!("../../../scripts/init/peacrab.openwrt");
+        assert_eq!(home(openwrt), Path::new("/srv/peacrab"));
+        assert_eq!(init_script_home("home=\nhome=here\n"), None);
+    }
 
     #[test]
     fn a_program_that_others_can_replace_is_detected() {

@@ -80,7 +80,7 @@ impl Unit<'_> {
 }
 
 /// A path as a word of a command line in a unit (systemd.service(5), "Command lines").
-fn quoted(path: &Path) -> Result<String> {
+pub fn quoted(path: &Path) -> Result<String> {
     let special = |char: char| char.is_control() || "\"'\\$".contains(char);
     match path.to_str().filter(|path| !path.contains(special)) {
         Some(path) if path.contains(char::is_whitespace) => {

@@ -3,6 +3,7 @@
 
 mod shell;
 pub mod texts;
+mod update;
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -28,6 +29,7 @@ use crate::state::pairing::Paired;
 use crate::text::truncate_chars;
 
 use texts::format_error;
+pub use update::Updates;
 
 /// Every command of a chat with its description, for the channels' menus.
 pub fn menu() -> impl Iterator<Item = MenuEntry> {
@@ -84,6 +86,9 @@ impl Gateway {
         match commands::typed_command(message) {
             Some(command) if command.slash == Slash::Sh => {
                 self.shell(message, command.argument, &work.cancel);
+            }
+            Some(command) if command.slash == Slash::Update => {
+                self.update(message, command.argument, &work.cancel);
             }
             Some(command) => self.answer_and_finish(message, command, &work.cancel),
             None => {}

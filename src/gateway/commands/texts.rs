@@ -68,6 +68,59 @@ texts! {
     /// After a restart, in the chat that asked for it.
     pub fn back() { "Back.", "我回来了。" }
 
+    /// `update.url` is not set.
+    pub fn update_unset() {
+        "I don't know where new versions are. Set it on the board: `peacrab config set update.url URL`",
+        "我不知道新版本在哪里。请在板子上设置：`peacrab config set update.url URL`",
+    }
+    pub fn update_none(own) { "{own} is the newest version.", "{own} 已是最新版本。" }
+    pub fn update_available(version, own) {
+        "{version} is available (you have {own}).",
+        "有新版本 {version}（当前为 {own}）。",
+    }
+    /// Between two buttons: [`update_install`] and [`update_not_now`].
+    pub fn update_question() { "Install?", "要安装吗？" }
+    pub fn update_install() { "Install", "安装" }
+    pub fn update_not_now() { "Not now", "以后再说" }
+    pub fn update_later() { "OK, not now.", "好的，以后再说。" }
+    /// `package` as inline code.
+    pub fn update_package(package) {
+        "I was installed as the package {package}: install the release's new .deb on the board.",
+        "我是通过软件包 {package} 安装的：请在板子上安装新版本的 .deb 文件。",
+    }
+    /// `command` as a code block.
+    pub fn update_on_board(command) {
+        "To install it, run this on the board:\n{command}",
+        "要安装，请在板子上运行：\n{command}",
+    }
+    pub fn update_installing(version) {
+        "Installing {version}… I'll restart and tell you here how it went.",
+        "正在安装 {version}……我会重启，并在这里告诉你结果。",
+    }
+    /// An update to `version` has begun before.
+    pub fn update_running(version) {
+        "The update to {version} is still running.",
+        "正在更新到 {version}，尚未完成。",
+    }
+    /// The server has another version than the one that was agreed to.
+    pub fn update_changed(version, found) {
+        "Not installed: the server has {found} now, not {version}. Send /update again.",
+        "未安装：服务器上现在是 {found}，不是 {version}。请重新发送 /update。",
+    }
+    pub fn update_done(version) { "Updated to {version}.", "已更新到 {version}。" }
+    pub fn update_taken_back(version, own) {
+        "{version} did not start within 60 s; {own} is back.",
+        "{version} 未能在 60 秒内启动；已恢复 {own}。",
+    }
+    /// Nothing was changed.
+    pub fn update_failed(reason) { "Not updated: {reason}", "未更新：{reason}" }
+    pub fn update_interrupted(version, own) {
+        "The update to {version} did not finish; {own} is running. On the board, `journalctl -u \
+         peacrab-update` may say why.",
+        "更新到 {version} 没有完成；正在运行的是 {own}。在板子上用 `journalctl -u peacrab-update` \
+         可查看原因。",
+    }
+
     pub fn this_chat(address) { "This chat: `{address}`", "此聊天：`{address}`" }
     /// `name` as inline code.
     pub fn you(id, name) { "You: `{id}` {name}", "你：`{id}` {name}" }

@@ -23,5 +23,6 @@ mod slots;
 mod slow;
 mod stop;
 mod typed;
+mod update;
 mod wear;
 mod who;

@@ -7,7 +7,10 @@ use std::time::{Duration, Instant};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::json;
 
+use super::order::wait_until;
+use super::scene::Scene;
 use crate::disk::{IN_OWN_MOUNTS, has_mounts_of_its_own};
+use crate::harness::PATIENCE;
 use crate::harness::gateway::Gateway;
 use crate::harness::home::Home;
 use crate::harness::model::{Gate, INPUT_TOKENS, Model, OUTPUT_TOKENS, call, hang, say};
@@ -21,6 +24,23 @@ const QUICK_STOP: Duration = Duration::from_secs(5);
 
 fn is(text: &str) -> impl Fn(&Message) -> bool {
     move |message| message.text == text
+}
+
+#[test]
+fn a_restart_is_not_announced_to_systemd_as_a_stop() {
+    let scene = Scene::playing([]);
+    let (gateway, watchdog) = scene.start_with_watchdog(PATIENCE);
+    watchdog.wait_for("READY=1");
+    scene.ana.says("/restart");
+    scene.wait_for("Back.");
+    let count = |text: &str| {
+        let notices = watchdog.notices().into_iter();
+        notices.filter(|notice| notice.text == text).count()
+    };
+    wait_until("the second start", || count("READY=1") == 2);
+    assert_eq!(count("STOPPING=1"), 0, "systemd would end the new run");
+    gateway.stop().ends_with(0);
+    assert_eq!(count("STOPPING=1"), 1);
 }
 
 #[test]
