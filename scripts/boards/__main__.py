@@ -119,7 +119,11 @@ def run(arguments, steps, cache, results):
             built = build(board, tests_wanted)
             for round in rounds:
                 position = f"({next(numbers)} of {count})"
-                pending.append(pool.submit(perform, round, system, built, logs, position, results))
+                if built:
+                    pending.append(pool.submit(perform, round, system, built, logs, position, results))
+                else:
+                    round.note("the build", "it failed")
+                    results.add(round)
         for future in pending:
             future.result()
     finally:
@@ -133,20 +137,14 @@ def perform(round, system, built, logs, position, results):
 
 
 def build(board, tests_wanted):
-    """Builds the program and returns its path, or the tests and returns their folder."""
-    if not tests_wanted:
-        execute("cross/boards", board.program, stdout=sys.stderr)
-        return TOP / "dist/boards" / board.program / "peacrab"
-    done = execute("cross/build", "--tests", board.target, stdout=subprocess.PIPE, text=True)
-    return Path(done.stdout.strip())
-
-
-def execute(*command, **options):
+    """Builds the program and returns its path, or the tests and returns their folder. None if that fails."""
+    command = ["cross/build", "--tests", board.target] if tests_wanted else ["cross/boards", board.program]
     say(" ".join(command))
-    done = subprocess.run(command, cwd=TOP, **options)
+    done = subprocess.run(command, cwd=TOP, stdout=subprocess.PIPE, text=True)
     if done.returncode != 0:
-        sys.exit(f"{' '.join(command)} failed")
-    return done
+        say(f"{' '.join(command)} failed\n{done.stdout}")
+        return None
+    return Path(done.stdout.strip()) if tests_wanted else TOP / "dist/boards" / board.program / "peacrab"
 
 
 if __name__ == "__main__":

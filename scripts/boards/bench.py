@@ -4,6 +4,7 @@ import threading
 import time
 import traceback
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from machine import Job, Machine
 from system import say
@@ -23,6 +24,8 @@ class Round:
     results: list = field(default_factory=list)
     minutes: float = 0
     cpu_minutes: float = 0
+    position: str = ""
+    path: Path = None
 
     def name(self):
         return f"{self.board.name} {self.mode.name} {self.kind}"
@@ -92,7 +95,7 @@ class Results:
             row = f"{round.board.name:<10} {round.mode.name:<14} {round.kind:<8} {passed:>8} {round.minutes:>8.1f}"
             row += f" {round.cpu_minutes:>6.1f}"
             print(row + "".join(f"\n    FAILED {name}: {problem}" for name, problem in round.failures()))
-        if self.first_failure:
+        if self.first_failure and self.first_failure.path:
             lines = self.first_failure.path.read_text().splitlines()[-SHOWN_LINES:]
             print(f"\nThe first failure; its log is {self.first_failure.path}\n")
             print("\n".join(f"    {line}" for line in lines))

@@ -1,5 +1,5 @@
-"""What one-shot turns cost in the machine: their memory and page faults, and the time of a confined command beside
-that of one without the sandbox."""
+"""What one-shot turns cost in the machine: their memory and page faults, and the processor time of a confined command
+beside that of one without the sandbox."""
 
 import json
 import statistics
@@ -19,17 +19,16 @@ MODES = ("all",)
 SECONDS = 3600
 # For one turn, on a busy host.
 TURN_SECONDS = 300
-# A turn calls this many commands that do nothing, between two that print the time. The machine's clock counts its
-# instructions, so the time hardly depends on the host.
-COMMANDS = 10
+# The commands of a turn, which do nothing. They differ, because the program counts calls that repeat.
+COMMANDS = 20
 RUNS = 3
-CLOCK = ("exec", {"command": "date +%s%N"})
-TIMED = (CLOCK, *[("exec", {"command": "true"})] * COMMANDS, CLOCK)
-READING = (("read_file", {"path": "note.txt"}),)
-QUESTIONS = {"time the commands": TIMED, "read the note": READING}
-# How many times the time of a command without the sandbox a confined one may take.
+READING = [("read_file", {"path": "note.txt"})]
+RUNNING = [("exec", {"command": f"true {number}"}) for number in range(COMMANDS)]
+QUESTIONS = {"read the note": READING, "run the commands": RUNNING}
+# How many times the processor time of a command without the sandbox a confined one may take.
 CONFINED_TIMES = 3
-PEAK_BYTES = dict.fromkeys(("armv6", "armhf", "arm64", "arm64-16k", "riscv64"), 3.4 * MB)
+# 3 % above what was measured.
+PEAK_BYTES = {"armv6": 3.58 * MB, "armhf": 3.58 * MB}
 USER = "setpriv --reuid=board --regid=board --init-groups env HOME=/home/board PEACRAB_HOME=/home/board/"
 
 
@@ -56,33 +55,26 @@ def play(round, remote, model):
             f"install -m 600 -o board {AT}/{sandbox}.json /home/board/{sandbox}/config.json || exit"
         )
     turns = [measure_turn(remote, model, "on", "read the note") for _ in range(RUNS)]
-    peak, faults = (statistics.median(turn[column] for turn in turns) for column in (0, 1))
-    gate(round, "one-shot turn, peak", peak, PEAK_BYTES[round.board.name], megabytes)
+    peak, faults, reading_ms = (statistics.median(column) for column in zip(*turns))
+    gate(round, "one-shot turn, peak", peak, PEAK_BYTES.get(round.board.name), megabytes)
     note(round, "one-shot turn, page faults", f"{faults:,.0f}")
     confined, plain = (
-        min(measure_turn(remote, model, sandbox, "time the commands")[2] for _ in range(RUNS)) for sandbox in ("on", "off")
+        (measure_turn(remote, model, sandbox, "run the commands")[2] - reading_ms) / COMMANDS for sandbox in ("on", "off")
     )
-    note(round, "`sh -c true` by a shell", milliseconds(shell_ms(remote)))
     note(round, "a command without the sandbox", milliseconds(plain))
     note(round, "a confined command", milliseconds(confined))
-    gate(round, "  times as long", confined / plain, CONFINED_TIMES, times)
-
-
-def shell_ms(remote):
-    """The milliseconds that a shell needs to run another that does nothing."""
-    loop = f"for run in $(seq {COMMANDS}); do sh -c true; done"
-    return int(remote.run(f"start=$(date +%s%N); {loop}; echo $(($(date +%s%N) - start))")) / 1_000_000 / COMMANDS
+    gate(round, "  times as much", confined / plain, CONFINED_TIMES, times)
 
 
 def measure_turn(remote, model, home, question):
-    """Peak and page faults of a one-shot turn, when the model has the results of its calls, and the milliseconds that
-    each command took."""
+    """Peak, page faults and processor time, with that of its commands, of a one-shot turn when the model has the results
+    of its calls."""
     model.reached.clear()
     model.goes_on.clear()
     process = Process(remote, f"{USER}{home} {AT}/peacrab agent -s $RANDOM -m '{question}' > {LOG} 2>&1 & process=$!")
     if not model.reached.wait(TURN_SECONDS):
         raise TimeoutError(f"the model was not asked: {process.last_words()}")
-    figures = process.peak(), process.faults()[0], model.command_ms
+    figures = process.peak(), process.page_faults(), process.cpu_with_children_ms()
     model.goes_on.set()
     output = remote.run(f"wait $process; echo $?; cat {LOG}")
     if not output.startswith("0\n") or ANSWER not in output:
@@ -94,15 +86,14 @@ class Model(Connection):
     """Calls what the question needs, and waits with its answer until the program has been measured."""
 
     reached = goes_on = None
-    command_ms = 0
 
     def answer(self, messages):
         results = [str(message["content"]) for message in messages if message["role"] == "tool"]
         if not results:
             return calling(*QUESTIONS[text_of(messages[-1]).splitlines()[-1]])
-        if len(results) == len(TIMED):
-            clock = [int(result.removeprefix("exit status 0\n")) for result in (results[0], results[-1])]
-            type(self).command_ms = (clock[1] - clock[0]) / 1_000_000 / (COMMANDS + 1)
         self.reached.set()
+        wrong = [result for result in results if not (result.startswith("exit status 0") or NOTE[:40] in result)]
+        if wrong:
+            return {"role": "assistant", "content": f"not what was expected: {wrong[0]}"}, "stop"
         self.goes_on.wait(TURN_SECONDS)
         return {"role": "assistant", "content": ANSWER}, "stop"

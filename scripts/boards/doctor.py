@@ -14,7 +14,8 @@ REFUSED = "commands cannot be sandboxed here"
 BLOCKED = "all blocked"
 # Arguments: the sandbox that it must report, or that it must report none.
 SCRIPT = f"""
-export PEACRAB_HOME=$(mktemp -d)
+PEACRAB_HOME=$(mktemp -d)
+export PEACRAB_HOME
 fail() {{ echo "doctor: $*"; exit 1; }}
 {AT}/peacrab onboard --non-interactive > /dev/null || fail cannot make a home
 

@@ -32,10 +32,11 @@ FIGURES = Figures()
 
 
 def gate(round, name, value, limit, form):
-    """Notes a figure, which fails the round when it exceeds its limit."""
+    """Notes a figure, which fails the round when it exceeds its limit. Without a limit it is only printed."""
     text = form(value)
     FIGURES.add(round.board.name, name, text)
-    round.note(f"{name}: {text}", "" if value <= limit else f"the limit is {form(limit)}")
+    is_over = limit is not None and value > limit
+    round.note(f"{name}: {text}", f"the limit is {form(limit)}" if is_over else "")
 
 
 def note(round, name, text):
@@ -45,7 +46,7 @@ def note(round, name, text):
 
 
 def megabytes(value):
-    return f"{value / MB:.2f} MB"
+    return f"{value / MB:.3f} MB"
 
 
 def milliseconds(value):

@@ -68,7 +68,8 @@ class Crowd:
         self.asked, self.answers = [], {}
         self.is_over = threading.Event()
         self.answered = threading.Condition()
-        self.people = [threading.Thread(target=self.talk, args=(1001 + number,), daemon=True) for number in range(PEOPLE)]
+        numbers = range(1001, 1001 + PEOPLE)
+        self.people = [threading.Thread(target=self.talk, args=(number,), daemon=True) for number in numbers]
         for person in self.people:
             person.start()
 
@@ -151,7 +152,7 @@ $peacrab sessions list
 for file in $PEACRAB_HOME/sessions/telegram*.jsonl; do
     sed "s/^/journal /" $file
 done
-cd $PEACRAB_HOME/workspace
+cd $PEACRAB_HOME/workspace || exit
 grep -H line [0-9]*.txt | sed "s/^/file /"
 """
 

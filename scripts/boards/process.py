@@ -7,7 +7,7 @@ KB = 1024
 # Where the program's log is in the machine.
 LOG = "/run/program.log"
 # Of the fields in /proc/PID/stat after the name: stat is proc_pid_stat(5).
-MINOR_FAULTS, MAJOR_FAULTS, USER_TIME, SYSTEM_TIME = 7, 9, 11, 12
+MINOR_FAULTS, USER_TIME, SYSTEM_TIME, CHILDREN_USER_TIME, CHILDREN_SYSTEM_TIME = 7, 11, 12, 13, 14
 # One tick (sysconf(_SC_CLK_TCK)) of these times, in milliseconds.
 TICK_MS = 10
 
@@ -58,13 +58,19 @@ class Process:
 
     def cpu_ms(self):
         """Of all its threads, running and ended, without children."""
-        fields = self.stat()
-        return (fields[USER_TIME] + fields[SYSTEM_TIME]) * TICK_MS
+        return self.ticks(USER_TIME, SYSTEM_TIME) * TICK_MS
 
-    def faults(self):
-        """Page faults that were served from memory, and from the disk."""
-        fields = self.stat()
-        return fields[MINOR_FAULTS], fields[MAJOR_FAULTS]
+    def cpu_with_children_ms(self):
+        """The same, and of the children that have ended, and theirs."""
+        children = self.ticks(CHILDREN_USER_TIME, CHILDREN_SYSTEM_TIME) * TICK_MS
+        return self.cpu_ms() + children
+
+    def ticks(self, *fields):
+        return sum(self.stat()[field] for field in fields)
+
+    def page_faults(self):
+        """Those that were served from memory: the program's file is in the page cache."""
+        return self.stat()[MINOR_FAULTS]
 
     def anonymous_by_mapping(self):
         """A line for each kind of mapping with anonymous memory, and a line with the sum."""

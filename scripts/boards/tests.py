@@ -21,7 +21,7 @@ def run(round):
     jobs = [tests(round, "unit", ROOMS, user) for user in ("root", "board")]
     for user in ("root", "board"):
         jobs.append(tests(round, "confine", REFUSED if "a sandbox" in round.mode.missing(user) else "", user))
-    round.machine(round.built, programs, jobs, SECONDS)
+    round.machine(round.built, programs, jobs, SECONDS, skipping=True)
 
 
 def tests(round, program, chosen, user):
