@@ -241,7 +241,7 @@ impl Tree<'_> {
         let paths = [main]
             .into_iter()
             .chain(files.into_iter().map(|(_, path)| path));
-        let values = paths.filter_map(|path| {
+        let mut values = paths.filter_map(|path| {
             let text = self.text(&path)?;
             let value = text
                 .lines()
@@ -249,7 +249,7 @@ impl Tree<'_> {
                 .next_back()?;
             Some(value.trim().to_owned())
         });
-        values.last().unwrap_or_else(|| "auto".to_owned())
+        values.next_back().unwrap_or_else(|| "auto".to_owned())
     }
 
     /// Tenths of its life that the most worn eMMC has used, from 1 to 11 (JESD84-B51, `DEVICE_LIFE_TIME_EST`).
