@@ -151,6 +151,14 @@ pub mod doctor {
     pub const FREE_BYTES: u64 = 16 * 1024 * 1024;
     /// Free bytes below which it is time to tidy up: some weeks of conversations with files.
     pub const FREE_BYTES_COMFORTABLE: u64 = 256 * 1024 * 1024;
+    /// Bytes of a file of the host that are read; a kernel's configuration has 300 kB.
+    pub const FILE_BYTES: usize = 1024 * 1024;
+    /// Names of one folder of the host that are looked at.
+    pub const NAMES: usize = 256;
+    /// Bytes of memory below which a board needs swap space to build or convert anything.
+    pub const RAM_BYTES_WITHOUT_SWAP: u64 = 600 * 1024 * 1024;
+    /// Tenths of its life after which a disk should be replaced.
+    pub const WORN_TENTHS: u32 = 9;
 }
 
 /// Bounds of the words between us and the model.

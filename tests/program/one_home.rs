@@ -194,3 +194,73 @@ fn on_a_terminal_the_home_of_the_person_who_called_sudo_is_offered() {
     terminal.wait_for("owner: peacrab");
     assert_eq!(terminal.finish(), Some(0));
 }
+
+#[test]
+fn the_service_of_a_package_is_found_and_left_to_the_package() {
+    if !can_be_a_machine() {
+        return;
+    }
+    let output = on_machine(
+        r#"
+        mkdir -p "$world/units" /usr/lib/systemd/system
+        mount --bind "$world/units" /usr/lib/systemd/system
+        peacrab service print --system >/usr/lib/systemd/system/peacrab.service
+        mkdir -p /var/lib/peacrab
+        echo '{"log": {"level": "debug"}}' >/var/lib/peacrab/config.json
+        peacrab config get log.level
+        peacrab service status || echo "status $?"
+        peacrab service install || echo "install $?"
+        peacrab service uninstall || echo "uninstall $?"
+        test ! -e /etc/systemd/system/peacrab.service
+        peacrab service print --system >/etc/systemd/system/peacrab.service
+        peacrab doctor service | grep '^warning *unit' || true
+        "#,
+    )
+    .ends_with(0);
+    assert_says(
+        &output,
+        &[
+            "debug\n",
+            "unit       /usr/lib/systemd/system/peacrab.service\n",
+            "status 1\n",
+            "sudo systemctl enable --now peacrab",
+            "install 2\n",
+            "sudo apt remove peacrab",
+            "uninstall 2\n",
+            "/etc/systemd/system/peacrab.service hides the one of the package",
+        ],
+    );
+}
+
+#[test]
+fn apparmor_gets_a_profile_where_it_knows_user_namespaces() {
+    if !can_be_a_machine() {
+        return;
+    }
+    let output = on_machine(
+        r#"
+        printf '#!/bin/sh\necho "asked: $*" >>/root/asked\n' >/mnt/apparmor_parser
+        chmod +x /mnt/apparmor_parser
+        rm -rf /etc/apparmor.d
+        peacrab service install </dev/null >/dev/null
+        test ! -e /etc/apparmor.d -a ! -e /root/asked
+        mkdir -p /etc/apparmor.d/abi
+        echo >/etc/apparmor.d/abi/4.0
+        peacrab service install </dev/null
+        cat /etc/apparmor.d/peacrab
+        peacrab service uninstall
+        test ! -e /etc/apparmor.d/peacrab
+        cat /root/asked
+        "#,
+    )
+    .ends_with(0);
+    assert_says(
+        &output,
+        &[
+            "wrote   /etc/apparmor.d/peacrab\n",
+            "profile peacrab \"/mnt/peacrab\" flags=(unconfined) {\n  userns,\n",
+            "removed /etc/apparmor.d/peacrab\n",
+            "asked: -r /etc/apparmor.d/peacrab\nasked: -R /etc/apparmor.d/peacrab\n",
+        ],
+    );
+}

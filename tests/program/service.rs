@@ -4,6 +4,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
+use serde_json::Value;
+
 use crate::harness::home::Home;
 use crate::harness::program::{PEACRAB, Program};
 
@@ -177,6 +179,8 @@ fn a_unit_is_printed_and_nothing_is_touched() {
         .ends_with(2)
         .complains_of(&["/var/lib/peacrab", "--user"]);
     print(&["--user", "--system"]).ends_with(2);
+    let profile = print(&["--apparmor"]).ends_with(0).stdout;
+    assert!(profile.contains(&format!("profile peacrab \"{PEACRAB}\" flags=(unconfined)")));
     systemctl
         .peacrab(&home, &["print", "--system"])
         .env("PEACRAB_HOME", "/srv")
@@ -184,4 +188,68 @@ fn a_unit_is_printed_and_nothing_is_touched() {
         .ends_with(2)
         .complains_of(&["/var/lib/peacrab", "/srv"]);
     assert!(systemctl.asked().is_empty() && !unit(&home).exists());
+}
+
+#[test]
+fn doctor_says_what_the_service_lacks() {
+    let home = Home::new();
+    home.write_config("{}");
+    let systemctl = Systemctl::that(
+        "echo ActiveState=active; echo Version=252.38-1; echo RuntimeWatchdogUSec=1min",
+    );
+    let doctor = || {
+        let path = format!("{}:/usr/bin:/bin", systemctl.0.path().display());
+        // What this machine offers decides about the status.
+        let program = Program::new(&home).args(["doctor", "service", "--json"]);
+        let output = program.env("PATH", &path).env("USER", "nobody-here").run();
+        let found: Value = serde_json::from_str(&output.stdout).unwrap();
+        move |name: &str| {
+            let rows = found["rows"].as_array().unwrap();
+            let row = rows.iter().find(|row| row["name"] == name);
+            let row = row.unwrap_or_else(|| panic!("no row {name} in {found:#}"));
+            (
+                row["state"].as_str().unwrap().to_owned(),
+                row["text"].as_str().unwrap().to_owned(),
+            )
+        }
+    };
+    let (state, text) = doctor()("service");
+    assert!(
+        state == "warning" && text.contains("not installed"),
+        "{text}"
+    );
+
+    systemctl
+        .peacrab(&home, &["install", "--user"])
+        .run()
+        .ends_with(0);
+    let row = doctor();
+    assert!(row("service").1.contains("enable-linger nobody-here"));
+    assert_eq!(row("unit").0, "ok", "{}", row("unit").1);
+    assert_eq!(row("program"), ("ok".to_owned(), PEACRAB.to_owned()));
+    assert!(row("systemd").1.starts_with("252.38-1: before 254"));
+    for name in [
+        "board",
+        "clock",
+        "log",
+        "ram",
+        "files",
+        "watchdog",
+        "memory",
+        "namespace",
+        "landlock",
+        "seccomp",
+    ] {
+        assert!(!row(name).1.is_empty(), "{name}");
+    }
+
+    let text = fs::read_to_string(unit(&home)).unwrap();
+    fs::write(unit(&home), text.replace("WatchdogSec=60", "WatchdogSec=6")).unwrap();
+    let (state, text) = doctor()("unit");
+    assert_eq!(state, "warning");
+    assert!(
+        text.contains("`peacrab service install --user` writes it again")
+            && text.contains("`systemctl --user edit peacrab`"),
+        "{text}"
+    );
 }

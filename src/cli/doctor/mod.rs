@@ -4,6 +4,7 @@ mod machine;
 mod network;
 mod report;
 mod sandbox;
+mod service;
 
 use clap::{Args, Subcommand};
 
@@ -32,12 +33,19 @@ enum Subject {
         #[arg(long)]
         json: bool,
     },
+    /// Show what the service needs from this system, and how to switch on what is missing
+    Service {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 /// Runs the checks; the exit status is 1 when something failed.
 pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     match arguments.subject {
         Some(Subject::Sandbox { json }) => sandbox::run(context, json),
+        Some(Subject::Service { json }) => service::run(context, json),
         None => examine(context, arguments.json),
     }
 }

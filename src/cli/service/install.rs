@@ -7,7 +7,10 @@ use super::account::Account;
 use super::manager::{self, NAME, NotDone};
 use super::unit::{Profile, SYSUSERS, Scope, is_hidden};
 use super::updates::{self, PATH_UNIT};
-use super::{Plan, account, adopt, is_roots, no_linger, texts, unit_path, with_ending};
+use super::{
+    Plan, account, adopt, apparmor, is_roots, no_linger, packaged_unit, texts, unit_path,
+    with_ending,
+};
 use crate::cli::Context;
 use crate::cli::terminal::print;
 use crate::error::{Error, Exit, Result};
@@ -29,6 +32,9 @@ const USER: &str = "peacrab";
 pub fn install(context: &Context, mut plan: Plan, adopted: Option<&Path>) -> Result<Exit> {
     check_root(plan.scope)?;
     let path = unit_path(context, plan.scope)?;
+    if let Some(packaged) = packaged_unit(plan.scope) {
+        return Err(Error::Usage(texts::is_packaged(&packaged)));
+    }
     warn_of_program(&plan);
     if plan.scope == Scope::System && plan.profile == Profile::Hardened {
         plan.account = make_user()?;
@@ -38,6 +44,7 @@ pub fn install(context: &Context, mut plan: Plan, adopted: Option<&Path>) -> Res
     if plan.profile == Profile::Hardened && plan.scope == Scope::System {
         make_home(plan)?;
     }
+    apparmor::install(plan.scope, &plan.program, write)?;
     write(&path, &plan.text)?;
     let drop_ins = with_ending(&path, ".d");
     if drop_ins.is_dir() {
@@ -74,6 +81,9 @@ pub fn uninstall(context: &Context, scope: Scope) -> Result<Exit> {
     check_root(scope)?;
     let path = unit_path(context, scope)?;
     if !path.exists() {
+        if packaged_unit(scope).is_some() {
+            return Err(Error::Usage(texts::REMOVE_PACKAGE.to_owned()));
+        }
         print::line(texts::NOTHING_INSTALLED)?;
         return Ok(Exit::Done);
     }
@@ -95,6 +105,7 @@ pub fn uninstall(context: &Context, scope: Scope) -> Result<Exit> {
         print::line(&texts::removed(Path::new(SYSUSERS_FILE)))?;
         print::line(&texts::kept_user(USER))?;
     }
+    apparmor::uninstall(scope)?;
     run_all(scope, &[&["daemon-reload"]], &mut to_do)?;
     print::line(texts::HOME_STAYS)?;
     print::out(&texts::by_hand(&to_do))?;

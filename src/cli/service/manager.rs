@@ -65,7 +65,8 @@ pub fn lingers(account: &str) -> bool {
     !account.is_empty() && Path::new("/var/lib/systemd/linger").join(account).exists()
 }
 
-fn parse(text: &str) -> Properties {
+/// Reads properties as `show` prints them.
+pub fn parse(text: &str) -> Properties {
     text.lines()
         .filter_map(|line| line.split_once('='))
         .map(|(name, value)| (name.to_owned(), value.to_owned()))

@@ -2,6 +2,7 @@
 
 pub(in crate::cli) mod account;
 mod adopt;
+mod apparmor;
 mod install;
 pub mod manager;
 mod status;
@@ -23,9 +24,13 @@ use crate::sys;
 use account::Account;
 use manager::NAME;
 pub use status::is_running;
-pub use unit::Scope;
-use unit::{Profile, Unit, UnitHome};
+use unit::Unit;
+pub use unit::{Profile, Scope, UnitHome, is_hidden};
 pub use updates::has_update_unit;
+
+/// Where a package installs its units (systemd.unit(5), "Unit File Load Path"); the second is the first on
+/// most systems.
+const PACKAGE_UNITS: [&str; 2] = ["/usr/lib/systemd/system", "/lib/systemd/system"];
 
 /// The home folder of the hardened system service (`StateDirectory=`).
 const SYSTEM_HOME: &str = "/var/lib/peacrab";
@@ -70,6 +75,9 @@ enum Action {
         /// How strictly systemd confines it
         #[arg(long, value_enum, default_value_t)]
         profile: Profile,
+        /// Print the AppArmor profile that allows user namespaces instead
+        #[arg(long, conflicts_with_all = ["user", "system", "profile"])]
+        apparmor: bool,
     },
 }
 
@@ -124,7 +132,11 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
         }
         Action::Uninstall { whose } => install::uninstall(context, whose.installed(context)),
         Action::Status { whose } => status::status(context, whose.installed(context)),
-        Action::Print { whose, profile } => {
+        Action::Print { apparmor: true, .. } => {
+            let program = std::env::current_exe().map_err(Error::io("find", "this program"))?;
+            print::out(&apparmor::profile(&program)?).map(|()| Exit::Done)
+        }
+        Action::Print { whose, profile, .. } => {
             let plan = Plan::new(context, whose.to_install(), *profile, false)?;
             print::out(&plan.text).map(|()| Exit::Done)
         }
@@ -139,10 +151,35 @@ pub fn installed(context: &Context) -> Option<(Scope, PathBuf)> {
 fn all_installed(context: &Context) -> impl Iterator<Item = (Scope, PathBuf)> {
     [Scope::User, Scope::System]
         .into_iter()
-        .filter_map(|scope| {
-            let path = unit_path(context, scope).ok()?;
-            path.exists().then_some((scope, path))
-        })
+        .filter_map(|scope| find_unit(context, scope).ok()?.map(|path| (scope, path)))
+}
+
+/// The unit in force: the one that this program has installed, else that of a package.
+fn find_unit(context: &Context, scope: Scope) -> Result<Option<PathBuf>> {
+    let own = unit_path(context, scope)?;
+    Ok(match own.exists() {
+        true => Some(own),
+        false => packaged_unit(scope),
+    })
+}
+
+/// The unit that a package has installed.
+pub fn packaged_unit(scope: Scope) -> Option<PathBuf> {
+    let units = PACKAGE_UNITS.map(|folder| Path::new(folder).join(NAME));
+    units
+        .into_iter()
+        .find(|path| scope == Scope::System && path.exists())
+}
+
+/// The text of an installed unit.
+pub fn read_unit(path: &Path) -> Result<String> {
+    let text = sys::file::read_at_most(path, limits::UNIT_BYTES)?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+/// Whether the unit is the one that this version writes, whatever program and account it names.
+pub fn is_current(scope: Scope, text: &str) -> bool {
+    unit::is_current(scope, text)
 }
 
 /// Where an installed service has its home.
@@ -160,8 +197,7 @@ pub struct ServiceHome {
 /// unit, that of the init script.
 pub fn homes(context: &Context) -> Vec<ServiceHome> {
     let read = |(scope, path): (Scope, PathBuf)| {
-        let text = sys::file::read_at_most(&path, limits::UNIT_BYTES).ok()?;
-        let unit = UnitHome::read(&String::from_utf8_lossy(&text));
+        let unit = UnitHome::read(&read_unit(&path).ok()?);
         let home = match (unit.home, scope) {
             (Some(home), _) => home,
             (None, Scope::System) if unit.has_state_directory => SYSTEM_HOME.into(),
@@ -354,14 +390,14 @@ pub fn no_linger(context: &Context) -> String {
 }
 
 /// A neighbour of the path, with this at the end of its name.
-fn with_ending(path: &Path, ending: &str) -> PathBuf {
+pub fn with_ending(path: &Path, ending: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(ending);
     name.into()
 }
 
 /// Whether only root can change what is at the path.
-fn is_roots(path: &Path) -> bool {
+pub fn is_roots(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     path.ancestors().all(|part| {
         std::fs::metadata(part).is_ok_and(|found| {

@@ -2,18 +2,17 @@
 
 use super::manager::{self, Properties};
 use super::unit::Scope;
-use super::{account_name, no_linger, texts, unit_path};
+use super::{account_name, find_unit, no_linger, texts};
 use crate::cli::Context;
 use crate::cli::terminal::print;
 use crate::error::{Error, Exit, Result};
 
 /// Shows whether the service is installed and running; [`Exit::Failed`] when it is not running.
 pub fn status(context: &Context, scope: Scope) -> Result<Exit> {
-    let path = unit_path(context, scope)?;
-    if !path.exists() {
+    let Some(path) = find_unit(context, scope)? else {
         print::line(texts::NOT_INSTALLED)?;
         return Ok(Exit::Failed);
-    }
+    };
     print::line(&format!("unit       {}", path.display()))?;
     let known = manager::properties(scope)
         .map_err(|not_done| Error::Failed(texts::no_status(&not_done.why)))?;

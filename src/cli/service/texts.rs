@@ -12,6 +12,10 @@ pub const NEEDS_ROOT: &str =
 /// `service uninstall` where nothing is installed.
 pub const NOTHING_INSTALLED: &str = "No service is installed.";
 
+/// `service uninstall` of a service that belongs to a package.
+pub const REMOVE_PACKAGE: &str = "The service belongs to the package peacrab. Remove it with `sudo apt remove peacrab`; the home folder \
+     stays.";
+
 /// `service status` where nothing is installed.
 pub const NOT_INSTALLED: &str = "unit       not installed; run `peacrab service install`";
 
@@ -62,6 +66,28 @@ pub fn created(path: &Path) -> String {
 /// A line of the report: a file was removed.
 pub fn removed(path: &Path) -> String {
     format!("removed {}", path.display())
+}
+
+/// The system service of a package is there.
+pub fn is_packaged(unit: &Path) -> String {
+    format!(
+        "The package peacrab has installed the service already ({}). To start it: \
+         sudo systemctl enable --now peacrab. To change it: sudo systemctl edit peacrab",
+        unit.display()
+    )
+}
+
+/// A line of the report: the AppArmor profile was not loaded or removed.
+pub fn no_profile(command: &str, why: &str) -> String {
+    format!("note    AppArmor does not use the profile (`{command}`: {why})")
+}
+
+/// A path that cannot be in an AppArmor profile.
+pub fn odd_profile_path(path: &Path) -> String {
+    format!(
+        "{} contains characters that an AppArmor profile cannot contain. {INSTALL_PROGRAM}.",
+        path.display()
+    )
 }
 
 /// A line of the report: the account stays.

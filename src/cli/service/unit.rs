@@ -52,20 +52,7 @@ pub struct Unit<'a> {
 impl Unit<'_> {
     /// The whole unit. Fails for a path that cannot be in a unit.
     pub fn text(&self) -> Result<String> {
-        let unit = match (self.scope, self.profile) {
-            (Scope::System, Profile::Hardened) => {
-                include_str!("../../../scripts/systemd/system-hardened.service")
-            }
-            (Scope::System, Profile::Terminal) => {
-                include_str!("../../../scripts/systemd/system-terminal.service")
-            }
-            (Scope::User, Profile::Hardened) => {
-                include_str!("../../../scripts/systemd/user-hardened.service")
-            }
-            (Scope::User, Profile::Terminal) => {
-                include_str!("../../../scripts/systemd/user-terminal.service")
-            }
-        };
+        let unit = template(self.scope, self.profile);
         let mut program = format!("ExecStart={}", quoted(self.program)?);
         for (option, path) in &self.options {
             program.push_str(&format!(" {option} {}", quoted(path)?));
@@ -77,6 +64,43 @@ impl Unit<'_> {
             Profile::Hardened => unit,
         })
     }
+}
+
+/// The unit before anything is inserted.
+fn template(scope: Scope, profile: Profile) -> &'static str {
+    match (scope, profile) {
+        (Scope::System, Profile::Hardened) => {
+            include_str!("../../../scripts/systemd/system-hardened.service")
+        }
+        (Scope::System, Profile::Terminal) => {
+            include_str!("../../../scripts/systemd/system-terminal.service")
+        }
+        (Scope::User, Profile::Hardened) => {
+            include_str!("../../../scripts/systemd/user-hardened.service")
+        }
+        (Scope::User, Profile::Terminal) => {
+            include_str!("../../../scripts/systemd/user-terminal.service")
+        }
+    }
+}
+
+/// Whether the unit has all settings of one that [`Unit::text`] writes, and no others. What is inserted, and
+/// comments, do not count.
+pub fn is_current(scope: Scope, unit: &str) -> bool {
+    let settings = |text: &str| -> Vec<String> {
+        let is_setting =
+            |line: &&str| !line.is_empty() && !line.starts_with(['#', ';']) && !is_inserted(line);
+        text.lines().filter(is_setting).map(str::to_owned).collect()
+    };
+    let found = settings(unit);
+    [Profile::Hardened, Profile::Terminal]
+        .iter()
+        .any(|profile| settings(template(scope, *profile)) == found)
+}
+
+/// Whether [`Unit::text`] inserts something into that line.
+fn is_inserted(line: &str) -> bool {
+    line.starts_with("ExecStart=") || line.starts_with("User=")
 }
 
 /// A path as a word of a command line in a unit (systemd.service(5), "Command lines").
@@ -98,8 +122,12 @@ pub struct UnitHome {
     pub home: Option<PathBuf>,
     /// The path of `--config`.
     pub config: Option<PathBuf>,
+    /// The program of `ExecStart=`.
+    pub program: Option<PathBuf>,
     /// `User=`
     pub user: Option<String>,
+    /// Whether systemd confines it (`NoNewPrivileges=yes`).
+    pub is_hardened: bool,
     /// Whether systemd provides the home folder (`StateDirectory=peacrab`).
     pub has_state_directory: bool,
 }
@@ -115,10 +143,13 @@ impl UnitHome {
                     let at = words.iter().position(|word| word == name)?;
                     words.get(at + 1).map(PathBuf::from)
                 };
+                found.program = words.first().map(PathBuf::from);
                 found.home = option("--home");
                 found.config = option("--config");
             } else if let Some(user) = line.strip_prefix("User=") {
                 found.user = Some(user.to_owned());
+            } else if line == "NoNewPrivileges=yes" {
+                found.is_hardened = true;
             } else if line == "StateDirectory=peacrab" {
                 found.has_state_directory = true;
             }
@@ -213,6 +244,26 @@ mod tests {
         for odd in ["/a\nUser=root", "/a\"b", "/a$b", "/a\\b"] {
             unit.program = Path::new(odd);
             assert!(unit.text().is_err(), "{odd}");
+        }
+    }
+
+    #[test]
+    fn a_unit_of_another_version_is_recognised() {
+        for scope in [Scope::System, Scope::User] {
+            for profile in [Profile::Hardened, Profile::Terminal] {
+                let mut unit = unit(scope, profile, "/opt/peacrab");
+                unit.options = vec![("--home", Path::new("/srv/home"))];
+                let text = unit.text().unwrap();
+                assert!(is_current(scope, &text) && is_current(scope, &format!("# mine\n{text}")));
+                assert!(!is_current(
+                    scope,
+                    &text.replace("WatchdogSec=60", "WatchdogSec=9")
+                ));
+                assert!(!is_current(scope, &format!("{text}PrivateUsers=yes\n")));
+                let read = UnitHome::read(&text);
+                assert_eq!(read.program.as_deref(), Some(Path::new("/opt/peacrab")));
+                assert_eq!(read.is_hardened, profile == Profile::Hardened);
+            }
         }
     }
 

@@ -88,10 +88,11 @@ pub struct Without {
 
 /// Takes rights from the mount whose root is `mount`, and from all beneath it; set-user-ID always.
 pub fn restrict(mount: BorrowedFd<'_>, without: Without) -> io::Result<()> {
-    match set_attributes(mount, without) {
-        Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => remount_each(mount, without),
-        other => other,
-    }
+    set_attributes(mount, without).or_else(|error| match error.raw_os_error() {
+        // The kernel is too old, or a filter forbids the call: that of systemd before 248 does not know it.
+        Some(libc::ENOSYS | libc::EPERM) => remount_each(mount, without),
+        _ => Err(error),
+    })
 }
 
 /// Makes the one mount whose root is `mount` read-only, not those beneath it.
