@@ -113,7 +113,7 @@ def session_in(results):
 
 
 def fill(value, names):
-    """Puts names into a text, or into the texts of a call's arguments."""
+    """Puts names into a string, or into the strings of a call's arguments."""
     if isinstance(value, dict):
         return {key: fill(one, names) for key, one in value.items()}
     if value == "{session}":
