@@ -19,7 +19,7 @@ from machine import Job, make_disk
 from outside import Outside
 
 MODES = ("all",)
-# One machine from its start to a cut; all of them together take less than the last one may.
+# For a machine from its start to its cut, and for the last one, on a busy host.
 BOOT_SECONDS, SECONDS = 300, 900
 CUTS = 10
 PEOPLE = 3
