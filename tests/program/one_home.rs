@@ -227,7 +227,7 @@ fn the_service_of_a_package_is_found_and_left_to_the_package() {
             "install 2\n",
             "sudo apt remove peacrab",
             "uninstall 2\n",
-            "/etc/systemd/system/peacrab.service hides the one of the package",
+            "/etc/systemd/system/peacrab.service overrides /usr/lib/systemd/system/peacrab.service of the package",
         ],
     );
 }
