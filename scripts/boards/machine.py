@@ -34,14 +34,14 @@ def switch_off():
 class Machine:
     """Options: `counted`, whether its clock counts instructions; `skipping`, whether it also skips the time in which
     the machine is idle; further disks by name, which keep what is written to them (a job mounts one by the label of
-    its file system); `started`, called with the emulator's process; `told`, called with the name and the status of
-    each job that has ended."""
+    its file system); `on_start`, called with the emulator's process; `on_end`, called with the name and the status
+    of each job that has ended."""
 
-    def __init__(self, system, log, counted=False, skipping=False, disks=(), started=None, told=None):
+    def __init__(self, system, log, counted=False, skipping=False, disks=(), on_start=None, on_end=None):
         self.system, self.log = system, log
         self.icount = SKIPPING if skipping else COUNTED if counted else None
         self.disks = dict(disks)
-        self.started, self.told = started, told
+        self.on_start, self.on_end = on_start, on_end
         # Seconds of processor time that the emulator took: on a busy host they say more than the minutes.
         self.cpu_seconds = 0
 
@@ -57,8 +57,8 @@ class Machine:
             disk = work / "files.img"
             make_disk(disk, "files", DISK_BYTES, "-O", "^has_journal", "-d", work / "files")
             process = self.emulate(disk, at, command_line)
-            if self.started:
-                self.started(process)
+            if self.on_start:
+                self.on_start(process)
             return self.watch(process, seconds)
 
     def emulate(self, disk, at, command_line):
@@ -109,8 +109,8 @@ class Machine:
         if line.startswith(MARK + "end "):
             name, status = line.removeprefix(MARK + "end ").rsplit(" ", 1)
             ended[name] = int(status)
-            if self.told:
-                self.told(name, int(status))
+            if self.on_end:
+                self.on_end(name, int(status))
 
     def write(self, text):
         self.log.write(text + "\n")
