@@ -58,14 +58,16 @@ def main():
     cache = Path(os.environ.get("PEACRAB_BOARDS", TOP / ".boards")).absolute()
     results = Results()
     began = time.monotonic()
+    is_complete = False
     try:
         run(arguments, plan(arguments), cache, results)
+        is_complete = True
     except KeyboardInterrupt:
         say("interrupted")
     results.show()
     FIGURES.show()
     say(f"{len(results.rounds)} rounds in {(time.monotonic() - began) / 60:.0f} minutes")
-    return 1 if results.failed() or not results.rounds else 0
+    return 0 if is_complete and results.rounds and not results.failed() else 1
 
 
 def parse():

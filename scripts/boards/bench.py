@@ -47,8 +47,8 @@ class Round:
 
     def machine(self, at, files, jobs, seconds, **options):
         """Runs jobs in a machine. Each has to end with 0; one that does not end has failed."""
-        told = lambda name, status: self.note(name, "" if status == 0 else f"exit status {status}")
-        ended = self.start(at, files, jobs, seconds, told=told, **options)
+        on_end = lambda name, status: self.note(name, "" if status == 0 else f"exit status {status}")
+        ended = self.start(at, files, jobs, seconds, on_end=on_end, **options)
         for job in jobs:
             if isinstance(job, Job) and job.name not in ended:
                 self.note(job.name, "did not end")

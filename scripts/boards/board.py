@@ -26,8 +26,8 @@ PI5 = ("qemu-system-aarch64", "-M", "virt", "-cpu", "cortex-a76")
 BOARDS = {
     board.name: board
     for board in (
-        # Debian has no kernel for ARMv6, and qemu no such machine that it could run on. The least memory
-        # of the issue's boards is a quarter of this board's; the tests' own programs need the rest.
+        # Debian has no kernel for ARMv6, and qemu no machine for one. The memory is a quarter of that of a
+        # Raspberry Pi Zero.
         Board("armv6", "armv6", "arm-unknown-linux-musleabihf", "armhf", "linux-image-armmp", ARM, "ttyAMA0", 128),
         Board("armhf", "armv7", "armv7-unknown-linux-musleabihf", "armhf", "linux-image-armmp", ARM, "ttyAMA0"),
         Board("arm64", "arm64", "aarch64-unknown-linux-musl", "arm64", "linux-image-arm64", ARM64, "ttyAMA0"),

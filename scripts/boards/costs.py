@@ -18,7 +18,7 @@ from remote import Remote
 MODES = ("all",)
 SECONDS = 3600
 # For one turn, on a busy host.
-TURN_SECONDS = 300
+TURN_SECONDS = 900
 # The commands of a turn, which do nothing. They differ, because the program counts calls that repeat.
 COMMANDS = 20
 RUNS = 3

@@ -59,4 +59,5 @@ class Program:
         self.round.log.write(f"{' '.join(arguments)}: {done.returncode}\n{done.stdout}\n")
         self.round.log.flush()
         is_right = done.returncode == status and says in done.stdout
-        self.round.note(f"{CPU}: {' '.join(arguments)}", "" if is_right else f"status {done.returncode}")
+        problem = f"status {done.returncode}; expected {status}, and {says!r} in its output"
+        self.round.note(f"{CPU}: {' '.join(arguments)}", "" if is_right else problem)

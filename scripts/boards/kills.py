@@ -32,6 +32,8 @@ class Flow:
         self.numbers, self.lock = itertools.count(1), threading.Lock()
         self.changed, self.requests = threading.Condition(), 0
         self.stopped, self.late = threading.Event(), []
+        # The lines of which a result says that they were appended.
+        self.confirmed = set()
 
     # --- the host's side ----------------------------------------------------------------------
 
@@ -61,17 +63,19 @@ class Flow:
     def asks(messages):
         return any(message["role"] == "user" and QUESTION in text_of(message) for message in messages)
 
-    @staticmethod
-    def answer(messages):
+    def answer(self, messages):
         """Calls append_file once for each question, and answers when there is a result for all."""
-        asked, called = [], set()
+        asked, called, latest = [], set(), set()
         for message in messages:
             match message["role"]:
                 case "user":
                     asked += re.findall(rf"{QUESTION} (\d+)", text_of(message))
                 case "assistant" if message.get("tool_calls"):
                     arguments = [call["function"]["arguments"] for call in message["tool_calls"]]
-                    called |= set(re.findall(r"line (\d+)", " ".join(arguments)))
+                    latest = set(re.findall(r"line (\d+)", " ".join(arguments)))
+                    called |= latest
+                case "tool" if "Added" in str(message["content"]):
+                    self.confirmed |= latest
                 case "assistant":
                     answered = text_of(message)
                     asked = [number for number in asked if number not in answer_in(answered)]
@@ -85,7 +89,7 @@ class Flow:
 
     def run(self, round, telegram, process, home):
         chats = {telegram.chat(FIRST_CHAT + number): [] for number in range(PEOPLE)}
-        people = [threading.Thread(target=self.talk, args=(telegram, *chat)) for chat in chats.items()]
+        people = [threading.Thread(target=self.talk, args=(telegram, *chat), daemon=True) for chat in chats.items()]
         for person in people:
             person.start()
         chance = random.Random(SEED)
@@ -136,6 +140,8 @@ class Flow:
         note(round, f"messages during {KILLS} kills", summary)
         round.note("every message is answered", f"no answer to {self.late}" if self.late else "")
         round.note("answers are in order", "; ".join(out_of_order))
+        lost = sorted(self.confirmed - set(written))
+        round.note("no confirmed line is missing", f"lines: {lost}" if lost else "")
         round.note("no call ran twice", f"lines written twice: {twice}" if twice else "")
         round.note("kills hit calls, and not all", "" if 0 < interrupted < len(asked) / 2 else summary)
 

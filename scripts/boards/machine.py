@@ -5,6 +5,7 @@ import select
 import shutil
 import subprocess
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -19,26 +20,28 @@ DISK_BYTES = 512 * 1024 * 1024
 HOST = "10.0.2.2"
 # Lines that begin like this are about a job; other lines are its output.
 MARK = "boards-job "
-# The emulators' processes.
-RUNNING = set()
+# The emulators' processes, and whether they have to end.
+RUNNING, IS_OVER = set(), threading.Event()
 
 
 def switch_off():
-    """Ends all machines."""
+    """Ends all machines, and those that are started afterwards."""
+    IS_OVER.set()
     for process in list(RUNNING):
         process.kill()
 
 
 class Machine:
-    """Options: whether its clock counts instructions, and skips the time in which it is idle; further disks by name, which keep what is written to
-    them (a job mounts one by the label of its file system); `started`, called with the emulator's process;
-    `told`, called with the name and the status of each job that has ended."""
+    """Options: `counted`, whether its clock counts instructions; `skipping`, whether it also skips the time in which
+    the machine is idle; further disks by name, which keep what is written to them (a job mounts one by the label of
+    its file system); `on_start`, called with the emulator's process; `on_end`, called with the name and the status
+    of each job that has ended."""
 
-    def __init__(self, system, log, counted=False, skipping=False, disks=(), started=None, told=None):
+    def __init__(self, system, log, counted=False, skipping=False, disks=(), on_start=None, on_end=None):
         self.system, self.log = system, log
         self.icount = SKIPPING if skipping else COUNTED if counted else None
         self.disks = dict(disks)
-        self.started, self.told = started, told
+        self.on_start, self.on_end = on_start, on_end
         # Seconds of processor time that the emulator took: on a busy host they say more than the minutes.
         self.cpu_seconds = 0
 
@@ -54,8 +57,8 @@ class Machine:
             disk = work / "files.img"
             make_disk(disk, "files", DISK_BYTES, "-O", "^has_journal", "-d", work / "files")
             process = self.emulate(disk, at, command_line)
-            if self.started:
-                self.started(process)
+            if self.on_start:
+                self.on_start(process)
             return self.watch(process, seconds)
 
     def emulate(self, disk, at, command_line):
@@ -74,6 +77,8 @@ class Machine:
             command += drive(name, image)
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         RUNNING.add(process)
+        if IS_OVER.is_set():
+            process.kill()
         return process
 
     def watch(self, process, seconds):
@@ -104,8 +109,8 @@ class Machine:
         if line.startswith(MARK + "end "):
             name, status = line.removeprefix(MARK + "end ").rsplit(" ", 1)
             ended[name] = int(status)
-            if self.told:
-                self.told(name, int(status))
+            if self.on_end:
+                self.on_end(name, int(status))
 
     def write(self, text):
         self.log.write(text + "\n")

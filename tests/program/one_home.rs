@@ -227,7 +227,7 @@ fn the_service_of_a_package_is_found_and_left_to_the_package() {
             "install 2\n",
             "sudo apt remove peacrab",
             "uninstall 2\n",
-            "/etc/systemd/system/peacrab.service hides the one of the package",
+            "/etc/systemd/system/peacrab.service overrides /usr/lib/systemd/system/peacrab.service of the package",
         ],
     );
 }
@@ -246,6 +246,7 @@ fn apparmor_gets_a_profile_where_it_knows_user_namespaces() {
         test ! -e /etc/apparmor.d -a ! -e /root/asked
         mkdir -p /etc/apparmor.d/abi
         echo >/etc/apparmor.d/abi/4.0
+        echo older >/etc/apparmor.d/peacrab
         peacrab service install </dev/null
         cat /etc/apparmor.d/peacrab
         peacrab service uninstall
@@ -257,7 +258,8 @@ fn apparmor_gets_a_profile_where_it_knows_user_namespaces() {
     assert_says(
         &output,
         &[
-            "wrote   /etc/apparmor.d/peacrab\n",
+            // With that ending, AppArmor does not load it too.
+            "kept    the old file as /etc/apparmor.d/peacrab.orig\nwrote   /etc/apparmor.d/peacrab\n",
             "profile peacrab \"/mnt/peacrab\" flags=(unconfined) {\n  userns,\n",
             "removed /etc/apparmor.d/peacrab\n",
             "asked: -r /etc/apparmor.d/peacrab\nasked: -R /etc/apparmor.d/peacrab\n",

@@ -141,6 +141,12 @@ pub fn state_files(home: &Home) -> Option<Row> {
 /// The systemd service.
 pub fn service(context: &Context) -> Row {
     let Some((scope, unit)) = service::installed(context) else {
+        if let Some(script) = service::init_script() {
+            return Row::ok(
+                "service",
+                format!("installed; `{script} status` shows whether it is running"),
+            );
+        }
         return Row::warning(
             "service",
             "not installed. To keep the gateway running, use `peacrab service install`",

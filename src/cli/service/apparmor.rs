@@ -16,6 +16,10 @@ const PROGRAMS: &str = "/usr/{local/,}bin/peacrab";
 /// The profile's place.
 pub const FILE: &str = "/etc/apparmor.d/peacrab";
 
+/// The ending of the profile that was there before. AppArmor loads each file in that folder, except those with
+/// some endings of which this is one (`ignored_suffixes` of libapparmor).
+pub const KEPT_ENDING: &str = ".orig";
+
 /// Rules for user namespaces need it; without it, the parser rejects the profile (AppArmor before 4.0).
 const ABI: &str = "/etc/apparmor.d/abi/4.0";
 

@@ -44,7 +44,9 @@ pub fn install(context: &Context, mut plan: Plan, adopted: Option<&Path>) -> Res
     if plan.profile == Profile::Hardened && plan.scope == Scope::System {
         make_home(plan)?;
     }
-    apparmor::install(plan.scope, &plan.program, write)?;
+    apparmor::install(plan.scope, &plan.program, |path, text| {
+        write_and_keep(path, text, apparmor::KEPT_ENDING)
+    })?;
     write(&path, &plan.text)?;
     let drop_ins = with_ending(&path, ".d");
     if drop_ins.is_dir() {
@@ -163,12 +165,17 @@ fn make_home(plan: &Plan) -> Result<()> {
 
 /// Writes a file for systemd; one with other content is kept beside it.
 fn write(path: &Path, text: &str) -> Result<()> {
+    write_and_keep(path, text, ".old")
+}
+
+/// The same, with the ending of the file that is kept.
+fn write_and_keep(path: &Path, text: &str, ending: &str) -> Result<()> {
     if path.exists() {
         let old = file::read_at_most(path, limits::UNIT_BYTES)?;
         if old == text.as_bytes() {
             return print::line(&texts::kept(path));
         }
-        let kept = with_ending(path, ".old");
+        let kept = with_ending(path, ending);
         file::write_atomic(&kept, &old, UNIT_MODE)?;
         print::line(&texts::kept_old(&kept))?;
     } else if let Some(folder) = path.parent() {

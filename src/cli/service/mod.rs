@@ -225,6 +225,12 @@ pub fn homes(context: &Context) -> Vec<ServiceHome> {
     homes
 }
 
+/// The init script that starts the service, on a system without systemd. (A package installs both.)
+pub fn init_script() -> Option<&'static str> {
+    let is_used = Path::new(INIT_SCRIPT).exists() && !Path::new("/run/systemd/system").exists();
+    is_used.then_some(INIT_SCRIPT)
+}
+
 /// The home in an init script (scripts/init).
 fn init_script_home(script: &str) -> Option<PathBuf> {
     let home = script.lines().find_map(|line| line.strip_prefix("home="))?;

@@ -1,5 +1,6 @@
 //! What is known of the host: files below `/`, or below a made-up tree, and what systemd answers.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::cli::service::manager::{self, Properties};
@@ -66,6 +67,12 @@ pub struct Facts {
     pub worn: Option<u32>,
     /// The file that has the kernel's command line on this board.
     pub boot: Boot,
+    /// Whether the system was booted with systemd (sd_booted(3)).
+    pub is_booted_with_systemd: bool,
+    /// Whether this is a container.
+    pub is_container: bool,
+    /// Whether an init script starts the service where there is no systemd.
+    pub has_init_script: bool,
     /// systemd's own properties.
     pub manager: Option<Properties>,
     /// Whether and how the clock is set.
@@ -132,6 +139,11 @@ impl Facts {
         }
     }
 
+    /// Whether systemd runs here; it may not answer this account.
+    pub fn has_systemd(&self) -> bool {
+        self.is_booted_with_systemd || self.manager.is_some()
+    }
+
     /// What the files below `root` say.
     pub fn read(root: &Path) -> Self {
         let tree = Tree(root);
@@ -165,6 +177,12 @@ impl Facts {
             has_journal: tree.has("var/log/journal"),
             watchdog: tree.has("sys/class/watchdog/watchdog0"),
             worn: tree.worn(),
+            is_booted_with_systemd: tree.has("run/systemd/system"),
+            // Docker, Podman, and what systemd-nspawn and LXC have.
+            is_container: [".dockerenv", "run/.containerenv", "run/systemd/container"]
+                .iter()
+                .any(|path| tree.has(path)),
+            has_init_script: tree.has("etc/init.d/peacrab"),
             boot: BOOT
                 .iter()
                 .find(|(path, _)| tree.has(path))
@@ -224,9 +242,10 @@ impl Tree<'_> {
         }
     }
 
-    /// `Storage=` of journald.conf(5): the last drop-in by name, else the main file.
+    /// `Storage=` of journald.conf(5): the last drop-in by name, else the main file. A drop-in in /etc replaces
+    /// the one of the same name in /run, and that the one in /usr/lib.
     fn storage(&self) -> String {
-        let mut files: Vec<(String, String)> = Vec::new();
+        let mut files: BTreeMap<String, String> = BTreeMap::new();
         for folder in ["usr/lib", "run", "etc"] {
             let folder = format!("{folder}/systemd/journald.conf.d");
             let names = self.names(&folder).into_iter();
@@ -236,11 +255,8 @@ impl Tree<'_> {
                     .map(|name| (name.clone(), format!("{folder}/{name}"))),
             );
         }
-        files.sort();
         let main = "etc/systemd/journald.conf".to_owned();
-        let paths = [main]
-            .into_iter()
-            .chain(files.into_iter().map(|(_, path)| path));
+        let paths = [main].into_iter().chain(files.into_values());
         let mut values = paths.filter_map(|path| {
             let text = self.text(&path)?;
             let value = text

@@ -5,12 +5,12 @@ use super::facts::{Boot, Facts};
 
 /// The rows about the kernel.
 pub fn rows(facts: &Facts) -> Vec<Row> {
-    vec![
-        memory(facts),
-        namespaces(facts),
-        landlock(facts),
-        seccomp(facts),
-    ]
+    let mut rows = vec![namespaces(facts), landlock(facts), seccomp(facts)];
+    // What it is about is a setting of systemd's unit.
+    if facts.has_systemd() {
+        rows.insert(0, memory(facts));
+    }
+    rows
 }
 
 /// How to add a parameter to the kernel's command line on this board.
@@ -156,7 +156,7 @@ fn landlock(facts: &Facts) -> Row {
         _ => format!(
             "the kernel {kernel} does not offer it. If `zgrep CONFIG_SECURITY_LANDLOCK= /proc/config.gz` \
              shows =y, it is built in: {}",
-            add_parameter(facts, &lsm(modules.unwrap_or_default()))
+            add_parameter(facts, &lsm(modules.unwrap_or(USUAL_MODULES)))
         ),
     };
     match no_namespaces(facts) {
@@ -167,6 +167,9 @@ fn landlock(facts: &Facts) -> Row {
         Some(_) => Row::failed(NAME, format!("not available: {why}")),
     }
 }
+
+/// The security modules of Debian's kernels, where those in use are not known. A kernel ignores those that it lacks.
+const USUAL_MODULES: &str = "lockdown,yama,integrity,apparmor,bpf";
 
 /// The parameter that adds Landlock to the security modules. The kernel adds `capability` by itself.
 fn lsm(modules: &str) -> String {

@@ -14,11 +14,11 @@ pub fn rows(facts: &Facts, home: &Path, is_set: bool) -> Vec<Row> {
         Some(board(facts)),
         Some(systemd(facts)),
         Some(clock(facts, is_set)),
-        Some(log(facts)),
+        facts.has_systemd().then(|| log(facts)),
         Some(memory(facts)),
         Some(root(facts, home)),
         worn(facts),
-        Some(watchdog(facts)),
+        facts.has_systemd().then(|| watchdog(facts)),
     ];
     rows.into_iter().flatten().collect()
 }
@@ -41,11 +41,19 @@ fn value<'a>(properties: Option<&'a Properties>, name: &str) -> &'a str {
 
 /// The version of systemd, and what an older one lacks.
 fn systemd(facts: &Facts) -> Row {
+    const NAME: &str = "systemd";
     let Some(manager) = &facts.manager else {
-        return Row::failed(
-            "systemd",
-            "it does not answer. Without systemd, use an init script (scripts/init)",
-        );
+        return match (facts.is_booted_with_systemd, facts.has_init_script) {
+            (true, _) => Row::failed(NAME, "it does not answer. `systemctl status` shows why"),
+            (false, true) => Row::ok(
+                NAME,
+                "not used here; /etc/init.d/peacrab starts the service",
+            ),
+            (false, false) => Row::warning(
+                NAME,
+                "not used here, and there is no init script. The install.sh of a release adds one",
+            ),
+        };
     };
     let version = value(Some(manager), "Version");
     let digits = |char: char| !char.is_ascii_digit();
@@ -54,12 +62,12 @@ fn systemd(facts: &Facts) -> Row {
         .find_map(|part| part.parse().ok())
         .unwrap_or(0);
     let lacks = match number {
-        254.. => return Row::ok("systemd", version),
+        254.. => return Row::ok(NAME, version),
         252.. => "",
         _ => "; it does not find keys in /etc/credstore, so they stay in config.json",
     };
     Row::ok(
-        "systemd",
+        NAME,
         format!(
             "{version}: before 254, the time between two restarts does not grow; it stays at 5 s{lacks}"
         ),
@@ -143,7 +151,7 @@ fn memory(facts: &Facts) -> Row {
         0 if total < limits::RAM_BYTES_WITHOUT_SWAP => Row::warning(
             NAME,
             format!(
-                "{} without swap space, so a large command is killed soon. `sudo apt install zram-tools` adds \
+                "{} without swap space, so a command that needs much memory is soon killed. `sudo apt install zram-tools` adds \
                  compressed memory, which spares the SD card",
                 size(total)
             ),
@@ -159,19 +167,29 @@ fn memory(facts: &Facts) -> Row {
 /// The file system with the home folder: whether it stays after a restart.
 fn root(facts: &Facts, home: &Path) -> Row {
     const NAME: &str = "files";
-    let mounts = facts.mounts.lines().filter_map(|line| {
-        let mut fields = line.split(' ').skip(1);
-        Some((fields.next()?, fields.next()?, fields.next()?))
-    });
-    let of_home = mounts
-        .filter(|(point, _, _)| home.starts_with(point))
-        // Of two on one point, the later one is seen.
-        .max_by_key(|(point, _, _)| point.len());
-    let Some((point, kind, options)) = of_home else {
+    let Some((point, kind, options)) = mount_of(facts, home) else {
         return Row::ok(NAME, "unknown");
     };
     let shown = home.display();
-    match kind {
+    // What is written to an overlay is in its upper folder: on OpenWrt that is on the disk. Where it cannot be
+    // seen, it is what the start has hidden, or outside the container.
+    let upper = options
+        .split(',')
+        .find_map(|option| option.strip_prefix("upperdir="));
+    let kept_on = match (kind, upper) {
+        ("overlay", Some(upper)) => {
+            mount_of(facts, Path::new(upper)).map_or(kind, |(_, kind, _)| kind)
+        }
+        _ => kind,
+    };
+    match kept_on {
+        "overlay" if facts.is_container => Row::warning(
+            NAME,
+            format!(
+                "{shown} is a part of this container, so every conversation is lost with it. Mount a volume \
+                 there"
+            ),
+        ),
         "overlay" | "tmpfs" | "ramfs" => Row::warning(
             NAME,
             format!(
@@ -188,6 +206,18 @@ fn root(facts: &Facts, home: &Path) -> Row {
         ),
         _ => Row::ok(NAME, format!("{shown} is on the disk ({kind} on {point})")),
     }
+}
+
+/// The file system with a path: where it is mounted, its type, its options.
+fn mount_of<'a>(facts: &'a Facts, path: &Path) -> Option<(&'a str, &'a str, &'a str)> {
+    let mounts = facts.mounts.lines().filter_map(|line| {
+        let mut fields = line.split(' ').skip(1);
+        Some((fields.next()?, fields.next()?, fields.next()?))
+    });
+    mounts
+        .filter(|(point, _, _)| path.starts_with(point))
+        // Of two on one point, the later one is seen.
+        .max_by_key(|(point, _, _)| point.len())
 }
 
 /// A disk that is nearly worn out; nothing otherwise.
@@ -210,7 +240,7 @@ fn watchdog(facts: &Facts) -> Row {
         (false, _) => Row::ok(NAME, "the board has none"),
         (true, "" | "0" | "infinity") => Row::ok(
             NAME,
-            "not used, so a board that hangs stays off. To use it: `sudo mkdir -p \
+            "not used, so a board that hangs needs you to restart it. To use it: `sudo mkdir -p \
              /etc/systemd/system.conf.d && printf '[Manager]\\nRuntimeWatchdogSec=15\\n' | sudo tee \
              /etc/systemd/system.conf.d/watchdog.conf && sudo systemctl daemon-reexec`",
         ),

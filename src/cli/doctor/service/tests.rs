@@ -29,6 +29,7 @@ const ALL: Files = &[
         "proc/self/mounts",
         "/dev/mmcblk0p2 / ext4 rw,noatime 0 0\ntmpfs /run tmpfs rw 0 0\n",
     ),
+    ("run/systemd/system/check.service", ""),
 ];
 
 /// Raspberry Pi OS 12 on a Pi 4: the firmware turns the memory controller off, and the kernel has no Landlock.
@@ -192,8 +193,9 @@ fn a_kernel_without_user_namespaces_is_a_warning_and_without_landlock_too_a_fail
     let mut facts = read(&[ALL, DEBIAN]);
     let words = ["echo user.max_user_namespaces=1024 | sudo tee /etc/sysctl.d/90-peacrab.conf"];
     assert_row(&facts, "namespace", State::Failed, &words);
-    let words =
-        ["Add lsm=landlock to U_BOOT_PARAMETERS in /etc/default/u-boot, run `sudo u-boot-update`"];
+    let words = [
+        "Add lsm=landlock,lockdown,yama,integrity,apparmor,bpf to U_BOOT_PARAMETERS in /etc/default/u-boot, run `sudo u-boot-update`",
+    ];
     assert_row(&facts, "landlock", State::Failed, &words);
     facts.landlock = 5;
     assert_row(&facts, "namespace", State::Warning, &words[..0]);
@@ -236,12 +238,21 @@ fn the_versions_of_systemd_differ_in_what_they_know() {
     let bookworm = text("252.38-1~deb12u1");
     assert!(bookworm.contains("stays at 5 s") && !bookworm.contains("credstore"));
     assert!(text("247.3-7+deb11u6").contains("credstore"));
-    assert_row(
-        &Facts::default(),
-        "systemd",
-        State::Failed,
-        &["scripts/init"],
-    );
+    let words = ["`systemctl status` shows why"];
+    assert_row(&read(&[ALL]), "systemd", State::Failed, &words);
+}
+
+#[test]
+fn without_systemd_nothing_is_said_of_its_settings() {
+    let mut facts = Facts::default();
+    assert_row(&facts, "systemd", State::Warning, &["install.sh"]);
+    facts.has_init_script = true;
+    assert_row(&facts, "systemd", State::Ok, &["/etc/init.d/peacrab"]);
+    let mut rows = kernel::rows(&facts);
+    rows.extend(system::rows(&facts, Path::new("/"), true));
+    for name in rows.iter().map(|row| row.name) {
+        assert!(!["log", "watchdog", "memory"].contains(&name), "{name}");
+    }
 }
 
 #[test]
@@ -304,6 +315,13 @@ fn the_log_the_memory_and_the_disk_are_described() {
         State::Ok,
         &["kept in memory"],
     );
+    // It replaces the one of the same name in /usr/lib.
+    let kept = (
+        "etc/systemd/journald.conf.d/40-rpi-volatile-storage.conf",
+        "[Journal]\nStorage=persistent\n",
+    );
+    let facts_of_kept = read(&[ALL, volatile, &[kept]]);
+    assert_row(&facts_of_kept, "log", State::Ok, &["kept on the disk"]);
 
     assert_row(&facts, "ram", State::Ok, &["4.0 GB, no swap space"]);
     facts.memory = "MemTotal: 440000 kB\nSwapTotal: 0 kB".to_owned();
@@ -315,6 +333,16 @@ fn the_log_the_memory_and_the_disk_are_described() {
     assert_row(&facts, "files", State::Ok, &["on the disk (ext4 on /)"]);
     facts.mounts = "overlay / overlay rw,lowerdir=/lower 0 0".to_owned();
     assert_row(&facts, "files", State::Warning, &["disable_overlayfs"]);
+    facts.mounts = "overlay / overlay rw,lowerdir=/l,upperdir=/upper/data 0 0".to_owned();
+    assert_row(&facts, "files", State::Warning, &["disable_overlayfs"]);
+    facts.is_container = true;
+    assert_row(&facts, "files", State::Warning, &["Mount a volume"]);
+    facts.is_container = false;
+    // OpenWrt.
+    facts.mounts =
+        "o / overlay rw,upperdir=/overlay/upper 0 0\n/dev/loop0 /overlay f2fs rw 0 0".to_owned();
+    assert_row(&facts, "files", State::Ok, &["on the disk (overlay on /)"]);
+    facts.mounts = "overlay / overlay rw,lowerdir=/lower 0 0".to_owned();
     facts.mounts += "\n/dev/sda1 /var/lib ext4 rw 0 0";
     assert_row(&facts, "files", State::Ok, &["ext4 on /var/lib"]);
     facts.mounts += "\n/dev/sda1 /var/lib ext4 ro,noatime 0 0";

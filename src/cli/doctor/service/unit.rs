@@ -32,17 +32,21 @@ fn unit(scope: Scope, path: &Path, text: &str) -> Row {
     const NAME: &str = "unit";
     let shown = path.display();
     let packaged = service::packaged_unit(scope);
-    let own_changes = service::with_ending(path, ".d");
+    // `systemctl edit` writes them there for the unit of a package too.
+    let own_changes = match packaged {
+        Some(_) => Path::new("/etc/systemd/system/peacrab.service.d").to_owned(),
+        None => service::with_ending(path, ".d"),
+    };
     let changes = match own_changes.is_dir() {
         true => format!(", with your changes in {}", own_changes.display()),
         false => String::new(),
     };
-    if let Some(packaged) = packaged.filter(|packaged| packaged != path) {
+    if let Some(packaged) = packaged.as_ref().filter(|packaged| *packaged != path) {
         return Row::warning(
             NAME,
             format!(
-                "{shown} hides the one of the package, {}. `sudo rm {shown} && sudo systemctl daemon-reload` \
-                 leaves the package's in force",
+                "{shown} overrides {} of the package. To use the package's: `sudo rm {shown} && sudo systemctl \
+                 daemon-reload && sudo systemctl restart peacrab`",
                 packaged.display()
             ),
         );
@@ -52,15 +56,19 @@ fn unit(scope: Scope, path: &Path, text: &str) -> Row {
         false => Row::warning(
             NAME,
             format!(
-                "{shown} was written by another version, or changed. `{}` writes it again and keeps the old \
-                 one; your own changes belong into `systemctl {}edit peacrab`",
-                match scope {
-                    Scope::System => "sudo peacrab service install",
-                    Scope::User => "peacrab service install --user",
+                "{shown} was written by another version, or changed. {}. Make your own changes with `{} edit \
+                 peacrab`",
+                match (scope, packaged) {
+                    (Scope::System, Some(_)) =>
+                        "`sudo apt install --reinstall peacrab` writes it again",
+                    (Scope::System, None) =>
+                        "`sudo peacrab service install` writes it again and keeps the old one",
+                    (Scope::User, _) =>
+                        "`peacrab service install --user` writes it again and keeps the old one",
                 },
                 match scope {
-                    Scope::System => "",
-                    Scope::User => "--user ",
+                    Scope::System => "sudo systemctl",
+                    Scope::User => "systemctl --user",
                 },
             ),
         ),
@@ -99,7 +107,11 @@ fn program(scope: Scope, unit: &UnitHome) -> Option<Row> {
 }
 
 /// Keys in files that others than root can read; nothing when there are none, or when this account cannot see.
+/// Debian's folder is closed to other users, whatever the modes of the files in it.
 fn keys(folder: &Path) -> Option<Row> {
+    if std::fs::metadata(folder).ok()?.permissions().mode() & 0o011 == 0 {
+        return None;
+    }
     let entries = std::fs::read_dir(folder).ok()?;
     let open: Vec<String> = entries
         .flatten()
@@ -133,12 +145,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("peacrab.model");
         std::fs::write(&file, "k").unwrap();
-        let set = |mode| std::fs::set_permissions(&file, PermissionsExt::from_mode(mode)).unwrap();
-        set(0o600);
+        let set = |path: &Path, mode| {
+            std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+        };
+        set(folder.path(), 0o755);
+        set(&file, 0o600);
         assert_eq!(keys(folder.path()), None);
-        set(0o640);
+        set(&file, 0o640);
         let row = keys(folder.path()).unwrap();
         assert!(row.text.ends_with("/peacrab.model`"), "{row:?}");
+        set(folder.path(), 0o700);
+        assert_eq!(keys(folder.path()), None);
         assert_eq!(keys(Path::new("/no such folder")), None);
     }
 
