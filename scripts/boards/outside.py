@@ -46,7 +46,7 @@ class Outside:
         self.telegram.say(self.chat, text)
 
     def expect(self, text, seconds=ANSWER_TIME):
-        """Waits until the bot has shown a text."""
+        """Waits until the bot has shown this."""
         end = time.monotonic() + seconds
         while not any(text in shown for shown in self.shown):
             self.shown.append(self.chat.news.get(timeout=max(end - time.monotonic(), 0)))
