@@ -135,7 +135,8 @@ fetch() {
     until fetch_once "$1" "$2" "$3"; do
         rm -f "$2"
         [ "$tries" -lt "$fetch_tries" ] ||
-            fail "Cannot download $1 (tried $fetch_tries times). Check the address, the network and the free space."
+            fail "Cannot download $1 (tried $fetch_tries times). Check the address, the network, the free space
+and the clock: the board takes today for $(date +%Y-%m-%d), and https needs the right day."
         tries=$((tries + 1))
         sleep 1
     done
@@ -222,7 +223,7 @@ locate() {
     base=${from%/}
     case $from in
     http://* | https://*)
-        case ${base##*/} in peacrab-*-*) file=${base##*/} base=${base%/*} ;; esac
+        case ${from##*/} in peacrab-[0-9]*-*) file=${from##*/} base=${from%/*} ;; esac
         case $no_signature$from in
         yeshttp://*) fail "Without a signature, the address must begin with https://." ;;
         esac
@@ -312,7 +313,7 @@ check_owner() {
         [ "$(dpkg-query -W -f='${db:Status-Status}' peacrab 2>/dev/null || true)" = installed ]; then
         fail "Peacrab is installed as a package here. Update it as a package:
   sudo apt install ./peacrab_VERSION_ARCHITECTURE.deb
-To use this script instead, remove the package first: sudo apt remove peacrab"
+To use this script instead, purge the package first (your data is kept): sudo apt purge peacrab"
     fi
 }
 
@@ -323,6 +324,16 @@ check_root() {
 for your own account only."
 }
 
+# One at a time. `peacrab update` takes the same lock.
+lock() {
+    have flock || return 0
+    exec 9<"$bin"
+    flock -n 9 || fail "Another update is running. Wait until it has finished. Nothing was installed."
+}
+
+# Before a service is started, which would keep it.
+unlock() { exec 9<&-; }
+
 # Puts the program beside its place and tries it there: /tmp may forbid programs.
 stage() {
     if [ "$dry_run" ]; then
@@ -330,6 +341,7 @@ stage() {
         return
     fi
     mkdir -p "$bin" || fail "Cannot create $bin."
+    lock
     staged=$bin/.peacrab.new
     if ! cp "$program" "$staged" || ! chmod 755 "$staged"; then
         fail "Cannot write to $bin. Is there enough space? Nothing was installed."
@@ -361,9 +373,14 @@ swap() {
     is_new=yes
 }
 
+# Gives a program a second name, which takes no space, or copies it where files have one name only (FAT).
+duplicate() {
+    rm -f "$2"
+    ln "$1" "$2" 2>/dev/null || cp -p "$1" "$2"
+}
+
 keep_old() {
-    rm -f "$target.old"
-    ln "$target" "$target.old" 2>/dev/null || cp -p "$target" "$target.old" ||
+    duplicate "$target" "$target.old" ||
         fail "Cannot keep the old program: no space in $bin? Nothing was installed."
 }
 
@@ -378,6 +395,7 @@ put_program() {
     else
         swap
     fi
+    unlock
     put_manual
     put_completions
     case :$PATH: in *:$bin:*) ;; *) step note "$bin is not in your PATH" ;; esac
@@ -391,9 +409,12 @@ put_manual() {
     done
     [ "$changed" ] || return 0
     step install "the manual: man peacrab"
-    change mkdir -p "$share/man/man1"
+    # The service has to be restarted all the same.
     for page in $changed; do
-        change cp "$extras/man/$page" "$share/man/man1/" || step note "cannot write the manual: no space?"
+        if ! change mkdir -p "$share/man/man1" || ! change cp "$extras/man/$page" "$share/man/man1/"; then
+            step note "cannot write the manual: no space?"
+            return
+        fi
     done
 }
 
@@ -451,7 +472,8 @@ service_home() {
         sed -n 's/^home=//p' "$init_script"
         return
     fi
-    named=$(sed -n 's/^ExecStart=.* --home \([^ ]*\) .*gateway$/\1/p' "$unit")
+    # A path with spaces is in quotation marks.
+    named=$(sed -n 's/^ExecStart=.* --home \("[^"]*"\|[^ ]*\) .*gateway$/\1/p' "$unit" | tr -d '"' | sed 's/%%/%/g')
     if [ "$named" ]; then echo "$named"
     elif [ "$scope" = user ]; then echo "$HOME/.peacrab"
     elif grep -q '^StateDirectory=peacrab$' "$unit"; then echo "$system_home"
@@ -499,7 +521,10 @@ roll_back() {
     step failed "Peacrab $new_version did not report that it is ready"
     [ -e "$target.old" ] || fail "There is no older program to go back to."
     step restore "$target ($old_version)"
-    cp -p "$target.old" "$target.new" && mv -f "$target.new" "$target" && sync
+    if ! duplicate "$target.old" "$staged" || ! mv -f "$staged" "$target"; then
+        fail "It could not be put back. Run: ${sudo}mv $target.old $target"
+    fi
+    sync
     if restart && wait_ready; then
         fail "Peacrab $old_version is running again. See why in the log: $(log_command)"
     fi
@@ -670,7 +695,7 @@ manage_service() {
             step note "the service is set up, but it was not running; it is not started"
         fi
         [ -z "$adopted$profile" ] || set_up_service
-    elif [ -e "$(definition)" ]; then
+    elif [ -s "$(definition)" ]; then # /dev/null is what a package leaves behind when it is removed.
         step note "the service uses another program, so it is left alone: $(definition)"
     elif [ -z "$no_service" ]; then
         set_up_service
@@ -679,7 +704,7 @@ manage_service() {
 
 # Such as a per-user service, or a conversation in a terminal.
 note_old_processes() {
-    [ "$is_new" ] && [ -z "$dry_run" ] || return 0
+    [ -z "$dry_run" ] || return 0
     for process in /proc/[0-9]*; do
         [ "$(readlink "$process/exe" 2>/dev/null)" != "$target (deleted)" ] ||
             step note "process ${process#/proc/} still runs the old program; restart it"
@@ -691,8 +716,6 @@ note_old_processes() {
 
 next_steps() {
     [ -z "$dry_run" ] || { say ""; say "This was a dry run: nothing has been changed."; return; }
-    sudo=
-    if [ "$scope" = system ] && have sudo; then sudo="sudo "; fi
     is_set_up || [ "$is_new" ] || return 0
     if ! is_set_up; then
         printf '\nNext:\n  peacrab onboard    connect a model and a bot\n  peacrab agent      chat with the agent\n'
@@ -750,6 +773,11 @@ uninstall_service() {
         else
             change ctl disable --now peacrab.service
             remove "$unit"
+            if [ -e "${unit%.service}-update.path" ]; then
+                change ctl disable --now peacrab-update.path
+                remove "${unit%.service}-update.path"
+                remove "${unit%.service}-update.service"
+            fi
         fi
         return
     fi
@@ -760,9 +788,10 @@ uninstall_service() {
 }
 
 uninstall_peacrab() {
-    check_owner
-    check_root
     target=$bin/peacrab
+    # A copy beside a package can be removed. The data is that of the package's service.
+    if [ "$purge" ] || [ ! -e "$target" ] || [ "$bin" = /usr/bin ]; then check_owner; fi
+    check_root
     home=$default_home
     if is_set_up; then home=$(service_home); fi
     if ! is_set_up && [ ! -e "$target" ] && { [ -z "$purge" ] || [ ! -e "$home" ]; }; then
@@ -804,6 +833,8 @@ set_places() {
     init=$(find_init)
     default_home=$system_home
     prefix_named=$prefix
+    sudo=
+    if [ "$scope" = system ] && have sudo; then sudo="sudo "; fi
     if [ "$scope" = user ]; then
         [ "${HOME:-}" ] || fail "HOME is not set. Set it to your home folder."
         [ "$(id -u)" != 0 ] || [ -z "${SUDO_USER:-}" ] || misused "--user is for your own account: run it without sudo."
@@ -820,6 +851,10 @@ set_places() {
     case $prefix in /*) ;; *) prefix=$PWD/$prefix ;; esac
     bin=${prefix%/}/bin
     share=${prefix%/}/share
+    case $init:$bin in
+    systemd:* | none:*) ;;
+    *[!A-Za-z0-9/._:-]*) misused "--prefix $prefix: an init script allows only letters, digits and / . _ - there" ;;
+    esac
 }
 
 clean_up() {

@@ -4,12 +4,14 @@
 //! socket has the mode 0600 in a folder of 0700, and the peer's user is checked (`SO_PEERCRED`, unix(7)).
 
 use std::fmt::Write as _;
-use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
+use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use serde::{Deserialize, Serialize};
 use tokio::net::UnixListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -87,21 +89,31 @@ enum Reply {
 
 /// Asks the gateway that listens at `path`; `None` when none does.
 pub fn ask(path: &Path, request: &Request) -> Result<Option<String>> {
-    let Ok(mut stream) = UnixStream::connect(path) else {
-        return Ok(None);
-    };
     let failed = |source| Error::io("talk to the gateway at", path)(source);
+    let mut stream = match connect(path, CONTROL_TIME) {
+        Ok(stream) => stream,
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(failed(error)),
+        Err(_) => return Ok(None),
+    };
     let mut line = serde_json::to_vec(request).unwrap_or_default();
     line.push(b'\n');
-    stream
-        .set_read_timeout(Some(CONTROL_TIME))
-        .and_then(|()| stream.set_write_timeout(Some(CONTROL_TIME)))
-        .and_then(|()| stream.write_all(&line))
-        .map_err(failed)?;
+    stream.write_all(&line).map_err(failed)?;
     match read_line(&stream)? {
         Reply::Done(text) => Ok(Some(text)),
         Reply::Failed(text) => Err(Error::Failed(text)),
     }
+}
+
+/// Connects to a socket. Each wait on it ends after `time`; so does that for a listener that accepts nothing
+/// (connect(2), EAGAIN): root must not wait for ever at a socket of the service's account.
+fn connect(path: &Path, time: Duration) -> io::Result<UnixStream> {
+    let (family, kind) = (AddressFamily::UNIX, SocketType::STREAM);
+    let socket = rustix::net::socket_with(family, kind, SocketFlags::CLOEXEC, None)?;
+    let stream = UnixStream::from(socket);
+    stream.set_write_timeout(Some(time))?;
+    stream.set_read_timeout(Some(time))?;
+    rustix::net::connect(&stream, &SocketAddrUnix::new(path)?)?;
+    Ok(stream)
 }
 
 /// Has the gateway that listens at `path` read its configuration again; `None` when none does. Fails
@@ -356,5 +368,22 @@ impl Gateway {
             None => Ok(format!("Sent to {chat}.")),
             Some(reason) => Err(Error::Failed(format!("Not sent to {chat}: {reason}"))),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_listener_that_accepts_nothing_is_given_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("control.sock");
+        let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        rustix::net::listen(&listener, 0).unwrap();
+        let time = Duration::from_millis(10);
+        let _first = connect(&path, time).unwrap();
+        let error = connect(&path, time).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
     }
 }

@@ -9,6 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::AtFlags;
+use rustix::io::Errno;
 
 use super::{LIST, Release, SIGNATURE, Source, Version};
 use crate::error::{Error, Result};
@@ -72,11 +73,37 @@ impl Staged {
 }
 
 /// Opens the folder of a home whose owner is not trusted, and takes the request away: it counts once. No
-/// link is followed there.
+/// link is followed there. Fails when the request stays, as on a read-only disk: systemd would see it again.
 pub fn take_request(folder: &Path) -> Result<Source> {
     let source = Source::open_folder(folder.to_owned())?;
-    if let Source::Folder(folder, _) = &source {
-        let _ = rustix::fs::unlinkat(folder, REQUEST, AtFlags::empty());
+    if let Source::Folder(opened, _) = &source {
+        match rustix::fs::unlinkat(opened, REQUEST, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(errno) => {
+                return Err(Error::io("remove", folder.join(REQUEST))(errno.into()));
+            }
+        }
     }
     Ok(source)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_counts_once_and_one_that_stays_is_an_error() {
+        let home = tempfile::tempdir().unwrap();
+        let staged = Staged::new(home.path().join("update"));
+        fs::create_dir(&staged.0).unwrap();
+        staged.request(Version::own()).unwrap();
+        take_request(&staged.0).unwrap();
+        assert!(!staged.is_requested());
+        take_request(&staged.0).unwrap();
+        fs::create_dir(staged.0.join(REQUEST)).unwrap();
+        assert!(take_request(&staged.0).is_err());
+        let link = home.path().join("link");
+        std::os::unix::fs::symlink(&staged.0, &link).unwrap();
+        assert!(take_request(&link).is_err());
+    }
 }

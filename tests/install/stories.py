@@ -300,9 +300,27 @@ class Stories:
         self.assertEqual(self.version(), "0.0.1")
         self.assert_no_rests()
 
+    def test_a_full_disk_does_not_prevent_going_back(self):
+        self.configure()
+        # Too little for a second copy of the program.
+        size = PROGRAM.stat().st_size + 1_000_000
+        mount = ["/bin/mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", "/usr/local/bin"]
+        self.root.run(*mount).ends_with(0)
+        self.root.copy(PROGRAM, TARGET)
+        self.install("broken").ends_with(1, f"Peacrab {VERSION} is running again")
+        self.assertEqual(self.version(), VERSION)
+
+    def test_the_service_is_restarted_where_the_manual_cannot_be_written(self):
+        self.configure()
+        self.root.run("/bin/mount", "-t", "tmpfs", "-o", "ro", "tmpfs", "/usr/local/share").ends_with(0)
+        self.install("newer").ends_with(0, "cannot write the manual", "9.1.0 is running")
+
     def test_a_package_is_not_replaced(self):
+        self.install("real", "--no-service").ends_with(0)
         self.root.write("usr/bin/dpkg-query", "#!/bin/sh\necho installed\n", 0o755)
-        self.put("real", "opt/real")
+        self.root.install("--uninstall", "--purge", "--yes").ends_with(1, "installed as a package")
+        # Ours hides that of the package.
+        self.root.install("--uninstall").ends_with(0, f"remove  /{TARGET}")
         self.refuse("real", "installed as a package", "sudo apt install")
         self.root.install("--uninstall").ends_with(1, "installed as a package")
 
@@ -338,6 +356,15 @@ class Stories:
         self.root.install(*options).ends_with(1, "Install curl or wget")
         self.root.install("--from", server.address, "--no-signature").ends_with(1, "must begin with https")
         self.assertNotIn("release-key.pem", server.asked)
+
+    def test_a_folder_on_a_server_may_have_a_name_like_a_file(self):
+        server = Server(release("real").parent)
+        self.addCleanup(server.close)
+        folder = release(f"peacrab-for-{type(self).__name__}")
+        folder.symlink_to("real")
+        options = ["--key", "/opt/key.pem", "--no-service"]
+        for name in ["", "/", f"/peacrab-{VERSION}-x86_64"]:
+            self.root.install("--from", f"{server.address}/{folder.name}{name}", *options).ends_with(0)
 
     def test_a_download_that_breaks_off_is_tried_again_and_given_up(self):
         server = Server(release("real"))
@@ -432,6 +459,28 @@ class OnDebian(Stories, unittest.TestCase):
         self.assertFalse(answers())
         self.assertFalse(self.root.exists("home/pi/.config/systemd/user/peacrab.service"))
 
+    def test_one_installs_at_a_time(self):
+        self.install("newer", "--no-service").ends_with(0)
+        self.put("real", "opt/real")
+        install = f"{self.root.shell} /tmp/install.sh --from /opt/real --key /opt/key.pem --no-service --allow-older"
+        self.root.run("flock", "/usr/local/bin", "sh", "-c", install).ends_with(1, "Another update is running")
+        self.assertEqual(self.version(), "9.1.0")
+        self.assert_no_rests()
+
+    def test_a_service_follows_a_package_that_was_removed(self):
+        # What its postrm leaves (deb-systemd-helper mask).
+        (self.root.path / "etc/systemd/system/peacrab.service").symlink_to("/dev/null")
+        self.install("real").ends_with(0)
+        self.assert_service()
+
+    def test_a_home_with_spaces_is_found(self):
+        self.install("real", "--no-service").ends_with(0)
+        self.root.write("home/my home/config.json", CONFIG)
+        unit = "etc/systemd/system/peacrab.service"
+        self.root.write(unit, f'[Service]\nUser=root\nExecStart=/{TARGET} --home "/home/my home" gateway\n')
+        ran = self.root.install("--uninstall", "--dry-run", "--purge")
+        ran.ends_with(0, "remove  /home/my home\n")
+
     def test_a_service_that_is_there_can_adopt_a_home(self):
         self.install("real").ends_with(0)
         self.root.write("home/pi/.peacrab/config.json", CONFIG)
@@ -451,6 +500,12 @@ class OnBusybox(Stories, unittest.TestCase):
 
     def stop_service(self):
         self.root.run("/etc/init.d/peacrab", "stop").ends_with(0)
+
+    def test_a_prefix_that_the_init_script_cannot_have_is_refused(self):
+        self.put("real", "opt/real")
+        before = self.root.tree()
+        self.root.install("--from", "/opt/real", "--prefix", "/srv/my & apps").ends_with(2, "--prefix /srv/my & apps")
+        self.assertEqual(self.root.tree(), before)
 
     def assert_service(self):
         self.assertIn(f"\nprogram=/{TARGET}\n", self.root.read("etc/init.d/peacrab"))

@@ -112,6 +112,21 @@ fn a_service_is_installed_twice_and_removed_and_the_home_stays() {
 }
 
 #[test]
+fn a_masked_unit_is_replaced() {
+    let home = Home::new();
+    fs::create_dir_all(unit(&home).parent().unwrap()).unwrap();
+    std::os::unix::fs::symlink("/dev/null", unit(&home)).unwrap();
+    let systemctl = Systemctl::that("exit 0");
+    systemctl
+        .peacrab(&home, &["install", "--user"])
+        .run()
+        .ends_with(0);
+    let text = fs::read_to_string(unit(&home)).unwrap();
+    assert!(text.contains("ExecStart="), "{text}");
+    assert!(!unit(&home).with_extension("service.old").exists());
+}
+
+#[test]
 fn what_systemd_does_not_do_is_there_to_be_typed() {
     let home = Home::new();
     let systemctl = Systemctl::that("echo 'no bus' >&2; exit 1");

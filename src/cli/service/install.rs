@@ -170,7 +170,9 @@ fn write(path: &Path, text: &str) -> Result<()> {
 
 /// The same, with the ending of the file that is kept.
 fn write_and_keep(path: &Path, text: &str, ending: &str) -> Result<()> {
-    if path.exists() {
+    // A masked unit is a link to /dev/null: a package that was removed leaves one (deb-systemd-helper(1p)).
+    let is_masked = std::fs::read_link(path).is_ok_and(|to| to == Path::new("/dev/null"));
+    if path.exists() && !is_masked {
         let old = file::read_at_most(path, limits::UNIT_BYTES)?;
         if old == text.as_bytes() {
             return print::line(&texts::kept(path));
