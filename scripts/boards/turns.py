@@ -24,7 +24,7 @@ NOTE = "the tide is low"
 READING = (
     ("read_file", {"path": "note.txt"}, NOTE),
     ("list_dir", {"path": "."}, "note.txt"),
-    ("find_files", {"glob": "*.txt"}, "note.txt"),
+    ("find_files", {"glob": "note*"}, "note.txt"),
     ("grep", {"pattern": "t[aeiou]de", "path": "."}, NOTE),
     ("device", {"action": "status"}, "- Load: "),
     ("exec_session", {"action": "list"}, "Nothing is running"),
