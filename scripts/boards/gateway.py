@@ -41,11 +41,12 @@ IDLE_ANONYMOUS = {
     "arm64-16k": 0.83 * MB,
     "riscv64": 0.65 * MB,
 }
-# 3 % above what was measured, for the arm64 boards and riscv64 with half of the messages, so 4 % there. All but 0.6 to
+# On armhf what was asked for (3.12 MB were measured). The others: 3 % above what was measured, for the arm64 boards
+# and riscv64 with half of the messages, so 4 % there. All but 0.6 to
 # 1.1 MB are pages of the program's file, nearly all of which are mapped.
 PEAK = {
     "armv6": 3.94 * MB,
-    "armhf": 3.94 * MB,
+    "armhf": 3.4 * MB,
     "arm64": 4.03 * MB,
     "arm64-16k": 4.20 * MB,
     "riscv64": 3.62 * MB,
