@@ -38,21 +38,20 @@ IDLE_ANONYMOUS = {
     "armv6": 0.5 * MB,
     "armhf": 0.5 * MB,
     "arm64": 0.675 * MB,
-    "arm64-16k": 0.83 * MB,
+    "arm64-16k": 0.85 * MB,
     "riscv64": 0.65 * MB,
 }
-# On armhf what was asked for (3.12 MB were measured). The others: 3 % above what was measured, for the arm64 boards
-# and riscv64 with half of the messages, so 4 % there. All but 0.6 to
-# 1.1 MB are pages of the program's file, nearly all of which are mapped.
+# On armhf what was asked for (3.12 MB were measured), on arm64 3 % above the 4.22 MB that were measured; the others are
+# estimated from these two. All but 0.6 to 1.1 MB are pages of the program's file, nearly all of which are mapped.
 PEAK = {
-    "armv6": 3.94 * MB,
+    "armv6": 4.2 * MB,
     "armhf": 3.4 * MB,
-    "arm64": 4.03 * MB,
-    "arm64-16k": 4.20 * MB,
-    "riscv64": 3.62 * MB,
+    "arm64": 4.34 * MB,
+    "arm64-16k": 4.6 * MB,
+    "riscv64": 4.0 * MB,
 }
 # A tenth above what was measured. Without a limit it is only printed.
-MESSAGE_MS = {"armhf": 44, "arm64": 30, "arm64-16k": 30, "riscv64": 76}
+MESSAGE_MS = {"armhf": 44, "arm64": 35, "arm64-16k": 35, "riscv64": 76}
 # What the questions of the crowd need, in turn.
 CALLS = (
     ("read_file", {"path": "note.txt"}),
