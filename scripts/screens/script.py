@@ -56,7 +56,7 @@ class Connection(model.Connection):
         next_step = STEPS[question][min(step, len(STEPS[question]) - 1)]
         if isinstance(next_step, str):
             return {"role": "assistant", "content": next_step}, "stop"
-        return model.calling(*next_step)
+        return model.calling(next_step)
 
 
 def start(before=None):

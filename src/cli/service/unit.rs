@@ -133,7 +133,7 @@ pub struct UnitHome {
 }
 
 impl UnitHome {
-    /// Reads a unit that [`Unit::text`] has written. Anything else is left out.
+    /// Reads a unit that `Unit::text` has written. Anything else is left out.
     pub fn read(unit: &str) -> Self {
         let mut found = Self::default();
         for line in unit.lines() {
