@@ -131,10 +131,8 @@ pub mod update {
     pub const REASON_CHARS: usize = 600;
     /// How long a chat waits for the end of an update: to stop, start, fail, and start the old version.
     pub const CHAT_TIME: Duration = Duration::from_secs(4 * 60);
-    /// Bytes of the file that keeps which chats wait; each has 200.
+    /// Bytes of the file that keeps the chat that waits; it has 200.
     pub const WAITING_FILE_BYTES: usize = 64 * 1024;
-    /// Chats that can wait for one update.
-    pub const WAITING_CHATS: usize = 16;
 }
 
 /// Bounds of the examination of what the program stands on.
