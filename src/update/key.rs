@@ -13,7 +13,7 @@ const KEY_BYTES: usize = 32;
 /// The public key, as base64: set when the program is built.
 const BUILT_IN: Option<&str> = option_env!("PEACRAB_UPDATE_KEY");
 
-/// The variable from which a build for tests takes another key.
+/// The variable from which a build for tests takes another key, or with nothing in it none.
 #[cfg(feature = "test-hooks")]
 const TEST_VARIABLE: &str = "PEACRAB_TEST_UPDATE_KEY";
 
@@ -25,16 +25,17 @@ impl PublicKey {
     /// The key that is built in. Fails in a program that was built without one.
     pub fn built_in() -> Result<Self> {
         #[cfg(feature = "test-hooks")]
-        if let Some(key) = std::env::var(TEST_VARIABLE)
-            .ok()
-            .filter(|key| !key.is_empty())
-        {
-            return Self::parse(&key);
+        if let Ok(key) = std::env::var(TEST_VARIABLE) {
+            return Self::parse_if_set(&key);
         }
-        match BUILT_IN.filter(|key| !key.is_empty()) {
-            Some(key) => Self::parse(key),
-            None => Err(Error::Failed(texts::NO_KEY.to_owned())),
+        Self::parse_if_set(BUILT_IN.unwrap_or_default())
+    }
+
+    fn parse_if_set(text: &str) -> Result<Self> {
+        if text.is_empty() {
+            return Err(Error::Failed(texts::NO_KEY.to_owned()));
         }
+        Self::parse(text)
     }
 
     /// Reads a key from base64.

@@ -36,11 +36,6 @@ pub fn seconds(seconds: u64) -> Duration {
 /// One world at a time: a fork bomb in one would use up the processes of another.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// Waits until no other test has a world.
-pub fn alone() -> MutexGuard<'static, ()> {
-    ALONE.lock()
-}
-
 pub struct World {
     _alone: MutexGuard<'static, ()>,
     folder: tempfile::TempDir,
@@ -54,7 +49,7 @@ pub struct World {
 
 impl World {
     pub fn new() -> Self {
-        let alone = alone();
+        let alone = ALONE.lock();
         let folder = tempfile::Builder::new().prefix("w").tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         for name in [
