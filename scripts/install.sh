@@ -324,15 +324,21 @@ check_root() {
 for your own account only."
 }
 
-# One at a time. `peacrab update` takes the same lock.
+# One at a time. `peacrab update` takes the same lock. Other accounts cannot open the file.
 lock() {
     have flock || return 0
-    exec 9<"$bin"
+    (umask 077 && : >>"$bin/.peacrab.lock") || fail "Cannot write to $bin. Nothing was installed."
+    exec 9<"$bin/.peacrab.lock"
     flock -n 9 || fail "Another update is running. Wait until it has finished. Nothing was installed."
+    locked=$bin/.peacrab.lock
 }
 
 # Before a service is started, which would keep it.
-unlock() { exec 9<&-; }
+unlock() {
+    [ -z "$locked" ] || rm -f "$locked"
+    locked=
+    exec 9<&-
+}
 
 # Puts the program beside its place and tries it there: /tmp may forbid programs.
 stage() {
@@ -860,12 +866,13 @@ set_places() {
 clean_up() {
     [ -z "$scratch" ] || rm -rf "$scratch"
     [ -z "$staged" ] || rm -f "$staged"
+    [ -z "$locked" ] || rm -f "$locked"
 }
 
 main() {
     action=install scope=system from='' prefix='' adopted='' profile='' key=''
     no_service='' no_signature='' allow_older='' dry_run='' purge='' yes='' has_said_next=''
-    scratch='' staged=''
+    scratch='' staged='' locked=''
     while [ $# -gt 0 ]; do
         case $1 in
         --from | --prefix | --adopt | --profile | --key)

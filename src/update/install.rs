@@ -3,7 +3,7 @@
 //! At every instant there is a whole program under its name: the new one is written beside it, forced to
 //! the disk, and renamed over it (rename(2)). The one before stays as `peacrab.old`.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
@@ -19,15 +19,25 @@ use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
 use crate::limits::cancel::POLL;
 use crate::limits::update as limits;
-use crate::sys::file::{sync_folder, try_lock};
+use crate::sys::file::{sync_folder, try_lock, unlock};
 
 /// An installed program that no other update is working on.
 pub struct Installed {
     /// Its path, without links.
     path: PathBuf,
-    /// Its folder, locked.
+    /// Its folder.
     folder: OwnedFd,
     name: OsString,
+    /// The file whose lock this has. Other accounts cannot open it: with a lock of the folder or the program, any
+    /// of them could prevent updates.
+    lock: OwnedFd,
+}
+
+impl Drop for Installed {
+    fn drop(&mut self) {
+        let _ = rustix::fs::unlinkat(&self.folder, self.named(".", ".lock"), AtFlags::empty());
+        let _ = unlock(&self.lock);
+    }
 }
 
 impl Installed {
@@ -41,10 +51,17 @@ impl Installed {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = rustix::fs::openat(CWD, parent, flags, Mode::empty())
             .map_err(|errno| failed(errno.into()))?;
-        if !try_lock(&folder).map_err(failed)? {
+        let lock = lock_beside(&folder, &named(&name, ".", ".lock"))
+            .map_err(|error| explain(&path, error))?;
+        let Some(lock) = lock else {
             return Err(Error::Failed(texts::LOCKED.to_owned()));
-        }
-        Ok(Self { path, folder, name })
+        };
+        Ok(Self {
+            path,
+            folder,
+            name,
+            lock,
+        })
     }
 
     /// The program's path.
@@ -122,10 +139,7 @@ impl Installed {
     }
 
     fn named(&self, before: &str, after: &str) -> OsString {
-        let mut name = OsString::from(before);
-        name.push(&self.name);
-        name.push(after);
-        name
+        named(&self.name, before, after)
     }
 
     /// Gives a file a second name, or makes a copy where the file system knows one name only (FAT).
@@ -148,11 +162,30 @@ impl Installed {
     }
 
     fn explain(&self, error: io::Error) -> Error {
-        match error.kind() {
-            io::ErrorKind::PermissionDenied => Error::Failed(texts::needs_root(&self.path)),
-            _ => Error::io("replace", &self.path)(error),
-        }
+        explain(&self.path, error)
     }
+}
+
+fn named(name: &OsStr, before: &str, after: &str) -> OsString {
+    let mut whole = OsString::from(before);
+    whole.push(name);
+    whole.push(after);
+    whole
+}
+
+fn explain(program: &Path, error: io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => Error::Failed(texts::needs_root(program)),
+        _ => Error::io("replace", program)(error),
+    }
+}
+
+/// Creates the file and locks it. `None` while another process has it, or has just removed it.
+fn lock_beside(folder: &OwnedFd, name: &OsStr) -> io::Result<Option<OwnedFd>> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(folder, name, flags, Mode::from_raw_mode(0o600))?;
+    let is_ours = try_lock(&file)? && rustix::fs::fstat(&file)?.st_nlink > 0;
+    Ok(is_ours.then_some(file))
 }
 
 /// Starts the program at this path to print its version: it has to run on this machine, and to be the
@@ -267,6 +300,7 @@ mod tests {
             (content("peacrab"), content("peacrab.old")),
             ("two".into(), "four".into())
         );
+        drop(installed);
         assert_eq!(names(), 2);
     }
 
@@ -275,7 +309,12 @@ mod tests {
         let (_folder, program) = folder();
         let first = Installed::lock(&program).unwrap();
         assert!(Installed::lock(&program).is_err());
+        let lock = program.with_file_name(".peacrab.lock");
+        let mode =
+            std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&lock).unwrap().permissions());
+        assert_eq!(mode & 0o777, 0o600, "no other account can take it");
         drop(first);
+        assert!(!lock.exists());
         Installed::lock(&program).unwrap();
     }
 

@@ -99,7 +99,8 @@ class Stories:
 
     def assert_no_rests(self):
         """Nothing temporary is left."""
-        self.assertFalse(self.root.exists("usr/local/bin/.peacrab.new"))
+        for name in (".peacrab.new", ".peacrab.lock"):
+            self.assertFalse(self.root.exists(f"usr/local/bin/{name}"))
         rests = [path.name for path in (self.root.path / "tmp").iterdir() if path.name != "install.sh"]
         self.assertEqual(rests, [])
 
@@ -463,8 +464,9 @@ class OnDebian(Stories, unittest.TestCase):
         self.install("newer", "--no-service").ends_with(0)
         self.put("real", "opt/real")
         install = f"{self.root.shell} /tmp/install.sh --from /opt/real --key /opt/key.pem --no-service --allow-older"
-        self.root.run("flock", "/usr/local/bin", "sh", "-c", install).ends_with(1, "Another update is running")
+        self.root.run("flock", "/usr/local/bin/.peacrab.lock", "sh", "-c", install).ends_with(1, "Another update is running")
         self.assertEqual(self.version(), "9.1.0")
+        (self.root.path / "usr/local/bin/.peacrab.lock").unlink()
         self.assert_no_rests()
 
     def test_a_service_follows_a_package_that_was_removed(self):
