@@ -31,15 +31,15 @@ USER = f"setpriv --reuid=board --regid=board --init-groups env HOME=/home/board 
 SETUP = f"""{USER} {AT}/peacrab onboard --non-interactive > /dev/null && cp {AT}/note.txt {HOME}/workspace &&
 install -m 600 -o board {AT}/gateway.json {HOME}/config.json"""
 START = f"{USER} {AT}/peacrab gateway < /dev/null >> {LOG} 2>&1 & process=$!"
-# Limits by board. Idle, armhf and riscv64 needed 0.45 and 0.61 MB; the limits of the two arm64 boards are 3 % above the
-# 0.655 and 0.803 MB that were measured. With pages of 16 kB these are 0.26 relocated constants, 0.07 the main stack,
+# Limits by board. Idle, armhf needed 0.45 MB; the limits of the 64-bit boards are 3 % above the 0.655 (arm64), 0.803 and
+# 0.655 MB that were measured. With pages of 16 kB these are 0.26 relocated constants, 0.07 the main stack,
 # 0.46 other stacks and what the allocator keeps. armv6 has the limits of armhf.
 IDLE_ANONYMOUS = {
     "armv6": 0.5 * MB,
     "armhf": 0.5 * MB,
     "arm64": 0.675 * MB,
     "arm64-16k": 0.85 * MB,
-    "riscv64": 0.65 * MB,
+    "riscv64": 0.675 * MB,
 }
 # On armhf what was asked for (3.12 MB were measured), on arm64 3 % above the 4.22 MB that were measured; the others are
 # estimated from these two. All but 0.6 to 1.1 MB are pages of the program's file, nearly all of which are mapped.
@@ -48,10 +48,10 @@ PEAK = {
     "armhf": 3.4 * MB,
     "arm64": 4.34 * MB,
     "arm64-16k": 4.6 * MB,
-    "riscv64": 4.0 * MB,
+    "riscv64": 3.82 * MB,
 }
 # A tenth above what was measured. Without a limit it is only printed.
-MESSAGE_MS = {"armhf": 44, "arm64": 35, "arm64-16k": 35, "riscv64": 76}
+MESSAGE_MS = {"armhf": 44, "arm64": 35, "arm64-16k": 35, "riscv64": 86}
 # What the questions of the crowd need, in turn.
 CALLS = (
     ("read_file", {"path": "note.txt"}),

@@ -16,7 +16,7 @@ RELEASE = "trixie"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 # The programs that tests/confine runs, besides Debian's essential packages.
 PACKAGES = """base-files base-passwd bash busybox-static coreutils dash debianutils diffutils findutils git
-grep gzip hostname kmod libc-bin login mawk mount passwd perl procps python3-minimal sed strace tar
+grep gzip hostname kmod libc-bin login mawk mount passwd perl procps python3 sed strace tar
 tzdata util-linux""".split()
 # The drivers for the disk and the network card of a virtual machine, and for its file system.
 DRIVERS = "virtio_mmio virtio_blk virtio_net crc32c_generic ext4".split()
@@ -58,8 +58,8 @@ class System:
     def fetch(self):
         """Returns the file of the kernel's package, and the files of the other packages."""
         self.configure_apt()
-        if not any(self.debs.glob(f"{KERNELS}*")):
-            self.apt("apt-get", "-q", "update")
+        # What older lists name may be gone from the mirror.
+        self.apt("apt-get", "-q", "update")
         self.apt("apt-get", "-q", "-y", "--download-only", "install", *PACKAGES)
         depends = self.apt("apt-cache", "depends", self.board.kernel)
         kernel = re.search(r"Depends: (linux-image-\S+)", depends)[1]

@@ -257,12 +257,17 @@ impl KernelSupport {
         } else {
             ", and it does not filter system calls"
         };
+        let setting = match mode {
+            SandboxMode::Namespaces | SandboxMode::Landlock => {
+                ", or set tools.exec.sandbox to \"auto\"; with \"off\""
+            }
+            SandboxMode::Auto | SandboxMode::Off => "; with tools.exec.sandbox set to \"off\"",
+        };
         Error::Failed(format!(
             "commands cannot be sandboxed here, so none are run: {namespaces}, {landlock}{filter}. Allow user namespaces \
              (sysctl kernel.unprivileged_userns_clone=1, user.max_user_namespaces, \
              kernel.apparmor_restrict_unprivileged_userns=0), or boot the kernel with \
-             lsm=landlock, or set tools.exec.sandbox to \"auto\". \"off\" runs commands without \
-             isolation"
+             lsm=landlock{setting} commands run without isolation"
         ))
     }
 }

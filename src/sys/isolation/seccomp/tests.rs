@@ -212,8 +212,13 @@ fn without_families_there_are_no_sockets() {
 /// The table is written by hand; the compiler's headers know the numbers of this machine.
 #[test]
 fn the_numbers_are_those_of_the_headers() {
-    let here = ARCHITECTURES.iter().find(|one| one.here).unwrap();
-    let column = here.numbers as usize;
+    let mut here = ARCHITECTURES.iter().filter(|one| one.here);
+    // A kernel for 64-bit ARM runs 32-bit programs, so both builds filter both; their own comes last on 32 bits.
+    let own = match cfg!(target_arch = "arm") {
+        true => here.next_back(),
+        false => here.next(),
+    };
+    let column = own.unwrap().numbers as usize;
     let in_table = |name: &str| {
         let found = table::REFUSED.iter().find(|(call, ..)| *call == name);
         found.unwrap_or_else(|| panic!("{name}")).1[column]
