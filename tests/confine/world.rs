@@ -178,7 +178,9 @@ impl World {
             damage.push(format!("it took {:?}", started.elapsed()));
         }
         let output = outcome.output.text();
-        if output.contains(CANARY) || output.contains(GOT_OUT) {
+        // Newer versions of Python quote the command, indented, when it fails.
+        let mut said = output.lines().filter(|line| !line.starts_with("    "));
+        if output.contains(CANARY) || said.any(|line| line.contains(GOT_OUT)) {
             damage.push(format!("it printed {output:?}"));
         }
         for path in files_below(&self.workspace())
