@@ -328,7 +328,10 @@ fn a_power_cut_at_any_step_leaves_a_program_that_starts() {
             installed.update_from(&home, &release).ends_with(0);
         }
         assert_eq!(installed.version(), "peacrab 9.9.9", "{step}");
-        assert_eq!(installed.names(), ["peacrab", "peacrab.old"], "{step}");
+        let mut names = installed.names();
+        // The empty file of the lock stays after a cut, until the next update removes it.
+        names.retain(|name| name != ".peacrab.lock");
+        assert_eq!(names, ["peacrab", "peacrab.old"], "{step}");
     }
 }
 
