@@ -203,7 +203,7 @@ fn failures(
             continue;
         }
         let command = command.replace("{peer}", &peer.to_string());
-        let outcome = world.run(exec, &command);
+        let outcome = world.run_for(exec, &command, super::WORK_TIME);
         let text = outcome.output.text();
         world.clean();
         if !text.contains(expected) {
