@@ -52,8 +52,8 @@ def not_run(output, job, chosen):
 
 def tests(round, program, chosen, user):
     settings = {
-        # Neither a compiler nor all of the attacks' programs are on a board.
-        "PEACRAB_TEST_WITHOUT": ",".join(["cc", "programs", *round.mode.missing(user)]),
+        # Neither a compiler nor all of the programs that do plain work are on a board.
+        "PEACRAB_TEST_WITHOUT": ",".join(["cc", "work", *round.mode.missing(user)]),
         "PEACRAB_TEST_SLOWNESS": SLOWNESS,
         # What the program chooses on such a kernel. The other choices are other modes of the matrix.
         "PEACRAB_TEST_MODES": "all that works",

@@ -234,7 +234,7 @@ fn programs_do_their_work() {
         .count();
     let found = (count >= 40).then_some(());
     let why = format!("only {count} of them, because these are missing: {missing:?}");
-    feature::has("programs", found.ok_or(why));
+    feature::has("work", found.ok_or(why));
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
