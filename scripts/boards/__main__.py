@@ -35,8 +35,9 @@ from machine import switch_off
 from system import System, say
 
 TOP = Path(__file__).resolve().parent.parent.parent
-# Each kind is a module with MODES, the names of the modes that it runs in, with BOARDS if it does not apply to all,
-# and with run(round). Those with TESTS get the folder of the tests, the others the program.
+# Each kind is a module with MODES, the names of the modes that it runs in, with FEWER_MODES for some boards, with
+# BOARDS if it does not apply to all, and with run(round). Those with TESTS get the folder of the tests, the others
+# the program.
 KINDS = {
     "tests": tests,
     "doctor": doctor,
@@ -94,7 +95,7 @@ def plan(arguments):
             Round(kind, BOARDS[name], mode, module.run)
             for kind, module in KINDS.items()
             for mode in MODES.values()
-            if mode.name in module.MODES
+            if mode.name in getattr(module, "FEWER_MODES", {}).get(name, module.MODES)
             and name in getattr(module, "BOARDS", BOARDS)
             and kind in (arguments.only or KINDS)
             and mode.name in (arguments.modes or MODES)

@@ -6,6 +6,9 @@ from board import MODES as ALL_MODES
 from machine import MARK, Job
 
 MODES = tuple(ALL_MODES)
+# These have the kernel of `armhf` and of `arm64`, with other instructions and with other pages. The kernel of a
+# Raspberry Pi 5 has no Landlock.
+FEWER_MODES = {"armv6": ("all",), "arm64-16k": ("all", "no-landlock")}
 TESTS = True
 USERS = ("root", "board")
 # The modules that depend on the kernel, and in the mode `all` those that depend on the size of an integer or a

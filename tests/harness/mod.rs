@@ -2,6 +2,7 @@
 //! on a terminal and in the background.
 
 pub mod discord;
+pub mod executable;
 pub mod feature;
 mod form;
 pub mod gate;

@@ -2,9 +2,9 @@
 
 use std::fs;
 
+use crate::harness::executable;
 use crate::harness::home::Home;
 use crate::harness::program::{Output, Program};
-use crate::make::write_script;
 
 const SOURCES: &str = env!("CARGO_MANIFEST_DIR");
 
@@ -15,8 +15,8 @@ fn clone_with(build: &str) -> Home {
     for folder in ["cross", "scripts/release"] {
         fs::create_dir_all(clone.join(folder)).unwrap();
     }
-    write_script(&clone.join("cross/build"), build);
-    write_script(&clone.join("scripts/release/key"), "echo the-public-key\n");
+    executable::script(&clone.join("cross/build"), build);
+    executable::script(&clone.join("scripts/release/key"), "echo the-public-key\n");
     fs::copy(
         format!("{SOURCES}/cross/boards"),
         clone.join("cross/boards"),

@@ -1,19 +1,13 @@
 //! `make run` and scripts/setup: from a clone of the sources to the first answer.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::Path;
+use std::os::unix::fs::symlink;
 
+use crate::harness::executable;
 use crate::harness::home::Home;
 use crate::harness::program::{Output, PEACRAB, Program};
 
 const SOURCES: &str = env!("CARGO_MANIFEST_DIR");
-
-/// Writes an executable shell script.
-pub fn write_script(path: &Path, text: &str) {
-    fs::write(path, format!("#!/bin/sh\n{text}")).unwrap();
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
-}
 
 /// `make run` in a new home, with a cargo that has built already.
 fn make_run(home: &Home, stdin: &str) -> Output {
@@ -23,7 +17,7 @@ while [ "$1" != -- ]; do shift; done
 shift
 exec {PEACRAB} "$@""#
     );
-    write_script(&home.path().join("cargo"), &cargo);
+    executable::script(&home.path().join("cargo"), &cargo);
     let path = std::env::var("PATH").unwrap();
     Program::of("make", home)
         .args(["--no-print-directory", "--silent", "-C", SOURCES, "run"])
@@ -74,9 +68,9 @@ fn set_up(home: &Home, apt_get: &str) -> Output {
         let program = found.into_iter().find(|path| path.is_file()).unwrap();
         symlink(program, programs.join(name)).unwrap();
     }
-    write_script(&programs.join("cargo"), "echo cargo 9.9.9");
-    write_script(&programs.join("sudo"), r#"exec "$@""#);
-    write_script(&programs.join("apt-get"), apt_get);
+    executable::script(&programs.join("cargo"), "echo cargo 9.9.9");
+    executable::script(&programs.join("sudo"), r#"exec "$@""#);
+    executable::script(&programs.join("apt-get"), apt_get);
     Program::of(&format!("{SOURCES}/scripts/setup"), home)
         .arg("build")
         .env("PATH", programs.to_str().unwrap())

@@ -1,11 +1,11 @@
 //! The systemd service, with a `systemctl` that only writes down what it is asked.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use serde_json::Value;
 
+use crate::harness::executable;
 use crate::harness::home::Home;
 use crate::harness::program::{PEACRAB, Program};
 
@@ -18,9 +18,8 @@ impl Systemctl {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("systemctl");
         let asked = folder.path().join("asked");
-        let script = format!("#!/bin/sh\necho \"$*\" >>'{}'\n{answer}\n", asked.display());
-        fs::write(&file, script).unwrap();
-        fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
+        let script = format!("echo \"$*\" >>'{}'\n{answer}\n", asked.display());
+        executable::script(&file, &script);
         Self(folder)
     }
 

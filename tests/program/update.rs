@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::disk::{IN_OWN_MOUNTS, has_mounts_of_its_own};
-use crate::harness::feature;
 use crate::harness::home::Home;
 use crate::harness::program::{Output, PEACRAB, Program};
 use crate::harness::release::{KEY_VARIABLE, Release, architecture, name};
+use crate::harness::{executable, feature};
 
 const OWN: &str = env!("CARGO_PKG_VERSION");
 
@@ -25,7 +25,7 @@ impl Installed {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        fs::copy(PEACRAB, folder.path().join("peacrab")).unwrap();
+        executable::copy(PEACRAB, &folder.path().join("peacrab"));
         Self { folder }
     }
 
@@ -341,8 +341,7 @@ fn the_program_of_a_package_is_not_replaced() {
     let release = Release::of_script("9.9.9", NEW);
     let tools = tempfile::tempdir().unwrap();
     let query = tools.path().join("dpkg-query");
-    fs::write(&query, "#!/bin/sh\necho \"peacrab: $2\"\n").unwrap();
-    fs::set_permissions(query, fs::Permissions::from_mode(0o755)).unwrap();
+    executable::script(&query, "echo \"peacrab: $2\"\n");
     let path = format!("{}:/usr/bin:/bin", tools.path().display());
     let folder = release.folder().to_str().unwrap();
     let update = installed

@@ -1,13 +1,13 @@
 //! `/update`: a chat asks, the gateway fetches, `peacrab update --staged` installs, and the chat hears of it.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use serde_json::json;
 
 use super::order::wait_until;
 use super::scene::Scene;
+use crate::harness::executable;
 use crate::harness::gateway::Gateway;
 use crate::harness::program::{Output, Program};
 use crate::harness::release::{KEY_VARIABLE, Release, architecture};
@@ -22,7 +22,7 @@ struct Board {
 }
 
 /// Notes the gateway's process in `pid`, and calls a service failed when that is gone.
-const SYSTEMCTL: &str = r#"#!/bin/sh
+const SYSTEMCTL: &str = r#"
 [ "$1" != --user ] || shift
 runs() { grep -q '^State:.[^Z]' "/proc/$(cat "$TOOLS/pid")/status"; } 2>/dev/null
 case $1 in
@@ -42,8 +42,7 @@ impl Board {
     fn new(release: Release) -> Self {
         let tools = tempfile::tempdir().unwrap();
         let systemctl = tools.path().join("systemctl");
-        fs::write(&systemctl, SYSTEMCTL).unwrap();
-        fs::set_permissions(&systemctl, fs::Permissions::from_mode(0o755)).unwrap();
+        executable::script(&systemctl, SYSTEMCTL);
         let mut scene = Scene::playing([]);
         scene.home.set("/update", json!({"url": release.serve()}));
         Self {

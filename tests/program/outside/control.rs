@@ -7,6 +7,8 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::gateway::scene::Scene;
+use crate::harness::executable;
+use crate::harness::program::PEACRAB;
 
 const NOBODY: u32 = 65534;
 
@@ -29,8 +31,7 @@ fn another_user_gets_no_answer_although_the_modes_were_opened() {
     let folder = tempfile::tempdir().unwrap();
     open(folder.path());
     let program = folder.path().join("peacrab");
-    fs::copy(env!("CARGO_BIN_EXE_peacrab"), &program).unwrap();
-    open(&program);
+    executable::copy(PEACRAB, &program);
     let status = |user: u32| {
         let output = Command::new(&program)
             .args(["--home".as_ref(), home.as_os_str()])
