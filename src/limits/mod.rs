@@ -233,6 +233,10 @@ pub mod tokens {
     /// Bytes that a token has on average, for a text of which only the length is known. English and
     /// code have four, Chinese and JSON about three; less errs on the side of a history that fits.
     pub const BYTES_PER_TOKEN: usize = 3;
+    /// Tokens of an entry beside its text: its role and what separates it from the next one.
+    pub const ENTRY_TOKENS: usize = 4;
+    /// Tokens that an image counts as, however long its file is.
+    pub const IMAGE_TOKENS: usize = 1500;
 }
 
 pub mod net;

@@ -45,7 +45,7 @@ use plan::Plan;
 use work::DraftText;
 
 use question::ChatQuestion;
-pub use question::{describe_hidden, grouped};
+pub use question::describe_hidden;
 
 /// What the deliveries of a channel are made of.
 pub struct DeliveryParts {
