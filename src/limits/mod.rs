@@ -224,6 +224,7 @@ pub mod text {
     pub const NEAREST_BYTES: usize = 100;
 }
 
+pub mod memory;
 pub mod net;
 pub mod provider;
 
