@@ -235,6 +235,7 @@ pub mod tokens {
     pub const BYTES_PER_TOKEN: usize = 3;
 }
 
+pub mod memory;
 pub mod net;
 pub mod provider;
 
