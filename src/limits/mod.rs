@@ -239,6 +239,7 @@ pub mod tokens {
     pub const IMAGE_TOKENS: usize = 1500;
 }
 
+pub mod memory;
 pub mod net;
 pub mod provider;
 
