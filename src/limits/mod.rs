@@ -317,6 +317,7 @@ pub mod state {
 }
 
 pub mod agent;
+pub mod skills;
 pub mod tools;
 
 /// Bounds of the terminal.

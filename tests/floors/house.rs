@@ -15,7 +15,9 @@ const FLOORS: [&[&str]; 10] = [
     &["message", "chat", "sys"],
     &["config", "net"],
     &["http", "files", "confine", "markup", "bus", "append_log"],
-    &["session", "state", "inbox", "outbox", "board", "update"],
+    &[
+        "session", "state", "inbox", "outbox", "board", "skills", "update",
+    ],
     &["provider", "tools"],
     &["agent", "channels"],
     &["gateway"],
