@@ -338,6 +338,7 @@ pub mod state {
 }
 
 pub mod agent;
+pub mod skills;
 pub mod tools;
 
 /// Bounds of the terminal.
