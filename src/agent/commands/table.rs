@@ -36,6 +36,8 @@ pub enum Slash {
     Pair,
     /// `/id`
     Id,
+    /// `/agents`
+    Agents,
     /// `/restart`
     Restart,
     /// `/update`
@@ -85,7 +87,7 @@ pub struct Row {
 
 /// Every slash command: what is parsed, listed by `/help` and shown in a channel's menu.
 #[rustfmt::skip]
-pub const COMMANDS: [Row; 17] = [
+pub const COMMANDS: [Row; 18] = [
     row(Slash::Help, &["help"], Surface::Everywhere, texts::help_help),
     row(Slash::New, &["new", "reset", "clear"], Surface::Everywhere, texts::help_new),
     row(Slash::Status, &["status"], Surface::Everywhere, texts::help_status),
@@ -99,6 +101,7 @@ pub const COMMANDS: [Row; 17] = [
     row(Slash::Approvals, &["approvals"], Surface::Everywhere, texts::help_approvals),
     row(Slash::Pair, &["pair"], Surface::Chat, texts::help_pair),
     row(Slash::Id, &["id"], Surface::Chat, texts::help_id),
+    row(Slash::Agents, &["agents"], Surface::Chat, texts::help_agents),
     row(Slash::Restart, &["restart"], Surface::Chat, texts::help_restart),
     row(Slash::Update, &["update", "upgrade"], Surface::Chat, texts::help_update),
     Row { slash: Slash::Start, names: &["start"], surface: Surface::Chat, help: None },
