@@ -184,6 +184,12 @@ pub mod config {
     pub const SECRET_NAME_BYTES: usize = 16;
     /// Characters of an offending line that are shown, and of a wrong path.
     pub const EXCERPT_CHARS: usize = 72;
+    /// Entries of `agents.list`. Each that is used holds open folders and about as much memory as the first.
+    pub const AGENTS: usize = 32;
+    /// Bytes of an agent's id, which is the name of its folder too.
+    pub const AGENT_ID_BYTES: usize = 32;
+    /// Entries of `agents.bindings`, which are looked through for each message.
+    pub const BINDINGS: usize = 256;
 }
 
 pub mod confine;
