@@ -9,8 +9,6 @@ mod selection;
 mod texts;
 pub mod turn;
 
-use std::io::Read;
-use std::path::Path;
 use std::time::Duration;
 
 use crate::cancel::Cancel;
@@ -19,14 +17,14 @@ use crate::config::schema::{AgentDefaults, Limits};
 use crate::error::{Error, Result};
 use crate::http::Pool;
 use crate::language::Language;
-use crate::limits::agent::{BOOTSTRAP_BYTES, BYTES_PER_TOKEN, HISTORY_FLOOR_BYTES};
+use crate::limits::agent::{BYTES_PER_TOKEN, HISTORY_FLOOR_BYTES};
 use crate::message::{Address, Envelope, SessionKey};
 use crate::provider::table::OFFLINE;
 use crate::session::Session;
 use crate::state::{ModelChoices, TokenUsage};
 use crate::tools::Toolbox;
 
-use context::{BOOTSTRAP_FILES, Bootstrap, HostInfo};
+use context::HostInfo;
 use host::TurnHost;
 pub use run::{Outcome, Report};
 pub use selection::ModelsFor;
@@ -165,24 +163,6 @@ impl Agent {
         }
         let mut retry = |error: &Error| host.retry_write(error, cancel);
         run::end_stopped(session, String::new(), &mut retry)
-    }
-
-    fn system_prompt(&self) -> String {
-        let files = BOOTSTRAP_FILES
-            .into_iter()
-            .filter_map(|name| self.bootstrap(name));
-        context::system_prompt(&self.host_info, &files.collect::<Vec<_>>())
-    }
-
-    /// A file of the workspace, read as the tools read files; `None` if it is missing.
-    fn bootstrap(&self, name: &'static str) -> Option<Bootstrap> {
-        let file = self.toolbox.workspace().open_read(Path::new(name)).ok()?;
-        let mut content = Vec::new();
-        file.take(BOOTSTRAP_BYTES as u64 + 1)
-            .read_to_end(&mut content)
-            .ok()?;
-        let content = String::from_utf8_lossy(&content);
-        Some((name, self.toolbox.cleaned(&content).into_owned()))
     }
 
     fn runtime_facts(&self, session: &SessionKey, reply: Option<&Address>) -> String {

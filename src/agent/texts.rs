@@ -47,6 +47,7 @@ texts! {
     pub fn help_model() { "List the models, or choose one: /model NAME", "列出模型或选择一个：/model 名称" }
     pub fn help_tools() { "List the tools", "列出可用工具" }
     pub fn help_usage() { "Token usage by day", "查看每天的 token 用量" }
+    pub fn help_context() { "Show what fills the model's context", "查看模型上下文的占用情况" }
     pub fn help_sh() {
         "Run a command: /sh df -h; /sh !COMMAND asks to run it outside the sandbox",
         "运行命令：/sh df -h；/sh !命令 会请求在沙箱外运行",
@@ -94,6 +95,25 @@ texts! {
     pub fn comma() { ", ", "、" }
     /// After the named members of a list.
     pub fn and_more(count) { " and {count} more", "等（另有 {count} 个）" }
+
+    /// Both are numbers of tokens; so are all numbers below it.
+    pub fn context_used(used, window) {
+        "The next request uses about {used} of {window} tokens.",
+        "下一次请求约占用 {window} 个 token 中的 {used} 个。",
+    }
+    pub fn context_left(left, answer) {
+        "{left} are left, and {answer} more are kept for the answer.",
+        "还剩 {left} 个，另为回答预留 {answer} 个。",
+    }
+    pub fn context_row(name, tokens) { "- {name}: {tokens}", "- {name}：{tokens}" }
+    pub fn context_tools(count) { "{count} tools", "{count} 个工具" }
+    pub fn context_turn() { "conversation, 1 turn", "对话，1 轮" }
+    pub fn context_turns(count) { "conversation, {count} turns", "对话，{count} 轮" }
+    pub fn context_facts() { "time and chat", "时间与聊天信息" }
+    pub fn context_cut(name, bytes) {
+        "{bytes} bytes of {name} do not fit and are left out.",
+        "{name} 有 {bytes} 字节超出限制，未包含在内。",
+    }
 
     pub fn model(name) { "Model: {name}", "模型：{name}" }
     /// `others`: the fallback models.

@@ -16,6 +16,7 @@ use crate::text::{ellipsize_chars, join_with_last, reveal};
 
 use super::{Agent, texts};
 
+mod context;
 mod table;
 
 pub use table::{
@@ -88,6 +89,7 @@ impl Agent {
             Slash::Model => self.choose_model(invocation)?,
             Slash::Tools => self.list_tools(language),
             Slash::Usage => self.list_usage(language),
+            Slash::Context => context::format_account(&self.account(folder, key)?, language),
             Slash::Approvals => {
                 let chat = key.to_string();
                 self.toolbox

@@ -22,6 +22,8 @@ pub enum Slash {
     Tools,
     /// `/usage`
     Usage,
+    /// `/context`
+    Context,
     /// `/sh`
     Sh,
     /// `/stop`
@@ -94,6 +96,7 @@ pub const COMMANDS: [Row; 18] = [
     row(Slash::Model, &["model", "models"], Surface::Everywhere, texts::help_model),
     row(Slash::Tools, &["tools"], Surface::Everywhere, texts::help_tools),
     row(Slash::Usage, &["usage"], Surface::Everywhere, texts::help_usage),
+    row(Slash::Context, &["context"], Surface::Everywhere, texts::help_context),
     row(Slash::Sh, &["sh"], Surface::Chat, texts::help_sh),
     row(Slash::Stop, &["stop"], Surface::Chat, texts::help_stop),
     row(Slash::Approve, &["approve"], Surface::Chat, texts::help_approve),

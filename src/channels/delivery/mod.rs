@@ -47,7 +47,7 @@ use plan::Plan;
 use work::DraftText;
 
 use question::ChatQuestion;
-pub use question::{describe_hidden, grouped};
+pub use question::describe_hidden;
 
 /// Finds the workspace that has a file.
 pub type WorkspaceWith = Box<dyn Fn(&Path) -> Result<Arc<Workspace>, Error> + Send + Sync>;

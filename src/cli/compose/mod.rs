@@ -61,6 +61,7 @@ pub fn agent(
     let config = loaded.config;
     let settings = config.agents.defaults.clone();
     let host_info = HostInfo {
+        os: sys::host::os(),
         kernel: sys::host::kernel(),
         board: sys::host::board(),
         host: sys::host::name(),
