@@ -1,6 +1,7 @@
 //! Floor 9: the command line. One file per command; only this room prints.
 
 pub mod agent;
+pub mod agents;
 pub mod channels;
 pub mod completions;
 mod compose;
@@ -95,6 +96,8 @@ enum Command {
     /// Chat with the agent, or ask a single question
     #[command(visible_alias = "chat")]
     Agent(agent::Arguments),
+    /// List the agents, with their workspaces and bindings
+    Agents(agents::Arguments),
     /// Run the bot: the agent on Telegram and Discord
     #[command(aliases = ["start", "run", "serve"])]
     Gateway(gateway::Arguments),
@@ -148,6 +151,7 @@ impl Command {
                 HomeUse::Own
             }
             Self::Agent(_)
+            | Self::Agents(_)
             | Self::Gateway(_)
             | Self::Onboard(_)
             | Self::Status(_)
@@ -163,6 +167,7 @@ impl Command {
     fn run(self, context: &Context) -> Result<Exit> {
         match self {
             Self::Agent(arguments) => agent::run(context, &arguments),
+            Self::Agents(arguments) => agents::run(context, &arguments),
             Self::Gateway(arguments) => gateway::run(context, &arguments),
             Self::Reload(arguments) => gateway::reload::run(context, &arguments),
             Self::Channels(arguments) => channels::run(context, &arguments),

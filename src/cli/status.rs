@@ -69,7 +69,11 @@ impl Status {
     fn collect(context: &Context, loaded: &Loaded) -> Result<Self> {
         let home = context.home()?;
         // A folder that cannot be read has no sessions that could be counted.
-        let sessions = store::list(&home.sessions()).unwrap_or_default();
+        let agents = loaded.config.agents.profiles().into_iter();
+        let folders = agents.map(|profile| home.sessions_of(&profile.id));
+        let lists = folders.map(|folder| store::list(&folder).unwrap_or_default());
+        let sessions: Vec<_> = lists.flatten().collect();
+        let loaded = &loaded.of_agent(None)?;
         let (models, answering) = match models_of(context, loaded) {
             Ok(models) => (models.names(), who_answers(&models)),
             Err(error) => (Vec::new(), Some(error.to_string())),

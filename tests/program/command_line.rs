@@ -144,7 +144,7 @@ fn completions_know_commands_settings_providers_sessions_and_channels() {
     Program::new(&home)
         .args(["agent", "-s", "garden", "-m", "hello"])
         .run();
-    assert_eq!(complete(&home, &["ag"]), ["agent"]);
+    assert_eq!(complete(&home, &["ag"]), ["agent", "agents"]);
     assert_eq!(complete(&home, &["agent", "--no-m"]), ["--no-markdown"]);
     assert_eq!(
         complete(&home, &["config", "set", "tools.exec.t"]),
