@@ -244,7 +244,11 @@ fn fill_workspace(home: &Home) {
     let templates = Path::new(env!("CARGO_MANIFEST_DIR")).join("templates");
     for file in fs::read_dir(templates).unwrap() {
         let file = file.unwrap();
-        fs::copy(file.path(), home.workspace(file.file_name().to_str().unwrap())).unwrap();
+        fs::copy(
+            file.path(),
+            home.workspace(file.file_name().to_str().unwrap()),
+        )
+        .unwrap();
     }
 }
 
@@ -272,7 +276,11 @@ fn a_request_that_says_hi_has_at_most_12_kilobytes() {
         let (bytes, tokens) = weight(&tool.to_string());
         println!("  tool {name:15} {bytes:6} bytes {tokens:5} tokens");
     }
-    println!("  {:20} {bytes:6} bytes {:5} tokens", "all", weight(&request.raw).1);
+    println!(
+        "  {:20} {bytes:6} bytes {:5} tokens",
+        "all",
+        weight(&request.raw).1
+    );
     for name in ["exec", "read_file", "device", "message"] {
         let has_name = |tool: &Value| tool["function"]["name"] == name;
         assert!(tools.iter().any(has_name), "without {name}");
@@ -294,8 +302,7 @@ fn the_account_of_a_conversation_is_that_of_its_next_request() {
         output.stdout
     };
     run(&["agent", "-s", "work", "-m", "which files are there?"]);
-    let account: Value =
-        serde_json::from_str(&run(&["context", "-s", "work", "--json"])).unwrap();
+    let account: Value = serde_json::from_str(&run(&["context", "-s", "work", "--json"])).unwrap();
     assert_eq!(account["model"], MODEL);
     assert_eq!(account["conversation"]["turns"], 1);
     assert_eq!(account["conversation"]["entries"], 4);
@@ -319,7 +326,13 @@ fn the_account_of_a_conversation_is_that_of_its_next_request() {
     assert_eq!(request.messages().len(), 1 + 4 + 1);
 
     let table = run(&["context", "-s", "work"]);
-    for row in ["USER.md", "conversation (2 turns)", "total", "window", "128,000"] {
+    for row in [
+        "USER.md",
+        "conversation (2 turns)",
+        "total",
+        "window",
+        "128,000",
+    ] {
         assert!(table.contains(row), "{row} is missing in {table}");
     }
     let empty = run(&["context"]);
@@ -334,8 +347,17 @@ fn a_chat_can_ask_for_the_account() {
     scene.wait_for("Hello!");
     scene.ana.says("/context");
     let answer = scene.wait_for("of 128,000 tokens");
-    for part in ["identity: ", "tools: ", "conversation, 1 turn: ", "are left"] {
-        assert!(answer.text.contains(part), "{part} is missing in {}", answer.text);
+    for part in [
+        "identity: ",
+        "tools: ",
+        "conversation, 1 turn: ",
+        "are left",
+    ] {
+        assert!(
+            answer.text.contains(part),
+            "{part} is missing in {}",
+            answer.text
+        );
     }
     gateway.stop().ends_with(0);
 }

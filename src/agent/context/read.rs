@@ -8,6 +8,9 @@ use crate::limits::agent::{
     BOOTSTRAP_BYTES, BOOTSTRAP_TOTAL_BYTES, IDENTITY_BYTES, PROMPT_MARGIN_BYTES,
 };
 
+use crate::limits::memory::{FACTS_BYTES, NOTE_BYTES};
+use crate::memory::{self, Memory};
+
 use super::prompt::{Part, Prompt};
 use super::{BOOTSTRAP_FILES, identity};
 
@@ -43,9 +46,28 @@ impl Agent {
         Part::of_file(name, &self.toolbox.cleaned(&content), unread, budget)
     }
 
-    /// MEMORY.md, and the notes of today and of the last two days.
+    /// MEMORY.md, and the notes of today and of the last two days, the newest first.
     fn memory_parts(&self) -> Vec<Part> {
-        Vec::new()
+        let workspace = self.toolbox.workspace();
+        let notes = Memory::new(workspace, &self.clock).notes().into_iter();
+        let notes = notes.map(|note| {
+            let path = format!("{}/{}.md", memory::FOLDER, note.date);
+            let opened = workspace.open_read(Path::new(&path)).ok();
+            let bytes = opened.and_then(|file| Some(file.metadata().ok()?.len()));
+            let bytes = bytes.unwrap_or(0) as usize;
+            let left_out = match note.is_cut {
+                true => bytes.saturating_sub(note.text.len()).max(1),
+                false => 0,
+            };
+            Part::of_end(
+                &path,
+                &self.toolbox.cleaned(&note.text),
+                left_out,
+                NOTE_BYTES,
+            )
+        });
+        let facts = self.file_part(memory::FACTS, FACTS_BYTES);
+        facts.into_iter().chain(notes).collect()
     }
 
     /// The skills that are always loaded, and the index of the others.
