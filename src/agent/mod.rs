@@ -54,6 +54,8 @@ pub struct Parts {
     pub limits: Limits,
     /// Whether answers should come in pieces.
     pub stream: bool,
+    /// What tells it from the other agents, for people; `None` where there are no others.
+    pub label: Option<String>,
 }
 
 /// An agent: runs turns in sessions, several at a time if they belong to different sessions.
@@ -67,6 +69,7 @@ pub struct Agent {
     settings: AgentDefaults,
     tokens_per_day: u64,
     stream: bool,
+    label: Option<String>,
 }
 
 impl Agent {
@@ -82,6 +85,7 @@ impl Agent {
             settings: parts.settings,
             tokens_per_day: parts.limits.tokens_per_day,
             stream: parts.stream,
+            label: parts.label,
         })
     }
 

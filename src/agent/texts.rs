@@ -64,6 +64,7 @@ texts! {
     }
     pub fn help_pair() { "Give someone access: /pair CODE", "授予他人访问权限：/pair 配对码" }
     pub fn help_id() { "Show the ids of this chat and of you", "显示此聊天和你的 ID" }
+    pub fn help_agents() { "Show which agent answers here", "显示由哪个智能体在此回答" }
     pub fn help_restart() { "Restart Peacrab", "重启 Peacrab" }
     pub fn help_update() { "Look for a new version and install it", "检查并安装新版本" }
     pub fn help_exit() { "Quit (or Ctrl-D)", "退出（或按 Ctrl-D）" }
@@ -166,6 +167,7 @@ texts! {
         "Conversation: {chat}, {count} messages in context",
         "对话：{chat}，上下文中有 {count} 条消息",
     }
+    pub fn status_agent(label) { "Agent: {label}", "智能体：{label}" }
     pub fn status_workspace(path) { "Workspace: {path}", "工作区：{path}" }
     pub fn status_today(tokens) { "Tokens today: {tokens}", "今日 token：{tokens}" }
 

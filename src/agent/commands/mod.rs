@@ -218,7 +218,14 @@ impl Agent {
         let workspace = texts::status_workspace(language, &self.host_info.workspace);
         let tokens = texts::format_usage(self.ledger.counts().today(), language);
         let today = texts::status_today(language, &tokens);
-        Ok([model, conversation, workspace, today].join("\n"))
+        let label = self.label.as_deref().map(inline_code);
+        let agent = label.map(|label| texts::status_agent(language, &label));
+        let lines = [model, conversation, workspace, today];
+        Ok(agent
+            .into_iter()
+            .chain(lines)
+            .collect::<Vec<_>>()
+            .join("\n"))
     }
 
     fn list_tools(&self, language: Language) -> String {

@@ -38,6 +38,8 @@ pub enum Slash {
     Pair,
     /// `/id`
     Id,
+    /// `/agents`
+    Agents,
     /// `/restart`
     Restart,
     /// `/update`
@@ -102,6 +104,7 @@ pub const COMMANDS: [Row; 18] = [
     row(Slash::Approvals, &["approvals"], Surface::Everywhere, texts::help_approvals),
     row(Slash::Pair, &["pair"], Surface::Chat, texts::help_pair),
     row(Slash::Id, &["id"], Surface::Chat, texts::help_id),
+    row(Slash::Agents, &["agents"], Surface::Chat, texts::help_agents),
     row(Slash::Restart, &["restart"], Surface::Chat, texts::help_restart),
     row(Slash::Update, &["update", "upgrade"], Surface::Chat, texts::help_update),
     Row { slash: Slash::Start, names: &["start"], surface: Surface::Chat, help: None },
