@@ -105,7 +105,6 @@ texts! {
         "{left} are left, and {answer} more are kept for the answer.",
         "还剩 {left} 个，另为回答预留 {answer} 个。",
     }
-    pub fn context_row(name, tokens) { "- {name}: {tokens}", "- {name}：{tokens}" }
     pub fn context_tools(count) { "{count} tools", "{count} 个工具" }
     pub fn context_turn() { "conversation, 1 turn", "对话，1 轮" }
     pub fn context_turns(count) { "conversation, {count} turns", "对话，{count} 轮" }

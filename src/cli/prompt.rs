@@ -23,7 +23,7 @@ pub struct Arguments {
     /// The conversation, as `sessions list` shows it
     #[arg(short, long, value_name = "SESSION", default_value = "default")]
     session: String,
-    /// The agent of agents.list that has it [default: the default agent]
+    /// Of this agent of agents.list [default: the default agent]
     #[arg(long, value_name = "ID")]
     agent: Option<String>,
     /// Print the system prompt itself
@@ -38,7 +38,9 @@ pub struct Arguments {
 pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     let key = SessionKey::parse(&arguments.session);
     let home = context.home()?;
-    let loaded = context.start()?.of_agent(arguments.agent.as_deref())?;
+    let all = context.start()?;
+    compose::check_agents(&home, &all)?;
+    let loaded = all.of_agent(arguments.agent.as_deref())?;
     let sessions = home.sessions_of(loaded.agent_id());
     let options = RunOptions {
         model: None,

@@ -24,6 +24,12 @@ pub const REACH_BYTES: usize = 1024;
 pub const BOOTSTRAP_BYTES: usize = 6 * 1024;
 /// Bytes of all bootstrap files together.
 pub const BOOTSTRAP_TOTAL_BYTES: usize = 20 * 1024;
+/// Bytes of all skills together that are always loaded.
+pub const SKILLS_LOADED_BYTES: usize = 8 * 1024;
+/// Bytes of the index of the other skills: about 15 of them.
+pub const SKILL_INDEX_BYTES: usize = 3 * 1024;
+/// Characters of a skill's description in the index. The format of Agent Skills allows 1,024.
+pub const SKILL_DESCRIPTION_CHARS: usize = 240;
 /// Bytes that are read beyond the budget of a file, so that a secret is recognised before it is cut.
 pub const PROMPT_MARGIN_BYTES: usize = 1024;
 /// Bytes of one message of a person.

@@ -20,6 +20,7 @@ fn help_names_every_command_and_every_exit_code() {
         "config",
         "sessions",
         "tools",
+        "context",
         "completions",
     ] {
         assert!(help.contains(command), "{command} is missing in {help}");
@@ -95,6 +96,7 @@ fn help_fits_eighty_columns() {
         "doctor",
         "service",
         "tools",
+        "context",
         "completions",
     ] {
         let program = Program::new(&home)

@@ -243,11 +243,14 @@ fn marks(request: &Request<'_>) -> [usize; 2] {
     }
 }
 
-/// Where the last turn of the history begins: at a person's text that follows a reply without calls.
+/// Where the last turn of the history begins: at a person's text that follows a reply without calls, or
+/// the summary of older turns.
 fn begin_of_last_turn(history: &[&Entry]) -> usize {
-    let is_reply =
-        |entry: &Entry| entry.kind == EntryKind::Assistant && entry.tool_calls.is_empty();
-    let is_begin = |pair: &[&Entry]| is_reply(pair[0]) && pair[1].kind == EntryKind::Person;
+    let is_end = |entry: &Entry| match entry.kind {
+        EntryKind::Assistant => entry.tool_calls.is_empty(),
+        kind => kind == EntryKind::Summary,
+    };
+    let is_begin = |pair: &[&Entry]| is_end(pair[0]) && pair[1].kind == EntryKind::Person;
     let before = history.windows(2).rposition(is_begin);
     before.map_or(0, |before| before + 1)
 }
