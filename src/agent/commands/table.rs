@@ -18,6 +18,8 @@ pub enum Slash {
     Status,
     /// `/model`
     Model,
+    /// `/think`
+    Think,
     /// `/tools`
     Tools,
     /// `/usage`
@@ -85,11 +87,12 @@ pub struct Row {
 
 /// Every slash command: what is parsed, listed by `/help` and shown in a channel's menu.
 #[rustfmt::skip]
-pub const COMMANDS: [Row; 17] = [
+pub const COMMANDS: [Row; 18] = [
     row(Slash::Help, &["help"], Surface::Everywhere, texts::help_help),
     row(Slash::New, &["new", "reset", "clear"], Surface::Everywhere, texts::help_new),
     row(Slash::Status, &["status"], Surface::Everywhere, texts::help_status),
     row(Slash::Model, &["model", "models"], Surface::Everywhere, texts::help_model),
+    row(Slash::Think, &["think", "thinking"], Surface::Everywhere, texts::help_think),
     row(Slash::Tools, &["tools"], Surface::Everywhere, texts::help_tools),
     row(Slash::Usage, &["usage"], Surface::Everywhere, texts::help_usage),
     row(Slash::Sh, &["sh"], Surface::Chat, texts::help_sh),
@@ -166,6 +169,7 @@ impl Command<'_> {
             // It asks the provider's server.
             Slash::Model if self.lists_models() => When::Beside,
             Slash::Model => When::InOrder,
+            Slash::Think if !self.argument.is_empty() => When::InOrder,
             _ => When::AtOnce,
         }
     }
