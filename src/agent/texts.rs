@@ -184,8 +184,10 @@ texts! {
     pub fn usage_today() { "Today", "今天" }
     pub fn usage_yesterday() { "Yesterday", "昨天" }
     pub fn usage_days(count) { "{count} days", "近 {count} 天" }
-    /// A period or a model, and its usage.
-    pub fn usage_row(name, usage) { "{name}: {usage}", "{name}：{usage}" }
+    /// Between a name and what it has.
+    pub fn colon() { ": ", "：" }
+    /// Between two parts of a sentence.
+    pub fn clause_comma() { ", ", "，" }
     pub fn usage_plain(input, output) {
         "{input} in, {output} out",
         "输入 {input}，输出 {output}",
@@ -194,7 +196,6 @@ texts! {
         "{input} in ({percent}% cached), {output} out",
         "输入 {input}（缓存 {percent}%），输出 {output}",
     }
-    pub fn usage_and_cost(usage, cost) { "{usage}, {cost}", "{usage}，{cost}" }
     pub fn no_tokens() { "none yet", "暂无" }
     pub fn at_least(dollars) { "at least {dollars}", "至少 {dollars}" }
     pub fn price_unknown() { "price unknown", "价格未知" }

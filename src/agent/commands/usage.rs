@@ -9,6 +9,7 @@ use crate::agent::{Agent, texts};
 use crate::chat::Usage;
 use crate::error::{Error, Result};
 use crate::language::Language;
+use crate::markup::inline_code;
 use crate::message::SessionKey;
 use crate::provider::Models;
 use crate::provider::table::prices::{PRICES_DATE, PriceKnown};
@@ -31,11 +32,12 @@ impl Agent {
             (texts::usage_days(language, &week), (0, week)),
             (texts::usage_days(language, &month), (0, month)),
         ];
+        let colon = texts::colon(language);
         let mut text = texts::usage_title(language).to_owned();
         for (name, (ago, count)) in rows {
             let sum = crate::state::usage::sum(&by_model(&days, today, ago, count));
-            let row = texts::usage_row(language, &name, &format_usage(sum, language));
-            let _ = write!(text, "\n- {row}");
+            let usage = format_usage(sum, language);
+            let _ = write!(text, "\n- {name}{colon}{usage}");
         }
         let models = by_model(&days, today, 0, month);
         if models.is_empty() {
@@ -43,8 +45,8 @@ impl Agent {
         }
         let _ = write!(text, "\n\n{}", texts::usage_by_model(language));
         for (model, usage) in &models {
-            let row = texts::usage_row(language, model, &format_usage(*usage, language));
-            let _ = write!(text, "\n- {row}");
+            let usage = format_usage(*usage, language);
+            let _ = write!(text, "\n- {}{colon}{usage}", inline_code(model));
         }
         for note in price_notes(&models, language) {
             let _ = write!(text, "\n\n{note}");
@@ -114,7 +116,8 @@ pub fn format_usage(usage: Usage, language: Language) -> String {
         0 => texts::usage_plain(language, &input, &output),
         percent => texts::usage_cached(language, &input, &percent, &output),
     };
-    texts::usage_and_cost(language, &tokens, &format_cost(usage, language))
+    let then = texts::clause_comma(language);
+    format!("{tokens}{then}{}", format_cost(usage, language))
 }
 
 /// What it cost, or that this is not known.
@@ -183,8 +186,8 @@ mod tests {
             day("2026-03-01", "a", 2, 0, 0),
             day("2026-02-24", "b", 4, 0, 0),
             day("2026-02-23", "a", 8, 0, 0),
-            day("2026-01-31", "a", 16, 0, 0),
-            day("2026-01-01", "a", 32, 0, 0),
+            day("2026-02-01", "a", 16, 0, 0),
+            day("2026-01-31", "a", 32, 0, 0),
         ];
         let today = NaiveDate::from_ymd_opt(2026, 3, 2).unwrap();
         let input = |ago, count| {

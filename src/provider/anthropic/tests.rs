@@ -157,6 +157,7 @@ fn a_whole_answer_is_read() {
             input: 100,
             output: 7,
             cached: 90,
+            written: 5,
             ..Usage::default()
         }
     );
