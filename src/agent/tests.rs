@@ -64,12 +64,13 @@ impl Bench {
             choices: ModelChoices::new(&state),
             toolbox,
             ledger: TokenUsage::new(&state, Clock::System),
-            first_turns: FirstTurns::new(&state),
+            first_turns: FirstTurns::new(&state, "main"),
             clock: Clock::System,
             host_info: HostInfo::default(),
             settings,
             limits: config.limits,
             stream: false,
+            label: None,
         });
         Self {
             agent: agent.unwrap(),

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::chat::ReasoningEffort;
 use crate::clock::Stopwatch;
+use crate::config::agents::MAIN;
 use crate::error::Result;
 use crate::language::Language;
 use crate::limits::state::{
@@ -30,7 +31,26 @@ struct Choice {
 /// The models, and how much they think, that conversations have chosen. With a damaged file each has
 /// what is configured.
 #[derive(Debug)]
-pub struct ModelChoices(StateFile<Vec<Choice>>);
+pub struct ModelChoices(StateFile<Vec<Choice>>, AgentPrefix);
+
+/// What comes before the session keys of an agent in files that all agents share; empty for `main`.
+#[derive(Clone, Debug, Default)]
+pub struct AgentPrefix(String);
+
+impl AgentPrefix {
+    /// That of an agent, by its id. No channel's name contains a slash.
+    pub fn new(agent: &str) -> Self {
+        match agent {
+            MAIN => Self::default(),
+            id => Self(format!("{id}/")),
+        }
+    }
+
+    /// The key under which something of a conversation is kept.
+    pub fn key(&self, session: &str) -> String {
+        format!("{}{session}", self.0)
+    }
+}
 
 impl ModelChoices {
     /// The choices below the folder `state`.
@@ -40,7 +60,16 @@ impl ModelChoices {
             damaged: Damaged::StartFresh,
             synced: true,
         };
-        Self(StateFile::new(state.join("models.json"), policy))
+        Self(
+            StateFile::new(state.join("models.json"), policy),
+            AgentPrefix::default(),
+        )
+    }
+
+    /// Those of an agent: its conversations choose for themselves.
+    #[must_use]
+    pub fn of_agent(self, agent: &str) -> Self {
+        Self(self.0, AgentPrefix::new(agent))
     }
 
     /// The model that a session has chosen, by its key such as `telegram:12`; `None` if it has not.
@@ -54,6 +83,7 @@ impl ModelChoices {
     }
 
     fn choice(&self, session: &str) -> Option<Choice> {
+        let session = self.1.key(session);
         let mut list = self.0.read().ok()?.into_iter();
         list.find(|choice| choice.session == session)
     }
@@ -69,12 +99,13 @@ impl ModelChoices {
     }
 
     fn change(&self, session: &str, change: impl FnOnce(&mut Choice)) -> Result<()> {
+        let session = self.1.key(session);
         self.0.update(|list| {
             let known = list.iter().position(|choice| choice.session == session);
             let mut choice = match known {
                 Some(index) => list.remove(index),
                 None => Choice {
-                    session: session.to_owned(),
+                    session,
                     ..Choice::default()
                 },
             };
@@ -163,20 +194,24 @@ impl LastChat {
     }
 }
 
-/// How many turns the first conversation in a workspace has had: `state/introduction.json`. With a
-/// damaged file it has had none.
+/// How many turns the first conversation in an agent's workspace has had: `state/introduction.json`, or
+/// `state/introduction_ID.json`. With a damaged file it has had none.
 #[derive(Debug)]
 pub struct FirstTurns(StateFile<u32>);
 
 impl FirstTurns {
-    /// The count below the folder `state`.
-    pub fn new(state: &Path) -> Self {
+    /// The count of an agent, by its id, below the folder `state`.
+    pub fn new(state: &Path, agent: &str) -> Self {
+        let name = match agent {
+            MAIN => "introduction.json".to_owned(),
+            id => format!("introduction_{id}.json"),
+        };
         let policy = Policy {
             bytes_max: INTRODUCTION_FILE_BYTES,
             damaged: Damaged::StartFresh,
             synced: false,
         };
-        Self(StateFile::new(state.join("introduction.json"), policy))
+        Self(StateFile::new(state.join(name), policy))
     }
 
     /// The turns so far.
@@ -310,6 +345,17 @@ mod tests {
         assert_eq!(choices.effort("cli:a"), Some(ReasoningEffort::Off));
         choices.set_effort("cli:a", None).unwrap();
         assert_eq!(choices.effort("cli:a"), None);
+    }
+
+    #[test]
+    fn a_conversation_chooses_for_each_agent() {
+        let folder = tempfile::tempdir().unwrap();
+        let of_agent = |id| ModelChoices::new(folder.path()).of_agent(id);
+        of_agent("work").set("telegram:1", Some("large")).unwrap();
+        assert_eq!(of_agent("main").get("telegram:1"), None);
+        of_agent("main").set("telegram:1", Some("small")).unwrap();
+        let work = of_agent("work").get("telegram:1");
+        assert_eq!(work.as_deref(), Some("large"));
     }
 
     #[test]

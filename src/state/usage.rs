@@ -19,6 +19,7 @@ use crate::limits::state::{
 use crate::sync::Mutex;
 use crate::text::truncate_bytes;
 
+use super::chats::AgentPrefix;
 use super::file::{Damaged, Policy, StateFile};
 
 /// Where the tokens of models beyond [`USAGE_MODELS`] are counted.
@@ -196,6 +197,8 @@ const POLICY: Policy = Policy {
 pub struct TokenUsage {
     file: StateFile<Counts>,
     earlier: StateFile<Vec<Day>>,
+    /// Of the agent whose conversations are meant.
+    prefix: AgentPrefix,
     clock: Clock,
     unsaved: Mutex<Unsaved>,
 }
@@ -222,9 +225,16 @@ impl TokenUsage {
         Self {
             file: StateFile::new(state.join("usage.json"), POLICY),
             earlier: StateFile::new(state.join("usage_days.json"), policy),
+            prefix: AgentPrefix::default(),
             clock,
             unsaved: Mutex::default(),
         }
+    }
+
+    /// The same, with the conversations of an agent, by its id. All agents share the counts.
+    pub fn of_agent(mut self, agent: &str) -> Self {
+        self.prefix = AgentPrefix::new(agent);
+        self
     }
 
     /// The counts as of today.
@@ -262,7 +272,8 @@ impl TokenUsage {
 
     /// Remembers the last turn of a conversation, together with the next request or
     /// [`TokenUsage::sync`].
-    pub fn note_turn(&self, turn: LastTurn) {
+    pub fn note_turn(&self, mut turn: LastTurn) {
+        turn.session = self.prefix.key(&turn.session);
         let mut unsaved = self.unsaved.lock();
         unsaved.counts.turn_to(&self.today());
         unsaved.counts.note(turn);
@@ -271,8 +282,9 @@ impl TokenUsage {
 
     /// The last turn of a conversation; `None` when it is not known.
     pub fn last_turn(&self, session: &str) -> Option<LastTurn> {
+        let key = self.prefix.key(session);
         let mut turns = self.counts().turns.into_iter();
-        turns.find(|turn| turn.session == session && turn.context > 0)
+        turns.find(|turn| turn.session == key && turn.context > 0)
     }
 
     /// Forgets the last turn of a conversation that starts over.
@@ -530,6 +542,12 @@ mod tests {
         let again = TokenUsage::new(folder.path(), Clock::System);
         assert_eq!(again.last_turn("cli:a"), Some(turn));
         assert_eq!(again.last_turn("cli:b"), None);
+        let other = TokenUsage::new(folder.path(), Clock::System).of_agent("work");
+        assert_eq!(
+            other.last_turn("cli:a"),
+            None,
+            "another agent's conversation"
+        );
         again.forget_turn("cli:a");
         assert_eq!(tokens.last_turn("cli:a"), None);
     }

@@ -16,6 +16,7 @@ use crate::text::{ellipsize_chars, join_with_last, reveal};
 
 use super::{Agent, texts};
 
+mod context;
 mod status;
 mod table;
 mod think;
@@ -93,6 +94,7 @@ impl Agent {
             Slash::Tools => self.list_tools(language),
             Slash::Usage => self.list_usage(language),
             Slash::Think => return self.answer_think(invocation).map(Some),
+            Slash::Context => context::format_account(&self.account(folder, key)?, language),
             Slash::Approvals => {
                 let chat = key.to_string();
                 self.toolbox

@@ -6,6 +6,7 @@ use super::usage::{describe_price, format_usage};
 use crate::agent::{Agent, texts};
 use crate::error::Result;
 use crate::language::Language;
+use crate::markup::inline_code;
 use crate::message::SessionKey;
 use crate::session::store;
 use crate::text::format_tokens;
@@ -33,7 +34,9 @@ impl Agent {
         };
         let (context, cache) = self.context_lines(key, language);
         let usage = format_usage(self.ledger.counts().today(), language);
+        let label = self.label.as_deref().map(inline_code);
         let lines = [
+            label.map(|label| texts::status_agent(language, &label)),
             Some(self.model_line(key, language)),
             price,
             thinking,
@@ -72,7 +75,7 @@ impl Agent {
     fn memory_line(&self, language: Language) -> String {
         let workspace = self.toolbox.workspace();
         let file = workspace.open_read(Path::new(MEMORY_FILE));
-        let bytes = file.and_then(|file| Ok(file.metadata().map_or(0, |found| found.len())));
+        let bytes = file.map(|file| file.metadata().map_or(0, |found| found.len()));
         match bytes {
             Ok(bytes @ 1..) => {
                 let size = format!("{:.1}", bytes as f64 / 1e3);
