@@ -4,6 +4,7 @@ mod calls;
 pub mod commands;
 pub mod context;
 pub mod host;
+pub mod introduction;
 pub mod run;
 mod selection;
 mod texts;
@@ -21,7 +22,7 @@ use crate::limits::agent::{BYTES_PER_TOKEN, HISTORY_FLOOR_BYTES};
 use crate::message::{Address, Envelope, SessionKey};
 use crate::provider::table::OFFLINE;
 use crate::session::Session;
-use crate::state::{ModelChoices, TokenUsage};
+use crate::state::{FirstTurns, ModelChoices, TokenUsage};
 use crate::tools::Toolbox;
 
 use context::HostInfo;
@@ -44,6 +45,8 @@ pub struct Parts {
     pub toolbox: Toolbox,
     /// Where tokens are counted.
     pub ledger: TokenUsage,
+    /// How many turns the first conversation has had.
+    pub first_turns: FirstTurns,
     /// Where the time comes from.
     pub clock: Clock,
     /// The machine and the folders.
@@ -64,10 +67,11 @@ pub struct Agent {
     connections: Pool,
     toolbox: Toolbox,
     ledger: TokenUsage,
+    first_turns: FirstTurns,
     clock: Clock,
     host_info: HostInfo,
     settings: AgentDefaults,
-    tokens_per_day: u64,
+    limits: Limits,
     stream: bool,
     label: Option<String>,
 }
@@ -80,10 +84,11 @@ impl Agent {
             connections: parts.connections,
             toolbox: parts.toolbox,
             ledger: parts.ledger,
+            first_turns: parts.first_turns,
             clock: parts.clock,
             host_info: parts.host_info,
             settings: parts.settings,
-            tokens_per_day: parts.limits.tokens_per_day,
+            limits: parts.limits,
             stream: parts.stream,
             label: parts.label,
         })
@@ -143,7 +148,14 @@ impl Agent {
         cancel: &Cancel,
     ) -> Result<Report> {
         let models = self.selection.models_of(session.chat().as_str())?;
+        if !models.primary().is_offline() {
+            self.count_introduction();
+        }
         let report = run::Run::new(self, &models, session, message, (host, cancel)).drive(message);
+        if let Ok(report) = &report {
+            self.note_turn(session.chat(), report);
+        }
+        self.finish_introduction();
         self.ledger.sync();
         report
     }

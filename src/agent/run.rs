@@ -2,7 +2,9 @@
 
 use crate::approval;
 use crate::cancel::Cancel;
-use crate::chat::{Effect, Entry, EntryKind, Reply, Request, ToolCall, ToolResult, Usage};
+use crate::chat::{
+    Effect, Entry, EntryKind, ReasoningEffort, Reply, Request, ToolCall, ToolResult, Usage,
+};
 use crate::error::{Error, Fault, Result};
 use crate::language::Language;
 use crate::limits::agent::{MESSAGE_BYTES, OVERFLOW_RETRIES};
@@ -44,8 +46,10 @@ pub struct Report {
     pub steps: u32,
     /// The tools that were used, in order, as hints.
     pub tools: Vec<String>,
-    /// Tokens.
+    /// Tokens and cost.
     pub usage: Usage,
+    /// Tokens of the last request and its answer: what the conversation takes of the model's window.
+    pub context: u64,
     /// The provider and the model that answered last.
     pub spoke: Option<(String, String)>,
     /// Why no model answered, when the offline helper stood in for them.
@@ -64,6 +68,8 @@ pub(super) struct Run<'a> {
     system: String,
     /// The model that is asked first.
     model_name: String,
+    /// How much the model thinks.
+    effort: Option<ReasoningEffort>,
     /// The language of what the program itself says.
     language: Language,
     /// The runtime's facts, which go along and are not saved.
@@ -95,6 +101,7 @@ impl<'a> Run<'a> {
             steps: 0,
             tools: Vec::new(),
             usage: Usage::default(),
+            context: 0,
             spoke: None,
             failure: None,
         };
@@ -103,6 +110,7 @@ impl<'a> Run<'a> {
             turn: Turn::new(agent.settings.max_tool_iterations),
             models: models.for_turn(cancel),
             model_name: models.names().into_iter().next().unwrap_or_default(),
+            effort: agent.effort_of(session.chat()),
             partial: String::new(),
             closing: None,
             has_given_up: false,
@@ -206,7 +214,7 @@ impl<'a> Run<'a> {
 
     /// Asks the model; again with less when the conversation was too long, as often as it gets shorter.
     fn ask(&mut self) -> Result<Reply> {
-        self.check_tokens()?;
+        self.agent.check_spending(self.language)?;
         let mut bytes = self.session.fit(self.budget, &self.facts).bytes;
         let mut tries = 0;
         loop {
@@ -237,7 +245,7 @@ impl<'a> Run<'a> {
             tools: self.agent.toolbox.specs(),
             max_tokens: settings.max_tokens,
             temperature: settings.temperature,
-            reasoning_effort: settings.reasoning_effort,
+            reasoning_effort: self.effort,
             stream: self.agent.stream,
         };
         self.partial.clear();
@@ -266,6 +274,7 @@ impl<'a> Run<'a> {
             self.stand_in(Error::Model(failure), &reply)?;
         }
         self.report.usage.add(reply.usage);
+        self.report.context = reply.usage.input.saturating_add(reply.usage.output);
         self.report.spoke = Some((answer.provider, answer.model));
         if !reply.text.trim().is_empty() {
             self.host.on_event(TurnEvent::Said(&reply.text));
@@ -476,20 +485,6 @@ impl<'a> Run<'a> {
         let partial = std::mem::take(&mut self.partial);
         self.write(|session, retry| end_stopped(session, partial, retry))?;
         Ok(Outcome::Stopped)
-    }
-
-    fn check_tokens(&self) -> Result<()> {
-        let limit = self.agent.tokens_per_day;
-        if limit == 0 {
-            return Ok(());
-        }
-        let today = self.agent.ledger.counts().today();
-        let used = today.input + today.output;
-        if used < limit {
-            return Ok(());
-        }
-        let text = texts::too_many_tokens(self.language, &used, &limit);
-        Err(Error::Failed(text))
     }
 }
 

@@ -18,6 +18,7 @@ pub mod status;
 pub mod terminal;
 pub mod tools;
 pub mod update;
+pub mod usage;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -117,6 +118,9 @@ enum Command {
     Config(config::Arguments),
     /// Show the setup, the model in use and today's tokens
     Status(status::Arguments),
+    /// Show the tokens and their cost, by day and model
+    #[command(alias = "cost")]
+    Usage(usage::Arguments),
     /// List, show, export and delete conversations
     #[command(alias = "session")]
     Sessions(sessions::Arguments),
@@ -155,6 +159,7 @@ impl Command {
             | Self::Gateway(_)
             | Self::Onboard(_)
             | Self::Status(_)
+            | Self::Usage(_)
             | Self::Doctor(_)
             | Self::Tools(_)
             | Self::Context(_)
@@ -176,6 +181,7 @@ impl Command {
             Self::Onboard(arguments) => onboard::run(context, &arguments),
             Self::Config(arguments) => config::run(context, arguments),
             Self::Status(arguments) => status::run(context, &arguments),
+            Self::Usage(arguments) => usage::run(context, &arguments),
             Self::Sessions(arguments) => sessions::run(context, &arguments),
             Self::Doctor(arguments) => doctor::run(context, &arguments),
             Self::Service(arguments) => service::run(context, &arguments),

@@ -56,3 +56,7 @@ pub const ACCOUNT_HINTS: usize = 12;
 pub const MODELS_LISTED_MAX: usize = 40;
 /// Models that get a button below that list, as many as a phone shows at once.
 pub const MODEL_BUTTONS_MAX: usize = 8;
+/// Turns after which the first conversation ends by itself: enough for a few questions in passing.
+pub const INTRODUCTION_TURNS: u32 = 20;
+/// Bytes of BOOTSTRAP.md that go into the system prompt; of USER.md, those that are looked at then.
+pub const INTRODUCTION_BYTES: u64 = 4 * 1024;

@@ -184,6 +184,8 @@ pub mod config {
     pub const SECRET_NAME_BYTES: usize = 16;
     /// Characters of an offending line that are shown, and of a wrong path.
     pub const EXCERPT_CHARS: usize = 72;
+    /// Highest price of a model, in US dollars per million tokens; the dearest cost hundreds.
+    pub const PRICE_MAX: f64 = 100_000.0;
     /// Entries of `agents.list`. Each that is used holds open folders and about as much memory as the first.
     pub const AGENTS: usize = 32;
     /// Bytes of an agent's id, which is the name of its folder too.
@@ -290,8 +292,16 @@ pub mod state {
     pub const LOCK_TRIES: u32 = 2000;
     /// Models counted apart within a day; a turn writes this file, so it stays small.
     pub const USAGE_MODELS: usize = 6;
-    /// Days whose sums are kept: two weeks show a habit.
-    pub const USAGE_DAYS: usize = 14;
+    /// Bytes of a model's name there.
+    pub const USAGE_NAME_BYTES: usize = 80;
+    /// Days whose counts are kept: a month, and the one before to compare with.
+    pub const USAGE_DAYS: usize = 62;
+    /// Ended days that wait in the file of today while that of earlier days cannot be written.
+    pub const USAGE_PENDING_DAYS: usize = 14;
+    /// Conversations whose last turn is remembered; a turn writes this, too.
+    pub const LAST_TURNS: usize = 8;
+    /// Bytes of the file of earlier days that are read; what we write is at most half of it.
+    pub const USAGE_DAYS_FILE_BYTES: usize = 256 * 1024;
     /// Standing approvals that are kept; who has more has lost sight of them.
     pub const APPROVALS: usize = 100;
     /// Bytes of the file of standing approvals that are read.
@@ -312,11 +322,13 @@ pub mod state {
     /// Bytes of the file with these chats that are read; an address has about 60.
     pub const RESTARTS_FILE_BYTES: usize = 4 * 1024;
     /// Bytes of the file of counts that are read; what we write is a tenth of it.
-    pub const USAGE_FILE_BYTES: usize = 32 * 1024;
+    pub const USAGE_FILE_BYTES: usize = 64 * 1024;
     /// Conversations whose choice of a model is kept; the one that chose first goes.
     pub const CHOICES: usize = 256;
     /// Bytes of the file of choices that are read; what we write is a quarter of it.
     pub const CHOICES_FILE_BYTES: usize = 256 * 1024;
+    /// Bytes of the file that counts the turns of the first conversation.
+    pub const INTRODUCTION_FILE_BYTES: usize = 64;
     /// Bytes of the file that names the last active chat.
     pub const RECENT_FILE_BYTES: usize = 4 * 1024;
     /// Chats whose language is remembered; those who have access are fewer.

@@ -11,8 +11,8 @@ pub mod usage;
 
 pub use approvals::Approvals;
 pub use audit::Audit;
-pub use chats::{LastChat, ModelChoices, RestartRequests};
+pub use chats::{FirstTurns, LastChat, ModelChoices, RestartRequests};
 pub use file::StateFile;
 pub use languages::Languages;
 pub use pairing::Pairing;
-pub use usage::{Counts, TokenUsage};
+pub use usage::{Counts, LastTurn, TokenUsage};

@@ -18,6 +18,8 @@ pub enum Slash {
     Status,
     /// `/model`
     Model,
+    /// `/think`
+    Think,
     /// `/tools`
     Tools,
     /// `/usage`
@@ -94,6 +96,7 @@ pub const COMMANDS: &[Row] = &[
     row(Slash::New, &["new", "reset", "clear"], Surface::Everywhere, texts::help_new),
     row(Slash::Status, &["status"], Surface::Everywhere, texts::help_status),
     row(Slash::Model, &["model", "models"], Surface::Everywhere, texts::help_model),
+    row(Slash::Think, &["think", "thinking"], Surface::Everywhere, texts::help_think),
     row(Slash::Tools, &["tools"], Surface::Everywhere, texts::help_tools),
     row(Slash::Usage, &["usage"], Surface::Everywhere, texts::help_usage),
     row(Slash::Context, &["context"], Surface::Everywhere, texts::help_context),
@@ -172,6 +175,7 @@ impl Command<'_> {
             // It asks the provider's server.
             Slash::Model if self.lists_models() => When::Beside,
             Slash::Model => When::InOrder,
+            Slash::Think if !self.argument.is_empty() => When::InOrder,
             _ => When::AtOnce,
         }
     }

@@ -29,6 +29,10 @@ impl Agent {
                 parts.push(part);
             }
         }
+        let introduction = self.introduction();
+        parts.extend(
+            introduction.map(|text| Part::new("first conversation", &text, BOOTSTRAP_BYTES)),
+        );
         parts.extend(self.memory_parts());
         parts.extend(self.skill_parts());
         Prompt { parts }

@@ -14,7 +14,7 @@ fn a_person_whose_telegram_is_chinese_reads_chinese() {
         ("/HELP", "/stop 停止此聊天中正在运行的一切"),
         ("/status", "温度"),
         ("/tools", "read_file: 读取文件"),
-        ("/usage", "的 token 用量：\n\n• 暂无"),
+        ("/usage", "今天：暂无"),
         ("/id", "此聊天：telegram:1001"),
         ("/sh exit 3", "退出状态 3"),
         ("/sh reboot", "关机或重启。若仍要运行"),
