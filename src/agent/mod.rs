@@ -1,5 +1,6 @@
 //! Floor 7: the agent. `turn` decides, `run` performs, `context` writes the texts for the model.
 
+mod budget;
 mod calls;
 pub mod commands;
 pub mod context;
@@ -19,11 +20,11 @@ use crate::config::schema::{AgentDefaults, Limits};
 use crate::error::{Error, Result};
 use crate::http::Pool;
 use crate::language::Language;
-use crate::limits::agent::{BOOTSTRAP_BYTES, BYTES_PER_TOKEN, HISTORY_FLOOR_BYTES};
+use crate::limits::agent::BOOTSTRAP_BYTES;
 use crate::message::{Address, Envelope, SessionKey};
 use crate::provider::table::OFFLINE;
 use crate::session::Session;
-use crate::state::{ModelChoices, TokenUsage};
+use crate::state::{Learned, ModelChoices, TokenUsage};
 use crate::tools::Toolbox;
 
 use context::{BOOTSTRAP_FILES, Bootstrap, HostInfo};
@@ -46,6 +47,8 @@ pub struct Parts {
     pub toolbox: Toolbox,
     /// Where tokens are counted.
     pub ledger: TokenUsage,
+    /// What is known about how models count tokens, and how many they take.
+    pub learned: Learned,
     /// Where the time comes from.
     pub clock: Clock,
     /// The machine and the folders.
@@ -64,6 +67,7 @@ pub struct Agent {
     connections: Pool,
     toolbox: Toolbox,
     ledger: TokenUsage,
+    learned: Learned,
     clock: Clock,
     host_info: HostInfo,
     settings: AgentDefaults,
@@ -79,6 +83,7 @@ impl Agent {
             connections: parts.connections,
             toolbox: parts.toolbox,
             ledger: parts.ledger,
+            learned: parts.learned,
             clock: parts.clock,
             host_info: parts.host_info,
             settings: parts.settings,
@@ -184,23 +189,6 @@ impl Agent {
     fn runtime_facts(&self, session: &SessionKey, reply: Option<&Address>) -> String {
         let time = self.clock.is_set().then(|| self.clock.now());
         context::runtime_facts(time, &self.clock.zone_name(), session, reply)
-    }
-
-    /// Bytes for the history beside the answer, the prompt and the tools.
-    fn history_budget(&self, prompt: usize) -> usize {
-        let tokens = self
-            .settings
-            .context_window_tokens
-            .saturating_sub(self.settings.max_tokens) as usize;
-        let tools: usize = self
-            .toolbox
-            .specs()
-            .iter()
-            .map(|spec| spec.description.len() + spec.parameters.len())
-            .sum();
-        (tokens * BYTES_PER_TOKEN)
-            .saturating_sub(prompt + tools)
-            .max(HISTORY_FLOOR_BYTES)
     }
 }
 

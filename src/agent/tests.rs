@@ -64,6 +64,7 @@ impl Bench {
             choices: ModelChoices::new(&state),
             toolbox,
             ledger: TokenUsage::new(&state, Clock::System),
+            learned: Learned::new(&state),
             clock: Clock::System,
             host_info: HostInfo::default(),
             settings,

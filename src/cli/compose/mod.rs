@@ -21,7 +21,7 @@ use crate::files::{Places, Workspace};
 use crate::http::{Pool, Tls};
 use crate::provider::Models;
 use crate::provider::table::{OFFLINE, known};
-use crate::state::{ModelChoices, TokenUsage};
+use crate::state::{Learned, ModelChoices, TokenUsage};
 use crate::sys;
 use crate::sys::beneath::Resolver;
 use crate::sys::environment::Environment;
@@ -93,6 +93,7 @@ pub fn agent(
         choices: ModelChoices::new(&home.state()),
         toolbox,
         ledger: TokenUsage::new(&home.state(), Clock::System),
+        learned: Learned::new(&home.state()),
         clock: Clock::System,
         host_info,
         settings,
