@@ -1,5 +1,6 @@
 //! Floor 7: the agent. `turn` decides, `run` performs, `context` writes the texts for the model.
 
+mod budget;
 mod calls;
 pub mod commands;
 pub mod context;
@@ -18,11 +19,10 @@ use crate::config::schema::{AgentDefaults, Limits};
 use crate::error::{Error, Result};
 use crate::http::Pool;
 use crate::language::Language;
-use crate::limits::agent::{BYTES_PER_TOKEN, HISTORY_FLOOR_BYTES};
 use crate::message::{Address, Envelope, SessionKey};
 use crate::provider::table::OFFLINE;
 use crate::session::Session;
-use crate::state::{FirstTurns, ModelChoices, TokenUsage};
+use crate::state::{FirstTurns, Learned, ModelChoices, TokenUsage};
 use crate::tools::Toolbox;
 
 use context::HostInfo;
@@ -47,6 +47,8 @@ pub struct Parts {
     pub ledger: TokenUsage,
     /// How many turns the first conversation has had.
     pub first_turns: FirstTurns,
+    /// What is known about how models count tokens, and how many they take.
+    pub learned: Learned,
     /// Where the time comes from.
     pub clock: Clock,
     /// The machine and the folders.
@@ -68,6 +70,7 @@ pub struct Agent {
     toolbox: Toolbox,
     ledger: TokenUsage,
     first_turns: FirstTurns,
+    learned: Learned,
     clock: Clock,
     host_info: HostInfo,
     settings: AgentDefaults,
@@ -85,6 +88,7 @@ impl Agent {
             toolbox: parts.toolbox,
             ledger: parts.ledger,
             first_turns: parts.first_turns,
+            learned: parts.learned,
             clock: parts.clock,
             host_info: parts.host_info,
             settings: parts.settings,
@@ -180,23 +184,6 @@ impl Agent {
     fn runtime_facts(&self, session: &SessionKey, reply: Option<&Address>) -> String {
         let time = self.clock.is_set().then(|| self.clock.now());
         context::runtime_facts(time, &self.clock.zone_name(), session, reply)
-    }
-
-    /// Bytes for the history beside the answer, the prompt and the tools.
-    fn history_budget(&self, prompt: usize) -> usize {
-        let tokens = self
-            .settings
-            .context_window_tokens
-            .saturating_sub(self.settings.max_tokens) as usize;
-        let tools: usize = self
-            .toolbox
-            .specs()
-            .iter()
-            .map(|spec| spec.description.len() + spec.parameters.len())
-            .sum();
-        (tokens * BYTES_PER_TOKEN)
-            .saturating_sub(prompt + tools)
-            .max(HISTORY_FLOOR_BYTES)
     }
 }
 

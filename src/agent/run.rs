@@ -15,6 +15,7 @@ use crate::session::conversation::{STOPPED_NOTE, STOPPED_OUTCOME, UNKNOWN_OUTCOM
 use crate::session::line::TurnEnd;
 use crate::session::{Retry, Session};
 
+use super::budget::Budget;
 use super::context::message_text;
 use super::host::{TurnEvent, TurnHost};
 use super::turn::{Decision, Done, Ending, Turn};
@@ -74,8 +75,8 @@ pub(super) struct Run<'a> {
     language: Language,
     /// The runtime's facts, which go along and are not saved.
     facts: Entry,
-    /// Bytes that the conversation may have; less when the model says that it is too long.
-    budget: usize,
+    /// Tokens that the conversation may have; fewer when the model says that it is too long.
+    budget: Budget,
     /// The text of an incomplete reply that has been shown.
     partial: String,
     /// The closing reply: it is journalled together with the turn's end.
@@ -105,12 +106,13 @@ impl<'a> Run<'a> {
             spoke: None,
             failure: None,
         };
+        let model_name = models.names().into_iter().next().unwrap_or_default();
         Self {
-            budget: agent.history_budget(system.len() + facts.len()),
+            budget: agent.budget(&model_name, &system, &facts),
             turn: Turn::new(agent.settings.max_tool_iterations),
             models: models.for_turn(cancel),
-            model_name: models.names().into_iter().next().unwrap_or_default(),
             effort: agent.effort_of(session.chat()),
+            model_name,
             partial: String::new(),
             closing: None,
             has_given_up: false,
@@ -215,28 +217,32 @@ impl<'a> Run<'a> {
     /// Asks the model; again with less when the conversation was too long, as often as it gets shorter.
     fn ask(&mut self) -> Result<Reply> {
         self.agent.check_spending(self.language)?;
-        let mut bytes = self.session.fit(self.budget, &self.facts).bytes;
+        let budget = self.budget.history;
+        let mut tokens = self.session.fit(budget, &self.facts).tokens;
         let mut tries = 0;
         loop {
             let mut error = match self.ask_once() {
                 Err(Error::Model(error)) if error.fault == Fault::Overflow => error,
                 result => return result,
             };
-            self.budget = bytes / 2;
-            let shorter = self.session.fit(self.budget, &self.facts).bytes;
-            if shorter >= bytes || tries >= OVERFLOW_RETRIES {
+            let model = &self.model_name;
+            self.agent.learn_overflow(model, tokens + self.budget.fixed);
+            self.budget.history = tokens / 2;
+            let shorter = self.session.fit(tokens / 2, &self.facts).tokens;
+            if shorter >= tokens || tries >= OVERFLOW_RETRIES {
                 error.reason = format!("it cannot be shortened further; {}", error.reason);
                 return Err(Error::Model(error));
             }
             self.host
                 .on_event(TurnEvent::Notice(texts::shortened(self.language)));
-            (bytes, tries) = (shorter, tries + 1);
+            (tokens, tries) = (shorter, tries + 1);
         }
     }
 
     fn ask_once(&mut self) -> Result<Reply> {
         let settings = &self.agent.settings;
-        let fitted = self.session.fit(self.budget, &self.facts);
+        let fitted = self.session.fit(self.budget.history, &self.facts);
+        let estimated = fitted.tokens + self.budget.fixed;
         let request = Request {
             system: &self.system,
             // The next turn has other facts.
@@ -260,6 +266,12 @@ impl<'a> Run<'a> {
         };
         let answer = self.models.ask(&request, &mut on_progress)?;
         self.partial.clear();
+        let model = match answer.model.split_once('/') {
+            Some((vendor, _)) if vendor == answer.provider => answer.model.clone(),
+            _ => format!("{}/{}", answer.provider, answer.model),
+        };
+        let reported = answer.reply.usage.input;
+        self.agent.learned.note(&model, estimated, reported);
         self.take_reply(answer)
     }
 

@@ -65,6 +65,7 @@ impl Bench {
             toolbox,
             ledger: TokenUsage::new(&state, Clock::System),
             first_turns: FirstTurns::new(&state, "main"),
+            learned: Learned::new(&state),
             clock: Clock::System,
             host_info: HostInfo::default(),
             settings,

@@ -34,16 +34,13 @@ pub const SKILL_DESCRIPTION_CHARS: usize = 240;
 pub const PROMPT_MARGIN_BYTES: usize = 1024;
 /// Bytes of one message of a person.
 pub const MESSAGE_BYTES: usize = 128 * 1024;
-/// Bytes that a token is counted as when the history is fitted to the window. English has four,
-/// code and Chinese about three; less errs on the side of a history that fits.
-pub const BYTES_PER_TOKEN: usize = 3;
 /// How long a question to a person waits; then it counts as denied.
 pub const ANSWER_TIME: Duration = Duration::from_mins(10);
 /// Times a question that is too long for the model is asked again, each time with half of it: from
 /// 128,000 tokens to 8,000.
 pub const OVERFLOW_RETRIES: u32 = 4;
-/// Bytes that the history always gets, however small the window is said to be.
-pub const HISTORY_FLOOR_BYTES: usize = 4 * 1024;
+/// Tokens that the history always gets, however small the window is said to be.
+pub const HISTORY_FLOOR_TOKENS: usize = 1_300;
 /// Models that are kept ready over all conversations; a household has no more.
 pub const MODELS_HELD: usize = 4;
 /// Background commands that are named when they are ended.

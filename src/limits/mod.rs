@@ -256,6 +256,9 @@ pub mod session {
     /// Bytes of journal lines that are held in memory for the history. A window of 128,000 tokens
     /// is about as long; a board with less memory has models with smaller windows.
     pub const HISTORY_BYTES: usize = 512 * 1024;
+    /// Bytes of a journal that are read back for the history. Of old results of tools little is held, so
+    /// that this is more; an old board reads and parses it in half a second.
+    pub const WINDOW_READ_BYTES: usize = 2 * 1024 * 1024;
     /// Bytes of a journal that are read back to find the beginning of its last turn. A turn of 40
     /// steps with four calls each, all with results of the usual length, is 3 MB.
     pub const TURN_BYTES: usize = 16 * 1024 * 1024;
@@ -267,9 +270,13 @@ pub mod session {
     pub const SHORT_TAIL_BYTES: usize = 200;
     /// Bytes of a result or of a call's arguments below which shortening saves too little.
     pub const SHORT_MIN_BYTES: usize = 1200;
-    /// Bytes that an image counts as when a conversation is fitted: some 1,500 tokens, however long
-    /// its file is.
+    /// Bytes that an image counts as in memory beside its entry; it is forgotten after its turn.
     pub const IMAGE_WEIGHT: usize = 4500;
+    /// Tokens that an image counts as, however long its file is.
+    pub const IMAGE_TOKENS: usize = 1_500;
+    /// The part of the turns, of the results and of the window that leaves at a time when something has to:
+    /// a fourth. What is in front stays the same for many turns then, and providers cache it.
+    pub const STEP: usize = 4;
     /// Bytes of a journal below which it is not worth to rewrite it for the archive.
     pub const ARCHIVE_MIN_BYTES: u64 = 64 * 1024;
     /// Bytes of the summary in front of the window: three paragraphs.
@@ -323,6 +330,14 @@ pub mod state {
     pub const RESTARTS_FILE_BYTES: usize = 4 * 1024;
     /// Bytes of the file of counts that are read; what we write is a tenth of it.
     pub const USAGE_FILE_BYTES: usize = 64 * 1024;
+    /// Models of which is known how they count tokens and how much they take.
+    pub const LEARNED_MODELS: usize = 16;
+    /// Bytes of the file of them that are read; a model has about 100.
+    pub const LEARNED_FILE_BYTES: usize = 16 * 1024;
+    /// Estimated tokens of a request below which its report says little about the estimate.
+    pub const LEARNED_TOKENS_MIN: usize = 500;
+    /// Change of a factor, in hundredths, that is worth a write.
+    pub const LEARNED_CHANGE: f32 = 5.0;
     /// Conversations whose choice of a model is kept; the one that chose first goes.
     pub const CHOICES: usize = 256;
     /// Bytes of the file of choices that are read; what we write is a quarter of it.

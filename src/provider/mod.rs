@@ -23,3 +23,6 @@ pub mod wire;
 
 pub use models::Models;
 pub use turn::{Answer, Progress, Turn};
+
+#[cfg(test)]
+mod fitted;

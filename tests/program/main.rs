@@ -17,6 +17,7 @@ mod command_line;
 mod commands;
 mod config;
 mod cross_build;
+mod day;
 mod device;
 mod disk;
 mod doctor;

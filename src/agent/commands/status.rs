@@ -54,7 +54,7 @@ impl Agent {
     /// How much of the model's window the conversation takes, as the last request has shown, and how much
     /// of the last turn came from the cache.
     fn context_lines(&self, key: &SessionKey, language: Language) -> (String, Option<String>) {
-        let window = u64::from(self.settings.context_window_tokens);
+        let window = u64::from(self.window_of(&model));
         let Some(turn) = self.ledger.last_turn(key.as_str()) else {
             let text = texts::status_context_unused(language, &format_tokens(window));
             return (text, None);

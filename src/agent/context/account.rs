@@ -90,7 +90,9 @@ impl Agent {
         let prompt = self.prompt();
         let facts = self.runtime_facts(key, None);
         let facts = Entry::new(EntryKind::Note, facts);
-        let budget = self.history_budget(prompt.text().len() + facts.content.len());
+        let model = self.model_names(key)?.into_iter().next();
+        let model = model.unwrap_or_default();
+        let budget = self.budget(&model, &prompt.text(), &facts.content).history;
         let window = self.settings.memory_window;
         let mut conversation = store::read_conversation(folder, key, window)?;
         let fitted = conversation.fit(window, budget, &facts);
@@ -99,9 +101,7 @@ impl Agent {
         let history = fitted.entries.iter().filter(is_history);
         let history: Vec<Weight> = history.map(|entry| weigh_entry(entry)).collect();
         let specs = self.toolbox.specs();
-        let models = self.model_names(key)?;
         Ok(Account {
-            model: models.into_iter().next().unwrap_or_default(),
             prompt,
             tools: specs.len(),
             tools_weight: specs.iter().map(weigh_tool).sum(),
@@ -109,7 +109,8 @@ impl Agent {
             history: history.into_iter().sum(),
             facts: weigh_entry(&facts),
             turns: conversation.count_turns(),
-            window: self.settings.context_window_tokens as usize,
+            window: self.window_of(&model) as usize,
+            model,
             answer: self.settings.max_tokens as usize,
         })
     }
