@@ -20,6 +20,8 @@ pub enum Slash {
     Model,
     /// `/tools`
     Tools,
+    /// `/memory`
+    Memory,
     /// `/usage`
     Usage,
     /// `/sh`
@@ -85,12 +87,13 @@ pub struct Row {
 
 /// Every slash command: what is parsed, listed by `/help` and shown in a channel's menu.
 #[rustfmt::skip]
-pub const COMMANDS: [Row; 17] = [
+pub const COMMANDS: [Row; 18] = [
     row(Slash::Help, &["help"], Surface::Everywhere, texts::help_help),
     row(Slash::New, &["new", "reset", "clear"], Surface::Everywhere, texts::help_new),
     row(Slash::Status, &["status"], Surface::Everywhere, texts::help_status),
     row(Slash::Model, &["model", "models"], Surface::Everywhere, texts::help_model),
     row(Slash::Tools, &["tools"], Surface::Everywhere, texts::help_tools),
+    row(Slash::Memory, &["memory"], Surface::Everywhere, texts::help_memory),
     row(Slash::Usage, &["usage"], Surface::Everywhere, texts::help_usage),
     row(Slash::Sh, &["sh"], Surface::Chat, texts::help_sh),
     row(Slash::Stop, &["stop"], Surface::Chat, texts::help_stop),
@@ -163,6 +166,8 @@ impl Command<'_> {
             // An update is fetched over the network.
             Slash::Sh | Slash::Update => When::Beside,
             Slash::New => When::InOrder,
+            // It reads the journals.
+            Slash::Memory if !self.argument.is_empty() => When::Beside,
             // It asks the provider's server.
             Slash::Model if self.lists_models() => When::Beside,
             Slash::Model => When::InOrder,
