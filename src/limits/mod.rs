@@ -184,10 +184,15 @@ pub mod config {
     pub const SECRET_NAME_BYTES: usize = 16;
     /// Characters of an offending line that are shown, and of a wrong path.
     pub const EXCERPT_CHARS: usize = 72;
+    /// Entries of `agents.list`. Each that is used holds open folders and about as much memory as the first.
+    pub const AGENTS: usize = 32;
+    /// Bytes of an agent's id, which is the name of its folder too.
+    pub const AGENT_ID_BYTES: usize = 32;
+    /// Entries of `agents.bindings`, which are looked through for each message.
+    pub const BINDINGS: usize = 256;
 }
 
 pub mod confine;
-pub mod files;
 pub mod http;
 
 /// Bounds of JSON.
@@ -224,8 +229,22 @@ pub mod text {
     pub const NEAREST_BYTES: usize = 100;
 }
 
+/// Bounds of the estimate of tokens.
+pub mod tokens {
+    /// Parts of a token in which the estimate counts.
+    pub const UNIT: u64 = 100;
+    /// Characters behind an accented letter in which words count as those of a language with accents.
+    pub const ACCENT_REACH: u32 = 150;
+    /// Bytes that a token has on average, for a text of which only the length is known. English and
+    /// code have four, Chinese and JSON about three; less errs on the side of a history that fits.
+    pub const BYTES_PER_TOKEN: usize = 3;
+    /// Tokens of an entry beside its text: its role and what separates it from the next one.
+    pub const ENTRY_TOKENS: usize = 4;
+    /// Tokens that an image counts as, however long its file is.
+    pub const IMAGE_TOKENS: usize = 1500;
+}
+
 pub mod memory;
-pub mod net;
 pub mod provider;
 
 /// Bounds of the journal.
@@ -249,6 +268,11 @@ pub mod session {
     pub const IMAGE_WEIGHT: usize = 4500;
     /// Bytes of a journal below which it is not worth to rewrite it for the archive.
     pub const ARCHIVE_MIN_BYTES: u64 = 64 * 1024;
+    /// Bytes of the summary in front of the window: three paragraphs.
+    pub const SUMMARY_BYTES: usize = 6 * 1024;
+    /// How long a journal may get, in sizes at which it is archived, while what is to be archived has not
+    /// been consolidated: a month without a model that would do it.
+    pub const PENDING_JOURNALS: u64 = 2;
     /// Bytes of a journal's file name before its ending; 255 is the file systems' own limit.
     pub const NAME_BYTES: usize = 120;
 }
@@ -318,6 +342,7 @@ pub mod state {
 }
 
 pub mod agent;
+pub mod skills;
 pub mod tools;
 
 /// Bounds of the terminal.
@@ -388,4 +413,48 @@ pub mod cli {
     pub const HISTORY_LINES: usize = 500;
     /// Bytes of the prompt's history that are read.
     pub const HISTORY_BYTES: usize = 1024 * 1024;
+}
+
+/// Bounds of the workspace and of the file tools' way into it.
+pub mod files {
+    /// Bytes of a path; Linux's PATH_MAX less the closing zero.
+    pub const PATH_BYTES: usize = 4095;
+    /// Links followed in one path, as many as Linux follows (path_resolution(7)).
+    pub const LINKS: usize = 40;
+    /// How often openat2 is asked again when a rename somewhere in the system disturbs it (EAGAIN).
+    pub const RESOLVE_TRIES: usize = 16;
+    /// Folders held open while a path is resolved without openat2; a process may have 1024 files.
+    pub const RESOLVE_HANDLES: usize = 128;
+    /// Folders below each other that a listing or search goes down, each held open meanwhile.
+    pub const WALK_DEPTH: usize = 32;
+    /// Names that one listing or search looks at: some seconds on a slow card.
+    pub const WALK_NAMES: usize = 50_000;
+    /// Names of one folder that are held and sorted: about a megabyte.
+    pub const FOLDER_NAMES: usize = 10_000;
+}
+
+/// Bounds of connections.
+pub mod net {
+    use std::time::Duration;
+
+    /// Time for a name to be resolved. musl's resolver itself gives up after 10 s.
+    pub const RESOLVE_TIMEOUT: Duration = Duration::from_secs(10);
+    /// Time to reach a host over all its addresses, with a proxy's tunnel and the TLS handshake.
+    pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
+    /// Addresses of a name that are tried. They share the time to connect, so that more of them
+    /// would leave each too little.
+    pub const ADDRESSES: usize = 8;
+    /// Stack of the thread that resolves a name. getaddrinfo of musl needs about 10 kB.
+    pub const RESOLVER_STACK_BYTES: usize = 128 * 1024;
+    /// Bytes of a socket's send buffer. The system's own choice grows to 4 MiB, which a line of 40 kB/s
+    /// needs minutes to drain: nobody would see progress, and the wait for the reply would run out.
+    /// The system doubles it for its own needs; at 100 ms to the server it allows 1 MB/s and more.
+    pub const SEND_BUFFER_BYTES: usize = 128 * 1024;
+    /// TLS sessions remembered for resumption, so that the second handshake is cheap. rustls counts
+    /// eight to a server: these are the model's, its fallback's and a channel's.
+    pub const TLS_SESSIONS: usize = 24;
+    /// Bytes of the table of TCP sockets that are read, 150 each: a busy server has a thousand.
+    pub const SOCKETS_BYTES: usize = 1024 * 1024;
+    /// Bytes of the file of added certificates; the roots of a whole distribution are 250 kB.
+    pub const CA_FILE_BYTES: usize = 1024 * 1024;
 }

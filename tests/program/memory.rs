@@ -130,8 +130,7 @@ fn write_journals(home: &Home, megabytes: usize) {
             number += 1;
         }
         let needle = format!("the greenhouse thermostat number {index}");
-        let line =
-            json!({"role": "user", "content": needle, "timestamp": "2026-05-02T10:00:00+00:00"});
+        let line = format!(r#"{{"role":"user","content":"{needle}"}}"#);
         writeln!(file, "{line}").unwrap();
     }
 }
