@@ -9,6 +9,7 @@ pub mod config;
 mod context;
 pub mod doctor;
 pub mod gateway;
+pub mod memory;
 pub mod onboard;
 pub mod prompt;
 pub mod send;
@@ -124,6 +125,8 @@ enum Command {
     /// List, show, export and delete conversations
     #[command(alias = "session")]
     Sessions(sessions::Arguments),
+    /// Show and search what the agent remembers, and bring back earlier versions
+    Memory(memory::Arguments),
     /// Check the setup and suggest fixes
     Doctor(doctor::Arguments),
     /// Run the bot permanently, as a systemd service
@@ -183,6 +186,7 @@ impl Command {
             Self::Status(arguments) => status::run(context, &arguments),
             Self::Usage(arguments) => usage::run(context, &arguments),
             Self::Sessions(arguments) => sessions::run(context, &arguments),
+            Self::Memory(arguments) => memory::run(context, &arguments),
             Self::Doctor(arguments) => doctor::run(context, &arguments),
             Self::Service(arguments) => service::run(context, &arguments),
             Self::Update(arguments) => update::run(context, arguments),

@@ -195,7 +195,6 @@ pub mod config {
 }
 
 pub mod confine;
-pub mod files;
 pub mod http;
 
 /// Bounds of JSON.
@@ -248,7 +247,6 @@ pub mod tokens {
 }
 
 pub mod memory;
-pub mod net;
 pub mod provider;
 
 /// Bounds of the journal.
@@ -442,4 +440,48 @@ pub mod cli {
     pub const HISTORY_LINES: usize = 500;
     /// Bytes of the prompt's history that are read.
     pub const HISTORY_BYTES: usize = 1024 * 1024;
+}
+
+/// Bounds of the workspace and of the file tools' way into it.
+pub mod files {
+    /// Bytes of a path; Linux's PATH_MAX less the closing zero.
+    pub const PATH_BYTES: usize = 4095;
+    /// Links followed in one path, as many as Linux follows (path_resolution(7)).
+    pub const LINKS: usize = 40;
+    /// How often openat2 is asked again when a rename somewhere in the system disturbs it (EAGAIN).
+    pub const RESOLVE_TRIES: usize = 16;
+    /// Folders held open while a path is resolved without openat2; a process may have 1024 files.
+    pub const RESOLVE_HANDLES: usize = 128;
+    /// Folders below each other that a listing or search goes down, each held open meanwhile.
+    pub const WALK_DEPTH: usize = 32;
+    /// Names that one listing or search looks at: some seconds on a slow card.
+    pub const WALK_NAMES: usize = 50_000;
+    /// Names of one folder that are held and sorted: about a megabyte.
+    pub const FOLDER_NAMES: usize = 10_000;
+}
+
+/// Bounds of connections.
+pub mod net {
+    use std::time::Duration;
+
+    /// Time for a name to be resolved. musl's resolver itself gives up after 10 s.
+    pub const RESOLVE_TIMEOUT: Duration = Duration::from_secs(10);
+    /// Time to reach a host over all its addresses, with a proxy's tunnel and the TLS handshake.
+    pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
+    /// Addresses of a name that are tried. They share the time to connect, so that more of them
+    /// would leave each too little.
+    pub const ADDRESSES: usize = 8;
+    /// Stack of the thread that resolves a name. getaddrinfo of musl needs about 10 kB.
+    pub const RESOLVER_STACK_BYTES: usize = 128 * 1024;
+    /// Bytes of a socket's send buffer. The system's own choice grows to 4 MiB, which a line of 40 kB/s
+    /// needs minutes to drain: nobody would see progress, and the wait for the reply would run out.
+    /// The system doubles it for its own needs; at 100 ms to the server it allows 1 MB/s and more.
+    pub const SEND_BUFFER_BYTES: usize = 128 * 1024;
+    /// TLS sessions remembered for resumption, so that the second handshake is cheap. rustls counts
+    /// eight to a server: these are the model's, its fallback's and a channel's.
+    pub const TLS_SESSIONS: usize = 24;
+    /// Bytes of the table of TCP sockets that are read, 150 each: a busy server has a thousand.
+    pub const SOCKETS_BYTES: usize = 1024 * 1024;
+    /// Bytes of the file of added certificates; the roots of a whole distribution are 250 kB.
+    pub const CA_FILE_BYTES: usize = 1024 * 1024;
 }

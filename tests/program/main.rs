@@ -31,6 +31,7 @@ mod gateway;
 mod kill;
 mod layout;
 mod make;
+mod memory;
 mod obeyed;
 mod onboard;
 mod one_home;

@@ -17,6 +17,7 @@ use crate::text::{ellipsize_chars, join_with_last, reveal};
 use super::{Agent, texts};
 
 mod context;
+mod memory;
 mod status;
 mod table;
 mod think;
@@ -92,6 +93,7 @@ impl Agent {
             }
             Slash::Model => self.choose_model(invocation)?,
             Slash::Tools => self.list_tools(language),
+            Slash::Memory => self.answer_memory(invocation)?,
             Slash::Usage => self.list_usage(language),
             Slash::Think => return self.answer_think(invocation).map(Some),
             Slash::Context => context::format_account(&self.account(folder, key)?, language),

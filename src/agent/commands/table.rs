@@ -22,6 +22,8 @@ pub enum Slash {
     Think,
     /// `/tools`
     Tools,
+    /// `/memory`
+    Memory,
     /// `/usage`
     Usage,
     /// `/context`
@@ -98,6 +100,7 @@ pub const COMMANDS: &[Row] = &[
     row(Slash::Model, &["model", "models"], Surface::Everywhere, texts::help_model),
     row(Slash::Think, &["think", "thinking"], Surface::Everywhere, texts::help_think),
     row(Slash::Tools, &["tools"], Surface::Everywhere, texts::help_tools),
+    row(Slash::Memory, &["memory"], Surface::Everywhere, texts::help_memory),
     row(Slash::Usage, &["usage"], Surface::Everywhere, texts::help_usage),
     row(Slash::Context, &["context"], Surface::Everywhere, texts::help_context),
     row(Slash::Sh, &["sh"], Surface::Chat, texts::help_sh),
@@ -172,6 +175,8 @@ impl Command<'_> {
             // An update is fetched over the network.
             Slash::Sh | Slash::Update => When::Beside,
             Slash::New => When::InOrder,
+            // It reads the journals.
+            Slash::Memory if !self.argument.is_empty() => When::Beside,
             // It asks the provider's server.
             Slash::Model if self.lists_models() => When::Beside,
             Slash::Model => When::InOrder,
