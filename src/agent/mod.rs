@@ -6,6 +6,7 @@ pub mod context;
 pub mod host;
 pub mod run;
 mod selection;
+mod skills;
 mod texts;
 pub mod turn;
 

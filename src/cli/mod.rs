@@ -12,6 +12,7 @@ pub mod onboard;
 pub mod send;
 pub mod service;
 pub mod sessions;
+pub mod skills;
 pub mod status;
 pub mod terminal;
 pub mod tools;
@@ -116,6 +117,9 @@ enum Command {
     /// List, show, export and delete conversations
     #[command(alias = "session")]
     Sessions(sessions::Arguments),
+    /// List, write, install and check skills
+    #[command(alias = "skill")]
+    Skills(skills::Arguments),
     /// Check the setup and suggest fixes
     Doctor(doctor::Arguments),
     /// Run the bot permanently, as a systemd service
@@ -152,6 +156,7 @@ impl Command {
             | Self::Tools(_)
             | Self::Complete(_) => HomeUse::Readable,
             Self::Config(arguments) if !arguments.changes() => HomeUse::Readable,
+            Self::Skills(arguments) if !arguments.changes() => HomeUse::Readable,
             _ => HomeUse::Installed,
         }
     }
@@ -168,6 +173,7 @@ impl Command {
             Self::Config(arguments) => config::run(context, arguments),
             Self::Status(arguments) => status::run(context, &arguments),
             Self::Sessions(arguments) => sessions::run(context, &arguments),
+            Self::Skills(arguments) => skills::run(context, arguments),
             Self::Doctor(arguments) => doctor::run(context, &arguments),
             Self::Service(arguments) => service::run(context, &arguments),
             Self::Update(arguments) => update::run(context, arguments),

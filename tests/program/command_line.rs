@@ -19,6 +19,7 @@ fn help_names_every_command_and_every_exit_code() {
         "status",
         "config",
         "sessions",
+        "skills",
         "tools",
         "completions",
     ] {
@@ -92,6 +93,7 @@ fn help_fits_eighty_columns() {
         "config",
         "status",
         "sessions",
+        "skills",
         "doctor",
         "service",
         "tools",

@@ -37,5 +37,6 @@ mod places;
 mod release_key;
 mod secrets;
 mod service;
+mod skills;
 mod terminal;
 mod update;

@@ -16,6 +16,7 @@ use crate::text::{ellipsize_chars, join_with_last, reveal};
 
 use super::{Agent, texts};
 
+mod skills;
 mod table;
 
 pub use table::{
@@ -87,6 +88,7 @@ impl Agent {
             }
             Slash::Model => self.choose_model(invocation)?,
             Slash::Tools => self.list_tools(language),
+            Slash::Skills => return Ok(Some(self.answer_skills(invocation))),
             Slash::Usage => self.list_usage(language),
             Slash::Approvals => {
                 let chat = key.to_string();

@@ -20,6 +20,8 @@ pub enum Slash {
     Model,
     /// `/tools`
     Tools,
+    /// `/skills`
+    Skills,
     /// `/usage`
     Usage,
     /// `/sh`
@@ -85,12 +87,13 @@ pub struct Row {
 
 /// Every slash command: what is parsed, listed by `/help` and shown in a channel's menu.
 #[rustfmt::skip]
-pub const COMMANDS: [Row; 17] = [
+pub const COMMANDS: [Row; 18] = [
     row(Slash::Help, &["help"], Surface::Everywhere, texts::help_help),
     row(Slash::New, &["new", "reset", "clear"], Surface::Everywhere, texts::help_new),
     row(Slash::Status, &["status"], Surface::Everywhere, texts::help_status),
     row(Slash::Model, &["model", "models"], Surface::Everywhere, texts::help_model),
     row(Slash::Tools, &["tools"], Surface::Everywhere, texts::help_tools),
+    row(Slash::Skills, &["skills", "skill"], Surface::Everywhere, texts::help_skills),
     row(Slash::Usage, &["usage"], Surface::Everywhere, texts::help_usage),
     row(Slash::Sh, &["sh"], Surface::Chat, texts::help_sh),
     row(Slash::Stop, &["stop"], Surface::Chat, texts::help_stop),

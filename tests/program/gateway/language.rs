@@ -14,6 +14,8 @@ fn a_person_whose_telegram_is_chinese_reads_chinese() {
         ("/HELP", "/stop 停止此聊天中正在运行的一切"),
         ("/status", "温度"),
         ("/tools", "read_file: 读取文件"),
+        ("/skills", "systemd: Services"),
+        ("/skills lamp", "没有名为 lamp 的技能"),
         ("/usage", "的 token 用量：\n\n• 暂无"),
         ("/id", "此聊天：telegram:1001"),
         ("/sh exit 3", "退出状态 3"),
