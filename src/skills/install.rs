@@ -23,6 +23,11 @@ impl Skills<'_> {
     /// the workspace is replaced only if `replaces` says so.
     pub fn install(&self, package: &Package, replaces: bool) -> Result<()> {
         let name = &package.name;
+        // A link in its place may lead out of the workspace.
+        match self.workspace.kind(Path::new(FOLDER)) {
+            Err(error) if !is_not_found(&error) => return Err(error),
+            _ => {}
+        }
         if self.is_own(name) && !replaces {
             return Err(Error::Usage(format!(
                 "The skill {name} is installed already. Use --force to replace it."
