@@ -16,6 +16,7 @@ pub mod json;
 pub mod language;
 pub mod secret;
 pub mod text;
+pub mod tokens;
 
 // Floor 2: messages of people and of the model; system calls.
 pub mod chat;
@@ -37,6 +38,7 @@ pub mod markup;
 // Floor 5: what is stored on disk, the state of the board, skills, and releases of this program.
 pub mod board;
 pub mod inbox;
+pub mod memory;
 pub mod outbox;
 pub mod session;
 pub mod skills;

@@ -184,6 +184,12 @@ pub mod config {
     pub const SECRET_NAME_BYTES: usize = 16;
     /// Characters of an offending line that are shown, and of a wrong path.
     pub const EXCERPT_CHARS: usize = 72;
+    /// Entries of `agents.list`. Each that is used holds open folders and about as much memory as the first.
+    pub const AGENTS: usize = 32;
+    /// Bytes of an agent's id, which is the name of its folder too.
+    pub const AGENT_ID_BYTES: usize = 32;
+    /// Entries of `agents.bindings`, which are looked through for each message.
+    pub const BINDINGS: usize = 256;
 }
 
 pub mod confine;
@@ -224,6 +230,22 @@ pub mod text {
     pub const NEAREST_BYTES: usize = 100;
 }
 
+/// Bounds of the estimate of tokens.
+pub mod tokens {
+    /// Parts of a token in which the estimate counts.
+    pub const UNIT: u64 = 100;
+    /// Characters behind an accented letter in which words count as those of a language with accents.
+    pub const ACCENT_REACH: u32 = 150;
+    /// Bytes that a token has on average, for a text of which only the length is known. English and
+    /// code have four, Chinese and JSON about three; less errs on the side of a history that fits.
+    pub const BYTES_PER_TOKEN: usize = 3;
+    /// Tokens of an entry beside its text: its role and what separates it from the next one.
+    pub const ENTRY_TOKENS: usize = 4;
+    /// Tokens that an image counts as, however long its file is.
+    pub const IMAGE_TOKENS: usize = 1500;
+}
+
+pub mod memory;
 pub mod net;
 pub mod provider;
 
@@ -248,6 +270,11 @@ pub mod session {
     pub const IMAGE_WEIGHT: usize = 4500;
     /// Bytes of a journal below which it is not worth to rewrite it for the archive.
     pub const ARCHIVE_MIN_BYTES: u64 = 64 * 1024;
+    /// Bytes of the summary in front of the window: three paragraphs.
+    pub const SUMMARY_BYTES: usize = 6 * 1024;
+    /// How long a journal may get, in sizes at which it is archived, while what is to be archived has not
+    /// been consolidated: a month without a model that would do it.
+    pub const PENDING_JOURNALS: u64 = 2;
     /// Bytes of a journal's file name before its ending; 255 is the file systems' own limit.
     pub const NAME_BYTES: usize = 120;
 }

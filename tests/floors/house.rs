@@ -10,13 +10,13 @@ use crate::source::{Word, test_modules, words};
 const FLOORS: [&[&str]; 10] = [
     &["limits", "sync"],
     &[
-        "error", "secret", "clock", "approval", "cancel", "text", "json", "language",
+        "error", "secret", "clock", "approval", "cancel", "text", "json", "language", "tokens",
     ],
     &["message", "chat", "sys"],
     &["config", "net"],
     &["http", "files", "confine", "markup", "bus", "append_log"],
     &[
-        "session", "state", "inbox", "outbox", "board", "skills", "update",
+        "session", "state", "memory", "inbox", "outbox", "board", "skills", "update",
     ],
     &["provider", "tools"],
     &["agent", "channels"],

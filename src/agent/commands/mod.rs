@@ -16,6 +16,7 @@ use crate::text::{ellipsize_chars, join_with_last, reveal};
 
 use super::{Agent, texts};
 
+mod context;
 mod skills;
 mod table;
 
@@ -90,6 +91,7 @@ impl Agent {
             Slash::Tools => self.list_tools(language),
             Slash::Skills => return Ok(Some(self.answer_skills(invocation))),
             Slash::Usage => self.list_usage(language),
+            Slash::Context => context::format_account(&self.account(folder, key)?, language),
             Slash::Approvals => {
                 let chat = key.to_string();
                 self.toolbox
@@ -218,7 +220,14 @@ impl Agent {
         let workspace = texts::status_workspace(language, &self.host_info.workspace);
         let tokens = texts::format_usage(self.ledger.counts().today(), language);
         let today = texts::status_today(language, &tokens);
-        Ok([model, conversation, workspace, today].join("\n"))
+        let label = self.label.as_deref().map(inline_code);
+        let agent = label.map(|label| texts::status_agent(language, &label));
+        let lines = [model, conversation, workspace, today];
+        Ok(agent
+            .into_iter()
+            .chain(lines)
+            .collect::<Vec<_>>()
+            .join("\n"))
     }
 
     fn list_tools(&self, language: Language) -> String {

@@ -24,6 +24,8 @@ pub enum Slash {
     Skills,
     /// `/usage`
     Usage,
+    /// `/context`
+    Context,
     /// `/sh`
     Sh,
     /// `/stop`
@@ -38,6 +40,8 @@ pub enum Slash {
     Pair,
     /// `/id`
     Id,
+    /// `/agents`
+    Agents,
     /// `/restart`
     Restart,
     /// `/update`
@@ -87,7 +91,7 @@ pub struct Row {
 
 /// Every slash command: what is parsed, listed by `/help` and shown in a channel's menu.
 #[rustfmt::skip]
-pub const COMMANDS: [Row; 18] = [
+pub const COMMANDS: [Row; 20] = [
     row(Slash::Help, &["help"], Surface::Everywhere, texts::help_help),
     row(Slash::New, &["new", "reset", "clear"], Surface::Everywhere, texts::help_new),
     row(Slash::Status, &["status"], Surface::Everywhere, texts::help_status),
@@ -95,6 +99,7 @@ pub const COMMANDS: [Row; 18] = [
     row(Slash::Tools, &["tools"], Surface::Everywhere, texts::help_tools),
     row(Slash::Skills, &["skills", "skill"], Surface::Everywhere, texts::help_skills),
     row(Slash::Usage, &["usage"], Surface::Everywhere, texts::help_usage),
+    row(Slash::Context, &["context"], Surface::Everywhere, texts::help_context),
     row(Slash::Sh, &["sh"], Surface::Chat, texts::help_sh),
     row(Slash::Stop, &["stop"], Surface::Chat, texts::help_stop),
     row(Slash::Approve, &["approve"], Surface::Chat, texts::help_approve),
@@ -102,6 +107,7 @@ pub const COMMANDS: [Row; 18] = [
     row(Slash::Approvals, &["approvals"], Surface::Everywhere, texts::help_approvals),
     row(Slash::Pair, &["pair"], Surface::Chat, texts::help_pair),
     row(Slash::Id, &["id"], Surface::Chat, texts::help_id),
+    row(Slash::Agents, &["agents"], Surface::Chat, texts::help_agents),
     row(Slash::Restart, &["restart"], Surface::Chat, texts::help_restart),
     row(Slash::Update, &["update", "upgrade"], Surface::Chat, texts::help_update),
     Row { slash: Slash::Start, names: &["start"], surface: Surface::Chat, help: None },
