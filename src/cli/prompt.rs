@@ -13,6 +13,7 @@ use super::terminal::print;
 use crate::agent::context::account::{Account, Weight};
 use crate::board::Board;
 use crate::error::{Exit, Result};
+use crate::http::Pool;
 use crate::message::SessionKey;
 use crate::text::grouped;
 
@@ -22,6 +23,9 @@ pub struct Arguments {
     /// The conversation, as `sessions list` shows it
     #[arg(short, long, value_name = "SESSION", default_value = "default")]
     session: String,
+    /// The agent of agents.list [default: the default agent]
+    #[arg(long, value_name = "ID")]
+    agent: Option<String>,
     /// Print the system prompt itself
     #[arg(long, conflicts_with = "json")]
     full: bool,
@@ -34,17 +38,18 @@ pub struct Arguments {
 pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     let key = SessionKey::parse(&arguments.session);
     let home = context.home()?;
-    let loaded = context.start()?;
+    let loaded = context.start()?.of_agent(arguments.agent.as_deref())?;
+    let sessions = home.sessions_of(loaded.agent_id());
     let options = RunOptions {
         model: None,
         stream: false,
         chats: key.parts().0 != "cli",
         board: Arc::new(Board::new(Path::new("/"), home.path())),
-        tls: compose::tls(&loaded.config.tls)?,
+        connections: Pool::new(compose::tls(&loaded.config.tls)?),
         before: None,
     };
     let agent = compose::agent(context, &home, loaded, options)?;
-    let account = agent.account(&home.sessions(), &key)?;
+    let account = agent.account(&sessions, &key)?;
     match (arguments.full, arguments.json) {
         (true, _) => print::out(&format!("{}\n", account.prompt.text())),
         (_, true) => print::json(&to_json(&account).to_string()),

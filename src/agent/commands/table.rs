@@ -91,7 +91,7 @@ pub struct Row {
 
 /// Every slash command: what is parsed, listed by `/help` and shown in a channel's menu.
 #[rustfmt::skip]
-pub const COMMANDS: [Row; 20] = [
+pub const COMMANDS: &[Row] = &[
     row(Slash::Help, &["help"], Surface::Everywhere, texts::help_help),
     row(Slash::New, &["new", "reset", "clear"], Surface::Everywhere, texts::help_new),
     row(Slash::Status, &["status"], Surface::Everywhere, texts::help_status),

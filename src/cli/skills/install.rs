@@ -98,8 +98,11 @@ fn find(context: &Context, arguments: &Arguments) -> Result<Package> {
 }
 
 fn download(context: &Context, arguments: &Arguments) -> Result<Vec<u8>> {
-    let is_safe = arguments.source.starts_with("https://");
-    if !is_safe && !(arguments.allow_private && arguments.source.starts_with("http://")) {
+    let is_accepted = match arguments.allow_private {
+        true => arguments.source.starts_with("http"),
+        false => arguments.source.starts_with("https://"),
+    };
+    if !is_accepted {
         return Err(Error::Usage(texts::NEEDS_TLS.to_owned()));
     }
     let settings = Settings {
