@@ -8,6 +8,7 @@ pub mod host;
 pub mod introduction;
 pub mod run;
 mod selection;
+mod skills;
 mod texts;
 pub mod turn;
 

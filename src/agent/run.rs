@@ -19,7 +19,7 @@ use super::budget::Budget;
 use super::context::message_text;
 use super::host::{TurnEvent, TurnHost};
 use super::turn::{Decision, Done, Ending, Turn};
-use super::{Agent, calls, texts};
+use super::{Agent, calls, skills, texts};
 use crate::provider::table::OFFLINE;
 use crate::tools::Caller;
 
@@ -164,7 +164,7 @@ impl<'a> Run<'a> {
         }
         match message {
             Some(message) => self.journal(message),
-            None => Ok(()),
+            None => self.load_skills(None),
         }
     }
 
@@ -184,7 +184,16 @@ impl<'a> Run<'a> {
                 .collect();
             self.append(entry)?;
         }
+        self.load_skills(Some(message))?;
         self.host.journalled(&message.id);
+        Ok(())
+    }
+
+    /// Journals the skills that a message names with `$NAME`, unless the turn has them already.
+    fn load_skills(&mut self, message: Option<&Envelope>) -> Result<()> {
+        for note in skills::named(&self.agent.toolbox, self.session, message) {
+            self.append(Entry::new(EntryKind::Note, note))?;
+        }
         Ok(())
     }
 

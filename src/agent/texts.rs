@@ -42,6 +42,7 @@ texts! {
         "模型思考的程度：/think off、low、medium、high 或 default",
     }
     pub fn help_usage() { "Tokens and cost by day and model", "查看每天各模型的 token 用量和费用" }
+    pub fn help_skills() { "List the skills, or show one: /skills NAME", "列出技能，或查看一个：/skills 名称" }
     pub fn help_context() { "Show what fills the model's context", "查看模型上下文的占用情况" }
     pub fn help_sh() {
         "Run a command: /sh df -h; /sh !COMMAND asks to run it outside the sandbox",
@@ -109,6 +110,35 @@ texts! {
     /// Between the members of a list.
     pub fn comma() { ", ", "、" }
     /// After the named members of a list.
+    /// Below the list of skills. `example`: the name of one.
+    pub fn skills_usage(example) {
+        "`/skills {example}` shows one; `${example}` in a message loads it.",
+        "`/skills {example}` 查看一个技能；在消息中写 `${example}` 可加载它。",
+    }
+    pub fn skill_unavailable(reasons) { "not available: {reasons}", "不可用：{reasons}" }
+    pub fn skill_own() { "yours", "自有" }
+    /// `name` as inline code.
+    pub fn unknown_skill(name) {
+        "No skill named {name}. /skills lists them.",
+        "没有名为 {name} 的技能。/skills 会列出所有技能。",
+    }
+    pub fn skill_rest(path) { "The rest is in {path}.", "其余内容见 {path}。" }
+    pub fn skill_program(name) { "the program {name} is not installed", "未安装程序 {name}" }
+    pub fn skill_any_program(names) {
+        "one of the programs {names} must be installed",
+        "需要安装以下程序之一：{names}",
+    }
+    pub fn skill_variable(name) {
+        "the environment variable {name} is not set, or not in tools.exec.allowedEnvKeys",
+        "环境变量 {name} 未设置，或不在 tools.exec.allowedEnvKeys 中",
+    }
+    pub fn skill_system(names) { "it is for {names} only", "仅适用于 {names}" }
+    pub fn skill_commands() {
+        "commands are turned off (tools.exec.enabled)",
+        "命令已关闭（tools.exec.enabled）",
+    }
+    pub fn skill_unreadable(error) { "it cannot be read: {error}", "无法读取：{error}" }
+
     pub fn and_more(count) { " and {count} more", "等（另有 {count} 个）" }
 
     /// Both are numbers of tokens; so are all numbers below it.

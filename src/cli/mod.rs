@@ -15,6 +15,7 @@ pub mod prompt;
 pub mod send;
 pub mod service;
 pub mod sessions;
+pub mod skills;
 pub mod status;
 pub mod terminal;
 pub mod tools;
@@ -127,6 +128,9 @@ enum Command {
     Sessions(sessions::Arguments),
     /// Show and search what the agent remembers, and bring back earlier versions
     Memory(memory::Arguments),
+    /// List, write, install and check skills
+    #[command(alias = "skill")]
+    Skills(skills::Arguments),
     /// Check the setup and suggest fixes
     Doctor(doctor::Arguments),
     /// Run the bot permanently, as a systemd service
@@ -168,6 +172,7 @@ impl Command {
             | Self::Context(_)
             | Self::Complete(_) => HomeUse::Readable,
             Self::Config(arguments) if !arguments.changes() => HomeUse::Readable,
+            Self::Skills(arguments) if !arguments.changes() => HomeUse::Readable,
             _ => HomeUse::Installed,
         }
     }
@@ -187,6 +192,7 @@ impl Command {
             Self::Usage(arguments) => usage::run(context, &arguments),
             Self::Sessions(arguments) => sessions::run(context, &arguments),
             Self::Memory(arguments) => memory::run(context, &arguments),
+            Self::Skills(arguments) => skills::run(context, arguments),
             Self::Doctor(arguments) => doctor::run(context, &arguments),
             Self::Service(arguments) => service::run(context, &arguments),
             Self::Update(arguments) => update::run(context, arguments),

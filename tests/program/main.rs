@@ -41,6 +41,7 @@ mod prompt;
 mod release_key;
 mod secrets;
 mod service;
+mod skills;
 mod terminal;
 mod update;
 mod usage;

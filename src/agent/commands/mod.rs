@@ -18,6 +18,7 @@ use super::{Agent, texts};
 
 mod context;
 mod memory;
+mod skills;
 mod status;
 mod table;
 mod think;
@@ -94,6 +95,7 @@ impl Agent {
             Slash::Model => self.choose_model(invocation)?,
             Slash::Tools => self.list_tools(language),
             Slash::Memory => self.answer_memory(invocation)?,
+            Slash::Skills => return Ok(Some(self.answer_skills(invocation))),
             Slash::Usage => self.list_usage(language),
             Slash::Think => return self.answer_think(invocation).map(Some),
             Slash::Context => context::format_account(&self.account(folder, key)?, language),

@@ -24,6 +24,8 @@ pub enum Slash {
     Tools,
     /// `/memory`
     Memory,
+    /// `/skills`
+    Skills,
     /// `/usage`
     Usage,
     /// `/context`
@@ -101,6 +103,7 @@ pub const COMMANDS: &[Row] = &[
     row(Slash::Think, &["think", "thinking"], Surface::Everywhere, texts::help_think),
     row(Slash::Tools, &["tools"], Surface::Everywhere, texts::help_tools),
     row(Slash::Memory, &["memory"], Surface::Everywhere, texts::help_memory),
+    row(Slash::Skills, &["skills", "skill"], Surface::Everywhere, texts::help_skills),
     row(Slash::Usage, &["usage"], Surface::Everywhere, texts::help_usage),
     row(Slash::Context, &["context"], Surface::Everywhere, texts::help_context),
     row(Slash::Sh, &["sh"], Surface::Chat, texts::help_sh),

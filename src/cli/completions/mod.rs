@@ -309,6 +309,7 @@ fn values(context: &Context, place: &Place<'_>, argument: &Arg) -> Vec<Candidate
             };
             sessions.into_iter().flatten().map(named).collect()
         }
+        (_, "skill") => super::skills::names(context),
         (_, "channel") => [telegram::NAME, discord::NAME].map(named).into(),
         _ => {
             let values = argument.get_possible_values();

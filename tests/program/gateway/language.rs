@@ -15,6 +15,8 @@ fn a_person_whose_telegram_is_chinese_reads_chinese() {
         ("/status", "温度"),
         ("/tools", "read_file: 读取文件"),
         ("/usage", "今天：暂无"),
+        ("/skills", "systemd: Services"),
+        ("/skills lamp", "没有名为 lamp 的技能"),
         ("/id", "此聊天：telegram:1001"),
         ("/sh exit 3", "退出状态 3"),
         ("/sh reboot", "关机或重启。若仍要运行"),
