@@ -8,6 +8,7 @@ use crate::limits::append_log::LINE_BYTES;
 pub struct Lines<R> {
     reader: R,
     line: Vec<u8>,
+    consumed: u64,
 }
 
 impl<R: BufRead> Lines<R> {
@@ -16,7 +17,13 @@ impl<R: BufRead> Lines<R> {
         Self {
             reader,
             line: Vec::new(),
+            consumed: 0,
         }
+    }
+
+    /// Bytes that were read, from the position at which it started to the end of the last line.
+    pub fn consumed(&self) -> u64 {
+        self.consumed
     }
 
     /// The next line without its line end, empty for one that is longer than a line may be; none at
@@ -43,7 +50,9 @@ impl<R: BufRead> Lines<R> {
     fn read_part(&mut self) -> io::Result<bool> {
         self.line.clear();
         let mut limited = (&mut self.reader).take(LINE_BYTES as u64 + 1);
-        Ok(limited.read_until(b'\n', &mut self.line)? > 0)
+        let read = limited.read_until(b'\n', &mut self.line)?;
+        self.consumed += read as u64;
+        Ok(read > 0)
     }
 }
 

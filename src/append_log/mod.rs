@@ -23,6 +23,7 @@ use crate::sys;
 pub use line::{cut, shorten, to_line};
 pub use lines::Lines;
 pub use tail::Tail;
+use tail::starts_line;
 
 /// What an appended line survives once it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,6 +132,11 @@ impl AppendLog {
     /// Its lines, the last one first.
     pub fn tail(&self) -> Tail<'_> {
         Tail::new(&self.file, self.length)
+    }
+
+    /// Whether a line begins at a place of the log, or may begin there.
+    pub fn starts_line(&self, offset: u64) -> io::Result<bool> {
+        starts_line(&self.file, offset)
     }
 
     /// What was repaired, as sentences about the log called `what`: a torn end, and `garbled` lines

@@ -66,6 +66,29 @@ impl<'a> Tail<'a> {
         }
     }
 
+    /// The line at a place where one begins, without its line end, wherever the reading from the end
+    /// is; `None` at other places and for a line that is longer than a line may be.
+    pub fn line_at(&self, offset: u64) -> io::Result<Option<Vec<u8>>> {
+        if !starts_line(self.file, offset)? {
+            return Ok(None);
+        }
+        let mut line = Vec::new();
+        let mut block = [0; 1024];
+        while line.len() <= LINE_BYTES {
+            let read = self.file.read_at(&mut block, offset + line.len() as u64)?;
+            let read = &block[..read];
+            if let Some(end) = read.iter().position(|byte| *byte == b'\n') {
+                line.extend_from_slice(&read[..end]);
+                return Ok(Some(line));
+            }
+            if read.is_empty() {
+                return Ok(None);
+            }
+            line.extend_from_slice(read);
+        }
+        Ok(None)
+    }
+
     fn line(&self, index: u64, bytes: Vec<u8>, overlong: bool) -> TailLine {
         let bytes = if overlong { Vec::new() } else { bytes };
         TailLine {
@@ -85,6 +108,15 @@ impl<'a> Tail<'a> {
         self.pending = block;
         Ok(())
     }
+}
+
+/// Whether a line may begin at a place of a file: at its beginning, or after a line end.
+pub fn starts_line(file: &File, offset: u64) -> io::Result<bool> {
+    let Some(before) = offset.checked_sub(1) else {
+        return Ok(true);
+    };
+    let mut byte = [0];
+    Ok(file.read_at(&mut byte, before)? == 1 && byte == *b"\n")
 }
 
 #[cfg(test)]

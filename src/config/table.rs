@@ -69,7 +69,7 @@ pub static KEYS: &[Key] = &[
     key("agents.defaults.temperature", Real(0.0, 2.0), "0.1", "Sampling temperature. null leaves it to the provider.").or_null(),
     key("agents.defaults.reasoningEffort", Choice(&["low", "medium", "high"]), "null", "How much a reasoning model thinks. null leaves it to the provider.").or_null(),
     key("agents.defaults.maxToolIterations", Whole(1, 1_000), "40", "Maximum steps per turn; after that the agent reports how far it got."),
-    key("agents.defaults.memoryWindow", Whole(2, 100_000), "100", "Maximum number of earlier messages sent with a request."),
+    key("agents.defaults.memoryWindow", Whole(2, 100_000), "100", "Maximum number of earlier turns (a message and all until its answer) sent with a request."),
     key("agents.defaults.maxToolResultChars", Whole(500, 1_000_000), "16000", "Maximum characters of a tool's result that the model sees. The rest goes to a file in the workspace, which the result names."),
     key("agents.defaults.maxParallelTurns", Whole(1, 16), "2", "Maximum number of conversations answered at the same time. Within one conversation, messages are answered one after the other."),
     key("agents.defaults.timezone", Zone, r#""auto""#, "Time zone, such as Europe/Zurich. auto uses the system's."),

@@ -249,6 +249,11 @@ pub mod session {
     pub const IMAGE_WEIGHT: usize = 4500;
     /// Bytes of a journal below which it is not worth to rewrite it for the archive.
     pub const ARCHIVE_MIN_BYTES: u64 = 64 * 1024;
+    /// Bytes of the summary in front of the window: three paragraphs.
+    pub const SUMMARY_BYTES: usize = 6 * 1024;
+    /// How long a journal may get, in sizes at which it is archived, while what is to be archived has not
+    /// been consolidated: a month without a model that would do it.
+    pub const PENDING_JOURNALS: u64 = 2;
     /// Bytes of a journal's file name before its ending; 255 is the file systems' own limit.
     pub const NAME_BYTES: usize = 120;
 }

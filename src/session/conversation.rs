@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use crate::chat::{Entry, EntryKind, ToolCall, ToolResult};
 use crate::limits::session::{
-    HISTORY_BYTES, IMAGE_WEIGHT, SHORT_HEAD_BYTES, SHORT_MIN_BYTES, SHORT_TAIL_BYTES,
+    HISTORY_BYTES, IMAGE_WEIGHT, SHORT_HEAD_BYTES, SHORT_MIN_BYTES, SHORT_TAIL_BYTES, SUMMARY_BYTES,
 };
 use crate::text::truncate_bytes;
 
@@ -28,6 +28,10 @@ pub const STOPPED_OUTCOME: &str = "Error: stopped by the person before it ran.";
 /// would reach the model as one, and it would answer both. It is in no journal.
 pub const NO_REPLY: &str = "[no reply was given to this: the turn failed]";
 
+/// What introduces the summary of older turns to the model.
+const SUMMARY_HEAD: &str =
+    "[Summary of the earlier part of this conversation, which is no longer shown]\n";
+
 /// An entry and its place in the journal.
 #[derive(Clone, Debug)]
 pub struct JournalEntry {
@@ -39,9 +43,22 @@ pub struct JournalEntry {
     pub begins_turn: bool,
 }
 
+impl JournalEntry {
+    /// An entry whose line begins at the byte `offset` of the journal.
+    pub fn new(entry: Entry, offset: u64, begins_turn: bool) -> Self {
+        Self {
+            entry,
+            offset,
+            begins_turn,
+        }
+    }
+}
+
 /// The entries that may go to the model, oldest first.
 #[derive(Clone, Debug, Default)]
 pub struct Conversation {
+    /// What was said before the first entry.
+    summary: Option<Entry>,
     entries: VecDeque<JournalEntry>,
     /// About how many bytes they are in a request.
     bytes: usize,
@@ -62,6 +79,46 @@ impl Conversation {
     /// The entries with their places.
     pub fn entries(&self) -> impl DoubleEndedIterator<Item = &JournalEntry> + ExactSizeIterator {
         self.entries.iter()
+    }
+
+    /// What was said before the first entry, in short; an entry of the kind `Summary`.
+    pub fn summary(&self) -> Option<&Entry> {
+        self.summary.as_ref()
+    }
+
+    /// Takes another summary of what was said before the first entry.
+    pub fn set_summary(&mut self, text: Option<String>) {
+        let text = text.filter(|text| !text.trim().is_empty());
+        self.summary = text.map(|mut text| {
+            text.truncate(truncate_bytes(&text, SUMMARY_BYTES).len());
+            text.insert_str(0, SUMMARY_HEAD);
+            Entry::new(EntryKind::Summary, text)
+        });
+    }
+
+    /// The text of the summary, without the words that introduce it.
+    pub fn summary_text(&self) -> Option<&str> {
+        let entry = self.summary.as_ref()?;
+        entry.content.strip_prefix(SUMMARY_HEAD)
+    }
+
+    /// Leaves out the turns before a place of the journal.
+    pub fn leave_out_before(&mut self, offset: u64) {
+        let kept = self.entries.partition_point(|held| held.offset < offset);
+        self.entries.drain(..kept);
+        self.weigh();
+    }
+
+    /// The places where turns begin, oldest first, and about how many bytes each turn is.
+    pub fn turn_places(&self) -> Vec<(u64, usize)> {
+        let mut places: Vec<(u64, usize)> = Vec::new();
+        for (index, held) in self.entries.iter().enumerate() {
+            match places.last_mut().filter(|_| index > 0 && !held.begins_turn) {
+                Some((_, bytes)) => *bytes += weight(&held.entry),
+                None => places.push((held.offset, weight(&held.entry))),
+            }
+        }
+        places
     }
 
     /// The number of entries.
@@ -198,19 +255,20 @@ impl Conversation {
 
     /// Makes the conversation fit, and returns what goes to the model.
     ///
-    /// Whole turns are left out until `window` entries are left; the last turn and the one before it
-    /// stay. When the entries are more than `budget` bytes, old results of tools are shortened, those of
+    /// Whole turns are left out until `turns` are left before the last one; at least one of them stays. When the entries are more than `budget` bytes, old results of tools are shortened, those of
     /// the last turn too, except the newest ones; then whole turns are left out, the oldest first; then
     /// the newest results and the calls of the last turn are shortened. The texts of people in the last
     /// turn are never changed. If it is still too long then, it is returned as it is.
-    pub fn fit<'a>(&'a mut self, window: usize, budget: usize, facts: &'a Entry) -> Fitted<'a> {
+    pub fn fit<'a>(&'a mut self, turns: usize, budget: usize, facts: &'a Entry) -> Fitted<'a> {
         self.answer_open_calls();
-        while self.len() > window && self.turns().nth(2).is_some() {
+        while self.turns().count() > turns.max(1) + 1 {
             self.leave_out_oldest_turn();
         }
         self.shrink(budget);
         let turn = self.last_turn();
-        let mut entries: Vec<&Entry> = Vec::with_capacity(self.len() + 1);
+        let mut entries: Vec<&Entry> = Vec::with_capacity(self.len() + 2);
+        entries.extend(self.summary.iter());
+        let turn = turn + entries.len();
         entries.extend(self.entries.iter().map(|held| &held.entry));
         entries.insert(turn, facts);
         Fitted {
@@ -286,7 +344,7 @@ fn is_reply(entry: &Entry) -> bool {
 }
 
 /// About how many bytes an entry is in a request.
-fn weight(entry: &Entry) -> usize {
+pub(super) fn weight(entry: &Entry) -> usize {
     /// Roles, ids and punctuation.
     const FRAME: usize = 60;
     let calls = entry.tool_calls.iter();

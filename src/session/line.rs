@@ -33,6 +33,43 @@ pub enum TurnEnd {
     Other,
 }
 
+/// Places of a journal, as bytes from its beginning. Every end of a turn repeats all of them, so that
+/// the newest line that has marks is enough.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// Entries before this place have been consolidated into the memory.
+    pub remembered_to: u64,
+    /// Where the last `/new` was; 0 when there was none.
+    pub cleared_to: u64,
+    /// Entries before this place do not go to the model.
+    pub window_from: u64,
+    /// Old results of tools before this place go to the model shortened.
+    pub shortened_to: u64,
+    /// The state line with the summary of what was said before the window.
+    pub summary_at: Option<u64>,
+}
+
+impl Marks {
+    /// The same marks when what began at the byte `from` begins at the byte `to` of a new journal. A
+    /// summary before that is in the new journal's first line.
+    pub fn moved(self, from: u64, to: u64) -> Self {
+        let moved = |place: u64| match place.checked_sub(from) {
+            Some(behind) if behind > 0 => behind + to,
+            _ => 0,
+        };
+        Self {
+            remembered_to: self.remembered_to.saturating_sub(from) + to,
+            cleared_to: moved(self.cleared_to),
+            window_from: moved(self.window_from),
+            shortened_to: moved(self.shortened_to),
+            summary_at: self.summary_at.map(|place| match place == from {
+                true => to,
+                false => moved(place),
+            }),
+        }
+    }
+}
+
 /// A change of state, apart from entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
@@ -44,6 +81,17 @@ pub struct State {
     pub turn: Option<TurnEnd>,
     /// Entries before this byte of the file no longer go to the model.
     pub consolidated_to: Option<u64>,
+    /// What the turns before `consolidated_to` were about; without it a new conversation begins there.
+    pub summary: Option<String>,
+    /// All marks, once the journal has some.
+    pub marks: Option<Marks>,
+}
+
+impl State {
+    /// Whether a new conversation begins here, rather than that older turns have got a summary.
+    pub fn begins_conversation(&self) -> bool {
+        self.consolidated_to.is_some() && self.summary.is_none()
+    }
 }
 
 /// A decoded line.
@@ -121,26 +169,70 @@ pub fn encode_state(state: &State, timestamp: DateTime<FixedOffset>) -> Vec<u8> 
         created_at: state.created_at.as_deref(),
         turn: state.turn,
         consolidated_to: state.consolidated_to,
+        summary: state.summary.as_deref(),
+        remembered_to: state.marks.map(|marks| marks.remembered_to),
+        cleared_to: state.marks.map(|marks| marks.cleared_to).filter(is_set),
+        window_from: state.marks.map(|marks| marks.window_from).filter(is_set),
+        shortened_to: state.marks.map(|marks| marks.shortened_to).filter(is_set),
+        summary_at: state.marks.and_then(|marks| marks.summary_at),
         timestamp: timestamp.to_rfc3339(),
     })
 }
 
+/// Whether a place is worth writing: the journal's beginning is what a reader assumes.
+fn is_set(place: &u64) -> bool {
+    *place > 0
+}
+
+/// Fills a line up with spaces before its newline, to so many bytes. JSON allows them.
+pub fn padded(mut line: Vec<u8>, bytes: usize) -> Vec<u8> {
+    if line.len() < bytes {
+        line.pop();
+        line.resize(bytes - 1, b' ');
+        line.push(b'\n');
+    }
+    line
+}
+
 /// A line as it is written, with its newline, when what began at the byte `from` of the journal begins
-/// at the byte `to` of a new one.
+/// at the byte `to` of a new one, not later. It keeps its length, so that all lines move alike.
 pub fn moved(line: &[u8], from: u64, to: u64) -> Vec<u8> {
-    let state = match decode(line) {
-        Some(Line::State(state)) => state.consolidated_to,
+    let value = match decode(line) {
+        Some(Line::State(state)) => move_places(line, &state, from, to),
         _ => None,
     };
-    let value = state.and_then(|offset| {
-        let mut value: serde_json::Value = json::from_slice(line).ok()?;
-        value["consolidated_to"] = (offset.saturating_sub(from) + to).into();
-        Some(value)
-    });
     match value {
-        Some(value) => to_line(&value),
+        Some(value) => padded(to_line(&value), line.len() + 1),
         None => [line, b"\n"].concat(),
     }
+}
+
+fn move_places(line: &[u8], state: &State, from: u64, to: u64) -> Option<serde_json::Value> {
+    if state.consolidated_to.is_none() && state.marks.is_none() {
+        return None;
+    }
+    let mut value: serde_json::Value = json::from_slice(line).ok()?;
+    let members = value.as_object_mut()?;
+    if let Some(place) = state.consolidated_to {
+        let place = place.saturating_sub(from) + to;
+        members.insert("consolidated_to".to_owned(), place.into());
+    }
+    if let Some(marks) = state.marks.map(|marks| marks.moved(from, to)) {
+        let places = [
+            ("remembered_to", marks.remembered_to),
+            ("cleared_to", marks.cleared_to),
+            ("window_from", marks.window_from),
+            ("shortened_to", marks.shortened_to),
+            ("summary_at", marks.summary_at.unwrap_or_default()),
+        ];
+        for (name, place) in places {
+            // A place at the old beginning has no member, and needs none in the new journal.
+            if let Some(member) = members.get_mut(name) {
+                *member = place.into();
+            }
+        }
+    }
+    Some(value)
 }
 
 /// Decodes a line without its newline; `None` when it is not one of ours.
@@ -152,6 +244,14 @@ pub fn decode(line: &[u8]) -> Option<Line> {
             created_at: wire.created_at,
             turn: wire.turn,
             consolidated_to: wire.consolidated_to,
+            summary: wire.summary,
+            marks: wire.remembered_to.map(|remembered_to| Marks {
+                remembered_to,
+                cleared_to: wire.cleared_to.unwrap_or_default(),
+                window_from: wire.window_from.unwrap_or_default(),
+                shortened_to: wire.shortened_to.unwrap_or_default(),
+                summary_at: wire.summary_at,
+            }),
         })),
         (None, Some(role)) => Some(Line::Entry(Entry {
             kind: match wire.entry_kind.as_deref() {
@@ -247,6 +347,18 @@ struct WireState<'a> {
     turn: Option<TurnEnd>,
     #[serde(skip_serializing_if = "Option::is_none")]
     consolidated_to: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remembered_to: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cleared_to: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    window_from: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shortened_to: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary_at: Option<u64>,
     timestamp: String,
 }
 
@@ -259,6 +371,12 @@ struct Wire {
     created_at: Option<String>,
     turn: Option<TurnEnd>,
     consolidated_to: Option<u64>,
+    summary: Option<String>,
+    remembered_to: Option<u64>,
+    cleared_to: Option<u64>,
+    window_from: Option<u64>,
+    shortened_to: Option<u64>,
+    summary_at: Option<u64>,
     role: Option<Role>,
     #[serde(rename = "kind")]
     entry_kind: Option<String>,

@@ -4,12 +4,19 @@
 //! in the middle is skipped, and both are reported. The cost of opening depends on the window, not on
 //! the length of the journal. A journal that has grown beyond its limit moves its older part to the
 //! archive between two turns.
+//!
+//! Marks (see [`Marks`]) divide a journal: what has been consolidated into the memory, what may go to
+//! the model, and what of that only in short.
 
+mod archive;
 pub mod conversation;
 pub mod line;
+mod pending;
 pub mod store;
+mod window;
 
 use std::borrow::Cow;
+use std::io;
 use std::path::Path;
 
 use crate::append_log::{AppendLog, Durability};
@@ -17,16 +24,16 @@ use crate::chat::{Entry, ToolCall};
 use crate::clock::Clock;
 use crate::config::schema::{Config, Fsync};
 use crate::error::{Error, Result};
-use crate::limits::session::ARCHIVE_MIN_BYTES;
 use crate::message::SessionKey;
 
 use conversation::{Conversation, Fitted, JournalEntry};
-use line::{State, TurnEnd};
+use line::{Marks, State, TurnEnd};
+pub use pending::{Pending, Range, Remembered, UpTo};
 
 /// How a session is opened.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Most entries that are held for the history.
+    /// Turns that may go to the model, beside the one that runs.
     pub window: usize,
     /// When entries are forced to the disk.
     pub fsync: Fsync,
@@ -62,6 +69,8 @@ pub struct Session {
     log: AppendLog,
     settings: Settings,
     conversation: Conversation,
+    /// What the journal's next state line will say of its places.
+    marks: Marks,
     /// Whether entries stand behind the last end of a turn.
     unfinished: bool,
     repairs: Vec<String>,
@@ -94,10 +103,11 @@ impl Session {
         let Some(log) = opened else {
             return Ok(None);
         };
-        let window = store::read_window(log.tail(), settings.window)
+        let window = window::read_window(log.tail(), settings.window)
             .map_err(Error::io("read the session", &path))?;
         let mut session = Self {
             chat: chat.clone(),
+            marks: checked_marks(&window, &log).map_err(Error::io("read the session", &path))?,
             repairs: log.repairs("session", window.garbled),
             conversation: window.conversation,
             unfinished: window.unfinished,
@@ -191,6 +201,7 @@ impl Session {
         }
         let state = State {
             turn: Some(end),
+            marks: Some(self.marks),
             ..State::default()
         };
         lines.extend(line::encode_state(&state, now));
@@ -204,15 +215,29 @@ impl Session {
         Ok(())
     }
 
-    /// Starts a new conversation: earlier entries stay in the journal and no longer go to the model.
+    /// Starts a new conversation: earlier entries stay in the journal and no longer go to the model. What
+    /// has not been remembered stays pending.
     pub fn clear(&mut self) -> Result<()> {
+        let place = self.log.length();
+        let mut marks = Marks {
+            cleared_to: place,
+            window_from: place,
+            shortened_to: place,
+            summary_at: None,
+            ..self.marks
+        };
+        if self.pending().is_empty() {
+            marks.remembered_to = place;
+        }
         let state = State {
-            consolidated_to: Some(self.log.length()),
+            consolidated_to: Some(place),
             turn: Some(TurnEnd::Stopped),
+            marks: Some(marks),
             ..State::default()
         };
         let line = line::encode_state(&state, self.settings.clock.now());
         self.write(&line, Durability::Synced, &mut |_| false)?;
+        self.marks = marks;
         self.conversation = Conversation::default();
         self.unfinished = false;
         Ok(())
@@ -220,11 +245,8 @@ impl Session {
 
     fn hold(&mut self, entry: Entry, offset: u64) {
         let begins_turn = !std::mem::replace(&mut self.unfinished, true);
-        self.conversation.push(JournalEntry {
-            entry,
-            offset,
-            begins_turn,
-        });
+        self.conversation
+            .push(JournalEntry::new(entry, offset, begins_turn));
     }
 
     /// Writes lines at the journal's end, and returns where they begin. The head precedes the first ones:
@@ -247,57 +269,21 @@ impl Session {
             }
         }
     }
+}
 
-    /// Moves entries that no longer go to the model to the archive, when the journal has grown beyond its
-    /// limit and no turn is running. A failure is only logged: the journal is as it was, and the next
-    /// attempt comes when it has grown some more.
-    fn archive(&mut self) {
-        let length = self.log.length();
-        if self.unfinished || length <= self.archive_above {
-            return;
-        }
-        self.archive_above = length + ARCHIVE_MIN_BYTES;
-        match self.try_archive(length) {
-            Ok(true) => self.archive_above = self.settings.journal_bytes,
-            Ok(false) => {}
-            Err(error) => {
-                tracing::warn!(session = %self.chat, "failed to archive the journal: {error}")
-            }
-        }
+/// The marks of a journal that was opened. One that has none counts as remembered up to its window: that
+/// was written before there was a memory.
+fn checked_marks(window: &window::Window, log: &AppendLog) -> io::Result<Marks> {
+    let first = window.first_offset.unwrap_or(log.length());
+    let mut marks = window.marks.unwrap_or(Marks {
+        remembered_to: first,
+        window_from: first,
+        ..Marks::default()
+    });
+    if marks.remembered_to > log.length() || !log.starts_line(marks.remembered_to)? {
+        marks.remembered_to = first;
     }
-
-    /// Returns whether enough could go to be worth it.
-    fn try_archive(&mut self, length: u64) -> Result<bool> {
-        let path = self.log.path().to_owned();
-        // What is in memory may be less than what goes to the model after the next start.
-        let window = store::read_window(self.log.tail(), self.settings.window)
-            .map_err(Error::io("read the session", &path))?;
-        let keep = window.first_offset.unwrap_or(length);
-        if keep < length / 2 {
-            return Ok(false);
-        }
-        store::remove_links(&path)?;
-        let (now, head) = (self.settings.clock.now(), self.head());
-        let begin = head.len() as u64;
-        let archive = store::archive_path(&path, now);
-        self.log
-            .archive(&archive, keep, &head, |line| line::moved(line, keep, begin))?;
-        self.conversation = window.conversation;
-        self.conversation.moved(keep, begin);
-        store::prune_archive(&path, self.settings.archive_bytes)?;
-        Ok(true)
-    }
-
-    /// The first line: whose journal it is.
-    fn head(&self) -> Vec<u8> {
-        let now = self.settings.clock.now();
-        let state = State {
-            key: Some(self.chat.to_string()),
-            created_at: Some(now.to_rfc3339()),
-            ..State::default()
-        };
-        line::encode_state(&state, now)
-    }
+    Ok(marks)
 }
 
 #[cfg(test)]

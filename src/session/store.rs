@@ -8,122 +8,20 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, FixedOffset};
 
 use crate::append_log::{Lines, Tail};
-use crate::chat::{Entry, EntryKind};
+use crate::chat::EntryKind;
 use crate::error::{Error, Result};
 use crate::limits::append_log::LINE_BYTES;
-use crate::limits::session::{HISTORY_BYTES, NAME_BYTES, TURN_BYTES, TURN_ENTRIES};
+use crate::limits::session::NAME_BYTES;
 use crate::message::SessionKey;
 use crate::sys;
 
-use super::conversation::{self, Conversation, JournalEntry};
 use super::line::{self, Line};
+pub use super::pending::read_pending;
+use super::window::closes_turn;
+pub use super::window::count_window;
 
 /// The folder of older parts of journals, beside the journals.
 const ARCHIVE: &str = "archive";
-
-/// The end of a journal.
-#[derive(Debug)]
-pub struct Window {
-    /// The entries that may go to the model.
-    pub conversation: Conversation,
-    /// The byte at which the first of these entries begins.
-    pub first_offset: Option<u64>,
-    /// Whether entries follow the last end of a turn.
-    pub unfinished: bool,
-    /// Lines that could not be read.
-    pub garbled: usize,
-}
-
-/// Reads as much of a journal's end as may go to the model: about `window` entries in whole turns, and
-/// the last turn whatever its length.
-pub(super) fn read_window(mut tail: Tail<'_>, window: usize) -> io::Result<Window> {
-    // The newest entry first.
-    let mut found: Vec<JournalEntry> = Vec::new();
-    let (mut barrier, mut bytes, mut garbled) = (0, 0, 0);
-    let (mut is_unfinished, mut has_turn, mut is_cut) = (None, false, false);
-    while let Some(line) = tail.previous()? {
-        if line.offset < barrier {
-            break;
-        }
-        if found.len() >= TURN_ENTRIES.max(window) || bytes > TURN_BYTES {
-            is_cut = true;
-            break;
-        }
-        let is_full = found.len() >= window || bytes > HISTORY_BYTES;
-        bytes += line.bytes.len();
-        match line::decode(&line.bytes) {
-            Some(Line::Entry(mut entry)) => {
-                // A journal of nanobot's has no ends of turns: there an answer is one.
-                let is_answer = closes_turn(&entry);
-                is_unfinished.get_or_insert(!is_answer);
-                let is_person = |later: &&mut JournalEntry| later.entry.kind == EntryKind::Person;
-                if let Some(later) = found.last_mut().filter(is_person).filter(|_| is_answer) {
-                    (later.begins_turn, has_turn) = (true, true);
-                }
-                if has_turn && is_full {
-                    is_cut = true;
-                    break;
-                }
-                if bytes > HISTORY_BYTES {
-                    conversation::shorten(&mut entry, true);
-                }
-                found.push(JournalEntry {
-                    entry,
-                    offset: line.offset,
-                    begins_turn: false,
-                });
-            }
-            Some(Line::State(state)) => {
-                if state.turn.is_some() {
-                    is_unfinished.get_or_insert(false);
-                    if let Some(later) = found.last_mut() {
-                        (later.begins_turn, has_turn) = (true, true);
-                    }
-                }
-                barrier = barrier.max(state.consolidated_to.unwrap_or(0));
-            }
-            None => garbled += 1,
-        }
-    }
-    if is_cut && has_turn {
-        // The rest of a turn whose beginning was not read.
-        while found.last().is_some_and(|oldest| !oldest.begins_turn) {
-            found.pop();
-        }
-    }
-    let first_offset = found.last().map(|oldest| oldest.offset);
-    let mut conversation = Conversation::default();
-    found
-        .into_iter()
-        .rev()
-        .for_each(|entry| conversation.push(entry));
-    Ok(Window {
-        conversation,
-        first_offset,
-        unfinished: is_unfinished.unwrap_or(false),
-        garbled,
-    })
-}
-
-/// Whether an entry answers the person, so that its turn may end with it.
-fn closes_turn(entry: &Entry) -> bool {
-    entry.kind == EntryKind::Assistant && entry.tool_calls.is_empty()
-}
-
-/// Counts the entries of a chat that may go to the model. Does not lock its journal: a turn may be
-/// running. A chat without a journal has none.
-pub fn count_window(folder: &Path, chat: &SessionKey, window: usize) -> Result<usize> {
-    let path = path_of(folder, chat);
-    let count = || -> io::Result<usize> {
-        let file = match sys::file::open_to_read(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
-            opened => opened?,
-        };
-        let tail = Tail::new(&file, file.metadata()?.len());
-        Ok(read_window(tail, window)?.conversation.len())
-    };
-    count().map_err(Error::io("read the session", &path))
-}
 
 /// Where the older part of a journal goes now: `archive/{name}-{date}.jsonl`.
 pub(super) fn archive_path(journal: &Path, now: DateTime<FixedOffset>) -> PathBuf {
@@ -429,7 +327,7 @@ fn first_question(mut file: &File) -> io::Result<String> {
                 let first = entry.content.lines().find(|line| !line.trim().is_empty());
                 title = first.unwrap_or_default().trim().to_owned();
             }
-            Some(Line::State(state)) if state.consolidated_to.is_some() => title.clear(),
+            Some(Line::State(state)) if state.begins_conversation() => title.clear(),
             _ => {}
         }
     }
@@ -441,7 +339,7 @@ const BEGIN_AGAIN: &[u8] = b"\"consolidated_to\"";
 
 /// FNV-1a, 64 bits: stable over versions and machines, which std's hasher does not promise.
 /// <https://www.ietf.org/archive/id/draft-eastlake-fnv-17.html>
-fn fnv1a(bytes: &[u8]) -> u64 {
+pub(super) fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     })

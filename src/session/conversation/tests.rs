@@ -70,8 +70,8 @@ fn whole_turns_leave_when_the_window_is_full_but_the_last_two_stay() {
     let mut all = conversation(&[&old, &turn, &running]);
     assert_eq!(fitted(&mut all.clone(), 100, 10_000).len(), 10);
     let rest = ["a", "1 calls", "r", "A", "(facts)", "b", "1 calls", "r"];
-    assert_eq!(fitted(&mut all.clone(), 8, 10_000), rest);
-    assert_eq!(fitted(&mut all, 1, 10_000), rest);
+    assert_eq!(fitted(&mut all.clone(), 1, 10_000), rest);
+    assert_eq!(fitted(&mut all, 0, 10_000), rest);
 }
 
 #[test]
