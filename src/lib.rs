@@ -16,6 +16,7 @@ pub mod json;
 pub mod language;
 pub mod secret;
 pub mod text;
+pub mod tokens;
 
 // Floor 2: messages of people and of the model; system calls.
 pub mod chat;

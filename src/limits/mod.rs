@@ -224,6 +224,17 @@ pub mod text {
     pub const NEAREST_BYTES: usize = 100;
 }
 
+/// Bounds of the estimate of tokens.
+pub mod tokens {
+    /// Parts of a token in which the estimate counts.
+    pub const UNIT: u64 = 100;
+    /// Characters behind an accented letter in which words count as those of a language with accents.
+    pub const ACCENT_REACH: u32 = 150;
+    /// Bytes that a token has on average, for a text of which only the length is known. English and
+    /// code have four, Chinese and JSON about three; less errs on the side of a history that fits.
+    pub const BYTES_PER_TOKEN: usize = 3;
+}
+
 pub mod memory;
 pub mod net;
 pub mod provider;
