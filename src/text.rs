@@ -230,6 +230,16 @@ pub fn join_with_last(members: &[impl AsRef<str>], comma: &str, last: &str) -> S
     text
 }
 
+/// A number of tokens, short: `850`, `12.4k`, `1.3M`.
+pub fn format_tokens(tokens: u64) -> String {
+    let short = |unit: f64| format!("{:.1}", tokens as f64 / unit).replace(".0", "");
+    match tokens {
+        0..1_000 => tokens.to_string(),
+        1_000..999_950 => short(1e3) + "k",
+        _ => short(1e6) + "M",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

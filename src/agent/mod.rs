@@ -2,6 +2,7 @@
 
 mod calls;
 pub mod commands;
+pub mod consolidate;
 pub mod context;
 pub mod host;
 pub mod run;

@@ -9,6 +9,7 @@ mod approvals;
 mod commands;
 pub mod control;
 mod host;
+mod memory;
 mod notify;
 mod progress;
 mod recover;
@@ -47,6 +48,7 @@ pub use crate::bus::Ending;
 use approvals::Approvals;
 pub use commands::Updates;
 use commands::texts;
+use memory::Upkeep;
 use progress::DisplaySettings;
 pub use run::{Channel, run};
 use scheduler::Load;
@@ -128,6 +130,8 @@ pub struct Gateway {
     is_stopping: AtomicBool,
     /// Whether a task waits to close idle connections to the models.
     is_closing_idle: AtomicBool,
+    /// What is to be consolidated.
+    memory: Upkeep,
     since: Stopwatch,
     /// Tells this run of the gateway from others.
     run: u64,

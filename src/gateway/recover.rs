@@ -79,5 +79,6 @@ impl Loop {
             .deliveries
             .values()
             .for_each(|delivery| delivery.wake());
+        self.gateway.find_unconsolidated();
     }
 }

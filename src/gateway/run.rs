@@ -88,6 +88,7 @@ pub fn run(
         load: Default::default(),
         is_stopping: Default::default(),
         is_closing_idle: Default::default(),
+        memory: Default::default(),
         since: Stopwatch::start(),
         run: u64::from_ne_bytes(crate::sys::random::bytes()?),
         parts,
@@ -250,6 +251,7 @@ impl Loop {
         self.handle(Input::Stopping);
         // An answer could take longer than the grace.
         self.gateway.approvals.shut_down();
+        self.gateway.memory.stop();
         let watch = Stopwatch::start();
         while !self.running.is_empty() {
             let left = STOP_GRACE.saturating_sub(watch.elapsed());
@@ -257,6 +259,9 @@ impl Loop {
                 Ok(Some(event)) => self.take(event),
                 Ok(None) | Err(_) => break,
             }
+        }
+        while self.gateway.memory.is_running() && watch.elapsed() < STOP_GRACE {
+            sleep(POLL).await;
         }
         if !self.running.is_empty() {
             let turns = count_of(self.running.len(), "turn continues", "turns continue");
@@ -300,6 +305,8 @@ impl Loop {
                 self.ending.get_or_insert(ending);
                 return;
             }
+            Event::Consolidated(_) if self.gateway.is_stopping() => return,
+            Event::Consolidated(session) => Input::Consolidated(session),
             Event::Step(work) => Input::Step(work),
             Event::Waits(work) => Input::Waits(work),
             Event::GoesOn(work) => Input::Answered(work),
@@ -366,6 +373,15 @@ impl Loop {
                     move |gateway, work| {
                         gateway.abandon_turn(work, &session);
                     },
+                );
+            }
+            Action::ApplyConsolidation { work, session } => {
+                let to = address_of(&session);
+                self.start(
+                    work,
+                    "memory",
+                    (&to, Language::default()),
+                    move |gateway, work| gateway.apply_consolidation(work, &session),
                 );
             }
             Action::StartCommand { work, message } => {

@@ -53,7 +53,7 @@ impl Gateway {
 
     /// Closes the connections to the models once they have been idle for their time, so that they
     /// cost no memory while there is nothing to do.
-    fn close_connections_later(self: &Arc<Self>) {
+    pub(super) fn close_connections_later(self: &Arc<Self>) {
         if self.is_closing_idle.swap(true, Ordering::SeqCst) {
             return;
         }
@@ -99,6 +99,7 @@ impl Gateway {
         };
         let (seconds, steps) = (watch.elapsed().as_secs(), report.steps);
         tracing::info!(session = %key, steps, seconds, "turn {outcome}");
+        self.plan_consolidation(&session);
         Ok(())
     }
 

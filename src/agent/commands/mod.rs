@@ -16,8 +16,10 @@ use crate::text::{ellipsize_chars, join_with_last, reveal};
 
 use super::{Agent, texts};
 
+mod compact;
 mod table;
 
+pub use compact::{describe_compacted, nothing_to_compact};
 pub use table::{
     COMMANDS, Command, Listed, Row, Slash, Surface, When, format_help, list_commands, parse,
     typed_command, unknown_command,
@@ -75,11 +77,19 @@ impl Agent {
         } = *invocation;
         let text = match command.slash {
             Slash::New => {
-                session()?.clear()?;
+                let is_remembered = {
+                    let mut session = session()?;
+                    session.clear()?;
+                    !session.pending().is_empty() && !self.is_offline(key)
+                };
                 let ended = describe_ended(&self.end_background(key), language);
-                let text = texts::started_new(language);
-                let space = language.sentence_space();
-                format!("{text}{space}{ended}").trim_end().to_owned()
+                let mut sentences = vec![texts::started_new(language)];
+                if is_remembered {
+                    sentences.push(texts::remembered_later(language));
+                }
+                sentences.push(&ended);
+                let text = sentences.join(language.sentence_space());
+                text.trim_end().to_owned()
             }
             Slash::Status => self.format_status(key, folder, language)?,
             Slash::Model if command.lists_models() => {

@@ -14,6 +14,8 @@ pub enum Slash {
     Help,
     /// `/new`
     New,
+    /// `/compact`
+    Compact,
     /// `/status`
     Status,
     /// `/model`
@@ -85,9 +87,10 @@ pub struct Row {
 
 /// Every slash command: what is parsed, listed by `/help` and shown in a channel's menu.
 #[rustfmt::skip]
-pub const COMMANDS: [Row; 17] = [
+pub const COMMANDS: [Row; 18] = [
     row(Slash::Help, &["help"], Surface::Everywhere, texts::help_help),
     row(Slash::New, &["new", "reset", "clear"], Surface::Everywhere, texts::help_new),
+    row(Slash::Compact, &["compact"], Surface::Everywhere, texts::help_compact),
     row(Slash::Status, &["status"], Surface::Everywhere, texts::help_status),
     row(Slash::Model, &["model", "models"], Surface::Everywhere, texts::help_model),
     row(Slash::Tools, &["tools"], Surface::Everywhere, texts::help_tools),
@@ -160,8 +163,8 @@ impl Command<'_> {
     pub fn when(&self) -> When {
         match self.slash {
             Slash::Stop => When::Stop,
-            // An update is fetched over the network.
-            Slash::Sh | Slash::Update => When::Beside,
+            // An update is fetched over the network; the end of a compaction is reported later.
+            Slash::Sh | Slash::Update | Slash::Compact => When::Beside,
             Slash::New => When::InOrder,
             // It asks the provider's server.
             Slash::Model if self.lists_models() => When::Beside,

@@ -1,6 +1,7 @@
 //! `peacrab agent`: one question, or a conversation.
 
 mod input;
+mod memory;
 mod one_shot;
 mod opening;
 mod question;
@@ -114,7 +115,7 @@ impl Arguments {
 /// An agent, ready to talk in a session.
 struct Ready {
     /// The agent.
-    pub agent: Agent,
+    pub agent: Arc<Agent>,
     /// Its session.
     pub session: Session,
     /// Where the journals are.
@@ -131,7 +132,7 @@ fn prepare(
     let home = context.home()?;
     let loaded = context.start()?;
     let settings = Settings::new(&loaded.config, Clock::System);
-    let session = open(&home.sessions(), settings)?;
+    let mut session = open(&home.sessions(), settings)?;
     let options = RunOptions {
         model: arguments.model.clone(),
         stream,
@@ -142,8 +143,9 @@ fn prepare(
     };
     let agent = compose::agent(context, &home, loaded, options)?;
     warn_without_provider(&agent, session.chat(), arguments.model.as_deref());
+    memory::apply(&agent, &home.sessions(), &mut session);
     Ok(Ready {
-        agent,
+        agent: Arc::new(agent),
         session,
         sessions: home.sessions(),
     })

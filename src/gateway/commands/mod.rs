@@ -14,6 +14,7 @@ use super::{Gateway, spawn};
 use crate::agent::commands::{
     self, Command, CommandAnswer, Invocation, Slash, Surface, describe_ended,
 };
+use crate::agent::consolidate::Why;
 use crate::approval::Answer;
 use crate::bus::Event;
 use crate::cancel::Cancel;
@@ -90,7 +91,15 @@ impl Gateway {
             Some(command) if command.slash == Slash::Update => {
                 self.update(message, command.argument, &work.cancel);
             }
-            Some(command) => self.answer_and_finish(message, command, &work.cancel),
+            Some(command) if command.slash == Slash::Compact => {
+                self.finish_command(message, self.compact(message));
+            }
+            Some(command) => {
+                self.answer_and_finish(message, command, &work.cancel);
+                if command.slash == Slash::New {
+                    self.plan_for(&message.session, Why::New);
+                }
+            }
             None => {}
         }
         let (work, unread) = (work.id, Vec::new());
@@ -224,7 +233,11 @@ impl Gateway {
         let gateway = self.status_line(language);
         let board = self.parts.board.format_status(language);
         let gateway = texts::gateway(language, &gateway);
-        let _ = write!(text, "\n{gateway}\n\n{board}");
+        let _ = write!(text, "\n{gateway}");
+        if let Some(memory) = self.memory.describe_last(language) {
+            let _ = write!(text, "\n- {memory}");
+        }
+        let _ = write!(text, "\n\n{board}");
         text
     }
 
