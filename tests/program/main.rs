@@ -29,6 +29,8 @@ mod gateway;
 mod kill;
 mod layout;
 mod make;
+mod memory_days;
+mod memory_kill;
 mod obeyed;
 mod onboard;
 mod one_home;
