@@ -29,6 +29,7 @@ pub fn describe_tool(name: &str, language: Language) -> Option<&'static str> {
         "exec" => tool_exec(language),
         "exec_session" => tool_exec_session(language),
         "device" => tool_device(language),
+        "memory" => tool_memory(language),
         "message" => tool_message(language),
         _ => return None,
     })
@@ -51,6 +52,10 @@ texts! {
     pub fn help_model() { "List the models, or choose one: /model NAME", "列出模型或选择一个：/model 名称" }
     pub fn help_tools() { "List the tools", "列出可用工具" }
     pub fn help_usage() { "Token usage by day", "查看每天的 token 用量" }
+    pub fn help_memory() {
+        "Show what is remembered, or search it: /memory WORDS",
+        "显示记住的内容，或搜索：/memory 关键词",
+    }
     pub fn help_sh() {
         "Run a command: /sh df -h; /sh !COMMAND asks to run it outside the sandbox",
         "运行命令：/sh df -h；/sh !命令 会请求在沙箱外运行",
@@ -78,6 +83,26 @@ texts! {
     pub fn unknown_command_near(word, near) {
         "Unknown command /{word}. Did you mean /{near}?",
         "未知命令 /{word}。你是想用 /{near} 吗？",
+    }
+
+    /// The answer to `/memory`.
+    pub fn memory_empty() { "Nothing is remembered yet.", "还没有记住任何内容。" }
+    pub fn memory_more(left) {
+        "{left} more characters are in memory/MEMORY.md.",
+        "memory/MEMORY.md 中还有 {left} 个字符。",
+    }
+    pub fn memory_logged(time) { "Last entry in the history: {time}", "最近的历史记录：{time}" }
+    pub fn memory_versions(count) {
+        "Earlier versions: {count} (`peacrab memory restore` on the board brings one back)",
+        "早期版本：{count} 个（在开发板上用 `peacrab memory restore` 恢复）",
+    }
+    pub fn memory_how() {
+        "Search: `/memory WORDS`, with \"exact phrases\" or a date such as 2026-11",
+        "搜索：`/memory 关键词`，也可以用 \"准确短语\" 或 2026-11 这样的日期",
+    }
+    pub fn memory_not_found() {
+        "Nothing found. Try other or fewer words.",
+        "没有找到。请换用其他关键词或减少关键词。",
     }
 
     /// The answer to `/new`.
@@ -189,6 +214,7 @@ texts! {
     fn tool_exec() { "Run a shell command in the sandbox", "在沙箱中运行命令" }
     fn tool_exec_session() { "Manage background commands", "管理后台命令" }
     fn tool_device() { "Read the state of the board", "读取开发板的状态" }
+    fn tool_memory() { "Search the memory and past conversations, or add a note", "搜索记忆和以往的对话，或添加笔记" }
     fn tool_message() { "Send a message, files or buttons", "发送消息、文件或按钮" }
 
     /// `hints`: the tools that were used, such as `read_file("a")`.

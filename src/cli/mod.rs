@@ -8,6 +8,7 @@ pub mod config;
 mod context;
 pub mod doctor;
 pub mod gateway;
+pub mod memory;
 pub mod onboard;
 pub mod send;
 pub mod service;
@@ -116,6 +117,8 @@ enum Command {
     /// List, show, export and delete conversations
     #[command(alias = "session")]
     Sessions(sessions::Arguments),
+    /// Show and search what the agent remembers, and bring back earlier versions
+    Memory(memory::Arguments),
     /// Check the setup and suggest fixes
     Doctor(doctor::Arguments),
     /// Run the bot permanently, as a systemd service
@@ -168,6 +171,7 @@ impl Command {
             Self::Config(arguments) => config::run(context, arguments),
             Self::Status(arguments) => status::run(context, &arguments),
             Self::Sessions(arguments) => sessions::run(context, &arguments),
+            Self::Memory(arguments) => memory::run(context, &arguments),
             Self::Doctor(arguments) => doctor::run(context, &arguments),
             Self::Service(arguments) => service::run(context, &arguments),
             Self::Update(arguments) => update::run(context, arguments),

@@ -38,6 +38,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     let capabilities = Capabilities {
         commands: loaded.config.tools.exec.enabled,
         board: true,
+        memory: true,
         chats: loaded.config.channels.telegram.enabled,
     };
     for spec in specs(capabilities) {

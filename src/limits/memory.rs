@@ -32,3 +32,29 @@ pub const VERSIONS_BYTES: u64 = 1024 * 1024;
 pub const IDLE_TIME: Duration = Duration::from_secs(6 * 60 * 60);
 /// Turns that a resting conversation must have for that.
 pub const IDLE_TURNS: usize = 5;
+/// Bytes of a query; words beyond are not looked for.
+pub const QUERY_BYTES_MAX: usize = 1000;
+/// Words that a query looks for, and pairs of characters of languages without spaces; one bit each.
+pub const QUERY_WORDS: usize = 14;
+/// Exact phrases that a query looks for.
+pub const QUERY_PHRASES: usize = 4;
+/// Days that a query can look back.
+pub const QUERY_DAYS_MAX: usize = 36_500;
+/// Passages that a search finds.
+pub const HITS: usize = 10;
+/// Bytes of a passage that a hit shows: a few lines.
+pub const HIT_BYTES: usize = 400;
+/// Bytes of it that come before the word that was found.
+pub const HIT_LEAD_BYTES: usize = 80;
+/// Bytes that a search reads at a time.
+pub const SEARCH_BLOCK_BYTES: usize = 64 * 1024;
+/// Lines of a search after which it is looked whether it was cancelled.
+pub const SEARCH_LINES: u64 = 1024;
+/// Bytes of a passage of a file of notes; a longer paragraph is several.
+pub const PASSAGE_BYTES: usize = 4 * 1024;
+/// Bytes of one file of notes that are searched.
+pub const SEARCH_FILE_BYTES: u64 = 4 * 1024 * 1024;
+/// Bytes at the end of a message's line in which its time is looked for before the line is parsed.
+pub const TIME_BYTES: usize = 400;
+/// Characters of MEMORY.md that `/memory` shows: about a message of Telegram's.
+pub const SHOWN_CHARS: usize = 3000;

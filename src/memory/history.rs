@@ -41,6 +41,13 @@ impl Memory<'_> {
             .append(path, format!("{gap}{paragraph}").as_bytes())
     }
 
+    /// The time of the last paragraph of HISTORY.md.
+    pub fn last_logged(&self) -> Result<Option<NaiveDateTime>> {
+        let end = self.end_of(Path::new(HISTORY), HISTORY_TAIL_BYTES)?;
+        let (_, end) = end.unwrap_or_default();
+        Ok(last_stamp(&String::from_utf8_lossy(&end)))
+    }
+
     /// Copies a full HISTORY.md to a file of its own, so that a new one can replace it.
     fn set_aside(&self) -> Result<()> {
         // A person may have made it longer than it gets here.
@@ -113,6 +120,9 @@ fn has(text: &str, paragraph: &str) -> bool {
 
 /// The date of the last paragraph that has one.
 fn last_date(text: &str) -> String {
-    let stamp = text.rsplit("\n\n").find_map(|part| stamp_of(part.trim()));
-    stamp.map_or("undated".to_owned(), |stamp| stamp.date().to_string())
+    last_stamp(text).map_or("undated".to_owned(), |stamp| stamp.date().to_string())
+}
+
+fn last_stamp(text: &str) -> Option<NaiveDateTime> {
+    text.rsplit("\n\n").find_map(|part| stamp_of(part.trim()))
 }

@@ -8,11 +8,13 @@
 mod history;
 mod notes;
 mod save;
+pub mod search;
 mod versions;
 
 #[cfg(test)]
 mod tests;
 
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -144,16 +146,40 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Replaces MEMORY.md, which has `current` now, and keeps that as a version.
-    fn replace(&self, current: &[u8], new: &[u8]) -> Result<()> {
+    /// Replaces MEMORY.md, which had `current` just now, and keeps that as a version. False, and nothing is
+    /// replaced, when it has another text by now.
+    fn replace(&self, current: &[u8], new: &[u8]) -> Result<bool> {
         if current == new {
-            return Ok(());
+            return Ok(true);
         }
+        let path = Path::new(FACTS);
         self.keep(current)?;
-        self.workspace.write(Path::new(FACTS), new)?;
+        let before = if_any(self.workspace.open_read(path))?;
+        if self.current()? != current {
+            return Ok(false);
+        }
+        self.workspace.write(path, new)?;
+        if let Some(before) = before {
+            self.rescue(current, before)?;
+        }
         // What is surplus goes last: the new text may be a version that it is made from.
         self.prune_versions();
-        Ok(())
+        Ok(true)
+    }
+
+    /// What was written to the replaced file at the last moment: lines at its end are added to the new
+    /// one, and any other text is kept as a version.
+    fn rescue(&self, current: &[u8], before: File) -> Result<()> {
+        let mut late = Vec::new();
+        before
+            .take(FACTS_FILE_BYTES_MAX as u64)
+            .read_to_end(&mut late)
+            .map_err(Error::io("read", FACTS))?;
+        match late.strip_prefix(current) {
+            Some([]) => Ok(()),
+            Some(added) => self.workspace.append(Path::new(FACTS), added),
+            None => self.keep(&late),
+        }
     }
 
     /// At most so many bytes of a file's beginning; `None` when there is no such file.

@@ -57,17 +57,23 @@ impl Memory<'_> {
                 update.len()
             )));
         }
-        let current = self.current()?;
-        match merge(&current, update, saved) {
-            Merge::Refuse(why) => return Ok(why),
-            Merge::Nothing => {}
-            Merge::Write(new) if new.len() > FACTS_FILE_BYTES_MAX => {
-                return Err(Error::TooLarge {
-                    what: FACTS.to_owned(),
-                    limit: FACTS_FILE_BYTES_MAX,
-                });
+        loop {
+            let current = self.current()?;
+            let is_written = match merge(&current, update, saved) {
+                Merge::Refuse(why) => return Ok(why),
+                Merge::Nothing => true,
+                Merge::Write(new) if new.len() > FACTS_FILE_BYTES_MAX => {
+                    return Err(Error::TooLarge {
+                        what: FACTS.to_owned(),
+                        limit: FACTS_FILE_BYTES_MAX,
+                    });
+                }
+                Merge::Write(new) => self.replace(&current, &new)?,
+            };
+            // Else it was changed in this moment, by an editor or a tool.
+            if is_written {
+                break;
             }
-            Merge::Write(new) => self.replace(&current, &new)?,
         }
         self.log(&saved.history_entry)?;
         Ok(Saved::Done)

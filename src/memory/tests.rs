@@ -233,6 +233,28 @@ fn a_step_that_fails_is_done_when_the_same_is_saved_again() {
 }
 
 #[test]
+fn what_an_editor_writes_at_the_last_moment_is_kept() {
+    let bench = Bench::new();
+    let memory = bench.memory();
+    let open = || bench.workspace.open_read(Path::new(FACTS)).unwrap();
+    bench.put("MEMORY.md", "- tea\n");
+    // Before the text is replaced.
+    assert!(!memory.replace(b"- coffee\n", b"- new\n").unwrap());
+    assert_eq!(bench.text("MEMORY.md"), "- tea\n");
+    // Afterwards, to the file that is replaced.
+    let replaced = open();
+    bench.put("MEMORY.md", "- tea\n- cake\n");
+    let late = open();
+    std::fs::remove_file(bench.path("MEMORY.md")).unwrap();
+    bench.put("MEMORY.md", "- green tea\n");
+    memory.rescue(b"- tea\n", late).unwrap();
+    assert_eq!(bench.text("MEMORY.md"), "- green tea\n- cake\n");
+    memory.rescue(b"- other\n", replaced).unwrap();
+    let newest = memory.versions().unwrap()[0].number;
+    assert_eq!(memory.version(newest).unwrap(), "- tea\n- cake\n");
+}
+
+#[test]
 fn twenty_versions_are_kept_and_one_is_restored() {
     let bench = Bench::new();
     for number in 0..VERSIONS + 5 {

@@ -54,7 +54,8 @@ impl Memory<'_> {
     /// Replaces MEMORY.md with a version, and keeps the present text as the newest version.
     pub fn restore(&self, number: u32) -> Result<()> {
         let content = self.read_version(number)?;
-        self.replace(&self.current()?, &content)
+        while !self.replace(&self.current()?, &content)? {}
+        Ok(())
     }
 
     fn read_version(&self, number: u32) -> Result<Vec<u8>> {

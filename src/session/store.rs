@@ -200,6 +200,45 @@ pub fn export(folder: &Path, chat: &SessionKey, output: &mut impl std::io::Write
     Ok(())
 }
 
+/// The files of one conversation, or of all of them: the archived parts first. They may be gone when they
+/// are opened.
+pub fn files(folder: &Path, chat: Option<&SessionKey>) -> Result<Vec<PathBuf>> {
+    let Some(chat) = chat else {
+        let mut files = journals(&folder.join(ARCHIVE))?;
+        files.extend(journals(folder)?);
+        return Ok(files);
+    };
+    let journal = path_of(folder, chat);
+    let mut files = archives_of(&journal)?;
+    files.push(journal);
+    Ok(files)
+}
+
+/// Where the turn begins that a journal's end has not closed; the end when there is none. A journal of
+/// nanobot's has no ends of turns: there it is where the person spoke last.
+pub fn end_of_turns(file: &File) -> io::Result<u64> {
+    let end = file.metadata()?.len();
+    let mut tail = Tail::new(file, end);
+    let (mut has_entries, mut last_question) = (false, end);
+    while let Some(line) = tail.previous()? {
+        match line::decode(&line.bytes) {
+            Some(Line::State(state)) if state.turn.is_some() => {
+                let after = line.offset + line.bytes.len() as u64 + 1;
+                return Ok(if has_entries { after } else { end });
+            }
+            Some(Line::Entry(entry)) => {
+                let is_last = last_question == end && entry.kind == EntryKind::Person;
+                if is_last {
+                    last_question = line.offset;
+                }
+                has_entries = true;
+            }
+            _ => {}
+        }
+    }
+    Ok(last_question)
+}
+
 /// Deletes a journal that is not open, and its archived parts.
 pub fn delete(folder: &Path, chat: &SessionKey) -> Result<()> {
     let path = existing(folder, chat)?;

@@ -8,6 +8,7 @@ pub mod arguments;
 pub mod commands;
 mod device;
 mod files;
+pub mod memory;
 mod message;
 mod registry;
 mod results;
@@ -16,6 +17,7 @@ mod results;
 mod tests;
 
 use std::borrow::Cow;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::approval::{Answer, Question};
@@ -32,6 +34,7 @@ use crate::text::ellipsize_chars;
 use arguments::Arguments;
 use commands::Commands;
 use device::{DEVICE, Device};
+use memory::{MEMORY, MemoryTool};
 use message::MESSAGE;
 use registry::{BuiltIn, Registry};
 use results::Results;
@@ -46,6 +49,8 @@ pub struct Capabilities {
     pub commands: bool,
     /// The board can be read.
     pub board: bool,
+    /// Conversations are stored and can be searched.
+    pub memory: bool,
     /// People are in chats rather than at the terminal.
     pub chats: bool,
 }
@@ -58,6 +63,9 @@ pub fn specs(capabilities: Capabilities) -> Vec<ToolSpec> {
     }
     if capabilities.board {
         specs.push(DEVICE);
+    }
+    if capabilities.memory {
+        specs.push(MEMORY);
     }
     if capabilities.chats {
         specs.push(MESSAGE);
@@ -126,6 +134,13 @@ impl Toolbox {
     /// Adds the tool that reads the board.
     pub fn with_board(mut self, board: Arc<Board>) -> Self {
         self.registry.add_built_in(DEVICE, Box::new(Device(board)));
+        self
+    }
+
+    /// Adds the tool for the memory, which searches the journals in this folder too.
+    pub fn with_memory(mut self, sessions: PathBuf, clock: Clock) -> Self {
+        let tool = MemoryTool { sessions, clock };
+        self.registry.add_built_in(MEMORY, Box::new(tool));
         self
     }
 

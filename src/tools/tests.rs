@@ -178,6 +178,7 @@ fn the_built_in_tools_pass_the_checks_for_others_and_are_listed_as_they_are_told
     let all = Capabilities {
         commands: true,
         board: true,
+        memory: true,
         chats: true,
     };
     let mut registry = Registry::default();
@@ -187,11 +188,17 @@ fn the_built_in_tools_pass_the_checks_for_others_and_are_listed_as_they_are_told
             .unwrap();
     }
     let names: Vec<&str> = registry.specs().iter().map(|spec| &*spec.name).collect();
-    assert_eq!(names[7..], ["exec", "exec_session", "device", "message"]);
+    assert_eq!(
+        names[7..],
+        ["exec", "exec_session", "device", "memory", "message"]
+    );
 
     let bench = Bench::new(600);
     let board = Board::new(&bench.path("tree"), bench.top.path());
-    let toolbox = bench.toolbox.with_board(Arc::new(board)).with_chats();
+    let toolbox = bench.toolbox.with_board(Arc::new(board));
+    let toolbox = toolbox
+        .with_memory(bench.top.path().to_owned(), Clock::System)
+        .with_chats();
     let without_commands = Capabilities {
         commands: false,
         ..all

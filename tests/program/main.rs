@@ -29,6 +29,7 @@ mod gateway;
 mod kill;
 mod layout;
 mod make;
+mod memory;
 mod memory_days;
 mod memory_kill;
 mod obeyed;

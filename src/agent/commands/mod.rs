@@ -17,6 +17,7 @@ use crate::text::{ellipsize_chars, join_with_last, reveal};
 use super::{Agent, texts};
 
 mod compact;
+mod memory;
 mod table;
 
 pub use compact::{describe_compacted, nothing_to_compact};
@@ -97,6 +98,7 @@ impl Agent {
             }
             Slash::Model => self.choose_model(invocation)?,
             Slash::Tools => self.list_tools(language),
+            Slash::Memory => self.answer_memory(invocation)?,
             Slash::Usage => self.list_usage(language),
             Slash::Approvals => {
                 let chat = key.to_string();

@@ -22,6 +22,8 @@ pub enum Slash {
     Model,
     /// `/tools`
     Tools,
+    /// `/memory`
+    Memory,
     /// `/usage`
     Usage,
     /// `/sh`
@@ -94,6 +96,7 @@ pub const COMMANDS: [Row; 18] = [
     row(Slash::Status, &["status"], Surface::Everywhere, texts::help_status),
     row(Slash::Model, &["model", "models"], Surface::Everywhere, texts::help_model),
     row(Slash::Tools, &["tools"], Surface::Everywhere, texts::help_tools),
+    row(Slash::Memory, &["memory"], Surface::Everywhere, texts::help_memory),
     row(Slash::Usage, &["usage"], Surface::Everywhere, texts::help_usage),
     row(Slash::Sh, &["sh"], Surface::Chat, texts::help_sh),
     row(Slash::Stop, &["stop"], Surface::Chat, texts::help_stop),
@@ -166,6 +169,8 @@ impl Command<'_> {
             // An update is fetched over the network; the end of a compaction is reported later.
             Slash::Sh | Slash::Update | Slash::Compact => When::Beside,
             Slash::New => When::InOrder,
+            // It reads the journals.
+            Slash::Memory if !self.argument.is_empty() => When::Beside,
             // It asks the provider's server.
             Slash::Model if self.lists_models() => When::Beside,
             Slash::Model => When::InOrder,

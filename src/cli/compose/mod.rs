@@ -76,7 +76,9 @@ pub fn agent(
         }
         toolbox = toolbox.with_commands(commands);
     }
-    toolbox = toolbox.with_board(options.board);
+    toolbox = toolbox
+        .with_board(options.board)
+        .with_memory(home.sessions(), Clock::System);
     if options.chats {
         toolbox = toolbox.with_chats();
     }
