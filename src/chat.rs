@@ -295,8 +295,8 @@ pub struct Request<'a> {
     pub system: &'a str,
     /// The conversation, beginning with a person's entry. Every call has its result.
     pub entries: &'a [&'a Entry],
-    /// How many of the first entries will be the same in the next request, so that the provider may
-    /// cache them.
+    /// How many of the first entries will be the same in the next turn's requests, so that the provider
+    /// may cache them. The running turn begins behind them, with the runtime's facts.
     pub stable: usize,
     /// The tools there are.
     pub tools: &'a [ToolSpec],

@@ -35,12 +35,13 @@ pub mod files;
 pub mod http;
 pub mod markup;
 
-// Floor 5: what is stored on disk, the state of the board, and releases of this program.
+// Floor 5: what is stored on disk, the state of the board, skills, and releases of this program.
 pub mod board;
 pub mod inbox;
 pub mod memory;
 pub mod outbox;
 pub mod session;
+pub mod skills;
 pub mod state;
 pub mod update;
 

@@ -18,6 +18,19 @@ pub fn count_of(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
+/// A number with its thousands apart, such as 15,204.
+pub fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// The candidate that a mistyped word most likely means: one that it begins, or that differs in a
 /// letter or two. `None` when none is near.
 pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
@@ -260,6 +273,18 @@ mod tests {
             crate::json::from_str::<serde_json::Value>(&escaped).unwrap(),
             value
         );
+    }
+
+    #[test]
+    fn numbers_have_their_thousands_apart() {
+        for (number, text) in [
+            (0, "0"),
+            (812, "812"),
+            (15_204, "15,204"),
+            (1_000_000, "1,000,000"),
+        ] {
+            assert_eq!(grouped(number), text);
+        }
     }
 
     #[test]

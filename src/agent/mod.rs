@@ -10,8 +10,6 @@ mod selection;
 mod texts;
 pub mod turn;
 
-use std::io::Read;
-use std::path::Path;
 use std::time::Duration;
 
 use crate::cancel::Cancel;
@@ -20,14 +18,14 @@ use crate::config::schema::{AgentDefaults, Limits};
 use crate::error::{Error, Result};
 use crate::http::Pool;
 use crate::language::Language;
-use crate::limits::agent::{BOOTSTRAP_BYTES, BYTES_PER_TOKEN, HISTORY_FLOOR_BYTES};
+use crate::limits::agent::{BYTES_PER_TOKEN, HISTORY_FLOOR_BYTES};
 use crate::message::{Address, Envelope, SessionKey};
 use crate::provider::table::OFFLINE;
 use crate::session::Session;
 use crate::state::{ModelChoices, TokenUsage};
 use crate::tools::Toolbox;
 
-use context::{BOOTSTRAP_FILES, Bootstrap, HostInfo};
+use context::HostInfo;
 use host::TurnHost;
 pub use run::{Outcome, Report};
 pub use selection::ModelsFor;
@@ -57,6 +55,8 @@ pub struct Parts {
     pub limits: Limits,
     /// Whether answers should come in pieces.
     pub stream: bool,
+    /// What tells it from the other agents, for people; `None` where there are no others.
+    pub label: Option<String>,
 }
 
 /// An agent: runs turns in sessions, several at a time if they belong to different sessions.
@@ -70,6 +70,7 @@ pub struct Agent {
     settings: AgentDefaults,
     tokens_per_day: u64,
     stream: bool,
+    label: Option<String>,
 }
 
 impl Agent {
@@ -85,6 +86,7 @@ impl Agent {
             settings: parts.settings,
             tokens_per_day: parts.limits.tokens_per_day,
             stream: parts.stream,
+            label: parts.label,
         })
     }
 
@@ -162,24 +164,6 @@ impl Agent {
         }
         let mut retry = |error: &Error| host.retry_write(error, cancel);
         run::end_stopped(session, String::new(), &mut retry)
-    }
-
-    fn system_prompt(&self) -> String {
-        let files = BOOTSTRAP_FILES
-            .into_iter()
-            .filter_map(|name| self.bootstrap(name));
-        context::system_prompt(&self.host_info, &files.collect::<Vec<_>>())
-    }
-
-    /// A file of the workspace, read as the tools read files; `None` if it is missing.
-    fn bootstrap(&self, name: &'static str) -> Option<Bootstrap> {
-        let file = self.toolbox.workspace().open_read(Path::new(name)).ok()?;
-        let mut content = Vec::new();
-        file.take(BOOTSTRAP_BYTES as u64 + 1)
-            .read_to_end(&mut content)
-            .ok()?;
-        let content = String::from_utf8_lossy(&content);
-        Some((name, self.toolbox.cleaned(&content).into_owned()))
     }
 
     fn runtime_facts(&self, session: &SessionKey, reply: Option<&Address>) -> String {

@@ -86,7 +86,7 @@ impl<'a> Run<'a> {
         message: Option<&Envelope>,
         (host, cancel): (&'a mut dyn TurnHost, &'a Cancel),
     ) -> Self {
-        let system = agent.system_prompt();
+        let system = agent.prompt().text();
         let address = message.and_then(|message| message.reply.as_ref());
         let facts = agent.runtime_facts(session.chat(), address);
         let report = Report {
@@ -231,11 +231,8 @@ impl<'a> Run<'a> {
         let fitted = self.session.fit(self.budget, &self.facts);
         let request = Request {
             system: &self.system,
-            // The next turn has other facts; the next step of this one has the same.
-            stable: match self.turn.steps() {
-                1 => fitted.turn,
-                _ => fitted.entries.len(),
-            },
+            // The next turn has other facts.
+            stable: fitted.turn,
             entries: &fitted.entries,
             tools: self.agent.toolbox.specs(),
             max_tokens: settings.max_tokens,

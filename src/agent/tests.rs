@@ -69,6 +69,7 @@ impl Bench {
             settings,
             limits: config.limits,
             stream: false,
+            label: None,
         });
         Self {
             agent: agent.unwrap(),

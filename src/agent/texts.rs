@@ -56,6 +56,7 @@ texts! {
         "Show what is remembered, or search it: /memory WORDS",
         "显示记住的内容，或搜索：/memory 关键词",
     }
+    pub fn help_context() { "Show what fills the model's context", "查看模型上下文的占用情况" }
     pub fn help_sh() {
         "Run a command: /sh df -h; /sh !COMMAND asks to run it outside the sandbox",
         "运行命令：/sh df -h；/sh !命令 会请求在沙箱外运行",
@@ -72,6 +73,7 @@ texts! {
     }
     pub fn help_pair() { "Give someone access: /pair CODE", "授予他人访问权限：/pair 配对码" }
     pub fn help_id() { "Show the ids of this chat and of you", "显示此聊天和你的 ID" }
+    pub fn help_agents() { "Show which agent answers here", "显示由哪个智能体在此回答" }
     pub fn help_restart() { "Restart Peacrab", "重启 Peacrab" }
     pub fn help_update() { "Look for a new version and install it", "检查并安装新版本" }
     pub fn help_exit() { "Quit (or Ctrl-D)", "退出（或按 Ctrl-D）" }
@@ -137,6 +139,25 @@ texts! {
     /// After the named members of a list.
     pub fn and_more(count) { " and {count} more", "等（另有 {count} 个）" }
 
+    /// Both are numbers of tokens; so are all numbers below it.
+    pub fn context_used(used, window) {
+        "The next request uses about {used} of {window} tokens.",
+        "下一次请求约占用 {window} 个 token 中的 {used} 个。",
+    }
+    pub fn context_left(left, answer) {
+        "{left} are left, and {answer} more are kept for the answer.",
+        "还剩 {left} 个，另为回答预留 {answer} 个。",
+    }
+    pub fn context_row(name, tokens) { "- {name}: {tokens}", "- {name}：{tokens}" }
+    pub fn context_tools(count) { "{count} tools", "{count} 个工具" }
+    pub fn context_turn() { "conversation, 1 turn", "对话，1 轮" }
+    pub fn context_turns(count) { "conversation, {count} turns", "对话，{count} 轮" }
+    pub fn context_facts() { "time and chat", "时间与聊天信息" }
+    pub fn context_cut(name, bytes) {
+        "{bytes} bytes of {name} do not fit and are left out.",
+        "{name} 有 {bytes} 字节超出限制，未包含在内。",
+    }
+
     pub fn model(name) { "Model: {name}", "模型：{name}" }
     /// `others`: the fallback models.
     pub fn model_with_fallbacks(name, others) {
@@ -190,6 +211,7 @@ texts! {
         "Conversation: {chat}, {count} messages in context",
         "对话：{chat}，上下文中有 {count} 条消息",
     }
+    pub fn status_agent(label) { "Agent: {label}", "智能体：{label}" }
     pub fn status_workspace(path) { "Workspace: {path}", "工作区：{path}" }
     pub fn status_today(tokens) { "Tokens today: {tokens}", "今日 token：{tokens}" }
 

@@ -10,6 +10,7 @@ pub mod doctor;
 pub mod gateway;
 pub mod memory;
 pub mod onboard;
+pub mod prompt;
 pub mod send;
 pub mod service;
 pub mod sessions;
@@ -129,6 +130,8 @@ enum Command {
     /// List the tools that the model can use
     #[command(alias = "tool")]
     Tools(tools::Arguments),
+    /// Show what goes to the model, and how much of its context is used
+    Context(prompt::Arguments),
     /// Print a completion script for your shell
     #[command(alias = "completion")]
     Completions(completions::Arguments),
@@ -153,6 +156,7 @@ impl Command {
             | Self::Status(_)
             | Self::Doctor(_)
             | Self::Tools(_)
+            | Self::Context(_)
             | Self::Complete(_) => HomeUse::Readable,
             Self::Config(arguments) if !arguments.changes() => HomeUse::Readable,
             _ => HomeUse::Installed,
@@ -176,6 +180,7 @@ impl Command {
             Self::Service(arguments) => service::run(context, &arguments),
             Self::Update(arguments) => update::run(context, arguments),
             Self::Tools(arguments) => tools::run(context, &arguments),
+            Self::Context(arguments) => prompt::run(context, &arguments),
             Self::Completions(arguments) => completions::run(&arguments),
             Self::Version => print::out(&Cli::command().render_version()).map(|()| Exit::Done),
             Self::Complete(arguments) => completions::complete(context, &arguments),

@@ -21,6 +21,9 @@ pub fn problem(key: &Key, path: &str, value: &Value, open: bool) -> Option<Strin
     if value.is_null() {
         return None;
     }
+    if matches!(key.kind, Kind::Agents | Kind::Bindings) {
+        return super::agents::check::problem(key.kind, path, value, open);
+    }
     let shown = || safe_path(path.split('.'));
     if accepts(key.kind, value, open) {
         let proxy = value.as_str().filter(|_| path.ends_with(".proxy"));
@@ -51,10 +54,8 @@ pub fn problem(key: &Key, path: &str, value: &Value, open: bool) -> Option<Strin
 pub fn token_problems(channels: &Channels) -> Vec<&'static str> {
     let wrong = channels.enabled().filter_map(|(name, bot)| {
         let token = bot.token.expose();
-        let is_plain = |text: &str| {
-            let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-            !text.is_empty() && text.bytes().all(is_plain)
-        };
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        let is_plain = |text: &str| !text.is_empty() && text.bytes().all(is_plain);
         // https://core.telegram.org/bots/api#authorizing-your-bot
         let telegram = || {
             token.split_once(':').is_some_and(|(id, secret)| {
@@ -77,11 +78,10 @@ fn accepts(kind: Kind, value: &Value, open: bool) -> bool {
         let right = |text: &str| right(text) || open && resolve::refers(text);
         value.as_str().is_some_and(right)
     };
+    let list = value.as_array();
     let each = |right: &dyn Fn(&str) -> bool| {
         let right = |value: &Value| value.as_str().is_some_and(right);
-        value
-            .as_array()
-            .is_some_and(|values| values.iter().all(right))
+        list.is_some_and(|values| values.iter().all(right))
     };
     let is_path = |text: &str| {
         text.starts_with('/') || open && (text.starts_with('~') || resolve::refers(text))
@@ -97,9 +97,7 @@ fn accepts(kind: Kind, value: &Value, open: bool) -> bool {
         Kind::Text | Kind::Zone | Kind::Secret => value.is_string(),
         Kind::Choice(words) => text(&|text| words.contains(&text)),
         Kind::Texts => each(&|_| true),
-        Kind::Ids => value
-            .as_array()
-            .is_some_and(|ids| ids.iter().all(|id| is_id(id, open))),
+        Kind::Ids => list.is_some_and(|ids| ids.iter().all(|id| is_id(id, open))),
         Kind::Url => text(&|text| {
             text.is_empty() || text.starts_with("http://") || text.starts_with("https://")
         }),
@@ -109,6 +107,7 @@ fn accepts(kind: Kind, value: &Value, open: bool) -> bool {
             .as_object()
             .is_some_and(|members| members.values().all(Value::is_string)),
         Kind::Object => value.is_object(),
+        Kind::Agents | Kind::Bindings => value.is_array(),
     }
 }
 
@@ -276,6 +275,7 @@ fn weak_tools(config: &Config, at: &Installation, add: Add<'_>) {
     let workspace = std::slice::from_ref(&config.agents.defaults.workspace);
     for (name, paths, writes) in [
         ("agents.defaults.workspace", workspace, true),
+        ("agents.list", &config.agents.workspaces(), true),
         ("tools.allowedPaths", &tools.allowed_paths, true),
         ("tools.readOnlyPaths", &tools.read_only_paths, false),
     ] {

@@ -3,6 +3,7 @@
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use super::agents::MAIN;
 use super::texts;
 use crate::error::{Error, Result};
 use crate::limits::service::LOGIN_USER_MIN;
@@ -44,6 +45,19 @@ impl Home {
     /// `sessions/`: one journal per conversation.
     pub fn sessions(&self) -> PathBuf {
         self.0.join("sessions")
+    }
+
+    /// `agents/`: the folders of the agents besides `main`.
+    pub fn agents(&self) -> PathBuf {
+        self.0.join("agents")
+    }
+
+    /// The journals of an agent: `sessions/` for `main`, `agents/ID/sessions/` for another.
+    pub fn sessions_of(&self, agent: &str) -> PathBuf {
+        match agent {
+            MAIN => self.sessions(),
+            id => self.agents().join(id).join("sessions"),
+        }
     }
 
     /// `inbox.jsonl`: accepted messages that are not yet in a session's journal.

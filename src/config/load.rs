@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::agents::{self, MAIN};
 use super::check;
 use super::resolve::{self, Outside};
 use super::schema::Config;
@@ -26,11 +27,19 @@ const FILE_MODE: u32 = 0o600;
 /// The setting whose value has to be a time zone of this system.
 const ZONE_KEY: &str = "agents.defaults.timezone";
 
+/// The setting whose entries name agents.
+const BINDINGS_KEY: &str = "agents.bindings";
+
 /// The configuration, and where it comes from.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Loaded {
     /// The values, for the rooms.
     pub config: Config,
+    /// The agent whose settings are in `agents.defaults`; empty: those of the file, which is `main` where
+    /// the list does not change it.
+    pub agent: String,
+    /// The workspaces of the other agents, as configured.
+    pub others: Vec<String>,
     /// What is valid but should be corrected, each with what to do.
     pub warnings: Vec<String>,
     /// Everything that is set, by path. The rest has its default.
@@ -49,6 +58,43 @@ impl Loaded {
             None => (key.default_value(), Source::Default),
         }
     }
+}
+
+impl Loaded {
+    /// The configuration of the file as an agent sees it, the default one for `None`. Fails when there is no
+    /// such agent.
+    pub fn of_agent(&self, id: Option<&str>) -> Result<Self> {
+        let Some(profile) = self.config.agents.profile(id) else {
+            let profiles = self.config.agents.profiles();
+            let known: Vec<&str> = profiles.iter().map(|profile| &*profile.id).collect();
+            let text = texts::no_such_agent(id.unwrap_or_default(), &known);
+            return Err(Error::Usage(text));
+        };
+        Ok(Self {
+            config: self.config.of_agent(&profile),
+            others: workspaces_beside(&self.config, &profile.id),
+            agent: profile.id,
+            warnings: Vec::new(),
+            settings: BTreeMap::new(),
+            secrets: self.secrets.clone(),
+            secret_files: self.secret_files.clone(),
+        })
+    }
+
+    /// The id of the agent whose settings these are.
+    pub fn agent_id(&self) -> &str {
+        match self.agent.as_str() {
+            "" => MAIN,
+            id => id,
+        }
+    }
+}
+
+/// The workspaces of all agents but this one.
+fn workspaces_beside(config: &Config, agent: &str) -> Vec<String> {
+    let others = config.agents.profiles().into_iter();
+    let others = others.filter(|profile| profile.id != agent);
+    others.map(|profile| profile.settings.workspace).collect()
 }
 
 /// Loads the configuration: the file, then the environment, which overrides it. A missing file sets
@@ -85,12 +131,15 @@ pub fn load_text(text: Option<&str>, file: &Path, environment: &Environment) -> 
     }
     settings.take_environment(environment.iter().map(|(name, value)| (&**name, &**value)));
     check_zone(&mut settings, file);
+    check_bindings(&mut settings, file);
     settings.verdict()?;
     let values = Value::Object(std::mem::take(&mut settings.values));
     let config = serde_json::from_value(values)
         .map_err(|error| Error::Config(format!("{}: {error}", file.display())))?;
     Ok(Loaded {
+        others: workspaces_beside(&config, MAIN),
         config,
+        agent: String::new(),
         warnings: mode_warning(file, settings.holds_secret)
             .into_iter()
             .collect(),
@@ -177,6 +226,7 @@ pub fn save(file: &Path, text: &str) -> Result<()> {
 fn check(text: &str, file: &Path) -> Result<()> {
     let mut settings = Settings::new(None);
     settings.take_file(text, &file.display().to_string())?;
+    check_bindings(&mut settings, file);
     settings.verdict()
 }
 
@@ -189,15 +239,26 @@ pub fn read_secret(path: &Path) -> Result<String, String> {
 }
 
 fn check_zone(settings: &mut Settings<'_>, file: &Path) {
-    let Some(setting) = settings.set.get(ZONE_KEY) else {
-        return;
+    let setting = settings.set.get(ZONE_KEY);
+    let problem = setting.and_then(|setting| setting.value.as_str().and_then(zone_problem));
+    add_problem(settings, ZONE_KEY, file, problem);
+}
+
+/// Every binding has to name an agent.
+fn check_bindings(settings: &mut Settings<'_>, file: &Path) {
+    let problem = agents::check::unknown_agent(&settings.values);
+    add_problem(settings, BINDINGS_KEY, file, problem);
+}
+
+/// Adds a problem of a setting that is set.
+fn add_problem(settings: &mut Settings<'_>, key: &str, file: &Path, problem: Option<String>) {
+    let source = settings.set.get(key).map(|setting| &setting.source);
+    let place = match source {
+        Some(Source::Variable(name)) => name.clone(),
+        Some(Source::File(line)) => format!("{}:{line}", file.display()),
+        Some(Source::Default) | None => return,
     };
-    let place = match &setting.source {
-        Source::Variable(name) => name.clone(),
-        Source::File(line) => format!("{}:{line}", file.display()),
-        Source::Default => return,
-    };
-    if let Some(problem) = setting.value.as_str().and_then(zone_problem) {
+    if let Some(problem) = problem {
         settings.problem(&place, &problem);
     }
 }

@@ -1,5 +1,6 @@
 //! Floor 3: the configuration file, and the paths in the home folder.
 
+pub mod agents;
 pub mod check;
 pub mod home;
 pub mod load;

@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
 
+use super::agents;
 use super::schema::Tools;
 use super::table::{Key, Kind};
 use super::texts;
@@ -35,9 +36,10 @@ impl Outside<'_> {
                     .map(Value::Array)
             }
             Value::Object(members) => {
-                let resolved = members
-                    .into_iter()
-                    .map(|(name, value)| Ok((name, self.resolve(key, value)?)));
+                let resolved = members.into_iter().map(|(name, value)| {
+                    let key = agents::table::member(key.kind, &name).unwrap_or(key);
+                    Ok((name, self.resolve(key, value)?))
+                });
                 resolved
                     .collect::<std::result::Result<_, String>>()
                     .map(Value::Object)

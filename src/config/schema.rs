@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::agents::{AgentEntry, Binding};
 use crate::chat::ReasoningEffort;
 use crate::secret::Secret;
 
@@ -40,10 +41,14 @@ pub struct Config {
 pub struct Agents {
     /// What holds for every agent.
     pub defaults: AgentDefaults,
+    /// More agents, or other settings for `main`.
+    pub list: Vec<AgentEntry>,
+    /// Which agent answers where.
+    pub bindings: Vec<Binding>,
 }
 
 /// `agents.defaults`
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct AgentDefaults {
     /// The folder the agent works in; empty: `workspace` in the home folder.

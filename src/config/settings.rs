@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
+use super::agents;
 use super::check::{self, describe_value, safe_path};
 use super::nearest;
 use super::resolve::{self, Outside};
@@ -219,6 +220,7 @@ impl<'a> Settings<'a> {
         let value = match resolved {
             Ok(Value::Null) if !key.nullable => return,
             Ok(Value::Array(ids)) if key.kind == Kind::Ids => ids_as_strings(ids),
+            Ok(value @ Value::Array(_)) => agents::check::normalize(key.kind, value),
             Ok(value) => value,
             Err(error) => return self.problem(place, &format!("{} {error}", safe(names))),
         };

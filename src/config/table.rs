@@ -51,6 +51,10 @@ pub enum Kind {
     Secrets,
     /// Any object.
     Object,
+    /// `agents.list`
+    Agents,
+    /// `agents.bindings`
+    Bindings,
 }
 
 use Kind::{Choice, Flag, Ids, Object, Paths, Real, Secrets, Text, Texts, Url, Whole, Zone};
@@ -73,6 +77,8 @@ pub static KEYS: &[Key] = &[
     key("agents.defaults.maxToolResultChars", Whole(500, 1_000_000), "16000", "Maximum characters of a tool's result that the model sees. The rest goes to a file in the workspace, which the result names."),
     key("agents.defaults.maxParallelTurns", Whole(1, 16), "2", "Maximum number of conversations answered at the same time. Within one conversation, messages are answered one after the other."),
     key("agents.defaults.timezone", Zone, r#""auto""#, "Time zone, such as Europe/Zurich. auto uses the system's."),
+    key("agents.list", Kind::Agents, "[]", "Agents besides main, each with its own workspace, conversations and memory. What an entry leaves out is as in agents.defaults. An entry with the id main changes main itself."),
+    key("agents.bindings", Kind::Bindings, "[]", "Which agent answers which messages. The first entry that fits decides; the default agent answers the rest. A group has one agent for everyone in it."),
     key("providers.*.apiKey", Kind::Secret, r#""""#, "API key. ${NAME} reads it from the environment, file:PATH from a file. Empty: the provider's own variable, such as OPENAI_API_KEY."),
     key("providers.*.apiBase", Url, r#""""#, "Base URL of the API. Empty: the provider's own. With a base URL, any provider name works and is taken as OpenAI-compatible."),
     key("providers.*.apiType", Choice(&["auto", "openai", "anthropic", "offline"]), r#""auto""#, "API format. auto uses the format of a known provider, otherwise openai."),
@@ -131,7 +137,12 @@ pub static KEYS: &[Key] = &[
     key("log.format", Choice(&["text", "json"]), r#""text""#, "Log format: readable lines, or one JSON object per line."),
 ];
 
-const fn key(path: &'static str, kind: Kind, default: &'static str, meaning: &'static str) -> Key {
+pub(super) const fn key(
+    path: &'static str,
+    kind: Kind,
+    default: &'static str,
+    meaning: &'static str,
+) -> Key {
     Key {
         path,
         kind,
@@ -380,6 +391,8 @@ mod tests {
             Kind::Secret if key.path.ends_with(".proxy") => json!("http://a"),
             Text | Zone | Kind::Path | Kind::Secret => json!("/a"),
             Secrets | Object => json!({"a": "/a"}),
+            Kind::Agents => json!([{"id": "a"}]),
+            Kind::Bindings => json!([{"agent": "main", "chat": "1"}]),
         }
     }
 

@@ -97,6 +97,12 @@ pub fn describe_type(kind: Kind) -> String {
         Kind::Secret => "a string, ${NAME} or file:PATH".to_owned(),
         Kind::Secrets => r#"an object of strings, such as {"X-Name": "value"}"#.to_owned(),
         Kind::Object => r#"an object, such as {"name": 1}"#.to_owned(),
+        Kind::Agents => {
+            r#"a list of objects, such as [{"id": "work", "model": "gpt-5"}]"#.to_owned()
+        }
+        Kind::Bindings => {
+            r#"a list of objects, such as [{"agent": "work", "chat": "-100123"}]"#.to_owned()
+        }
     }
 }
 
@@ -239,6 +245,76 @@ pub fn wrong_telegram_token() -> &'static str {
 /// A Discord token that cannot be one.
 pub fn wrong_discord_token() -> &'static str {
     "channels.discord.token does not look like a bot token. Copy it from the page \"Bot\" of your application, without \"Bot\" before it"
+}
+
+/// More entries in a list than there may be.
+pub fn too_many_entries(path: &str, most: usize) -> String {
+    format!("{path} has too many entries; at most {most} are possible")
+}
+
+/// An agent without an id, or with one that cannot be one.
+pub fn wrong_agent_id(path: &str, value: &str) -> String {
+    format!("{path}.id must be 1 to 32 lower-case letters, digits and hyphens, not {value}")
+}
+
+/// An id that an earlier entry has.
+pub fn agent_twice(path: &str, id: &str, first: usize) -> String {
+    format!("{path}.id is \"{id}\", as in agents.list[{first}]. Choose another id")
+}
+
+/// A second default agent.
+pub fn second_default(path: &str, first: usize) -> String {
+    format!("{path}.default is true, as in agents.list[{first}]. Only one agent can be the default")
+}
+
+/// A binding that does not say whose it is.
+pub fn binding_without_agent(path: &str) -> String {
+    format!("{path}.agent is missing: the id of the agent that answers")
+}
+
+/// A binding without a condition.
+pub fn binding_for_everything(path: &str) -> String {
+    format!(
+        "{path} needs channel, chat or sender. To choose the agent for everything else, set \"default\": true \
+         in agents.list"
+    )
+}
+
+/// A binding to an agent that does not exist.
+pub fn unknown_bound_agent(index: usize, id: &str, known: &[&str]) -> String {
+    let known = known.join(", ");
+    format!(
+        "agents.bindings[{index}].agent is {id}, but there is no such agent. There are: {known}"
+    )
+}
+
+/// An id that no agent has, on the command line.
+pub fn no_such_agent(id: &str, known: &[&str]) -> String {
+    format!("There is no agent {id:?}. There are: {}", known.join(", "))
+}
+
+/// A workspace among the program's own files.
+pub fn private_workspace(id: &str, workspace: &Path) -> String {
+    format!(
+        "The workspace of the agent {id}, {}, is where Peacrab keeps its own files. Choose another folder",
+        workspace.display()
+    )
+}
+
+/// Two workspaces of which one is within the other.
+pub fn shared_workspace(one: &str, other: &str, workspace: &Path) -> String {
+    format!(
+        "The agents {one} and {other} would share files: {} is a workspace of both, or within the other's. Each \
+         agent needs a folder of its own",
+        workspace.display()
+    )
+}
+
+/// A folder for all tools that shows an agent's files to the others.
+pub fn workspace_given_away(key: &str, path: &str, id: &str) -> String {
+    format!(
+        "{key} contains {path}, which is in the workspace of the agent {id}. Remove it: other agents must not read it"
+    )
 }
 
 /// No home folder can be found.

@@ -15,6 +15,7 @@ mod self_test;
 mod session;
 
 use crate::sync::Mutex;
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -96,6 +97,11 @@ impl Exec {
     pub fn with_landlock_at_most(mut self, version: u32) -> Self {
         self.landlock = version;
         self
+    }
+
+    /// The environment of commands in the sandbox.
+    pub fn environment(&self) -> &[(OsString, OsString)] {
+        &self.settings.environment
     }
 
     /// The isolation that commands get here. Where the kernel supports too little, the error says what

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 
 use super::Gateway;
+use super::agents::Hosted;
 use super::commands::texts;
 use super::progress::Progress;
 use super::scheduler::WorkId;
@@ -44,6 +45,7 @@ pub enum Reply {
 pub struct ChatHost<'a> {
     gateway: &'a Arc<Gateway>,
     work: &'a Work,
+    hosted: &'a Arc<Hosted>,
     session: SessionKey,
     reply: Address,
     draft: DraftKey,
@@ -69,6 +71,7 @@ impl<'a> ChatHost<'a> {
     pub fn new(
         gateway: &'a Arc<Gateway>,
         work: &'a Work,
+        hosted: &'a Arc<Hosted>,
         session: &SessionKey,
         message: Option<&Envelope>,
     ) -> Self {
@@ -82,6 +85,7 @@ impl<'a> ChatHost<'a> {
         Self {
             gateway,
             work,
+            hosted,
             session: session.clone(),
             reply,
             language,
@@ -94,6 +98,11 @@ impl<'a> ChatHost<'a> {
             unread: Vec::new(),
             is_write_failure_told: false,
         }
+    }
+
+    /// The agent that runs the turn.
+    pub fn hosted(&self) -> &'a Hosted {
+        self.hosted
     }
 
     /// The language of the program's own texts.
@@ -259,14 +268,18 @@ impl TurnHost for ChatHost<'_> {
         let to = request.to.as_deref().map(Address::parse);
         let to = to.unwrap_or_else(|| self.reply.clone());
         let is_here = to == self.reply;
-        if !is_here && !self.gateway.knows(&to) {
+        if !is_here && !self.hosted.knows(&to) {
             return Err(Error::Failed(format!(
                 "{to} is not a chat that you know: no one has written to you there"
             )));
         }
         let text = request.text.clone();
         let message = OutgoingMessage {
-            files: request.files,
+            files: request
+                .files
+                .iter()
+                .map(|file| self.hosted.absolute(file))
+                .collect(),
             buttons: request.buttons,
             ..OutgoingMessage::text(&to, request.text)
         };

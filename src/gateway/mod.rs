@@ -5,6 +5,7 @@
 //! from one queue. Turns and commands are blocking code on threads of their own. What these threads
 //! share is [`Gateway`].
 
+pub mod agents;
 mod approvals;
 mod commands;
 pub mod control;
@@ -18,7 +19,6 @@ mod scheduler;
 mod turns;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -27,24 +27,23 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;
 
-use crate::agent::Agent;
 use crate::board::Board;
 use crate::bus::EventSender;
 use crate::channels::delivery::Delivery;
 use crate::clock::Stopwatch;
 use crate::config::schema::Channels;
 use crate::error::{Error, Result};
-use crate::files::Workspace;
 use crate::inbox::Inbox;
 use crate::language::Language;
 use crate::limits::agent::TURN_STACK_BYTES;
 use crate::message::{Address, OutgoingMessage, SessionKey};
 use crate::outbox::{ClosesTurn, Outbox};
-use crate::session::{Session, Settings, store};
+use crate::session::Session;
 use crate::state::{Languages, LastChat, Pairing, RestartRequests};
 use crate::sync::Mutex;
 
 pub use crate::bus::Ending;
+use agents::{Hosted, Roster};
 use approvals::Approvals;
 pub use commands::Updates;
 use commands::texts;
@@ -56,13 +55,11 @@ use scheduler::Load;
 /// What a gateway is made of.
 pub struct Parts {
     /// What a reload replaces.
-    pub live: Mutex<Arc<Live>>,
+    pub live: Arc<Mutex<Arc<Live>>>,
     /// Reads the configuration again; locked for the whole of a reload.
     pub reload: Mutex<Reload>,
     /// Fails when a start with the configuration as it is now would fail.
     pub check_start: Box<dyn Fn() -> Result<()> + Send + Sync>,
-    /// The folder of the journals.
-    pub sessions: PathBuf,
     /// Accepted messages.
     pub inbox: Arc<Inbox>,
     /// Messages to be delivered.
@@ -81,8 +78,6 @@ pub struct Parts {
     pub updates: Updates,
     /// The machine.
     pub board: Arc<Board>,
-    /// Where files of messages come to and go from.
-    pub workspace: Arc<Workspace>,
     /// Bytes of received files that are kept; `None` for no bound.
     pub files_max_bytes: Option<u64>,
     /// Attempts to send a message before it waits longer.
@@ -93,10 +88,8 @@ pub struct Parts {
 
 /// What a reload of the configuration replaces. Work that is running goes on with what it began with.
 pub struct Live {
-    /// Runs the turns.
-    pub agent: Agent,
-    /// How journals are opened.
-    pub journals: Settings,
+    /// Run the turns.
+    pub agents: Roster,
     /// What people see of running turns.
     pub channels: Channels,
     /// Where new versions come from; empty: nowhere.
@@ -127,6 +120,8 @@ pub struct Gateway {
     timers: Handle,
     /// How much runs and waits, from the scheduler.
     load: Mutex<Load>,
+    /// The agents of the turns that the last run has left unfinished.
+    interrupted: Mutex<BTreeMap<SessionKey, String>>,
     is_stopping: AtomicBool,
     /// Whether a task waits to close idle connections to the models.
     is_closing_idle: AtomicBool,
@@ -168,7 +163,12 @@ impl Gateway {
             )));
         };
         let live = self.live();
-        let text = live.agent.toolbox().cleaned(&message.text).into_owned();
+        let text = live
+            .agents
+            .default_agent()
+            .toolbox()
+            .cleaned(&message.text)
+            .into_owned();
         let message = OutgoingMessage { text, ..message };
         let id = self.parts.outbox.add(&message, closes)?;
         delivery.wake();
@@ -191,14 +191,14 @@ impl Gateway {
         }
     }
 
-    /// Whether this chat has been used: the model may only send messages there.
-    fn knows(&self, to: &Address) -> bool {
-        store::path_of(&self.parts.sessions, &to.session()).exists()
-    }
-
-    /// Opens a session, and tells the chat what was repaired.
-    fn open(&self, session: &SessionKey, reply: &Address, language: Language) -> Result<Session> {
-        let opened = Session::open(&self.parts.sessions, session, self.live().journals.clone())?;
+    /// Opens a session of an agent, and tells the chat what was repaired.
+    fn open(
+        &self,
+        hosted: &Hosted,
+        session: &SessionKey,
+        (reply, language): (&Address, Language),
+    ) -> Result<Session> {
+        let opened = Session::open(&hosted.sessions, session, hosted.journals.clone())?;
         for repair in opened.repairs() {
             tracing::warn!(%session, "{repair}");
             self.tell(reply, &texts::repaired(language, repair));

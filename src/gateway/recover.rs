@@ -8,7 +8,6 @@ use crate::bus::Event;
 use crate::inbox::Inbox;
 use crate::markup::inline_code;
 use crate::message::Envelope;
-use crate::session::store;
 
 /// The messages that the last run had accepted and not finished.
 pub(super) struct Accepted {
@@ -45,10 +44,7 @@ impl Loop {
     /// Releases the answers of turns that have ended, resumes interrupted turns, and takes the messages
     /// that were accepted and not read yet.
     pub(super) fn recover(&mut self, accepted: Accepted) {
-        let sessions = store::unfinished(&self.gateway.parts.sessions).unwrap_or_else(|error| {
-            tracing::error!("failed to look for interrupted turns: {error}");
-            Vec::new()
-        });
+        let sessions = self.gateway.find_interrupted();
         for pending in self.gateway.parts.outbox.pending() {
             if let Some(closes) = pending.closes
                 && !sessions.contains(&closes.session)

@@ -86,6 +86,7 @@ pub fn run(
         events: sender,
         timers: runtime.handle().clone(),
         load: Default::default(),
+        interrupted: Default::default(),
         is_stopping: Default::default(),
         is_closing_idle: Default::default(),
         memory: Default::default(),
@@ -144,10 +145,14 @@ fn deliveries(
     runtime: &Runtime,
 ) -> BTreeMap<&'static str, Delivery> {
     let delivery = |channel: &Channel| {
+        let live = Arc::clone(&parts.live);
         let delivery = Delivery::new(DeliveryParts {
             adapter: Arc::clone(&channel.adapter),
             outbox: Arc::clone(&parts.outbox),
-            workspace: Arc::clone(&parts.workspace),
+            workspace_with: Box::new(move |path| {
+                let live = Arc::clone(&live.lock());
+                live.agents.workspace_with(path)
+            }),
             languages: Arc::clone(&parts.languages),
             clock: Clock::System,
             heartbeats: heartbeats.clone(),
@@ -179,13 +184,17 @@ fn start_receiving(
         };
         let (to_wake, to_tell) = (delivery.clone(), delivery.clone());
         let parts = &gateway.parts;
+        let live = Arc::clone(&parts.live);
         let intake = Intake::new(IntakeParts {
             channel: name,
             inbox: Arc::clone(&parts.inbox),
             pairing: Arc::clone(&parts.pairing),
             allow_from,
             outbox: Arc::clone(&parts.outbox),
-            workspace: Arc::clone(&parts.workspace),
+            workspace_for: Box::new(move |message| {
+                let live = Arc::clone(&live.lock());
+                live.agents.workspace_for(message)
+            }),
             languages: Arc::clone(&parts.languages),
             health: delivery.health(),
             pair_command: parts.pair_command.clone(),
@@ -393,7 +402,7 @@ impl Loop {
             Action::Command(message) => {
                 let command = typed_command(&message);
                 if command.is_none_or(|command| command.slash != Slash::Restart) {
-                    gateway.answer_command(&message);
+                    gateway.answer_command_soon(*message);
                 } else if gateway.answer_restart(&message) {
                     self.ending.get_or_insert(Ending::Restart);
                 }

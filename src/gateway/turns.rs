@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use super::Gateway;
 use super::commands::texts::format_error;
@@ -27,16 +28,20 @@ impl Gateway {
         session: &SessionKey,
         message: Option<&Envelope>,
     ) {
-        let mut host = ChatHost::new(self, work, session, message);
+        let hosted = self.agent_for(&self.live(), session, message);
+        let mut host = ChatHost::new(self, work, &hosted, session, message);
         let (to, draft) = (host.reply().clone(), DraftKey::turn(session));
         if let Some(delivery) = self.delivery(&to) {
             delivery.working(&draft, &to);
         }
         let result = self.try_turn(&mut host, work, session, message);
+        if message.is_none() {
+            self.interrupted.lock().remove(session);
+        }
         let unread = host.into_unread();
         if work.cancel.is_cancelled() {
             // It may have started a command after the /stop ended those that were running.
-            self.live().agent.end_background(session);
+            self.live().agents.end_background(session);
         }
         match result {
             Ok(()) => self.release(session),
@@ -51,6 +56,11 @@ impl Gateway {
         self.close_connections_later();
     }
 
+    fn close_idle_connections(&self) -> Option<Duration> {
+        // The agents share them.
+        self.live().agents.default_agent().close_idle_connections()
+    }
+
     /// Closes the connections to the models once they have been idle for their time, so that they
     /// cost no memory while there is nothing to do.
     pub(super) fn close_connections_later(self: &Arc<Self>) {
@@ -59,7 +69,7 @@ impl Gateway {
         }
         let gateway = Arc::clone(self);
         self.timers.spawn(async move {
-            while let Some(left) = gateway.live().agent.close_idle_connections() {
+            while let Some(left) = gateway.close_idle_connections() {
                 super::sleep(left).await;
             }
             gateway.is_closing_idle.store(false, Ordering::SeqCst);
@@ -88,8 +98,8 @@ impl Gateway {
             return Ok(());
         }
         let watch = Stopwatch::start();
-        let live = self.live();
-        let report = live.agent.run(&mut session, message, host, &work.cancel);
+        let agent = host.hosted().agent()?;
+        let report = agent.run(&mut session, message, host, &work.cancel);
         let report = report.inspect_err(|_| self.withdraw(key))?;
         let outcome = match report.outcome {
             Outcome::Answered => "answered",
@@ -135,8 +145,7 @@ impl Gateway {
         key: &SessionKey,
     ) -> Result<Session> {
         loop {
-            let reply = host.reply().clone();
-            match self.open(key, &reply, host.language()) {
+            match self.open(host.hosted(), key, (host.reply(), host.language())) {
                 Err(error @ Error::Io { .. }) if host.retry_write(&error, &work.cancel) => {}
                 opened => return opened,
             }
@@ -172,11 +181,13 @@ impl Gateway {
 
     /// Records that an interrupted turn is not to go on.
     pub(super) fn abandon_turn(self: &Arc<Self>, work: &Work, key: &SessionKey) {
-        let mut host = ChatHost::new(self, work, key, None);
-        let live = self.live();
-        let opened = Session::open(&self.parts.sessions, key, live.journals.clone());
-        let abandoned = opened
-            .and_then(|mut session| live.agent.abandon(&mut session, &mut host, &work.cancel));
+        let hosted = self.agent_for(&self.live(), key, None);
+        let mut host = ChatHost::new(self, work, &hosted, key, None);
+        let opened = Session::open(&hosted.sessions, key, hosted.journals.clone());
+        let abandoned = opened.and_then(|mut session| {
+            let agent = hosted.agent()?;
+            agent.abandon(&mut session, &mut host, &work.cancel)
+        });
         if let Err(error) = abandoned {
             tracing::error!(session = %key, "failed to end an interrupted turn: {error}");
         }

@@ -16,8 +16,16 @@ pub const CALL_STACK_BYTES: usize = 256 * 1024;
 pub const TURN_STACK_BYTES: usize = 512 * 1024;
 /// Bytes below the frame in use that a stack keeps when it gives back: room for giving back.
 pub const STACK_KEPT: usize = 16 * 1024;
-/// Bytes of one bootstrap file that go into the system prompt.
-pub const BOOTSTRAP_BYTES: usize = 16 * 1024;
+/// Bytes of the system prompt's first part: who the agent is, its rules, the machine and the folders.
+pub const IDENTITY_BYTES: usize = 4 * 1024;
+/// Bytes of the list of folders in it; a household names a handful.
+pub const REACH_BYTES: usize = 1024;
+/// Bytes of one bootstrap file that go into the system prompt: 1,500 tokens, which each request costs.
+pub const BOOTSTRAP_BYTES: usize = 6 * 1024;
+/// Bytes of all bootstrap files together.
+pub const BOOTSTRAP_TOTAL_BYTES: usize = 20 * 1024;
+/// Bytes that are read beyond the budget of a file, so that a secret is recognised before it is cut.
+pub const PROMPT_MARGIN_BYTES: usize = 1024;
 /// Bytes of one message of a person.
 pub const MESSAGE_BYTES: usize = 128 * 1024;
 /// Bytes that a token is counted as when the history is fitted to the window. English has four,

@@ -184,6 +184,12 @@ pub mod config {
     pub const SECRET_NAME_BYTES: usize = 16;
     /// Characters of an offending line that are shown, and of a wrong path.
     pub const EXCERPT_CHARS: usize = 72;
+    /// Entries of `agents.list`. Each that is used holds open folders and about as much memory as the first.
+    pub const AGENTS: usize = 32;
+    /// Bytes of an agent's id, which is the name of its folder too.
+    pub const AGENT_ID_BYTES: usize = 32;
+    /// Entries of `agents.bindings`, which are looked through for each message.
+    pub const BINDINGS: usize = 256;
 }
 
 pub mod confine;
@@ -233,6 +239,10 @@ pub mod tokens {
     /// Bytes that a token has on average, for a text of which only the length is known. English and
     /// code have four, Chinese and JSON about three; less errs on the side of a history that fits.
     pub const BYTES_PER_TOKEN: usize = 3;
+    /// Tokens of an entry beside its text: its role and what separates it from the next one.
+    pub const ENTRY_TOKENS: usize = 4;
+    /// Tokens that an image counts as, however long its file is.
+    pub const IMAGE_TOKENS: usize = 1500;
 }
 
 pub mod memory;
@@ -334,6 +344,7 @@ pub mod state {
 }
 
 pub mod agent;
+pub mod skills;
 pub mod tools;
 
 /// Bounds of the terminal.

@@ -53,3 +53,6 @@ pub const OFFER_NAME_CHARS_MAX: usize = 200;
 pub const OFFERS_TIME: Duration = Duration::from_secs(8);
 /// Names that are suggested in place of an unknown one.
 pub const NEAREST_NAMES_MAX: usize = 3;
+/// Blocks of content before a mark in which Anthropic looks for something cached
+/// (<https://platform.claude.com/docs/en/build-with-claude/prompt-caching>).
+pub const CACHE_REACH: usize = 20;

@@ -126,6 +126,11 @@ impl Conversation {
         self.entries.len()
     }
 
+    /// The number of turns.
+    pub fn count_turns(&self) -> usize {
+        self.turns().count()
+    }
+
     /// Whether it has no entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()

@@ -18,7 +18,7 @@ use crate::sys;
 use super::line::{self, Line};
 pub use super::pending::read_pending;
 use super::window::closes_turn;
-pub use super::window::count_window;
+pub use super::window::{count_window, read_conversation};
 
 /// The folder of older parts of journals, beside the journals.
 const ARCHIVE: &str = "archive";

@@ -139,17 +139,25 @@ pub(super) fn closes_turn(entry: &Entry) -> bool {
     entry.kind == EntryKind::Assistant && entry.tool_calls.is_empty()
 }
 
-/// Counts the entries of a chat that may go to the model, of at most so many turns. Does not lock its
-/// journal: a turn may be running. A chat without a journal has none.
+/// Counts the entries of a chat that may go to the model, of at most so many turns; see
+/// [`read_conversation`].
 pub fn count_window(folder: &Path, chat: &SessionKey, turns: usize) -> Result<usize> {
+    Ok(read_conversation(folder, chat, turns)?.len())
+}
+
+/// Reads the entries of a chat that may go to the model, of at most so many turns. Does not lock its
+/// journal: a turn may be running. A chat without a journal has none.
+pub fn read_conversation(folder: &Path, chat: &SessionKey, turns: usize) -> Result<Conversation> {
     let path = path_of(folder, chat);
-    let count = || -> io::Result<usize> {
+    let read = || -> io::Result<Conversation> {
         let file = match sys::file::open_to_read(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(Conversation::default());
+            }
             opened => opened?,
         };
         let tail = Tail::new(&file, file.metadata()?.len());
-        Ok(read_window(tail, turns)?.conversation.len())
+        Ok(read_window(tail, turns)?.conversation)
     };
-    count().map_err(Error::io("read the session", &path))
+    read().map_err(Error::io("read the session", &path))
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::approval::Question;
+use crate::config::agents::MAIN;
 use crate::error::{Error, Result};
 use crate::limits::state::{APPROVALS, APPROVALS_FILE_BYTES};
 use crate::message::SessionKey;
@@ -34,11 +35,17 @@ pub struct StandingApproval {
     /// in the file, for the person who wonders why there is a question again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chat: Option<String>,
+    /// The id of the agent whose command was allowed, in whose sandbox alone it applies; `None` for
+    /// `main`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
 }
 
 impl StandingApproval {
-    fn applies(&self, question: &Question, chat: &str) -> bool {
-        self.hash == question.hash && self.chat.as_deref() == Some(chat)
+    fn applies(&self, question: &Question, chat: &str, agent: Option<&str>) -> bool {
+        self.hash == question.hash
+            && self.chat.as_deref() == Some(chat)
+            && self.agent.as_deref() == agent
     }
 }
 
@@ -49,29 +56,36 @@ const POLICY: Policy = Policy {
     synced: true,
 };
 
-/// The file of one home.
+/// The file of one home, and the agent for which it is looked at; `None` for `main`.
 #[derive(Clone, Debug)]
-pub struct Approvals(StateFile<Vec<StandingApproval>>);
+pub struct Approvals(StateFile<Vec<StandingApproval>>, Option<String>);
 
 impl Approvals {
     /// The approvals below the folder `state`.
     pub fn new(state: &Path) -> Self {
-        Self(StateFile::new(state.join("approvals.json"), POLICY))
+        Self(StateFile::new(state.join("approvals.json"), POLICY), None)
+    }
+
+    /// Those of an agent: another one's commands run with other files, so nothing that was allowed to one
+    /// is allowed to another.
+    #[must_use]
+    pub fn of_agent(self, agent: &str) -> Self {
+        Self(self.0, (agent != MAIN).then(|| agent.to_owned()))
     }
 
     /// Whether exactly this was allowed always in this chat, which is a session key. A file that
     /// cannot be read allows nothing.
     pub fn allow(&self, question: &Question, chat: &str) -> bool {
-        let chat = SessionKey::approval_scope(chat);
-        let is_same = |standing: &StandingApproval| standing.applies(question, chat);
+        let (chat, agent) = (SessionKey::approval_scope(chat), self.1.as_deref());
+        let is_same = |standing: &StandingApproval| standing.applies(question, chat, agent);
         self.0.read().is_ok_and(|list| list.iter().any(is_same))
     }
 
     /// Allows exactly this always in this chat. `since` is the time, RFC 3339.
     pub fn add(&self, question: &Question, chat: &str, since: String) -> Result<()> {
-        let chat = SessionKey::approval_scope(chat);
+        let (chat, agent) = (SessionKey::approval_scope(chat), self.1.as_deref());
         self.0.update(|list| {
-            if list.iter().any(|standing| standing.applies(question, chat)) {
+            if list.iter().any(|standing| standing.applies(question, chat, agent)) {
                 return Ok(());
             }
             if list.len() >= APPROVALS {
@@ -88,6 +102,7 @@ impl Approvals {
                 unsandboxed: question.unsandboxed,
                 since,
                 chat: Some(chat.to_owned()),
+                agent: self.1.clone(),
             });
             Ok(())
         })
@@ -95,12 +110,16 @@ impl Approvals {
 }
 
 impl Approvals {
-    /// All standing approvals, oldest first; with `chat` only those of that chat.
+    /// All standing approvals of all agents, oldest first; with `chat` only those of this agent in that chat.
     pub fn list(&self, chat: Option<&str>) -> Result<Vec<StandingApproval>> {
         let mut list = self.0.read()?;
         number_all(&mut list);
-        list.retain(|standing| chat.is_none() || standing.chat.as_deref() == chat);
+        list.retain(|standing| chat.is_none() || self.is_of(standing, chat));
         Ok(list)
+    }
+
+    fn is_of(&self, standing: &StandingApproval, chat: Option<&str>) -> bool {
+        standing.chat.as_deref() == chat && standing.agent == self.1
     }
 
     /// Removes the standing approval with this number; with `chat` only if it is that chat's. Returns
@@ -109,7 +128,7 @@ impl Approvals {
         self.0.update(|list| {
             number_all(list);
             let is_meant = |standing: &StandingApproval| {
-                standing.number == number && (chat.is_none() || standing.chat.as_deref() == chat)
+                standing.number == number && (chat.is_none() || self.is_of(standing, chat))
             };
             let found = list.iter().position(is_meant);
             Ok(found.map(|index| list.remove(index)))
@@ -158,6 +177,27 @@ mod tests {
         assert_eq!(approvals.0.read().unwrap().len(), 1);
         approvals.add(&question("a"), "d", "now".into()).unwrap();
         assert!(approvals.allow(&question("a"), "d"));
+    }
+
+    #[test]
+    fn what_is_allowed_to_one_agent_is_not_allowed_to_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let of_agent = |id| Approvals::new(folder.path()).of_agent(id);
+        of_agent("work")
+            .add(&question("a"), "c", "now".into())
+            .unwrap();
+        assert!(of_agent("work").allow(&question("a"), "c"));
+        for other in ["main", "home"] {
+            assert!(!of_agent(other).allow(&question("a"), "c"), "{other}");
+            assert!(of_agent(other).list(Some("c")).unwrap().is_empty());
+            assert_eq!(of_agent(other).remove(1, Some("c")).unwrap(), None);
+        }
+        of_agent("main")
+            .add(&question("a"), "c", "now".into())
+            .unwrap();
+        assert_eq!(of_agent("main").list(None).unwrap().len(), 2);
+        of_agent("work").remove(1, Some("c")).unwrap().unwrap();
+        assert!(of_agent("main").allow(&question("a"), "c"));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Stopwatch;
+use crate::config::agents::MAIN;
 use crate::error::Result;
 use crate::language::Language;
 use crate::limits::state::{
@@ -25,7 +26,26 @@ struct Choice {
 
 /// The models that conversations have chosen. With a damaged file each has the configured one.
 #[derive(Debug)]
-pub struct ModelChoices(StateFile<Vec<Choice>>);
+pub struct ModelChoices(StateFile<Vec<Choice>>, AgentPrefix);
+
+/// What comes before the session keys of an agent in files that all agents share; empty for `main`.
+#[derive(Clone, Debug, Default)]
+pub struct AgentPrefix(String);
+
+impl AgentPrefix {
+    /// That of an agent, by its id. No channel's name contains a slash.
+    pub fn new(agent: &str) -> Self {
+        match agent {
+            MAIN => Self::default(),
+            id => Self(format!("{id}/")),
+        }
+    }
+
+    /// The key under which something of a conversation is kept.
+    pub fn key(&self, session: &str) -> String {
+        format!("{}{session}", self.0)
+    }
+}
 
 impl ModelChoices {
     /// The choices below the folder `state`.
@@ -35,21 +55,32 @@ impl ModelChoices {
             damaged: Damaged::StartFresh,
             synced: true,
         };
-        Self(StateFile::new(state.join("models.json"), policy))
+        Self(
+            StateFile::new(state.join("models.json"), policy),
+            AgentPrefix::default(),
+        )
+    }
+
+    /// Those of an agent: its conversations choose for themselves.
+    #[must_use]
+    pub fn of_agent(self, agent: &str) -> Self {
+        Self(self.0, AgentPrefix::new(agent))
     }
 
     /// The model that a session has chosen, by its key such as `telegram:12`; `None` if it has not.
     pub fn get(&self, session: &str) -> Option<String> {
+        let session = self.1.key(session);
         let mut list = self.0.read().ok()?.into_iter();
         Some(list.find(|choice| choice.session == session)?.model)
     }
 
     /// Keeps a session's choice, or forgets it. A new choice displaces the oldest.
     pub fn set(&self, session: &str, model: Option<&str>) -> Result<()> {
+        let session = self.1.key(session);
         self.0.update(|list| {
             list.retain(|choice| choice.session != session);
             list.extend(model.map(|model| Choice {
-                session: session.to_owned(),
+                session,
                 model: model.to_owned(),
             }));
             let over = list.len().saturating_sub(CHOICES);
@@ -223,6 +254,17 @@ mod tests {
         again.set("cli:a", None).unwrap();
         assert_eq!(choices.get("cli:a"), None);
         assert_eq!(choices.get("cli:b").as_deref(), Some("other"));
+    }
+
+    #[test]
+    fn a_conversation_chooses_for_each_agent() {
+        let folder = tempfile::tempdir().unwrap();
+        let of_agent = |id| ModelChoices::new(folder.path()).of_agent(id);
+        of_agent("work").set("telegram:1", Some("large")).unwrap();
+        assert_eq!(of_agent("main").get("telegram:1"), None);
+        of_agent("main").set("telegram:1", Some("small")).unwrap();
+        let work = of_agent("work").get("telegram:1");
+        assert_eq!(work.as_deref(), Some("large"));
     }
 
     #[test]

@@ -25,6 +25,21 @@ pub fn name() -> String {
         .into_owned()
 }
 
+/// The name of the operating system, such as `Debian GNU/Linux 13 (trixie)` (os-release(5)); empty where
+/// there is none.
+pub fn os() -> String {
+    let release = ["/etc/os-release", "/usr/lib/os-release"]
+        .into_iter()
+        .find_map(|path| std::fs::read_to_string(path).ok());
+    os_name(&release.unwrap_or_default()).to_owned()
+}
+
+fn os_name(release: &str) -> &str {
+    let mut lines = release.lines();
+    let name = lines.find_map(|line| line.strip_prefix("PRETTY_NAME="));
+    name.unwrap_or_default().trim_matches(['"', '\'', ' '])
+}
+
 /// The board's model where the firmware tells it, such as `Raspberry Pi 4 Model B Rev 1.4`.
 pub fn board() -> Option<String> {
     let model = std::fs::read_to_string("/proc/device-tree/model").ok()?;
@@ -57,6 +72,14 @@ pub fn ipv4_address(interface: &str) -> Option<Ipv4Addr> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_os_has_the_name_that_people_know() {
+        let release = "NAME=\"Debian\"\nPRETTY_NAME=\"Debian GNU/Linux 13 (trixie)\"\nID=debian\n";
+        assert_eq!(os_name(release), "Debian GNU/Linux 13 (trixie)");
+        assert_eq!(os_name("PRETTY_NAME=Alpine\n"), "Alpine");
+        assert_eq!(os_name("ID=unknown"), "");
+    }
 
     #[test]
     fn an_interface_has_its_address() {

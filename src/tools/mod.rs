@@ -29,6 +29,7 @@ use crate::error::{Error, Result};
 use crate::files::Workspace;
 use crate::limits::tools::HINT_CHARS;
 use crate::secret::Eraser;
+use crate::skills::Skills;
 use crate::text::ellipsize_chars;
 
 use arguments::Arguments;
@@ -177,6 +178,15 @@ impl Toolbox {
     /// The folders that the tools work in.
     pub fn workspace(&self) -> &Workspace {
         &self.workspace
+    }
+
+    /// The skills that the model can use.
+    pub fn skills(&self) -> Skills<'_> {
+        let environment = self
+            .commands
+            .as_ref()
+            .map(|commands| commands.environment());
+        Skills::new(&self.workspace, environment)
     }
 
     /// A text without secrets.

@@ -588,3 +588,30 @@ fn a_hint_names_the_file_or_the_command_else_the_first_text() {
     let expected = format!("x(\"{}…\")", "ä".repeat(40));
     assert_eq!(hint(&json!({"text": long}).to_string()), expected);
 }
+
+#[test]
+fn a_built_in_skill_is_read_where_the_workspace_has_none() {
+    let bench = Bench::new(16_000);
+    let path = "skills/weather/SKILL.md";
+    let text = bench.succeeds("read_file", json!({ "path": path }));
+    assert!(text.starts_with("---\nname: weather\n"), "{text}");
+    let absolute = bench.path(path);
+    assert_eq!(
+        bench.succeeds("read_file", json!({ "path": absolute })),
+        text
+    );
+    let part = bench.succeeds(
+        "read_file",
+        json!({ "path": path, "offset": 2, "limit": 1 }),
+    );
+    assert!(part.starts_with("name: weather\n\n[up to line 2"), "{part}");
+    bench.fails("read_file", json!({ "path": "skills/wether/SKILL.md" }));
+    bench.put(path, "Mine.");
+    assert_eq!(
+        bench.succeeds("read_file", json!({ "path": path })),
+        "Mine.\n"
+    );
+    std::fs::remove_file(bench.path(path)).unwrap();
+    symlink("/etc/hostname", bench.path(path)).unwrap();
+    bench.fails("read_file", json!({ "path": path }));
+}

@@ -16,7 +16,7 @@ const FLOORS: [&[&str]; 10] = [
     &["config", "net"],
     &["http", "files", "confine", "markup", "bus", "append_log"],
     &[
-        "session", "state", "memory", "inbox", "outbox", "board", "update",
+        "session", "state", "memory", "inbox", "outbox", "board", "skills", "update",
     ],
     &["provider", "tools"],
     &["agent", "channels"],

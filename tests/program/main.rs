@@ -37,6 +37,7 @@ mod onboard;
 mod one_home;
 mod outside;
 mod places;
+mod prompt;
 mod release_key;
 mod secrets;
 mod service;

@@ -18,6 +18,7 @@ use super::{Agent, texts};
 
 mod compact;
 mod memory;
+mod context;
 mod table;
 
 pub use compact::{describe_compacted, nothing_to_compact};
@@ -100,6 +101,7 @@ impl Agent {
             Slash::Tools => self.list_tools(language),
             Slash::Memory => self.answer_memory(invocation)?,
             Slash::Usage => self.list_usage(language),
+            Slash::Context => context::format_account(&self.account(folder, key)?, language),
             Slash::Approvals => {
                 let chat = key.to_string();
                 self.toolbox
@@ -228,7 +230,14 @@ impl Agent {
         let workspace = texts::status_workspace(language, &self.host_info.workspace);
         let tokens = texts::format_usage(self.ledger.counts().today(), language);
         let today = texts::status_today(language, &tokens);
-        Ok([model, conversation, workspace, today].join("\n"))
+        let label = self.label.as_deref().map(inline_code);
+        let agent = label.map(|label| texts::status_agent(language, &label));
+        let lines = [model, conversation, workspace, today];
+        Ok(agent
+            .into_iter()
+            .chain(lines)
+            .collect::<Vec<_>>()
+            .join("\n"))
     }
 
     fn list_tools(&self, language: Language) -> String {

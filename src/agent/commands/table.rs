@@ -26,6 +26,8 @@ pub enum Slash {
     Memory,
     /// `/usage`
     Usage,
+    /// `/context`
+    Context,
     /// `/sh`
     Sh,
     /// `/stop`
@@ -40,6 +42,8 @@ pub enum Slash {
     Pair,
     /// `/id`
     Id,
+    /// `/agents`
+    Agents,
     /// `/restart`
     Restart,
     /// `/update`
@@ -98,6 +102,7 @@ pub const COMMANDS: [Row; 18] = [
     row(Slash::Tools, &["tools"], Surface::Everywhere, texts::help_tools),
     row(Slash::Memory, &["memory"], Surface::Everywhere, texts::help_memory),
     row(Slash::Usage, &["usage"], Surface::Everywhere, texts::help_usage),
+    row(Slash::Context, &["context"], Surface::Everywhere, texts::help_context),
     row(Slash::Sh, &["sh"], Surface::Chat, texts::help_sh),
     row(Slash::Stop, &["stop"], Surface::Chat, texts::help_stop),
     row(Slash::Approve, &["approve"], Surface::Chat, texts::help_approve),
@@ -105,6 +110,7 @@ pub const COMMANDS: [Row; 18] = [
     row(Slash::Approvals, &["approvals"], Surface::Everywhere, texts::help_approvals),
     row(Slash::Pair, &["pair"], Surface::Chat, texts::help_pair),
     row(Slash::Id, &["id"], Surface::Chat, texts::help_id),
+    row(Slash::Agents, &["agents"], Surface::Chat, texts::help_agents),
     row(Slash::Restart, &["restart"], Surface::Chat, texts::help_restart),
     row(Slash::Update, &["update", "upgrade"], Surface::Chat, texts::help_update),
     Row { slash: Slash::Start, names: &["start"], surface: Surface::Chat, help: None },

@@ -289,7 +289,7 @@ impl<'a> Caller<'a> {
     }
 
     fn open(&self, path: &str, name: &str) -> crate::error::Result<File> {
-        let file = self.parts.workspace.open_read(Path::new(path))?;
+        let file = (self.parts.workspace_with)(Path::new(path))?.open_read(Path::new(path))?;
         let length = file.metadata().map_err(Error::io("read", name))?.len();
         let limit = self.parts.adapter.capabilities().upload_bytes;
         match length > limit {

@@ -15,6 +15,7 @@ mod tests;
 mod work;
 
 use std::borrow::Cow;
+use std::path::Path;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -26,6 +27,7 @@ use crate::approval::{Answer, Question};
 use crate::bus::Heartbeats;
 use crate::cancel::Cancel;
 use crate::clock::{Clock, Stopwatch};
+use crate::error::Error;
 use crate::files::Workspace;
 use crate::language::Language;
 use crate::limits::channels::{
@@ -45,7 +47,7 @@ use plan::Plan;
 use work::DraftText;
 
 use question::ChatQuestion;
-pub use question::{describe_hidden, grouped};
+pub use question::describe_hidden;
 
 /// What the deliveries of a channel are made of.
 pub struct DeliveryParts {
@@ -53,8 +55,8 @@ pub struct DeliveryParts {
     pub adapter: Arc<dyn Adapter>,
     /// What is to be delivered.
     pub outbox: Arc<Outbox>,
-    /// Where the files are that are sent.
-    pub workspace: Arc<Workspace>,
+    /// Finds the workspace from which a file is sent.
+    pub workspace_with: Box<dyn Fn(&Path) -> Result<Arc<Workspace>, Error> + Send + Sync>,
     /// The languages of the chats.
     pub languages: Arc<Languages>,
     /// Tells whether the time is known: certificates cannot be checked without it.

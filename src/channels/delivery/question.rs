@@ -18,7 +18,7 @@ use crate::limits::channels::{
     SCRIPT_CHARS_MIN, SCRIPT_LINES,
 };
 use crate::markup::{self, Piece};
-use crate::text::{count_hidden, ends_of, looks_latin, reveal};
+use crate::text::{count_hidden, ends_of, grouped, looks_latin, reveal};
 use crate::tools::commands::texts::describe_risk;
 
 /// A question to the people of a chat.
@@ -224,19 +224,6 @@ fn short(text: &str, room: usize) -> String {
             format!("{head} … {tail}")
         }
     }
-}
-
-/// A number with its thousands apart, such as 15,204.
-pub fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]

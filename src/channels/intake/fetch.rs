@@ -18,6 +18,7 @@ use crate::channels::backoff::{doubled, with_jitter};
 use crate::channels::names;
 use crate::clock::Stopwatch;
 use crate::error::Error;
+use crate::files::Workspace;
 use crate::limits::channels::{
     FETCH_LINGER, FETCH_THREADS, FETCH_TIME, FILE_TRIES, IDLE, PATIENCE, STACK_BYTES,
 };
@@ -46,6 +47,10 @@ struct State {
 struct Job {
     id: String,
     session: SessionKey,
+    /// The message without its text and files.
+    message: Envelope,
+    /// Where its files go, once there is one.
+    workspace: Option<Arc<Workspace>>,
     files: VecDeque<RemoteFile>,
     attachments: Vec<Attachment>,
     notes: Vec<String>,
@@ -77,16 +82,20 @@ enum Progress {
 }
 
 /// Puts the files of a message into the queue, and starts a thread if one is needed.
-pub(super) fn enqueue(shared: &Arc<Shared>, envelope: Envelope) {
+pub(super) fn enqueue(shared: &Arc<Shared>, mut envelope: Envelope) {
     let fetches = &shared.fetches;
     let mut state = fetches.state.lock();
     if state.knows(&envelope.id) || shared.parts.cancel.is_cancelled() {
         return;
     }
+    let files = std::mem::take(&mut envelope.remote_files);
+    (envelope.text, envelope.quote) = Default::default();
     state.queue.push_back(Job {
-        id: envelope.id,
-        session: envelope.session,
-        files: envelope.remote_files.into(),
+        id: envelope.id.clone(),
+        session: envelope.session.clone(),
+        message: envelope,
+        workspace: None,
+        files: files.into(),
         attachments: Vec::new(),
         notes: Vec::new(),
         age: Stopwatch::start(),
@@ -148,7 +157,11 @@ fn fetch(
             return Progress::Dropped;
         }
         heartbeat.beat(IDLE + 2 * PATIENCE);
-        let failure = match fetch_file(shared, &file, connection, heartbeat) {
+        let stored = job
+            .workspace(shared)
+            .map_err(Failure::Local)
+            .and_then(|workspace| fetch_file(shared, &file, &workspace, (connection, heartbeat)));
+        let failure = match stored {
             Ok(attachment) => {
                 job.attachments.push(attachment);
                 job.next_file();
@@ -182,8 +195,8 @@ fn fetch(
 fn fetch_file(
     shared: &Shared,
     file: &RemoteFile,
-    connection: &mut Option<Box<dyn Connection>>,
-    heartbeat: &Heartbeat,
+    workspace: &Workspace,
+    (connection, heartbeat): (&mut Option<Box<dyn Connection>>, &Heartbeat),
 ) -> Result<Attachment, Failure> {
     let parts = &shared.parts;
     let limit = parts.adapter.capabilities().download_bytes;
@@ -200,7 +213,7 @@ fn fetch_file(
             connection.insert(new.map_err(Failure::Local)?)
         }
     };
-    let created = store::create(&parts.workspace, &file.name, parts.clock.now());
+    let created = store::create(workspace, &file.name, parts.clock.now());
     let (path, mut to) = created.map_err(Failure::Local)?;
     let stored = connection.fetch(&file.id, &mut to, limit).and_then(|()| {
         let size = to.sync_all().and_then(|()| to.metadata());
@@ -211,14 +224,14 @@ fn fetch_file(
         Ok(bytes) => {
             shared
                 .store
-                .stored(bytes, &parts.workspace, &parts.inbox, &parts.clock);
+                .stored(bytes, workspace, &parts.inbox, &parts.clock);
             Ok(Attachment {
                 media: file.media,
                 path,
             })
         }
         Err(failure) => {
-            remove(shared, &path);
+            remove(workspace, &path);
             Err(failure)
         }
     }
@@ -234,11 +247,11 @@ fn settle(shared: &Shared, mut job: Job, progress: Progress, heartbeat: &Heartbe
                 Some(envelope) => {
                     shared.send(Event::Fetched(envelope), heartbeat);
                 }
-                None => job.discard(shared),
+                None => job.discard(),
             }
         }
         Progress::Later(wait) => job.due = job.age.elapsed() + wait,
-        Progress::Dropped => job.discard(shared),
+        Progress::Dropped => job.discard(),
     }
     let mut state = shared.fetches.state.lock();
     state.busy.retain(|(_, id)| *id != job.id);
@@ -276,10 +289,20 @@ impl Job {
         (self.age.elapsed() + wait <= FETCH_TIME).then_some(wait)
     }
 
+    /// The workspace for its files: the same for all of them.
+    fn workspace(&mut self, shared: &Shared) -> Result<Arc<Workspace>, Error> {
+        let found = match self.workspace.take() {
+            Some(workspace) => workspace,
+            None => (shared.parts.workspace_for)(&self.message)?,
+        };
+        Ok(Arc::clone(self.workspace.insert(found)))
+    }
+
     /// Removes the fetched files of a message that is no longer needed.
-    fn discard(&self, shared: &Shared) {
-        for attachment in &self.attachments {
-            remove(shared, &attachment.path);
+    fn discard(&self) {
+        if let Some(workspace) = &self.workspace {
+            let fetched = self.attachments.iter();
+            fetched.for_each(|attachment| remove(workspace, &attachment.path));
         }
     }
 
@@ -387,8 +410,8 @@ impl State {
     }
 }
 
-fn remove(shared: &Shared, path: &str) {
-    if let Err(error) = shared.parts.workspace.remove(Path::new(path)) {
+fn remove(workspace: &Workspace, path: &str) {
+    if let Err(error) = workspace.remove(Path::new(path)) {
         tracing::debug!("failed to remove a file that is not needed: {error}");
     }
 }

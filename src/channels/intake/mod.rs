@@ -49,8 +49,8 @@ pub struct IntakeParts {
     pub allow_from: AllowList,
     /// Where pairing codes are stored for delivery.
     pub outbox: Arc<Outbox>,
-    /// Where files are stored.
-    pub workspace: Arc<Workspace>,
+    /// Finds the workspace in which the files of a message are stored.
+    pub workspace_for: Box<dyn Fn(&Envelope) -> Result<Arc<Workspace>> + Send + Sync>,
     /// The languages of the chats.
     pub languages: Arc<Languages>,
     /// Bytes of received files that are kept; `None` for no bound. See `storage.inboxMaxMb`.

@@ -25,6 +25,7 @@ use crate::agent::host::TurnEvent;
 use crate::board::Board;
 use crate::clock::Clock;
 use crate::error::{Exit, Result};
+use crate::http::Pool;
 use crate::language::Language;
 use crate::limits::cli::INLINED_BYTES;
 use crate::message::SessionKey;
@@ -46,6 +47,9 @@ pub struct Arguments {
     /// Continue this conversation [default: "default"; a new one for a single question]
     #[arg(short, long, value_name = "NAME")]
     session: Option<String>,
+    /// Talk to this agent of agents.list [default: the default agent]
+    #[arg(long, value_name = "ID")]
+    agent: Option<String>,
     /// Use this model instead of agents.defaults.model
     #[arg(long)]
     model: Option<String>,
@@ -98,7 +102,10 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
 fn resume(context: &Context, arguments: &Arguments, is_typing: bool) -> Result<Exit> {
     let found = match &arguments.session {
         Some(name) => Some(name.clone()),
-        None => opening::find_interrupted(&context.home()?.sessions())?,
+        None => {
+            let loaded = context.load()?.of_agent(arguments.agent.as_deref())?;
+            opening::find_interrupted(&context.home()?.sessions_of(loaded.agent_id()))?
+        }
     };
     match is_typing {
         true => talk::run(context, arguments, found.as_deref()),
@@ -130,24 +137,27 @@ fn prepare(
     open: impl FnOnce(&Path, Settings) -> Result<Session>,
 ) -> Result<Ready> {
     let home = context.home()?;
-    let loaded = context.start()?;
+    let all = context.start()?;
+    compose::check_agents(&home, &all)?;
+    let loaded = all.of_agent(arguments.agent.as_deref())?;
     let settings = Settings::new(&loaded.config, Clock::System);
-    let mut session = open(&home.sessions(), settings)?;
+    let sessions = home.sessions_of(loaded.agent_id());
+    let mut session = open(&sessions, settings)?;
     let options = RunOptions {
         model: arguments.model.clone(),
         stream,
         chats: false,
         board: Arc::new(Board::new(Path::new("/"), home.path())),
-        tls: compose::tls(&loaded.config.tls)?,
+        connections: Pool::new(compose::tls(&loaded.config.tls)?),
         before: None,
     };
     let agent = compose::agent(context, &home, loaded, options)?;
     warn_without_provider(&agent, session.chat(), arguments.model.as_deref());
-    memory::apply(&agent, &home.sessions(), &mut session);
+    memory::apply(&agent, &sessions, &mut session);
     Ok(Ready {
         agent: Arc::new(agent),
         session,
-        sessions: home.sessions(),
+        sessions,
     })
 }
 

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use super::agents::workspaces_of_others;
 use crate::cli::Context;
 use crate::cli::service::account;
 use crate::clock::Clock;
@@ -22,7 +23,7 @@ pub fn commands_of(context: &Context, home: &Home, loaded: &Loaded) -> Result<Op
     }
     let exec = exec_of(context, home, loaded)?;
     let records = Records {
-        approvals: Approvals::new(&home.state()),
+        approvals: Approvals::new(&home.state()).of_agent(loaded.agent_id()),
         audit: Audit::new(home.audit(), Clock::System),
         clock: Clock::System,
     };
@@ -41,6 +42,7 @@ pub fn exec_of(context: &Context, home: &Home, loaded: &Loaded) -> Result<Exec> 
     let mut hide = vec![context.config_file()?];
     hide.extend(loaded.secret_files.iter().cloned());
     hide.extend(home.elsewhere(&workspace));
+    hide.extend(workspaces_of_others(home, loaded));
     let variable = |name: &str| context.environment().get(name).map(OsString::from);
     let settings = Settings {
         mode: match tools.exec.sandbox {

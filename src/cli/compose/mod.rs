@@ -1,6 +1,9 @@
 //! The composition root: builds the parts that a command needs from the configuration.
 
+mod agents;
 mod commands;
+use agents::workspaces_of_others;
+pub use agents::{check_agents, create_workspaces};
 use commands::commands_of;
 pub use commands::exec_of;
 
@@ -38,13 +41,13 @@ pub struct RunOptions<'a> {
     pub chats: bool,
     /// The board that it runs on.
     pub board: Arc<Board>,
-    /// The certificates to trust.
-    pub tls: Tls,
+    /// The connections to models, which agents share.
+    pub connections: Pool,
     /// The agent that this one replaces: its background commands go on.
     pub before: Option<&'a Agent>,
 }
 
-/// Builds an agent. Its workspace is created when it is missing.
+/// Builds the agent whose settings these are. Its workspace is created when it is missing.
 pub fn agent(
     context: &Context,
     home: &Home,
@@ -54,9 +57,11 @@ pub fn agent(
     let eraser = context.eraser(&loaded);
     let workspace = open_workspace(context, home, &loaded)?;
     let commands = commands_of(context, home, &loaded)?;
+    let agent = loaded.agent_id().to_owned();
     let config = loaded.config;
     let settings = config.agents.defaults.clone();
     let host_info = HostInfo {
+        os: sys::host::os(),
         kernel: sys::host::kernel(),
         board: sys::host::board(),
         host: sys::host::name(),
@@ -82,7 +87,8 @@ pub fn agent(
     if options.chats {
         toolbox = toolbox.with_chats();
     }
-    let connections = Pool::new(options.tls);
+    let connections = options.connections;
+    let label = config.agents.profile(Some(&agent)).map(|one| one.label());
     Agent::new(Parts {
         models: models_for(
             settings.clone(),
@@ -92,7 +98,7 @@ pub fn agent(
         ),
         connections,
         model: options.model,
-        choices: ModelChoices::new(&home.state()),
+        choices: ModelChoices::new(&home.state()).of_agent(&agent),
         toolbox,
         ledger: TokenUsage::new(&home.state(), Clock::System),
         clock: Clock::System,
@@ -100,6 +106,7 @@ pub fn agent(
         settings,
         limits: config.limits,
         stream: options.stream,
+        label: label.filter(|_| config.agents.are_several()),
     })
 }
 
@@ -123,6 +130,8 @@ fn workspace_at(context: &Context, home: &Home, loaded: &Loaded, path: &Path) ->
     hidden.extend(loaded.secret_files.iter().map(PathBuf::as_path));
     let elsewhere = home.elsewhere(path);
     hidden.extend(elsewhere.iter().map(PathBuf::as_path));
+    let others = workspaces_of_others(home, loaded);
+    hidden.extend(others.iter().map(PathBuf::as_path));
     let places = Places {
         workspace: path,
         hidden: &hidden,

@@ -15,7 +15,7 @@ use clap::Args;
 
 use super::Context;
 use super::channels::{adapter, pair_command};
-use super::compose::{self, open_workspace};
+use super::compose;
 use super::service::has_update_unit;
 use super::update;
 use crate::board::Board;
@@ -75,13 +75,15 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
     }
     let board = Arc::new(Board::new(Path::new("/"), home.path()));
     let tls = compose::tls(&config.tls)?;
-    let workspace = open_workspace(context, home, &loaded)?;
     let reloader = Arc::new(Reloader::new(context, home, &loaded, &board, &tls));
-    let (to_check, of_home, checker) = (context.clone(), home.clone(), Arc::clone(&reloader));
+    let (to_check, checker) = (context.clone(), Arc::clone(&reloader));
     let channels = channels(&config.channels, &tls, &state, &reloader);
     let live = reloader.make(loaded, None)?;
     if greeting::is_wanted(context) {
-        let lacks_model = live.agent.lacks_model(&SessionKey::parse("default"));
+        let lacks_model = live
+            .agents
+            .default_agent()
+            .lacks_model(&SessionKey::parse("default"));
         greeting::print_later(&channels, &pairing, lacks_model);
     }
     let updates = Updates {
@@ -93,15 +95,13 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
         command: update::command(context)?,
     };
     let parts = Parts {
-        live: Mutex::new(Arc::new(live)),
+        live: Arc::new(Mutex::new(Arc::new(live))),
         reload: Mutex::new(Box::new(move |live| reloader.reload(live))),
-        check_start: Box::new(move || check_start(&to_check, &of_home, &checker)),
-        sessions: home.sessions(),
+        check_start: Box::new(move || check_start(&to_check, &checker)),
         inbox,
         outbox,
         pair_command: pair_command(context)?,
         pairing,
-        workspace: Arc::new(workspace),
         files_max_bytes: config.storage.inbox_max_bytes(),
         recent: LastChat::new(&state),
         languages: Arc::new(Languages::new(&state)),
@@ -124,11 +124,10 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
 }
 
 /// Does what can fail in a start because of the configuration, as it is now.
-fn check_start(context: &Context, home: &Home, reloader: &Reloader) -> Result<()> {
+fn check_start(context: &Context, reloader: &Reloader) -> Result<()> {
     let loaded = context.load()?;
     check(&loaded)?;
     compose::tls(&loaded.config.tls)?;
-    open_workspace(context, home, &loaded)?;
     reloader.make(loaded, None).map(drop)
 }
 

@@ -13,13 +13,15 @@ use crate::cli::Context;
 use crate::cli::compose::{self, RunOptions};
 use crate::cli::terminal::{log, print};
 use crate::clock::Clock;
+use crate::config::agents::Profile;
 use crate::config::schema::{AgentDefaults, Channels, Config, Tools};
 use crate::config::settings::Setting;
 use crate::config::{Home, Loaded};
 use crate::error::{Error, Exit, Result};
+use crate::gateway::agents::{Hosted, Lazy, Roster};
 use crate::gateway::control;
 use crate::gateway::{Changes, Live};
-use crate::http::Tls;
+use crate::http::{Pool, Tls};
 use crate::secret::Secret;
 use crate::session::Settings;
 use crate::sync::Mutex;
@@ -144,21 +146,23 @@ impl Reloader {
     }
 
     /// What the gateway works with. `before` is what it has worked with so far.
-    pub fn make(&self, loaded: Loaded, before: Option<&Agent>) -> Result<Live> {
-        let config = loaded.config.clone();
-        let options = RunOptions {
-            model: None,
-            stream: config.channels.enabled().any(|(_, bot)| bot.streaming),
-            chats: true,
+    pub fn make(&self, loaded: Loaded, before: Option<&Live>) -> Result<Live> {
+        compose::check_agents(&self.home, &loaded)?;
+        compose::create_workspaces(&self.home, &loaded)?;
+        let config = &loaded.config;
+        let maker = Arc::new(Maker {
+            context: self.context.clone(),
+            home: self.home.clone(),
             board: Arc::clone(&self.board),
-            tls: self.tls.clone(),
-            before,
-        };
+            connections: Pool::new(self.tls.clone()),
+            stream: config.channels.enabled().any(|(_, bot)| bot.streaming),
+        });
+        let profiles = config.agents.profiles().into_iter();
+        let hosted = profiles.map(|profile| maker.host(&loaded, profile, before));
         Ok(Live {
-            agent: compose::agent(&self.context, &self.home, loaded, options)?,
-            journals: Settings::new(&config, Clock::System),
-            channels: config.channels,
-            update_url: config.update.url,
+            agents: Roster::new(hosted.collect::<Result<_>>()?, config.agents.clone())?,
+            channels: loaded.config.channels,
+            update_url: loaded.config.update.url,
         })
     }
 
@@ -179,7 +183,7 @@ impl Reloader {
         let eraser = self.context.eraser(&loaded);
         let (secrets, files) = (loaded.secrets.clone(), loaded.secret_files.clone());
         let settings = loaded.settings.clone();
-        let live = self.make(loaded, Some(&live.agent))?;
+        let live = self.make(loaded, Some(live))?;
         // From here on nothing fails.
         log::change(self.context.log_level(&config.log), eraser);
         for (name, bot) in config.channels.all() {
@@ -195,6 +199,68 @@ impl Reloader {
         running.config = config;
         (running.secrets, running.secret_files) = (secrets, files);
         Ok((live, changes))
+    }
+}
+
+/// Makes the agents of one configuration.
+struct Maker {
+    context: Context,
+    home: Home,
+    board: Arc<Board>,
+    connections: Pool,
+    stream: bool,
+}
+
+impl Maker {
+    /// An agent with its places. One that is not the default and was not needed before is made to see that
+    /// it can be, and then again when it is needed: until then it costs no memory.
+    fn host(
+        self: &Arc<Self>,
+        loaded: &Loaded,
+        profile: Profile,
+        before: Option<&Live>,
+    ) -> Result<Arc<Hosted>> {
+        let is_default = profile.id == loaded.config.agents.default_id();
+        let of_agent = loaded.of_agent(Some(&profile.id))?;
+        let before = before.and_then(|live| live.agents.named(&profile.id)?.made());
+        let agent = self.make(of_agent.clone(), before.map(|agent| &**agent))?;
+        let sessions = self.home.sessions_of(&profile.id);
+        let journals = Settings::new(&of_agent.config, Clock::System);
+        let folder = self.home.workspace(&profile.settings.workspace);
+        let (agent, workspace) = match is_default || before.is_some() {
+            true => {
+                let workspace = compose::open_workspace(&self.context, &self.home, &of_agent)?;
+                (Lazy::made(agent), Lazy::made(workspace))
+            }
+            false => {
+                let loaded = Arc::new(of_agent);
+                let (maker, of_agent) = (Arc::clone(self), Arc::clone(&loaded));
+                let agent = Lazy::new(Box::new(move || maker.make((*of_agent).clone(), None)));
+                let maker = Arc::clone(self);
+                let open = move || compose::open_workspace(&maker.context, &maker.home, &loaded);
+                (agent, Lazy::new(Box::new(open)))
+            }
+        };
+        Ok(Arc::new(Hosted {
+            profile,
+            sessions,
+            journals,
+            folder,
+            agent,
+            workspace,
+        }))
+    }
+
+    fn make(&self, loaded: Loaded, before: Option<&Agent>) -> Result<Agent> {
+        let options = RunOptions {
+            model: None,
+            stream: self.stream,
+            chats: true,
+            board: Arc::clone(&self.board),
+            connections: self.connections.clone(),
+            before,
+        };
+        compose::agent(&self.context, &self.home, loaded, options)
     }
 }
 

@@ -59,7 +59,9 @@ mod tests {
 
     #[test]
     fn what_goes_into_every_prompt_is_short() {
-        assert_eq!(WORKSPACE.map(|(name, _)| name), BOOTSTRAP_FILES);
+        for (name, _) in WORKSPACE {
+            assert!(BOOTSTRAP_FILES.contains(&name), "{name}");
+        }
         let bytes: usize = WORKSPACE.iter().map(|(_, content)| content.len()).sum();
         assert!(bytes < 3_000, "{bytes} bytes");
     }

@@ -9,14 +9,14 @@ use super::mode::Cooked;
 use super::print;
 use crate::approval::{AlwaysOption, Answer, Cause, Question};
 use crate::cancel::Cancel;
-use crate::channels::delivery::{describe_hidden, grouped};
+use crate::channels::delivery::describe_hidden;
 use crate::channels::texts::approve;
 use crate::clock::Stopwatch;
 use crate::language::Language;
 use crate::limits::agent::ANSWER_TIME;
 use crate::limits::cancel::POLL;
 use crate::limits::cli::{ANSWER_BYTES, COMMAND_CHARS, COMMAND_LINES, LINE_CHARS};
-use crate::text::{count_hidden, ends_of, reveal};
+use crate::text::{count_hidden, ends_of, grouped, reveal};
 use crate::tools::commands::texts::describe_risk;
 
 /// Shows the question and waits for y, a or n. Anything else denies it, and so does no answer in time.

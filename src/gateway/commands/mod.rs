@@ -1,6 +1,7 @@
 //! Slash commands in a chat, answered without the model. The table of all commands is the agent's
 //! (`agent::commands`); here is what only chats have.
 
+mod agents;
 mod shell;
 pub mod texts;
 mod update;
@@ -41,6 +42,18 @@ pub fn menu() -> impl Iterator<Item = MenuEntry> {
 }
 
 impl Gateway {
+    /// Answers a command on the loop, or on a thread while its agent still has to be made.
+    pub(super) fn answer_command_soon(self: &Arc<Self>, message: Envelope) {
+        if self.live().agents.serving(&message).made().is_some() {
+            return self.answer_command(&message);
+        }
+        let (gateway, command) = (Arc::clone(self), message.clone());
+        if let Err(error) = spawn("command", move || gateway.answer_command(&command)) {
+            let text = texts::thread_failed(message.language(), &error);
+            self.finish_command(&message, text);
+        }
+    }
+
     /// Answers a command on the loop.
     pub(super) fn answer_command(&self, message: &Envelope) {
         if let Some(command) = commands::typed_command(message) {
@@ -72,7 +85,7 @@ impl Gateway {
         let language = message.language();
         let (gateway, stop) = (Arc::clone(self), message.clone());
         let spawned = spawn("stop", move || {
-            let ended = gateway.live().agent.end_background(&stop.session);
+            let ended = gateway.live().agents.end_background(&stop.session);
             let ended = describe_ended(&ended, language);
             gateway.finish_command(&stop, describe_stop(count, &ended, language));
         });
@@ -164,18 +177,21 @@ impl Gateway {
                 self.note_restart(&to, language);
                 texts::restarting(language).to_owned()
             }
+            Slash::Agents => self.describe_agents(message),
             _ => {
+                let live = self.live();
+                let hosted = live.agents.serving(message);
                 let invocation = Invocation {
                     key: &message.session,
                     command,
                     language,
                     surface: Surface::Chat,
-                    folder: &self.parts.sessions,
+                    folder: &hosted.sessions,
                     cancel,
                 };
-                let session = || self.open(&message.session, &to, language).map(Box::new);
-                let live = self.live();
-                match live.agent.answer_command(&invocation, session)? {
+                let key = &message.session;
+                let session = || self.open(hosted, key, (&to, language)).map(Box::new);
+                match hosted.agent()?.answer_command(&invocation, session)? {
                     Some(answer) if command.slash == Slash::Status => {
                         self.format_status(&answer.text, language)
                     }

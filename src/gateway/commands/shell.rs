@@ -70,8 +70,9 @@ impl Gateway {
         self.parts.inbox.begin(&message.id)?;
         let to = message.address();
         let mut tail = Tail::new(self, message, draft);
-        let live = self.live();
-        let toolbox = live.agent.toolbox();
+        let hosted = self.agent_for(&self.live(), &message.session, Some(message));
+        let agent = hosted.agent()?;
+        let toolbox = agent.toolbox();
         let typed = TypedCommand {
             line,
             unsandboxed: is_unsandboxed,
@@ -99,7 +100,11 @@ impl Gateway {
             let text = texts::command_changed(message.language());
             return Err(Error::Failed(text.to_owned()));
         };
-        Ok(render_outcome(&to, ran, message.language()))
+        let mut outcome = render_outcome(&to, ran, message.language());
+        for file in &mut outcome.files {
+            *file = hosted.absolute(file);
+        }
+        Ok(outcome)
     }
 }
 
@@ -158,7 +163,7 @@ impl<'a> Tail<'a> {
             self.shown = Stopwatch::start();
             let output = String::from_utf8_lossy(&self.bytes);
             let live = self.gateway.live();
-            let output = live.agent.toolbox().cleaned(&output);
+            let output = live.agents.default_agent().toolbox().cleaned(&output);
             if let Some(delivery) = self.gateway.delivery(&self.to) {
                 let text = markup::code_block(&output, "");
                 delivery.draft(self.draft, &self.to, text, self.reply_to);

@@ -214,6 +214,8 @@ texts! {
         "此处省略了开头；完整内容见文件。",
     }
 
+    pub fn answers_here(label) { "{label} answers here.", "此处由 {label} 回答。" }
+    pub fn default_model() { "default model", "默认模型" }
     pub fn agent_heading() { "Agent", "智能体" }
     /// `status`: [`status_line`].
     pub fn gateway(status) { "**Gateway**: {status}", "**网关**：{status}" }

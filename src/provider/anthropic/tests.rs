@@ -49,13 +49,69 @@ fn a_conversation_is_written_as_anthropic_reads_it() {
         r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"call_1","content":[{"type":"text","text":"an image"},"#,
         r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}]},"#,
         r#"{"type":"tool_result","tool_use_id":"call_2","content":[{"type":"text","text":"(no output)"}]},"#,
-        r#"{"type":"text","text":"quickly"}]}],"#,
+        r#"{"type":"text","text":"quickly","cache_control":{"type":"ephemeral"}}]}],"#,
         r#""tools":[{"name":"read_file","description":"Reads a file.","#,
         r#""input_schema":{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}},"#,
         r#"{"name":"list_dir","description":"Lists a folder.","input_schema":{"type":"object","properties":{}},"#,
         r#""cache_control":{"type":"ephemeral"}}],"temperature":0.5,"stream":true}"#,
     );
     assert_eq!(encoded(&request(&entries), "claude-opus-4-5"), expected);
+}
+
+/// The texts of the marked blocks of messages, of a conversation in which turn after turn has that many
+/// calls; the last one is running, and has got that many replies.
+fn marked(turns: &[usize], replies: usize) -> Vec<String> {
+    let mut entries = Vec::new();
+    let mut stable = 0;
+    for (turn, calls) in turns.iter().enumerate() {
+        let is_running = turn + 1 == turns.len();
+        if is_running {
+            stable = entries.len();
+            entries.push(Entry::new(EntryKind::Note, "facts"));
+        }
+        entries.push(Entry::new(EntryKind::Person, format!("question {turn}")));
+        for number in 0..if is_running { replies } else { *calls } {
+            let id = format!("{turn}-{number}");
+            entries.push(Entry {
+                tool_calls: vec![call(&id, "list_dir", "{}")],
+                ..Entry::new(EntryKind::Assistant, "")
+            });
+            entries.push(Entry {
+                tool_call_id: Some(id.clone()),
+                ..Entry::new(EntryKind::Tool, format!("result {id}"))
+            });
+        }
+        if !is_running {
+            entries.push(Entry::new(EntryKind::Assistant, format!("answer {turn}")));
+        }
+    }
+    let asked = Request {
+        stable,
+        ..request(&entries)
+    };
+    let body: serde_json::Value =
+        crate::json::from_str(&encoded(&asked, "claude-opus-4-5")).unwrap();
+    let messages = body["messages"].as_array().unwrap().iter();
+    let blocks = messages.flat_map(|message| message["content"].as_array().unwrap());
+    let marked = blocks.filter(|block| block.get("cache_control").is_some());
+    let text = |block: &serde_json::Value| {
+        let inner = &block["content"][0]["text"];
+        let text = block["text"].as_str().or(inner.as_str());
+        text.unwrap_or_default().to_owned()
+    };
+    marked.map(text).collect()
+}
+
+#[test]
+fn the_cache_is_marked_where_a_later_request_can_read_it() {
+    assert_eq!(marked(&[0], 0), ["question 0"]);
+    assert_eq!(marked(&[0], 2), ["result 0-1"]);
+    assert_eq!(marked(&[1, 0], 0), ["answer 0", "question 1"]);
+    assert_eq!(marked(&[1, 0], 3), ["answer 0", "result 1-2"]);
+    // The mark before a long turn is repeated once, because it is out of reach.
+    assert_eq!(marked(&[1, 9, 0], 0), ["answer 0", "answer 1"]);
+    assert_eq!(marked(&[1, 9, 0], 1), ["answer 1", "result 2-0"]);
+    assert_eq!(marked(&[9, 0], 0), ["answer 0"]);
 }
 
 #[test]

@@ -8,6 +8,7 @@ pub mod risk;
 mod standing;
 pub mod texts;
 
+use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -119,6 +120,11 @@ impl Commands {
             }
         };
         format!("{within}{network}{beyond}")
+    }
+
+    /// The environment of commands in the sandbox.
+    pub fn environment(&self) -> &[(OsString, OsString)] {
+        self.exec.environment()
     }
 
     /// Ends the background commands of a session, and returns those that were running. Blocks until

@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::limits::chat::IMAGE_BYTES;
 use crate::limits::tools::{LINE_BYTES, NOTE_CHARS, READ_CHARS, SNIFF_BYTES};
 use crate::secret::Eraser;
+use crate::skills::built_in::built_in_at;
 use crate::tools::Context;
 use crate::tools::arguments::Arguments;
 
@@ -43,7 +44,10 @@ pub(super) fn read_file(context: &Context<'_>, arguments: &Arguments) -> Result<
             .saturating_sub(NOTE_CHARS),
         eraser: context.eraser,
     };
-    let mut file = context.workspace.open_read(Path::new(path.as_ref()))?;
+    let mut file = match context.workspace.open_read(Path::new(path.as_ref())) {
+        Err(error) => return read_built_in(context, &path, &part).unwrap_or(Err(error)),
+        Ok(file) => file,
+    };
     let failed = |error| Error::io("read", path.as_ref())(error);
     let size = file.metadata().map_err(failed)?.len();
     let mut head = Vec::new();
@@ -64,6 +68,21 @@ pub(super) fn read_file(context: &Context<'_>, arguments: &Arguments) -> Result<
             Ok(ToolResult::new(part.read(lines)?))
         }
     }
+}
+
+/// A skill that comes with the program, where the workspace has no file of that name.
+fn read_built_in(context: &Context<'_>, path: &str, part: &Part<'_>) -> Option<Result<ToolResult>> {
+    let below = path.strip_prefix(context.workspace.path().to_str()?);
+    let below = below.and_then(|below| below.strip_prefix('/'));
+    let text = built_in_at(below.unwrap_or(path))?;
+    let is_free = |path: &Path| match context.workspace.kind(path) {
+        Err(Error::Io { source, .. }) => source.kind() == ErrorKind::NotFound,
+        _ => false,
+    };
+    is_free(Path::new(path)).then(|| {
+        let lines = Lines::new(text.as_bytes(), Path::new(path), context.caller.cancel);
+        part.read(lines).map(ToolResult::new)
+    })
 }
 
 fn image(path: &str, media_type: &str, mut bytes: Vec<u8>, file: File) -> Result<ToolResult> {

@@ -94,6 +94,9 @@ pub(super) fn complaint(body: &Value) -> Option<String> {
     if !body["max_tokens"].is_u64() {
         return Some("max_tokens is missing".to_owned());
     }
+    if body.to_string().matches(r#""cache_control":"#).count() > 4 {
+        return Some("a maximum of 4 blocks with cache_control may be provided".to_owned());
+    }
     let mut open: Vec<&str> = Vec::new();
     let messages = body["messages"].as_array().map_or(&[][..], Vec::as_slice);
     for (place, message) in messages.iter().enumerate() {

@@ -47,6 +47,8 @@ pub struct Request {
     pub format: Format,
     /// The headers, with names in lower case.
     headers: Vec<(String, String)>,
+    /// The body as it was sent.
+    pub raw: String,
     /// The parsed body.
     pub body: Value,
 }
@@ -346,6 +348,7 @@ impl Request {
             None => Ok(Self {
                 format,
                 headers: raw.headers,
+                raw: String::from_utf8_lossy(&raw.body).into_owned(),
                 body,
             }),
         }

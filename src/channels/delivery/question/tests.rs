@@ -219,18 +219,6 @@ fn the_ends_of_a_long_command_stand_with_its_length_in_one_message() {
     }
 }
 
-#[test]
-fn numbers_have_their_thousands_apart() {
-    for (number, text) in [
-        (0, "0"),
-        (812, "812"),
-        (15_204, "15,204"),
-        (1_000_000, "1,000,000"),
-    ] {
-        assert_eq!(grouped(number), text);
-    }
-}
-
 proptest! {
     #[test]
     fn a_command_is_shown_whole_and_cannot_pose_as_a_text_of_ours(

@@ -196,12 +196,13 @@ impl Scene {
             user_home: None,
         };
         let workspace = Workspace::open(&places, &Tools::default(), Resolver::detect()).unwrap();
+        let workspace = Arc::new(workspace);
         let outbox = Arc::new(Outbox::open(&folder.path().join("outbox.jsonl")).unwrap());
         let heartbeats = Heartbeats::default();
         let parts = DeliveryParts {
             adapter: Arc::new(Fake(Arc::clone(&channel))),
             outbox: Arc::clone(&outbox),
-            workspace: Arc::new(workspace),
+            workspace_with: Box::new(move |_| Ok(Arc::clone(&workspace))),
             languages: Arc::new(Languages::new(folder.path())),
             clock: Clock::System,
             heartbeats: heartbeats.clone(),

@@ -207,6 +207,7 @@ impl Scene {
             user_home: None,
         };
         let workspace = Workspace::open(&places, &Tools::default(), Resolver::detect()).unwrap();
+        let workspace = Arc::new(workspace);
         let clock = Clock::Hand(Arc::new(AtomicI64::new((BUILD_EPOCH + 1000) * 1000)));
         let inbox = Arc::new(Inbox::open(&home.join("inbox.jsonl"), clock.clone()).unwrap());
         let outbox = Arc::new(Outbox::open(&home.join("outbox.jsonl")).unwrap());
@@ -223,7 +224,7 @@ impl Scene {
             pairing: Arc::clone(&pairing),
             allow_from: AllowList::new(vec!["1".to_owned()]),
             outbox: Arc::clone(&outbox),
-            workspace: Arc::new(workspace),
+            workspace_for: Box::new(move |_| Ok(Arc::clone(&workspace))),
             health: Default::default(),
             pair_command: "peacrab channels pair".to_owned(),
             languages: Arc::new(Languages::new(&home.join("state"))),

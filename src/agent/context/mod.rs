@@ -1,21 +1,35 @@
-//! The texts for the model: the system prompt, the runtime's facts, a message with its files. Pure:
-//! the caller reads the files and the clock.
+//! The texts for the model: the system prompt, the runtime's facts, a message with its files.
+//!
+//! `prompt` and this file are pure; `read` reads the files, and `account` weighs it all.
+
+pub mod account;
+pub mod prompt;
+mod read;
 
 use chrono::{DateTime, FixedOffset};
 
-use crate::limits::agent::BOOTSTRAP_BYTES;
+use crate::limits::agent::REACH_BYTES;
 use crate::message::{Address, Attachment, Envelope, Media, SessionKey};
-use crate::text::truncate_bytes;
+use crate::text::ellipsize_bytes;
 
 /// The workspace's files that go into the system prompt, in this order; missing ones are skipped.
-pub const BOOTSTRAP_FILES: [&str; 5] =
-    ["AGENTS.md", "SOUL.md", "USER.md", "TOOLS.md", "IDENTITY.md"];
+/// PicoClaw's file is named AGENT.md.
+pub const BOOTSTRAP_FILES: [&str; 6] = [
+    "IDENTITY.md",
+    "AGENTS.md",
+    "AGENT.md",
+    "SOUL.md",
+    "USER.md",
+    "TOOLS.md",
+];
 
 /// The machine and the folders, as the system prompt describes them. They change rarely, so that
 /// providers can cache the prompt.
 #[derive(Clone, Debug, Default)]
 pub struct HostInfo {
-    /// Kernel and machine.
+    /// The operating system, such as `Debian GNU/Linux 13 (trixie)`; empty where it is not known.
+    pub os: String,
+    /// The kernel and the machine's architecture.
     pub kernel: String,
     /// The board's model, where it is known.
     pub board: Option<String>,
@@ -29,45 +43,33 @@ pub struct HostInfo {
     pub commands: String,
 }
 
-/// A bootstrap file: its name and its content.
-pub type Bootstrap = (&'static str, String);
-
-/// Puts the system prompt together.
-pub fn system_prompt(host_info: &HostInfo, bootstrap: &[Bootstrap]) -> String {
+/// Who the agent is, its rules, the machine and the folders: the first part of the system prompt.
+fn identity(host_info: &HostInfo) -> String {
     let HostInfo {
         commands,
+        os,
         kernel,
         board,
         host,
         workspace,
         reach,
     } = host_info;
-    let board = board
-        .as_deref()
-        .map(|board| format!(" on a {board}"))
-        .unwrap_or_default();
+    let known = [Some(os), Some(kernel), board.as_ref()];
+    let known = known.into_iter().flatten().filter(|fact| !fact.is_empty());
+    let machine: Vec<&str> = known.map(String::as_str).collect();
+    let machine = machine.join(", ");
     let version = env!("CARGO_PKG_VERSION");
-    let mut prompt = format!(
+    let reach = ellipsize_bytes(reach, REACH_BYTES);
+    let text = format!(
         "# Peacrab\n\
          You are Peacrab, a personal assistant that lives on its owner's own computer and works there with tools.\n\n\
+         {RULES}\n\n\
          ## Runtime\n\
-         {kernel}{board}, host {host}, peacrab {version}.\n\n\
+         {machine}, host {host}, peacrab {version}.\n\n\
          ## Workspace\n\
-         Your folder is {workspace}; paths are relative to it. {reach}\n{commands}\n\n\
-         {RULES}"
+         Your folder is {workspace}; paths are relative to it. {reach}\n{commands}"
     );
-    for (name, content) in bootstrap {
-        let content = content.trim();
-        if content.is_empty() {
-            continue;
-        }
-        prompt.push_str(&format!("\n\n## {name}\n"));
-        prompt.push_str(truncate_bytes(content, BOOTSTRAP_BYTES));
-        if content.len() > BOOTSTRAP_BYTES {
-            prompt.push_str(&format!("\n[cut here; read_file shows all of {name}]"));
-        }
-    }
-    prompt
+    text.trim_end().to_owned()
 }
 
 const RULES: &str = "\
@@ -147,25 +149,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_prompt_has_the_files_that_exist_under_their_names() {
+    fn the_identity_names_what_is_known_of_the_machine() {
         let host_info = HostInfo {
+            os: "Debian GNU/Linux 13 (trixie)".into(),
+            kernel: "Linux 6.12.20 aarch64".into(),
+            board: Some("Raspberry Pi 4 Model B".into()),
+            host: "garden".into(),
             workspace: "/w".into(),
             ..HostInfo::default()
         };
-        let long = "x".repeat(BOOTSTRAP_BYTES + 1);
-        let files = [
-            ("AGENTS.md", "Be kind.\n".to_owned()),
-            ("SOUL.md", " \n".to_owned()),
-            ("USER.md", long),
-        ];
-        let prompt = system_prompt(&host_info, &files);
-        assert!(prompt.starts_with("# Peacrab\n"));
-        assert!(
-            prompt.contains("\n\n## AGENTS.md\nBe kind.\n\n## USER.md\nxxx"),
-            "{prompt}"
-        );
-        assert!(!prompt.contains("SOUL.md"));
-        assert!(prompt.ends_with("[cut here; read_file shows all of USER.md]"));
+        let text = identity(&host_info);
+        let machine = "## Runtime\nDebian GNU/Linux 13 (trixie), Linux 6.12.20 aarch64, Raspberry Pi 4 Model B, host garden, ";
+        assert!(text.contains(machine), "{text}");
+        assert!(text.ends_with("Your folder is /w; paths are relative to it."));
+        let unknown = HostInfo {
+            board: None,
+            os: String::new(),
+            ..host_info
+        };
+        assert!(identity(&unknown).contains("## Runtime\nLinux 6.12.20 aarch64, host"));
     }
 
     #[test]

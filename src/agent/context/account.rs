@@ -1,0 +1,136 @@
+//! What of the model's window is used, part by part: the numbers of `/context` and `peacrab context`.
+
+use std::path::Path;
+
+use crate::agent::Agent;
+use crate::chat::{Entry, EntryKind, ToolSpec};
+use crate::error::Result;
+use crate::limits::tokens::{ENTRY_TOKENS, IMAGE_TOKENS};
+use crate::message::SessionKey;
+use crate::session::store;
+use crate::tokens;
+
+use super::prompt::Prompt;
+
+/// Bytes and tokens of something that goes to the model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Weight {
+    /// Bytes of the text.
+    pub bytes: usize,
+    /// Tokens, estimated.
+    pub tokens: usize,
+}
+
+impl Weight {
+    /// The weight of a text.
+    pub fn of(text: &str) -> Self {
+        Self {
+            bytes: text.len(),
+            tokens: tokens::estimate(text),
+        }
+    }
+
+    fn add(&mut self, other: Self) {
+        self.bytes += other.bytes;
+        self.tokens += other.tokens;
+    }
+}
+
+impl std::iter::Sum for Weight {
+    fn sum<I: Iterator<Item = Self>>(weights: I) -> Self {
+        let mut sum = Self::default();
+        weights.for_each(|weight| sum.add(weight));
+        sum
+    }
+}
+
+/// The account of a conversation's next request.
+#[derive(Clone, Debug)]
+pub struct Account {
+    /// The model that is asked first.
+    pub model: String,
+    /// The system prompt.
+    pub prompt: Prompt,
+    /// The number of tools.
+    pub tools: usize,
+    /// What their descriptions weigh.
+    pub tools_weight: Weight,
+    /// Turns of the conversation that go to the model.
+    pub turns: usize,
+    /// Entries of these turns.
+    pub entries: usize,
+    /// What they weigh.
+    pub history: Weight,
+    /// What the runtime's facts weigh.
+    pub facts: Weight,
+    /// The model's window, in tokens.
+    pub window: usize,
+    /// Tokens that are kept for the answer.
+    pub answer: usize,
+}
+
+impl Account {
+    /// What all but the answer weighs.
+    pub fn used(&self) -> Weight {
+        let parts = self.prompt.parts.iter().map(|part| Weight::of(&part.text));
+        let others = [self.tools_weight, self.history, self.facts];
+        parts.chain(others).sum()
+    }
+
+    /// Tokens that are left for the conversation.
+    pub fn left(&self) -> usize {
+        self.window.saturating_sub(self.used().tokens + self.answer)
+    }
+}
+
+impl Agent {
+    /// Weighs what the next request of a conversation would contain, without its message. Its journal
+    /// is not locked: a turn may be running.
+    pub fn account(&self, folder: &Path, key: &SessionKey) -> Result<Account> {
+        let prompt = self.prompt();
+        let facts = self.runtime_facts(key, None);
+        let facts = Entry::new(EntryKind::Note, facts);
+        let budget = self.history_budget(prompt.text().len() + facts.content.len());
+        let window = self.settings.memory_window;
+        let mut conversation = store::read_conversation(folder, key, window)?;
+        let turns = conversation.count_turns();
+        let mut account = Account {
+            model: self
+                .model_names(key)?
+                .into_iter()
+                .next()
+                .unwrap_or_default(),
+            prompt,
+            tools: self.toolbox.specs().len(),
+            tools_weight: self.toolbox.specs().iter().map(weigh_tool).sum(),
+            turns,
+            entries: 0,
+            history: Weight::default(),
+            facts: weigh_entry(&facts),
+            window: self.settings.context_window_tokens as usize,
+            answer: self.settings.max_tokens as usize,
+        };
+        if turns > 0 {
+            let fitted = conversation.fit(window, budget, &facts);
+            let held = fitted.entries.iter();
+            let held = held.filter(|entry| !std::ptr::eq::<Entry>(**entry, &facts));
+            account.entries = fitted.entries.len() - 1;
+            account.history = held.map(|entry| weigh_entry(entry)).sum();
+            account.turns = conversation.count_turns();
+        }
+        Ok(account)
+    }
+}
+
+fn weigh_tool(spec: &ToolSpec) -> Weight {
+    let texts = [&spec.name, &spec.description, &spec.parameters];
+    texts.into_iter().map(|text| Weight::of(text)).sum()
+}
+
+fn weigh_entry(entry: &Entry) -> Weight {
+    let calls = entry.tool_calls.iter();
+    let calls = calls.flat_map(|call| [call.name.as_str(), &call.arguments]);
+    let mut weight: Weight = calls.chain([entry.content.as_str()]).map(Weight::of).sum();
+    weight.tokens += ENTRY_TOKENS + entry.images.len() * IMAGE_TOKENS;
+    weight
+}

@@ -1,0 +1,261 @@
+//! Skills as the program finds them, in real folders.
+
+use std::os::unix::fs::symlink;
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::config::schema::Tools;
+use crate::files::Places;
+use crate::limits::skills::REQUIREMENTS;
+use crate::sys::beneath::Resolver;
+
+struct Bench {
+    top: TempDir,
+    workspace: Workspace,
+    environment: Vec<(OsString, OsString)>,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let top = tempfile::tempdir().unwrap();
+        let path = top.path().join("workspace");
+        std::fs::create_dir(&path).unwrap();
+        let places = Places {
+            workspace: &path,
+            hidden: &[],
+            user_home: None,
+        };
+        let workspace = Workspace::open(&places, &Tools::default(), Resolver::detect()).unwrap();
+        let bin = top.path().join("bin");
+        std::fs::create_dir(&bin).unwrap();
+        let program = bin.join("here");
+        std::fs::write(&program, "").unwrap();
+        std::fs::set_permissions(
+            &program,
+            std::os::unix::fs::PermissionsExt::from_mode(0o755),
+        )
+        .unwrap();
+        std::fs::write(bin.join("text"), "").unwrap();
+        let environment = vec![("PATH".into(), bin.into()), ("KEY".into(), "1".into())];
+        Self {
+            top,
+            workspace,
+            environment,
+        }
+    }
+
+    fn put(&self, path: &str, content: impl AsRef<[u8]>) {
+        let path = self.workspace.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+
+    fn skills(&self) -> Skills<'_> {
+        Skills::new(&self.workspace, Some(&self.environment))
+    }
+
+    fn names(&self) -> Vec<String> {
+        let own = |skill: &Skill| skill.place == Place::Workspace;
+        let skills = self.skills().list();
+        skills
+            .into_iter()
+            .filter(own)
+            .map(|skill| skill.name)
+            .collect()
+    }
+}
+
+#[test]
+fn every_built_in_skill_is_sound() {
+    let bench = Bench::new();
+    let mut bytes = 0;
+    let mut before = "";
+    for (name, text) in BUILT_IN {
+        bytes += text.len();
+        assert!(before < name, "{name} is not in order");
+        before = name;
+        let details = bench.skills().find(name).unwrap();
+        assert_eq!(details.faults, [], "{name}");
+        assert_eq!(details.manifest.name, name);
+        assert_eq!(details.skill.place, Place::BuiltIn);
+        assert_eq!(details.skill.path, format!("skills/{name}/SKILL.md"));
+        assert!(is_proper_name(name) && !details.skill.always);
+        assert!(
+            details.skill.description.len() < 200,
+            "{name}: {}",
+            details.skill.description.len()
+        );
+        assert!(details.body.starts_with("# "), "{name}");
+        let long = text.lines().find(|line| line.chars().count() > 400);
+        assert_eq!(long, None, "{name}");
+    }
+    assert!(bytes <= 24 * 1024, "{bytes}");
+}
+
+#[test]
+fn the_workspace_comes_before_what_is_built_in() {
+    let bench = Bench::new();
+    let list = bench.skills().list();
+    assert_eq!(list.len(), BUILT_IN.len());
+    assert_eq!(
+        list.iter().filter(|skill| skill.name == "weather").count(),
+        1
+    );
+    bench.put(
+        "skills/weather/SKILL.md",
+        "---\nname: weather\ndescription: Mine.\n---\nLook outside.",
+    );
+    bench.put(
+        "skills/abc/SKILL.md",
+        "---\ndescription: Letters.\nalways: true\n---\nSay a.\n",
+    );
+    let list = bench.skills().list();
+    assert_eq!(list.len(), BUILT_IN.len() + 1);
+    assert_eq!(list[0].name, "abc");
+    assert!(list[0].always && list[0].missing.is_empty());
+    assert!(list.is_sorted_by(|a, b| a.name < b.name));
+    let weather = list.iter().find(|skill| skill.name == "weather").unwrap();
+    assert_eq!(
+        (weather.place, weather.description.as_str()),
+        (Place::Workspace, "Mine.")
+    );
+    assert_eq!(bench.skills().body("weather").unwrap(), "Look outside.");
+    assert!(bench.skills().text("weather").unwrap().starts_with("---\n"));
+    std::fs::remove_dir_all(bench.workspace.path().join("skills/weather")).unwrap();
+    assert!(bench.skills().body("weather").unwrap().contains("wttr.in"));
+    assert!(bench.skills().text("weather").unwrap().contains("wttr.in"));
+    let unknown = bench.skills().body("nothing").unwrap_err();
+    assert_eq!(unknown.to_string(), "Unknown skill nothing.");
+    assert!(bench.skills().body("../weather").is_err());
+}
+
+#[test]
+fn what_a_skill_needs_is_looked_for_as_commands_see_it() {
+    let bench = Bench::new();
+    let metadata = r#"{"openclaw": {"os": ["darwin"], "requires": {"bins": ["here", "text", "gone"],
+        "anyBins": ["x", "y"], "env": ["KEY", "TOKEN"]}}}"#;
+    bench.put(
+        "skills/a/SKILL.md",
+        format!("---\ndescription: A.\nmetadata: {metadata}\n---\nx"),
+    );
+    bench.put(
+        "skills/b/SKILL.md",
+        "---\ndescription: B.\nos: [Linux, darwin]\nrequires:\n  bins: [here]\n  anyBins: [gone, here]\n  env: KEY\n---\nx",
+    );
+    let reasons = |skills: Skills<'_>| -> Vec<String> {
+        let own = skills
+            .list()
+            .into_iter()
+            .filter(|skill| skill.place == Place::Workspace);
+        own.map(|skill| skill.reasons()).collect()
+    };
+    let expected = "is for darwin only, needs the program text, needs the program gone, needs one of the \
+        programs x, y, needs the environment variable TOKEN (set it, and name it in tools.exec.allowedEnvKeys)";
+    assert_eq!(reasons(bench.skills()), [expected, ""]);
+    let none = "needs commands, which are turned off (tools.exec.enabled)";
+    let without = Skills::new(&bench.workspace, None);
+    assert_eq!(
+        reasons(without),
+        [format!("is for darwin only, {none}"), none.to_owned()]
+    );
+}
+
+#[test]
+fn a_skill_that_cannot_be_read_is_listed_with_the_reason() {
+    let bench = Bench::new();
+    bench.put("elsewhere", "x");
+    std::fs::write(
+        bench.top.path().join("secret"),
+        "---\ndescription: secret\n---\n",
+    )
+    .unwrap();
+    let folder = bench.workspace.path().join("skills");
+    for name in [
+        "fifo",
+        "link",
+        "folder/SKILL.md",
+        "empty",
+        "two words",
+        ".hidden",
+    ] {
+        std::fs::create_dir_all(folder.join(name)).unwrap();
+    }
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        folder.join("fifo/SKILL.md"),
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RWXU,
+        0,
+    )
+    .unwrap();
+    symlink(
+        bench.top.path().join("secret"),
+        folder.join("link/SKILL.md"),
+    )
+    .unwrap();
+    symlink("/etc", folder.join("out")).unwrap();
+    bench.put("skills/plain.md", "x");
+    bench.put(
+        "skills/latin/SKILL.md",
+        b"---\ndescription: caf\xe9 au lait\n---\nx",
+    );
+    bench.put("skills/nothing/SKILL.md", "");
+    assert_eq!(
+        bench.names(),
+        ["fifo", "folder", "latin", "link", "nothing", "out"]
+    );
+    for name in ["fifo", "folder", "link", "out"] {
+        let details = bench.skills().find(name).unwrap();
+        let missing = &details.skill.missing[..];
+        assert!(
+            matches!(missing, [Missing::Unreadable(_)]),
+            "{name}: {missing:?}"
+        );
+        assert!(!details.skill.description.contains("secret"));
+    }
+    let latin = bench.skills().find("latin").unwrap();
+    assert_eq!(latin.skill.description, "caf\u{fffd} au lait");
+    assert_eq!(latin.faults[0].text, "SKILL.md is not UTF-8");
+    assert!(latin.skill.missing.is_empty());
+}
+
+#[test]
+fn sizes_and_numbers_are_bounded() {
+    let bench = Bench::new();
+    for number in 0..SKILLS_MAX + 5 {
+        bench.put(
+            &format!("skills/s{number:03}/SKILL.md"),
+            "---\ndescription: x\n---\nx",
+        );
+    }
+    assert_eq!(bench.names().len(), SKILLS_MAX);
+    let bins: Vec<String> = (0..100).map(|number| format!("p{number}")).collect();
+    let front = format!(
+        "---\nname: big\ndescription: {}\nrequires: {{bins: {bins:?}}}\n---\n",
+        "d ".repeat(900)
+    );
+    bench.put("skills/big/SKILL.md", front + &"é".repeat(FILE_BYTES));
+    let big = bench.skills().find("big").unwrap();
+    assert_eq!(big.skill.missing.len(), REQUIREMENTS);
+    assert!(big.skill.description.chars().count() <= 1025);
+    assert!(big.body.len() <= FILE_BYTES && big.body.ends_with('é'));
+    assert!(
+        big.faults
+            .iter()
+            .any(|fault| fault.text.contains("larger than 64 kB"))
+    );
+}
+
+#[test]
+fn the_place_of_a_skill_is_put_into_its_instructions() {
+    let bench = Bench::new();
+    bench.put(
+        "skills/a/SKILL.md",
+        "---\ndescription: x\n---\nRun `python3 {baseDir}/x.py`.",
+    );
+    assert_eq!(
+        bench.skills().body("a").unwrap(),
+        "Run `python3 skills/a/x.py`."
+    );
+}
