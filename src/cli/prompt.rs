@@ -13,6 +13,7 @@ use super::terminal::print;
 use crate::agent::context::account::{Account, Weight};
 use crate::board::Board;
 use crate::error::{Exit, Result};
+use crate::http::Pool;
 use crate::message::SessionKey;
 use crate::text::grouped;
 
@@ -40,7 +41,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
         stream: false,
         chats: key.parts().0 != "cli",
         board: Arc::new(Board::new(Path::new("/"), home.path())),
-        tls: compose::tls(&loaded.config.tls)?,
+        connections: Pool::new(compose::tls(&loaded.config.tls)?),
         before: None,
     };
     let agent = compose::agent(context, &home, loaded, options)?;

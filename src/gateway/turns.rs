@@ -109,7 +109,8 @@ impl Gateway {
         };
         let (seconds, steps) = (watch.elapsed().as_secs(), report.steps);
         tracing::info!(session = %key, steps, seconds, "turn {outcome}");
-        self.plan_consolidation(&session);
+        let id = host.hosted().profile.id.clone();
+        self.plan_consolidation((&id, &agent), &session);
         Ok(())
     }
 

@@ -24,12 +24,28 @@ const OWNERS: [&str; 10] = [
     "Anna", "Bruno", "Carla", "Dario", "Elena", "Fabio", "Greta", "Hugo", "Irma", "Jonas",
 ];
 const THINGS: [&str; 12] = [
-    "bicycle", "greenhouse", "router", "telescope", "boiler", "sailboat", "piano", "aquarium",
-    "printer", "caravan", "beehive", "workshop",
+    "bicycle",
+    "greenhouse",
+    "router",
+    "telescope",
+    "boiler",
+    "sailboat",
+    "piano",
+    "aquarium",
+    "printer",
+    "caravan",
+    "beehive",
+    "workshop",
 ];
 const TRAITS: [&str; 8] = [
-    "serial number", "favourite colour", "door code", "birthday", "insurance", "supplier",
-    "repair date", "network name",
+    "serial number",
+    "favourite colour",
+    "door code",
+    "birthday",
+    "insurance",
+    "supplier",
+    "repair date",
+    "network name",
 ];
 
 /// A fact that nothing else in the scenario says.
@@ -50,13 +66,23 @@ impl Fact {
             owner: OWNERS[mixed % OWNERS.len()],
             thing: THINGS[mixed / OWNERS.len() % THINGS.len()],
             quality: TRAITS[(mixed / OWNERS.len() / THINGS.len() + number) % TRAITS.len()],
-            value: format!("{}-{}", ["kestrel", "amber", "velvet", "onyx"][number % 4], 1000 + number * 37),
+            value: format!(
+                "{}-{}",
+                ["kestrel", "amber", "velvet", "onyx"][number % 4],
+                1000 + number * 37
+            ),
         }
     }
 
     /// What the person says.
     fn told(&self) -> String {
-        let Self { owner, thing, quality, value, .. } = self;
+        let Self {
+            owner,
+            thing,
+            quality,
+            value,
+            ..
+        } = self;
         format!("By the way, the {quality} of the {thing} that belongs to {owner} is {value}.")
     }
 
@@ -69,7 +95,10 @@ impl Fact {
 /// The model: a paragraph with every fact, and a MEMORY.md with the newest ones.
 fn consolidate(request: &Request) -> Step {
     let text = material(request);
-    let known = text.lines().skip(1).take_while(|line| line.starts_with("  "));
+    let known = text
+        .lines()
+        .skip(1)
+        .take_while(|line| line.starts_with("  "));
     let known = known.map(str::trim).filter(|line| *line != "(empty)");
     let mut facts: Vec<String> = known.map(str::to_owned).collect();
     let told: Vec<String> = said(request)
@@ -94,7 +123,8 @@ fn journal_of(day: usize, facts: &[Fact]) -> String {
     for (minute, fact) in facts.iter().filter(|fact| fact.day == day).enumerate() {
         let timestamp = format!("{date}T09:{minute:02}:00+00:00");
         add(json!({"role": "user", "content": fact.told(), "timestamp": timestamp}));
-        let small_talk = format!("Good to know. It is day {day} of our talks, and the weather is fine.");
+        let small_talk =
+            format!("Good to know. It is day {day} of our talks, and the weather is fine.");
         add(json!({"role": "assistant", "content": small_talk, "timestamp": timestamp}));
         add(json!({"_type": "metadata", "turn": "answered", "timestamp": timestamp}));
     }
@@ -121,7 +151,11 @@ fn live(scene: &Scene, gateway: &Gateway, days: usize, facts: &[Fact]) {
         let mut asked = 0;
         while !is_remembered(&()) {
             asked += 1;
-            assert!(asked < 200, "day {day} is not remembered:\n{}", gateway.log());
+            assert!(
+                asked < 200,
+                "day {day} is not remembered:\n{}",
+                gateway.log()
+            );
             scene.ana.says(&format!("/foo{day}x{asked}"));
             scene.wait_for(&format!("/foo{day}x{asked}."));
         }
@@ -158,7 +192,10 @@ fn run(consolidations: usize, questions: usize) {
     live(&scene, &gateway, consolidations, &facts);
     gateway.stop().ends_with(0);
     let requests = scene.model.requests();
-    let asked = requests.iter().filter(|request| is_consolidation(request)).count();
+    let asked = requests
+        .iter()
+        .filter(|request| is_consolidation(request))
+        .count();
     assert_eq!(asked, consolidations, "one request for each conversation");
     let first_day: Vec<&Fact> = facts.iter().filter(|fact| fact.day == 0).collect();
     let step = facts.len().div_ceil(questions).max(1);

@@ -17,8 +17,8 @@ use crate::text::{ellipsize_chars, join_with_last, reveal};
 use super::{Agent, texts};
 
 mod compact;
-mod memory;
 mod context;
+mod memory;
 mod table;
 
 pub use compact::{describe_compacted, nothing_to_compact};

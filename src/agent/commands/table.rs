@@ -93,7 +93,7 @@ pub struct Row {
 
 /// Every slash command: what is parsed, listed by `/help` and shown in a channel's menu.
 #[rustfmt::skip]
-pub const COMMANDS: [Row; 18] = [
+pub const COMMANDS: [Row; 21] = [
     row(Slash::Help, &["help"], Surface::Everywhere, texts::help_help),
     row(Slash::New, &["new", "reset", "clear"], Surface::Everywhere, texts::help_new),
     row(Slash::Compact, &["compact"], Surface::Everywhere, texts::help_compact),

@@ -145,22 +145,6 @@ impl Agent {
         (bytes + summary) / BYTES_PER_TOKEN
     }
 
-    /// Whether a conversation that no one has open should be consolidated; for a look after a start.
-    pub fn find_pending(&self, sessions: &Path, key: &SessionKey) -> Result<Option<Why>> {
-        if store::read_pending(sessions, key, UpTo::Window, 1)?.is_some() {
-            return Ok(Some(Why::New));
-        }
-        let bytes = CHUNK_TOKENS * BYTES_PER_TOKEN;
-        let range = store::read_pending(sessions, key, UpTo::End, bytes)?;
-        let turns = range.map_or(0, |range| count_turns(&range.entries));
-        Ok((turns >= IDLE_TURNS).then_some(Why::Idle))
-    }
-
-    /// The conversations with a result that is not applied yet.
-    pub fn staged_consolidations(&self, sessions: &Path) -> Vec<SessionKey> {
-        staged::list(sessions)
-    }
-
     /// Whether only the offline helper answers in a chat: it remembers nothing.
     pub(super) fn is_offline(&self, key: &SessionKey) -> bool {
         self.model_names(key).is_ok_and(|names| names == [OFFLINE])
@@ -184,6 +168,27 @@ impl Agent {
             false => Ok(()),
         }
     }
+}
+
+/// The conversations of a folder of journals with a result that is not applied yet.
+pub fn list_staged(sessions: &Path) -> Vec<SessionKey> {
+    staged::list(sessions)
+}
+
+/// Whether a conversation has a result that is not applied yet.
+pub fn is_staged(sessions: &Path, key: &SessionKey) -> bool {
+    staged::exists(sessions, key)
+}
+
+/// Why a conversation that no one has open should be consolidated; for a look after a start.
+pub fn find_pending(sessions: &Path, key: &SessionKey) -> Result<Option<Why>> {
+    if store::read_pending(sessions, key, UpTo::Window, 1)?.is_some() {
+        return Ok(Some(Why::New));
+    }
+    let bytes = CHUNK_TOKENS * BYTES_PER_TOKEN;
+    let range = store::read_pending(sessions, key, UpTo::End, bytes)?;
+    let turns = range.map_or(0, |range| count_turns(&range.entries));
+    Ok((turns >= IDLE_TURNS).then_some(Why::Idle))
 }
 
 /// The consolidation of one part.

@@ -15,7 +15,6 @@ use super::{Gateway, spawn};
 use crate::agent::commands::{
     self, Command, CommandAnswer, Invocation, Slash, Surface, describe_ended,
 };
-use crate::agent::consolidate::Why;
 use crate::approval::Answer;
 use crate::bus::Event;
 use crate::cancel::Cancel;
@@ -105,12 +104,12 @@ impl Gateway {
                 self.update(message, command.argument, &work.cancel);
             }
             Some(command) if command.slash == Slash::Compact => {
-                self.finish_command(message, self.compact(message));
+                self.compact(message);
             }
             Some(command) => {
                 self.answer_and_finish(message, command, &work.cancel);
                 if command.slash == Slash::New {
-                    self.plan_for(&message.session, Why::New);
+                    self.plan_after_new(message);
                 }
             }
             None => {}
@@ -141,7 +140,7 @@ impl Gateway {
 
     /// Stores a command's answer, and forgets the command, even if the answer could not be stored: else
     /// every start would run it again, and /restart without end.
-    fn finish_command(&self, message: &Envelope, answer: impl Into<CommandAnswer>) {
+    pub(super) fn finish_command(&self, message: &Envelope, answer: impl Into<CommandAnswer>) {
         let (to, answer) = (message.address(), answer.into());
         let reply = OutgoingMessage {
             reply_to: message.reference.clone(),

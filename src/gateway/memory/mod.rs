@@ -11,11 +11,13 @@ use std::time::Duration;
 
 use chrono::{DateTime, FixedOffset};
 
+use super::agents::Hosted;
 use super::commands::texts::{self, format_error};
 use super::host::Work;
 use super::{Gateway, sleep, spawn};
+use crate::agent::Agent;
 use crate::agent::commands::{describe_compacted, nothing_to_compact};
-use crate::agent::consolidate::{Consolidation, Why};
+use crate::agent::consolidate::{self, Consolidation, Why};
 use crate::bus::Event;
 use crate::cancel::Cancel;
 use crate::clock::Clock;
@@ -28,7 +30,7 @@ use crate::session::{Session, store};
 use crate::sync::Mutex;
 use crate::text::{count_of, format_tokens};
 
-use plan::{Job, Plan};
+use plan::{Job, Plan, Target};
 
 /// What is to be consolidated, and how it went.
 #[derive(Default)]
@@ -78,30 +80,42 @@ impl Upkeep {
 
 impl Gateway {
     /// Plans the consolidation of a session whose turn has ended, if it is due.
-    pub(super) fn plan_consolidation(self: &Arc<Self>, session: &Session) {
-        if let Some(why) = self.live().agent.consolidation_due(session) {
-            self.plan_for(session.chat(), why);
+    pub(super) fn plan_consolidation(
+        self: &Arc<Self>,
+        (id, agent): (&str, &Agent),
+        session: &Session,
+    ) {
+        if let Some(why) = agent.consolidation_due(session) {
+            self.plan_for(id, session.chat(), why);
         }
     }
 
-    /// Plans the consolidation of a conversation.
-    pub(super) fn plan_for(self: &Arc<Self>, key: &SessionKey, why: Why) {
+    /// Plans the consolidation of the conversation in which a `/new` was typed.
+    pub(super) fn plan_after_new(self: &Arc<Self>, message: &Envelope) {
+        let live = self.live();
+        let id = &live.agents.serving(message).profile.id;
+        self.plan_for(id, &message.session, Why::New);
+    }
+
+    fn plan_for(self: &Arc<Self>, agent: &str, key: &SessionKey, why: Why) {
         let now = self.since.elapsed();
         let at = match why {
             Why::Idle => now + IDLE_TIME,
             _ => now,
         };
-        self.memory.plan.lock().add(key, why, at);
+        self.memory.plan.lock().add(&target(agent, key), why, at);
         self.tend_memory();
     }
 
     /// Answers `/compact`. The end is reported when it comes.
-    pub(super) fn compact(self: &Arc<Self>, message: &Envelope) -> String {
+    pub(super) fn compact(self: &Arc<Self>, message: &Envelope) {
         let (key, language) = (message.session.clone(), message.language());
         let asker = (message.address(), language);
+        self.finish_command(message, texts::compacting(language).to_owned());
         self.memory.askers.lock().insert(key.clone(), asker);
-        self.plan_for(&key, Why::Asked);
-        texts::compacting(language).to_owned()
+        let live = self.live();
+        let id = &live.agents.serving(message).profile.id;
+        self.plan_for(id, &key, Why::Asked);
     }
 
     /// Looks for conversations that the last run has left to be consolidated, on a thread.
@@ -119,28 +133,32 @@ impl Gateway {
     }
 
     fn try_find(self: &Arc<Self>) -> Result<()> {
-        let (live, sessions) = (self.live(), &self.parts.sessions);
-        for key in live.agent.staged_consolidations(sessions) {
-            if self.deliveries.contains_key(key.parts().0) {
-                self.events.send(Event::Consolidated(key));
-            }
-        }
         let now = Clock::System.now().timestamp();
-        for journal in store::list(sessions)?.into_iter().take(JOURNALS_MAX) {
-            let key = journal.chat;
-            if self.is_stopping() || !self.deliveries.contains_key(key.parts().0) {
-                continue;
+        for hosted in self.live().agents.all() {
+            let is_served = |key: &SessionKey| self.deliveries.contains_key(key.parts().0);
+            for key in consolidate::list_staged(&hosted.sessions) {
+                if is_served(&key) {
+                    self.events.send(Event::Consolidated(key));
+                }
             }
-            let Some(why) = live.agent.find_pending(sessions, &key)? else {
-                continue;
-            };
-            let rested = Duration::from_secs((now - journal.changed).max(0) as u64);
-            let wait = match why {
-                Why::Idle => IDLE_TIME.saturating_sub(rested),
-                _ => Duration::ZERO,
-            };
-            let at = self.since.elapsed() + wait;
-            self.memory.plan.lock().add(&key, why, at);
+            let journals = store::list(&hosted.sessions)?.into_iter();
+            for journal in journals.take(JOURNALS_MAX) {
+                let key = journal.chat;
+                if self.is_stopping() || !is_served(&key) {
+                    continue;
+                }
+                let Some(why) = consolidate::find_pending(&hosted.sessions, &key)? else {
+                    continue;
+                };
+                let rested = Duration::from_secs((now - journal.changed).max(0) as u64);
+                let wait = match why {
+                    Why::Idle => IDLE_TIME.saturating_sub(rested),
+                    _ => Duration::ZERO,
+                };
+                let at = self.since.elapsed() + wait;
+                let target = target(&hosted.profile.id, &key);
+                self.memory.plan.lock().add(&target, why, at);
+            }
         }
         Ok(())
     }
@@ -189,24 +207,34 @@ impl Gateway {
 
     /// Consolidates a part of a conversation. Blocks while the model thinks; the chat goes on.
     fn consolidate(self: &Arc<Self>, job: &Job) {
-        let (live, sessions) = (self.live(), &self.parts.sessions);
-        let cancel = &self.memory.cancel;
-        let done = live.agent.consolidate(sessions, &job.key, job.why, cancel);
-        match done {
+        let key = &job.target.key;
+        match self.try_consolidate(job) {
             Ok(Some(done)) => {
-                self.log_consolidation(&job.key, done);
+                self.log_consolidation(key, done);
                 self.memory.plan.lock().done();
-                self.events.send(Event::Consolidated(job.key.clone()));
+                self.events.send(Event::Consolidated(key.clone()));
             }
             Ok(None) => {
                 self.memory.plan.lock().done();
-                self.report(&job.key, nothing_to_compact);
+                self.report(key, nothing_to_compact);
             }
             Err(_) if self.is_stopping() => self.memory.plan.lock().done(),
             Err(error) => self.fail_consolidation(job, &error),
         }
         self.close_connections_later();
         self.tend_memory();
+    }
+
+    fn try_consolidate(&self, job: &Job) -> Result<Option<Consolidation>> {
+        let (live, Target { agent, key }) = (self.live(), &job.target);
+        // A reload may have removed the agent.
+        let Some(hosted) = live.agents.named(agent) else {
+            return Ok(None);
+        };
+        let cancel = &self.memory.cancel;
+        hosted
+            .agent()?
+            .consolidate(&hosted.sessions, key, job.why, cancel)
     }
 
     fn log_consolidation(&self, key: &SessionKey, done: Consolidation) {
@@ -224,7 +252,7 @@ impl Gateway {
     }
 
     fn fail_consolidation(&self, job: &Job, error: &Error) {
-        let key = &job.key;
+        let key = &job.target.key;
         let wait = self.memory.plan.lock().failed(job, self.since.elapsed());
         match wait {
             Some(wait) => {
@@ -264,21 +292,37 @@ impl Gateway {
     }
 
     fn try_apply(self: &Arc<Self>, key: &SessionKey) -> Result<()> {
-        let (live, sessions) = (self.live(), &self.parts.sessions);
-        let opened = Session::open_if_free(sessions, key, live.journals.clone())?;
+        let live = self.live();
+        let all = live.agents.all().iter();
+        for hosted in all.filter(|hosted| consolidate::is_staged(&hosted.sessions, key)) {
+            self.apply_of(hosted, key)?;
+        }
+        Ok(())
+    }
+
+    fn apply_of(self: &Arc<Self>, hosted: &Hosted, key: &SessionKey) -> Result<()> {
+        let (agent, sessions) = (hosted.agent()?, &hosted.sessions);
+        let opened = Session::open_if_free(sessions, key, hosted.journals.clone())?;
         let Some(mut session) = opened else {
             return Ok(());
         };
-        let before = live.agent.window_tokens(&session);
-        let applied = live.agent.apply_consolidation(sessions, &mut session)?;
-        let after = live.agent.window_tokens(&session);
+        let before = agent.window_tokens(&session);
+        let applied = agent.apply_consolidation(sessions, &mut session)?;
+        let after = agent.window_tokens(&session);
         if let Some(turns) = applied {
             tracing::debug!(session = %key, turns, "memory: noted in the journal");
             self.report(key, |language| {
                 describe_compacted(turns, (before, after), language)
             });
         }
-        self.plan_consolidation(&session);
+        self.plan_consolidation((&hosted.profile.id, &agent), &session);
         Ok(())
+    }
+}
+
+fn target(agent: &str, key: &SessionKey) -> Target {
+    Target {
+        agent: agent.to_owned(),
+        key: key.clone(),
     }
 }

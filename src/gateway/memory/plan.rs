@@ -10,8 +10,17 @@ use crate::message::SessionKey;
 /// What is to be done, one conversation at a time.
 #[derive(Debug, Default)]
 pub struct Plan {
-    waiting: BTreeMap<SessionKey, Due>,
+    waiting: BTreeMap<Target, Due>,
     is_running: bool,
+}
+
+/// A conversation of an agent.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Target {
+    /// The agent's id.
+    pub agent: String,
+    /// The conversation.
+    pub key: SessionKey,
 }
 
 /// When a conversation is to be consolidated.
@@ -27,7 +36,7 @@ struct Due {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
     /// The conversation.
-    pub key: SessionKey,
+    pub target: Target,
     /// Why it is consolidated.
     pub why: Why,
     /// Failures in a row before this attempt.
@@ -37,8 +46,8 @@ pub struct Job {
 impl Plan {
     /// Adds a conversation that is due at `at`; each is in the plan once. The more urgent reason stays. One
     /// that waits after a failure goes on waiting, unless a person has asked.
-    pub fn add(&mut self, key: &SessionKey, why: Why, at: Duration) {
-        if let Some(due) = self.waiting.get_mut(key) {
+    pub fn add(&mut self, target: &Target, why: Why, at: Duration) {
+        if let Some(due) = self.waiting.get_mut(target) {
             // A conversation that goes on is idle later.
             let is_later_idle = why == Why::Idle && due.why == Why::Idle;
             if why == Why::Asked || (due.failures == 0 && (why > due.why || is_later_idle)) {
@@ -64,7 +73,7 @@ impl Plan {
             at,
             failures: 0,
         };
-        self.waiting.insert(key.clone(), due);
+        self.waiting.insert(target.clone(), due);
     }
 
     /// Takes the most urgent conversation that is due; `None` while one is being consolidated.
@@ -74,10 +83,10 @@ impl Plan {
         }
         let due = self.waiting.iter().filter(|(_, due)| due.at <= now);
         let (key, _) = due.max_by_key(|(_, due)| (due.why, std::cmp::Reverse(due.at)))?;
-        let (key, due) = self.waiting.remove_entry(&key.clone())?;
+        let (target, due) = self.waiting.remove_entry(&key.clone())?;
         self.is_running = true;
         Some(Job {
-            key,
+            target,
             why: due.why,
             failures: due.failures,
         })
@@ -96,8 +105,8 @@ impl Plan {
             return None;
         }
         let wait = backoff(job.failures);
-        self.add(&job.key, job.why, now + wait);
-        let due = self.waiting.get_mut(&job.key)?;
+        self.add(&job.target, job.why, now + wait);
+        let due = self.waiting.get_mut(&job.target)?;
         if due.why != Why::Asked {
             due.at = now + wait;
             due.failures = job.failures + 1;
@@ -128,8 +137,11 @@ fn backoff(failures: u32) -> Duration {
 mod tests {
     use super::*;
 
-    fn key(name: &str) -> SessionKey {
-        SessionKey::parse(name)
+    fn key(name: &str) -> Target {
+        Target {
+            agent: "main".to_owned(),
+            key: SessionKey::parse(name),
+        }
     }
 
     fn secs(seconds: u64) -> Duration {
@@ -149,7 +161,7 @@ mod tests {
             assert_eq!(plan.next(secs(now)), None, "one at a time");
             assert_eq!(plan.next_at(), None);
             plan.done();
-            job.map(|job| job.key.to_string())
+            job.map(|job| job.target.key.to_string())
         };
         assert_eq!(taken(7).as_deref(), Some("telegram:3"));
         assert_eq!(taken(7).as_deref(), Some("telegram:2"));
@@ -207,6 +219,6 @@ mod tests {
         assert_eq!(plan.waiting.len(), WAITING_MAX);
         plan.add(&key("telegram:new"), Why::New, secs(9));
         assert_eq!(plan.waiting.len(), WAITING_MAX);
-        assert_eq!(plan.next(secs(9)).unwrap().key, key("telegram:new"));
+        assert_eq!(plan.next(secs(9)).unwrap().target, key("telegram:new"));
     }
 }
