@@ -386,7 +386,9 @@ impl Scheduler {
         while self.can_start(key)
             && let Some(session) = self.sessions.get_mut(key)
             && !session.is_interrupted
-            && let Some(message) = session.queue.pop_front_if(|message| acts_at_once(message))
+            && let Some(message) = session
+                .queue
+                .pop_front_if(|message| is_ready(message) && acts_at_once(message))
         {
             let slash = commands::typed_command(&message).map(|command| command.slash);
             match slash {

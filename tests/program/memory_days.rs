@@ -115,9 +115,13 @@ fn consolidate(request: &Request) -> Step {
     )
 }
 
+fn date_of(day: usize) -> String {
+    format!("2027-{:02}-{:02}", 1 + day / 28, 1 + day % 28)
+}
+
 /// The day's turns, as they are in the journal after that day.
 fn journal_of(day: usize, facts: &[Fact]) -> String {
-    let date = format!("2027-{:02}-{:02}", 1 + day / 28, 1 + day % 28);
+    let date = date_of(day);
     let mut lines = String::new();
     let mut add = |value: Value| lines.push_str(&format!("{value}\n"));
     for (minute, fact) in facts.iter().filter(|fact| fact.day == day).enumerate() {
@@ -137,48 +141,44 @@ fn live(scene: &Scene, gateway: &Gateway, days: usize, facts: &[Fact]) {
     for day in 0..days {
         scene.ana.says(&format!("Good morning, day {day}."));
         scene.wait_for(&format!("Hello, day {day}."));
-        gateway.wait_for_log(&format!("turn {}", "answered"));
         // The next message is taken only when the turn has closed the journal.
         scene.ana.says(&format!("/model default{day}"));
         scene.wait_for(&format!("default{day}"));
         let mut file = File::options().append(true).open(&journal).unwrap();
         file.write_all(journal_of(day, facts).as_bytes()).unwrap();
         scene.ana.says("/new");
-        let last = facts.iter().rfind(|fact| fact.day == day).unwrap();
-        let history = scene.home.workspace("memory/HISTORY.md");
-        let is_remembered =
-            |_: &_| fs::read_to_string(&history).is_ok_and(|text| text.contains(&last.value));
         let mut asked = 0;
-        while !is_remembered(&()) {
+        while gateway.log().matches("memory: noted").count() <= day {
             asked += 1;
-            assert!(
-                asked < 200,
-                "day {day} is not remembered:\n{}",
-                gateway.log()
-            );
+            assert!(asked < 200, "day {day} is not remembered");
             scene.ana.says(&format!("/foo{day}x{asked}"));
             scene.wait_for(&format!("/foo{day}x{asked}."));
         }
     }
 }
 
-/// The part of the facts whose value is among the first results of the search, or in MEMORY.md.
-fn recall(scene: &Scene, facts: &[&Fact]) -> f64 {
+/// The part of the facts that are found: the paragraph of their day is among the first results of the
+/// search, or MEMORY.md has them. And the part of them whose value is shown, too.
+fn recall(scene: &Scene, facts: &[&Fact]) -> (f64, f64) {
     let memory = fs::read_to_string(scene.home.workspace("memory/MEMORY.md")).unwrap();
-    let mut found = 0;
+    let (mut found, mut shown) = (0, 0);
     for fact in facts {
         let arguments = ["memory", "search", "--json", &fact.asked()];
         let output = Program::new(&scene.home).args(arguments).run().ends_with(0);
         let first: Vec<&str> = output.stdout.lines().take(RESULTS).collect();
-        let is_found = first.join("\n").contains(&fact.value) || memory.contains(&fact.value);
-        found += usize::from(is_found);
+        let first = first.join("\n");
+        let is_shown = first.contains(&fact.value) || memory.contains(&fact.value);
+        let time = format!("\"time\":\"{}", date_of(fact.day));
+        shown += usize::from(is_shown);
+        found += usize::from(is_shown || first.contains(&time));
     }
-    found as f64 / facts.len() as f64
+    let part = |count: usize| count as f64 / facts.len() as f64;
+    (part(found), part(shown))
 }
 
 fn run(consolidations: usize, questions: usize) {
     let facts: Vec<Fact> = (0..consolidations * FACTS_PER_DAY).map(Fact::new).collect();
-    let scene = Scene::answering(|request| match is_consolidation(request) {
+    let mut scene = Scene::answering(|request| match is_consolidation(request) {
         true => consolidate(request),
         false => {
             let text = request.body["messages"].to_string();
@@ -188,6 +188,7 @@ fn run(consolidations: usize, questions: usize) {
             say(&format!("Hello, {day}."))
         }
     });
+    scene.home.set("/log/level", json!("debug"));
     let gateway = scene.start();
     live(&scene, &gateway, consolidations, &facts);
     gateway.stop().ends_with(0);
@@ -207,9 +208,11 @@ fn run(consolidations: usize, questions: usize) {
         consolidations * FACTS_PER_DAY <= FACTS_KEPT || !memory.contains(&facts[0].value),
         "the first day's facts are in HISTORY.md only"
     );
-    let (first, all) = (recall(&scene, &first_day), recall(&scene, &sample));
-    println!(
-        "long memory: {consolidations} consolidations, {} facts; recall of the first day {first:.2}, of all {all:.2}",
+    let (first, first_shown) = recall(&scene, &first_day);
+    let (all, all_shown) = recall(&scene, &sample);
+    eprintln!(
+        "long memory: {consolidations} consolidations, {} facts; recall of the first day {first:.2} \
+         (shown at once {first_shown:.2}), of all {all:.2} (shown at once {all_shown:.2})",
         facts.len()
     );
     assert!(first >= RECALL_MIN, "recall of the first day: {first:.2}");

@@ -98,13 +98,25 @@ pub fn remove(sessions: &Path, key: &SessionKey) -> Result<()> {
     }
 }
 
-/// The conversations with a result that waits, at most [`STAGED_MAX`].
+/// The conversations with a result that waits, at most [`STAGED_MAX`]. Removes what a kill has left of a
+/// result that was being written.
 pub fn list(sessions: &Path) -> Vec<SessionKey> {
-    let entries = std::fs::read_dir(sessions.join(FOLDER));
+    let folder = sessions.join(FOLDER);
+    if !folder.exists() {
+        return Vec::new();
+    }
+    let lock = lock(sessions);
+    let entries = std::fs::read_dir(folder);
     let names = entries.into_iter().flatten().flatten().take(STAGED_MAX);
-    let paths = names.map(|entry| entry.path());
-    let staged = paths.filter(|path| path.extension().is_some_and(|end| end == "json"));
-    let content = staged.filter_map(|path| sys::file::read_at_most(&path, STAGED_BYTES).ok());
+    let paths: Vec<PathBuf> = names.map(|entry| entry.path()).collect();
+    let is_remains = |path: &&PathBuf| path.extension().is_some_and(|end| end == "tmp");
+    for remains in paths.iter().filter(is_remains).filter(|_| lock.is_ok()) {
+        let _ = std::fs::remove_file(remains);
+    }
+    let staged = paths
+        .iter()
+        .filter(|path| path.extension().is_some_and(|end| end == "json"));
+    let content = staged.filter_map(|path| sys::file::read_at_most(path, STAGED_BYTES).ok());
     let read = content.filter_map(|content| json::from_slice::<Staged>(&content).ok());
     read.map(|staged| SessionKey::parse(&staged.session))
         .collect()
