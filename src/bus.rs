@@ -43,6 +43,8 @@ pub enum Event {
         /// The answer.
         answer: Answer,
     },
+    /// A consolidation's result waits for the session's journal.
+    Consolidated(SessionKey),
     /// A turn is between two steps and waits for what has arrived meanwhile.
     Step(u64),
     /// A turn begins to wait for a person's answer.

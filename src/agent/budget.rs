@@ -2,6 +2,7 @@
 
 use crate::chat::ToolSpec;
 use crate::limits::agent::HISTORY_FLOOR_TOKENS;
+use crate::message::SessionKey;
 use crate::tokens;
 
 use super::Agent;
@@ -37,6 +38,12 @@ impl Agent {
         let configured = self.settings.context_window_tokens;
         let learned = self.learned.window(model);
         learned.map_or(configured, |learned| learned.min(configured))
+    }
+
+    /// The same, for the model that is asked first in a chat.
+    pub(super) fn window_of_chat(&self, chat: &SessionKey) -> usize {
+        let models = self.model_names(chat).unwrap_or_default();
+        self.window_of(models.first().map_or("", String::as_str)) as usize
     }
 
     /// Remembers that a request with so many estimated tokens was too long for a model. What is between

@@ -3,6 +3,7 @@
 mod budget;
 mod calls;
 pub mod commands;
+pub mod consolidate;
 pub mod context;
 pub mod host;
 pub mod introduction;

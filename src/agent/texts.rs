@@ -27,6 +27,10 @@ texts! {
         "Start a new conversation (the old one is kept)",
         "开始新对话（旧对话会保留）",
     }
+    pub fn help_compact() {
+        "Replace the older half of this conversation by a summary, to save tokens",
+        "把这个对话较早的一半换成摘要，以节省 token",
+    }
     pub fn help_status() {
         "Show the model, the conversation and the board",
         "显示模型、对话和开发板的状态",
@@ -98,6 +102,20 @@ texts! {
     pub fn started_new() {
         "Started a new conversation. The old one is still saved.",
         "已开始新对话。旧对话仍然保留。",
+    }
+    /// `before` and `after`: tokens of the conversation.
+    pub fn compacted(turns, before, after) {
+        "Compacted. Turns that are a summary now: {turns}. Tokens of the conversation: {before} → {after}.",
+        "已压缩。{turns} 轮对话变成了摘要；对话的 token：{before} → {after}。",
+    }
+    pub fn nothing_to_compact() {
+        "There is nothing to compact here yet.",
+        "这里还没有可以压缩的内容。",
+    }
+    /// After [`started_new`], where there is something to remember.
+    pub fn remembered_later() {
+        "What matters of it goes into my memory in the background.",
+        "其中重要的内容会在后台存入我的记忆。",
     }
     pub fn ended_command(name) {
         "1 background command was ended: {name}.",

@@ -10,6 +10,7 @@ mod approvals;
 mod commands;
 pub mod control;
 mod host;
+mod memory;
 mod notify;
 mod progress;
 mod recover;
@@ -46,6 +47,7 @@ use agents::{Hosted, Roster};
 use approvals::Approvals;
 pub use commands::Updates;
 use commands::texts;
+use memory::Upkeep;
 use progress::DisplaySettings;
 pub use run::{Channel, run};
 use scheduler::Load;
@@ -123,6 +125,8 @@ pub struct Gateway {
     is_stopping: AtomicBool,
     /// Whether a task waits to close idle connections to the models.
     is_closing_idle: AtomicBool,
+    /// What is to be consolidated.
+    memory: Upkeep,
     since: Stopwatch,
     /// Tells this run of the gateway from others.
     run: u64,

@@ -75,5 +75,6 @@ impl Loop {
             .deliveries
             .values()
             .for_each(|delivery| delivery.wake());
+        self.gateway.find_unconsolidated();
     }
 }

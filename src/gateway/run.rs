@@ -89,6 +89,7 @@ pub fn run(
         interrupted: Default::default(),
         is_stopping: Default::default(),
         is_closing_idle: Default::default(),
+        memory: Default::default(),
         since: Stopwatch::start(),
         run: u64::from_ne_bytes(crate::sys::random::bytes()?),
         parts,
@@ -259,6 +260,7 @@ impl Loop {
         self.handle(Input::Stopping);
         // An answer could take longer than the grace.
         self.gateway.approvals.shut_down();
+        self.gateway.memory.stop();
         let watch = Stopwatch::start();
         while !self.running.is_empty() {
             let left = STOP_GRACE.saturating_sub(watch.elapsed());
@@ -266,6 +268,9 @@ impl Loop {
                 Ok(Some(event)) => self.take(event),
                 Ok(None) | Err(_) => break,
             }
+        }
+        while self.gateway.memory.is_running() && watch.elapsed() < STOP_GRACE {
+            sleep(POLL).await;
         }
         if !self.running.is_empty() {
             let turns = count_of(self.running.len(), "turn continues", "turns continue");
@@ -309,6 +314,8 @@ impl Loop {
                 self.ending.get_or_insert(ending);
                 return;
             }
+            Event::Consolidated(_) if self.gateway.is_stopping() => return,
+            Event::Consolidated(session) => Input::Consolidated(session),
             Event::Step(work) => Input::Step(work),
             Event::Waits(work) => Input::Waits(work),
             Event::GoesOn(work) => Input::Answered(work),
@@ -375,6 +382,15 @@ impl Loop {
                     move |gateway, work| {
                         gateway.abandon_turn(work, &session);
                     },
+                );
+            }
+            Action::ApplyConsolidation { work, session } => {
+                let to = address_of(&session);
+                self.start(
+                    work,
+                    "memory",
+                    (&to, Language::default()),
+                    move |gateway, work| gateway.apply_consolidation(work, &session),
                 );
             }
             Action::StartCommand { work, message } => {

@@ -50,6 +50,8 @@ struct Session {
     running: Option<WorkId>,
     /// Whether an interrupted turn is resumed before anything else.
     is_interrupted: bool,
+    /// Whether a consolidation's result is noted in its journal before anything else.
+    is_consolidated: bool,
 }
 
 #[derive(Debug)]
@@ -64,6 +66,8 @@ enum Kind {
     Turn(Slot),
     /// A command that uses its session exclusively, or the end of an abandoned turn.
     Exclusive,
+    /// The note of a consolidation in the journal: a few milliseconds, which no /stop ends.
+    Upkeep,
     /// A command that runs beside other work.
     Beside,
 }
@@ -109,6 +113,11 @@ impl Scheduler {
                     .entry(session.clone())
                     .or_default()
                     .is_interrupted = true;
+                self.make_ready(&session);
+            }
+            Input::Consolidated(session) => {
+                let held = self.sessions.entry(session.clone()).or_default();
+                held.is_consolidated = true;
                 self.make_ready(&session);
             }
             Input::Step(work) => {
@@ -317,10 +326,11 @@ impl Scheduler {
     fn stop(&mut self, message: Envelope, actions: &mut Vec<Action>) {
         let mut count = Stopped::default();
         for (id, work) in &mut self.works {
-            if work.session == message.session && !std::mem::replace(&mut work.is_cancelled, true) {
+            let is_ours = work.session == message.session && work.kind != Kind::Upkeep;
+            if is_ours && !std::mem::replace(&mut work.is_cancelled, true) {
                 match work.kind {
                     Kind::Turn(_) => count.turns += 1,
-                    Kind::Exclusive | Kind::Beside => count.commands += 1,
+                    Kind::Exclusive | Kind::Beside | Kind::Upkeep => count.commands += 1,
                 }
                 actions.push(Action::Cancel(*id));
             }
@@ -376,7 +386,9 @@ impl Scheduler {
         while self.can_start(key)
             && let Some(session) = self.sessions.get_mut(key)
             && !session.is_interrupted
-            && let Some(message) = session.queue.pop_front_if(|message| acts_at_once(message))
+            && let Some(message) = session
+                .queue
+                .pop_front_if(|message| is_ready(message) && acts_at_once(message))
         {
             let slash = commands::typed_command(&message).map(|command| command.slash);
             match slash {
@@ -397,6 +409,13 @@ impl Scheduler {
             return None;
         }
         let session = self.sessions.get_mut(key)?;
+        // A turn that was interrupted is recognised by the length of its journal.
+        if session.is_consolidated && !session.is_interrupted {
+            session.is_consolidated = false;
+            let work = self.take_session(key, Kind::Upkeep);
+            let session = key.clone();
+            return Some(Action::ApplyConsolidation { work, session });
+        }
         let command = session.queue.front().filter(|message| is_command(message));
         if command.is_some() && !session.is_interrupted {
             let message = Box::new(session.queue.pop_front()?);
@@ -421,7 +440,9 @@ impl Scheduler {
     fn can_start(&self, key: &SessionKey) -> bool {
         self.sessions.get(key).is_some_and(|session| {
             session.running.is_none()
-                && (session.is_interrupted || session.queue.front().is_some_and(is_ready))
+                && (session.is_interrupted
+                    || session.is_consolidated
+                    || session.queue.front().is_some_and(is_ready))
         })
     }
 
@@ -435,7 +456,10 @@ impl Scheduler {
 
     fn forget_if_idle(&mut self, key: &SessionKey) {
         let is_idle = |session: &Session| {
-            session.queue.is_empty() && session.running.is_none() && !session.is_interrupted
+            session.queue.is_empty()
+                && session.running.is_none()
+                && !session.is_interrupted
+                && !session.is_consolidated
         };
         if self.sessions.get(key).is_some_and(is_idle) {
             self.sessions.remove(key);

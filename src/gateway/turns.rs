@@ -63,7 +63,7 @@ impl Gateway {
 
     /// Closes the connections to the models once they have been idle for their time, so that they
     /// cost no memory while there is nothing to do.
-    fn close_connections_later(self: &Arc<Self>) {
+    pub(super) fn close_connections_later(self: &Arc<Self>) {
         if self.is_closing_idle.swap(true, Ordering::SeqCst) {
             return;
         }
@@ -109,6 +109,8 @@ impl Gateway {
         };
         let (seconds, steps) = (watch.elapsed().as_secs(), report.steps);
         tracing::info!(session = %key, steps, seconds, "turn {outcome}");
+        let id = host.hosted().profile.id.clone();
+        self.plan_consolidation((&id, &agent), &session);
         Ok(())
     }
 

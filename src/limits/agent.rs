@@ -57,3 +57,47 @@ pub const MODEL_BUTTONS_MAX: usize = 8;
 pub const INTRODUCTION_TURNS: u32 = 20;
 /// Bytes of BOOTSTRAP.md that go into the system prompt; of USER.md, those that are looked at then.
 pub const INTRODUCTION_BYTES: u64 = 4 * 1024;
+
+/// Bounds of the requests that turn old turns into memory.
+pub mod consolidation {
+    use std::time::Duration;
+
+    /// Tokens of the conversation that one request turns into memory. With half a window of 100 turns
+    /// one request is usually enough.
+    pub const CHUNK_TOKENS: usize = 24_000;
+    /// The same for a model with a small window: what is left beside the memory, but at least this.
+    pub const CHUNK_TOKENS_MIN: usize = 1_000;
+    /// Tokens of the instructions, of the tool and of punctuation.
+    pub const FRAME_TOKENS: usize = 1_000;
+    /// Bytes of one text of a person or of the model in the request; the ends of a longer one stay.
+    pub const TEXT_BYTES: usize = 4 * 1024;
+    /// Bytes of a tool's result.
+    pub const RESULT_BYTES: usize = 400;
+    /// Bytes of the arguments of a call.
+    pub const ARGUMENTS_BYTES: usize = 200;
+    /// Bytes of a paragraph for HISTORY.md; a longer one is cut.
+    pub const PARAGRAPH_BYTES: usize = 3 * 1024;
+    /// Tokens of the answer beside those of the memory itself: the paragraph, and thoughts.
+    pub const ANSWER_TOKENS: u32 = 2_000;
+    /// Times that the model is asked about one part of a conversation: once it may hear why its answer
+    /// cannot be used, once that it drops too much, and the memory may change meanwhile.
+    pub const ASKS_MAX: u32 = 6;
+    /// Times that a part which is too long for the model is halved.
+    pub const HALVINGS_MAX: u32 = 4;
+    /// Wait after the first failure; it doubles with each further one.
+    pub const BACKOFF_FIRST: Duration = Duration::from_mins(1);
+    /// Longest wait after a failure.
+    pub const BACKOFF_MAX: Duration = Duration::from_hours(6);
+    /// Conversations that wait for their consolidation; the least urgent one is left out.
+    pub const WAITING_MAX: usize = 64;
+    /// Journals that are looked at after a start, the newest ones.
+    pub const JOURNALS_MAX: usize = 64;
+    /// Percent of the model's window that a conversation may use before its older half becomes a
+    /// summary.
+    pub const WINDOW_PERCENT: usize = 60;
+    /// Bytes of a file with a result that is not applied yet. The memory and the paragraph fit, with
+    /// six bytes of JSON for each of theirs.
+    pub const STAGED_BYTES: usize = 512 * 1024;
+    /// Results that wait for their journal; more means that they cannot be applied.
+    pub const STAGED_MAX: usize = 256;
+}

@@ -93,7 +93,10 @@ impl Session {
     /// What has not been remembered yet.
     pub fn pending(&self) -> Pending {
         let turns = self.conversation.turn_places();
-        let from = self.marks.remembered_to;
+        // Lines before the first entry, such as the journal's head, are nothing to be remembered.
+        let first = first_entry(&self.log.tail(), self.marks.remembered_to);
+        let first = first.ok().flatten().map(|(place, _)| place);
+        let from = first.unwrap_or_else(|| self.log.length());
         let first = turns.first().map(|(place, _)| *place);
         Pending {
             from,

@@ -32,6 +32,8 @@ mod kill;
 mod layout;
 mod make;
 mod memory;
+mod memory_days;
+mod memory_kill;
 mod obeyed;
 mod onboard;
 mod one_home;

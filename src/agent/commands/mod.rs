@@ -16,6 +16,7 @@ use crate::text::{ellipsize_chars, join_with_last, reveal};
 
 use super::{Agent, texts};
 
+mod compact;
 mod context;
 mod memory;
 mod skills;
@@ -24,6 +25,7 @@ mod table;
 mod think;
 pub mod usage;
 
+pub use compact::{describe_compacted, nothing_to_compact};
 pub use table::{
     COMMANDS, Command, Listed, Row, Slash, Surface, When, format_help, list_commands, parse,
     typed_command, unknown_command,
@@ -81,12 +83,20 @@ impl Agent {
         } = *invocation;
         let text = match command.slash {
             Slash::New => {
-                session()?.clear()?;
+                let is_remembered = {
+                    let mut session = session()?;
+                    session.clear()?;
+                    !session.pending().is_empty() && !self.is_offline(key)
+                };
                 self.ledger.forget_turn(key.as_str());
                 let ended = describe_ended(&self.end_background(key), language);
-                let text = texts::started_new(language);
-                let space = language.sentence_space();
-                format!("{text}{space}{ended}").trim_end().to_owned()
+                let mut sentences = vec![texts::started_new(language)];
+                if is_remembered {
+                    sentences.push(texts::remembered_later(language));
+                }
+                sentences.push(&ended);
+                let text = sentences.join(language.sentence_space());
+                text.trim_end().to_owned()
             }
             Slash::Status => self.format_status(key, folder, language)?,
             Slash::Model if command.lists_models() => {

@@ -14,6 +14,8 @@ pub enum Slash {
     Help,
     /// `/new`
     New,
+    /// `/compact`
+    Compact,
     /// `/status`
     Status,
     /// `/model`
@@ -98,6 +100,7 @@ pub struct Row {
 pub const COMMANDS: &[Row] = &[
     row(Slash::Help, &["help"], Surface::Everywhere, texts::help_help),
     row(Slash::New, &["new", "reset", "clear"], Surface::Everywhere, texts::help_new),
+    row(Slash::Compact, &["compact"], Surface::Everywhere, texts::help_compact),
     row(Slash::Status, &["status"], Surface::Everywhere, texts::help_status),
     row(Slash::Model, &["model", "models"], Surface::Everywhere, texts::help_model),
     row(Slash::Think, &["think", "thinking"], Surface::Everywhere, texts::help_think),
@@ -175,8 +178,8 @@ impl Command<'_> {
     pub fn when(&self) -> When {
         match self.slash {
             Slash::Stop => When::Stop,
-            // An update is fetched over the network.
-            Slash::Sh | Slash::Update => When::Beside,
+            // An update is fetched over the network; the end of a compaction is reported later.
+            Slash::Sh | Slash::Update | Slash::Compact => When::Beside,
             Slash::New => When::InOrder,
             // It reads the journals.
             Slash::Memory if !self.argument.is_empty() => When::Beside,

@@ -1,6 +1,7 @@
 //! `peacrab agent`: one question, or a conversation.
 
 mod input;
+mod memory;
 mod one_shot;
 mod opening;
 mod question;
@@ -121,7 +122,7 @@ impl Arguments {
 /// An agent, ready to talk in a session.
 struct Ready {
     /// The agent.
-    pub agent: Agent,
+    pub agent: Arc<Agent>,
     /// Its session.
     pub session: Session,
     /// Where the journals are.
@@ -141,7 +142,7 @@ fn prepare(
     let loaded = all.of_agent(arguments.agent.as_deref())?;
     let settings = Settings::new(&loaded.config, Clock::System);
     let sessions = home.sessions_of(loaded.agent_id());
-    let session = open(&sessions, settings)?;
+    let mut session = open(&sessions, settings)?;
     let options = RunOptions {
         model: arguments.model.clone(),
         stream,
@@ -152,8 +153,9 @@ fn prepare(
     };
     let agent = compose::agent(context, &home, loaded, options)?;
     warn_without_provider(&agent, session.chat(), arguments.model.as_deref());
+    memory::apply(&agent, &sessions, &mut session);
     Ok(Ready {
-        agent,
+        agent: Arc::new(agent),
         session,
         sessions,
     })

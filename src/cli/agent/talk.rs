@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::memory::{self, Background};
 use super::question::Question;
 use super::{Arguments, Ready, opening, texts};
 use crate::agent::commands::{self, Command, Invocation, Slash, Surface};
@@ -18,7 +19,7 @@ use crate::cli::terminal::prompt::{Prompt, Typed};
 use crate::cli::terminal::status::Status;
 use crate::cli::terminal::view::{Mode, View};
 use crate::clock::Clock;
-use crate::error::{Exit, Result};
+use crate::error::{Error, Exit, Result};
 use crate::language::Language;
 use crate::message::Envelope;
 use crate::session::Session;
@@ -33,6 +34,7 @@ type TerminalView = View<std::io::Stdout, std::io::Stderr>;
 struct Talk {
     foreground: Foreground,
     shared: Shared,
+    memory: Mutex<Background>,
     mode: Mode,
     /// Whether the prompt reads single keys.
     reads_keys: bool,
@@ -52,6 +54,7 @@ pub fn run(context: &Context, arguments: &Arguments, name: Option<&str>) -> Resu
     let talk = Talk {
         foreground,
         shared: Arc::new(Mutex::new(ready)),
+        memory: Mutex::default(),
         mode,
         reads_keys: prompt.reads_keys(),
     };
@@ -64,6 +67,7 @@ pub fn run(context: &Context, arguments: &Arguments, name: Option<&str>) -> Resu
     print::line("")?;
     let mut is_leaving = false;
     loop {
+        talk.memory.lock().tend(&talk.shared.lock());
         let typed = prompt.read()?;
         let line = match &typed {
             Typed::Line(line) => line.trim(),
@@ -85,7 +89,9 @@ pub fn run(context: &Context, arguments: &Arguments, name: Option<&str>) -> Resu
         }
         print::line("")?;
     }
-    let ready = talk.shared.lock();
+    *talk.memory.lock() = Background::default();
+    let ready = &mut *talk.shared.lock();
+    memory::apply(&ready.agent, &ready.sessions, &mut ready.session);
     super::end_background_commands(&ready.agent, ready.session.chat());
     Ok(Exit::Done)
 }
@@ -124,6 +130,7 @@ impl Talk {
         let status = Status::start(mode == Mode::Rendered);
         let ran = self.foreground.run(move |cancel: &Cancel| {
             let ready = &mut *shared.lock();
+            memory::apply(&ready.agent, &ready.sessions, &mut ready.session);
             let mut view = view(mode);
             let report = ready
                 .agent
@@ -143,6 +150,9 @@ impl Talk {
         if matches!(command.slash, Slash::Help | Slash::Start) {
             return Ok(commands::format_help(Surface::Terminal, Language::English));
         }
+        if command.slash == Slash::Compact {
+            return self.compact();
+        }
         let ready = &mut *self.shared.lock();
         let key = ready.session.chat().clone();
         let invocation = Invocation {
@@ -159,6 +169,27 @@ impl Talk {
         let unknown =
             || commands::unknown_command(command.word, Surface::Terminal, Language::English);
         Ok(answer.map_or_else(unknown, |answer| answer.text))
+    }
+
+    /// Answers `/compact`, which Ctrl-C stops.
+    fn compact(&self) -> Result<String> {
+        // What runs in the background would be in the way.
+        *self.memory.lock() = Background::default();
+        let shared = Arc::clone(&self.shared);
+        let status = Status::start(self.mode == Mode::Rendered);
+        let compacted = self.foreground.run(move |cancel: &Cancel| {
+            let ready = &mut *shared.lock();
+            memory::apply(&ready.agent, &ready.sessions, &mut ready.session);
+            let before = ready.agent.window_tokens(&ready.session);
+            let turns = memory::compact(ready, cancel)?;
+            let after = ready.agent.window_tokens(&ready.session);
+            Ok::<_, Error>(turns.map(|turns| {
+                commands::describe_compacted(turns, (before, after), Language::English)
+            }))
+        });
+        drop(status);
+        let told = compacted??;
+        Ok(told.unwrap_or_else(|| commands::nothing_to_compact(Language::English)))
     }
 }
 

@@ -103,7 +103,15 @@ impl Gateway {
             Some(command) if command.slash == Slash::Update => {
                 self.update(message, command.argument, &work.cancel);
             }
-            Some(command) => self.answer_and_finish(message, command, &work.cancel),
+            Some(command) if command.slash == Slash::Compact => {
+                self.compact(message);
+            }
+            Some(command) => {
+                self.answer_and_finish(message, command, &work.cancel);
+                if command.slash == Slash::New {
+                    self.plan_after_new(message);
+                }
+            }
             None => {}
         }
         let (work, unread) = (work.id, Vec::new());
@@ -132,7 +140,7 @@ impl Gateway {
 
     /// Stores a command's answer, and forgets the command, even if the answer could not be stored: else
     /// every start would run it again, and /restart without end.
-    fn finish_command(&self, message: &Envelope, answer: impl Into<CommandAnswer>) {
+    pub(super) fn finish_command(&self, message: &Envelope, answer: impl Into<CommandAnswer>) {
         let (to, answer) = (message.address(), answer.into());
         let reply = OutgoingMessage {
             reply_to: message.reference.clone(),
@@ -240,7 +248,11 @@ impl Gateway {
         let gateway = self.status_line(language);
         let board = self.parts.board.format_status(language);
         let gateway = texts::gateway(language, &gateway);
-        let _ = write!(text, "\n{gateway}\n\n{board}");
+        let _ = write!(text, "\n{gateway}");
+        if let Some(memory) = self.memory.describe_last(language) {
+            let _ = write!(text, "\n- {memory}");
+        }
+        let _ = write!(text, "\n\n{board}");
         text
     }
 

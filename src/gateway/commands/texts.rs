@@ -65,6 +65,24 @@ texts! {
     pub fn not_restarting(problem) { "Not restarting: {problem}", "未重启：{problem}" }
     /// A command runs because of a standing approval; `call` is inline code.
     pub fn unsandboxed(call) { "▸ {call} · outside the sandbox", "▸ {call} · 在沙箱外运行" }
+    /// The answer to `/compact`.
+    pub fn compacting() {
+        "Compacting this conversation. I'll tell you when it is done.",
+        "正在压缩这个对话，完成后会告诉你。",
+    }
+    pub fn not_compacted(error) {
+        "The conversation is as it was: {error}",
+        "对话没有变化：{error}",
+    }
+    /// In `/status`: the last consolidation.
+    pub fn memory_done(turns, chat, time) {
+        "Memory: {turns} turns of {chat} went into it at {time}",
+        "记忆：{time} 存入了 {chat} 的 {turns} 轮对话",
+    }
+    pub fn memory_failed(chat, time, error) {
+        "Memory: failed for {chat} at {time}: {error}",
+        "记忆：{time} 处理 {chat} 失败：{error}",
+    }
     /// After a restart, in the chat that asked for it.
     pub fn back() { "Back.", "我回来了。" }
 

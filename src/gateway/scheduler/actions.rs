@@ -23,6 +23,8 @@ pub enum Input {
     },
     /// A session's turn was interrupted by the end of the process and can be resumed.
     Interrupted(SessionKey),
+    /// A consolidation's result waits for the session's journal.
+    Consolidated(SessionKey),
     /// A turn is between two steps and takes what has arrived for its session.
     Step(WorkId),
     /// A turn waits for a person's answer and needs no slot meanwhile.
@@ -60,6 +62,13 @@ pub enum Action {
     },
     /// Record the end of an interrupted turn that is not resumed.
     AbandonTurn {
+        /// Its id.
+        work: WorkId,
+        /// Its session.
+        session: SessionKey,
+    },
+    /// Note a consolidation's result in a session's journal, on a thread.
+    ApplyConsolidation {
         /// Its id.
         work: WorkId,
         /// Its session.

@@ -11,6 +11,7 @@ mod full;
 mod groups;
 mod language;
 mod media;
+pub mod memory;
 mod network;
 mod order;
 mod others;

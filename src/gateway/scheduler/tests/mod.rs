@@ -39,6 +39,7 @@ fn describe(action: &Action) -> String {
         Action::StartTurn { work, message } => format!("turn {work} {}", message.text),
         Action::ResumeTurn { work, session } => format!("resume {work} {session}"),
         Action::AbandonTurn { work, session } => format!("abandon {work} {session}"),
+        Action::ApplyConsolidation { work, session } => format!("remember {work} {session}"),
         Action::StartCommand { work, message } => format!("command {work} {}", message.text),
         Action::Command(message) => format!("now {}", message.text),
         Action::Interject { work, messages } => format!("interject {work} {}", texts(messages)),

@@ -128,6 +128,7 @@ impl World {
                 }
                 Input::Interrupted(key(&name))
             }
+            11 if self.pick(4) == 0 => Input::Consolidated(key(&self.pick(5).to_string())),
             12 => Input::Edited {
                 session: key(&self.pick(5).to_string()),
                 reference: self.pick(self.sent + 1).to_string(),
@@ -220,6 +221,9 @@ impl World {
             }
             Action::AbandonTurn { work, session } => {
                 assert!(self.interrupted.remove(&session));
+                self.begin(work, session, false, true);
+            }
+            Action::ApplyConsolidation { work, session } => {
                 self.begin(work, session, false, true);
             }
             Action::StartCommand { work, message } => {

@@ -1,0 +1,386 @@
+//! Consolidation: one request to the model turns a part of a conversation into a paragraph for HISTORY.md
+//! and a new MEMORY.md.
+//!
+//! It runs beside the conversation and holds no lock while the model thinks: the result is staged, the
+//! memory saves it, and the thread that opens the session next notes in the journal that this part is
+//! remembered. The result is on the disk before anything of it is applied, and a kill at any instant leaves
+//! a state from which each step can be repeated.
+
+mod request;
+mod staged;
+
+use std::path::Path;
+
+use super::Agent;
+use crate::cancel::Cancel;
+use crate::chat::{Entry, EntryKind, Fault, ReasoningEffort, Reply, Request, Usage};
+use crate::error::{Error, Result};
+use crate::language::Language;
+use crate::limits::agent::consolidation::{
+    ANSWER_TOKENS, ASKS_MAX, CHUNK_TOKENS, CHUNK_TOKENS_MIN, FRAME_TOKENS, HALVINGS_MAX,
+    WINDOW_PERCENT,
+};
+use crate::limits::memory::IDLE_TURNS;
+use crate::limits::tokens::BYTES_PER_TOKEN;
+use crate::memory::{Facts, Memory, Saved};
+use crate::message::SessionKey;
+use crate::provider;
+use crate::provider::table::OFFLINE;
+use crate::session::{Range, Remembered, Session, UpTo, store};
+
+use request::{Answer, Material, SAVE_MEMORY, SYSTEM};
+use staged::Staged;
+
+/// Why a conversation is consolidated, the least urgent reason first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Why {
+    /// Nothing was said for a long time.
+    Idle,
+    /// It fills the window: its older half becomes a summary.
+    Window,
+    /// A new one has begun.
+    New,
+    /// A person asked for it: its older turns become a summary.
+    Asked,
+}
+
+/// What one request has made of a part of a conversation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Consolidation {
+    /// Turns that are remembered now.
+    pub turns: usize,
+    /// The tokens that it took.
+    pub usage: Usage,
+    /// Whether nothing is left to be consolidated for the same reason.
+    pub is_all: bool,
+}
+
+impl Agent {
+    /// Turns the next part of a conversation into memory. The journals are in the folder `sessions`.
+    ///
+    /// Takes no lock on the session and may run beside its turns; blocks while the model thinks. The result
+    /// must then be applied with [`apply_consolidation`](Self::apply_consolidation), before the next part.
+    /// `None` when there is nothing to do, or no model to do it.
+    pub fn consolidate(
+        &self,
+        sessions: &Path,
+        key: &SessionKey,
+        why: Why,
+        cancel: &Cancel,
+    ) -> Result<Option<Consolidation>> {
+        if let Some(staged) = staged::read(sessions, key)? {
+            return Ok(Some(Consolidation {
+                turns: staged.turns,
+                ..Consolidation::default()
+            }));
+        }
+        let models = self.selection.models_of(key.as_str())?;
+        if models.names() == [OFFLINE] {
+            return Ok(None);
+        }
+        let mut work = Work {
+            agent: self,
+            sessions,
+            key,
+            why,
+            models: models.for_turn(cancel),
+            usage: Usage::default(),
+            asked: 0,
+            share: 1,
+        };
+        let done = work.run();
+        self.ledger.sync();
+        done
+    }
+
+    /// Notes a consolidation's result in the journal of an open session, if there is one. Returns the number
+    /// of turns that it is about. An unfinished turn ends first.
+    pub fn apply_consolidation(
+        &self,
+        sessions: &Path,
+        session: &mut Session,
+    ) -> Result<Option<usize>> {
+        let key = session.chat().clone();
+        if session.is_unfinished() || !staged::exists(sessions, &key) {
+            return Ok(None);
+        }
+        let _lock = staged::lock(sessions)?;
+        let Some(staged) = staged::read(sessions, &key)? else {
+            return Ok(None);
+        };
+        // A kill may have come before the memory had it.
+        if !staged.is_saved && self.memory().save(&staged.consolidated())? != Saved::Done {
+            staged::remove(sessions, &key)?;
+            return Ok(None);
+        }
+        session.remember(&staged.remembered)?;
+        staged::reached("remembered");
+        staged::remove(sessions, &key)?;
+        Ok(Some(staged.turns))
+    }
+
+    /// Why an open session should be consolidated now; [`Why::Idle`]: once it has rested.
+    pub fn consolidation_due(&self, session: &Session) -> Option<Why> {
+        let pending = session.pending();
+        if pending.from < pending.to_window {
+            return Some(Why::New);
+        }
+        let is_long = pending.window_turns > self.settings.memory_window;
+        let most = self.window_of_chat(session.chat()) / 100 * WINDOW_PERCENT;
+        let is_full = is_long || self.window_tokens(session) > most;
+        // What is remembered already leaves the window without a summary.
+        if is_full && pending.turns > pending.window_turns / 2 {
+            return Some(Why::Window);
+        }
+        (pending.turns >= IDLE_TURNS).then_some(Why::Idle)
+    }
+
+    /// About how many tokens of a session go to the model.
+    pub fn window_tokens(&self, session: &Session) -> usize {
+        let conversation = session.conversation();
+        let turns = conversation.turn_places().into_iter();
+        let summary = conversation.summary_text().map_or(0, str::len);
+        let bytes: usize = turns.map(|(_, bytes)| bytes).sum();
+        (bytes + summary) / BYTES_PER_TOKEN
+    }
+
+    /// Whether only the offline helper answers in a chat: it remembers nothing.
+    pub(super) fn is_offline(&self, key: &SessionKey) -> bool {
+        self.model_names(key).is_ok_and(|names| names == [OFFLINE])
+    }
+
+    fn memory(&self) -> Memory<'_> {
+        Memory::new(self.toolbox.workspace(), &self.clock)
+    }
+}
+
+/// The conversations of a folder of journals with a result that is not applied yet.
+pub fn list_staged(sessions: &Path) -> Vec<SessionKey> {
+    staged::list(sessions)
+}
+
+/// Whether a conversation has a result that is not applied yet.
+pub fn is_staged(sessions: &Path, key: &SessionKey) -> bool {
+    staged::exists(sessions, key)
+}
+
+/// Why a conversation that no one has open should be consolidated; for a look after a start.
+pub fn find_pending(sessions: &Path, key: &SessionKey) -> Result<Option<Why>> {
+    if store::read_pending(sessions, key, UpTo::Window, 1)?.is_some() {
+        return Ok(Some(Why::New));
+    }
+    let bytes = CHUNK_TOKENS * BYTES_PER_TOKEN;
+    let range = store::read_pending(sessions, key, UpTo::End, bytes)?;
+    let turns = range.map_or(0, |range| count_turns(&range.entries));
+    Ok((turns >= IDLE_TURNS).then_some(Why::Idle))
+}
+
+/// The consolidation of one part.
+struct Work<'a> {
+    agent: &'a Agent,
+    sessions: &'a Path,
+    key: &'a SessionKey,
+    why: Why,
+    models: provider::Turn<'a>,
+    usage: Usage,
+    /// How often the model was asked.
+    asked: u32,
+    /// The part is so many times smaller than it could be: more was too long for the model.
+    share: usize,
+}
+
+/// What came of asking about a part.
+enum Asked {
+    Done(Consolidation),
+    /// The memory or the journal is another one by now.
+    Outdated,
+    TooLong(Error),
+}
+
+impl Work<'_> {
+    fn run(&mut self) -> Result<Option<Consolidation>> {
+        let mut halvings = 0;
+        loop {
+            let facts = self.agent.memory().all_facts()?;
+            let Some(range) = self.read_part(facts.as_ref())? else {
+                return Ok(None);
+            };
+            match self.ask_about(facts.as_ref(), range)? {
+                Asked::Done(done) => return Ok(Some(done)),
+                Asked::Outdated => {}
+                Asked::TooLong(_) if halvings < HALVINGS_MAX => {
+                    halvings += 1;
+                    self.share *= 2;
+                }
+                Asked::TooLong(error) => return Err(error),
+            }
+        }
+    }
+
+    /// The next part of the conversation; as much as one request has room for.
+    fn read_part(&self, facts: Option<&Facts>) -> Result<Option<Range>> {
+        let facts = facts.map_or(0, |facts| facts.text.len() / BYTES_PER_TOKEN);
+        let window = self.agent.window_of_chat(self.key);
+        // The memory goes there and comes back.
+        let used = FRAME_TOKENS + ANSWER_TOKENS as usize + 2 * facts;
+        let tokens = window.saturating_sub(used) / self.share;
+        let tokens = tokens.clamp(CHUNK_TOKENS_MIN, CHUNK_TOKENS);
+        self.read_range(tokens * BYTES_PER_TOKEN)
+    }
+
+    fn read_range(&self, bytes: usize) -> Result<Option<Range>> {
+        let up_to = match self.why {
+            Why::Idle => UpTo::End,
+            Why::New => UpTo::Window,
+            Why::Window | Why::Asked => UpTo::HalfWindow,
+        };
+        store::read_pending(self.sessions, self.key, up_to, bytes)
+    }
+
+    /// Asks the model until its answer can be used, and saves it. It hears once why an answer cannot be
+    /// used, and once that much of the memory would be lost.
+    fn ask_about(&mut self, facts: Option<&Facts>, range: Range) -> Result<Asked> {
+        let cleaned = |text: &str| self.agent.toolbox.cleaned(text).into_owned();
+        let known = facts.map_or_else(String::new, |facts| cleaned(&facts.text));
+        let material = Material {
+            facts: &known,
+            earlier: range.earlier_summary.as_deref(),
+            entries: &range.entries,
+        };
+        let text = cleaned(&material.format());
+        let (mut is_refused, mut is_confirmed) = (false, false);
+        let mut complaint: Option<String> = None;
+        loop {
+            let asked = match &complaint {
+                None => self.ask(text.clone(), known.len()),
+                Some(why) => self.ask(request::with_complaint(&text, why), known.len()),
+            };
+            let reply = match asked {
+                Err(error) if is_overflow(&error) => return Ok(Asked::TooLong(error)),
+                reply => reply?,
+            };
+            let answer = match request::read(&reply, &known) {
+                Ok(answer) => answer,
+                Err(why) if is_refused => {
+                    let why = format!("the model's answer cannot be used: {why}");
+                    return Err(Error::Failed(why));
+                }
+                Err(why) => {
+                    complaint = Some(why);
+                    is_refused = true;
+                    continue;
+                }
+            };
+            let staged = Staged {
+                is_confirmed,
+                ..self.stage(answer, facts, &range)
+            };
+            match self.save(staged)? {
+                None => return Ok(Asked::Outdated),
+                Some(Saved::Done) => {
+                    return Ok(Asked::Done(Consolidation {
+                        turns: count_turns(&range.entries),
+                        usage: self.usage,
+                        is_all: range.is_all,
+                    }));
+                }
+                Some(Saved::Changed) => return Ok(Asked::Outdated),
+                Some(Saved::Shrinks { from, to }) => {
+                    complaint = Some(request::describe_shrink(from, to));
+                    is_confirmed = true;
+                }
+            }
+        }
+    }
+
+    /// Asks the model once. The tokens are counted whatever it says.
+    fn ask(&mut self, text: String, facts_bytes: usize) -> Result<Reply> {
+        if self.asked >= ASKS_MAX {
+            return Err(Error::Failed(
+                "the memory changes faster than the model can write it".to_owned(),
+            ));
+        }
+        self.asked += 1;
+        self.agent.check_spending(Language::English)?;
+        let settings = &self.agent.settings;
+        let entry = Entry::new(EntryKind::Person, text);
+        let answer_tokens = ANSWER_TOKENS as usize + 2 * facts_bytes / BYTES_PER_TOKEN;
+        let request = Request {
+            system: SYSTEM,
+            entries: &[&entry],
+            stable: 1,
+            tools: &[SAVE_MEMORY],
+            max_tokens: settings.max_tokens.min(answer_tokens as u32),
+            temperature: settings.temperature,
+            // It is not worth long thoughts.
+            reasoning_effort: settings.reasoning_effort.map(|_| ReasoningEffort::Low),
+            stream: self.agent.stream,
+        };
+        let answer = self.models.ask(&request, &mut |_| {})?;
+        if let Some(failure) = answer.failure {
+            return Err(Error::Model(failure));
+        }
+        self.agent.ledger.add(&answer.model, answer.reply.usage);
+        self.usage.add(answer.reply.usage);
+        Ok(answer.reply)
+    }
+
+    /// The result of an answer. Secrets that the model has come up with are removed.
+    fn stage(&self, answer: Answer, facts: Option<&Facts>, range: &Range) -> Staged {
+        let cleaned = |text: &str| self.agent.toolbox.cleaned(text).into_owned();
+        let paragraph = cleaned(&answer.paragraph);
+        let is_same = facts.is_some_and(|facts| facts.text.trim() == answer.facts.trim());
+        let replaces_turns = matches!(self.why, Why::Window | Why::Asked);
+        Staged {
+            session: self.key.to_string(),
+            is_saved: false,
+            history_entry: request::with_date(&paragraph, &range.entries),
+            memory_update: match is_same {
+                true => String::new(),
+                false => cleaned(&answer.facts),
+            },
+            base: facts.map(|facts| facts.digest.clone()),
+            is_confirmed: false,
+            remembered: Remembered {
+                anchor: range.anchor,
+                bytes: range.bytes,
+                summary: replaces_turns.then_some(paragraph),
+                forget: replaces_turns,
+            },
+            turns: count_turns(&range.entries),
+        }
+    }
+
+    /// Puts a result on the disk and gives it to the memory. `None` when another thread or process has
+    /// consolidated this part meanwhile.
+    fn save(&self, mut staged: Staged) -> Result<Option<Saved>> {
+        let _lock = staged::lock(self.sessions)?;
+        let now = self.read_range(1)?.map(|range| range.anchor);
+        if staged::exists(self.sessions, self.key)
+            || now.as_ref() != Some(&staged.remembered.anchor)
+        {
+            return Ok(None);
+        }
+        staged.write(self.sessions, self.key)?;
+        staged::reached("staged");
+        let saved = self.agent.memory().save(&staged.consolidated());
+        if !matches!(saved, Ok(Saved::Done)) {
+            staged::remove(self.sessions, self.key)?;
+            return saved.map(Some);
+        }
+        staged::reached("saved");
+        staged.is_saved = true;
+        staged.write(self.sessions, self.key)?;
+        staged::reached("marked");
+        Ok(Some(Saved::Done))
+    }
+}
+
+fn is_overflow(error: &Error) -> bool {
+    matches!(error, Error::Model(error) if error.fault == Fault::Overflow)
+}
+
+fn count_turns(entries: &[Entry]) -> usize {
+    let is_person = |entry: &&Entry| entry.kind == EntryKind::Person;
+    entries.iter().filter(is_person).count()
+}
