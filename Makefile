@@ -1,7 +1,7 @@
 # Each command installs the tools that it needs and says so. `make` alone lists the commands.
 .DEFAULT_GOAL := help
 .PHONY: help run test screens fakes units fuzz footprint soak boards boards-test deploy install-test boards-today reproducible
-.PHONY: packages packages-test release deny clean
+.PHONY: packages packages-test release deny clean day
 
 CARGO ?= cargo
 PEACRAB = $(CARGO) run --release --locked --quiet --
@@ -53,6 +53,10 @@ fakes: ## Check the tests' fake Discord with the real discord.py
 	"$${CARGO_TARGET_DIR:-target}/fakes/bin/python" tests/discord/check.py \
 		$(CARGO) test --locked --quiet --test program -- \
 		--ignored --exact fake_discord::standalone::serve --nocapture
+
+day: ## Talk for 300 turns, and remember for two months, with a scripted model; print what came of it
+	DAY_TURNS=300 $(CARGO) test --locked --test program -- day:: --nocapture
+	$(CARGO) test --locked --test program -- memory_days:: --ignored --nocapture
 
 units: ## Start the systemd units on several systemds, and check the command sandbox within them
 	@scripts/setup units

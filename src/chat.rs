@@ -3,7 +3,6 @@
 //! Providers translate it to and from the wire, tools answer calls, sessions keep it.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use chrono::{DateTime, FixedOffset};
 use serde::{Deserialize, Serialize};
@@ -269,6 +268,8 @@ impl ToolSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReasoningEffort {
+    /// None, or as little as the model can.
+    Off,
     /// Quick.
     Low,
     /// As the vendors recommend.
@@ -278,9 +279,13 @@ pub enum ReasoningEffort {
 }
 
 impl ReasoningEffort {
-    /// The word on the wire and in the configuration.
+    /// Every effort, from the least.
+    pub const ALL: [Self; 4] = [Self::Off, Self::Low, Self::Medium, Self::High];
+
+    /// The word in the configuration, and on the wire except for [`Off`](Self::Off).
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Off => "off",
             Self::Low => "low",
             Self::Medium => "medium",
             Self::High => "high",
@@ -343,8 +348,9 @@ pub enum StopReason {
     Filtered,
 }
 
-/// Tokens of one request.
+/// Tokens and cost of one request, or the sum of many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Usage {
     /// All tokens that went in, the cached ones among them.
     pub input: u64,
@@ -352,26 +358,57 @@ pub struct Usage {
     pub output: u64,
     /// Of the input, those that came from the provider's cache.
     pub cached: u64,
+    /// Of the input, those that were written to the provider's cache, which some charge for.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub written: u64,
+    /// Requests. The provider sets it, as well as `cost` and `unpriced`.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub requests: u64,
+    /// What they cost, in billionths of a US dollar, where the price is known.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub cost: u64,
+    /// Of the requests, those whose price is not known.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unpriced: u64,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Usage {
-    /// Adds another request's tokens.
+    /// Adds another request's tokens and cost.
     pub fn add(&mut self, other: Usage) {
-        self.input = self.input.saturating_add(other.input);
-        self.output = self.output.saturating_add(other.output);
-        self.cached = self.cached.saturating_add(other.cached);
+        let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
+        add(&mut self.input, other.input);
+        add(&mut self.output, other.output);
+        add(&mut self.cached, other.cached);
+        add(&mut self.written, other.written);
+        add(&mut self.requests, other.requests);
+        add(&mut self.cost, other.cost);
+        add(&mut self.unpriced, other.unpriced);
+    }
+
+    /// The cost in US dollars; `None` when no price is known. It is a part of the cost where some
+    /// requests are [`unpriced`](Self::unpriced).
+    pub fn dollars(&self) -> Option<f64> {
+        let is_known = self.requests > self.unpriced || self.cost > 0;
+        is_known.then_some(self.cost as f64 / NANODOLLARS)
+    }
+
+    /// How many percent of the input came from the provider's cache.
+    pub fn cached_percent(&self) -> u64 {
+        let hundred = self.cached.min(self.input).saturating_mul(100);
+        hundred.checked_div(self.input).unwrap_or(0)
     }
 }
 
-impl fmt::Display for Usage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} tokens in", self.input)?;
-        if self.cached > 0 {
-            write!(f, " ({} cached)", self.cached)?;
-        }
-        write!(f, ", {} out", self.output)
-    }
-}
+/// Billionths in a dollar.
+pub const NANODOLLARS: f64 = 1e9;
 
 /// The model's answer.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -253,6 +253,16 @@ pub fn format_tokens(tokens: u64) -> String {
     }
 }
 
+/// An amount of money, with as many digits as tell something: `$0.0031`, `$1.27`.
+pub fn format_dollars(dollars: f64) -> String {
+    match dollars {
+        ..=0.0 => "$0".to_owned(),
+        ..0.000_05 => "under $0.0001".to_owned(),
+        ..0.1 => format!("${dollars:.4}"),
+        _ => format!("${dollars:.2}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -348,5 +358,30 @@ mod tests {
         assert_eq!(reveal("e\u{301}\u{302}\u{303}"), "e\u{301}\u{302}\\u{303}");
         assert_eq!(count_hidden("\u{202e}x\u{200b}"), 2);
         assert!(matches!(reveal("echo ok"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn tokens_and_money_are_short() {
+        for (tokens, expected) in [
+            (0, "0"),
+            (850, "850"),
+            (12_000, "12k"),
+            (12_449, "12.4k"),
+            (999_949, "999.9k"),
+            (999_950, "1M"),
+            (1_250_000_000, "1250M"),
+        ] {
+            assert_eq!(format_tokens(tokens), expected);
+        }
+        for (dollars, expected) in [
+            (0.0, "$0"),
+            (0.000_01, "under $0.0001"),
+            (0.0031, "$0.0031"),
+            (0.5, "$0.50"),
+            (1.273, "$1.27"),
+            (120.0, "$120.00"),
+        ] {
+            assert_eq!(format_dollars(dollars), expected);
+        }
     }
 }

@@ -1,12 +1,15 @@
 //! Floor 7: the agent. `turn` decides, `run` performs, `context` writes the texts for the model.
 
+mod budget;
 mod calls;
 pub mod commands;
 pub mod consolidate;
 pub mod context;
 pub mod host;
+pub mod introduction;
 pub mod run;
 mod selection;
+mod skills;
 mod texts;
 pub mod turn;
 
@@ -18,11 +21,10 @@ use crate::config::schema::{AgentDefaults, Limits};
 use crate::error::{Error, Result};
 use crate::http::Pool;
 use crate::language::Language;
-use crate::limits::agent::{BYTES_PER_TOKEN, HISTORY_FLOOR_BYTES};
 use crate::message::{Address, Envelope, SessionKey};
 use crate::provider::table::OFFLINE;
 use crate::session::Session;
-use crate::state::{ModelChoices, TokenUsage};
+use crate::state::{FirstTurns, Learned, ModelChoices, TokenUsage};
 use crate::tools::Toolbox;
 
 use context::HostInfo;
@@ -45,6 +47,10 @@ pub struct Parts {
     pub toolbox: Toolbox,
     /// Where tokens are counted.
     pub ledger: TokenUsage,
+    /// How many turns the first conversation has had.
+    pub first_turns: FirstTurns,
+    /// What is known about how models count tokens, and how many they take.
+    pub learned: Learned,
     /// Where the time comes from.
     pub clock: Clock,
     /// The machine and the folders.
@@ -65,10 +71,12 @@ pub struct Agent {
     connections: Pool,
     toolbox: Toolbox,
     ledger: TokenUsage,
+    first_turns: FirstTurns,
+    learned: Learned,
     clock: Clock,
     host_info: HostInfo,
     settings: AgentDefaults,
-    tokens_per_day: u64,
+    limits: Limits,
     stream: bool,
     label: Option<String>,
 }
@@ -81,10 +89,12 @@ impl Agent {
             connections: parts.connections,
             toolbox: parts.toolbox,
             ledger: parts.ledger,
+            first_turns: parts.first_turns,
+            learned: parts.learned,
             clock: parts.clock,
             host_info: parts.host_info,
             settings: parts.settings,
-            tokens_per_day: parts.limits.tokens_per_day,
+            limits: parts.limits,
             stream: parts.stream,
             label: parts.label,
         })
@@ -144,7 +154,14 @@ impl Agent {
         cancel: &Cancel,
     ) -> Result<Report> {
         let models = self.selection.models_of(session.chat().as_str())?;
+        if !models.primary().is_offline() {
+            self.count_introduction();
+        }
         let report = run::Run::new(self, &models, session, message, (host, cancel)).drive(message);
+        if let Ok(report) = &report {
+            self.note_turn(session.chat(), report);
+        }
+        self.finish_introduction();
         self.ledger.sync();
         report
     }
@@ -169,23 +186,6 @@ impl Agent {
     fn runtime_facts(&self, session: &SessionKey, reply: Option<&Address>) -> String {
         let time = self.clock.is_set().then(|| self.clock.now());
         context::runtime_facts(time, &self.clock.zone_name(), session, reply)
-    }
-
-    /// Bytes for the history beside the answer, the prompt and the tools.
-    fn history_budget(&self, prompt: usize) -> usize {
-        let tokens = self
-            .settings
-            .context_window_tokens
-            .saturating_sub(self.settings.max_tokens) as usize;
-        let tools: usize = self
-            .toolbox
-            .specs()
-            .iter()
-            .map(|spec| spec.description.len() + spec.parameters.len())
-            .sum();
-        (tokens * BYTES_PER_TOKEN)
-            .saturating_sub(prompt + tools)
-            .max(HISTORY_FLOOR_BYTES)
     }
 }
 

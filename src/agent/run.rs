@@ -2,7 +2,9 @@
 
 use crate::approval;
 use crate::cancel::Cancel;
-use crate::chat::{Effect, Entry, EntryKind, Reply, Request, ToolCall, ToolResult, Usage};
+use crate::chat::{
+    Effect, Entry, EntryKind, ReasoningEffort, Reply, Request, ToolCall, ToolResult, Usage,
+};
 use crate::error::{Error, Fault, Result};
 use crate::language::Language;
 use crate::limits::agent::{MESSAGE_BYTES, OVERFLOW_RETRIES};
@@ -13,10 +15,11 @@ use crate::session::conversation::{STOPPED_NOTE, STOPPED_OUTCOME, UNKNOWN_OUTCOM
 use crate::session::line::TurnEnd;
 use crate::session::{Retry, Session};
 
+use super::budget::Budget;
 use super::context::message_text;
 use super::host::{TurnEvent, TurnHost};
 use super::turn::{Decision, Done, Ending, Turn};
-use super::{Agent, calls, texts};
+use super::{Agent, calls, skills, texts};
 use crate::provider::table::OFFLINE;
 use crate::tools::Caller;
 
@@ -44,8 +47,10 @@ pub struct Report {
     pub steps: u32,
     /// The tools that were used, in order, as hints.
     pub tools: Vec<String>,
-    /// Tokens.
+    /// Tokens and cost.
     pub usage: Usage,
+    /// Tokens of the last request and its answer: what the conversation takes of the model's window.
+    pub context: u64,
     /// The provider and the model that answered last.
     pub spoke: Option<(String, String)>,
     /// Why no model answered, when the offline helper stood in for them.
@@ -64,12 +69,14 @@ pub(super) struct Run<'a> {
     system: String,
     /// The model that is asked first.
     model_name: String,
+    /// How much the model thinks.
+    effort: Option<ReasoningEffort>,
     /// The language of what the program itself says.
     language: Language,
     /// The runtime's facts, which go along and are not saved.
     facts: Entry,
-    /// Bytes that the conversation may have; less when the model says that it is too long.
-    budget: usize,
+    /// Tokens that the conversation may have; fewer when the model says that it is too long.
+    budget: Budget,
     /// The text of an incomplete reply that has been shown.
     partial: String,
     /// The closing reply: it is journalled together with the turn's end.
@@ -95,14 +102,17 @@ impl<'a> Run<'a> {
             steps: 0,
             tools: Vec::new(),
             usage: Usage::default(),
+            context: 0,
             spoke: None,
             failure: None,
         };
+        let model_name = models.names().into_iter().next().unwrap_or_default();
         Self {
-            budget: agent.history_budget(system.len() + facts.len()),
+            budget: agent.budget(&model_name, &system, &facts),
             turn: Turn::new(agent.settings.max_tool_iterations),
             models: models.for_turn(cancel),
-            model_name: models.names().into_iter().next().unwrap_or_default(),
+            effort: agent.effort_of(session.chat()),
+            model_name,
             partial: String::new(),
             closing: None,
             has_given_up: false,
@@ -154,7 +164,7 @@ impl<'a> Run<'a> {
         }
         match message {
             Some(message) => self.journal(message),
-            None => Ok(()),
+            None => self.load_skills(None),
         }
     }
 
@@ -174,7 +184,16 @@ impl<'a> Run<'a> {
                 .collect();
             self.append(entry)?;
         }
+        self.load_skills(Some(message))?;
         self.host.journalled(&message.id);
+        Ok(())
+    }
+
+    /// Journals the skills that a message names with `$NAME`, unless the turn has them already.
+    fn load_skills(&mut self, message: Option<&Envelope>) -> Result<()> {
+        for note in skills::named(&self.agent.toolbox, self.session, message) {
+            self.append(Entry::new(EntryKind::Note, note))?;
+        }
         Ok(())
     }
 
@@ -206,29 +225,33 @@ impl<'a> Run<'a> {
 
     /// Asks the model; again with less when the conversation was too long, as often as it gets shorter.
     fn ask(&mut self) -> Result<Reply> {
-        self.check_tokens()?;
-        let mut bytes = self.session.fit(self.budget, &self.facts).bytes;
+        self.agent.check_spending(self.language)?;
+        let budget = self.budget.history;
+        let mut tokens = self.session.fit(budget, &self.facts).tokens;
         let mut tries = 0;
         loop {
             let mut error = match self.ask_once() {
                 Err(Error::Model(error)) if error.fault == Fault::Overflow => error,
                 result => return result,
             };
-            self.budget = bytes / 2;
-            let shorter = self.session.fit(self.budget, &self.facts).bytes;
-            if shorter >= bytes || tries >= OVERFLOW_RETRIES {
+            let model = &self.model_name;
+            self.agent.learn_overflow(model, tokens + self.budget.fixed);
+            self.budget.history = tokens / 2;
+            let shorter = self.session.fit(tokens / 2, &self.facts).tokens;
+            if shorter >= tokens || tries >= OVERFLOW_RETRIES {
                 error.reason = format!("it cannot be shortened further; {}", error.reason);
                 return Err(Error::Model(error));
             }
             self.host
                 .on_event(TurnEvent::Notice(texts::shortened(self.language)));
-            (bytes, tries) = (shorter, tries + 1);
+            (tokens, tries) = (shorter, tries + 1);
         }
     }
 
     fn ask_once(&mut self) -> Result<Reply> {
         let settings = &self.agent.settings;
-        let fitted = self.session.fit(self.budget, &self.facts);
+        let fitted = self.session.fit(self.budget.history, &self.facts);
+        let estimated = fitted.tokens + self.budget.fixed;
         let request = Request {
             system: &self.system,
             // The next turn has other facts.
@@ -237,7 +260,7 @@ impl<'a> Run<'a> {
             tools: self.agent.toolbox.specs(),
             max_tokens: settings.max_tokens,
             temperature: settings.temperature,
-            reasoning_effort: settings.reasoning_effort,
+            reasoning_effort: self.effort,
             stream: self.agent.stream,
         };
         self.partial.clear();
@@ -252,6 +275,12 @@ impl<'a> Run<'a> {
         };
         let answer = self.models.ask(&request, &mut on_progress)?;
         self.partial.clear();
+        let model = match answer.model.split_once('/') {
+            Some((vendor, _)) if vendor == answer.provider => answer.model.clone(),
+            _ => format!("{}/{}", answer.provider, answer.model),
+        };
+        let reported = answer.reply.usage.input;
+        self.agent.learned.note(&model, estimated, reported);
         self.take_reply(answer)
     }
 
@@ -266,6 +295,7 @@ impl<'a> Run<'a> {
             self.stand_in(Error::Model(failure), &reply)?;
         }
         self.report.usage.add(reply.usage);
+        self.report.context = reply.usage.input.saturating_add(reply.usage.output);
         self.report.spoke = Some((answer.provider, answer.model));
         if !reply.text.trim().is_empty() {
             self.host.on_event(TurnEvent::Said(&reply.text));
@@ -476,20 +506,6 @@ impl<'a> Run<'a> {
         let partial = std::mem::take(&mut self.partial);
         self.write(|session, retry| end_stopped(session, partial, retry))?;
         Ok(Outcome::Stopped)
-    }
-
-    fn check_tokens(&self) -> Result<()> {
-        let limit = self.agent.tokens_per_day;
-        if limit == 0 {
-            return Ok(());
-        }
-        let today = self.agent.ledger.counts().today();
-        let used = today.input + today.output;
-        if used < limit {
-            return Ok(());
-        }
-        let text = texts::too_many_tokens(self.language, &used, &limit);
-        Err(Error::Failed(text))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::chat::ReasoningEffort;
 use crate::error::Result;
 use crate::limits::agent::MODELS_HELD;
 use crate::provider::Models;
@@ -56,6 +57,16 @@ impl Selection {
         self.preview(name)?;
         *self.named.lock() = None;
         self.choices.set(session, name)
+    }
+
+    /// How much the model thinks in a session, if the session has chosen.
+    pub fn effort(&self, session: &str) -> Option<ReasoningEffort> {
+        self.choices.effort(session)
+    }
+
+    /// Lets the model think so much in a session from the next turn on; `None` for the configuration's.
+    pub fn choose_effort(&self, session: &str, effort: Option<ReasoningEffort>) -> Result<()> {
+        self.choices.set_effort(session, effort)
     }
 
     fn models(&self, name: Option<String>) -> Result<Arc<Models>> {

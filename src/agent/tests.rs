@@ -64,6 +64,8 @@ impl Bench {
             choices: ModelChoices::new(&state),
             toolbox,
             ledger: TokenUsage::new(&state, Clock::System),
+            first_turns: FirstTurns::new(&state, "main"),
+            learned: Learned::new(&state),
             clock: Clock::System,
             host_info: HostInfo::default(),
             settings,

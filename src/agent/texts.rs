@@ -1,20 +1,6 @@
 //! What the agent says to people, in each language.
 
-use crate::chat::Usage;
 use crate::language::{Language, texts};
-
-/// The tokens of a request, or of many.
-pub fn format_usage(usage: Usage, language: Language) -> String {
-    let Usage {
-        input,
-        output,
-        cached,
-    } = usage;
-    match cached {
-        0 => usage_plain(language, &input, &output),
-        _ => usage_cached(language, &input, &cached, &output),
-    }
-}
 
 /// What a built-in tool does; `None` for any other.
 pub fn describe_tool(name: &str, language: Language) -> Option<&'static str> {
@@ -51,11 +37,16 @@ texts! {
     }
     pub fn help_model() { "List the models, or choose one: /model NAME", "列出模型或选择一个：/model 名称" }
     pub fn help_tools() { "List the tools", "列出可用工具" }
-    pub fn help_usage() { "Token usage by day", "查看每天的 token 用量" }
     pub fn help_memory() {
         "Show what is remembered, or search it: /memory WORDS",
         "显示记住的内容，或搜索：/memory 关键词",
     }
+    pub fn help_think() {
+        "How much the model thinks: /think off, low, medium, high or default",
+        "模型思考的程度：/think off、low、medium、high 或 default",
+    }
+    pub fn help_usage() { "Tokens and cost by day and model", "查看每天各模型的 token 用量和费用" }
+    pub fn help_skills() { "List the skills, or show one: /skills NAME", "列出技能，或查看一个：/skills 名称" }
     pub fn help_context() { "Show what fills the model's context", "查看模型上下文的占用情况" }
     pub fn help_sh() {
         "Run a command: /sh df -h; /sh !COMMAND asks to run it outside the sandbox",
@@ -137,6 +128,35 @@ texts! {
     /// Between the members of a list.
     pub fn comma() { ", ", "、" }
     /// After the named members of a list.
+    /// Below the list of skills. `example`: the name of one.
+    pub fn skills_usage(example) {
+        "`/skills {example}` shows one; `${example}` in a message loads it.",
+        "`/skills {example}` 查看一个技能；在消息中写 `${example}` 可加载它。",
+    }
+    pub fn skill_unavailable(reasons) { "not available: {reasons}", "不可用：{reasons}" }
+    pub fn skill_own() { "yours", "自有" }
+    /// `name` as inline code.
+    pub fn unknown_skill(name) {
+        "No skill named {name}. /skills lists them.",
+        "没有名为 {name} 的技能。/skills 会列出所有技能。",
+    }
+    pub fn skill_rest(path) { "The rest is in {path}.", "其余内容见 {path}。" }
+    pub fn skill_program(name) { "the program {name} is not installed", "未安装程序 {name}" }
+    pub fn skill_any_program(names) {
+        "one of the programs {names} must be installed",
+        "需要安装以下程序之一：{names}",
+    }
+    pub fn skill_variable(name) {
+        "the environment variable {name} is not set, or not in tools.exec.allowedEnvKeys",
+        "环境变量 {name} 未设置，或不在 tools.exec.allowedEnvKeys 中",
+    }
+    pub fn skill_system(names) { "it is for {names} only", "仅适用于 {names}" }
+    pub fn skill_commands() {
+        "commands are turned off (tools.exec.enabled)",
+        "命令已关闭（tools.exec.enabled）",
+    }
+    pub fn skill_unreadable(error) { "it cannot be read: {error}", "无法读取：{error}" }
+
     pub fn and_more(count) { " and {count} more", "等（另有 {count} 个）" }
 
     /// Both are numbers of tokens; so are all numbers below it.
@@ -148,7 +168,6 @@ texts! {
         "{left} are left, and {answer} more are kept for the answer.",
         "还剩 {left} 个，另为回答预留 {answer} 个。",
     }
-    pub fn context_row(name, tokens) { "- {name}: {tokens}", "- {name}：{tokens}" }
     pub fn context_tools(count) { "{count} tools", "{count} 个工具" }
     pub fn context_turn() { "conversation, 1 turn", "对话，1 轮" }
     pub fn context_turns(count) { "conversation, {count} turns", "对话，{count} 轮" }
@@ -213,18 +232,87 @@ texts! {
     }
     pub fn status_agent(label) { "Agent: {label}", "智能体：{label}" }
     pub fn status_workspace(path) { "Workspace: {path}", "工作区：{path}" }
-    pub fn status_today(tokens) { "Tokens today: {tokens}", "今日 token：{tokens}" }
+    pub fn status_today(usage) { "Tokens today: {usage}", "今日 token：{usage}" }
+    pub fn status_context(used, window, left, percent) {
+        "Context: {used} of {window} tokens used ({percent}%), {left} left",
+        "上下文：已用 {used}，共 {window} token（{percent}%），剩余 {left}",
+    }
+    pub fn status_context_unused(window) {
+        "Context: nothing sent yet, {window} tokens left",
+        "上下文：尚未发送内容，剩余 {window} token",
+    }
+    pub fn status_cache(percent) {
+        "Cache: {percent}% of the last turn's input came from the provider's cache",
+        "缓存：上一轮输入的 {percent}% 来自服务商的缓存",
+    }
+    pub fn status_memory(size) { "Long-term memory: {size} kB", "长期记忆：{size} kB" }
+    pub fn status_no_memory() { "Long-term memory: empty", "长期记忆：空" }
 
-    fn usage_plain(input, output) {
+    /// The amount of thinking: [`think_default`], a level, or a level that is the default.
+    pub fn thinking(level) { "Thinking: {level}", "思考：{level}" }
+    pub fn think_default() { "the model's own default", "模型的默认设置" }
+    pub fn think_configured(level) { "{level} (default)", "{level}（默认）" }
+    pub fn think_how() {
+        "Change it with /think off, low, medium, high or default.",
+        "用 /think off、low、medium、high 或 default 更改。",
+    }
+    pub fn think_unknown(word) {
+        "Unknown level {word}. Use /think off, low, medium, high or default.",
+        "未知的级别 {word}。请用 /think off、low、medium、high 或 default。",
+    }
+    pub fn think_never(model) {
+        "{model} does not think, so this changes nothing.",
+        "{model} 不会思考，因此此设置不起作用。",
+    }
+    pub fn think_not_with_tools(model) {
+        "{model} thinks only in requests without tools, and I always send mine, so this changes nothing.",
+        "{model} 只在不带工具的请求中思考，而我总会带上工具，因此此设置不起作用。",
+    }
+    pub fn think_always(model) {
+        "{model} always thinks. With off it thinks as little as it can.",
+        "{model} 始终会思考。设为 off 时会尽量少思考。",
+    }
+
+    pub fn usage_title() { "Tokens and cost:", "token 用量和费用：" }
+    pub fn usage_by_model() { "By model, in 30 days:", "近 30 天各模型：" }
+    pub fn usage_today() { "Today", "今天" }
+    pub fn usage_yesterday() { "Yesterday", "昨天" }
+    pub fn usage_days(count) { "{count} days", "近 {count} 天" }
+    /// Between a name and what it has.
+    pub fn colon() { ": ", "：" }
+    /// Between two parts of a sentence.
+    pub fn clause_comma() { ", ", "，" }
+    pub fn usage_plain(input, output) {
         "{input} in, {output} out",
         "输入 {input}，输出 {output}",
     }
-    fn usage_cached(input, cached, output) {
-        "{input} in ({cached} cached), {output} out",
-        "输入 {input}（缓存 {cached}），输出 {output}",
+    pub fn usage_cached(input, percent, output) {
+        "{input} in ({percent}% cached), {output} out",
+        "输入 {input}（缓存 {percent}%），输出 {output}",
     }
-    pub fn tokens_on(day) { "Tokens on {day}:", "{day} 的 token 用量：" }
     pub fn no_tokens() { "none yet", "暂无" }
+    pub fn at_least(dollars) { "at least {dollars}", "至少 {dollars}" }
+    pub fn price_unknown() { "price unknown", "价格未知" }
+    pub fn free() { "free", "免费" }
+    /// `date`: the month of the built-in prices.
+    pub fn about_prices(date) {
+        "Prices in US dollars, as of {date}.",
+        "价格以美元计，截至 {date}。",
+    }
+    pub fn how_to_set_prices() {
+        "Some requests have no known price. `peacrab config explain providers.NAME.prices` tells how \
+         to set it.",
+        "部分请求的价格未知。运行 `peacrab config explain providers.NAME.prices` 查看如何设置。",
+    }
+    /// `about`: where the price comes from.
+    pub fn price(input, output, about) {
+        "Price: ${input} in, ${output} out per million tokens ({about})",
+        "价格：每百万 token 输入 ${input}，输出 ${output}（{about}）",
+    }
+    pub fn price_configured() { "as configured", "按配置" }
+    pub fn price_as_of(date) { "as of {date}", "截至 {date}" }
+    pub fn price_free() { "Price: free, it runs on a server of your own", "价格：免费，运行在你自己的服务器上" }
+    pub fn price_not_known() { "Price: unknown", "价格：未知" }
 
     fn tool_read_file() { "Read a file", "读取文件" }
     fn tool_write_file() { "Write a file", "写入文件" }
@@ -275,6 +363,13 @@ texts! {
     pub fn offline_stands_in() {
         "until then, the offline helper does what it can",
         "在此之前，由离线助手尽力处理",
+    }
+    /// `used` and `limit` in dollars.
+    pub fn too_expensive(used, limit) {
+        "Daily cost limit reached ({used} of {limit}). It resets at midnight; \
+         `peacrab config set limits.usdPerDay NUMBER` raises it.",
+        "今日费用已达上限（{used}/{limit}），午夜后重置。\
+         如需提高上限，请运行 `peacrab config set limits.usdPerDay 数值`。",
     }
     pub fn too_many_tokens(used, limit) {
         "Daily token limit reached ({used} of {limit}). It resets at midnight; \

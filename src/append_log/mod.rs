@@ -22,8 +22,8 @@ use crate::sys;
 
 pub use line::{cut, shorten, to_line};
 pub use lines::Lines;
-pub use tail::Tail;
 use tail::starts_line;
+pub use tail::{Tail, TailLine};
 
 /// What an appended line survives once it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -177,7 +177,7 @@ fn version_as_json(version: &Version, added: usize, removed: usize) -> String {
     format!("{value}\n")
 }
 
-/// How many lines a text has that the one before did not have, and the other way round.
+/// How many lines of the later version are not in the earlier one, and the other way round.
 fn changed_lines(before: &str, after: &str) -> (usize, usize) {
     let missing = |from: &str, others: &str| {
         let mut others: Vec<&str> = others.lines().collect();

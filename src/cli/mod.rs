@@ -1,6 +1,7 @@
 //! Floor 9: the command line. One file per command; only this room prints.
 
 pub mod agent;
+pub mod agents;
 pub mod channels;
 pub mod completions;
 mod compose;
@@ -14,10 +15,12 @@ pub mod prompt;
 pub mod send;
 pub mod service;
 pub mod sessions;
+pub mod skills;
 pub mod status;
 pub mod terminal;
 pub mod tools;
 pub mod update;
+pub mod usage;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -96,6 +99,8 @@ enum Command {
     /// Chat with the agent, or ask a single question
     #[command(visible_alias = "chat")]
     Agent(agent::Arguments),
+    /// List the agents, with their workspaces and bindings
+    Agents(agents::Arguments),
     /// Run the bot: the agent on Telegram and Discord
     #[command(aliases = ["start", "run", "serve"])]
     Gateway(gateway::Arguments),
@@ -115,11 +120,17 @@ enum Command {
     Config(config::Arguments),
     /// Show the setup, the model in use and today's tokens
     Status(status::Arguments),
+    /// Show the tokens and their cost, by day and model
+    #[command(alias = "cost")]
+    Usage(usage::Arguments),
     /// List, show, export and delete conversations
     #[command(alias = "session")]
     Sessions(sessions::Arguments),
     /// Show and search what the agent remembers, and bring back earlier versions
     Memory(memory::Arguments),
+    /// List, write, install and check skills
+    #[command(alias = "skill")]
+    Skills(skills::Arguments),
     /// Check the setup and suggest fixes
     Doctor(doctor::Arguments),
     /// Run the bot permanently, as a systemd service
@@ -151,14 +162,17 @@ impl Command {
                 HomeUse::Own
             }
             Self::Agent(_)
+            | Self::Agents(_)
             | Self::Gateway(_)
             | Self::Onboard(_)
             | Self::Status(_)
+            | Self::Usage(_)
             | Self::Doctor(_)
             | Self::Tools(_)
             | Self::Context(_)
             | Self::Complete(_) => HomeUse::Readable,
             Self::Config(arguments) if !arguments.changes() => HomeUse::Readable,
+            Self::Skills(arguments) if !arguments.changes() => HomeUse::Readable,
             _ => HomeUse::Installed,
         }
     }
@@ -166,6 +180,7 @@ impl Command {
     fn run(self, context: &Context) -> Result<Exit> {
         match self {
             Self::Agent(arguments) => agent::run(context, &arguments),
+            Self::Agents(arguments) => agents::run(context, &arguments),
             Self::Gateway(arguments) => gateway::run(context, &arguments),
             Self::Reload(arguments) => gateway::reload::run(context, &arguments),
             Self::Channels(arguments) => channels::run(context, &arguments),
@@ -174,8 +189,10 @@ impl Command {
             Self::Onboard(arguments) => onboard::run(context, &arguments),
             Self::Config(arguments) => config::run(context, arguments),
             Self::Status(arguments) => status::run(context, &arguments),
+            Self::Usage(arguments) => usage::run(context, &arguments),
             Self::Sessions(arguments) => sessions::run(context, &arguments),
             Self::Memory(arguments) => memory::run(context, &arguments),
+            Self::Skills(arguments) => skills::run(context, arguments),
             Self::Doctor(arguments) => doctor::run(context, &arguments),
             Self::Service(arguments) => service::run(context, &arguments),
             Self::Update(arguments) => update::run(context, arguments),

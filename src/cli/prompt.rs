@@ -23,6 +23,9 @@ pub struct Arguments {
     /// The conversation, as `sessions list` shows it
     #[arg(short, long, value_name = "SESSION", default_value = "default")]
     session: String,
+    /// Of this agent of agents.list [default: the default agent]
+    #[arg(long, value_name = "ID")]
+    agent: Option<String>,
     /// Print the system prompt itself
     #[arg(long, conflicts_with = "json")]
     full: bool,
@@ -35,7 +38,10 @@ pub struct Arguments {
 pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     let key = SessionKey::parse(&arguments.session);
     let home = context.home()?;
-    let loaded = context.start()?;
+    let all = context.start()?;
+    compose::check_agents(&home, &all)?;
+    let loaded = all.of_agent(arguments.agent.as_deref())?;
+    let sessions = home.sessions_of(loaded.agent_id());
     let options = RunOptions {
         model: None,
         stream: false,
@@ -45,7 +51,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
         before: None,
     };
     let agent = compose::agent(context, &home, loaded, options)?;
-    let account = agent.account(&home.sessions(), &key)?;
+    let account = agent.account(&sessions, &key)?;
     match (arguments.full, arguments.json) {
         (true, _) => print::out(&format!("{}\n", account.prompt.text())),
         (_, true) => print::json(&to_json(&account).to_string()),

@@ -13,6 +13,7 @@ use crate::chat::{Entry, EntryKind};
 
 use super::Context;
 use super::terminal::{print, texts};
+use crate::config::Home;
 use crate::error::{Error, Exit, Result};
 use crate::limits::cli::{LAST_COLUMNS, NAME_COLUMNS, SHOWN_RESULT_CHARS, SHOWN_RESULT_LINES};
 use crate::message::SessionKey;
@@ -26,6 +27,9 @@ use crate::text::{escape_json, is_prose as visible};
 pub struct Arguments {
     #[command(subcommand)]
     action: Action,
+    /// The agent whose conversations these are [default: list: all agents, else the default agent]
+    #[arg(long, global = true, value_name = "ID")]
+    agent: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -77,9 +81,17 @@ impl Name {
 
 /// Runs the action on the home's journals.
 pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
-    context.start()?;
-    let folder = context.home()?.sessions();
+    let all = context.start()?;
+    let home = context.home()?;
+    let loaded = all.of_agent(arguments.agent.as_deref())?;
+    let folder = home.sessions_of(loaded.agent_id());
     match &arguments.action {
+        Action::List { json } if all.config.agents.are_several() => {
+            let profiles = all.config.agents.profiles().into_iter();
+            let is_meant = |id: &str| arguments.agent.is_none() || id == loaded.agent_id();
+            let agents = profiles.map(|profile| profile.id).filter(|id| is_meant(id));
+            list_by_agent(&home, agents, *json)?;
+        }
         Action::List { json } => list(&folder, *json)?,
         Action::Show { name, full } => show(&folder, &name.chat(), *full)?,
         Action::Export { name, file: None } => {
@@ -143,20 +155,45 @@ fn list(folder: &Path, json: bool) -> Result<()> {
         return print::line(texts::NO_SESSIONS);
     }
     let lines = summaries.iter().map(|summary| match json {
-        true => as_json(summary),
+        true => as_json(summary, None),
         false => row(summary, widest(&summaries)),
     });
     print::out(&lines.collect::<String>())
 }
 
-fn as_json(summary: &Summary) -> String {
-    let value = serde_json::json!({
+/// The conversations of several agents, below the id of each.
+fn list_by_agent(home: &Home, agents: impl Iterator<Item = String>, json: bool) -> Result<()> {
+    let mut text = String::new();
+    for agent in agents {
+        let summaries = store::list(&home.sessions_of(&agent))?;
+        let gap = if text.is_empty() { "" } else { "\n" };
+        if !json && !summaries.is_empty() {
+            let _ = writeln!(text, "{gap}{}", print::bold(&agent));
+        }
+        for summary in &summaries {
+            text += &match json {
+                true => as_json(summary, Some(&agent)),
+                false => row(summary, widest(&summaries)),
+            };
+        }
+    }
+    match text.is_empty() && !json {
+        true => print::line(texts::NO_SESSIONS),
+        false => print::out(&text),
+    }
+}
+
+fn as_json(summary: &Summary, agent: Option<&str>) -> String {
+    let mut value = serde_json::json!({
         "key": summary.chat.to_string(),
         "bytes": summary.bytes,
         "changed": local(summary.changed),
         "title": summary.title,
         "last": summary.last,
     });
+    if let Some(agent) = agent {
+        value["agent"] = agent.into();
+    }
     format!("{}\n", escape_json(&value.to_string()))
 }
 

@@ -10,10 +10,14 @@ use super::Context;
 use super::compose::{models_of, who_answers};
 use super::sessions::size;
 use super::terminal::print;
+use super::usage::{models_to_json, to_json};
+use crate::agent::commands::usage::format_usage;
+use crate::chat::Usage;
 use crate::clock::Clock;
 use crate::config::Loaded;
 use crate::error::{Exit, Result};
 use crate::gateway::control::{self, Request};
+use crate::language::Language;
 use crate::session::store;
 use crate::state::{Counts, TokenUsage};
 use crate::sys;
@@ -69,7 +73,11 @@ impl Status {
     fn collect(context: &Context, loaded: &Loaded) -> Result<Self> {
         let home = context.home()?;
         // A folder that cannot be read has no sessions that could be counted.
-        let sessions = store::list(&home.sessions()).unwrap_or_default();
+        let agents = loaded.config.agents.profiles().into_iter();
+        let folders = agents.map(|profile| home.sessions_of(&profile.id));
+        let lists = folders.map(|folder| store::list(&folder).unwrap_or_default());
+        let sessions: Vec<_> = lists.flatten().collect();
+        let loaded = &loaded.of_agent(None)?;
         let (models, answering) = match models_of(context, loaded) {
             Ok(models) => (models.names(), who_answers(&models)),
             Err(error) => (Vec::new(), Some(error.to_string())),
@@ -108,8 +116,8 @@ impl Status {
             "sessions": self.sessions,
             "sessionBytes": self.session_bytes,
             "clockIsSet": self.clock_is_set,
-            "tokensToday": self.counts.today(),
-            "tokensByModel": self.counts.models,
+            "tokensToday": to_json(self.counts.today()),
+            "tokensByModel": models_to_json(&self.counts.models),
         })
     }
 
@@ -135,11 +143,15 @@ impl Status {
             ("model", model),
             ("gateway", gateway),
             ("sessions", sessions),
-            ("today", self.counts.today().to_string()),
+            (
+                "today",
+                format_usage(self.counts.today(), Language::English),
+            ),
         ];
         if self.counts.models.len() > 1 {
             let by_model = self.counts.models.iter();
-            rows.extend(by_model.map(|(name, usage)| ("", format!("{name}: {usage}"))));
+            let row = |usage: &Usage| format_usage(*usage, Language::English);
+            rows.extend(by_model.map(|(name, usage)| ("", format!("{name}: {}", row(usage)))));
         }
         if !self.update_url.is_empty() {
             let url = &self.update_url;
@@ -192,7 +204,6 @@ fn format_path(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chat::Usage;
 
     fn status() -> Status {
         Status {
@@ -220,6 +231,7 @@ mod tests {
             input: 3,
             output: 1,
             cached: 2,
+            ..Usage::default()
         };
         status.counts.models = [("m".to_owned(), usage), ("n".to_owned(), usage)].into();
         let shown = status.format();
@@ -227,7 +239,7 @@ mod tests {
             "model      a/m, then b/n\n",
             "gateway    up 3 min\n",
             "sessions   2, 1.5 kB\n",
-            "today      6 tokens in (4 cached), 2 out\n           m: 3 tokens in (2 cached), 1 out\n",
+            "today      6 in (66% cached), 2 out, price unknown\n           m: 3 in (66% cached), 1 out, price unknown\n",
             "config     /no such file (does not exist; run `peacrab onboard`)\n",
         ] {
             assert!(shown.contains(row), "{row:?} is missing in {shown}");

@@ -13,6 +13,9 @@ use super::table::{Key, Kind};
 use super::texts;
 use crate::limits::config as limits;
 use crate::text::ellipsize_chars;
+use values::{is_id, is_proxy, price_problem};
+
+mod values;
 
 /// What is wrong with the value of the setting at the path; `None` when it is valid. `open`: references
 /// have not been followed, so that a string with one may become anything.
@@ -25,6 +28,9 @@ pub fn problem(key: &Key, path: &str, value: &Value, open: bool) -> Option<Strin
         return super::agents::check::problem(key.kind, path, value, open);
     }
     let shown = || safe_path(path.split('.'));
+    if key.kind == Kind::Prices && value.is_object() {
+        return price_problem(&shown(), value);
+    }
     if accepts(key.kind, value, open) {
         let proxy = value.as_str().filter(|_| path.ends_with(".proxy"));
         let is_wrong = |text: &&str| !(is_proxy(text) || open && resolve::refers(text));
@@ -106,35 +112,8 @@ fn accepts(kind: Kind, value: &Value, open: bool) -> bool {
         Kind::Secrets => value
             .as_object()
             .is_some_and(|members| members.values().all(Value::is_string)),
-        Kind::Object => value.is_object(),
+        Kind::Object | Kind::Prices => value.is_object(),
         Kind::Agents | Kind::Bindings => value.is_array(),
-    }
-}
-
-/// Whether an entry of a list of ids can match someone: a number, a name with its `@`, or `*`.
-fn is_id(id: &Value, open: bool) -> bool {
-    let Some(text) = id.as_str() else {
-        return id.is_i64() || id.is_u64();
-    };
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let text = text.trim();
-    open && resolve::refers(text)
-        || match text.strip_prefix('@') {
-            Some(name) => !name.is_empty() && !name.contains(char::is_whitespace),
-            None => text == "*" || is_number(text.strip_prefix('-').unwrap_or(text)),
-        }
-}
-
-/// Whether a text can be a proxy's URL: `http://host:port`, the scheme or the port may be missing.
-fn is_proxy(text: &str) -> bool {
-    let known = ["http://", "https://"].map(|scheme| text.strip_prefix(scheme));
-    let with_scheme = known.into_iter().flatten().next();
-    let rest = with_scheme.unwrap_or(text).trim_end_matches('/');
-    let server = rest.rsplit('@').next().unwrap_or(rest);
-    let is_host = |host: &str| !host.is_empty() && !host.contains(['/', ' ']);
-    match server.rsplit_once(':') {
-        Some((host, port)) if !port.ends_with(']') => is_host(host) && port.parse::<u16>().is_ok(),
-        _ => with_scheme.is_some() && is_host(server),
     }
 }
 

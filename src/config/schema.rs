@@ -136,6 +136,22 @@ pub struct Provider {
     pub stream_idle_timeout_secs: u64,
     /// Whether its models understand images; `None`: the model's name decides.
     pub images: Option<bool>,
+    /// What its models cost, by their names; a name may end with `*`.
+    pub prices: BTreeMap<String, Price>,
+}
+
+/// `providers.<name>.prices.<model>`: what a model costs, in US dollars per million tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Price {
+    /// What goes in.
+    pub input: f64,
+    /// What comes out, reasoning among it.
+    pub output: f64,
+    /// What goes in and is in the provider's cache; `None`: as much as other input.
+    pub cached: Option<f64>,
+    /// What goes in and is written to the provider's cache; `None`: as much as other input.
+    pub cache_write: Option<f64>,
 }
 
 impl Default for Provider {
@@ -150,6 +166,7 @@ impl Default for Provider {
             timeout_secs: 120,
             stream_idle_timeout_secs: 90,
             images: None,
+            prices: BTreeMap::new(),
         }
     }
 }
@@ -438,6 +455,8 @@ impl Storage {
 pub struct Limits {
     /// Tokens a day over all models; 0: no limit.
     pub tokens_per_day: u64,
+    /// US dollars a day over all models, as far as their prices are known; 0: no limit.
+    pub usd_per_day: f64,
 }
 
 /// `tls`

@@ -51,13 +51,17 @@ pub enum Kind {
     Secrets,
     /// Any object.
     Object,
+    /// An object of prices by model.
+    Prices,
     /// `agents.list`
     Agents,
     /// `agents.bindings`
     Bindings,
 }
 
-use Kind::{Choice, Flag, Ids, Object, Paths, Real, Secrets, Text, Texts, Url, Whole, Zone};
+use Kind::{
+    Choice, Flag, Ids, Object, Paths, Prices, Real, Secrets, Text, Texts, Url, Whole, Zone,
+};
 
 use crate::json;
 
@@ -71,7 +75,7 @@ pub static KEYS: &[Key] = &[
     key("agents.defaults.maxTokens", Whole(1, 1_000_000), "8192", "Maximum tokens per reply."),
     key("agents.defaults.contextWindowTokens", Whole(1_000, 10_000_000), "128000", "Size of the model's context window, in tokens. Requests are kept within it."),
     key("agents.defaults.temperature", Real(0.0, 2.0), "0.1", "Sampling temperature. null leaves it to the provider.").or_null(),
-    key("agents.defaults.reasoningEffort", Choice(&["low", "medium", "high"]), "null", "How much a reasoning model thinks. null leaves it to the provider.").or_null(),
+    key("agents.defaults.reasoningEffort", Choice(&["off", "low", "medium", "high"]), "null", "How much a reasoning model thinks; /think changes it for one conversation. null leaves it to the provider.").or_null(),
     key("agents.defaults.maxToolIterations", Whole(1, 1_000), "40", "Maximum steps per turn; after that the agent reports how far it got."),
     key("agents.defaults.memoryWindow", Whole(2, 100_000), "100", "Maximum number of earlier turns (a message and all until its answer) sent with a request."),
     key("agents.defaults.maxToolResultChars", Whole(500, 1_000_000), "16000", "Maximum characters of a tool's result that the model sees. The rest goes to a file in the workspace, which the result names."),
@@ -88,6 +92,7 @@ pub static KEYS: &[Key] = &[
     key("providers.*.timeoutSecs", Whole(1, 3_600), "120", "How long to wait for a reply to begin, in seconds."),
     key("providers.*.streamIdleTimeoutSecs", Whole(1, 3_600), "90", "How long a reply may pause before it is given up, in seconds."),
     key("providers.*.images", Flag, "null", "Send images to the model. null decides by the model's name; use true for your own server if its model understands images.").or_null(),
+    key("providers.*.prices", Prices, "{}", "What the models cost, in US dollars per million tokens: {\"MODEL\": {\"input\": 3, \"output\": 15, \"cached\": 0.3, \"cacheWrite\": 3.75}}. A model's name may end with *. Without cached and cacheWrite, cached input costs as much as other input. Overrides the built-in prices."),
     key("channels.sendProgress", Flag, "true", "Show what the agent says while it is still working."),
     key("channels.sendToolHints", Flag, "true", "Show which tools the agent uses."),
     key("channels.sendMaxRetries", Whole(0, 100), "5", "Quick retries for a message that could not be sent. After that it is retried less often."),
@@ -130,6 +135,7 @@ pub static KEYS: &[Key] = &[
     key("storage.journalMaxMb", Whole(1, 10_000), "4", "Maximum size of one conversation's file, in megabytes. Beyond that, the part that is no longer sent to the model moves to sessions/archive."),
     key("storage.archiveMaxMb", Whole(0, 1_000_000), "64", "Maximum size of sessions/archive, in megabytes, over all conversations. Beyond that the oldest files are deleted. 0 keeps no archive."),
     key("limits.tokensPerDay", Whole(0, u64::MAX), "0", "Maximum tokens per day over all models. Beyond that, requests are refused until midnight. 0: no limit."),
+    key("limits.usdPerDay", Real(0.0, 1_000_000.0), "0", "Maximum cost per day over all models, in US dollars. Beyond that, requests are refused until midnight. A request whose price is not known counts as free. 0: no limit."),
     key("tls.caFile", Kind::Path, "null", "PEM file with certificates to trust in addition to the built-in ones.").or_null(),
     key("tls.localServerUsers", Texts, "[]", "Users, by name or number, whose servers on this machine may receive API keys and tokens over http://, in addition to root and Peacrab's own account. *: all users, which includes any command of the agent that takes over the server's port."),
     key("update.url", Url, r#""""#, "Where new versions come from: the URL of a folder with a release, for `peacrab update` and /update. Nothing is fetched unless you ask for it."),
@@ -391,6 +397,7 @@ mod tests {
             Kind::Secret if key.path.ends_with(".proxy") => json!("http://a"),
             Text | Zone | Kind::Path | Kind::Secret => json!("/a"),
             Secrets | Object => json!({"a": "/a"}),
+            Prices => json!({"a": {"input": 1, "output": 2}}),
             Kind::Agents => json!([{"id": "a"}]),
             Kind::Bindings => json!([{"agent": "main", "chat": "1"}]),
         }

@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::path::Path;
 
 use super::table::Kind;
+use crate::limits::config::PRICE_MAX;
 
 /// A path that leads to no setting.
 pub fn unknown_setting(path: &str, advice: &str) -> String {
@@ -97,6 +98,9 @@ pub fn describe_type(kind: Kind) -> String {
         Kind::Secret => "a string, ${NAME} or file:PATH".to_owned(),
         Kind::Secrets => r#"an object of strings, such as {"X-Name": "value"}"#.to_owned(),
         Kind::Object => r#"an object, such as {"name": 1}"#.to_owned(),
+        Kind::Prices => {
+            r#"an object of prices, such as {"MODEL": {"input": 3, "output": 15}}"#.to_owned()
+        }
         Kind::Agents => {
             r#"a list of objects, such as [{"id": "work", "model": "gpt-5"}]"#.to_owned()
         }
@@ -104,6 +108,36 @@ pub fn describe_type(kind: Kind) -> String {
             r#"a list of objects, such as [{"agent": "work", "chat": "-100123"}]"#.to_owned()
         }
     }
+}
+
+/// A model's price that is not an object.
+pub fn wrong_price(path: &str, what: &str) -> String {
+    format!(
+        r#"{path} must be an object with input and output, such as {{"input": 3, "output": 15}}, not {what}"#
+    )
+}
+
+/// A member that no price has, and the one that was meant.
+pub fn unknown_price(path: &str, name: &str, near: Option<&str>, known: &[&str]) -> String {
+    match near {
+        Some(near) => format!("Unknown price {path}.{name}. Did you mean {near}?"),
+        None => format!(
+            "Unknown price {path}.{name}. There are {}.",
+            known.join(", ")
+        ),
+    }
+}
+
+/// A member that each price needs.
+pub fn missing_price(path: &str, name: &str) -> String {
+    format!("{path}.{name} is missing")
+}
+
+/// A price that is not an amount of money.
+pub fn wrong_amount(path: &str, what: &str) -> String {
+    format!(
+        "{path} must be a number from 0 to {PRICE_MAX}, in US dollars per million tokens, not {what}"
+    )
 }
 
 /// A `${NAME}` whose variable is not set. It follows the setting's path.

@@ -5,6 +5,7 @@
 //! a single name in a folder that is held open, so nothing can be swapped between a check and its
 //! use. What is inside and still off limits is recognised by inode, not by name.
 
+mod folders;
 mod roots;
 mod walk;
 

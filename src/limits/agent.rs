@@ -24,20 +24,23 @@ pub const REACH_BYTES: usize = 1024;
 pub const BOOTSTRAP_BYTES: usize = 6 * 1024;
 /// Bytes of all bootstrap files together.
 pub const BOOTSTRAP_TOTAL_BYTES: usize = 20 * 1024;
+/// Bytes of all skills together that are always loaded.
+pub const SKILLS_LOADED_BYTES: usize = 8 * 1024;
+/// Bytes of the index of the other skills: about 15 of them.
+pub const SKILL_INDEX_BYTES: usize = 3 * 1024;
+/// Characters of a skill's description in the index. The format of Agent Skills allows 1,024.
+pub const SKILL_DESCRIPTION_CHARS: usize = 240;
 /// Bytes that are read beyond the budget of a file, so that a secret is recognised before it is cut.
 pub const PROMPT_MARGIN_BYTES: usize = 1024;
 /// Bytes of one message of a person.
 pub const MESSAGE_BYTES: usize = 128 * 1024;
-/// Bytes that a token is counted as when the history is fitted to the window. English has four,
-/// code and Chinese about three; less errs on the side of a history that fits.
-pub const BYTES_PER_TOKEN: usize = 3;
 /// How long a question to a person waits; then it counts as denied.
 pub const ANSWER_TIME: Duration = Duration::from_mins(10);
 /// Times a question that is too long for the model is asked again, each time with half of it: from
 /// 128,000 tokens to 8,000.
 pub const OVERFLOW_RETRIES: u32 = 4;
-/// Bytes that the history always gets, however small the window is said to be.
-pub const HISTORY_FLOOR_BYTES: usize = 4 * 1024;
+/// Tokens that the history always gets, however small the window is said to be.
+pub const HISTORY_FLOOR_TOKENS: usize = 1_300;
 /// Models that are kept ready over all conversations; a household has no more.
 pub const MODELS_HELD: usize = 4;
 /// Background commands that are named when they are ended.
@@ -50,6 +53,10 @@ pub const ACCOUNT_HINTS: usize = 12;
 pub const MODELS_LISTED_MAX: usize = 40;
 /// Models that get a button below that list, as many as a phone shows at once.
 pub const MODEL_BUTTONS_MAX: usize = 8;
+/// Turns after which the first conversation ends by itself: enough for a few questions in passing.
+pub const INTRODUCTION_TURNS: u32 = 20;
+/// Bytes of BOOTSTRAP.md that go into the system prompt; of USER.md, those that are looked at then.
+pub const INTRODUCTION_BYTES: u64 = 4 * 1024;
 
 /// Bounds of the requests that turn old turns into memory.
 pub mod consolidation {
@@ -60,6 +67,8 @@ pub mod consolidation {
     pub const CHUNK_TOKENS: usize = 24_000;
     /// The same for a model with a small window: what is left beside the memory, but at least this.
     pub const CHUNK_TOKENS_MIN: usize = 1_000;
+    /// Bytes of a text that count as a token when a part is read; code and Chinese have three.
+    pub const BYTES_PER_TOKEN: usize = 3;
     /// Tokens of the instructions, of the tool and of punctuation.
     pub const FRAME_TOKENS: usize = 1_000;
     /// Bytes of one text of a person or of the model in the request; the ends of a longer one stay.

@@ -50,6 +50,12 @@ pub const HIT_LEAD_BYTES: usize = 80;
 pub const SEARCH_BLOCK_BYTES: usize = 64 * 1024;
 /// Lines of a search after which it is looked whether it was cancelled.
 pub const SEARCH_LINES: u64 = 1024;
+/// Messages of a search that are all counted to see how rare a word is.
+pub const SEARCH_COUNTED: u64 = 8 * 1024;
+/// Beyond them, only one of so many is counted: rareness is a weight, and not worth another pass.
+pub const SEARCH_SAMPLE: u64 = 8;
+/// Bytes at the beginning of a message's line in which its text begins.
+pub const CONTENT_WITHIN_BYTES: usize = 64;
 /// Bytes of a passage of a file of notes; a longer paragraph is several.
 pub const PASSAGE_BYTES: usize = 4 * 1024;
 /// Bytes of one file of notes that are searched.

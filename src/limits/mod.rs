@@ -184,6 +184,8 @@ pub mod config {
     pub const SECRET_NAME_BYTES: usize = 16;
     /// Characters of an offending line that are shown, and of a wrong path.
     pub const EXCERPT_CHARS: usize = 72;
+    /// Highest price of a model, in US dollars per million tokens; the dearest cost hundreds.
+    pub const PRICE_MAX: f64 = 100_000.0;
     /// Entries of `agents.list`. Each that is used holds open folders and about as much memory as the first.
     pub const AGENTS: usize = 32;
     /// Bytes of an agent's id, which is the name of its folder too.
@@ -193,7 +195,6 @@ pub mod config {
 }
 
 pub mod confine;
-pub mod files;
 pub mod http;
 
 /// Bounds of JSON.
@@ -246,7 +247,6 @@ pub mod tokens {
 }
 
 pub mod memory;
-pub mod net;
 pub mod provider;
 
 /// Bounds of the journal.
@@ -254,6 +254,9 @@ pub mod session {
     /// Bytes of journal lines that are held in memory for the history. A window of 128,000 tokens
     /// is about as long; a board with less memory has models with smaller windows.
     pub const HISTORY_BYTES: usize = 512 * 1024;
+    /// Bytes of a journal that are read back for the history. Of old results of tools little is held, so
+    /// that this is more; an old board reads and parses it in half a second.
+    pub const WINDOW_READ_BYTES: usize = 2 * 1024 * 1024;
     /// Bytes of a journal that are read back to find the beginning of its last turn. A turn of 40
     /// steps with four calls each, all with results of the usual length, is 3 MB.
     pub const TURN_BYTES: usize = 16 * 1024 * 1024;
@@ -265,9 +268,13 @@ pub mod session {
     pub const SHORT_TAIL_BYTES: usize = 200;
     /// Bytes of a result or of a call's arguments below which shortening saves too little.
     pub const SHORT_MIN_BYTES: usize = 1200;
-    /// Bytes that an image counts as when a conversation is fitted: some 1,500 tokens, however long
-    /// its file is.
+    /// Bytes that an image counts as in memory beside its entry; it is forgotten after its turn.
     pub const IMAGE_WEIGHT: usize = 4500;
+    /// Tokens that an image counts as, however long its file is.
+    pub const IMAGE_TOKENS: usize = 1_500;
+    /// The part of the turns, of the results and of the window that leaves at a time when something has to:
+    /// a fourth. What is in front stays the same for many turns then, and providers cache it.
+    pub const STEP: usize = 4;
     /// Bytes of a journal below which it is not worth to rewrite it for the archive.
     pub const ARCHIVE_MIN_BYTES: u64 = 64 * 1024;
     /// Bytes of the summary in front of the window: three paragraphs.
@@ -290,8 +297,16 @@ pub mod state {
     pub const LOCK_TRIES: u32 = 2000;
     /// Models counted apart within a day; a turn writes this file, so it stays small.
     pub const USAGE_MODELS: usize = 6;
-    /// Days whose sums are kept: two weeks show a habit.
-    pub const USAGE_DAYS: usize = 14;
+    /// Bytes of a model's name there.
+    pub const USAGE_NAME_BYTES: usize = 80;
+    /// Days whose counts are kept: a month, and the one before to compare with.
+    pub const USAGE_DAYS: usize = 62;
+    /// Ended days that wait in the file of today while that of earlier days cannot be written.
+    pub const USAGE_PENDING_DAYS: usize = 14;
+    /// Conversations whose last turn is remembered; a turn writes this, too.
+    pub const LAST_TURNS: usize = 8;
+    /// Bytes of the file of earlier days that are read; what we write is at most half of it.
+    pub const USAGE_DAYS_FILE_BYTES: usize = 256 * 1024;
     /// Standing approvals that are kept; who has more has lost sight of them.
     pub const APPROVALS: usize = 100;
     /// Bytes of the file of standing approvals that are read.
@@ -312,11 +327,21 @@ pub mod state {
     /// Bytes of the file with these chats that are read; an address has about 60.
     pub const RESTARTS_FILE_BYTES: usize = 4 * 1024;
     /// Bytes of the file of counts that are read; what we write is a tenth of it.
-    pub const USAGE_FILE_BYTES: usize = 32 * 1024;
+    pub const USAGE_FILE_BYTES: usize = 64 * 1024;
+    /// Models of which is known how they count tokens and how much they take.
+    pub const LEARNED_MODELS: usize = 16;
+    /// Bytes of the file of them that are read; a model has about 100.
+    pub const LEARNED_FILE_BYTES: usize = 16 * 1024;
+    /// Estimated tokens of a request below which its report says little about the estimate.
+    pub const LEARNED_TOKENS_MIN: usize = 500;
+    /// Change of a factor, in hundredths, that is worth a write.
+    pub const LEARNED_CHANGE: f32 = 5.0;
     /// Conversations whose choice of a model is kept; the one that chose first goes.
     pub const CHOICES: usize = 256;
     /// Bytes of the file of choices that are read; what we write is a quarter of it.
     pub const CHOICES_FILE_BYTES: usize = 256 * 1024;
+    /// Bytes of the file that counts the turns of the first conversation.
+    pub const INTRODUCTION_FILE_BYTES: usize = 64;
     /// Bytes of the file that names the last active chat.
     pub const RECENT_FILE_BYTES: usize = 4 * 1024;
     /// Chats whose language is remembered; those who have access are fewer.
@@ -343,8 +368,55 @@ pub mod state {
     pub const PAIRING_FILE_BYTES: usize = 1024 * 1024;
 }
 
+/// Bounds of skills.
+pub mod skills {
+    /// Bytes of a SKILL.md that are read. Guides recommend 500 lines, about 20 kB.
+    pub const FILE_BYTES: usize = 64 * 1024;
+    /// Skills of a workspace that are listed; the index of as many has about 20 kB.
+    pub const SKILLS_MAX: usize = 100;
+    /// Characters of a skill's name, as in Anthropic's specification.
+    pub const NAME_CHARS: usize = 64;
+    /// Characters of a description, as in Anthropic's specification.
+    pub const DESCRIPTION_CHARS: usize = 1024;
+    /// Characters of another value, such as a license or the name of a program.
+    pub const VALUE_CHARS: usize = 200;
+    /// Lines of front matter; a long one has 60.
+    pub const LINES: usize = 2000;
+    /// Levels of lists and maps in front matter; OpenClaw's have five.
+    pub const LEVELS: usize = 16;
+    /// Faults of a skill that are kept.
+    pub const FAULTS: usize = 20;
+    /// Programs, variables or systems that a skill may name, each.
+    pub const REQUIREMENTS: usize = 32;
+    /// Files of a skill that is installed; large ones have 60.
+    pub const FILES_MAX: usize = 500;
+    /// Bytes of all files of a skill that is installed: they are held in memory meanwhile.
+    pub const PACKAGE_BYTES: usize = 8 * 1024 * 1024;
+    /// Bytes of an archive. It may have more than one skill.
+    pub const ARCHIVE_BYTES: usize = 8 * 1024 * 1024;
+    /// Names in an archive or a folder that is installed from.
+    pub const NAMES_MAX: usize = 5000;
+    /// Bytes of a path in a skill.
+    pub const PATH_BYTES: usize = 256;
+    /// Folders below each other in a skill.
+    pub const DEPTH: usize = 8;
+    /// Files of a skill that are named before it is installed.
+    pub const FILES_SHOWN: usize = 40;
+    /// Skills that one message can load with `$NAME`.
+    pub const LOADED_MAX: usize = 3;
+    /// Bytes of the instructions of each of them; the model reads the rest with `read_file`.
+    pub const LOADED_BYTES: usize = 24 * 1024;
+    /// How long a server may take until a skill begins to come, and how long it may pause.
+    pub const SERVER_TIME: std::time::Duration = std::time::Duration::from_secs(20);
+    /// Skills that get a button below the list in a chat, two in a row: Discord takes five rows.
+    pub const BUTTONS_MAX: usize = 10;
+    /// Characters of a description in a list.
+    pub const LISTED_CHARS: usize = 160;
+    /// Characters of a skill that a chat shows: a message of Telegram's.
+    pub const SHOWN_CHARS: usize = 3500;
+}
+
 pub mod agent;
-pub mod skills;
 pub mod tools;
 
 /// Bounds of the terminal.
@@ -415,4 +487,48 @@ pub mod cli {
     pub const HISTORY_LINES: usize = 500;
     /// Bytes of the prompt's history that are read.
     pub const HISTORY_BYTES: usize = 1024 * 1024;
+}
+
+/// Bounds of the workspace and of the file tools' way into it.
+pub mod files {
+    /// Bytes of a path; Linux's PATH_MAX less the closing zero.
+    pub const PATH_BYTES: usize = 4095;
+    /// Links followed in one path, as many as Linux follows (path_resolution(7)).
+    pub const LINKS: usize = 40;
+    /// How often openat2 is asked again when a rename somewhere in the system disturbs it (EAGAIN).
+    pub const RESOLVE_TRIES: usize = 16;
+    /// Folders held open while a path is resolved without openat2; a process may have 1024 files.
+    pub const RESOLVE_HANDLES: usize = 128;
+    /// Folders below each other that a listing or search goes down, each held open meanwhile.
+    pub const WALK_DEPTH: usize = 32;
+    /// Names that one listing or search looks at: some seconds on a slow card.
+    pub const WALK_NAMES: usize = 50_000;
+    /// Names of one folder that are held and sorted: about a megabyte.
+    pub const FOLDER_NAMES: usize = 10_000;
+}
+
+/// Bounds of connections.
+pub mod net {
+    use std::time::Duration;
+
+    /// Time for a name to be resolved. musl's resolver itself gives up after 10 s.
+    pub const RESOLVE_TIMEOUT: Duration = Duration::from_secs(10);
+    /// Time to reach a host over all its addresses, with a proxy's tunnel and the TLS handshake.
+    pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
+    /// Addresses of a name that are tried. They share the time to connect, so that more of them
+    /// would leave each too little.
+    pub const ADDRESSES: usize = 8;
+    /// Stack of the thread that resolves a name. getaddrinfo of musl needs about 10 kB.
+    pub const RESOLVER_STACK_BYTES: usize = 128 * 1024;
+    /// Bytes of a socket's send buffer. The system's own choice grows to 4 MiB, which a line of 40 kB/s
+    /// needs minutes to drain: nobody would see progress, and the wait for the reply would run out.
+    /// The system doubles it for its own needs; at 100 ms to the server it allows 1 MB/s and more.
+    pub const SEND_BUFFER_BYTES: usize = 128 * 1024;
+    /// TLS sessions remembered for resumption, so that the second handshake is cheap. rustls counts
+    /// eight to a server: these are the model's, its fallback's and a channel's.
+    pub const TLS_SESSIONS: usize = 24;
+    /// Bytes of the table of TCP sockets that are read, 150 each: a busy server has a thousand.
+    pub const SOCKETS_BYTES: usize = 1024 * 1024;
+    /// Bytes of the file of added certificates; the roots of a whole distribution are 250 kB.
+    pub const CA_FILE_BYTES: usize = 1024 * 1024;
 }

@@ -14,7 +14,7 @@ pub mod models;
 pub mod offers;
 pub mod offline;
 pub mod openai;
-mod quirks;
+pub mod quirks;
 pub mod retry;
 pub mod route;
 pub mod table;
@@ -23,3 +23,6 @@ pub mod wire;
 
 pub use models::Models;
 pub use turn::{Answer, Progress, Turn};
+
+#[cfg(test)]
+mod fitted;

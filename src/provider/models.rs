@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use super::offers::{self, ListError};
-use super::quirks::Quirks;
+use super::quirks::{Quirks, ThinkingControl};
 use super::retry::CircuitBreaker;
 use super::route::{Route, Sources};
 use super::table::known;
+use super::table::prices::PriceKnown;
 use super::turn::Turn;
 use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
@@ -131,6 +132,19 @@ impl Models {
     /// The primary model's route. Its model is empty where the server will be asked for it.
     pub fn primary(&self) -> &Route {
         &self.candidates[0].route
+    }
+
+    /// What a person can choose about the primary model's thinking.
+    pub fn thinking_control(&self) -> ThinkingControl {
+        let primary = &self.candidates[0];
+        let quirks = primary.state().quirks;
+        quirks.thinking_control(primary.route.format)
+    }
+
+    /// What is known about the primary model's price.
+    pub fn price(&self) -> PriceKnown {
+        let primary = &self.candidates[0];
+        PriceKnown::of_model(&primary.route, &primary.state().model)
     }
 
     /// The models' names as people write them, the primary one first.

@@ -53,6 +53,21 @@ pub struct Quirks {
     pub adaptive: bool,
     /// Anthropic: thinking may be asked for and goes back.
     pub thinking: bool,
+    /// It always thinks: the least is a little.
+    pub always_thinks: bool,
+}
+
+/// What a person can choose about a model's thinking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ThinkingControl {
+    /// As much as they like, or none.
+    Free,
+    /// How much, but it always thinks.
+    AlwaysThinks,
+    /// Nothing: it thinks only in requests without tools.
+    NotWithTools,
+    /// Nothing: it does not think.
+    Never,
 }
 
 impl Quirks {
@@ -79,6 +94,7 @@ impl Quirks {
             temperature: !reasons && !is_kimi && claude.is_none_or(|version| version < (4, 7)),
             effort: match provider {
                 "openai" if reasons && has_tools_without_reasoning(bare) => Effort::NoneWithTools,
+                "openai" if is_older_gpt(bare) => Effort::Never,
                 _ => Effort::Asked,
             },
             usage_option: provider != "mistral",
@@ -90,7 +106,21 @@ impl Quirks {
                     .any(|old| model.starts_with(old)),
             short_ids: provider == "mistral",
             adaptive: claude.is_some_and(|version| version >= (4, 6)),
-            thinking: format == Format::Anthropic,
+            thinking: format == Format::Anthropic && claude.is_none_or(|version| version >= (3, 7)),
+            always_thinks: reasons && gpt_version(bare).is_none_or(|version| version < (5, 1))
+                || claude.is_some_and(|version| always_thinks(bare, version)),
+        }
+    }
+
+    /// What a person can choose about the model's thinking.
+    pub fn thinking_control(&self, format: Format) -> ThinkingControl {
+        let is_anthropic = format == Format::Anthropic;
+        match self.effort {
+            _ if is_anthropic && !self.thinking => ThinkingControl::Never,
+            Effort::Never if !is_anthropic => ThinkingControl::Never,
+            Effort::NoneWithTools if !is_anthropic => ThinkingControl::NotWithTools,
+            _ if self.always_thinks => ThinkingControl::AlwaysThinks,
+            _ => ThinkingControl::Free,
         }
     }
 
@@ -149,6 +179,19 @@ fn is_openai_reasoning(bare: &str) -> bool {
         .iter()
         .any(|family| bare.starts_with(family));
     is_o || gpt_version(bare).is_some_and(|version| version >= (5, 0) && !bare.contains("chat"))
+}
+
+/// Whether the name is of an OpenAI model before reasoning: GPT-3 and GPT-4.
+fn is_older_gpt(bare: &str) -> bool {
+    bare.starts_with("chatgpt-") || gpt_version(bare).is_some_and(|version| version < (5, 0))
+}
+
+/// Whether a Claude's thinking cannot be turned off
+/// (<https://platform.claude.com/docs/en/about-claude/models/overview>).
+fn always_thinks(bare: &str, version: (u32, u32)) -> bool {
+    bare.starts_with("claude-fable")
+        || bare.starts_with("claude-mythos")
+        || bare.starts_with("claude-opus") && version >= (5, 5)
 }
 
 /// From GPT-5.4 on, chat completions have tools only with the effort `none`, and later models think
@@ -331,6 +374,30 @@ mod tests {
         }
         assert!(!of("openrouter", "anthropic/claude-opus-4.7").temperature);
         assert!(!of("anthropic", "deepseek-v4-pro").adaptive);
+    }
+
+    #[test]
+    fn it_is_known_which_models_think() {
+        use ThinkingControl::{AlwaysThinks, Free, Never, NotWithTools};
+        for (provider, model, expected) in [
+            ("openai", "gpt-4o", Never),
+            ("openai", "gpt-5", AlwaysThinks),
+            ("openai", "o3", AlwaysThinks),
+            ("openai", "gpt-5.1", Free),
+            ("openai", "gpt-6-sol", NotWithTools),
+            ("anthropic", "claude-3-5-haiku-20241022", Never),
+            ("anthropic", "claude-sonnet-4-5", Free),
+            ("anthropic", "claude-opus-5-5", AlwaysThinks),
+            ("anthropic", "claude-opus-5", Free),
+            ("house", "qwen3", Free),
+        ] {
+            let format = match provider {
+                "anthropic" => Format::Anthropic,
+                _ => Format::OpenAi,
+            };
+            let control = of(provider, model).thinking_control(format);
+            assert_eq!(control, expected, "{model}");
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::table::{Format, Known, OFFLINE, PROVIDERS, Prefix, find, known, list_names, nearest};
 use crate::config::check::safe_path;
-use crate::config::schema::{ApiType, Provider};
+use crate::config::schema::{ApiType, Price, Provider};
 use crate::error::{Error, Result};
 use crate::secret::Secret;
 
@@ -41,6 +41,8 @@ pub struct Route {
     pub proxy: Option<Secret>,
     /// Whether its models understand images; `None`: the model's name decides.
     pub images: Option<bool>,
+    /// What its models cost, as the configuration says.
+    pub prices: BTreeMap<String, Price>,
 }
 
 /// What the choice is made from.
@@ -212,6 +214,7 @@ impl Sources<'_> {
             idle: Duration::from_secs(configured.stream_idle_timeout_secs),
             proxy: configured.proxy.clone(),
             images: configured.images,
+            prices: configured.prices.clone(),
         }
     }
 }

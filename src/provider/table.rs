@@ -2,6 +2,8 @@
 
 use crate::limits::provider::{NAME_CHARS, SLIP_CHARS};
 
+pub mod prices;
+
 /// A wire format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {

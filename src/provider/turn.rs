@@ -9,6 +9,7 @@ use super::offers;
 use super::offline;
 use super::retry::{self, Failed};
 use super::table::OFFLINE;
+use super::table::prices::charge;
 use crate::cancel::Cancel;
 use crate::chat::{Fault, ModelError, Reply, Request};
 use crate::error::{Error, Result};
@@ -228,11 +229,13 @@ impl<'a> Turn<'a> {
     }
 }
 
-fn answered(candidate: &Candidate, reply: Reply) -> Answer {
+fn answered(candidate: &Candidate, mut reply: Reply) -> Answer {
+    let model = candidate.state().model.clone();
+    reply.usage = charge(&candidate.route, &model, reply.usage);
     Answer {
         reply,
         provider: candidate.route.provider.clone(),
-        model: candidate.state().model.clone(),
+        model,
         failure: None,
     }
 }

@@ -8,9 +8,11 @@ use std::collections::VecDeque;
 
 use crate::chat::{Entry, EntryKind, ToolCall, ToolResult};
 use crate::limits::session::{
-    HISTORY_BYTES, IMAGE_WEIGHT, SHORT_HEAD_BYTES, SHORT_MIN_BYTES, SHORT_TAIL_BYTES, SUMMARY_BYTES,
+    HISTORY_BYTES, IMAGE_TOKENS, IMAGE_WEIGHT, SHORT_HEAD_BYTES, SHORT_MIN_BYTES, SHORT_TAIL_BYTES,
+    STEP, SUMMARY_BYTES,
 };
 use crate::text::truncate_bytes;
+use crate::tokens;
 
 use super::line::{cut_arguments, image_note};
 
@@ -41,12 +43,34 @@ pub struct JournalEntry {
     pub offset: u64,
     /// Whether a turn begins with it.
     pub begins_turn: bool,
+    /// Weighed once: a conversation is fitted at every step.
+    weight: Weight,
+}
+
+/// About how much something is in a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Weight {
+    bytes: usize,
+    tokens: usize,
+}
+
+impl Weight {
+    fn add(&mut self, other: Self) {
+        self.bytes += other.bytes;
+        self.tokens += other.tokens;
+    }
+
+    fn subtract(&mut self, other: Self) {
+        self.bytes = self.bytes.saturating_sub(other.bytes);
+        self.tokens = self.tokens.saturating_sub(other.tokens);
+    }
 }
 
 impl JournalEntry {
     /// An entry whose line begins at the byte `offset` of the journal.
     pub fn new(entry: Entry, offset: u64, begins_turn: bool) -> Self {
         Self {
+            weight: weigh(&entry),
             entry,
             offset,
             begins_turn,
@@ -60,8 +84,10 @@ pub struct Conversation {
     /// What was said before the first entry.
     summary: Option<Entry>,
     entries: VecDeque<JournalEntry>,
-    /// About how many bytes they are in a request.
-    bytes: usize,
+    /// All entries together.
+    weight: Weight,
+    /// Results before this place of the journal are shortened.
+    shortened_to: u64,
 }
 
 /// What goes to the model.
@@ -71,11 +97,24 @@ pub struct Fitted<'a> {
     pub entries: Vec<&'a Entry>,
     /// Where the last turn begins: at the facts, which precede the person's text.
     pub turn: usize,
-    /// About how many bytes the conversation is.
-    pub bytes: usize,
+    /// About how many tokens the conversation is, with the summary and without the facts.
+    pub tokens: usize,
 }
 
 impl Conversation {
+    /// Begins one of which the results before a place of the journal come shortened.
+    pub fn new(shortened_to: u64) -> Self {
+        Self {
+            shortened_to,
+            ..Self::default()
+        }
+    }
+
+    /// Results before this place of the journal are shortened.
+    pub fn shortened_to(&self) -> u64 {
+        self.shortened_to
+    }
+
     /// The entries with their places.
     pub fn entries(&self) -> impl DoubleEndedIterator<Item = &JournalEntry> + ExactSizeIterator {
         self.entries.iter()
@@ -114,8 +153,8 @@ impl Conversation {
         let mut places: Vec<(u64, usize)> = Vec::new();
         for (index, held) in self.entries.iter().enumerate() {
             match places.last_mut().filter(|_| index > 0 && !held.begins_turn) {
-                Some((_, bytes)) => *bytes += weight(&held.entry),
-                None => places.push((held.offset, weight(&held.entry))),
+                Some((_, bytes)) => *bytes += held.weight.bytes,
+                None => places.push((held.offset, held.weight.bytes)),
             }
         }
         places
@@ -186,13 +225,11 @@ impl Conversation {
         }
         self.hold(added);
         // However long a turn gets, memory is bounded.
-        if self.bytes > HISTORY_BYTES {
-            self.shrink(HISTORY_BYTES);
-        }
+        self.shrink(HISTORY_BYTES, |weight| weight.bytes);
     }
 
     fn hold(&mut self, added: JournalEntry) {
-        self.bytes += weight(&added.entry);
+        self.weight.add(added.weight);
         self.entries.push_back(added);
     }
 
@@ -219,11 +256,11 @@ impl Conversation {
         });
         self.weigh();
         if let Some(last) = self.entries.back().filter(|last| !is_reply(&last.entry)) {
-            self.hold(JournalEntry {
-                entry: Entry::new(EntryKind::Assistant, NO_REPLY),
-                offset: last.offset,
-                begins_turn: false,
-            });
+            self.hold(JournalEntry::new(
+                Entry::new(EntryKind::Assistant, NO_REPLY),
+                last.offset,
+                false,
+            ));
         }
     }
 
@@ -231,11 +268,11 @@ impl Conversation {
         let offset = self.entries.back().map_or(0, |held| held.offset);
         for call in self.unanswered() {
             let unknown = ToolResult::failed(UNKNOWN_OUTCOME);
-            self.hold(JournalEntry {
-                entry: Entry::of_result(&call, unknown),
+            self.hold(JournalEntry::new(
+                Entry::of_result(&call, unknown),
                 offset,
-                begins_turn: false,
-            });
+                false,
+            ));
         }
     }
 
@@ -247,6 +284,7 @@ impl Conversation {
             forget_images(entry);
             let calls = entry.tool_calls.iter_mut();
             calls.for_each(|call| call.signature = None);
+            held.weight = weigh(&held.entry);
         }
         self.weigh();
     }
@@ -256,20 +294,31 @@ impl Conversation {
         for held in &mut self.entries {
             held.offset = held.offset.saturating_sub(from) + to;
         }
+        let shortened = self.shortened_to.checked_sub(from);
+        self.shortened_to = shortened.map_or(0, |behind| behind + to);
     }
 
     /// Makes the conversation fit, and returns what goes to the model.
     ///
-    /// Whole turns are left out until `turns` are left before the last one; at least one of them stays. When the entries are more than `budget` bytes, old results of tools are shortened, those of
-    /// the last turn too, except the newest ones; then whole turns are left out, the oldest first; then
-    /// the newest results and the calls of the last turn are shortened. The texts of people in the last
-    /// turn are never changed. If it is still too long then, it is returned as it is.
+    /// When there are more than `turns` before the last one, the oldest are left out. When the entries are
+    /// more than `budget` tokens, old results of tools are shortened, those of the last turn too, except
+    /// the newest ones; then whole turns are left out, the oldest first; then the newest results and the
+    /// calls of the last turn are shortened. The summary and the texts of people in the last turn are never
+    /// changed. If it is still too long then, it is returned as it is.
+    ///
+    /// Each time, more leaves than needed, so that the next requests begin with the same bytes.
     pub fn fit<'a>(&'a mut self, turns: usize, budget: usize, facts: &'a Entry) -> Fitted<'a> {
         self.answer_open_calls();
-        while self.turns().count() > turns.max(1) + 1 {
-            self.leave_out_oldest_turn();
+        let count = self.turns().count();
+        if count > turns + 1 {
+            let kept = (turns - turns / STEP).max(1) + 1;
+            (kept..count).for_each(|_| self.leave_out_oldest_turn());
         }
-        self.shrink(budget);
+        let summary = self
+            .summary
+            .as_ref()
+            .map_or(0, |summary| weigh(summary).tokens);
+        self.shrink(budget.saturating_sub(summary), |weight| weight.tokens);
         let turn = self.last_turn();
         let mut entries: Vec<&Entry> = Vec::with_capacity(self.len() + 2);
         entries.extend(self.summary.iter());
@@ -279,44 +328,52 @@ impl Conversation {
         Fitted {
             entries,
             turn,
-            bytes: self.bytes,
+            tokens: self.weight.tokens + summary,
         }
     }
 
-    /// Shortens and leaves out until at most `limit` bytes are left, or nothing more can be left out.
-    fn shrink(&mut self, limit: usize) {
-        if self.bytes <= limit {
+    /// Shortens and leaves out until the size is at most `limit`, or nothing more can be left out.
+    fn shrink(&mut self, limit: usize, size: fn(Weight) -> usize) {
+        if size(self.weight) <= limit {
             return;
         }
-        // More than needed, so that the next steps of the turn begin with the same bytes, which
-        // providers cache.
-        let goal = limit / 4 * 3;
+        let goal = limit - limit / STEP;
         let turn = self.last_turn();
         let is_calling = |held: &JournalEntry| !held.entry.tool_calls.is_empty();
         let newest = self.entries.iter().rposition(is_calling);
         let newest = newest.unwrap_or(self.len()).max(turn);
-        self.shorten(0..turn, goal, true);
-        self.shorten(turn..newest, goal, false);
+        // Shortened results are small: what has to leave now makes room for long.
+        self.shorten(0..turn, goal - limit / STEP, size, true);
+        self.shorten(turn..newest, goal, size, false);
         // The turn before the last one stays if it can: people refer to it.
-        while (self.bytes > limit && self.turns().nth(1).is_some())
-            || (self.bytes > goal && self.turns().nth(2).is_some())
+        while (size(self.weight) > limit && self.turns().nth(1).is_some())
+            || (size(self.weight) > goal && self.turns().nth(2).is_some())
         {
             self.leave_out_oldest_turn();
         }
         let turn = self.last_turn();
-        self.shorten(turn..self.len(), limit, false);
-        self.shorten(turn..self.len(), limit, true);
+        self.shorten(turn..self.len(), limit, size, false);
+        self.shorten(turn..self.len(), limit, size, true);
     }
 
-    /// Shortens results, and calls when `calls` says so, until at most `goal` bytes are left.
-    fn shorten(&mut self, range: std::ops::Range<usize>, goal: usize, calls: bool) {
+    /// Shortens results, and calls when `calls` says so, until the size is at most `goal`.
+    fn shorten(
+        &mut self,
+        range: std::ops::Range<usize>,
+        goal: usize,
+        size: fn(Weight) -> usize,
+        calls: bool,
+    ) {
         for held in self.entries.range_mut(range) {
-            if self.bytes <= goal {
+            if size(self.weight) <= goal {
                 return;
             }
-            let before = weight(&held.entry);
-            shorten(&mut held.entry, calls);
-            self.bytes = self.bytes + weight(&held.entry) - before;
+            if shorten(&mut held.entry, calls) {
+                self.weight.subtract(held.weight);
+                held.weight = weigh(&held.entry);
+                self.weight.add(held.weight);
+                self.shortened_to = self.shortened_to.max(held.offset + 1);
+            }
         }
     }
 
@@ -339,7 +396,10 @@ impl Conversation {
     }
 
     fn weigh(&mut self) {
-        self.bytes = self.entries.iter().map(|held| weight(&held.entry)).sum();
+        self.weight = Weight::default();
+        for held in &self.entries {
+            self.weight.add(held.weight);
+        }
     }
 }
 
@@ -349,7 +409,7 @@ fn is_reply(entry: &Entry) -> bool {
 }
 
 /// About how many bytes an entry is in a request.
-pub(super) fn weight(entry: &Entry) -> usize {
+pub(super) fn bytes_of(entry: &Entry) -> usize {
     /// Roles, ids and punctuation.
     const FRAME: usize = 60;
     let calls = entry.tool_calls.iter();
@@ -359,21 +419,47 @@ pub(super) fn weight(entry: &Entry) -> usize {
     entry.content.len() + calls + entry.images.len() * IMAGE_WEIGHT + FRAME
 }
 
-/// Shortens a tool's result, or the arguments of calls when `calls` says so.
-pub(super) fn shorten(entry: &mut Entry, calls: bool) {
+fn weigh(entry: &Entry) -> Weight {
+    Weight {
+        bytes: bytes_of(entry),
+        tokens: tokens_of(entry),
+    }
+}
+
+/// About how many tokens an entry is in a request.
+pub fn tokens_of(entry: &Entry) -> usize {
+    /// Roles and separators.
+    const FRAME: usize = 5;
+    /// The id of a call and of its result.
+    const ID: usize = 12;
+    let calls = entry.tool_calls.iter();
+    let calls: usize = calls
+        .map(|call| tokens::estimate(&call.name) + tokens::estimate(&call.arguments) + ID)
+        .sum();
+    let id = entry.tool_call_id.as_ref().map_or(0, |_| ID);
+    tokens::estimate(&entry.content) + calls + id + entry.images.len() * IMAGE_TOKENS + FRAME
+}
+
+/// Shortens a tool's result, or the arguments of calls when `calls` says so. Returns whether it did.
+pub(super) fn shorten(entry: &mut Entry, calls: bool) -> bool {
+    let mut is_shorter = false;
     if entry.kind == EntryKind::Tool {
+        is_shorter = !entry.images.is_empty();
         forget_images(entry);
         if let Some(text) = shortened_result(entry) {
             entry.content = text;
+            is_shorter = true;
         }
     }
     if calls {
         for call in &mut entry.tool_calls {
             if call.arguments.len() > SHORT_MIN_BYTES {
                 call.arguments = cut_arguments(&call.arguments, SHORT_HEAD_BYTES).into_owned();
+                is_shorter = true;
             }
         }
     }
+    is_shorter
 }
 
 /// Head and tail of a result with a note that says how to see the whole; `None` when it is short.

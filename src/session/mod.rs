@@ -134,8 +134,9 @@ impl Session {
         &self.conversation
     }
 
-    /// Makes the conversation fit into so many bytes and into the window, in memory, and returns what
-    /// goes to the model. See [`Conversation::fit`].
+    /// Makes the conversation fit into so many tokens and into the window, and returns what goes to the
+    /// model. See [`Conversation::fit`]. The end of the turn journals what was left out and shortened, so
+    /// that the next turn begins with the same.
     pub fn fit<'a>(&'a mut self, budget: usize, facts: &'a Entry) -> Fitted<'a> {
         self.conversation.fit(self.settings.window, budget, facts)
     }
@@ -194,6 +195,7 @@ impl Session {
         retry: &mut Retry<'_>,
     ) -> Result<()> {
         let now = self.settings.clock.now();
+        self.keep_cuts();
         let mut lines = Vec::new();
         if let Some(entry) = &mut last {
             entry.timestamp = Some(now);
@@ -222,7 +224,7 @@ impl Session {
         let mut marks = Marks {
             cleared_to: place,
             window_from: place,
-            shortened_to: place,
+            shortened_to: 0,
             summary_at: None,
             ..self.marks
         };
@@ -241,6 +243,15 @@ impl Session {
         self.conversation = Conversation::default();
         self.unfinished = false;
         Ok(())
+    }
+
+    /// Takes over what was left out and shortened in memory.
+    fn keep_cuts(&mut self) {
+        let first = self.conversation.entries().next().map(|held| held.offset);
+        if let Some(first) = first {
+            self.marks.window_from = self.marks.window_from.max(first);
+        }
+        self.marks.shortened_to = self.conversation.shortened_to();
     }
 
     fn hold(&mut self, entry: Entry, offset: u64) {

@@ -119,7 +119,9 @@ impl Session {
         };
         let mut marks = self.marks;
         marks.remembered_to = begin + done.bytes;
-        let forgets = done.forget && self.is_recent(begin, marks.remembered_to)?;
+        let since = begin.max(marks.cleared_to);
+        // A summary of what was before the last `/new` is not for the new conversation.
+        let forgets = done.forget && self.has_entries(since, marks.remembered_to)?;
         let mut summary = None;
         if forgets {
             marks.window_from = marks.window_from.max(marks.remembered_to);
@@ -128,6 +130,9 @@ impl Session {
         }
         if summary.is_some() {
             marks.summary_at = Some(self.log.length());
+        }
+        if !self.has_entries(marks.remembered_to, marks.window_from)? {
+            marks.remembered_to = marks.remembered_to.max(marks.window_from);
         }
         let state = State {
             consolidated_to: summary.as_ref().map(|_| marks.window_from),
@@ -145,10 +150,12 @@ impl Session {
         Ok(true)
     }
 
-    /// Whether something between two places has been said since the last `/new`.
-    fn is_recent(&self, begin: u64, end: u64) -> Result<bool> {
-        let since = begin.max(self.marks.cleared_to);
-        let first = first_entry(&self.log.tail(), since)
+    /// Whether something was said between two places.
+    fn has_entries(&self, begin: u64, end: u64) -> Result<bool> {
+        if begin >= end {
+            return Ok(false);
+        }
+        let first = first_entry(&self.log.tail(), begin)
             .map_err(Error::io("read the session", self.log.path()))?;
         Ok(first.is_some_and(|(place, _)| place < end))
     }
@@ -286,7 +293,7 @@ fn read_range(
                 }
                 has_ended = closes_turn(&entry) && is_before_person(file, place)?;
                 conversation::shorten(&mut entry, true);
-                bytes += conversation::weight(&entry);
+                bytes += conversation::bytes_of(&entry);
                 if bytes <= max_bytes || entries.is_empty() {
                     entries.push(entry);
                     continue;

@@ -3,15 +3,15 @@
 use std::io;
 use std::path::Path;
 
-use crate::append_log::Tail;
+use crate::append_log::{Tail, TailLine};
 use crate::chat::{Entry, EntryKind};
 use crate::error::{Error, Result};
-use crate::limits::session::{HISTORY_BYTES, TURN_BYTES, TURN_ENTRIES};
+use crate::limits::session::{HISTORY_BYTES, TURN_BYTES, TURN_ENTRIES, WINDOW_READ_BYTES};
 use crate::message::SessionKey;
 use crate::sys;
 
 use super::conversation::{self, Conversation, JournalEntry};
-use super::line::{self, Line, Marks};
+use super::line::{self, Line, Marks, State};
 use super::store::path_of;
 
 /// The end of a journal.
@@ -31,98 +31,147 @@ pub struct Window {
     pub end: u64,
 }
 
-/// Reads as much of a journal's end as may go to the model: at most `turns` whole turns, and the one
-/// that has not ended, whatever its length.
+/// Reads as much of a journal's end as may go to the model: at most one whole turn more than `turns`, and
+/// the one that has not ended, whatever its length.
 pub(super) fn read_window(mut tail: Tail<'_>, turns: usize) -> io::Result<Window> {
-    // The newest entry first.
-    let mut found: Vec<JournalEntry> = Vec::new();
-    let (mut bytes, mut garbled, mut turns_found, mut end) = (0, 0, 0, None);
-    let (mut is_unfinished, mut is_cut) = (None, false);
-    let mut marks: Option<Marks> = None;
-    // A mark of a version that wrote no others.
-    let mut cleared_to = 0;
+    let mut reading = Reading {
+        turns: turns.saturating_add(1),
+        ..Reading::default()
+    };
     while let Some(line) = tail.previous()? {
-        let window_from = marks.map_or(0, |marks| marks.window_from);
-        if line.offset < window_from.max(cleared_to) {
+        if !reading.take(&line) {
             break;
         }
-        if found.len() >= TURN_ENTRIES || bytes > TURN_BYTES {
-            is_cut = true;
-            break;
+    }
+    reading.finish(&tail)
+}
+
+/// What has been read, from the end of a journal.
+#[derive(Default)]
+struct Reading {
+    /// Most turns that have ended.
+    turns: usize,
+    /// The newest entry first.
+    found: Vec<JournalEntry>,
+    turns_found: usize,
+    /// Whether there is more that was not read.
+    is_cut: bool,
+    is_unfinished: Option<bool>,
+    /// Bytes of the lines that were read, and about how many are held.
+    bytes_read: usize,
+    bytes_held: usize,
+    garbled: usize,
+    marks: Option<Marks>,
+    /// Where a version that knew no marks began a new conversation.
+    cleared_to: u64,
+    end: Option<u64>,
+}
+
+impl Reading {
+    /// Takes the line before those that were taken; false when it and all before it are not needed.
+    fn take(&mut self, line: &TailLine) -> bool {
+        let window_from = self.marks.map_or(0, |marks| marks.window_from);
+        if line.offset < window_from.max(self.cleared_to) {
+            return false;
         }
-        let turns = turns.saturating_add(usize::from(is_unfinished.unwrap_or(true)));
-        bytes += line.bytes.len();
-        let decoded = line::decode(&line.bytes);
-        if decoded.is_some() {
-            end.get_or_insert(line.offset + line.bytes.len() as u64 + 1);
+        if self.found.len() >= TURN_ENTRIES || self.bytes_read > TURN_BYTES {
+            self.is_cut = true;
+            return false;
         }
+        self.bytes_read += line.bytes.len();
+        let Some(decoded) = line::decode(&line.bytes) else {
+            self.garbled += 1;
+            return true;
+        };
+        self.end
+            .get_or_insert(line.offset + line.bytes.len() as u64 + 1);
         match decoded {
-            Some(Line::Entry(mut entry)) => {
-                // A journal of nanobot's has no ends of turns: there an answer is one.
-                let is_answer = closes_turn(&entry);
-                is_unfinished.get_or_insert(!is_answer);
-                let is_person = |later: &&mut JournalEntry| later.entry.kind == EntryKind::Person;
-                if let Some(later) = found.last_mut().filter(is_person).filter(|_| is_answer) {
-                    turns_found += usize::from(!later.begins_turn);
-                    later.begins_turn = true;
-                }
-                let is_begun = found.last().is_some_and(|later| later.begins_turn);
-                if turns_found >= turns && is_begun || turns_found > 0 && bytes > HISTORY_BYTES {
-                    is_cut = true;
-                    break;
-                }
-                if bytes > HISTORY_BYTES {
-                    conversation::shorten(&mut entry, true);
-                }
-                found.push(JournalEntry::new(entry, line.offset, false));
-            }
-            Some(Line::State(state)) => {
-                if state.turn.is_some() {
-                    is_unfinished.get_or_insert(false);
-                    if let Some(later) = found.last_mut() {
-                        turns_found += usize::from(!later.begins_turn);
-                        later.begins_turn = true;
-                    }
-                }
-                if marks.is_none() && state.begins_conversation() {
-                    cleared_to = cleared_to.max(state.consolidated_to.unwrap_or_default());
-                }
-                // A version that knew no marks may have archived what they name.
-                let found = state.marks.filter(|marks| Some(marks.window_from) <= end);
-                marks = marks.or(found);
-            }
-            None => garbled += 1,
+            Line::Entry(entry) => return self.take_entry(entry, line.offset),
+            Line::State(state) => self.take_state(&state),
+        }
+        true
+    }
+
+    fn take_entry(&mut self, mut entry: Entry, offset: u64) -> bool {
+        // A journal of nanobot's has no ends of turns: there an answer is one.
+        let is_answer = closes_turn(&entry);
+        let is_unfinished = *self.is_unfinished.get_or_insert(!is_answer);
+        let is_person = |later: &JournalEntry| later.entry.kind == EntryKind::Person;
+        if is_answer && self.found.last().is_some_and(is_person) {
+            self.begin_turn();
+        }
+        let is_begun = self.found.last().is_some_and(|later| later.begins_turn);
+        let is_enough =
+            is_begun && self.turns_found >= self.turns.saturating_add(usize::from(is_unfinished));
+        let is_full = self.bytes_read > WINDOW_READ_BYTES || self.bytes_held > HISTORY_BYTES;
+        if is_enough || is_full && self.turns_found > 0 {
+            self.is_cut = true;
+            return false;
+        }
+        let shortened_to = self.marks.map_or(0, |marks| marks.shortened_to);
+        if is_full || offset < shortened_to {
+            conversation::shorten(&mut entry, true);
+        }
+        self.bytes_held += conversation::bytes_of(&entry);
+        self.found.push(JournalEntry::new(entry, offset, false));
+        true
+    }
+
+    fn take_state(&mut self, state: &State) {
+        if state.turn.is_some() {
+            self.is_unfinished.get_or_insert(false);
+            self.begin_turn();
+        }
+        if self.marks.is_none() && state.begins_conversation() {
+            self.cleared_to = self
+                .cleared_to
+                .max(state.consolidated_to.unwrap_or_default());
+        }
+        // A version that knew no marks may have archived what they name.
+        let found = state
+            .marks
+            .filter(|marks| Some(marks.window_from) <= self.end);
+        self.marks = self.marks.or(found);
+    }
+
+    /// The oldest entry that was found begins a turn.
+    fn begin_turn(&mut self) {
+        if let Some(later) = self.found.last_mut() {
+            self.turns_found += usize::from(!later.begins_turn);
+            later.begins_turn = true;
         }
     }
-    if is_cut && turns_found > 0 {
-        // The rest of a turn whose beginning was not read.
-        while found.last().is_some_and(|oldest| !oldest.begins_turn) {
-            found.pop();
+
+    fn finish(mut self, tail: &Tail<'_>) -> io::Result<Window> {
+        if self.is_cut && self.turns_found > 0 {
+            // The rest of a turn whose beginning was not read.
+            while self.found.last().is_some_and(|oldest| !oldest.begins_turn) {
+                self.found.pop();
+            }
         }
+        let cleared_to = self.cleared_to;
+        let marks = self.marks.as_mut();
+        if let Some(marks) = marks.filter(|marks| marks.window_from < cleared_to) {
+            (marks.window_from, marks.cleared_to, marks.summary_at) =
+                (cleared_to, cleared_to, None);
+        }
+        let first_offset = self.found.last().map(|oldest| oldest.offset);
+        let shortened_to = self.marks.map_or(0, |marks| marks.shortened_to);
+        let mut conversation = Conversation::new(shortened_to);
+        if let Some(place) = self.marks.and_then(|marks| marks.summary_at) {
+            conversation.set_summary(read_summary(tail, place)?);
+        }
+        let found = self.found.into_iter().rev();
+        found.for_each(|entry| conversation.push(entry));
+        Ok(Window {
+            conversation,
+            first_offset,
+            unfinished: self.is_unfinished.unwrap_or(false),
+            garbled: self.garbled,
+            marks: self.marks,
+            end: self.end.unwrap_or(0),
+        })
     }
-    if let Some(marks) = marks
-        .as_mut()
-        .filter(|marks| marks.window_from < cleared_to)
-    {
-        (marks.window_from, marks.cleared_to, marks.summary_at) = (cleared_to, cleared_to, None);
-    }
-    let first_offset = found.last().map(|oldest| oldest.offset);
-    let mut conversation = Conversation::default();
-    if let Some(place) = marks.and_then(|marks| marks.summary_at) {
-        conversation.set_summary(read_summary(&tail, place)?);
-    }
-    found
-        .into_iter()
-        .rev()
-        .for_each(|entry| conversation.push(entry));
-    Ok(Window {
-        conversation,
-        first_offset,
-        unfinished: is_unfinished.unwrap_or(false),
-        garbled,
-        marks,
-        end: end.unwrap_or(0),
-    })
 }
 
 /// The summary in the state line at a place; `None` when there is none.

@@ -376,7 +376,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The value that begins at the content of the next line and is no list or map of lines.
+    /// The value that begins at the content of the next line and is neither a list nor a map of lines.
     fn value(&mut self, parent: isize, level: usize) -> Value {
         let content = self.content(self.next);
         match content.chars().next() {

@@ -5,19 +5,22 @@
 
 pub mod built_in;
 pub mod front_matter;
+mod install;
 pub mod manifest;
 mod missing;
+pub mod package;
+mod zip;
 
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::files::{Next, Workspace};
 use crate::limits::skills::{FILE_BYTES, NAME_CHARS, SKILLS_MAX};
 use crate::sys::at::Kind;
-use crate::text::{one_line, truncate_bytes};
+use crate::text::{nearest, one_line, truncate_bytes};
 
 use built_in::{BUILT_IN, built_in};
 use front_matter::Fault;
@@ -58,9 +61,13 @@ pub struct Skill {
 impl Skill {
     /// Why it cannot be used, in English, on one line; empty when it can.
     pub fn reasons(&self) -> String {
-        let reasons: Vec<String> = self.missing.iter().map(Missing::to_string).collect();
-        reasons.join(", ")
+        join(&self.missing)
     }
+}
+
+fn join(missing: &[Missing]) -> String {
+    let reasons: Vec<String> = missing.iter().map(Missing::to_string).collect();
+    reasons.join(", ")
 }
 
 /// All that a SKILL.md says, and what is wrong with it.
@@ -118,17 +125,35 @@ impl<'a> Skills<'a> {
         self.find(name).map(|details| details.body)
     }
 
-    /// All about one skill. The error of an unknown one says how to list them.
+    /// All about one skill. The error of an unknown one names the nearest.
     pub fn find(&self, name: &str) -> Result<Details> {
         let found = match is_folder_name(name) {
             true => self.details_in_workspace(name),
             false => None,
         };
         let built_in = || Some(self.details(name, Place::BuiltIn, built_in(name)?));
-        found.or_else(built_in).ok_or_else(|| {
-            let name = one_line(name, NAME_CHARS);
-            Error::Failed(format!("Unknown skill {name}."))
+        found.or_else(built_in).ok_or_else(|| self.unknown(name))
+    }
+
+    /// The error of a name that no skill has, with the nearest one.
+    fn unknown(&self, name: &str) -> Error {
+        let skills = self.list();
+        let name = one_line(name, NAME_CHARS);
+        let near = nearest(&name, skills.iter().map(|skill| skill.name.as_str()));
+        Error::Usage(match near {
+            Some(near) => format!("Unknown skill {name}. Did you mean {near}?"),
+            None => format!("Unknown skill {name}. `peacrab skills list` shows them."),
         })
+    }
+
+    /// Why a skill with this front matter could not be used here; empty when it could.
+    pub fn reasons(&self, manifest: &Manifest) -> String {
+        join(&missing::find(manifest, self.environment))
+    }
+
+    /// The folder of a skill in the workspace.
+    pub fn folder(&self, name: &str) -> PathBuf {
+        self.workspace.path().join(FOLDER).join(name)
     }
 
     /// The SKILL.md of a skill as it is, without secrets being removed.

@@ -126,7 +126,10 @@ fn the_workspace_comes_before_what_is_built_in() {
     assert!(bench.skills().body("weather").unwrap().contains("wttr.in"));
     assert!(bench.skills().text("weather").unwrap().contains("wttr.in"));
     let unknown = bench.skills().body("nothing").unwrap_err();
-    assert_eq!(unknown.to_string(), "Unknown skill nothing.");
+    assert_eq!(
+        unknown.to_string(),
+        "Unknown skill nothing. `peacrab skills list` shows them."
+    );
     assert!(bench.skills().body("../weather").is_err());
 }
 
@@ -258,4 +261,59 @@ fn the_place_of_a_skill_is_put_into_its_instructions() {
         bench.skills().body("a").unwrap(),
         "Run `python3 skills/a/x.py`."
     );
+}
+
+#[test]
+fn a_skill_is_installed_all_at_once_and_removed() {
+    use crate::skills::package::{File, Package};
+    use std::os::unix::fs::PermissionsExt;
+    let bench = Bench::new();
+    let skills = bench.skills();
+    let file = |path: &str, content: &str, is_executable| File {
+        path: path.to_owned(),
+        content: content.as_bytes().to_vec(),
+        is_executable,
+    };
+    let package = |text: &str| Package {
+        name: "lamp".to_owned(),
+        manifest: Manifest::default(),
+        files: vec![
+            file("SKILL.md", text, false),
+            file("scripts/on.sh", "#!/bin/sh\n", true),
+        ],
+    };
+    // Half of one that was killed.
+    bench.put("skills/.lamp.new/SKILL.md", "half");
+    skills.install(&package("first"), false).unwrap();
+    let folder = bench.workspace.path().join("skills");
+    let script = std::fs::metadata(folder.join("lamp/scripts/on.sh")).unwrap();
+    assert_eq!(script.permissions().mode() & 0o111, 0o111);
+    assert_eq!(skills.body("lamp").unwrap(), "first");
+    assert!(skills.install(&package("second"), false).is_err());
+    std::fs::write(folder.join("lamp/old"), "").unwrap();
+    skills.install(&package("second"), true).unwrap();
+    assert_eq!(skills.body("lamp").unwrap(), "second");
+    assert!(!folder.join("lamp/old").exists() && !folder.join(".lamp.new").exists());
+    let mut broken = package("third");
+    broken.files.push(file("SKILL.md/x", "", false));
+    assert!(skills.install(&broken, true).is_err());
+    assert_eq!(skills.body("lamp").unwrap(), "second");
+    assert!(!folder.join(".lamp.new").exists());
+    skills.remove("lamp").unwrap();
+    assert!(!folder.join("lamp").exists());
+    assert!(
+        skills
+            .remove("lamp")
+            .unwrap_err()
+            .to_string()
+            .starts_with("Unknown skill")
+    );
+    assert!(
+        skills
+            .remove("weather")
+            .unwrap_err()
+            .to_string()
+            .contains("built-in")
+    );
+    assert!(skills.remove("..").is_err());
 }

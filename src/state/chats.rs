@@ -1,30 +1,35 @@
-//! What is remembered of chats: the model that each has chosen, `state/models.json`, which was active
-//! last, `state/recent.json`, and which have asked for a restart, `state/restart.json`.
+//! What is remembered of chats: the model and the thinking that each has chosen, `state/models.json`,
+//! which was active last, `state/recent.json`, and which have asked for a restart, `state/restart.json`.
 
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::chat::ReasoningEffort;
 use crate::clock::Stopwatch;
 use crate::config::agents::MAIN;
 use crate::error::Result;
 use crate::language::Language;
 use crate::limits::state::{
-    CHOICES, CHOICES_FILE_BYTES, LAST_CHAT_INTERVAL, RECENT_FILE_BYTES, RESTARTS,
-    RESTARTS_FILE_BYTES,
+    CHOICES, CHOICES_FILE_BYTES, INTRODUCTION_FILE_BYTES, LAST_CHAT_INTERVAL, RECENT_FILE_BYTES,
+    RESTARTS, RESTARTS_FILE_BYTES,
 };
 use crate::message::Address;
 use crate::sync::Mutex;
 
 use super::file::{Damaged, Policy, StateFile};
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Choice {
     session: String,
-    model: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    effort: Option<ReasoningEffort>,
 }
 
-/// The models that conversations have chosen. With a damaged file each has the configured one.
+/// The models, and how much they think, that conversations have chosen. With a damaged file each has
+/// what is configured.
 #[derive(Debug)]
 pub struct ModelChoices(StateFile<Vec<Choice>>, AgentPrefix);
 
@@ -69,20 +74,45 @@ impl ModelChoices {
 
     /// The model that a session has chosen, by its key such as `telegram:12`; `None` if it has not.
     pub fn get(&self, session: &str) -> Option<String> {
-        let session = self.1.key(session);
-        let mut list = self.0.read().ok()?.into_iter();
-        Some(list.find(|choice| choice.session == session)?.model)
+        self.choice(session)?.model
     }
 
-    /// Keeps a session's choice, or forgets it. A new choice displaces the oldest.
+    /// How much the model thinks in a session; `None` if it has not chosen.
+    pub fn effort(&self, session: &str) -> Option<ReasoningEffort> {
+        self.choice(session)?.effort
+    }
+
+    fn choice(&self, session: &str) -> Option<Choice> {
+        let session = self.1.key(session);
+        let mut list = self.0.read().ok()?.into_iter();
+        list.find(|choice| choice.session == session)
+    }
+
+    /// Keeps a session's choice of a model, or forgets it. A new choice displaces the oldest.
     pub fn set(&self, session: &str, model: Option<&str>) -> Result<()> {
+        self.change(session, |choice| choice.model = model.map(str::to_owned))
+    }
+
+    /// Keeps how much the model thinks in a session, or forgets it.
+    pub fn set_effort(&self, session: &str, effort: Option<ReasoningEffort>) -> Result<()> {
+        self.change(session, |choice| choice.effort = effort)
+    }
+
+    fn change(&self, session: &str, change: impl FnOnce(&mut Choice)) -> Result<()> {
         let session = self.1.key(session);
         self.0.update(|list| {
-            list.retain(|choice| choice.session != session);
-            list.extend(model.map(|model| Choice {
-                session,
-                model: model.to_owned(),
-            }));
+            let known = list.iter().position(|choice| choice.session == session);
+            let mut choice = match known {
+                Some(index) => list.remove(index),
+                None => Choice {
+                    session,
+                    ..Choice::default()
+                },
+            };
+            change(&mut choice);
+            if choice.model.is_some() || choice.effort.is_some() {
+                list.push(choice);
+            }
             let over = list.len().saturating_sub(CHOICES);
             list.drain(..over);
             Ok(())
@@ -161,6 +191,51 @@ impl LastChat {
         })?;
         (known.written, known.is_unsaved) = (Some(Stopwatch::start()), false);
         Ok(())
+    }
+}
+
+/// How many turns the first conversation in an agent's workspace has had: `state/introduction.json`, or
+/// `state/introduction_ID.json`. With a damaged file it has had none.
+#[derive(Debug)]
+pub struct FirstTurns(StateFile<u32>);
+
+impl FirstTurns {
+    /// The count of an agent, by its id, below the folder `state`.
+    pub fn new(state: &Path, agent: &str) -> Self {
+        let name = match agent {
+            MAIN => "introduction.json".to_owned(),
+            id => format!("introduction_{id}.json"),
+        };
+        let policy = Policy {
+            bytes_max: INTRODUCTION_FILE_BYTES,
+            damaged: Damaged::StartFresh,
+            synced: false,
+        };
+        Self(StateFile::new(state.join(name), policy))
+    }
+
+    /// The turns so far.
+    pub fn get(&self) -> u32 {
+        self.0.read().unwrap_or_default()
+    }
+
+    /// Counts another one, and returns how many there are.
+    pub fn count(&self) -> Result<u32> {
+        self.0.update(|turns| {
+            *turns = turns.saturating_add(1);
+            Ok(*turns)
+        })
+    }
+
+    /// Begins again with none.
+    pub fn clear(&self) -> Result<()> {
+        match self.get() {
+            0 => Ok(()),
+            _ => self.0.update(|turns| {
+                *turns = 0;
+                Ok(())
+            }),
+        }
     }
 }
 
@@ -254,6 +329,22 @@ mod tests {
         again.set("cli:a", None).unwrap();
         assert_eq!(choices.get("cli:a"), None);
         assert_eq!(choices.get("cli:b").as_deref(), Some("other"));
+    }
+
+    #[test]
+    fn model_and_thinking_are_chosen_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        let choices = ModelChoices::new(folder.path());
+        let old = r#"[{"session": "cli:a", "model": "large"}]"#;
+        std::fs::write(folder.path().join("models.json"), old).unwrap();
+        choices
+            .set_effort("cli:a", Some(ReasoningEffort::Off))
+            .unwrap();
+        assert_eq!(choices.get("cli:a").as_deref(), Some("large"));
+        choices.set("cli:a", None).unwrap();
+        assert_eq!(choices.effort("cli:a"), Some(ReasoningEffort::Off));
+        choices.set_effort("cli:a", None).unwrap();
+        assert_eq!(choices.effort("cli:a"), None);
     }
 
     #[test]

@@ -5,14 +5,16 @@ pub mod audit;
 pub mod chats;
 pub mod file;
 pub mod languages;
+pub mod learned;
 pub mod pairing;
 pub mod updates;
 pub mod usage;
 
 pub use approvals::Approvals;
 pub use audit::Audit;
-pub use chats::{LastChat, ModelChoices, RestartRequests};
+pub use chats::{FirstTurns, LastChat, ModelChoices, RestartRequests};
 pub use file::StateFile;
 pub use languages::Languages;
+pub use learned::Learned;
 pub use pairing::Pairing;
-pub use usage::{Counts, TokenUsage};
+pub use usage::{Counts, LastTurn, TokenUsage};

@@ -1,7 +1,8 @@
-//! Tokens by day and by model: `state/usage.json`.
+//! Tokens and their cost, by day and by model: today's in `state/usage.json`, those of earlier days in
+//! `state/usage_days.json`.
 //!
-//! The file is bounded: today by model, and a sum for each earlier day, so that a turn writes no more
-//! in an old installation.
+//! A turn writes the first file only, which stays small. The second one is written once a day. The
+//! cost is what a request cost when it was made: a later table of prices changes nothing.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,42 +11,141 @@ use serde::{Deserialize, Serialize};
 
 use crate::chat::Usage;
 use crate::clock::{Clock, Stopwatch};
-use crate::limits::state::{USAGE_DAYS, USAGE_FILE_BYTES, USAGE_MODELS, USAGE_SAVE_INTERVAL};
+use crate::error::Result;
+use crate::limits::state::{
+    LAST_TURNS, USAGE_DAYS, USAGE_DAYS_FILE_BYTES, USAGE_FILE_BYTES, USAGE_MODELS,
+    USAGE_NAME_BYTES, USAGE_PENDING_DAYS, USAGE_SAVE_INTERVAL,
+};
 use crate::sync::Mutex;
+use crate::text::truncate_bytes;
 
+use super::chats::AgentPrefix;
 use super::file::{Damaged, Policy, StateFile};
 
 /// Where the tokens of models beyond [`USAGE_MODELS`] are counted.
 const OTHER_MODELS: &str = "others";
 
-/// The content of the file.
+/// Usage by model.
+pub type ByModel = BTreeMap<String, Usage>;
+
+/// The content of the file of today.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Counts {
     /// The present day, `2026-11-21`, in the local zone.
     pub day: String,
-    /// The day's tokens by model.
-    pub models: BTreeMap<String, Usage>,
-    /// The sums of earlier days, oldest first.
-    pub past: Vec<Day>,
+    /// The day's usage by model.
+    pub models: ByModel,
+    /// Days that have ended and are not in the file of earlier days yet, oldest first.
+    past: Vec<Day>,
+    /// The last turns of the conversations that were active last, the newest at the end.
+    turns: Vec<LastTurn>,
 }
 
-/// One earlier day's sum.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// One day.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "StoredDay")]
 pub struct Day {
     /// Such as `2026-11-20`.
     pub day: String,
+    /// Its usage by model.
+    pub models: ByModel,
+}
+
+impl Day {
     /// All models together.
-    #[serde(flatten)]
-    pub usage: Usage,
+    pub fn usage(&self) -> Usage {
+        sum(&self.models)
+    }
+}
+
+/// A day as it was or is stored: earlier versions kept only its sum.
+#[derive(Deserialize)]
+struct StoredDay {
+    day: String,
+    #[serde(default)]
+    models: ByModel,
+    #[serde(default)]
+    input: u64,
+    #[serde(default)]
+    output: u64,
+    #[serde(default)]
+    cached: u64,
+}
+
+impl From<StoredDay> for Day {
+    fn from(stored: StoredDay) -> Self {
+        let StoredDay {
+            day, mut models, ..
+        } = stored;
+        let usage = Usage {
+            input: stored.input,
+            output: stored.output,
+            cached: stored.cached,
+            ..Usage::default()
+        };
+        if usage != Usage::default() {
+            models.insert(OTHER_MODELS.to_owned(), usage);
+        }
+        Self { day, models }
+    }
+}
+
+/// The last turn of a conversation, as the model's server reported it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LastTurn {
+    /// The conversation's key, such as `telegram:12`.
+    pub session: String,
+    /// Tokens of the last request and its answer: what the conversation takes of the model's window.
+    /// 0: nothing is known.
+    pub context: u64,
+    /// Tokens of all its requests.
+    pub input: u64,
+    /// Of these, those from the provider's cache.
+    pub cached: u64,
+}
+
+/// The sum over all models.
+pub fn sum(models: &ByModel) -> Usage {
+    let mut sum = Usage::default();
+    models.values().for_each(|usage| sum.add(*usage));
+    sum
+}
+
+fn add(models: &mut ByModel, model: &str, usage: Usage) {
+    let model = truncate_bytes(model, USAGE_NAME_BYTES);
+    let known = models.contains_key(model) || models.len() < USAGE_MODELS;
+    let name = if known { model } else { OTHER_MODELS };
+    models.entry(name.to_owned()).or_default().add(usage);
+}
+
+/// Adds days to others. One that is there already, with the same counts, was added before a kill.
+fn merge(days: &mut Vec<Day>, more: &[Day]) {
+    for day in more {
+        match days.iter_mut().find(|known| known.day == day.day) {
+            Some(known) if known == day => {}
+            Some(known) => {
+                for (model, usage) in &day.models {
+                    add(&mut known.models, model, *usage);
+                }
+            }
+            None => days.push(day.clone()),
+        }
+    }
+    days.sort_by(|one, other| one.day.cmp(&other.day));
+}
+
+/// Drops the first ones beyond so many.
+fn keep_last<T>(list: &mut Vec<T>, most: usize) {
+    let over = list.len().saturating_sub(most);
+    list.drain(..over);
 }
 
 impl Counts {
-    /// All of the present day's tokens.
+    /// All of the present day's usage.
     pub fn today(&self) -> Usage {
-        let mut sum = Usage::default();
-        self.models.values().for_each(|usage| sum.add(*usage));
-        sum
+        sum(&self.models)
     }
 
     /// Moves to another day. A clock that was set back repeats a day rather than losing one.
@@ -54,38 +154,33 @@ impl Counts {
             return;
         }
         if !self.models.is_empty() {
-            self.past.push(Day {
+            let ended = Day {
                 day: std::mem::take(&mut self.day),
-                usage: self.today(),
-            });
-            let over = self.past.len().saturating_sub(USAGE_DAYS);
-            self.past.drain(..over);
+                models: std::mem::take(&mut self.models),
+            };
+            merge(&mut self.past, &[ended]);
+            keep_last(&mut self.past, USAGE_PENDING_DAYS);
         }
         day.clone_into(&mut self.day);
-        self.models.clear();
     }
 
     /// Adds the counts of another record, of the same day or a later one.
     fn absorb(&mut self, other: &Self) {
         self.turn_to(&other.day);
-        for day in &other.past {
-            match self.past.iter_mut().find(|known| known.day == day.day) {
-                Some(known) => known.usage.add(day.usage),
-                None => self.past.push(day.clone()),
-            }
+        merge(&mut self.past, &other.past);
+        keep_last(&mut self.past, USAGE_PENDING_DAYS);
+        for (model, usage) in &other.models {
+            add(&mut self.models, model, *usage);
         }
-        let over = self.past.len().saturating_sub(USAGE_DAYS);
-        self.past.drain(..over);
-        other
-            .models
-            .iter()
-            .for_each(|(model, usage)| self.add(model, *usage));
+        for turn in &other.turns {
+            self.note(turn.clone());
+        }
     }
 
-    fn add(&mut self, model: &str, usage: Usage) {
-        let known = self.models.contains_key(model) || self.models.len() < USAGE_MODELS;
-        let name = if known { model } else { OTHER_MODELS };
-        self.models.entry(name.to_owned()).or_default().add(usage);
+    fn note(&mut self, turn: LastTurn) {
+        self.turns.retain(|known| known.session != turn.session);
+        self.turns.push(turn);
+        keep_last(&mut self.turns, LAST_TURNS);
     }
 }
 
@@ -101,6 +196,9 @@ const POLICY: Policy = Policy {
 #[derive(Debug)]
 pub struct TokenUsage {
     file: StateFile<Counts>,
+    earlier: StateFile<Vec<Day>>,
+    /// Of the agent whose conversations are meant.
+    prefix: AgentPrefix,
     clock: Clock,
     unsaved: Mutex<Unsaved>,
 }
@@ -120,11 +218,23 @@ struct Unsaved {
 impl TokenUsage {
     /// The counts below the folder `state`.
     pub fn new(state: &Path, clock: Clock) -> Self {
+        let policy = Policy {
+            bytes_max: USAGE_DAYS_FILE_BYTES,
+            ..POLICY
+        };
         Self {
             file: StateFile::new(state.join("usage.json"), POLICY),
+            earlier: StateFile::new(state.join("usage_days.json"), policy),
+            prefix: AgentPrefix::default(),
             clock,
             unsaved: Mutex::default(),
         }
+    }
+
+    /// The same, with the conversations of an agent, by its id. All agents share the counts.
+    pub fn of_agent(mut self, agent: &str) -> Self {
+        self.prefix = AgentPrefix::new(agent);
+        self
     }
 
     /// The counts as of today.
@@ -136,14 +246,55 @@ impl TokenUsage {
         counts
     }
 
-    /// Counts the tokens of one request, at once and whatever happens to the disk.
+    /// The days with any usage, the newest first; the first one may be today.
+    pub fn days(&self) -> Vec<Day> {
+        let counts = self.counts();
+        let mut days = self.earlier.read().unwrap_or_default();
+        merge(&mut days, &counts.past);
+        if !counts.models.is_empty() {
+            let Counts { day, models, .. } = counts;
+            merge(&mut days, &[Day { day, models }]);
+        }
+        days.reverse();
+        days
+    }
+
+    /// Counts one request, at once and whatever happens to the disk.
     pub fn add(&self, model: &str, usage: Usage) {
         let mut unsaved = self.unsaved.lock();
         unsaved.counts.turn_to(&self.today());
-        unsaved.counts.add(model, usage);
+        add(&mut unsaved.counts.models, model, usage);
         let since = unsaved.since.get_or_insert_with(Stopwatch::start);
         if since.elapsed() >= USAGE_SAVE_INTERVAL {
             self.save(&mut unsaved);
+        }
+    }
+
+    /// Remembers the last turn of a conversation, together with the next request or
+    /// [`TokenUsage::sync`].
+    pub fn note_turn(&self, mut turn: LastTurn) {
+        turn.session = self.prefix.key(&turn.session);
+        let mut unsaved = self.unsaved.lock();
+        unsaved.counts.turn_to(&self.today());
+        unsaved.counts.note(turn);
+        unsaved.since.get_or_insert_with(Stopwatch::start);
+    }
+
+    /// The last turn of a conversation; `None` when it is not known.
+    pub fn last_turn(&self, session: &str) -> Option<LastTurn> {
+        let key = self.prefix.key(session);
+        let mut turns = self.counts().turns.into_iter();
+        turns.find(|turn| turn.session == key && turn.context > 0)
+    }
+
+    /// Forgets the last turn of a conversation that starts over.
+    pub fn forget_turn(&self, session: &str) {
+        if self.last_turn(session).is_some() {
+            self.note_turn(LastTurn {
+                session: session.to_owned(),
+                ..LastTurn::default()
+            });
+            self.sync();
         }
     }
 
@@ -164,13 +315,18 @@ impl TokenUsage {
     fn save(&self, unsaved: &mut Unsaved) {
         let saved = self.file.update(|counts| {
             counts.absorb(&unsaved.counts);
-            Ok(())
+            Ok(counts.past.clone())
         });
         match saved {
-            Ok(()) => {
+            Ok(ended) => {
                 *unsaved = Unsaved {
                     is_unsynced: true,
                     ..Unsaved::default()
+                };
+                if !ended.is_empty()
+                    && let Err(error) = self.move_ended(&ended)
+                {
+                    tracing::debug!("failed to save the token usage of earlier days: {error}");
                 }
             }
             Err(error) => {
@@ -179,6 +335,21 @@ impl TokenUsage {
                 }
             }
         }
+    }
+
+    /// Moves ended days to their own file. Between the two steps they are in both, which
+    /// [`merge`] recognises.
+    fn move_ended(&self, ended: &[Day]) -> Result<()> {
+        self.earlier.update(|days| {
+            merge(days, ended);
+            keep_last(days, USAGE_DAYS);
+            Ok(())
+        })?;
+        self.earlier.sync()?;
+        self.file.update(|counts| {
+            counts.past.retain(|day| !ended.contains(day));
+            Ok(())
+        })
     }
 
     fn today(&self) -> String {
@@ -203,6 +374,7 @@ mod tests {
             input: 10,
             output: 2,
             cached: 4,
+            ..Usage::default()
         };
         tokens.add("a", usage);
         tokens.add("b", usage);
@@ -212,7 +384,8 @@ mod tests {
         millis.fetch_add(DAY_MILLIS, Ordering::Relaxed);
         tokens.add("a", usage);
         assert_eq!(tokens.counts().today(), usage);
-        assert_eq!(tokens.counts().past[0].usage.input, 30);
+        assert_eq!(tokens.days()[1].usage().input, 30);
+        assert_eq!(tokens.days()[1].models["a"].input, 20);
     }
 
     #[test]
@@ -229,8 +402,10 @@ mod tests {
             }
         });
         let counts = tokens.counts();
-        let past: u64 = counts.past.iter().map(|day| day.usage.input).sum();
-        assert_eq!(counts.today().input + past, 80);
+        assert_eq!(counts.day, tokens.today());
+        let days = tokens.days();
+        let all: u64 = days.iter().map(|day| day.usage().input).sum();
+        assert_eq!(all, 80);
     }
 
     #[test]
@@ -242,18 +417,31 @@ mod tests {
             input: 123_456_789,
             output: 123_456_789,
             cached: 123_456_789,
+            requests: 1234,
+            cost: 123_456_789_123,
+            ..Usage::default()
         };
         for day in 0..3 * USAGE_DAYS {
             for model in 0..3 * USAGE_MODELS {
                 tokens.add(&format!("vendor/model-{model}-{day}"), usage);
             }
+            tokens.note_turn(LastTurn {
+                session: format!("telegram:{day}"),
+                context: 123_456,
+                input: 1_234_567,
+                cached: 1_234_567,
+            });
             tokens.sync();
             millis.fetch_add(DAY_MILLIS, Ordering::Relaxed);
         }
         let path = folder.path().join("usage.json");
         let length = std::fs::metadata(&path).unwrap().len();
         assert!(length < 2500, "{length} bytes written by every turn");
-        assert_eq!(tokens.counts().past.len(), USAGE_DAYS);
+        let earlier = std::fs::metadata(folder.path().join("usage_days.json")).unwrap();
+        let length = earlier.len();
+        let most = USAGE_DAYS_FILE_BYTES as u64 / 2;
+        assert!(length < most, "{length} bytes written once a day");
+        assert_eq!(tokens.days().len(), USAGE_DAYS + 1);
         std::fs::write(&path, "{\"day\":").unwrap();
         assert_eq!(tokens.counts().today(), Usage::default());
     }
@@ -268,6 +456,7 @@ mod tests {
             input: 10,
             output: 2,
             cached: 4,
+            ..Usage::default()
         };
         tokens.add("a", usage);
         tokens.sync();
@@ -283,13 +472,83 @@ mod tests {
         tokens.add("a", usage);
         std::fs::remove_file(&state).unwrap();
         std::fs::rename(&kept, &state).unwrap();
-        assert_eq!(tokens.counts().past[0].usage.input, 30);
+        assert_eq!(tokens.days()[1].usage().input, 30);
         tokens.add("a", usage);
         tokens.sync();
         let written = TokenUsage::new(&state, Clock::Hand(millis));
         assert_eq!(written.counts(), tokens.counts());
         assert_eq!(written.counts().today().input, 20);
-        assert_eq!(written.counts().past.len(), 1);
-        assert_eq!(written.counts().past[0].usage.input, 30);
+        assert_eq!(written.days().len(), 2);
+        assert_eq!(written.days()[1].usage().input, 30);
+    }
+
+    #[test]
+    fn a_kill_between_the_two_files_counts_no_day_twice() {
+        let folder = tempfile::tempdir().unwrap();
+        let millis = Arc::new(AtomicI64::new(1_800_000_000_000));
+        let usage = Usage {
+            input: 10,
+            cost: 7,
+            requests: 1,
+            ..Usage::default()
+        };
+        let tokens = TokenUsage::new(folder.path(), Clock::Hand(millis.clone()));
+        tokens.add("a", usage);
+        tokens.sync();
+        millis.fetch_add(DAY_MILLIS, Ordering::Relaxed);
+        tokens.add("a", usage);
+        // The day that has ended is in the first file, then in both, then in the second one.
+        let before = std::fs::read(folder.path().join("usage.json")).unwrap();
+        tokens.sync();
+        let expected = tokens.days();
+        assert_eq!(expected.len(), 2);
+        std::fs::write(folder.path().join("usage.json"), before).unwrap();
+        let again = TokenUsage::new(folder.path(), Clock::Hand(millis));
+        again.add("a", usage);
+        assert_eq!(again.days(), expected);
+        again.sync();
+        assert_eq!(again.days(), expected);
+        assert_eq!(again.days()[1].usage(), usage);
+    }
+
+    #[test]
+    fn the_sums_of_an_earlier_version_are_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let old = r#"{"day":"2020-01-02","models":{"m":{"input":3,"output":1,"cached":0}},
+            "past":[{"day":"2020-01-01","input":5,"output":2,"cached":1}]}"#;
+        std::fs::write(folder.path().join("usage.json"), old).unwrap();
+        let tokens = TokenUsage::new(folder.path(), Clock::System);
+        tokens.add("m", Usage::default());
+        tokens.sync();
+        let days = tokens.days();
+        let inputs: Vec<u64> = days.iter().map(|day| day.usage().input).collect();
+        assert_eq!(inputs, [0, 3, 5]);
+        assert_eq!(days[2].usage().dollars(), None);
+    }
+
+    #[test]
+    fn the_last_turn_of_a_conversation_is_remembered_until_it_starts_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let tokens = TokenUsage::new(folder.path(), Clock::System);
+        let turn = LastTurn {
+            session: "cli:a".to_owned(),
+            context: 1200,
+            input: 2000,
+            cached: 900,
+        };
+        tokens.note_turn(turn.clone());
+        assert_eq!(tokens.last_turn("cli:a"), Some(turn.clone()));
+        tokens.sync();
+        let again = TokenUsage::new(folder.path(), Clock::System);
+        assert_eq!(again.last_turn("cli:a"), Some(turn));
+        assert_eq!(again.last_turn("cli:b"), None);
+        let other = TokenUsage::new(folder.path(), Clock::System).of_agent("work");
+        assert_eq!(
+            other.last_turn("cli:a"),
+            None,
+            "another agent's conversation"
+        );
+        again.forget_turn("cli:a");
+        assert_eq!(tokens.last_turn("cli:a"), None);
     }
 }

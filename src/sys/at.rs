@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path};
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 
 /// What a file or folder is, whatever it is called.
@@ -208,6 +208,27 @@ pub fn make_folder(folder: impl AsFd, name: &OsStr) -> io::Result<()> {
 /// Removes a name that is not a folder's.
 pub fn remove_file(folder: impl AsFd, name: &OsStr) -> io::Result<()> {
     Ok(rustix::fs::unlinkat(folder, name, AtFlags::empty())?)
+}
+
+/// Removes the name of an empty folder.
+pub fn remove_folder(folder: impl AsFd, name: &OsStr) -> io::Result<()> {
+    Ok(rustix::fs::unlinkat(folder, name, AtFlags::REMOVEDIR)?)
+}
+
+/// Gives a folder another place and name. A folder with that name takes the old one when `exchanges` says
+/// so; otherwise only an empty one is replaced.
+pub fn rename(
+    from: impl AsFd,
+    name: &OsStr,
+    to: impl AsFd,
+    new_name: &OsStr,
+    exchanges: bool,
+) -> io::Result<()> {
+    let renamed = match exchanges {
+        true => rustix::fs::renameat_with(from, name, to, new_name, RenameFlags::EXCHANGE),
+        false => rustix::fs::renameat(from, name, to, new_name),
+    };
+    Ok(renamed?)
 }
 
 /// The names in a folder as [`open_folder`] gives it, in no order, without `.` and `..`; at most

@@ -341,7 +341,9 @@ mod tests {
     fn a_chat_finds_what_was_said_in_it_and_the_terminal_everything() {
         let bench = bench();
         bench.put("sessions/telegram_1.jsonl", TELEGRAM);
-        let archived = TELEGRAM
+        let asked = TELEGRAM.lines().count() - 1;
+        let ended: Vec<&str> = TELEGRAM.lines().take(asked).collect();
+        let archived = (ended.join("\n") + "\n")
             .replace("2026-11-16", "2026-05-01")
             .replace("noise", "steam");
         bench.put(

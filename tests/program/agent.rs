@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::harness::home::{Home, KEY, MODEL};
 use crate::harness::model::{
-    Format, Gate, INPUT_TOKENS, Model, OUTPUT_TOKENS, call, error, overflow, say,
+    Format, Gate, INPUT_TOKENS, Model, OUTPUT_TOKENS, Request, call, error, overflow, say,
 };
 use crate::harness::program::{Output, Program};
 use crate::harness::terminal::Terminal;
@@ -586,4 +586,41 @@ fn a_call_with_huge_arguments_stays_in_the_journal_with_its_result() {
         roles,
         ["system", "user", "assistant", "tool", "assistant", "user"]
     );
+}
+
+/// About how many bytes the conversation of a request is.
+fn weight(request: &Request) -> usize {
+    request.body["messages"].to_string().len()
+}
+
+#[test]
+fn after_an_overflow_the_next_turn_fits_at_once() {
+    // A server that takes 30,000 bytes, of which the configuration knows nothing.
+    let model = Model::answering(|request| match weight(request) > 30_000 {
+        true => overflow(),
+        false => say("noted"),
+    });
+    let home = Home::with_model(&model);
+    let ask = |number: usize| {
+        let text = format!("message {number} {}", "many words ".repeat(500));
+        let output = Program::new(&home).args(["agent", "-s", "default", "-m", &text]);
+        output.run().ends_with(0);
+    };
+    let overflows = || {
+        let requests = model.requests();
+        let too_long = requests.iter().filter(|request| weight(request) > 30_000);
+        too_long.count()
+    };
+    let mut asked = 0;
+    while overflows() == 0 {
+        asked += 1;
+        assert!(asked < 20, "it never gets too long");
+        ask(asked);
+    }
+    let learned = fs::read_to_string(home.path().join("state/learned.json")).unwrap();
+    assert!(learned.contains("fake-model"), "{learned}");
+    for number in 1..=6 {
+        ask(asked + number);
+        assert_eq!(overflows(), 1, "message {number} after the overflow");
+    }
 }

@@ -19,7 +19,9 @@ fn help_names_every_command_and_every_exit_code() {
         "status",
         "config",
         "sessions",
+        "skills",
         "tools",
+        "context",
         "completions",
     ] {
         assert!(help.contains(command), "{command} is missing in {help}");
@@ -92,9 +94,11 @@ fn help_fits_eighty_columns() {
         "config",
         "status",
         "sessions",
+        "skills",
         "doctor",
         "service",
         "tools",
+        "context",
         "completions",
     ] {
         let program = Program::new(&home)
@@ -144,7 +148,7 @@ fn completions_know_commands_settings_providers_sessions_and_channels() {
     Program::new(&home)
         .args(["agent", "-s", "garden", "-m", "hello"])
         .run();
-    assert_eq!(complete(&home, &["ag"]), ["agent"]);
+    assert_eq!(complete(&home, &["ag"]), ["agent", "agents"]);
     assert_eq!(complete(&home, &["agent", "--no-m"]), ["--no-markdown"]);
     assert_eq!(
         complete(&home, &["config", "set", "tools.exec.t"]),

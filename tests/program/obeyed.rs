@@ -86,8 +86,8 @@ fn the_bound_of_steps_ends_a_turn_with_an_account() {
 
 #[test]
 fn the_history_keeps_within_its_window_of_turns_and_of_tokens() {
-    let long = "long ".repeat(600);
-    for (key, value) in [("memoryWindow", 2), ("contextWindowTokens", 8192 + 4000)] {
+    let long = "long ".repeat(500);
+    for (key, value) in [("memoryWindow", 2), ("contextWindowTokens", 8192 + 1000)] {
         let model = Model::answering(|_| say("noted"));
         let mut home = Home::with_model(&model);
         home.set(&format!("/agents/defaults/{key}"), json!(value));

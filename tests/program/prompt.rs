@@ -174,6 +174,20 @@ fn the_prompt_has_its_parts_in_order_and_names_what_was_cut() {
     // A file that is too long; its end is left out, and said to be.
     let line = "Water the tomatoes.\n";
     fs::write(home.workspace("AGENTS.md"), line.repeat(1_000)).unwrap();
+    let today = chrono::Utc::now().date_naive();
+    let days = (0..4).map(|days| today - chrono::Days::new(days));
+    let notes: Vec<String> = days.map(|day| format!("memory/{day}.md")).collect();
+    for folder in ["memory", "skills/garden", "skills/attic"] {
+        fs::create_dir_all(home.workspace(folder)).unwrap();
+    }
+    for note in &notes {
+        fs::write(home.workspace(note), format!("- 09:00 rain, {note}\n")).unwrap();
+    }
+    fs::write(home.workspace("memory/MEMORY.md"), "Ada's cat is Miu.\n").unwrap();
+    let skill = "---\nname: garden\ndescription: Watering.\nalways: true\n---\nWater at six.\n";
+    fs::write(home.workspace("skills/garden/SKILL.md"), skill).unwrap();
+    let skill = "---\nname: attic\ndescription: The attic's fan.\nmetadata: {requires: {bins: [no-such-fan]}}\n---\n";
+    fs::write(home.workspace("skills/attic/SKILL.md"), skill).unwrap();
     Program::new(&home)
         .args(["agent", "-m", "hi"])
         .run()
@@ -203,6 +217,21 @@ fn the_prompt_has_its_parts_in_order_and_names_what_was_cut() {
         "TOOLS.md",
     ];
     assert_eq!(names[..6], files.map(|name| format!("## {name}")));
+    let memory = ["memory/MEMORY.md", &notes[0], &notes[1], &notes[2]];
+    assert_eq!(names[6..10], memory.map(|name| format!("## {name}")));
+    assert_eq!(names[10..], ["## skills/garden/SKILL.md", "## Skills"]);
+    assert!(parts[7].ends_with("\nAda's cat is Miu."), "{}", parts[7]);
+    assert!(parts[11].ends_with("\nWater at six."), "{}", parts[11]);
+    let index = parts[12];
+    assert!(
+        index.contains("\n- attic: The attic's fan. (unavailable: "),
+        "{index}"
+    );
+    assert!(
+        index.contains("no-such-fan") && index.contains("\n- network: "),
+        "{index}"
+    );
+    assert!(!index.contains("garden"), "{index}");
     let cut = parts[2].lines().last().unwrap();
     assert!(cut.starts_with("[cut: 13,"), "{cut}");
     assert!(cut.ends_with(" bytes of AGENTS.md are left out; read_file shows all]"));
@@ -303,7 +332,7 @@ fn the_account_of_a_conversation_is_that_of_its_next_request() {
     };
     run(&["agent", "-s", "work", "-m", "which files are there?"]);
     let account: Value = serde_json::from_str(&run(&["context", "-s", "work", "--json"])).unwrap();
-    assert_eq!(account["model"], MODEL);
+    assert_eq!(account["model"], format!("fake/{MODEL}"));
     assert_eq!(account["conversation"]["turns"], 1);
     assert_eq!(account["conversation"]["entries"], 4);
     assert_eq!(account["windowTokens"], 128_000);

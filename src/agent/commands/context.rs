@@ -8,14 +8,13 @@ use crate::text::grouped;
 
 /// The account as Markdown, for a phone.
 pub fn format_account(account: &Account, language: Language) -> String {
-    let number = |number: usize| grouped(number);
-    let used = number(account.used().tokens);
+    let used = grouped(account.used().tokens);
     let mut lines = vec![
-        texts::context_used(language, &used, &number(account.window)),
-        texts::context_left(language, &number(account.left()), &number(account.answer)),
+        texts::context_used(language, &used, &grouped(account.window)),
+        texts::context_left(language, &grouped(account.left()), &grouped(account.answer)),
     ];
     let mut row = |name: &str, weight: Weight| {
-        lines.push(texts::context_row(language, &name, &number(weight.tokens)));
+        lines.push(format!("- {name}: {}", grouped(weight.tokens)));
     };
     for part in &account.prompt.parts {
         row(&inline_text(&part.name), Weight::of(&part.text));
@@ -30,7 +29,7 @@ pub fn format_account(account: &Account, language: Language) -> String {
     row(texts::context_facts(language), account.facts);
     let cuts = account.prompt.cuts();
     lines.extend(
-        cuts.map(|(name, bytes)| texts::context_cut(language, &inline_text(name), &number(bytes))),
+        cuts.map(|(name, bytes)| texts::context_cut(language, &inline_text(name), &grouped(bytes))),
     );
     lines.join("\n")
 }
@@ -84,6 +83,6 @@ mod tests {
         );
         let chinese = format_account(&account, Language::Chinese);
         assert_eq!(chinese.lines().count(), 8);
-        assert!(chinese.contains("- 9 个工具：1,000"), "{chinese}");
+        assert!(chinese.contains("- 9 个工具: 1,000"), "{chinese}");
     }
 }

@@ -11,7 +11,7 @@ use crate::limits::agent::{ENDED_CHARS, ENDED_NAMES, MODEL_BUTTONS_MAX, MODELS_L
 use crate::markup::inline_code;
 use crate::message::{CommandButton, SessionKey};
 use crate::provider::offers;
-use crate::session::{Session, store};
+use crate::session::Session;
 use crate::text::{ellipsize_chars, join_with_last, reveal};
 
 use super::{Agent, texts};
@@ -19,7 +19,11 @@ use super::{Agent, texts};
 mod compact;
 mod context;
 mod memory;
+mod skills;
+mod status;
 mod table;
+mod think;
+pub mod usage;
 
 pub use compact::{describe_compacted, nothing_to_compact};
 pub use table::{
@@ -84,6 +88,7 @@ impl Agent {
                     session.clear()?;
                     !session.pending().is_empty() && !self.is_offline(key)
                 };
+                self.ledger.forget_turn(key.as_str());
                 let ended = describe_ended(&self.end_background(key), language);
                 let mut sentences = vec![texts::started_new(language)];
                 if is_remembered {
@@ -100,7 +105,9 @@ impl Agent {
             Slash::Model => self.choose_model(invocation)?,
             Slash::Tools => self.list_tools(language),
             Slash::Memory => self.answer_memory(invocation)?,
+            Slash::Skills => return Ok(Some(self.answer_skills(invocation))),
             Slash::Usage => self.list_usage(language),
+            Slash::Think => return self.answer_think(invocation).map(Some),
             Slash::Context => context::format_account(&self.account(folder, key)?, language),
             Slash::Approvals => {
                 let chat = key.to_string();
@@ -115,9 +122,12 @@ impl Agent {
     /// The model of a conversation, and what its server offers, with buttons to choose another.
     fn list_models(&self, invocation: &Invocation<'_>) -> Result<CommandAnswer> {
         let Invocation { key, language, .. } = *invocation;
-        let line = self.model_line(key, language);
+        let mut line = self.model_line(key, language);
         let models = self.selection.models_of(key.as_str())?;
         let route = models.primary();
+        if let Some(price) = usage::describe_price(&models, language) {
+            let _ = write!(line, "\n{price}");
+        }
         if route.is_offline() {
             return Ok(line.into());
         }
@@ -221,25 +231,6 @@ impl Agent {
         }
     }
 
-    fn format_status(&self, key: &SessionKey, folder: &Path, language: Language) -> Result<String> {
-        let model = self.model_line(key, language);
-        let conversation = match store::count_window(folder, key, self.settings.memory_window)? {
-            1 => texts::status_message(language, key),
-            count => texts::status_messages(language, key, &count),
-        };
-        let workspace = texts::status_workspace(language, &self.host_info.workspace);
-        let tokens = texts::format_usage(self.ledger.counts().today(), language);
-        let today = texts::status_today(language, &tokens);
-        let label = self.label.as_deref().map(inline_code);
-        let agent = label.map(|label| texts::status_agent(language, &label));
-        let lines = [model, conversation, workspace, today];
-        Ok(agent
-            .into_iter()
-            .chain(lines)
-            .collect::<Vec<_>>()
-            .join("\n"))
-    }
-
     fn list_tools(&self, language: Language) -> String {
         let lines = self.toolbox.specs().iter().map(|spec| {
             let does = texts::describe_tool(&spec.name, language).unwrap_or_else(|| {
@@ -250,23 +241,6 @@ impl Agent {
             format!("- `{}`: {}", spec.name, does.trim_end_matches('.'))
         });
         lines.collect::<Vec<_>>().join("\n")
-    }
-
-    fn list_usage(&self, language: Language) -> String {
-        let counts = self.ledger.counts();
-        let mut text = texts::tokens_on(language, &counts.day);
-        for (model, usage) in &counts.models {
-            let usage = texts::format_usage(*usage, language);
-            let _ = write!(text, "\n- {model}: {usage}");
-        }
-        if counts.models.is_empty() {
-            let _ = write!(text, "\n- {}", texts::no_tokens(language));
-        }
-        for day in counts.past.iter().rev() {
-            let usage = texts::format_usage(day.usage, language);
-            let _ = write!(text, "\n- {}: {usage}", day.day);
-        }
-        text
     }
 }
 

@@ -20,10 +20,14 @@ pub enum Slash {
     Status,
     /// `/model`
     Model,
+    /// `/think`
+    Think,
     /// `/tools`
     Tools,
     /// `/memory`
     Memory,
+    /// `/skills`
+    Skills,
     /// `/usage`
     Usage,
     /// `/context`
@@ -93,14 +97,16 @@ pub struct Row {
 
 /// Every slash command: what is parsed, listed by `/help` and shown in a channel's menu.
 #[rustfmt::skip]
-pub const COMMANDS: [Row; 21] = [
+pub const COMMANDS: &[Row] = &[
     row(Slash::Help, &["help"], Surface::Everywhere, texts::help_help),
     row(Slash::New, &["new", "reset", "clear"], Surface::Everywhere, texts::help_new),
     row(Slash::Compact, &["compact"], Surface::Everywhere, texts::help_compact),
     row(Slash::Status, &["status"], Surface::Everywhere, texts::help_status),
     row(Slash::Model, &["model", "models"], Surface::Everywhere, texts::help_model),
+    row(Slash::Think, &["think", "thinking"], Surface::Everywhere, texts::help_think),
     row(Slash::Tools, &["tools"], Surface::Everywhere, texts::help_tools),
     row(Slash::Memory, &["memory"], Surface::Everywhere, texts::help_memory),
+    row(Slash::Skills, &["skills", "skill"], Surface::Everywhere, texts::help_skills),
     row(Slash::Usage, &["usage"], Surface::Everywhere, texts::help_usage),
     row(Slash::Context, &["context"], Surface::Everywhere, texts::help_context),
     row(Slash::Sh, &["sh"], Surface::Chat, texts::help_sh),
@@ -180,6 +186,7 @@ impl Command<'_> {
             // It asks the provider's server.
             Slash::Model if self.lists_models() => When::Beside,
             Slash::Model => When::InOrder,
+            Slash::Think if !self.argument.is_empty() => When::InOrder,
             _ => When::AtOnce,
         }
     }

@@ -90,35 +90,29 @@ impl Agent {
         let prompt = self.prompt();
         let facts = self.runtime_facts(key, None);
         let facts = Entry::new(EntryKind::Note, facts);
-        let budget = self.history_budget(prompt.text().len() + facts.content.len());
+        let model = self.model_names(key)?.into_iter().next();
+        let model = model.unwrap_or_default();
+        let budget = self.budget(&model, &prompt.text(), &facts.content).history;
         let window = self.settings.memory_window;
         let mut conversation = store::read_conversation(folder, key, window)?;
-        let turns = conversation.count_turns();
-        let mut account = Account {
-            model: self
-                .model_names(key)?
-                .into_iter()
-                .next()
-                .unwrap_or_default(),
+        let fitted = conversation.fit(window, budget, &facts);
+        // The facts are among the entries.
+        let is_history = |entry: &&&Entry| !std::ptr::eq::<Entry>(**entry, &facts);
+        let history = fitted.entries.iter().filter(is_history);
+        let history: Vec<Weight> = history.map(|entry| weigh_entry(entry)).collect();
+        let specs = self.toolbox.specs();
+        Ok(Account {
             prompt,
-            tools: self.toolbox.specs().len(),
-            tools_weight: self.toolbox.specs().iter().map(weigh_tool).sum(),
-            turns,
-            entries: 0,
-            history: Weight::default(),
+            tools: specs.len(),
+            tools_weight: specs.iter().map(weigh_tool).sum(),
+            entries: history.len(),
+            history: history.into_iter().sum(),
             facts: weigh_entry(&facts),
-            window: self.settings.context_window_tokens as usize,
+            turns: conversation.count_turns(),
+            window: self.window_of(&model) as usize,
+            model,
             answer: self.settings.max_tokens as usize,
-        };
-        if turns > 0 {
-            let fitted = conversation.fit(window, budget, &facts);
-            let held = fitted.entries.iter();
-            let held = held.filter(|entry| !std::ptr::eq::<Entry>(**entry, &facts));
-            account.entries = fitted.entries.len() - 1;
-            account.history = held.map(|entry| weigh_entry(entry)).sum();
-            account.turns = conversation.count_turns();
-        }
-        Ok(account)
+        })
     }
 }
 

@@ -45,7 +45,7 @@ impl Part {
         if content.is_empty() {
             return None;
         }
-        let kept = truncate_bytes(content, budget).trim_end();
+        let kept = beginning(content, budget).trim_end();
         let left_out = content.len() - kept.len() + unread;
         let mut text = format!("## {path}\n{kept}");
         if left_out > 0 {
@@ -60,6 +60,24 @@ impl Part {
             is_cut: (left_out > 0).then_some(left_out),
             budget,
         })
+    }
+
+    /// The end of a file below its path. `left_out` says how many bytes are before it in the file.
+    pub fn of_end(path: &str, content: &str, left_out: usize, budget: usize) -> Self {
+        let mut text = format!("## {path}\n");
+        if left_out > 0 {
+            text.push_str(&format!(
+                "[cut: the first {} bytes of {path} are left out; read_file shows all]\n",
+                grouped(left_out)
+            ));
+        }
+        text.push_str(content.trim());
+        Self {
+            name: path.to_owned(),
+            text,
+            is_cut: (left_out > 0).then_some(left_out),
+            budget,
+        }
     }
 
     /// Lines below a text that introduces them, as many as fit. What follows them is named by `rest`
@@ -98,6 +116,16 @@ impl Part {
     }
 }
 
+/// The beginning of a text that is too long: whole lines where that leaves out little.
+fn beginning(text: &str, bytes: usize) -> &str {
+    let kept = truncate_bytes(text, bytes);
+    let line = kept.rfind('\n').filter(|end| *end >= bytes / 4 * 3);
+    match line {
+        Some(end) if kept.len() < text.len() => truncate_bytes(kept, end),
+        _ => kept,
+    }
+}
+
 /// The system prompt. It is the same bytes from turn to turn while nothing in the workspace changes, so
 /// that providers can cache it: it has no time and counts nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -133,6 +161,12 @@ mod tests {
             Part::of_file("USER.md", "\nAda, who likes short answers.\n", 0, 5),
             Part::of_file("SOUL.md", " \n", 0, 100),
             Part::of_file("TOOLS.md", "A pump.\n", 3_210, 100),
+            Some(Part::of_end(
+                "memory/2026-11-23.md",
+                "- 09:00 rain\n",
+                40,
+                100,
+            )),
         ];
         let prompt = Prompt {
             parts: parts.into_iter().flatten().collect(),
@@ -141,10 +175,26 @@ mod tests {
             prompt.text(),
             "# Peacrab\n\n---\n\n\
              ## USER.md\nAda,\n[cut: 25 bytes of USER.md are left out; read_file shows all]\n\n---\n\n\
-             ## TOOLS.md\nA pump.\n[cut: 3,210 bytes of TOOLS.md are left out; read_file shows all]"
+             ## TOOLS.md\nA pump.\n[cut: 3,210 bytes of TOOLS.md are left out; read_file shows all]\n\n---\n\n\
+             ## memory/2026-11-23.md\n[cut: the first 40 bytes of memory/2026-11-23.md are left out; \
+             read_file shows all]\n- 09:00 rain"
         );
         let cuts: Vec<_> = prompt.cuts().collect();
-        assert_eq!(cuts, [("USER.md", 25), ("TOOLS.md", 3_210)]);
+        assert_eq!(
+            cuts,
+            [
+                ("USER.md", 25),
+                ("TOOLS.md", 3_210),
+                ("memory/2026-11-23.md", 40)
+            ]
+        );
+    }
+
+    #[test]
+    fn a_long_text_is_cut_between_lines_where_one_is_near() {
+        assert_eq!(beginning("one two\nthree", 9), "one two");
+        assert_eq!(beginning("one two\nthree", 13), "one two\nthree");
+        assert_eq!(beginning("one\ntwo three four", 12), "one\ntwo thre");
     }
 
     #[test]

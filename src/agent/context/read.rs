@@ -6,7 +6,13 @@ use std::path::Path;
 use crate::agent::Agent;
 use crate::limits::agent::{
     BOOTSTRAP_BYTES, BOOTSTRAP_TOTAL_BYTES, IDENTITY_BYTES, PROMPT_MARGIN_BYTES,
+    SKILL_DESCRIPTION_CHARS, SKILL_INDEX_BYTES, SKILLS_LOADED_BYTES,
 };
+
+use crate::limits::memory::{FACTS_BYTES, NOTE_BYTES};
+use crate::memory::{self, Memory};
+use crate::skills::Skill;
+use crate::text::ellipsize_chars;
 
 use super::prompt::{Part, Prompt};
 use super::{BOOTSTRAP_FILES, identity};
@@ -23,6 +29,10 @@ impl Agent {
                 parts.push(part);
             }
         }
+        let introduction = self.introduction();
+        parts.extend(
+            introduction.map(|text| Part::new("first conversation", &text, BOOTSTRAP_BYTES)),
+        );
         parts.extend(self.memory_parts());
         parts.extend(self.skill_parts());
         Prompt { parts }
@@ -43,13 +53,65 @@ impl Agent {
         Part::of_file(name, &self.toolbox.cleaned(&content), unread, budget)
     }
 
-    /// MEMORY.md, and the notes of today and of the last two days.
+    /// MEMORY.md, and the notes of today and of the last two days, the newest first.
     fn memory_parts(&self) -> Vec<Part> {
-        Vec::new()
+        let workspace = self.toolbox.workspace();
+        let notes = Memory::new(workspace, &self.clock).notes().into_iter();
+        let notes = notes.map(|note| {
+            let path = format!("{}/{}.md", memory::FOLDER, note.date);
+            let opened = workspace.open_read(Path::new(&path)).ok();
+            let bytes = opened.and_then(|file| Some(file.metadata().ok()?.len()));
+            let bytes = bytes.unwrap_or(0) as usize;
+            let left_out = match note.is_cut {
+                true => bytes.saturating_sub(note.text.len()).max(1),
+                false => 0,
+            };
+            Part::of_end(
+                &path,
+                &self.toolbox.cleaned(&note.text),
+                left_out,
+                NOTE_BYTES,
+            )
+        });
+        let facts = self.file_part(memory::FACTS, FACTS_BYTES);
+        facts.into_iter().chain(notes).collect()
     }
 
     /// The skills that are always loaded, and the index of the others.
     fn skill_parts(&self) -> Vec<Part> {
-        Vec::new()
+        let skills = self.toolbox.skills();
+        let is_loaded = |skill: &Skill| skill.always && skill.missing.is_empty();
+        let (loaded, others): (Vec<Skill>, Vec<Skill>) =
+            skills.list().into_iter().partition(is_loaded);
+        let mut left = SKILLS_LOADED_BYTES;
+        let mut parts = Vec::new();
+        for skill in loaded {
+            // One that cannot be read any more is left out.
+            let body = skills.body(&skill.name).unwrap_or_default();
+            let body = self.toolbox.cleaned(&body);
+            if let Some(part) = Part::of_file(&skill.path, &body, 0, left) {
+                left = left.saturating_sub(part.text.len());
+                parts.push(part);
+            }
+        }
+        let lines: Vec<String> = others.iter().map(|skill| self.index_line(skill)).collect();
+        let rest = |count| format!("{count} more skills are left out; list_dir skills shows them");
+        let index = Part::of_lines("skills", SKILLS, &lines, rest, SKILL_INDEX_BYTES);
+        parts.extend(index);
+        parts
+    }
+
+    fn index_line(&self, skill: &Skill) -> String {
+        let description = ellipsize_chars(&skill.description, SKILL_DESCRIPTION_CHARS);
+        let missing = match skill.missing.is_empty() {
+            true => String::new(),
+            false => format!(" (unavailable: {})", skill.reasons()),
+        };
+        let line = format!("- {}: {description}{missing}", skill.name);
+        self.toolbox.cleaned(&line).into_owned()
     }
 }
+
+/// What the index of the skills begins with.
+const SKILLS: &str = "## Skills\n\
+    Instructions for tasks. When a task fits one, first read skills/NAME/SKILL.md with read_file.";

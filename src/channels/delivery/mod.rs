@@ -49,6 +49,9 @@ use work::DraftText;
 use question::ChatQuestion;
 pub use question::describe_hidden;
 
+/// Finds the workspace that has a file.
+pub type WorkspaceWith = Box<dyn Fn(&Path) -> Result<Arc<Workspace>, Error> + Send + Sync>;
+
 /// What the deliveries of a channel are made of.
 pub struct DeliveryParts {
     /// The channel.
@@ -56,7 +59,7 @@ pub struct DeliveryParts {
     /// What is to be delivered.
     pub outbox: Arc<Outbox>,
     /// Finds the workspace from which a file is sent.
-    pub workspace_with: Box<dyn Fn(&Path) -> Result<Arc<Workspace>, Error> + Send + Sync>,
+    pub workspace_with: WorkspaceWith,
     /// The languages of the chats.
     pub languages: Arc<Languages>,
     /// Tells whether the time is known: certificates cannot be checked without it.

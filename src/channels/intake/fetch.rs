@@ -48,7 +48,7 @@ struct Job {
     id: String,
     session: SessionKey,
     /// The message without its text and files.
-    message: Envelope,
+    message: Box<Envelope>,
     /// Where its files go, once there is one.
     workspace: Option<Arc<Workspace>>,
     files: VecDeque<RemoteFile>,
@@ -93,7 +93,7 @@ pub(super) fn enqueue(shared: &Arc<Shared>, mut envelope: Envelope) {
     state.queue.push_back(Job {
         id: envelope.id.clone(),
         session: envelope.session.clone(),
-        message: envelope,
+        message: Box::new(envelope),
         workspace: None,
         files: files.into(),
         attachments: Vec::new(),

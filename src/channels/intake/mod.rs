@@ -37,6 +37,9 @@ use crate::state::{Languages, Pairing};
 use fetch::Fetches;
 use store::Store;
 
+/// Finds the workspace for the files of a message.
+pub type WorkspaceFor = Box<dyn Fn(&Envelope) -> Result<Arc<Workspace>> + Send + Sync>;
+
 /// What an intake is made of.
 pub struct IntakeParts {
     /// The channel's name.
@@ -50,7 +53,7 @@ pub struct IntakeParts {
     /// Where pairing codes are stored for delivery.
     pub outbox: Arc<Outbox>,
     /// Finds the workspace in which the files of a message are stored.
-    pub workspace_for: Box<dyn Fn(&Envelope) -> Result<Arc<Workspace>> + Send + Sync>,
+    pub workspace_for: WorkspaceFor,
     /// The languages of the chats.
     pub languages: Arc<Languages>,
     /// Bytes of received files that are kept; `None` for no bound. See `storage.inboxMaxMb`.

@@ -11,6 +11,7 @@ use crate::cli::terminal::mode::Quiet;
 use crate::cli::terminal::print;
 use crate::cli::terminal::status::Status;
 use crate::cli::terminal::view::{Mode, View};
+use crate::cli::usage::to_json;
 use crate::error::{Error, Exit, Result};
 
 /// Asks once, or continues the interrupted turn, and prints the answer.
@@ -84,7 +85,8 @@ fn as_json(session: &str, report: &Report) -> String {
         "model": model,
         "steps": report.steps,
         "tools": report.tools,
-        "usage": report.usage,
+        "usage": to_json(report.usage),
+        "cost": report.usage.dollars(),
         "stopped": matches!(report.outcome, Outcome::Stopped),
         "answered": matches!(report.outcome, Outcome::Answered),
         "error": error.map(ToString::to_string),

@@ -49,7 +49,10 @@ fn list(approvals: &Approvals) -> Result<()> {
             false => "in the sandbox",
         };
         let chat = match &one.chat {
-            Some(chat) => format!("for {}", on_line(chat)),
+            Some(chat) => match &one.agent {
+                Some(agent) => format!("for {} with the agent {agent}", on_line(chat)),
+                None => format!("for {}", on_line(chat)),
+            },
             None => "for no chat (from an earlier version; no longer used)".to_owned(),
         };
         let since = one.since.split('T').next().unwrap_or_default();

@@ -7,7 +7,7 @@ use super::terminal::print;
 use super::{Cli, Context};
 use crate::channels::{discord, telegram};
 use crate::config::table::KEYS;
-use crate::config::{Home, load};
+use crate::config::{Home, Loaded, load};
 use crate::error::{Exit, Result};
 use crate::provider::table::PROVIDERS;
 use crate::session::store;
@@ -135,6 +135,7 @@ struct Place<'a> {
     has_only_values: bool,
     home: Option<String>,
     config: Option<String>,
+    agent: Option<String>,
 }
 
 impl<'a> Place<'a> {
@@ -146,6 +147,7 @@ impl<'a> Place<'a> {
             has_only_values: false,
             home: None,
             config: None,
+            agent: None,
         };
         for word in before {
             place.pass(word);
@@ -185,6 +187,7 @@ impl<'a> Place<'a> {
         match option.get_id().as_str() {
             "home" => self.home = Some(value.to_owned()),
             "config" => self.config = Some(value.to_owned()),
+            "agent" => self.agent = Some(value.to_owned()),
             _ => {}
         }
     }
@@ -230,14 +233,26 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// The names of the providers in the configuration.
-    fn providers(&self, context: &Context) -> Vec<String> {
+    /// The configuration; `None` when there is no valid one.
+    fn load(&self, context: &Context) -> Option<Loaded> {
         let file = match &self.config {
             Some(file) => Some(file.into()),
             None => self.home(context).map(|home| home.config_file()),
         };
-        let loaded = file.and_then(|file| load(&file, false, context.environment()).ok());
-        loaded.map_or_else(Vec::new, |loaded| {
+        file.and_then(|file| load(&file, false, context.environment()).ok())
+    }
+
+    /// The conversations of the agent that was named, else of the default one.
+    fn sessions(&self, context: &Context) -> Option<Vec<store::Summary>> {
+        let loaded = self.load(context).unwrap_or_default();
+        let agent = loaded.of_agent(self.agent.as_deref()).ok()?;
+        let folder = self.home(context)?.sessions_of(agent.agent_id());
+        store::list(&folder).ok()
+    }
+
+    /// The names of the providers in the configuration.
+    fn providers(&self, context: &Context) -> Vec<String> {
+        self.load(context).map_or_else(Vec::new, |loaded| {
             loaded.config.providers.keys().cloned().collect()
         })
     }
@@ -280,9 +295,13 @@ fn values(context: &Context, place: &Place<'_>, argument: &Arg) -> Vec<Candidate
             .collect()
         }
         (_, "provider") => known.map(|name| named(&name)).collect(),
+        (_, "agent") => {
+            let agents = place.load(context).map(|loaded| loaded.config.agents);
+            let profiles = agents.unwrap_or_default().profiles().into_iter();
+            profiles.map(|agent| (agent.id, agent.name)).collect()
+        }
         (_, "session") => {
-            let home = place.home(context);
-            let sessions = home.and_then(|home| store::list(&home.sessions()).ok());
+            let sessions = place.sessions(context);
             // As `sessions list` shows them: those of the terminal by their names.
             let named = |session: store::Summary| match session.chat.parts() {
                 ("cli", name) => (name.to_owned(), session.last),
@@ -290,6 +309,7 @@ fn values(context: &Context, place: &Place<'_>, argument: &Arg) -> Vec<Candidate
             };
             sessions.into_iter().flatten().map(named).collect()
         }
+        (_, "skill") => super::skills::names(context),
         (_, "channel") => [telegram::NAME, discord::NAME].map(named).into(),
         _ => {
             let values = argument.get_possible_values();

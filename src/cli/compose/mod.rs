@@ -24,7 +24,7 @@ use crate::files::{Places, Workspace};
 use crate::http::{Pool, Tls};
 use crate::provider::Models;
 use crate::provider::table::{OFFLINE, known};
-use crate::state::{ModelChoices, TokenUsage};
+use crate::state::{FirstTurns, Learned, ModelChoices, TokenUsage};
 use crate::sys;
 use crate::sys::beneath::Resolver;
 use crate::sys::environment::Environment;
@@ -100,7 +100,9 @@ pub fn agent(
         model: options.model,
         choices: ModelChoices::new(&home.state()).of_agent(&agent),
         toolbox,
-        ledger: TokenUsage::new(&home.state(), Clock::System),
+        ledger: TokenUsage::new(&home.state(), Clock::System).of_agent(&agent),
+        first_turns: FirstTurns::new(&home.state(), &agent),
+        learned: Learned::new(&home.state()),
         clock: Clock::System,
         host_info,
         settings,

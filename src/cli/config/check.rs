@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::texts;
-use crate::cli::compose::{models_of, open_workspace, tls};
+use crate::cli::compose::{check_agents, models_of, open_workspace, tls};
 use crate::cli::{Context, gateway};
 use crate::config::Loaded;
 use crate::config::resolve::Folders;
@@ -19,21 +19,28 @@ pub fn check_start(context: &Context, loaded: &Loaded) -> Result<Vec<String>> {
     let exec = &config.tools.exec;
     Patterns::new(&exec.deny_patterns, &exec.allow_patterns)?;
     let home = context.home()?;
-    let workspace = home.workspace(&config.agents.defaults.workspace);
+    check_agents(&home, loaded)?;
     let user_home = context.environment().get("HOME").map(Path::new);
-    Folders::of(&config.tools, &workspace, user_home)?;
-    // A check creates nothing, and opening creates the workspace.
-    if workspace.is_dir() {
-        open_workspace(context, &home, loaded)?;
-    }
-    let models = models_of(context, loaded)?;
-    let route = models.primary();
     let mut warnings = Vec::new();
-    if let Some([variable, ..]) = known(&route.provider).map(|known| known.variables)
-        && route.needs_key
-        && route.key.is_empty()
-    {
-        warnings.push(texts::no_api_key(&route.provider, variable));
+    for profile in config.agents.profiles() {
+        let loaded = &loaded.of_agent(Some(&profile.id))?;
+        let workspace = home.workspace(&profile.settings.workspace);
+        Folders::of(&config.tools, &workspace, user_home)?;
+        // A check creates nothing, and opening creates the workspace.
+        if workspace.is_dir() {
+            open_workspace(context, &home, loaded)?;
+        }
+        let models = models_of(context, loaded)?;
+        let route = models.primary();
+        if let Some([variable, ..]) = known(&route.provider).map(|known| known.variables)
+            && route.needs_key
+            && route.key.is_empty()
+        {
+            let warning = texts::no_api_key(&route.provider, variable);
+            if !warnings.contains(&warning) {
+                warnings.push(warning);
+            }
+        }
     }
     Ok(warnings)
 }

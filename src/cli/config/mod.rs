@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 
 use super::Context;
 use super::terminal::print;
+use crate::config::agents::table::members;
 use crate::config::check::{Installation, safe_path, weaknesses};
 use crate::config::settings::{Source, insert};
 use crate::config::table::{self, KEYS, Key};
@@ -183,6 +184,9 @@ fn format_explanation(key: &Key, path: &str, loaded: Option<&Loaded>) -> String 
         key.meaning,
         key.default
     );
+    for (name, member) in members(key.kind) {
+        text.push_str(&format!("    {name}: {}\n", member.meaning));
+    }
     if let Some(loaded) = loaded
         && !path.contains('*')
     {

@@ -8,7 +8,7 @@ use rustix::fs::StatVfsMountFlags;
 use super::report::Row;
 use super::sandbox::describe;
 use crate::cli::Context;
-use crate::cli::compose::exec_of;
+use crate::cli::compose::{check_agents, check_workspace, exec_of};
 use crate::cli::config::installation;
 use crate::cli::gateway::damaged_files;
 use crate::cli::service::manager::{self, NotDone, Properties};
@@ -197,6 +197,35 @@ fn state(
         (Ok(_), Some(ends)) => Row::warning("service", format!("running, but {ends}")),
         (Ok(_), None) => Row::ok("service", format!("running ({unit})")),
     }
+}
+
+/// The workspace of each agent; `None` where `main` is the only one.
+pub fn agents(context: &Context, loaded: &Loaded) -> Result<Option<Row>> {
+    let agents = &loaded.config.agents;
+    if !agents.are_several() {
+        return Ok(None);
+    }
+    let home = context.home()?;
+    let mut problems: Vec<String> = Vec::new();
+    if let Err(error) = check_agents(&home, loaded) {
+        problems.push(error.to_string());
+    }
+    let profiles = agents.profiles();
+    for profile in &profiles {
+        let workspace = home.workspace(&profile.settings.workspace);
+        // A missing one is created when it is needed.
+        if workspace.exists()
+            && let Err(error) =
+                check_workspace(context, &loaded.of_agent(Some(&profile.id))?, &workspace)
+        {
+            problems.push(format!("{}: {error}", profile.id));
+        }
+    }
+    let names: Vec<&str> = profiles.iter().map(|profile| &*profile.id).collect();
+    Ok(Some(match problems.is_empty() {
+        true => Row::ok("agents", names.join(", ")),
+        false => Row::failed("agents", problems.join("; ")),
+    }))
 }
 
 /// The sandbox for commands, with a live escape test.

@@ -73,6 +73,10 @@ fn examine(context: &Context, json: bool) -> Result<Exit> {
         report.add(row)?;
     }
     if let Some(loaded) = loaded {
+        if let Some(row) = machine::agents(context, &loaded)? {
+            report.add(row)?;
+        }
+        let loaded = loaded.of_agent(None)?;
         report.add(machine::sandbox(context, &loaded)?)?;
         report = beyond(context, &loaded, report)?;
     }

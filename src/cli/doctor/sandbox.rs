@@ -13,7 +13,7 @@ use crate::sys;
 
 /// Runs the checks; the exit status is 1 when commands cannot be sandboxed or an escape succeeds.
 pub fn run(context: &Context, json: bool) -> Result<Exit> {
-    let loaded = context.start()?;
+    let loaded = context.start()?.of_agent(None)?;
     let home = context.home()?;
     for folder in [
         home.path(),

@@ -18,6 +18,7 @@ use crate::config::schema::{AgentDefaults, Channels, Config, Tools};
 use crate::config::settings::Setting;
 use crate::config::{Home, Loaded};
 use crate::error::{Error, Exit, Result};
+use crate::files::Workspace;
 use crate::gateway::agents::{Hosted, Lazy, Roster};
 use crate::gateway::control;
 use crate::gateway::{Changes, Live};
@@ -149,20 +150,22 @@ impl Reloader {
     pub fn make(&self, loaded: Loaded, before: Option<&Live>) -> Result<Live> {
         compose::check_agents(&self.home, &loaded)?;
         compose::create_workspaces(&self.home, &loaded)?;
-        let config = &loaded.config;
+        let config = loaded.config.clone();
+        let channels = &config.channels;
         let maker = Arc::new(Maker {
             context: self.context.clone(),
             home: self.home.clone(),
             board: Arc::clone(&self.board),
             connections: Pool::new(self.tls.clone()),
-            stream: config.channels.enabled().any(|(_, bot)| bot.streaming),
+            stream: channels.enabled().any(|(_, bot)| bot.streaming),
+            loaded,
         });
         let profiles = config.agents.profiles().into_iter();
-        let hosted = profiles.map(|profile| maker.host(&loaded, profile, before));
+        let hosted = profiles.map(|profile| maker.host(profile, before));
         Ok(Live {
-            agents: Roster::new(hosted.collect::<Result<_>>()?, config.agents.clone())?,
-            channels: loaded.config.channels,
-            update_url: loaded.config.update.url,
+            agents: Roster::new(hosted.collect::<Result<_>>()?, config.agents)?,
+            channels: config.channels,
+            update_url: config.update.url,
         })
     }
 
@@ -209,49 +212,45 @@ struct Maker {
     board: Arc<Board>,
     connections: Pool,
     stream: bool,
+    loaded: Loaded,
 }
 
 impl Maker {
     /// An agent with its places. One that is not the default and was not needed before is made to see that
-    /// it can be, and then again when it is needed: until then it costs no memory.
-    fn host(
-        self: &Arc<Self>,
-        loaded: &Loaded,
-        profile: Profile,
-        before: Option<&Live>,
-    ) -> Result<Arc<Hosted>> {
-        let is_default = profile.id == loaded.config.agents.default_id();
-        let of_agent = loaded.of_agent(Some(&profile.id))?;
-        let before = before.and_then(|live| live.agents.named(&profile.id)?.made());
-        let agent = self.make(of_agent.clone(), before.map(|agent| &**agent))?;
-        let sessions = self.home.sessions_of(&profile.id);
-        let journals = Settings::new(&of_agent.config, Clock::System);
-        let folder = self.home.workspace(&profile.settings.workspace);
+    /// it can be, and then again when it is needed: until then it costs next to no memory.
+    fn host(self: &Arc<Self>, profile: Profile, before: Option<&Live>) -> Result<Arc<Hosted>> {
+        let id = profile.id.clone();
+        let is_default = id == self.loaded.config.agents.default_id();
+        let before = before.and_then(|live| live.agents.named(&id)?.made());
+        let agent = self.agent(&id, before.map(|agent| &**agent))?;
+        let config = self.loaded.config.of_agent(&profile);
         let (agent, workspace) = match is_default || before.is_some() {
-            true => {
-                let workspace = compose::open_workspace(&self.context, &self.home, &of_agent)?;
-                (Lazy::made(agent), Lazy::made(workspace))
-            }
+            true => (Lazy::made(agent), Lazy::made(self.workspace(&id)?)),
             false => {
-                let loaded = Arc::new(of_agent);
-                let (maker, of_agent) = (Arc::clone(self), Arc::clone(&loaded));
-                let agent = Lazy::new(Box::new(move || maker.make((*of_agent).clone(), None)));
-                let maker = Arc::clone(self);
-                let open = move || compose::open_workspace(&maker.context, &maker.home, &loaded);
+                let (maker, of_agent) = (Arc::clone(self), id.clone());
+                let agent = Lazy::new(Box::new(move || maker.agent(&of_agent, None)));
+                let (maker, of_agent) = (Arc::clone(self), id.clone());
+                let open = move || maker.workspace(&of_agent);
                 (agent, Lazy::new(Box::new(open)))
             }
         };
         Ok(Arc::new(Hosted {
+            sessions: self.home.sessions_of(&id),
+            journals: Settings::new(&config, Clock::System),
+            folder: self.home.workspace(&profile.settings.workspace),
             profile,
-            sessions,
-            journals,
-            folder,
             agent,
             workspace,
         }))
     }
 
-    fn make(&self, loaded: Loaded, before: Option<&Agent>) -> Result<Agent> {
+    fn workspace(&self, id: &str) -> Result<Workspace> {
+        let loaded = self.loaded.of_agent(Some(id))?;
+        compose::open_workspace(&self.context, &self.home, &loaded)
+    }
+
+    fn agent(&self, id: &str, before: Option<&Agent>) -> Result<Agent> {
+        let loaded = self.loaded.of_agent(Some(id))?;
         let options = RunOptions {
             model: None,
             stream: self.stream,

@@ -4,6 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use super::texts;
+use crate::agent::introduction;
 use crate::cli::terminal::print;
 use crate::config::Home;
 use crate::error::Result;
@@ -13,7 +14,7 @@ use crate::sys::file;
 const WORKSPACE: [(&str, &str); 5] = [
     ("AGENTS.md", include_str!("../../../templates/AGENTS.md")),
     ("SOUL.md", include_str!("../../../templates/SOUL.md")),
-    ("USER.md", include_str!("../../../templates/USER.md")),
+    ("USER.md", introduction::USER_TEMPLATE),
     ("TOOLS.md", include_str!("../../../templates/TOOLS.md")),
     (
         "IDENTITY.md",
@@ -49,6 +50,12 @@ pub fn fill_workspace(workspace: &Path) -> Result<Vec<&'static str>> {
             new.push(name);
         }
     }
+    // A workspace in use needs no introduction.
+    let path = workspace.join(introduction::FILE);
+    if new.len() == WORKSPACE.len() && path.symlink_metadata().is_err() {
+        file::write_atomic(&path, introduction::TEMPLATE.as_bytes(), FILE_MODE)?;
+        new.push(introduction::FILE);
+    }
     Ok(new)
 }
 
@@ -64,6 +71,8 @@ mod tests {
         }
         let bytes: usize = WORKSPACE.iter().map(|(_, content)| content.len()).sum();
         assert!(bytes < 3_000, "{bytes} bytes");
+        let bytes = introduction::TEMPLATE.len();
+        assert!(bytes < 1_200, "{bytes} bytes in the first turns");
     }
 
     #[test]
@@ -76,6 +85,16 @@ mod tests {
         assert_eq!(new, ["AGENTS.md", "TOOLS.md", "IDENTITY.md"]);
         assert_eq!(std::fs::read_to_string(own).unwrap(), "mine");
         assert!(folder.path().join("USER.md").is_symlink());
+        assert!(fill_workspace(folder.path()).unwrap().is_empty());
+        assert!(!folder.path().join(introduction::FILE).exists());
+    }
+
+    #[test]
+    fn only_a_new_workspace_asks_for_an_introduction() {
+        let folder = tempfile::tempdir().unwrap();
+        let new = fill_workspace(folder.path()).unwrap();
+        assert_eq!(new.last(), Some(&introduction::FILE));
+        std::fs::remove_file(folder.path().join(introduction::FILE)).unwrap();
         assert!(fill_workspace(folder.path()).unwrap().is_empty());
     }
 }

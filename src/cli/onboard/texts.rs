@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::outside::Question;
+use crate::agent::introduction;
 use crate::limits::cli::LIST_COLUMNS;
 use crate::provider::table::{PROVIDERS, list_names};
 use crate::text::count_of;
@@ -277,11 +278,20 @@ pub fn created(home: Option<&Path>, workspace: &Path, files: &[&str]) -> String 
         text += &format!("Created {}\n", home.display());
     }
     if !files.is_empty() {
-        let (workspace, files) = (workspace.display(), files.join(", "));
-        text += &format!("Created the agent's files in {workspace}:\n  {files}\n");
+        let (workspace, names) = (workspace.display(), files.join(", "));
+        text += &format!("Created the agent's files in {workspace}:\n  {names}\n");
+    }
+    if files.contains(&introduction::FILE) {
+        text += INTRODUCTION;
     }
     text
 }
+
+/// What BOOTSTRAP.md is for.
+const INTRODUCTION: &str = "\
+In your first conversation, the agent asks who you are and what the board is for,
+one question at a time. Say \"skip\" to leave that out.
+";
 
 /// Everything was there, and nothing was to be changed.
 pub const NOTHING_CHANGED: &str = "Already set up; nothing changed.\n";

@@ -67,7 +67,7 @@ pub struct Arguments {
 
 /// Hands the message to the gateway; without one it waits for the next.
 pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
-    let loaded = context.start()?;
+    let loaded = context.start()?.of_agent(None)?;
     let home = context.home()?;
     let chat = find_chat(&loaded, arguments)?;
     if arguments.files.len() > FILES_SENT {

@@ -85,7 +85,7 @@ fn problem_of_entry(
     open: bool,
 ) -> Option<String> {
     entry.iter().find_map(|(name, value)| {
-        let shown = || safe_path([path, name.as_str()].into_iter());
+        let shown = || safe_path(format!("{path}.{name}").split('.'));
         match member(kind, name) {
             Some(key) => problem_of_value(key, &shown(), value, open),
             None => {

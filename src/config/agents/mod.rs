@@ -47,8 +47,8 @@ pub struct Binding {
     pub channel: String,
     /// The chat's id; `CHAT:THREAD` for one of its threads or topics.
     pub chat: String,
-    /// The id of the person in a private chat. A group is one conversation with one agent, whoever writes
-    /// in it, so a binding with a sender never fits a group.
+    /// The id of the person in a private chat. A group is one conversation, with one agent for everyone in
+    /// it, so a binding with a sender never fits a group.
     pub sender: String,
 }
 
@@ -262,7 +262,7 @@ mod tests {
     proptest! {
         /// A conversation never has two agents: nothing but the chat decides in a group.
         #[test]
-        fn a_group_has_one_agent_whoever_writes(
+        fn a_group_has_one_agent_for_everyone(
             bindings in proptest::collection::vec(("[abc]", "[12]?", "[12]?"), 0..6),
             one in "[12]", other in "[12]", chat in "[12]",
         ) {

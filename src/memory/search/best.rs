@@ -1,6 +1,5 @@
 //! The best passages of a search so far.
 
-use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use chrono::NaiveDateTime;
@@ -8,8 +7,8 @@ use chrono::NaiveDateTime;
 use crate::limits::memory::{HIT_BYTES, HIT_LEAD_BYTES, HITS};
 use crate::text::one_line;
 
-use super::passages::day_of;
-use super::{Corpus, Counts, Hit, Message, Passage, Query};
+use super::passages::{day_of, least_bytes_of};
+use super::{Corpus, Counts, Hit, Message, NEEDLES, Passage, Query};
 
 /// BM25's usual constants: how soon more of the same word says nothing more, and how much a long
 /// passage counts less.
@@ -20,7 +19,7 @@ const B: f32 = 0.75;
 pub(super) struct Best<'q> {
     query: &'q Query,
     /// The weight of each word.
-    weights: [f32; 16],
+    weights: [f32; NEEDLES],
     /// Bytes of the average passage.
     average: f32,
     /// The best one first.
@@ -28,7 +27,7 @@ pub(super) struct Best<'q> {
 }
 
 struct Ranked {
-    phrases: usize,
+    phrases: u32,
     score: f32,
     hit: Hit,
 }
@@ -47,7 +46,7 @@ impl Ranked {
 impl<'q> Best<'q> {
     pub(super) fn new(query: &'q Query, corpus: &Corpus) -> Self {
         let passages = corpus.passages as f32;
-        let mut weights = [0.0; 16];
+        let mut weights = [0.0; NEEDLES];
         for (weight, with) in weights.iter_mut().zip(corpus.with).take(query.words) {
             let with = with as f32;
             *weight = (1.0 + (passages - with + 0.5) / (with + 0.5)).ln();
@@ -82,13 +81,8 @@ impl<'q> Best<'q> {
         {
             return;
         }
-        let folded = match self.query.phrases.is_empty() {
-            true => Cow::Borrowed(""),
-            false => Cow::Owned(message.text.to_lowercase()),
-        };
-        let is_there = |phrase: &&String| folded.contains(phrase.as_str());
         let ranked = Ranked {
-            phrases: self.query.phrases.iter().filter(is_there).count(),
+            phrases: self.phrases(&counts),
             score: self.score(&counts, message.text.len()),
             hit: Hit {
                 place: String::new(),
@@ -129,16 +123,21 @@ impl<'q> Best<'q> {
             return false;
         }
         if passage.lines.is_some() {
-            let is_dated = counts.found & (1 << self.query.words) != 0;
+            let is_dated = counts.found & (1 << (self.query.words + self.query.phrases)) != 0;
             let is_old = |since| day_of(passage.raw).is_some_and(|day| day < since);
             if self.query.date.is_some() && !is_dated || self.query.since.is_some_and(is_old) {
                 return false;
             }
         }
         match self.hits.last() {
-            Some(worst) if self.hits.len() == HITS && self.query.phrases.is_empty() => {
-                // As if it were the shortest passage.
-                self.score(counts, 0) >= worst.score
+            Some(worst) if self.hits.len() == HITS => {
+                let is_better = |bytes| {
+                    let phrases = self.phrases(counts);
+                    let is_as_good = self.score(counts, bytes) >= worst.score;
+                    phrases > worst.phrases || phrases == worst.phrases && is_as_good
+                };
+                // First as if it were the shortest passage.
+                is_better(0) && (passage.lines.is_none() || is_better(least_bytes_of(passage.raw)))
             }
             _ => true,
         }
@@ -148,8 +147,14 @@ impl<'q> Best<'q> {
         self.query.words > 0
     }
 
-    /// The bits of the words, without that of the date.
-    fn word_bits(&self) -> u16 {
+    /// How many of the phrases were found.
+    fn phrases(&self, counts: &Counts) -> u32 {
+        let bits = (1 << self.query.phrases) - 1;
+        (counts.found >> self.query.words & bits).count_ones()
+    }
+
+    /// The bits of the words, without those of the phrases and the date.
+    fn word_bits(&self) -> u32 {
         (1 << self.query.words) - 1
     }
 

@@ -19,8 +19,8 @@ use crate::cancel::Cancel;
 use crate::error::Result;
 
 use best::Best;
-use passages::{Passage, each_passage};
-use scanner::Counts;
+use passages::{Pass, Passage, each_passage};
+use scanner::{Counts, NEEDLES};
 
 pub use query::Query;
 
@@ -79,9 +79,13 @@ pub struct Hit {
 /// Passages with the query's exact phrases come before those without.
 pub fn search(query: &Query, sources: &mut dyn Sources, cancel: &Cancel) -> Result<Vec<Hit>> {
     let mut corpus = Corpus::default();
-    each_passage(query, sources, cancel, &mut |passage| corpus.add(passage))?;
+    each_passage(Pass::Count, query, sources, cancel, &mut |passage| {
+        corpus.add(passage);
+    })?;
     let mut best = Best::new(query, &corpus);
-    each_passage(query, sources, cancel, &mut |passage| best.offer(passage))?;
+    each_passage(Pass::Rank, query, sources, cancel, &mut |passage| {
+        best.offer(passage);
+    })?;
     Ok(best.into_hits())
 }
 
@@ -91,15 +95,16 @@ struct Corpus {
     passages: u32,
     bytes: u64,
     /// For each needle, the passages that have it.
-    with: [u32; 16],
+    with: [u32; NEEDLES],
 }
 
 impl Corpus {
     fn add(&mut self, passage: &Passage<'_>) {
-        self.passages = self.passages.saturating_add(1);
-        self.bytes += passage.raw.len() as u64;
+        let weight = passage.weight;
+        self.passages = self.passages.saturating_add(weight);
+        self.bytes += u64::from(weight) * passage.raw.len() as u64;
         for (with, halves) in self.with.iter_mut().zip(passage.counts.halves) {
-            *with = with.saturating_add(u32::from(halves > 0));
+            *with = with.saturating_add(weight * u32::from(halves > 0));
         }
     }
 }

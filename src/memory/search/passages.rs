@@ -7,7 +7,9 @@ use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
 use crate::append_log::Lines;
 use crate::cancel::Cancel;
 use crate::error::{Error, Result};
-use crate::limits::memory::{PASSAGE_BYTES, SEARCH_LINES, TIME_BYTES};
+use crate::limits::memory::{
+    CONTENT_WITHIN_BYTES, PASSAGE_BYTES, SEARCH_COUNTED, SEARCH_LINES, SEARCH_SAMPLE, TIME_BYTES,
+};
 use crate::memory::history::stamp_of;
 use crate::text::truncate_bytes;
 
@@ -22,10 +24,22 @@ pub(super) struct Passage<'p> {
     pub lines: Option<MessageLines>,
     /// What the query's scanner found in `raw`.
     pub counts: Counts,
+    /// How many passages this one stands for.
+    pub weight: u32,
+}
+
+/// Which passages of journals are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pass {
+    /// Of very many, a sample.
+    Count,
+    /// All.
+    Rank,
 }
 
 /// Shows each passage of all sources, also those in which nothing was found.
 pub(super) fn each_passage(
+    pass: Pass,
     query: &Query,
     sources: &mut dyn Sources,
     cancel: &Cancel,
@@ -44,6 +58,10 @@ pub(super) fn each_passage(
             let line = lines
                 .following()
                 .map_err(Error::io("read", Path::new(place)))?;
+            let weight = match pass == Pass::Count && form.is_some() && count > SEARCH_COUNTED {
+                true => SEARCH_SAMPLE,
+                false => 1,
+            };
             let mut show = |raw: &[u8], time| {
                 visit(&Passage {
                     place,
@@ -51,9 +69,11 @@ pub(super) fn each_passage(
                     raw,
                     lines: form,
                     counts: query.scanner.count(raw),
+                    weight: weight as u32,
                 });
             };
             match (line, form) {
+                (Some(_), Some(_)) if !count.is_multiple_of(weight) => {}
                 (Some(line), Some(form)) if !(form.is_message)(line) => {}
                 (Some(line), Some(_)) => show(line, None),
                 (Some(line), None) => paragraphs.add(line, &mut show),
@@ -118,4 +138,29 @@ pub(super) fn day_of(line: &[u8]) -> Option<NaiveDate> {
         .trim_ascii_start()
         .strip_prefix(b"\"")?;
     std::str::from_utf8(value.get(..10)?).ok()?.parse().ok()
+}
+
+/// At least how many bytes the text of a message's line has, without parsing the line.
+pub(super) fn least_bytes_of(line: &[u8]) -> usize {
+    const KEY: &[u8] = b"\"content\":";
+    let beginning = line.get(..CONTENT_WITHIN_BYTES).unwrap_or(line);
+    let at = beginning
+        .windows(KEY.len())
+        .position(|window| window == KEY);
+    let value = at.and_then(|at| line.get(at + KEY.len()..));
+    let Some(text) = value.and_then(|value| value.trim_ascii_start().strip_prefix(b"\"")) else {
+        return 0;
+    };
+    let (mut bytes, mut escapes, mut is_escaped) = (0_usize, 0, false);
+    for byte in text {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'"' => break,
+            b'\\' => (is_escaped, escapes) = (true, escapes + 1),
+            _ => {}
+        }
+        bytes += 1;
+    }
+    // The longest escape has six bytes and may be one character.
+    bytes.saturating_sub(5 * escapes)
 }

@@ -10,12 +10,12 @@ use super::scanner::{Needle, Scanner, fold, is_unspaced};
 
 /// A query, ready for a search.
 pub struct Query {
-    /// Finds the words, and after them the date.
+    /// Finds the words, after them the phrases, and after them the date.
     pub(super) scanner: Scanner,
     /// How many words there are.
     pub(super) words: usize,
-    /// Phrases in lower case.
-    pub(super) phrases: Vec<String>,
+    /// How many phrases there are.
+    pub(super) phrases: usize,
     /// The beginning of a date, such as `2026-11`.
     pub(super) date: Option<String>,
     /// The first day that counts.
@@ -27,7 +27,7 @@ impl Query {
     /// `days` it finds only what has a date in that many days up to `today`.
     pub fn parse(text: &str, days: Option<usize>, today: NaiveDate) -> Result<Self> {
         let text = truncate_bytes(text, QUERY_BYTES_MAX);
-        let mut phrases: Vec<String> = Vec::new();
+        let mut phrases = Vec::new();
         // Every second part is within quotes, unless the last quote is not closed.
         let parts: Vec<&str> = text
             .split(['"', '“', '”', '„', '「', '」', '«', '»'])
@@ -38,9 +38,9 @@ impl Query {
             .enumerate()
             .filter(|(index, _)| index % 2 == 1 && *index < last)
         {
-            let phrase = part.trim().to_lowercase();
+            let phrase: Vec<char> = part.trim().chars().map(fold).collect();
             if !phrase.is_empty() && phrases.len() < QUERY_PHRASES {
-                phrases.push(phrase);
+                phrases.push(Needle::new(phrase));
             }
         }
         let (mut date, mut needles) = (None, Vec::new());
@@ -55,7 +55,8 @@ impl Query {
                 "Nothing to look for: give a word, or a date such as 2026-11.".to_owned(),
             ));
         }
-        let words = needles.len();
+        let (words, phrase_count) = (needles.len(), phrases.len());
+        needles.append(&mut phrases);
         needles.extend(
             date.as_deref()
                 .map(|date| Needle::new(date.chars().collect())),
@@ -64,7 +65,7 @@ impl Query {
         Ok(Self {
             scanner: Scanner::new(needles),
             words,
-            phrases,
+            phrases: phrase_count,
             date,
             since: days.and_then(|days| today.checked_sub_days(days)),
         })
@@ -123,12 +124,11 @@ mod tests {
 
     fn parse(text: &str) -> (Vec<String>, Vec<String>, Option<String>) {
         let query = Query::parse(text, None, NaiveDate::default()).unwrap();
-        let words = query.scanner.needles().iter().take(query.words);
-        (
-            words.map(ToString::to_string).collect(),
-            query.phrases,
-            query.date,
-        )
+        let needles = query.scanner.needles().iter().map(ToString::to_string);
+        let mut words: Vec<String> = needles.collect();
+        let phrases = words.split_off(query.words);
+        let phrases = phrases.into_iter().take(query.phrases).collect();
+        (words, phrases, query.date)
     }
 
     #[test]

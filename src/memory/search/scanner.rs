@@ -5,15 +5,18 @@
 
 use std::fmt;
 
-use crate::limits::memory::QUERY_WORDS;
+use crate::limits::memory::{QUERY_PHRASES, QUERY_WORDS};
 
 /// The bit of a table that stands for an escaped character of JSON (`\u4e2d`).
-const ESCAPE: u16 = 1 << 15;
+const ESCAPE: u32 = 1 << 31;
 
-/// Bits of words, one of a date, and the one above.
-const _: () = assert!(QUERY_WORDS + 2 <= u16::BITS as usize);
+/// The most needles: words, phrases and a date.
+pub(super) const NEEDLES: usize = QUERY_WORDS + QUERY_PHRASES + 1;
 
-/// A word to look for.
+/// One bit for each, and the one above.
+const _: () = assert!(NEEDLES < u32::BITS as usize);
+
+/// A word or a phrase to look for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Needle {
     /// In lower case, at least one.
@@ -47,11 +50,11 @@ impl fmt::Display for Needle {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     /// For each needle, how often: two for a whole word, one for the beginning of a longer one.
-    pub halves: [u32; 16],
+    pub halves: [u32; NEEDLES],
     /// For each needle, where it is first.
-    pub first: [usize; 16],
+    pub first: [usize; NEEDLES],
     /// The needles that were found.
-    pub found: u16,
+    pub found: u32,
     /// Whether there are escaped characters, which may be anything.
     pub has_escapes: bool,
 }
@@ -60,13 +63,13 @@ pub(super) struct Counts {
 pub(super) struct Scanner {
     needles: Vec<Needle>,
     /// For each byte, the needles that can begin with it.
-    first: [u16; 256],
+    first: [u32; 256],
     /// For each byte, the needles that can go on with it.
-    second: [u16; 256],
+    second: [u32; 256],
 }
 
 impl Scanner {
-    /// For at most 15 needles.
+    /// For at most [`NEEDLES`].
     pub(super) fn new(needles: Vec<Needle>) -> Self {
         let (mut first, mut second) = ([0; 256], [0; 256]);
         first[usize::from(b'\\')] = ESCAPE;
@@ -117,7 +120,7 @@ impl Scanner {
     }
 
     /// Looks whether needles that can begin at a byte do.
-    fn look(&self, text: &[u8], at: usize, bits: u16, counts: &mut Counts) {
+    fn look(&self, text: &[u8], at: usize, bits: u32, counts: &mut Counts) {
         if bits & ESCAPE != 0 {
             counts.has_escapes |= is_escape(text.get(at..).unwrap_or_default());
         }

@@ -137,6 +137,31 @@ fn a_hit_is_short_shows_the_word_and_is_there_once() {
 }
 
 #[test]
+fn a_rare_word_among_very_many_messages_is_found_first() {
+    let mut journal = line(
+        "2026-09-01T08:00:00Z",
+        "weather: the thermostat \"is\" broken",
+    );
+    for number in 0..20_000 {
+        journal += &line(
+            "2026-10-01T08:00:00Z",
+            &format!("weather {number} and weather"),
+        );
+    }
+    journal += &line("2026-11-01T08:00:00Z", "the weather of the thermostat");
+    let hits = find(
+        "weather thermostat",
+        None,
+        vec![("a", None, journal.into(), true)],
+    );
+    let expected = [
+        "the weather of the thermostat",
+        "weather: the thermostat \"is\" broken",
+    ];
+    assert_eq!(texts(&hits)[..2], expected);
+}
+
+#[test]
 fn a_search_that_is_cancelled_ends() {
     let query = Query::parse("x", None, NaiveDate::default()).unwrap();
     let cancel = Cancel::new();

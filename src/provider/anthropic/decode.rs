@@ -317,6 +317,8 @@ impl From<WireUsage> for Usage {
             input: fresh.saturating_add(cached).saturating_add(written),
             output: wire.output_tokens.unwrap_or(0),
             cached,
+            written,
+            ..Self::default()
         }
     }
 }

@@ -16,9 +16,12 @@ use crate::provider::wire::entries::{
 /// Writes the body of a request.
 pub fn encode(request: &Request<'_>, target: &Target<'_>) -> serde_json::Result<Vec<u8>> {
     let quirks = target.quirks;
-    let effort = request
-        .reasoning_effort
-        .filter(|_| may_think(request, quirks));
+    let wanted = match request.reasoning_effort {
+        Some(ReasoningEffort::Off) if quirks.always_thinks => Some(ReasoningEffort::Low),
+        effort => effort,
+    };
+    let is_off = wanted == Some(ReasoningEffort::Off);
+    let effort = wanted.filter(|_| !is_off && may_think(request, quirks));
     let budget = effort.filter(|_| !quirks.adaptive).map(budget);
     let mut body = Body::new(target.extra_body, request.about_bytes());
     body.put("model", &target.model)?;
@@ -51,6 +54,10 @@ pub fn encode(request: &Request<'_>, target: &Target<'_>) -> serde_json::Result<
             body.put("output_config", &OutputConfig { effort })?;
         }
     }
+    if is_off && quirks.adaptive && quirks.thinking {
+        // Newer models think unless told otherwise.
+        body.put("thinking", &Thinking::DISABLED)?;
+    }
     if request.stream {
         body.put("stream", &true)?;
     }
@@ -74,7 +81,7 @@ fn is_signed(reasoning: &Reasoning) -> bool {
 
 fn budget(effort: ReasoningEffort) -> u32 {
     match effort {
-        ReasoningEffort::Low => THINKING_LOW,
+        ReasoningEffort::Off | ReasoningEffort::Low => THINKING_LOW,
         ReasoningEffort::Medium => THINKING_MEDIUM,
         ReasoningEffort::High => THINKING_HIGH,
     }
@@ -88,6 +95,11 @@ struct Thinking {
 }
 
 impl Thinking {
+    const DISABLED: Self = Self {
+        r#type: "disabled",
+        budget_tokens: None,
+    };
+
     fn new(budget_tokens: Option<u32>) -> Self {
         let r#type = match budget_tokens {
             Some(_) => "enabled",
@@ -243,11 +255,14 @@ fn marks(request: &Request<'_>) -> [usize; 2] {
     }
 }
 
-/// Where the last turn of the history begins: at a person's text that follows a reply without calls.
+/// Where the last turn of the history begins: at a person's text that follows a reply without calls, or
+/// the summary of older turns.
 fn begin_of_last_turn(history: &[&Entry]) -> usize {
-    let is_reply =
-        |entry: &Entry| entry.kind == EntryKind::Assistant && entry.tool_calls.is_empty();
-    let is_begin = |pair: &[&Entry]| is_reply(pair[0]) && pair[1].kind == EntryKind::Person;
+    let is_end = |entry: &Entry| match entry.kind {
+        EntryKind::Assistant => entry.tool_calls.is_empty(),
+        kind => kind == EntryKind::Summary,
+    };
+    let is_begin = |pair: &[&Entry]| is_end(pair[0]) && pair[1].kind == EntryKind::Person;
     let before = history.windows(2).rposition(is_begin);
     before.map_or(0, |before| before + 1)
 }

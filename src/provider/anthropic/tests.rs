@@ -142,6 +142,14 @@ fn thinking_is_asked_for_in_the_way_of_the_models_age() {
     };
     assert!(encoded(&plain, "claude-sonnet-4-5").ends_with(r#"],"temperature":1.0}"#));
     assert!(encoded(&plain, "claude-opus-4-7").ends_with("}]}]}"));
+    let off = Request {
+        reasoning_effort: Some(ReasoningEffort::Off),
+        ..plain
+    };
+    assert!(encoded(&off, "claude-sonnet-4-5").ends_with(r#"],"temperature":1.0}"#));
+    assert!(encoded(&off, "claude-sonnet-5").ends_with(r#"],"thinking":{"type":"disabled"}}"#));
+    let least = r#""output_config":{"effort":"low"}}"#;
+    assert!(encoded(&off, "claude-fable-5").ends_with(least));
 }
 
 /// The API refuses a turn that begins without thinking and goes on with it.
@@ -204,7 +212,9 @@ fn a_whole_answer_is_read() {
         Usage {
             input: 100,
             output: 7,
-            cached: 90
+            cached: 90,
+            written: 5,
+            ..Usage::default()
         }
     );
 }
@@ -271,7 +281,8 @@ fn a_stream_is_put_together_by_index() {
         Usage {
             input: 95,
             output: 7,
-            cached: 90
+            cached: 90,
+            ..Usage::default()
         }
     );
 }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::chat::{Fault, Reasoning, Reply, StopReason, ToolCall, ToolSpec, Usage};
+use crate::chat::{Fault, NANODOLLARS, Reasoning, Reply, StopReason, ToolCall, ToolSpec, Usage};
 use crate::json;
 use crate::limits::provider::REPLY_BYTES;
 use crate::provider::classify::{Failure, classify_stated};
@@ -108,12 +108,15 @@ struct WireUsage {
     prompt_tokens_details: Option<Details>,
     /// DeepSeek's name for cached tokens.
     prompt_cache_hit_tokens: Option<u64>,
+    /// OpenRouter: what the request cost, in dollars.
+    cost: Option<f64>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Details {
     cached_tokens: Option<u64>,
+    cache_write_tokens: Option<u64>,
 }
 
 /// A text, or Mistral's array of text and thinking parts.
@@ -405,6 +408,9 @@ impl From<WireUsage> for Usage {
             input: wire.prompt_tokens.unwrap_or(0),
             output: wire.completion_tokens.unwrap_or(0),
             cached: cached.unwrap_or(0),
+            written: details.cache_write_tokens.unwrap_or(0),
+            cost: (wire.cost.unwrap_or(0.0) * NANODOLLARS).round() as u64,
+            ..Self::default()
         }
     }
 }

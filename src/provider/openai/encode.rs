@@ -6,7 +6,7 @@ use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::chat::{Entry, Reasoning, Request, Role, ToolCall, ToolSpec};
+use crate::chat::{Entry, Reasoning, ReasoningEffort, Request, Role, ToolCall, ToolSpec};
 use crate::provider::quirks::{Effort, Quirks, Thoughts};
 use crate::provider::wire::body::{Body, DataUrl, Target};
 use crate::provider::wire::entries::{
@@ -52,7 +52,11 @@ fn effort(request: &Request<'_>, quirks: Quirks) -> Option<&'static str> {
     match quirks.effort {
         Effort::NoneWithTools if !request.tools.is_empty() => Some("none"),
         Effort::Never => None,
-        _ => request.reasoning_effort.map(|effort| effort.as_str()),
+        _ => request.reasoning_effort.map(|effort| match effort {
+            ReasoningEffort::Off if quirks.always_thinks => ReasoningEffort::Low.as_str(),
+            ReasoningEffort::Off => "none",
+            effort => effort.as_str(),
+        }),
     }
 }
 

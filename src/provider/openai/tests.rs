@@ -82,6 +82,18 @@ fn reasoning_models_get_their_own_parameters() {
         end("openai", "gpt-6-sol", &wanted),
         r#","max_completion_tokens":100,"reasoning_effort":"none"}"#
     );
+    let off = Request {
+        reasoning_effort: Some(ReasoningEffort::Off),
+        ..wanted.clone()
+    };
+    for (provider, model, expected) in [
+        ("house", "qwen3", r#""reasoning_effort":"none"}"#),
+        ("openai", "o3", r#""reasoning_effort":"low"}"#),
+        ("openai", "gpt-4o", r#""temperature":0.5}"#),
+    ] {
+        let end = end(provider, model, &off);
+        assert!(end.ends_with(expected), "{model}: {end}");
+    }
     let bare = Request {
         tools: &[],
         ..wanted
@@ -197,7 +209,8 @@ fn a_whole_answer_is_read() {
         Usage {
             input: 10,
             output: 5,
-            cached: 4
+            cached: 4,
+            ..Usage::default()
         }
     );
     assert_eq!(reply.stop, StopReason::Done);

@@ -37,11 +37,7 @@ fn conversation(turns: &[&[Entry]]) -> Conversation {
     let mut conversation = Conversation::default();
     for turn in turns {
         for (index, entry) in turn.iter().enumerate() {
-            conversation.push(JournalEntry {
-                entry: entry.clone(),
-                offset: 0,
-                begins_turn: index == 0,
-            });
+            conversation.push(JournalEntry::new(entry.clone(), 0, index == 0));
         }
     }
     conversation
@@ -132,8 +128,14 @@ fn the_notes_of_a_turn_that_has_ended_do_not_pile_up() {
 
 #[test]
 fn old_results_are_shortened_before_a_turn_is_left_out() {
-    let long = "x".repeat(5_000);
-    let old = [person("a"), calls(&["1"]), result("1", &long), answer("A")];
+    let long = "word ".repeat(1_000);
+    let longer = long.repeat(2);
+    let old = [
+        person("a"),
+        calls(&["1"]),
+        result("1", &longer),
+        answer("A"),
+    ];
     let running = [
         person("b"),
         calls(&["2"]),
@@ -144,23 +146,23 @@ fn old_results_are_shortened_before_a_turn_is_left_out() {
     let size =
         |conversation: &Conversation, index: usize| conversation.entries[index].entry.content.len();
     let mut all = conversation(&[&old, &running]);
-    all.fit(100, 15_500, &person("facts"));
+    all.fit(100, 4_000, &person("facts"));
     assert!(size(&all, 2) < 1_000, "the oldest result");
     assert_eq!((size(&all, 6), size(&all, 8)), (5_000, 5_000));
     let note = &all.entries[2].entry.content;
     assert!(note.contains("call the tool again"), "{note}");
 
-    all.fit(100, 10_000, &person("facts"));
+    all.fit(100, 2_100, &person("facts"));
     assert!(size(&all, 6) < 1_000, "an older result of the running turn");
     assert_eq!((all.len(), size(&all, 8)), (9, 5_000));
 
-    all.fit(100, 6_500, &person("facts"));
+    all.fit(100, 1_300, &person("facts"));
     assert_eq!((all.len(), size(&all, 4)), (5, 5_000), "the old turn");
 
-    let fitted = all.fit(100, 3_000, &person("facts")).bytes;
-    assert!(fitted < 3_000 && size(&all, 4) < 1_000, "the newest result");
+    let fitted = all.fit(100, 700, &person("facts")).tokens;
+    assert!(fitted < 700 && size(&all, 4) < 1_000, "the newest result");
     assert_eq!(all.entries[0].entry.content, "b");
-    assert_eq!(all.fit(100, 10, &person("facts")).bytes, fitted);
+    assert_eq!(all.fit(100, 10, &person("facts")).tokens, fitted);
 }
 
 #[test]
@@ -183,10 +185,10 @@ fn a_shortened_result_says_where_the_whole_is() {
 #[test]
 fn long_arguments_of_calls_are_the_last_to_be_shortened() {
     let mut calling = calls(&["1"]);
-    calling.tool_calls[0].arguments = format!(r#"{{"content":"{}"}}"#, "x".repeat(9_000));
+    calling.tool_calls[0].arguments = format!(r#"{{"content":"{}"}}"#, "word ".repeat(2_000));
     let mut all = conversation(&[&[person("a"), calling, result("1", "done")]]);
-    assert!(all.fit(100, 9_500, &person("facts")).bytes > 9_000);
-    assert!(all.fit(100, 2_000, &person("facts")).bytes < 2_000);
+    assert!(all.fit(100, 2_500, &person("facts")).tokens > 2_000);
+    assert!(all.fit(100, 500, &person("facts")).tokens < 500);
     let arguments = &all.entries[1].entry.tool_calls[0].arguments;
     let arguments: serde_json::Value = serde_json::from_str(arguments).unwrap();
     assert!(arguments["cut"].as_str().unwrap().contains("bytes in all"));
@@ -210,12 +212,12 @@ proptest! {
     fn whatever_was_journalled_the_request_is_in_form_and_the_task_is_in_it(
         kinds in proptest::collection::vec((0u8..5, 0u8..4, 0u8..3, 0usize..4_000), 1..60),
         window in 0usize..50,
-        budget in 0usize..60_000,
+        budget in 0usize..20_000,
     ) {
         let mut all = Conversation::default();
         let mut turn = Vec::new();
         for (kind, id, count, length) in kinds {
-            let text = "x".repeat(length);
+            let text = "word ".repeat(length / 5);
             let entry = match kind {
                 0 | 1 => person(&format!("u{length}")),
                 2 => calls(&["0", "1", "2"][..usize::from(count)]),
@@ -229,15 +231,15 @@ proptest! {
             if entry.kind == EntryKind::Person {
                 turn.push(entry.content.clone());
             }
-            all.push(JournalEntry { entry, offset: 0, begins_turn });
+            all.push(JournalEntry::new(entry, 0, begins_turn));
         }
         let facts = Entry::new(EntryKind::Note, "facts");
-        let before = all.bytes;
+        let before = all.weight.tokens;
         let fitted = all.fit(window, budget, &facts);
         prop_assert!(std::ptr::eq(fitted.entries[fitted.turn], &facts));
-        let bytes: usize = fitted.entries.iter().map(|entry| weight(entry)).sum();
-        prop_assert_eq!(bytes - weight(&facts), fitted.bytes);
-        prop_assert!(fitted.bytes <= before + 60 * 400);
+        let tokens: usize = fitted.entries.iter().map(|entry| tokens_of(entry)).sum();
+        prop_assert_eq!(tokens - tokens_of(&facts), fitted.tokens);
+        prop_assert!(fitted.tokens <= before + 60 * 100);
         let mut open: Vec<&str> = Vec::new();
         for (index, entry) in fitted.entries.iter().enumerate() {
             if let Some(id) = entry.tool_call_id.as_deref() {

@@ -1,5 +1,6 @@
 //! `peacrab gateway`: people on Telegram, and what they are promised.
 
+mod agents;
 mod approvals;
 mod conversation;
 mod crowd;

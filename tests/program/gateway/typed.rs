@@ -21,6 +21,9 @@ fn each_command_answers_and_none_of_them_asks_the_model() {
         ("/start", "/sh"),
         ("/help", "/status"),
         ("/tools", "read_file"),
+        ("/skills", "/skills board shows one"),
+        ("/skills summarize", "Get the text into a file"),
+        ("/skills lamp", "No skill named lamp."),
         ("/usage", "none yet"),
         ("/id", "telegram:1001"),
         ("/id@peacrab_bot", "telegram:1001"),
@@ -45,6 +48,24 @@ fn each_command_answers_and_none_of_them_asks_the_model() {
             });
         last = answer.id;
     }
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_skill_is_shown_at_a_tap_and_an_unavailable_one_says_why() {
+    let scene = Scene::playing([]);
+    let lamp = scene.home.workspace("skills/lamp/SKILL.md");
+    fs::create_dir_all(lamp.parent().unwrap()).unwrap();
+    let front =
+        "---\nname: lamp\ndescription: Light.\nrequires: {bins: [lamp-switch]}\n---\nSwitch it on.";
+    fs::write(lamp, front).unwrap();
+    let gateway = scene.start();
+    scene.ana.says("/skills");
+    let list = scene.wait_for("lamp (yours): Light.").text;
+    let why = "not available: the program lamp-switch is not installed";
+    assert!(list.contains(why), "{list}");
+    scene.ana.presses("lamp");
+    scene.wait_for("Switch it on.");
     gateway.stop().ends_with(0);
 }
 

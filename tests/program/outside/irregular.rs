@@ -71,7 +71,15 @@ fn a_conversation_names_its_journal_and_does_not_wait_for_the_small_facts() {
         fs::remove_file(&journal)
             .or_else(|_| fs::remove_dir(&journal))
             .unwrap();
-        for name in ["usage", "models", "approvals", "pairing", "recent"] {
+        for name in [
+            "usage",
+            "usage_days",
+            "introduction",
+            "models",
+            "approvals",
+            "pairing",
+            "recent",
+        ] {
             put(
                 kind,
                 &home.path().join("state").join(name).with_extension("json"),

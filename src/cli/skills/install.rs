@@ -1,0 +1,243 @@
+//! `peacrab skills install` and `new`.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
+
+use clap::Args;
+
+use super::{confirm, texts};
+use crate::cancel::Cancel;
+use crate::cli::Context;
+use crate::cli::compose::tls;
+use crate::cli::terminal::print;
+use crate::error::{Error, Exit, Result};
+use crate::http::{Client, Settings};
+use crate::limits::cli::LINE_CHARS;
+use crate::limits::skills::{ARCHIVE_BYTES, FILES_SHOWN, SERVER_TIME};
+use crate::net::Guard;
+use crate::skills::manifest::Manifest;
+use crate::skills::package::{File, Package};
+use crate::skills::{FILE, Skills, built_in, is_proper_name};
+use crate::sys::file::read_at_most;
+use crate::text::{ellipsize_chars, reveal};
+
+/// `peacrab skills install …`
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// A folder, a ZIP file, a SKILL.md, or the https address of one of the two files
+    #[arg(value_name = "DIR|FILE|URL")]
+    source: String,
+    /// The name that it gets [default: its own]
+    #[arg(long)]
+    name: Option<String>,
+    /// Replace a skill of the same name in the workspace
+    #[arg(long)]
+    force: bool,
+    /// Do not ask
+    #[arg(short, long)]
+    yes: bool,
+    /// Accept http:// and addresses of your own network
+    #[arg(long)]
+    allow_private: bool,
+}
+
+/// Shows what would be installed, asks, and installs it.
+pub fn run(context: &Context, skills: &Skills<'_>, arguments: &Arguments) -> Result<Exit> {
+    let package = find(context, arguments)?;
+    let replaces = skills.is_own(&package.name);
+    if replaces && !arguments.force {
+        // Before the question.
+        skills.install(&package, false)?;
+    }
+    print::out(&describe(skills, &package))?;
+    if !arguments.yes {
+        print::line(texts::TRUST)?;
+        if !confirm(&texts::ask_to_install(&package.name, replaces))? {
+            print::line(texts::NOT_INSTALLED)?;
+            return Ok(Exit::Done);
+        }
+    }
+    skills.install(&package, arguments.force)?;
+    print::line(&texts::installed(&package.name))?;
+    Ok(Exit::Done)
+}
+
+/// Makes a skill from the template.
+pub fn new(skills: &Skills<'_>, name: &str) -> Result<()> {
+    if !is_proper_name(name) {
+        return Err(Error::Usage(texts::bad_name(name)));
+    }
+    let skill = File {
+        path: FILE.to_owned(),
+        content: texts::template(name).into_bytes(),
+        is_executable: false,
+    };
+    let package = Package {
+        name: name.to_owned(),
+        manifest: Manifest::default(),
+        files: vec![skill],
+    };
+    skills.install(&package, false)?;
+    let path = skills.folder(name).join(FILE);
+    print::line(&texts::made(&path.display().to_string(), name))
+}
+
+fn find(context: &Context, arguments: &Arguments) -> Result<Package> {
+    let (source, name) = (&arguments.source, arguments.name.as_deref());
+    if source.contains("://") {
+        return Package::from_bytes(download(context, arguments)?, source, name);
+    }
+    let path = Path::new(source);
+    let about = std::fs::metadata(path).map_err(Error::io("open", path))?;
+    if about.is_dir() {
+        return Package::from_folder(path, name);
+    }
+    let bytes = read_at_most(path, ARCHIVE_BYTES)?;
+    let found = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    Package::from_bytes(bytes, &found.to_string_lossy(), name)
+}
+
+fn download(context: &Context, arguments: &Arguments) -> Result<Vec<u8>> {
+    let is_accepted = match arguments.allow_private {
+        true => arguments.source.starts_with("http"),
+        false => arguments.source.starts_with("https://"),
+    };
+    if !is_accepted {
+        return Err(Error::Usage(texts::NEEDS_TLS.to_owned()));
+    }
+    let settings = Settings {
+        carries_secret: false,
+        guard: match arguments.allow_private {
+            true => Guard::default(),
+            false => Guard::new(|address: SocketAddr| match is_public(address.ip()) {
+                true => Ok(()),
+                false => Err(texts::PRIVATE),
+            }),
+        },
+        ..Settings::new(SERVER_TIME, SERVER_TIME)
+    };
+    let tls = tls(&context.start()?.config.tls)?;
+    let client = Client::new(&tls, settings, &Cancel::new())?;
+    client
+        .get_moved(&arguments.source)?
+        .read_to_end(ARCHIVE_BYTES)
+}
+
+/// Whether an address is one of the internet: no machine, network or service of one's own
+/// (RFC 6890 and its updates).
+fn is_public(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(address) => {
+            let [first, second, third, _] = address.octets();
+            !(address.is_private()
+                || address.is_loopback()
+                || address.is_link_local()
+                || address.is_documentation()
+                || first == 0
+                || first >= 224
+                || (first == 100 && (64..128).contains(&second))
+                || (first == 198 && (18..20).contains(&second))
+                || (first == 192 && second == 0 && third == 0))
+        }
+        // Global unicast is 2000::/3; 2002::/16 and 2001::/32 carry IPv4 addresses within.
+        IpAddr::V6(address) => {
+            let [first, second, ..] = address.segments();
+            (0x2000..0x4000).contains(&first)
+                && first != 0x2002
+                && !(first == 0x2001 && (second == 0 || second == 0xdb8))
+        }
+    }
+}
+
+/// What would be installed: the description, what it needs, its files, and the scripts among them.
+fn describe(skills: &Skills<'_>, package: &Package) -> String {
+    let Package {
+        name,
+        manifest,
+        files,
+    } = package;
+    let mut text = format!("{}: {}\n", print::bold(name), reveal(&manifest.description));
+    let mut add = |label: &str, value: &str| {
+        if !value.is_empty() {
+            text.push_str(&format!(
+                "  {label}: {}\n",
+                reveal(&ellipsize_chars(value, LINE_CHARS))
+            ));
+        }
+    };
+    let mut programs = manifest.programs.clone();
+    programs.extend(manifest.any_programs.iter().map(|group| group.join(" or ")));
+    add("Programs", &programs.join(", "));
+    add("Variables", &manifest.variables.join(", "));
+    add("Tools", &manifest.tools);
+    add("License", &manifest.license);
+    let missing = skills.reasons(manifest);
+    add("Not available here", &missing);
+    if manifest.always {
+        add("Prompt", texts::ALWAYS);
+    }
+    add("Size", &texts::size(files.len(), package.bytes()));
+    for file in files.iter().take(FILES_SHOWN) {
+        text.push_str(&format!("    {:>8}  {}\n", file.content.len(), file.path));
+    }
+    if let Some(more @ 1..) = files.len().checked_sub(FILES_SHOWN) {
+        text.push_str(&format!("    and {more} more\n"));
+    }
+    let scripts: Vec<&File> = files.iter().filter(|file| file.is_program()).collect();
+    if !scripts.is_empty() {
+        text.push_str(&format!("  {}\n", texts::SCRIPTS));
+        for script in scripts.iter().take(FILES_SHOWN) {
+            text.push_str(&format!("    skills/{name}/{}\n", script.path));
+        }
+        if let Some(more @ 1..) = scripts.len().checked_sub(FILES_SHOWN) {
+            text.push_str(&format!("    and {more} more\n"));
+        }
+    }
+    if built_in::built_in(name).is_some() && !skills.is_own(name) {
+        text.push_str(&format!("  {}\n", texts::replaces_built_in(name)));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_ones_own_are_not_public() {
+        for address in [
+            "127.0.0.1",
+            "10.1.2.3",
+            "192.168.1.1",
+            "172.16.0.1",
+            "169.254.169.254",
+            "100.64.0.1",
+            "0.0.0.0",
+            "224.0.0.1",
+            "255.255.255.255",
+            "198.18.0.1",
+            "192.0.0.8",
+            "::1",
+            "::",
+            "fe80::1",
+            "fd00::1",
+            "ff02::1",
+            "::ffff:10.0.0.1",
+            "64:ff9b::a00:1",
+            "2002:a00:1::",
+            "2001:db8::1",
+        ] {
+            assert!(!is_public(address.parse().unwrap()), "{address}");
+        }
+        for address in [
+            "1.1.1.1",
+            "140.82.121.3",
+            "100.128.0.1",
+            "2606:4700::1",
+            "2a00:1450::1",
+            "::ffff:1.1.1.1",
+        ] {
+            assert!(is_public(address.parse().unwrap()), "{address}");
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! What single values may look like.
+
+use serde_json::Value;
+
+use super::{describe_value, safe_path};
+use crate::config::{resolve, texts};
+use crate::limits::config::PRICE_MAX;
+use crate::text::nearest;
+
+/// Whether an entry of a list of ids can match someone: a number, a name with its `@`, or `*`.
+pub fn is_id(id: &Value, open: bool) -> bool {
+    let Some(text) = id.as_str() else {
+        return id.is_i64() || id.is_u64();
+    };
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let text = text.trim();
+    open && resolve::refers(text)
+        || match text.strip_prefix('@') {
+            Some(name) => !name.is_empty() && !name.contains(char::is_whitespace),
+            None => text == "*" || is_number(text.strip_prefix('-').unwrap_or(text)),
+        }
+}
+
+/// Whether a text can be a proxy's URL: `http://host:port`, the scheme or the port may be missing.
+pub fn is_proxy(text: &str) -> bool {
+    let known = ["http://", "https://"].map(|scheme| text.strip_prefix(scheme));
+    let with_scheme = known.into_iter().flatten().next();
+    let rest = with_scheme.unwrap_or(text).trim_end_matches('/');
+    let server = rest.rsplit('@').next().unwrap_or(rest);
+    let is_host = |host: &str| !host.is_empty() && !host.contains(['/', ' ']);
+    match server.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => is_host(host) && port.parse::<u16>().is_ok(),
+        _ => with_scheme.is_some() && is_host(server),
+    }
+}
+
+/// The members of a model's price.
+const PRICE: [&str; 4] = ["input", "output", "cached", "cacheWrite"];
+
+/// What is wrong with the prices at a path: an object of objects of numbers. Each has an input and an
+/// output.
+pub fn price_problem(path: &str, prices: &Value) -> Option<String> {
+    let models = prices.as_object()?;
+    models.iter().find_map(|(model, price)| {
+        let path = format!("{path}.{}", safe_path([&**model].into_iter()));
+        let Some(members) = price.as_object() else {
+            return Some(texts::wrong_price(&path, &describe_value(price)));
+        };
+        if let Some(name) = members.keys().find(|name| !PRICE.contains(&&***name)) {
+            let near = nearest(name, PRICE.into_iter());
+            let name = safe_path([&**name].into_iter());
+            return Some(texts::unknown_price(&path, &name, near, &PRICE));
+        }
+        let is_missing = |name: &&&str| !members.contains_key(**name);
+        if let Some(name) = PRICE[..2].iter().find(is_missing) {
+            return Some(texts::missing_price(&path, name));
+        }
+        let is_price = |value: &Value| {
+            let number = value.as_f64();
+            number.is_some_and(|number| (0.0..=PRICE_MAX).contains(&number))
+        };
+        let wrong = members.iter().find(|(_, value)| !is_price(value));
+        wrong.map(|(name, value)| {
+            texts::wrong_amount(&format!("{path}.{name}"), &describe_value(value))
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_wrong_price_is_named_by_its_path() {
+        for (prices, expected) in [
+            (json!({}), ""),
+            (
+                json!({"m*": {"input": 0, "output": 0.5, "cached": 0.1, "cacheWrite": 2}}),
+                "",
+            ),
+            (
+                json!({"m": 3}),
+                r#"p.m must be an object with input and output, such as {"input": 3, "output": 15}, not 3"#,
+            ),
+            (json!({"m": {"input": 3}}), "p.m.output is missing"),
+            (
+                json!({"m": {"input": 3, "output": -1}}),
+                "p.m.output must be a number from 0 to 100000, in US dollars per million tokens, not -1",
+            ),
+            (
+                json!({"m": {"input": 3, "output": 1, "cache": 1}}),
+                "Unknown price p.m.cache. Did you mean cached?",
+            ),
+            (
+                json!({"m": {"input": 3, "output": 1, "x": 1}}),
+                "Unknown price p.m.x. There are input, output, cached, cacheWrite.",
+            ),
+        ] {
+            assert_eq!(price_problem("p", &prices).unwrap_or_default(), expected);
+        }
+    }
+}

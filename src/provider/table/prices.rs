@@ -1,0 +1,420 @@
+//! What models cost: a small dated table, and the prices of the configuration, which win. A model that
+//! is in neither has no price: a guess would be worse than none.
+
+use std::net::IpAddr;
+
+use super::known;
+use crate::chat::{NANODOLLARS, Usage};
+use crate::config::schema::Price;
+use crate::provider::route::Route;
+
+/// When the prices below were those of the providers' pages.
+pub const PRICES_DATE: &str = "2026-10";
+
+/// Some models of one provider: name, input, cached input, output and what is written to the cache, in
+/// US dollars per million tokens.
+type Row = (&'static str, f64, f64, f64, f64);
+
+/// Above so many tokens of input, a request costs more: the factors of all input and of the output.
+struct Tier {
+    models: &'static [&'static str],
+    above: u64,
+    input: f64,
+    output: f64,
+}
+
+/// The prices at the providers' own addresses. A name also stands for the model's dated versions, such
+/// as `gpt-4.1-2025-04-14`. Left out are names that move to another model (`-latest`), providers that
+/// charge in yuan, and DeepSeek, whose prices depend on the hour and on China's holidays.
+const PRICES: &[(&str, &[Row])] = &[
+    // https://platform.claude.com/docs/en/about-claude/pricing; the cache is written for 5 minutes.
+    (
+        "anthropic",
+        &[
+            ("claude-fable-5-1", 10.0, 0.25, 50.0, 12.5),
+            ("claude-fable-5", 10.0, 1.0, 50.0, 12.5),
+            ("claude-opus-5-5", 4.0, 0.2, 20.0, 5.0),
+            ("claude-opus-5", 5.0, 0.5, 25.0, 6.25),
+            ("claude-opus-4-8", 5.0, 0.5, 25.0, 6.25),
+            ("claude-opus-4-7", 5.0, 0.5, 25.0, 6.25),
+            ("claude-opus-4-6", 5.0, 0.5, 25.0, 6.25),
+            ("claude-opus-4-5", 5.0, 0.5, 25.0, 6.25),
+            ("claude-opus-4-1", 15.0, 1.5, 75.0, 18.75),
+            ("claude-sonnet-5-5", 2.0, 0.1, 10.0, 2.5),
+            ("claude-sonnet-5", 2.0, 0.2, 10.0, 2.5),
+            ("claude-sonnet-4-6", 3.0, 0.3, 15.0, 3.75),
+            ("claude-sonnet-4-5", 3.0, 0.3, 15.0, 3.75),
+            ("claude-sonnet-4", 3.0, 0.3, 15.0, 3.75),
+            ("claude-haiku-5-5", 0.1, 0.01, 0.5, 0.125),
+            ("claude-haiku-4-5", 1.0, 0.1, 5.0, 1.25),
+            ("claude-3-5-haiku", 0.8, 0.08, 4.0, 1.0),
+        ],
+    ),
+    // https://developers.openai.com/api/docs/pricing
+    (
+        "openai",
+        &[
+            ("gpt-6.1-sol", 2.0, 0.1, 10.0, 2.5),
+            ("gpt-6-sol", 2.0, 0.2, 10.0, 2.5),
+            ("gpt-6-luna", 0.1, 0.01, 0.5, 0.125),
+            ("gpt-5.6-sol", 5.0, 0.5, 30.0, 6.25),
+            ("gpt-5.2", 1.75, 0.175, 14.0, 1.75),
+            ("gpt-5.1", 1.25, 0.125, 10.0, 1.25),
+            ("gpt-5", 1.25, 0.125, 10.0, 1.25),
+            ("gpt-5-mini", 0.25, 0.025, 2.0, 0.25),
+            ("gpt-5-nano", 0.05, 0.005, 0.4, 0.05),
+            ("gpt-4.1", 2.0, 0.5, 8.0, 2.0),
+            ("gpt-4.1-mini", 0.4, 0.1, 1.6, 0.4),
+            ("gpt-4.1-nano", 0.1, 0.025, 0.4, 0.1),
+            ("gpt-4o", 2.5, 1.25, 10.0, 2.5),
+            ("gpt-4o-mini", 0.15, 0.075, 0.6, 0.15),
+            ("o3", 2.0, 0.5, 8.0, 2.0),
+            ("o4-mini", 1.1, 0.275, 4.4, 1.1),
+        ],
+    ),
+    // https://ai.google.dev/gemini-api/docs/pricing
+    (
+        "gemini",
+        &[
+            ("gemini-2.5-pro", 1.25, 0.125, 10.0, 1.25),
+            ("gemini-2.5-flash", 0.3, 0.03, 2.5, 0.3),
+            ("gemini-2.5-flash-lite", 0.1, 0.01, 0.4, 0.1),
+        ],
+    ),
+    // https://platform.kimi.ai/docs/pricing/chat-k3
+    ("moonshot", &[("kimi-k3", 3.0, 0.3, 15.0, 3.0)]),
+    // https://groq.com/pricing
+    (
+        "groq",
+        &[
+            ("openai/gpt-oss-120b", 0.15, 0.075, 0.6, 0.15),
+            ("openai/gpt-oss-20b", 0.075, 0.0375, 0.3, 0.075),
+            ("llama-3.3-70b-versatile", 0.59, 0.59, 0.79, 0.59),
+            ("llama-3.1-8b-instant", 0.05, 0.05, 0.08, 0.05),
+        ],
+    ),
+];
+
+/// The models that charge more for long requests.
+const TIERS: &[Tier] = &[
+    Tier {
+        models: &["claude-haiku-5-5"],
+        above: 100_000,
+        input: 5.0,
+        output: 5.0,
+    },
+    Tier {
+        models: &["gpt-6.1-sol", "gpt-6-sol", "gpt-6-luna", "gpt-5.6-sol"],
+        above: 272_000,
+        input: 2.0,
+        output: 1.5,
+    },
+    Tier {
+        models: &["gemini-2.5-pro"],
+        above: 200_000,
+        input: 2.0,
+        output: 1.5,
+    },
+];
+
+/// What is known about a model's price.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PriceKnown {
+    /// It runs on a machine of the person's own.
+    Free,
+    /// What the configuration says.
+    Configured(Price),
+    /// What the table says.
+    Listed(Price),
+    /// Nothing.
+    No,
+}
+
+impl PriceKnown {
+    /// Looks a model of a route up: in the configuration, then in the table, where the route leads to the
+    /// provider's own address.
+    pub fn of_model(route: &Route, model: &str) -> Self {
+        if let Some(price) = configured(route, model) {
+            return Self::Configured(price);
+        }
+        if is_own(route) {
+            return Self::Free;
+        }
+        let is_provider = route.needs_key;
+        match listed(&route.provider, model).filter(|_| is_provider) {
+            Some((row, _)) => Self::Listed(price_of(row)),
+            None if route.provider == "openrouter" && model.ends_with(":free") => Self::Free,
+            None => Self::No,
+        }
+    }
+
+    /// The price per million tokens; `None` when it is not known.
+    pub fn price(self) -> Option<Price> {
+        match self {
+            Self::Free => Some(Price::default()),
+            Self::Configured(price) | Self::Listed(price) => Some(price),
+            Self::No => None,
+        }
+    }
+}
+
+/// The usage of one request with what it cost. `usage.cost` may hold what the server said that it cost,
+/// which counts where we know no better and the server is one that charges in dollars.
+pub fn charge(route: &Route, model: &str, usage: Usage) -> Usage {
+    let known = PriceKnown::of_model(route, model);
+    let reported = Some(usage.cost).filter(|cost| *cost > 0 && route.provider == "openrouter");
+    let cost = match (known, known.price()) {
+        (PriceKnown::Listed(price), _) => {
+            Some(cost(price, usage, tier(&route.provider, model, usage)))
+        }
+        (_, Some(price)) => Some(cost(price, usage, (1.0, 1.0))),
+        (_, None) => reported,
+    };
+    Usage {
+        requests: 1,
+        cost: cost.unwrap_or(0),
+        unpriced: u64::from(cost.is_none()),
+        ..usage
+    }
+}
+
+/// Billionths of a dollar. `factors`: those of the input and of the output.
+fn cost(price: Price, usage: Usage, factors: (f64, f64)) -> u64 {
+    const TOKENS: f64 = 1e6;
+    let cached = usage.cached.min(usage.input);
+    let written = usage.written.min(usage.input - cached);
+    let fresh = usage.input - cached - written;
+    let input = fresh as f64 * price.input
+        + cached as f64 * price.cached.unwrap_or(price.input)
+        + written as f64 * price.cache_write.unwrap_or(price.input);
+    let dollars = (input * factors.0 + usage.output as f64 * price.output * factors.1) / TOKENS;
+    (dollars * NANODOLLARS).round() as u64
+}
+
+/// What the configuration says: the exact name, else the longest beginning.
+fn configured(route: &Route, model: &str) -> Option<Price> {
+    let model = model.to_lowercase();
+    let matching = route.prices.iter().filter_map(|(name, price)| {
+        let name = name.to_lowercase();
+        let score = match name.strip_suffix('*') {
+            Some(beginning) => model.starts_with(beginning).then_some(beginning.len()),
+            None => (name == model).then_some(usize::MAX),
+        };
+        Some((score?, *price))
+    });
+    let best = matching.max_by_key(|(score, _)| *score);
+    best.map(|(_, price)| price)
+}
+
+fn listed(provider: &str, model: &str) -> Option<(Row, &'static str)> {
+    let (_, rows) = PRICES.iter().find(|(name, _)| *name == provider)?;
+    let row = rows.iter().find(|row| is_version(model, row.0))?;
+    Some((*row, row.0))
+}
+
+/// Whether a model is this one or a dated version of it. Anything else behind the name is another model.
+fn is_version(model: &str, name: &str) -> bool {
+    let Some(rest) = model.strip_prefix(name) else {
+        return false;
+    };
+    let date: usize = rest.bytes().filter(u8::is_ascii_digit).count();
+    let is_date = rest.starts_with(['-', '@'])
+        && rest[1..]
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b'-')
+        && date == 8;
+    rest.is_empty() || is_date
+}
+
+fn price_of((_, input, cached, output, written): Row) -> Price {
+    Price {
+        input,
+        output,
+        cached: Some(cached),
+        cache_write: Some(written),
+    }
+}
+
+fn tier(provider: &str, model: &str, usage: Usage) -> (f64, f64) {
+    let name = listed(provider, model).map_or("", |(_, name)| name);
+    let is_above = |tier: &&Tier| tier.models.contains(&name) && usage.input > tier.above;
+    let tier = TIERS.iter().find(is_above);
+    tier.map_or((1.0, 1.0), |tier| (tier.input, tier.output))
+}
+
+/// Whether the server is the person's own: a program that runs at home, or any that needs no key and is
+/// on this machine or in a private network.
+fn is_own(route: &Route) -> bool {
+    let runs_at_home = known(&route.provider).is_some_and(|row| row.variables.is_empty());
+    runs_at_home || route.key.is_empty() && is_private(&route.base)
+}
+
+fn is_private(base: &str) -> bool {
+    let rest = base.split_once("://").map_or(base, |(_, rest)| rest);
+    let server = rest.split(['/', '?']).next().unwrap_or_default();
+    let server = server.rsplit('@').next().unwrap_or_default();
+    let host = match server.strip_prefix('[') {
+        Some(address) => address.split(']').next().unwrap_or_default(),
+        None => server.split(':').next().unwrap_or_default(),
+    };
+    match host.parse() {
+        Ok(IpAddr::V4(address)) => address.is_loopback() || address.is_private(),
+        Ok(IpAddr::V6(address)) => address.is_loopback() || address.is_unique_local(),
+        Err(_) => host.eq_ignore_ascii_case("localhost") || host.ends_with(".local"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::schema::Provider;
+
+    fn route(name: &str, settings: Provider) -> Route {
+        Route::unsaved(name, settings, &|_| Some("key".to_owned()))
+    }
+
+    fn own(name: &str) -> Route {
+        route(name, Provider::default())
+    }
+
+    fn usage(input: u64, cached: u64, written: u64, output: u64) -> Usage {
+        Usage {
+            input,
+            output,
+            cached,
+            written,
+            ..Usage::default()
+        }
+    }
+
+    #[test]
+    fn a_request_costs_what_the_page_says() {
+        let anthropic = own("anthropic");
+        // 1000 fresh, 8000 from the cache, 1000 written to it, 500 out.
+        let cost = charge(
+            &anthropic,
+            "claude-sonnet-4-5-20250929",
+            usage(10_000, 8_000, 1_000, 500),
+        );
+        assert_eq!(cost.cost, 3_000_000 + 2_400_000 + 3_750_000 + 7_500_000);
+        assert_eq!((cost.requests, cost.unpriced), (1, 0));
+        let openai = own("openai");
+        let short = charge(&openai, "gpt-6-sol", usage(100_000, 0, 0, 1_000));
+        assert_eq!(short.dollars(), Some(0.21));
+        let long = charge(&openai, "gpt-6-sol", usage(300_000, 0, 0, 1_000));
+        assert_eq!(long.dollars(), Some(1.215), "long requests cost more");
+    }
+
+    #[test]
+    fn a_model_that_is_not_in_the_table_has_no_price() {
+        for (provider, model) in [
+            ("openai", "gpt-5-pro"),
+            ("openai", "gpt-5.9"),
+            ("openai", "gpt-4o-audio-preview"),
+            ("openai", "gpt-5-chat-latest"),
+            ("anthropic", "claude-sonnet-5-7"),
+            ("anthropic", "claude-opus-6"),
+            ("deepseek", "deepseek-flash"),
+            ("aihubmix", "gpt-5"),
+            ("", "gpt-5"),
+        ] {
+            let known = PriceKnown::of_model(&own(provider), model);
+            assert_eq!(known, PriceKnown::No, "{provider}/{model}");
+            let charged = charge(&own(provider), model, usage(10, 0, 0, 1));
+            assert_eq!((charged.unpriced, charged.dollars()), (1, None));
+        }
+        for model in ["gpt-5", "gpt-5-2025-08-07", "gpt-4.1-mini", "o3"] {
+            let known = PriceKnown::of_model(&own("openai"), model);
+            assert!(matches!(known, PriceKnown::Listed(_)), "{model}");
+        }
+        let elsewhere = Provider {
+            api_base: "https://proxy.example.org/v1".to_owned(),
+            ..Provider::default()
+        };
+        let known = PriceKnown::of_model(&route("openai", elsewhere), "gpt-5");
+        assert_eq!(known, PriceKnown::No, "a proxy has prices of its own");
+    }
+
+    #[test]
+    fn the_configuration_wins_and_its_longest_name_does() {
+        let price = |input| Price {
+            input,
+            ..Price::default()
+        };
+        let settings = Provider {
+            prices: [("*", 1.0), ("gpt-5*", 2.0), ("gpt-5-mini", 3.0)]
+                .map(|(name, input)| (name.to_owned(), price(input)))
+                .into(),
+            ..Provider::default()
+        };
+        let route = route("openai", settings);
+        for (model, input) in [("gpt-5-mini", 3.0), ("GPT-5.2", 2.0), ("other", 1.0)] {
+            let known = PriceKnown::of_model(&route, model);
+            assert_eq!(known, PriceKnown::Configured(price(input)), "{model}");
+        }
+        let million = charge(&route, "other", usage(1_000_000, 500_000, 0, 7));
+        assert_eq!(million.dollars(), Some(1.0), "cached input costs as much");
+    }
+
+    #[test]
+    fn a_server_of_ones_own_costs_nothing_unless_it_needs_a_key() {
+        let at = |base: &str, key: &str| Provider {
+            api_base: base.to_owned(),
+            api_key: crate::secret::Secret::new(key),
+            ..Provider::default()
+        };
+        let known = |name: &str, settings| {
+            let route = Route::unsaved(name, settings, &|_| None);
+            PriceKnown::of_model(&route, "some-model")
+        };
+        for base in [
+            "http://127.0.0.1:8080/v1",
+            "http://[::1]:1/v1",
+            "http://nas.local:8000",
+            "http://192.168.1.5:8000/v1",
+        ] {
+            assert_eq!(known("house", at(base, "")), PriceKnown::Free, "{base}");
+            assert_eq!(known("house", at(base, "k")), PriceKnown::No, "{base}");
+        }
+        let far = at("http://ollama.example.org", "k");
+        assert_eq!(known("ollama", far), PriceKnown::Free);
+        let far = at("https://api.example.org/v1", "");
+        assert_eq!(known("house", far), PriceKnown::No);
+        let free = charge(&own("ollama"), "qwen3:8b", usage(10, 0, 0, 1));
+        assert_eq!(free.dollars(), Some(0.0));
+    }
+
+    #[test]
+    fn openrouter_says_what_a_request_cost() {
+        let told = Usage {
+            cost: 1_234_567,
+            ..usage(10, 0, 0, 1)
+        };
+        let charged = charge(&own("openrouter"), "openrouter/auto", told);
+        assert_eq!((charged.cost, charged.unpriced), (1_234_567, 0));
+        let other = charge(&own("xai"), "grok-4.3", told);
+        assert_eq!((other.cost, other.unpriced), (0, 1), "others are not asked");
+    }
+
+    #[test]
+    fn no_model_is_in_the_table_twice_and_the_cache_is_never_dearer() {
+        for (provider, rows) in PRICES {
+            assert!(known(provider).is_some(), "{provider}");
+            for (index, (name, input, cached, output, written)) in rows.iter().enumerate() {
+                assert!(rows[..index].iter().all(|row| row.0 != *name), "{name}");
+                assert!(
+                    cached <= input && input <= written && input < output,
+                    "{name}"
+                );
+            }
+        }
+        let all = PRICES.iter().flat_map(|(_, rows)| *rows);
+        let names: Vec<_> = all.map(|row| row.0).collect();
+        assert!(
+            TIERS
+                .iter()
+                .flat_map(|tier| tier.models)
+                .all(|name| names.contains(name))
+        );
+    }
+}

@@ -1,0 +1,206 @@
+//! What is used and what it costs: shown, kept, and bounded; and how much the model thinks.
+
+use serde_json::{Value, json};
+
+use crate::harness::gateway::Gateway;
+use crate::harness::home::{Home, MODEL};
+use crate::harness::model::{INPUT_TOKENS, Model, OUTPUT_TOKENS, call, say};
+use crate::harness::program::{Output, Program};
+use crate::harness::telegram::Telegram;
+
+/// Prices with which a request of the fake model costs $0.12.
+fn prices() -> Value {
+    json!({"fake*": {"input": 1000, "output": 2000}})
+}
+
+fn run(home: &Home, arguments: &[&str]) -> Output {
+    Program::new(home).args(arguments).run()
+}
+
+fn ask(home: &Home, text: &str) -> Output {
+    run(home, &["agent", "-s", "default", "-m", text])
+}
+
+fn usage(home: &Home) -> Value {
+    let output = run(home, &["usage", "--json"]).ends_with(0);
+    serde_json::from_str(&output.stdout).unwrap()
+}
+
+#[test]
+fn what_a_request_cost_is_shown_and_kept_when_prices_change() {
+    let model = Model::answering(|_| say("done"));
+    let mut home = Home::with_model(&model);
+    let before = run(&home, &["usage"]).ends_with(0);
+    assert_eq!(before.stdout, "No requests in the last 7 days.\n");
+
+    home.set("/providers/fake/prices", prices());
+    let said = run(&home, &["agent", "--json", "-m", "one"]).ends_with(0);
+    let said: Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!(said["cost"], json!(0.12));
+    assert_eq!(said["usage"]["input"], INPUT_TOKENS);
+
+    home.set(
+        "/providers/fake/prices",
+        json!({MODEL: {"input": 1, "output": 1}}),
+    );
+    assert_eq!(usage(&home)["total"]["cost"], json!(0.12));
+    let shown = run(&home, &["usage"]).ends_with(0).stdout;
+    let row = shown.lines().find(|line| line.starts_with(MODEL)).unwrap();
+    assert!(row.ends_with("$0.12"), "{shown}");
+    let status = run(&home, &["status"]).ends_with(0).stdout;
+    assert!(
+        status.contains("today      100 in, 10 out, $0.12\n"),
+        "{status}"
+    );
+
+    // Without a price, nothing is guessed: the server wants a key, so it is not free either.
+    home.set("/providers/fake/prices", json!({}));
+    let said = run(&home, &["agent", "--json", "-m", "two"]).ends_with(0);
+    let said: Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!(said["cost"], Value::Null);
+    let shown = run(&home, &["usage"]).ends_with(0).stdout;
+    assert!(shown.contains("at least $0.12"), "{shown}");
+    assert!(shown.contains("explain providers.NAME.prices"), "{shown}");
+    let total = &usage(&home)["total"];
+    assert_eq!(
+        (&total["requests"], &total["unpriced"]),
+        (&json!(2), &json!(1))
+    );
+    assert_eq!(total["output"], json!(2 * OUTPUT_TOKENS));
+}
+
+#[test]
+fn the_cost_of_a_day_is_bounded() {
+    let model = Model::answering(|_| say("done"));
+    let mut home = Home::with_model(&model);
+    home.set("/providers/fake/prices", prices());
+    home.set("/limits", json!({"usdPerDay": 0.2}));
+    ask(&home, "one").ends_with(0);
+    ask(&home, "two").ends_with(0);
+    let output = ask(&home, "three").ends_with(1);
+    output.complains_of(&["limits.usdPerDay", "$0.24 of $0.20", "midnight"]);
+    assert_eq!(model.requests().len(), 2);
+}
+
+#[test]
+fn a_wrong_price_is_named_by_its_path() {
+    let model = Model::playing([]);
+    let mut home = Home::with_model(&model);
+    for (prices, words) in [
+        (json!({"m": {"input": 1}}), "prices.m.output is missing"),
+        (
+            json!({"m": {"input": 1, "output": "two"}}),
+            "prices.m.output must be a number from 0",
+        ),
+        (
+            json!({"m": {"input": 1, "output": 2, "cashed": 1}}),
+            "Unknown price providers.fake.prices.m.cashed. Did you mean cached?",
+        ),
+    ] {
+        home.set("/providers/fake/prices", prices);
+        run(&home, &["config", "check"])
+            .ends_with(78)
+            .complains_of(&[words]);
+    }
+}
+
+#[test]
+fn status_and_usage_in_a_chat_have_the_real_numbers() {
+    let model = Model::answering(|_| say("done"));
+    let telegram = Telegram::start();
+    let mut home = Home::with_telegram(&model, &telegram);
+    home.set("/providers/fake/prices", prices());
+    home.set("/agents/defaults/contextWindowTokens", json!(10_000));
+    let ana = telegram.person(1001, "Ana", None);
+    let wait = |words: &str| {
+        telegram
+            .wait_for_message(ana.chat(), |message| message.text.contains(words))
+            .text
+    };
+    let gateway = Gateway::start(&home);
+    ana.says("/status");
+    wait("Context: nothing sent yet, 10k tokens left");
+    ana.says("hello");
+    wait("done");
+    ana.says("/usage");
+    let usage = wait("Yesterday");
+    for part in [
+        "Today: 100 in, 10 out, $0.12",
+        "Yesterday: none yet",
+        "7 days: 100 in, 10 out, $0.12",
+        "30 days: 100 in, 10 out, $0.12",
+        "fake-model: 100 in, 10 out, $0.12",
+        "Prices in US dollars",
+    ] {
+        assert!(usage.contains(part), "{part} is missing in {usage}");
+    }
+    gateway.stop().ends_with(0);
+
+    let gateway = Gateway::start(&home);
+    ana.says("/status");
+    let status = wait("Context: 110 of 10k tokens used (1%), 9.9k left");
+    for part in [
+        "Price: $1000 in, $2000 out per million tokens (as configured)",
+        "Thinking: the model's own default",
+        "Cache: 0% of the last turn's input",
+        "Tokens today: 100 in, 10 out, $0.12",
+        "Long-term memory: empty",
+    ] {
+        assert!(status.contains(part), "{part} is missing in {status}");
+    }
+    ana.says("/new");
+    wait("Started a new conversation");
+    ana.says("/status");
+    telegram.wait_for_message(ana.chat(), |message| {
+        message.text.contains("nothing sent yet") && message.text.contains("$0.12")
+    });
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_conversation_chooses_how_much_the_model_thinks() {
+    let model = Model::answering(|_| say("done"));
+    let telegram = Telegram::start();
+    let home = Home::with_telegram(&model, &telegram);
+    let ana = telegram.person(1001, "Ana", None);
+    let wait = |words: &str| {
+        telegram.wait_for_message(ana.chat(), |message| message.text.contains(words));
+    };
+    let gateway = Gateway::start(&home);
+    ana.says("/think hard");
+    wait("Unknown level hard. Use /think off, low,");
+    ana.says("/think high");
+    wait("Thinking: high");
+    ana.says("one");
+    model.wait_for_requests(1);
+    gateway.stop().ends_with(0);
+
+    let gateway = Gateway::start(&home);
+    ana.says("two");
+    model.wait_for_requests(2);
+    ana.says("/think off");
+    wait("Thinking: off");
+    ana.says("three");
+    model.wait_for_requests(3);
+    ana.says("/think default");
+    wait("Thinking: the model's own default");
+    ana.says("four");
+    model.wait_for_requests(4);
+    gateway.stop().ends_with(0);
+    let requests = model.requests();
+    let efforts = requests.iter().map(|it| &it.body["reasoning_effort"]);
+    let efforts: Vec<&Value> = efforts.collect();
+    let expected = [json!("high"), json!("high"), json!("none"), Value::Null];
+    assert_eq!(efforts, expected.iter().collect::<Vec<_>>());
+}
+
+#[test]
+fn a_turn_with_calls_counts_each_of_its_requests() {
+    let model = Model::playing([call("list_dir", json!({"path": "."})), say("done")]);
+    let mut home = Home::with_model(&model);
+    home.set("/providers/fake/prices", prices());
+    let said = run(&home, &["agent", "--json", "-m", "look"]).ends_with(0);
+    let said: Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!(said["cost"], json!(0.24));
+    assert_eq!(said["usage"]["requests"], json!(2));
+}
