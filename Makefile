@@ -54,8 +54,9 @@ fakes: ## Check the tests' fake Discord with the real discord.py
 		$(CARGO) test --locked --quiet --test program -- \
 		--ignored --exact fake_discord::standalone::serve --nocapture
 
-day: ## Talk for 300 turns with a scripted model, and print what was sent
+day: ## Talk for 300 turns, and remember for two months, with a scripted model; print what came of it
 	DAY_TURNS=300 $(CARGO) test --locked --test program -- day:: --nocapture
+	$(CARGO) test --locked --test program -- memory_days:: --ignored --nocapture
 
 units: ## Start the systemd units on several systemds, and check the command sandbox within them
 	@scripts/setup units

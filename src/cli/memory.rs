@@ -22,6 +22,9 @@ use crate::tools::memory::{Past, Reach, describe_place};
 pub struct Arguments {
     #[command(subcommand)]
     action: Action,
+    /// The agent of agents.list [default: the default agent]
+    #[arg(long, global = true, value_name = "ID")]
+    agent: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -57,7 +60,7 @@ enum Action {
 
 /// Runs the action on the memory in the workspace.
 pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
-    let loaded = context.start()?;
+    let loaded = context.start()?.of_agent(arguments.agent.as_deref())?;
     let home = context.home()?;
     let workspace = compose::open_workspace(context, &home, &loaded)?;
     let clock = Clock::System;
@@ -77,7 +80,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
             let query = Query::parse(&words.join(" "), *days, clock.now().date_naive())?;
             let past = Past {
                 workspace: &workspace,
-                sessions: &home.sessions(),
+                sessions: &home.sessions_of(loaded.agent_id()),
                 reach: Reach::All(None),
             };
             print_hits(&past.search(&query, &Cancel::new())?, *json)?;

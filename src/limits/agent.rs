@@ -67,6 +67,8 @@ pub mod consolidation {
     pub const CHUNK_TOKENS: usize = 24_000;
     /// The same for a model with a small window: what is left beside the memory, but at least this.
     pub const CHUNK_TOKENS_MIN: usize = 1_000;
+    /// Bytes of a text that count as a token when a part is read; code and Chinese have three.
+    pub const BYTES_PER_TOKEN: usize = 3;
     /// Tokens of the instructions, of the tool and of punctuation.
     pub const FRAME_TOKENS: usize = 1_000;
     /// Bytes of one text of a person or of the model in the request; the ends of a longer one stay.

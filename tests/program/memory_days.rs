@@ -20,23 +20,10 @@ const RECALL_MIN: f64 = 0.95;
 /// Results that count.
 const RESULTS: usize = 5;
 
-const OWNERS: [&str; 10] = [
-    "Anna", "Bruno", "Carla", "Dario", "Elena", "Fabio", "Greta", "Hugo", "Irma", "Jonas",
-];
-const THINGS: [&str; 12] = [
-    "bicycle",
-    "greenhouse",
-    "router",
-    "telescope",
-    "boiler",
-    "sailboat",
-    "piano",
-    "aquarium",
-    "printer",
-    "caravan",
-    "beehive",
-    "workshop",
-];
+/// Of these the names of people and animals are made: each is new, as most names are that one hears.
+const SYLLABLES: [&str; 8] = ["ba", "ne", "ki", "lo", "ru", "ta", "vi", "so"];
+/// Facts that are told of each name.
+const FACTS_PER_NAME: usize = 2;
 const TRAITS: [&str; 8] = [
     "serial number",
     "favourite colour",
@@ -51,8 +38,7 @@ const TRAITS: [&str; 8] = [
 /// A fact that nothing else in the scenario says.
 struct Fact {
     day: usize,
-    owner: &'static str,
-    thing: &'static str,
+    name: String,
     quality: &'static str,
     value: String,
 }
@@ -60,12 +46,12 @@ struct Fact {
 impl Fact {
     /// The fact of this number; each has another combination of words.
     fn new(number: usize) -> Self {
-        let mixed = number * 7 + 3;
+        let whose = number / FACTS_PER_NAME;
+        let syllable = |place: u32| SYLLABLES[whose * 5 / 8_usize.pow(place) % 8];
         Self {
             day: number / FACTS_PER_DAY,
-            owner: OWNERS[mixed % OWNERS.len()],
-            thing: THINGS[mixed / OWNERS.len() % THINGS.len()],
-            quality: TRAITS[(mixed / OWNERS.len() / THINGS.len() + number) % TRAITS.len()],
+            name: format!("{}{}{}ra", syllable(2), syllable(1), syllable(0)),
+            quality: TRAITS[number * 3 % TRAITS.len()],
             value: format!(
                 "{}-{}",
                 ["kestrel", "amber", "velvet", "onyx"][number % 4],
@@ -77,18 +63,17 @@ impl Fact {
     /// What the person says.
     fn told(&self) -> String {
         let Self {
-            owner,
-            thing,
+            name,
             quality,
             value,
             ..
         } = self;
-        format!("By the way, the {quality} of the {thing} that belongs to {owner} is {value}.")
+        format!("By the way, the {quality} of {name} is {value}.")
     }
 
     /// What the person asks two months later, in other words.
     fn asked(&self) -> String {
-        format!("{}'s {} {}", self.owner, self.thing, self.quality)
+        format!("what was {}'s {}", self.name, self.quality)
     }
 }
 
@@ -115,13 +100,9 @@ fn consolidate(request: &Request) -> Step {
     )
 }
 
-fn date_of(day: usize) -> String {
-    format!("2027-{:02}-{:02}", 1 + day / 28, 1 + day % 28)
-}
-
 /// The day's turns, as they are in the journal after that day.
 fn journal_of(day: usize, facts: &[Fact]) -> String {
-    let date = date_of(day);
+    let date = format!("2027-{:02}-{:02}", 1 + day / 28, 1 + day % 28);
     let mut lines = String::new();
     let mut add = |value: Value| lines.push_str(&format!("{value}\n"));
     for (minute, fact) in facts.iter().filter(|fact| fact.day == day).enumerate() {
@@ -157,20 +138,29 @@ fn live(scene: &Scene, gateway: &Gateway, days: usize, facts: &[Fact]) {
     }
 }
 
-/// The part of the facts that are found: the paragraph of their day is among the first results of the
-/// search, or MEMORY.md has them. And the part of them whose value is shown, too.
+/// The part of the facts that are found: one of the first results of the search is from the paragraph that
+/// has the fact, or MEMORY.md has it. And the part of them whose value a result shows.
 fn recall(scene: &Scene, facts: &[&Fact]) -> (f64, f64) {
-    let memory = fs::read_to_string(scene.home.workspace("memory/MEMORY.md")).unwrap();
+    let read = |name| fs::read_to_string(scene.home.workspace(name)).unwrap();
+    let (memory, history) = (read("memory/MEMORY.md"), read("memory/HISTORY.md"));
     let (mut found, mut shown) = (0, 0);
     for fact in facts {
         let arguments = ["memory", "search", "--json", &fact.asked()];
         let output = Program::new(&scene.home).args(arguments).run().ends_with(0);
-        let first: Vec<&str> = output.stdout.lines().take(RESULTS).collect();
-        let first = first.join("\n");
-        let is_shown = first.contains(&fact.value) || memory.contains(&fact.value);
-        let time = format!("\"time\":\"{}", date_of(fact.day));
+        let hits = output.stdout.lines().take(RESULTS);
+        let hits = hits.map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let texts: Vec<String> = hits
+            .map(|hit| hit["text"].as_str().unwrap().into())
+            .collect();
+        let has_it = |text: &str| text.contains(&fact.value);
+        let is_from_it = |text: &String| {
+            let part = text.trim_matches('…');
+            let mut paragraphs = history.split("\n\n");
+            paragraphs.any(|paragraph| has_it(paragraph) && paragraph.contains(part))
+        };
+        let is_shown = has_it(&memory) || texts.iter().any(|text| has_it(text));
         shown += usize::from(is_shown);
-        found += usize::from(is_shown || first.contains(&time));
+        found += usize::from(is_shown || texts.iter().any(is_from_it));
     }
     let part = |count: usize| count as f64 / facts.len() as f64;
     (part(found), part(shown))

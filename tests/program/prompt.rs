@@ -111,7 +111,7 @@ fn talk_for_seven_turns(format: Format) {
         let [before, now] = pair else { unreachable!() };
         let shared = shared_bytes(before, now);
         let percent = 100 * shared / now.bytes();
-        println!(
+        eprintln!(
             "{format:?} request {}: {shared} of {} bytes as before ({percent} %)",
             number + 2,
             now.bytes()
@@ -158,10 +158,9 @@ fn system(request: &Request) -> String {
         .to_owned()
 }
 
-#[test]
-fn the_prompt_has_its_parts_in_order_and_names_what_was_cut() {
-    let model = Model::playing([say("hi")]);
-    let home = Home::with_model(&model);
+/// A home whose workspace has every file that goes into the prompt, and the names of the last four days' notes.
+fn full_home(model: &Model) -> (Home, Vec<String>) {
+    let home = Home::with_model(model);
     for (name, text) in [
         ("TOOLS.md", "The pump is on GPIO 17."),
         ("USER.md", "Ada."),
@@ -188,6 +187,13 @@ fn the_prompt_has_its_parts_in_order_and_names_what_was_cut() {
     fs::write(home.workspace("skills/garden/SKILL.md"), skill).unwrap();
     let skill = "---\nname: attic\ndescription: The attic's fan.\nmetadata: {requires: {bins: [no-such-fan]}}\n---\n";
     fs::write(home.workspace("skills/attic/SKILL.md"), skill).unwrap();
+    (home, notes)
+}
+
+#[test]
+fn the_prompt_has_its_parts_in_order_and_names_what_was_cut() {
+    let model = Model::playing([say("hi")]);
+    let (home, notes) = full_home(&model);
     Program::new(&home)
         .args(["agent", "-m", "hi"])
         .run()

@@ -17,16 +17,17 @@ use crate::chat::{Entry, EntryKind, Fault, ReasoningEffort, Reply, Request, Usag
 use crate::error::{Error, Result};
 use crate::language::Language;
 use crate::limits::agent::consolidation::{
-    ANSWER_TOKENS, ASKS_MAX, CHUNK_TOKENS, CHUNK_TOKENS_MIN, FRAME_TOKENS, HALVINGS_MAX,
-    WINDOW_PERCENT,
+    ANSWER_TOKENS, ASKS_MAX, BYTES_PER_TOKEN, CHUNK_TOKENS, CHUNK_TOKENS_MIN, FRAME_TOKENS,
+    HALVINGS_MAX, WINDOW_PERCENT,
 };
 use crate::limits::memory::IDLE_TURNS;
-use crate::limits::tokens::BYTES_PER_TOKEN;
 use crate::memory::{Facts, Memory, Saved};
 use crate::message::SessionKey;
 use crate::provider;
 use crate::provider::table::OFFLINE;
+use crate::session::conversation::tokens_of;
 use crate::session::{Range, Remembered, Session, UpTo, store};
+use crate::tokens;
 
 use request::{Answer, Material, SAVE_MEMORY, SYSTEM};
 use staged::Staged;
@@ -84,6 +85,7 @@ impl Agent {
             key,
             why,
             models: models.for_turn(cancel),
+            model: models.names().into_iter().next().unwrap_or_default(),
             usage: Usage::default(),
             asked: 0,
             share: 1,
@@ -125,8 +127,11 @@ impl Agent {
         if pending.from < pending.to_window {
             return Some(Why::New);
         }
-        let is_long = pending.window_turns > self.settings.memory_window;
-        let most = self.window_of_chat(session.chat()) / 100 * WINDOW_PERCENT;
+        let settings = &self.settings;
+        let is_long = pending.window_turns > settings.memory_window;
+        let names = self.model_names(session.chat()).unwrap_or_default();
+        let window = self.window_of(names.first().map_or("", String::as_str));
+        let most = window as usize / 100 * WINDOW_PERCENT;
         let is_full = is_long || self.window_tokens(session) > most;
         // What is remembered already leaves the window without a summary.
         if is_full && pending.turns > pending.window_turns / 2 {
@@ -138,10 +143,9 @@ impl Agent {
     /// About how many tokens of a session go to the model.
     pub fn window_tokens(&self, session: &Session) -> usize {
         let conversation = session.conversation();
-        let turns = conversation.turn_places().into_iter();
-        let summary = conversation.summary_text().map_or(0, str::len);
-        let bytes: usize = turns.map(|(_, bytes)| bytes).sum();
-        (bytes + summary) / BYTES_PER_TOKEN
+        let entries = conversation.entries().map(|held| tokens_of(&held.entry));
+        let summary = conversation.summary_text().map_or(0, tokens::estimate);
+        entries.sum::<usize>() + summary
     }
 
     /// Whether only the offline helper answers in a chat: it remembers nothing.
@@ -182,6 +186,8 @@ struct Work<'a> {
     key: &'a SessionKey,
     why: Why,
     models: provider::Turn<'a>,
+    /// The name of the model that is asked first.
+    model: String,
     usage: Usage,
     /// How often the model was asked.
     asked: u32,
@@ -219,8 +225,8 @@ impl Work<'_> {
 
     /// The next part of the conversation; as much as one request has room for.
     fn read_part(&self, facts: Option<&Facts>) -> Result<Option<Range>> {
-        let facts = facts.map_or(0, |facts| facts.text.len() / BYTES_PER_TOKEN);
-        let window = self.agent.window_of_chat(self.key);
+        let facts = facts.map_or(0, |facts| tokens::estimate(&facts.text));
+        let window = self.agent.window_of(&self.model) as usize;
         // The memory goes there and comes back.
         let used = FRAME_TOKENS + ANSWER_TOKENS as usize + 2 * facts;
         let tokens = window.saturating_sub(used) / self.share;
@@ -252,8 +258,8 @@ impl Work<'_> {
         let mut complaint: Option<String> = None;
         loop {
             let asked = match &complaint {
-                None => self.ask(text.clone(), known.len()),
-                Some(why) => self.ask(request::with_complaint(&text, why), known.len()),
+                None => self.ask(text.clone(), &known),
+                Some(why) => self.ask(request::with_complaint(&text, why), &known),
             };
             let reply = match asked {
                 Err(error) if is_overflow(&error) => return Ok(Asked::TooLong(error)),
@@ -294,7 +300,7 @@ impl Work<'_> {
     }
 
     /// Asks the model once. The tokens are counted whatever it says.
-    fn ask(&mut self, text: String, facts_bytes: usize) -> Result<Reply> {
+    fn ask(&mut self, text: String, facts: &str) -> Result<Reply> {
         if self.asked >= ASKS_MAX {
             return Err(Error::Failed(
                 "the memory changes faster than the model can write it".to_owned(),
@@ -304,7 +310,7 @@ impl Work<'_> {
         self.agent.check_spending(Language::English)?;
         let settings = &self.agent.settings;
         let entry = Entry::new(EntryKind::Person, text);
-        let answer_tokens = ANSWER_TOKENS as usize + 2 * facts_bytes / BYTES_PER_TOKEN;
+        let answer_tokens = ANSWER_TOKENS as usize + 2 * tokens::estimate(facts);
         let request = Request {
             system: SYSTEM,
             entries: &[&entry],

@@ -83,7 +83,7 @@ pub fn agent(
     }
     toolbox = toolbox
         .with_board(options.board)
-        .with_memory(home.sessions(), Clock::System);
+        .with_memory(home.sessions_of(&agent), Clock::System);
     if options.chats {
         toolbox = toolbox.with_chats();
     }

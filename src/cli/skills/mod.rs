@@ -36,6 +36,9 @@ Examples:
 pub struct Arguments {
     #[command(subcommand)]
     action: Option<Action>,
+    /// The agent of agents.list [default: the default agent]
+    #[arg(long, global = true, value_name = "ID")]
+    agent: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -97,8 +100,8 @@ struct Places {
 }
 
 impl Places {
-    fn open(context: &Context) -> Result<Self> {
-        let loaded = context.start()?;
+    fn open(context: &Context, agent: Option<&str>) -> Result<Self> {
+        let loaded = context.start()?.of_agent(agent)?;
         let home = context.home()?;
         let workspace = open_workspace(context, &home, &loaded)?;
         let environment = match loaded.config.tools.exec.enabled {
@@ -120,7 +123,7 @@ impl Places {
 pub fn names(context: &Context) -> Vec<(String, String)> {
     // Completing a word makes no home.
     let home = context.home().is_ok_and(|home| home.path().is_dir());
-    let places = home.then(|| Places::open(context).ok()).flatten();
+    let places = home.then(|| Places::open(context, None).ok()).flatten();
     let skills = places.map(|places| places.skills().list());
     let named = |skill: Skill| (skill.name, reveal(&skill.description).into_owned());
     skills.into_iter().flatten().map(named).collect()
@@ -128,7 +131,7 @@ pub fn names(context: &Context) -> Vec<(String, String)> {
 
 /// Runs the action.
 pub fn run(context: &Context, arguments: Arguments) -> Result<Exit> {
-    let places = Places::open(context)?;
+    let places = Places::open(context, arguments.agent.as_deref())?;
     let skills = places.skills();
     match arguments.action {
         None => list(&skills, false)?,
