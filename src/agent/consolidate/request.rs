@@ -170,7 +170,7 @@ pub fn read(reply: &Reply, facts_before: &str) -> Result<Answer, String> {
         call.ok_or_else(|| format!("It had no call of {name}. Answer with that call only."))?;
     let told = |error: crate::error::Error| format!("{error}. Call {name} with both texts.");
     let arguments = Arguments::parse(&call.arguments).map_err(told)?;
-    let text = |name| arguments.text(name, "a text").map_err(told);
+    let text = |name| arguments.text(name, "a string").map_err(told);
     let paragraph = one_paragraph(&text("history_entry")?);
     if paragraph.is_empty() {
         return Err(
@@ -335,7 +335,8 @@ mod tests {
             "é".repeat(9000)
         );
         let answer = read(&reply(&long), " \n").unwrap();
-        assert!(answer.paragraph.len() <= PARAGRAPH_BYTES && answer.facts.is_empty());
+        assert!(answer.paragraph.len() <= PARAGRAPH_BYTES + '…'.len_utf8());
+        assert!(answer.facts.is_empty());
     }
 
     #[test]
