@@ -335,7 +335,8 @@ mod tests {
             "é".repeat(9000)
         );
         let answer = read(&reply(&long), " \n").unwrap();
-        assert!(answer.paragraph.len() <= PARAGRAPH_BYTES && answer.facts.is_empty());
+        assert!(answer.paragraph.len() <= PARAGRAPH_BYTES + '…'.len_utf8());
+        assert!(answer.facts.is_empty());
     }
 
     #[test]

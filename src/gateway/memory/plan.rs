@@ -157,11 +157,11 @@ mod tests {
         assert_eq!(plan.next_at(), Some(secs(5)));
         assert_eq!(plan.next(secs(4)), None);
         let mut taken = |now| {
-            let job = plan.next(secs(now));
+            let job = plan.next(secs(now))?;
             assert_eq!(plan.next(secs(now)), None, "one at a time");
             assert_eq!(plan.next_at(), None);
             plan.done();
-            job.map(|job| job.target.key.to_string())
+            Some(job.target.key.to_string())
         };
         assert_eq!(taken(7).as_deref(), Some("telegram:3"));
         assert_eq!(taken(7).as_deref(), Some("telegram:2"));
