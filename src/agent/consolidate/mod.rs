@@ -16,6 +16,7 @@ use crate::cancel::Cancel;
 use crate::chat::{Entry, EntryKind, Fault, ReasoningEffort, Reply, Request, Usage};
 use crate::error::{Error, Result};
 use crate::language::Language;
+use crate::limits::agent::HISTORY_FLOOR_TOKENS;
 use crate::limits::agent::consolidation::{
     ANSWER_TOKENS, ASKS_MAX, BYTES_PER_TOKEN, CHUNK_TOKENS, CHUNK_TOKENS_MIN, FRAME_TOKENS,
     HALVINGS_MAX, WINDOW_PERCENT,
@@ -127,12 +128,12 @@ impl Agent {
         if pending.from < pending.to_window {
             return Some(Why::New);
         }
-        let settings = &self.settings;
-        let is_long = pending.window_turns > settings.memory_window;
-        let names = self.model_names(session.chat()).unwrap_or_default();
-        let window = self.window_of(names.first().map_or("", String::as_str));
-        let most = window as usize / 100 * WINDOW_PERCENT;
-        let is_full = is_long || self.window_tokens(session) > most;
+        let is_long = pending.window_turns > self.settings.memory_window;
+        let room = self.window_of_chat(session.chat());
+        let room = room.saturating_sub(self.settings.max_tokens as usize);
+        let most = (room / 100 * WINDOW_PERCENT).max(HISTORY_FLOOR_TOKENS);
+        // Old results are shortened before turns have to leave.
+        let is_full = is_long || session.conversation().tokens_when_shortened() > most;
         // What is remembered already leaves the window without a summary.
         if is_full && pending.turns > pending.window_turns / 2 {
             return Some(Why::Window);
