@@ -9,12 +9,6 @@ use super::scene::Scene;
 use crate::harness::gateway::Gateway;
 use crate::harness::model::{Gate, Request, Step, call, error, hang, say};
 
-/// Whether a request is one for the memory.
-pub fn is_consolidation(request: &Request) -> bool {
-    let tools = request.body["tools"].as_array();
-    tools.is_some_and(|tools| tools.len() == 1 && tools[0].to_string().contains("save_memory"))
-}
-
 /// The text that a request's first message of a person has.
 pub fn material(request: &Request) -> String {
     let mut messages = request.messages().iter();
@@ -61,7 +55,7 @@ pub fn remember(request: &Request) -> Step {
 
 /// A scene whose model answers people at once, and consolidates with `step`.
 fn scene(step: impl Fn(&Request) -> Step + Send + Sync + 'static) -> Scene {
-    let mut scene = Scene::answering(move |request| match is_consolidation(request) {
+    let mut scene = Scene::answering(move |request| match request.is_consolidation() {
         true => step(request),
         false => say(&heard(&words(request).pop().unwrap_or_default())),
     });
@@ -89,7 +83,7 @@ fn consolidations(scene: &Scene) -> usize {
     let requests = scene.model.requests();
     requests
         .iter()
-        .filter(|request| is_consolidation(request))
+        .filter(|request| request.is_consolidation())
         .count()
 }
 
@@ -298,7 +292,7 @@ fn words_of_people_and_tools_are_material_only_and_secrets_are_left_out() {
     let requests = scene.model.requests();
     let request = requests
         .iter()
-        .find(|request| is_consolidation(request))
+        .find(|request| request.is_consolidation())
         .unwrap();
     let text = material(request);
     assert!(

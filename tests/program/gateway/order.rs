@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::memory::is_consolidation;
 use super::scene::Scene;
 use crate::harness::PATIENCE;
 use crate::harness::gate::Gate;
@@ -119,7 +118,9 @@ fn a_message_between_commands_is_answered_in_the_right_conversation() {
         assert_eq!(texts.len(), 5, "{batch:?}: {texts:#?}");
         // What is remembered of the old conversation has requests of its own.
         let requests = scene.model.requests();
-        let asked = requests.iter().filter(|request| !is_consolidation(request));
+        let asked = requests
+            .iter()
+            .filter(|request| !request.is_consolidation());
         assert_eq!(asked.count(), 3, "{batch:?}");
     }
 }
