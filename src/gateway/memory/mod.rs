@@ -141,16 +141,14 @@ impl Gateway {
                     self.events.send(Event::Consolidated(key));
                 }
             }
-            let journals = store::list(&hosted.sessions)?.into_iter();
-            for journal in journals.take(JOURNALS_MAX) {
-                let key = journal.chat;
+            for (key, changed) in store::newest(&hosted.sessions, JOURNALS_MAX)? {
                 if self.is_stopping() || !is_served(&key) {
                     continue;
                 }
                 let Some(why) = consolidate::find_pending(&hosted.sessions, &key)? else {
                     continue;
                 };
-                let rested = Duration::from_secs((now - journal.changed).max(0) as u64);
+                let rested = Duration::from_secs((now - changed).max(0) as u64);
                 let wait = match why {
                     Why::Idle => IDLE_TIME.saturating_sub(rested),
                     _ => Duration::ZERO,
