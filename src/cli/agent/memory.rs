@@ -119,13 +119,24 @@ pub fn apply(agent: &Agent, sessions: &Path, session: &mut Session) {
 /// turns; `None` when there was nothing to do.
 pub fn compact(ready: &mut Ready, cancel: &Cancel) -> Result<Option<usize>> {
     let (key, sessions) = (ready.session.chat().clone(), &ready.sessions);
-    let done = ready
-        .agent
-        .consolidate(sessions, &key, Why::Asked, cancel)?;
-    if done.is_none() {
-        return Ok(None);
+    let mut turns = None;
+    loop {
+        let asked = ready
+            .agent
+            .consolidate(sessions, &key, Why::Asked, cancel)?;
+        let Some(done) = asked else {
+            return Ok(turns);
+        };
+        let applied = ready
+            .agent
+            .apply_consolidation(sessions, &mut ready.session)?;
+        let Some(applied) = applied else {
+            return Ok(turns);
+        };
+        turns = Some(turns.unwrap_or(0) + applied);
+        // Else this part was before the window, or only the beginning of what is to be a summary.
+        if done.is_all {
+            return Ok(turns);
+        }
     }
-    ready
-        .agent
-        .apply_consolidation(sessions, &mut ready.session)
 }

@@ -371,3 +371,28 @@ fn a_model_that_thinks_for_long_gets_more_room_the_second_time() {
     assert_eq!(consolidations(&scene), 2);
     gateway.stop().ends_with(0);
 }
+
+#[test]
+fn who_asks_for_a_summary_hears_of_it_and_not_of_the_conversation_before() {
+    let gate = Gate::default();
+    let opened = gate.clone();
+    let scene = scene(move |request| remember(request).after(&opened));
+    let gateway = scene.start();
+    talk(&scene, "My cat is called Mia.");
+    scene.ana.says("/new");
+    scene.model.wait_for_requests(2);
+    for number in 1..=6 {
+        talk(&scene, &format!("Fact number {number}."));
+    }
+    scene.ana.says("/compact");
+    scene.wait_for("Compacting this conversation.");
+    gate.open();
+    let told = scene.wait_for("Compacted. Turns that are a summary now: ");
+    assert!(told.text.contains("now: 3. Tokens"), "{}", told.text);
+    talk(&scene, "what now?");
+    let requests = scene.model.requests();
+    let last = requests.last().unwrap().body["messages"].to_string();
+    assert!(last.contains("They said: Fact number 1. / Fact number 2."));
+    assert!(!last.contains("They said: My cat"), "{last}");
+    gateway.stop().ends_with(0);
+}
