@@ -6,9 +6,9 @@ use std::thread::{self, JoinHandle};
 
 use super::Ready;
 use crate::agent::Agent;
-use crate::agent::consolidate::Why;
+use crate::agent::consolidate::{Why, backoff};
 use crate::cancel::Cancel;
-use crate::clock::Clock;
+use crate::clock::{Clock, Stopwatch};
 use crate::error::Result;
 use crate::limits::agent::TURN_STACK_BYTES;
 use crate::limits::memory::IDLE_TIME;
@@ -19,7 +19,11 @@ use crate::session::Session;
 #[derive(Default)]
 pub struct Background {
     cancel: Cancel,
-    thread: Option<JoinHandle<()>>,
+    /// Returns whether it has failed.
+    thread: Option<JoinHandle<bool>>,
+    /// Failures in a row, and when the last one was noticed.
+    failures: u32,
+    failed: Option<Stopwatch>,
 }
 
 /// A conversation to be consolidated.
@@ -33,13 +37,23 @@ struct Job {
 impl Background {
     /// Consolidates the conversation if it is due, unless that is going on already.
     pub fn tend(&mut self, ready: &Ready) {
-        let is_running = self
-            .thread
+        if let Some(ended) = self.thread.take_if(|thread| thread.is_finished()) {
+            let has_failed = ended.join().unwrap_or(true);
+            self.failures = if has_failed { self.failures + 1 } else { 0 };
+            self.failed = has_failed.then(Stopwatch::start);
+        }
+        // Each attempt costs tokens, and turns follow each other fast.
+        let wait = backoff(self.failures.saturating_sub(1));
+        let is_waiting = self
+            .failed
             .as_ref()
-            .is_some_and(|thread| !thread.is_finished());
+            .is_some_and(|failed| failed.elapsed() < wait);
+        if is_waiting || self.thread.is_some() {
+            return;
+        }
         let due = ready.agent.consolidation_due(&ready.session);
         let due = due.filter(|why| *why != Why::Idle || has_rested(&ready.session));
-        let Some(why) = due.filter(|_| !is_running) else {
+        let Some(why) = due else {
             return;
         };
         let job = Job {
@@ -68,14 +82,17 @@ impl Drop for Background {
 }
 
 impl Job {
-    fn run(self, cancel: &Cancel) {
+    /// Returns whether it has failed.
+    fn run(self, cancel: &Cancel) -> bool {
         let done = self
             .agent
             .consolidate(&self.sessions, &self.key, self.why, cancel);
-        if let Err(error) = done
-            && !cancel.is_cancelled()
-        {
-            tracing::warn!("failed to consolidate the conversation: {error}");
+        match done {
+            Err(error) if !cancel.is_cancelled() => {
+                tracing::warn!("failed to consolidate the conversation: {error}");
+                true
+            }
+            _ => false,
         }
     }
 }
@@ -102,13 +119,24 @@ pub fn apply(agent: &Agent, sessions: &Path, session: &mut Session) {
 /// turns; `None` when there was nothing to do.
 pub fn compact(ready: &mut Ready, cancel: &Cancel) -> Result<Option<usize>> {
     let (key, sessions) = (ready.session.chat().clone(), &ready.sessions);
-    let done = ready
-        .agent
-        .consolidate(sessions, &key, Why::Asked, cancel)?;
-    if done.is_none() {
-        return Ok(None);
+    let mut turns = None;
+    loop {
+        let asked = ready
+            .agent
+            .consolidate(sessions, &key, Why::Asked, cancel)?;
+        let Some(done) = asked else {
+            return Ok(turns);
+        };
+        let applied = ready
+            .agent
+            .apply_consolidation(sessions, &mut ready.session)?;
+        let Some(applied) = applied else {
+            return Ok(turns);
+        };
+        turns = Some(turns.unwrap_or(0) + applied);
+        // Else this part was before the window, or only the beginning of what is to be a summary.
+        if done.is_all {
+            return Ok(turns);
+        }
     }
-    ready
-        .agent
-        .apply_consolidation(sessions, &mut ready.session)
 }
