@@ -10,6 +10,7 @@ mod request;
 mod staged;
 
 use std::path::Path;
+use std::time::Duration;
 
 use super::Agent;
 use crate::cancel::Cancel;
@@ -17,8 +18,8 @@ use crate::chat::{Entry, EntryKind, Fault, ReasoningEffort, Reply, Request, Usag
 use crate::error::{Error, Result};
 use crate::language::Language;
 use crate::limits::agent::consolidation::{
-    ANSWER_TOKENS, ASKS_MAX, BYTES_PER_TOKEN, CHUNK_TOKENS, CHUNK_TOKENS_MIN, FRAME_TOKENS,
-    HALVINGS_MAX, WINDOW_PERCENT,
+    ANSWER_TOKENS, ASKS_MAX, BACKOFF_FIRST, BACKOFF_MAX, BYTES_PER_TOKEN, CHUNK_TOKENS,
+    CHUNK_TOKENS_MIN, FRAME_TOKENS, HALVINGS_MAX, WINDOW_PERCENT,
 };
 use crate::limits::memory::IDLE_TURNS;
 use crate::memory::{Facts, Memory, Saved};
@@ -31,6 +32,10 @@ use crate::tokens;
 
 use request::{Answer, Material, SAVE_MEMORY, SYSTEM};
 use staged::Staged;
+
+/// The error for people when the model was told what is wrong and did it again.
+const UNUSABLE: &str =
+    "the model answered twice in a way that cannot be saved. Another model may do better (/model)";
 
 /// Why a conversation is consolidated, the least urgent reason first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -179,6 +184,13 @@ pub fn find_pending(sessions: &Path, key: &SessionKey) -> Result<Option<Why>> {
     Ok((turns >= IDLE_TURNS).then_some(Why::Idle))
 }
 
+/// The wait after a failure that came after so many others in a row.
+pub fn backoff(failures: u32) -> Duration {
+    BACKOFF_FIRST
+        .saturating_mul(1 << failures.min(16))
+        .min(BACKOFF_MAX)
+}
+
 /// The consolidation of one part.
 struct Work<'a> {
     agent: &'a Agent,
@@ -268,8 +280,9 @@ impl Work<'_> {
             let answer = match request::read(&reply, &known) {
                 Ok(answer) => answer,
                 Err(why) if is_refused => {
-                    let why = format!("the model's answer cannot be used: {why}");
-                    return Err(Error::Failed(why));
+                    // Written for the model.
+                    tracing::debug!("the model's answer was refused twice: {why}");
+                    return Err(Error::Failed(UNUSABLE.to_owned()));
                 }
                 Err(why) => {
                     complaint = Some(why);

@@ -6,20 +6,45 @@ use std::thread::{self, JoinHandle};
 
 use super::Ready;
 use crate::agent::Agent;
-use crate::agent::consolidate::Why;
+use crate::agent::consolidate::{Why, backoff};
 use crate::cancel::Cancel;
-use crate::clock::Clock;
+use crate::clock::{Clock, Stopwatch};
 use crate::error::Result;
 use crate::limits::agent::TURN_STACK_BYTES;
 use crate::limits::memory::IDLE_TIME;
 use crate::message::SessionKey;
 use crate::session::Session;
+use crate::sync::Mutex;
 
 /// The thread, while there is one. It is stopped when this is dropped.
 #[derive(Default)]
 pub struct Background {
     cancel: Cancel,
     thread: Option<JoinHandle<()>>,
+    failures: Arc<Mutex<Failures>>,
+}
+
+/// Attempts that have failed since the last one that did not.
+#[derive(Default)]
+struct Failures {
+    count: u32,
+    /// Runs since the last of them.
+    since: Option<Stopwatch>,
+}
+
+impl Failures {
+    fn add(&mut self) {
+        self.count = self.count.saturating_add(1);
+        self.since = Some(Stopwatch::start());
+    }
+
+    /// Whether it is too early for another attempt: each costs tokens.
+    fn is_waiting(&self) -> bool {
+        let wait = backoff(self.count.saturating_sub(1));
+        self.since
+            .as_ref()
+            .is_some_and(|since| since.elapsed() < wait)
+    }
 }
 
 /// A conversation to be consolidated.
@@ -28,6 +53,7 @@ struct Job {
     sessions: PathBuf,
     key: SessionKey,
     why: Why,
+    failures: Arc<Mutex<Failures>>,
 }
 
 impl Background {
@@ -39,7 +65,8 @@ impl Background {
             .is_some_and(|thread| !thread.is_finished());
         let due = ready.agent.consolidation_due(&ready.session);
         let due = due.filter(|why| *why != Why::Idle || has_rested(&ready.session));
-        let Some(why) = due.filter(|_| !is_running) else {
+        let may_run = !is_running && !self.failures.lock().is_waiting();
+        let Some(why) = due.filter(|_| may_run) else {
             return;
         };
         let job = Job {
@@ -47,6 +74,7 @@ impl Background {
             sessions: ready.sessions.clone(),
             key: ready.session.chat().clone(),
             why,
+            failures: Arc::clone(&self.failures),
         };
         let cancel = self.cancel.clone();
         let spawned = thread::Builder::new()
@@ -56,14 +84,20 @@ impl Background {
         // Without a thread the next turn tries again.
         self.thread = spawned.ok();
     }
-}
 
-impl Drop for Background {
-    fn drop(&mut self) {
+    /// Stops the thread. What has failed before still waits.
+    pub fn stop(&mut self) {
         self.cancel.cancel();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+        self.cancel = Cancel::new();
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        self.stop();
     }
 }
 
@@ -72,10 +106,13 @@ impl Job {
         let done = self
             .agent
             .consolidate(&self.sessions, &self.key, self.why, cancel);
-        if let Err(error) = done
-            && !cancel.is_cancelled()
-        {
-            tracing::warn!("failed to consolidate the conversation: {error}");
+        match done {
+            Ok(_) => *self.failures.lock() = Failures::default(),
+            Err(error) if !cancel.is_cancelled() => {
+                self.failures.lock().add();
+                tracing::warn!("failed to consolidate the conversation: {error}");
+            }
+            Err(_) => {}
         }
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::agent::consolidate::Why;
-use crate::limits::agent::consolidation::{BACKOFF_FIRST, BACKOFF_MAX, WAITING_MAX};
+use crate::agent::consolidate::{Why, backoff};
+use crate::limits::agent::consolidation::WAITING_MAX;
 use crate::message::SessionKey;
 
 /// What is to be done, one conversation at a time.
@@ -124,13 +124,6 @@ impl Plan {
         let next = self.waiting.values().map(|due| due.at).min();
         next.filter(|_| !self.is_running)
     }
-}
-
-/// The wait after so many earlier failures in a row.
-fn backoff(failures: u32) -> Duration {
-    BACKOFF_FIRST
-        .saturating_mul(1 << failures.min(16))
-        .min(BACKOFF_MAX)
 }
 
 #[cfg(test)]
