@@ -130,7 +130,7 @@ fn status_and_usage_in_a_chat_have_the_real_numbers() {
         "7 days: 100 in, 10 out, $0.12",
         "30 days: 100 in, 10 out, $0.12",
         "fake-model: 100 in, 10 out, $0.12",
-        "Prices in US dollars",
+        "Amounts in US dollars",
     ] {
         assert!(usage.contains(part), "{part} is missing in {usage}");
     }
