@@ -1,7 +1,7 @@
 //! `$NAME` in a message: that skill's instructions go to the model with it.
 
 use crate::chat::EntryKind;
-use crate::limits::skills::{LOADED_BYTES, LOADED_MAX};
+use crate::limits::skills::{LOADED_BYTES, LOADED_MAX, NAMED_MAX};
 use crate::message::Envelope;
 use crate::session::Session;
 use crate::skills::{Details, is_folder_name};
@@ -26,6 +26,9 @@ pub(super) fn named(
     };
     let mut notes = Vec::new();
     for name in names(text) {
+        if notes.len() == LOADED_MAX {
+            break;
+        }
         let heading = format!("[Skill {name}: ");
         let mut in_turn = entries().scan(true, |goes_on, held| {
             let is_in = *goes_on;
@@ -63,18 +66,23 @@ fn note(heading: &str, details: &Details) -> String {
     text
 }
 
-/// The words that begin with `$` and may be names of skills, each once.
+/// The names behind a `$` that may be those of skills, each once. The `$` begins a word, or follows a
+/// sign or a script without spaces, such as Chinese.
 fn names(text: &str) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
-    for word in text.split_whitespace() {
-        let word = word.trim_start_matches(['(', '"', '\'', '\u{201c}', '（', '“']);
-        let Some(rest) = word.strip_prefix('$') else {
+    for (at, sign) in text.match_indices('$') {
+        let before = text[..at].chars().next_back();
+        let begins = before.is_none_or(|char| {
+            char.is_whitespace() || matches!(char, '(' | '"' | '\'') || !char.is_ascii()
+        });
+        if !begins {
             continue;
-        };
+        }
+        let rest = &text[at + sign.len()..];
         let is_name = |char: char| char.is_ascii_alphanumeric() || matches!(char, '-' | '_' | '.');
         let name = rest.split(|char| !is_name(char)).next().unwrap_or_default();
         let name = name.trim_end_matches(['.', '-']);
-        if is_folder_name(name) && !names.contains(&name) && names.len() < LOADED_MAX {
+        if is_folder_name(name) && !names.contains(&name) && names.len() < NAMED_MAX {
             names.push(name);
         }
     }
@@ -96,7 +104,14 @@ mod tests {
             names("it costs 5$ or $ 5, a$b $$x ${HOME} $(ls) $../x"),
             [""; 0]
         );
-        assert_eq!(names("$a $b $c $d").len(), LOADED_MAX);
+        assert_eq!(
+            names("请用$weather看看，再用“$board”"),
+            ["weather", "board"]
+        );
+        let many: String = (0..2 * NAMED_MAX)
+            .map(|number| format!("$s{number} "))
+            .collect();
+        assert_eq!(names(&many).len(), NAMED_MAX);
         assert_eq!(names("$5.50"), ["5.50"]);
     }
 }

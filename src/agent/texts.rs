@@ -168,6 +168,9 @@ texts! {
         "{left} are left, and {answer} more are kept for the answer.",
         "还剩 {left} 个，另为回答预留 {answer} 个。",
     }
+    pub fn context_identity() { "identity", "身份与运行环境" }
+    pub fn context_introduction() { "first conversation", "初次对话" }
+    pub fn context_skills() { "skills", "技能" }
     pub fn context_tools(count) { "{count} tools", "{count} 个工具" }
     pub fn context_turn() { "conversation, 1 turn", "对话，1 轮" }
     pub fn context_turns(count) { "conversation, {count} turns", "对话，{count} 轮" }
@@ -296,8 +299,8 @@ texts! {
     pub fn free() { "free", "免费" }
     /// `date`: the month of the built-in prices.
     pub fn about_prices(date) {
-        "Prices in US dollars, as of {date}.",
-        "价格以美元计，截至 {date}。",
+        "Amounts in US dollars; the built-in prices are as of {date}.",
+        "金额以美元计；内置价格截至 {date}。",
     }
     pub fn how_to_set_prices() {
         "Some requests have no known price. `peacrab config explain providers.NAME.prices` tells how \

@@ -23,7 +23,7 @@ pub struct Arguments {
     /// The conversation, as `sessions list` shows it
     #[arg(short, long, value_name = "SESSION", default_value = "default")]
     session: String,
-    /// Of this agent of agents.list [default: the default agent]
+    /// The agent of agents.list [default: the default agent]
     #[arg(long, value_name = "ID")]
     agent: Option<String>,
     /// Print the system prompt itself

@@ -40,7 +40,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     let models = by_model(&days, today, 0, arguments.days);
     match arguments.json {
         true => print::json(&format_json(&days, &models).to_string()),
-        false => print::out(&format(&days, &models, arguments.days)),
+        false => print::paragraph(format(&days, &models, arguments.days).trim_end()),
     }?;
     Ok(Exit::Done)
 }
@@ -152,7 +152,7 @@ mod tests {
              \n\
              total          13.2k     25%     2.4k         4  at least $0.0310\n\
              \n\
-             Prices in US dollars, as of 2026-10.\n\
+             Amounts in US dollars; the built-in prices are as of 2026-10.\n\
              \n\
              Some requests have no known price. `peacrab config explain providers.NAME.prices` tells how \
              to set it.\n"

@@ -28,6 +28,8 @@ pub const BOOTSTRAP_TOTAL_BYTES: usize = 20 * 1024;
 pub const SKILLS_LOADED_BYTES: usize = 8 * 1024;
 /// Bytes of the index of the other skills: about 15 of them.
 pub const SKILL_INDEX_BYTES: usize = 3 * 1024;
+/// Characters of the reasons why a skill is not available, in the index: two programs and a variable.
+pub const SKILL_REASONS_CHARS: usize = 240;
 /// Characters of a skill's description in the index. The format of Agent Skills allows 1,024.
 pub const SKILL_DESCRIPTION_CHARS: usize = 240;
 /// Bytes that are read beyond the budget of a file, so that a secret is recognised before it is cut.

@@ -402,6 +402,8 @@ pub mod skills {
     pub const DEPTH: usize = 8;
     /// Files of a skill that are named before it is installed.
     pub const FILES_SHOWN: usize = 40;
+    /// Words with a `$` in a message that are looked up: prices and variables among the skills.
+    pub const NAMED_MAX: usize = 12;
     /// Skills that one message can load with `$NAME`.
     pub const LOADED_MAX: usize = 3;
     /// Bytes of the instructions of each of them; the model reads the rest with `read_file`.

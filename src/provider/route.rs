@@ -228,7 +228,7 @@ fn unknown_provider(name: &str) -> Error {
     let meant = nearest(name).map(|row| format!("Did you mean {}? ", row.name));
     let name = safe_path([name].into_iter());
     Error::Config(format!(
-        "Unknown provider \"{name}\" in agents.defaults.provider. {}The known ones are {}. For your \
+        "Unknown provider \"{name}\" in agents.defaults or agents.list. {}The known ones are {}. For your \
          own OpenAI-compatible server, set providers.{name}.apiBase to its address.",
         meant.unwrap_or_default(),
         list_names()

@@ -101,8 +101,14 @@ impl<'a> Skills<'a> {
 
     /// The skills, sorted by name: the built-in ones and at most [`SKILLS_MAX`] of the workspace.
     pub fn list(&self) -> Vec<Skill> {
+        self.list_and_rest().0
+    }
+
+    /// The same, and the number of folders in the workspace that were not looked at.
+    pub fn list_and_rest(&self) -> (Vec<Skill>, usize) {
         let mut skills: Vec<Skill> = Vec::new();
-        for name in self.folders() {
+        let mut folders = self.folders().into_iter();
+        for name in folders.by_ref() {
             skills.extend(
                 self.details_in_workspace(&name)
                     .map(|details| details.skill),
@@ -117,7 +123,7 @@ impl<'a> Skills<'a> {
             }
         }
         skills.sort_by(|a, b| a.name.cmp(&b.name));
-        skills
+        (skills, folders.len())
     }
 
     /// The instructions of a skill: its SKILL.md without the front matter.

@@ -54,6 +54,12 @@ pub struct Package {
 impl Package {
     /// A skill in a folder of this machine. Links in it are refused.
     pub fn from_folder(folder: &Path, name: Option<&str>) -> Result<Self> {
+        // Before a folder that is something else is read.
+        let is_skill = |name: &str| folder.join(name).symlink_metadata().is_ok();
+        if folder.is_dir() && ![FILE, "skill.md"].into_iter().any(is_skill) {
+            let folder = folder.display();
+            return Err(Error::Failed(format!("There is no {FILE} in {folder}.")));
+        }
         let mut walk = Walk::default();
         walk.folder(folder, "", 0)?;
         let found = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());

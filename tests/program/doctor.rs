@@ -127,6 +127,25 @@ fn a_model_that_the_server_does_not_list_is_a_warning_with_the_nearest_name() {
 }
 
 #[test]
+fn an_agent_without_a_model_that_can_answer_fails() {
+    let model = Model::playing([]);
+    let mut home = Home::with_model(&model);
+    home.set(
+        "/agents/list",
+        json!([{"id": "work", "provider": "nope"}, {"id": "home"}]),
+    );
+    let output = doctor(&mut home).run().ends_with(1);
+    let found = row(&output, "agents");
+    assert!(
+        found.starts_with("failed ") && found.contains("work: Unknown provider \"nope\""),
+        "{output:#?}"
+    );
+    home.set("/agents/list", json!([{"id": "work"}]));
+    let output = doctor(&mut home).run().ends_with(0);
+    assert!(row(&output, "agents").starts_with("ok "), "{output:#?}");
+}
+
+#[test]
 fn telegram_without_or_with_a_wrong_token_fails_and_says_what_to_do() {
     let refused = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 58\r\n\r\n\
                    {\"ok\":false,\"error_code\":401,\"description\":\"Unauthorized\"}";

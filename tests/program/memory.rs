@@ -5,7 +5,6 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 
-use crate::gateway::memory::is_consolidation;
 use crate::harness::home::Home;
 use crate::harness::model::{Model, call, say};
 use crate::harness::program::{Output, Program};
@@ -172,7 +171,7 @@ fn long_journals_are_searched_in_constant_memory() {
 
 #[test]
 fn at_the_terminal_a_memory_that_fails_is_not_tried_again_after_each_turn() {
-    let model = Model::answering(|request| match is_consolidation(request) {
+    let model = Model::answering(|request| match request.is_consolidation() {
         true => say("Sure, I have saved it."),
         false => say("I see."),
     });
@@ -193,6 +192,6 @@ fn at_the_terminal_a_memory_that_fails_is_not_tried_again_after_each_turn() {
     terminal.type_text(CTRL_D);
     assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
     let requests = model.requests();
-    let asked = requests.iter().filter(|request| is_consolidation(request));
+    let asked = requests.iter().filter(|request| request.is_consolidation());
     assert_eq!(asked.count(), 2);
 }

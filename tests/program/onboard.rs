@@ -262,8 +262,8 @@ fn the_end_says_what_was_made_and_what_to_do_next() {
             "\nCreated {path}\n\
              Created the agent's files in {path}/workspace:\n  \
              AGENTS.md, SOUL.md, USER.md, TOOLS.md, IDENTITY.md, BOOTSTRAP.md\n\
-             In your first conversation, the agent asks who you are and what the board is for,\n\
-             one question at a time. Say \"skip\" to leave that out.\n\n\
+             In your first conversation with a model, the agent asks who you are and what the\n\
+             board is for, one question at a time. Say \"skip\" to leave that out.\n\n\
              Model: none. The built-in offline helper answers simple requests.\n\
              To connect a model, run `{peacrab} onboard`.\n\n\
              Next:\n  \

@@ -15,6 +15,8 @@ use crate::harness::terminal::{RETURN, Terminal};
 
 const LAMP: &str = "---\nname: lamp\ndescription: Switch the lamp. Use when it is dark.\n\
     metadata: {\"openclaw\":{\"requires\":{\"bins\":[\"sh\"]}}}\n---\n# Lamp\n\nRun `sh {baseDir}/scripts/lamp.sh on`.\n";
+/// The number of built-in skills.
+const BUILT_IN: usize = 8;
 const SCRIPT: &str = "#!/bin/sh\necho \"lamp is $1\"\n";
 
 fn skills(home: &Home, arguments: &[&str]) -> Output {
@@ -107,6 +109,55 @@ fn the_list_has_built_in_ones_own_ones_and_the_reasons_of_those_that_cannot_be_u
 }
 
 #[test]
+fn on_a_terminal_each_skill_has_one_line() {
+    let home = Home::new();
+    let wide = format!(
+        "---\nname: board\ndescription: {}.\n---\nx",
+        "看门".repeat(60)
+    );
+    put(&home.workspace("skills/board/SKILL.md"), &wide);
+    let mut terminal = Terminal::start(&home, &["skills"]);
+    assert_eq!(terminal.finish(), Some(0));
+    let screen = terminal.screen();
+    assert_eq!(screen.lines().count(), BUILT_IN, "{screen}");
+    let is_whole = |line: &str| line.len() > 20 && line.ends_with(['…', '.']);
+    assert!(screen.lines().all(is_whole), "{screen}");
+}
+
+#[test]
+fn folders_beyond_the_limit_are_named_and_no_skill_hides_the_others_from_the_model() {
+    let home = Home::new();
+    let programs: Vec<String> = (0..30)
+        .map(|number| format!("p{number}{}", "x".repeat(190)))
+        .collect();
+    let greedy = format!(
+        "---\nname: a\ndescription: Much.\nrequires: {{bins: [{}]}}\n---\nx",
+        programs.join(", ")
+    );
+    put(&home.workspace("skills/a/SKILL.md"), &greedy);
+    let prompt = Program::new(&home)
+        .args(["context", "--full"])
+        .run()
+        .ends_with(0)
+        .stdout;
+    for line in [
+        "- a: Much. (unavailable: needs the program p0",
+        "- weather: ",
+    ] {
+        assert!(prompt.contains(line), "{line} is missing in {prompt}");
+    }
+    for number in 0..102 {
+        let name = format!("s{number:03}");
+        let text = format!("---\nname: {name}\ndescription: x\n---\nx");
+        put(&home.workspace(&format!("skills/{name}/SKILL.md")), &text);
+    }
+    for command in ["list", "check"] {
+        skills(&home, &[command])
+            .complains_of(&["first 100 skills", "3 more folders in skills/ are left out"]);
+    }
+}
+
+#[test]
 fn the_model_reads_a_built_in_skill_until_the_workspace_has_its_own() {
     let read = || call("read_file", json!({"path": "skills/weather/SKILL.md"}));
     let model = Model::playing([read(), say("Sunny."), read(), say("Rain.")]);
@@ -134,13 +185,13 @@ fn a_word_with_a_dollar_loads_a_skill_for_that_message() {
         let program = Program::new(&home).args(["agent", "-s", "home", "-m", text]);
         program.run().ends_with(0);
     };
-    ask("$lamp on, please. It costs $5, and $nothing.");
+    ask("It costs $5 or $6, not $7, and $nothing. $lamp on, please.");
     let first = model.requests()[0].messages().to_vec();
     let given = serde_json::to_string(&first).unwrap();
     for part in [
         "[Skill lamp: instructions from skills/lamp/SKILL.md, loaded because the message says $lamp]",
         "sh skills/lamp/scripts/lamp.sh on",
-        "$lamp on, please.",
+        "$nothing. $lamp on, please.",
     ] {
         assert!(given.contains(part), "{part} is missing in {given}");
     }
@@ -148,7 +199,7 @@ fn a_word_with_a_dollar_loads_a_skill_for_that_message() {
     assert!(!given.contains(KEY), "{given}");
     assert!(home.journal("home").contains("[Skill lamp: "));
     // Only for the message that asked for it.
-    ask("off");
+    ask("off, it is not worth $9 or $8 or $7 or $6");
     let given = serde_json::to_string(model.requests()[1].messages()).unwrap();
     assert!(
         !given.contains("[Skill lamp") && given.contains("$lamp on"),
@@ -190,7 +241,14 @@ fn a_new_skill_is_ready_to_be_filled_in_and_a_check_finds_what_is_wrong() {
     skills(&home, &["check"]).ends_with(0);
     skills(&home, &["new", "backup"])
         .ends_with(2)
-        .complains_of(&["installed already"]);
+        // `--force` is an option of `install`.
+        .complains_of(&["There is a skill backup already. Choose another name"]);
+    let made = skills(&home, &["new", "board"]).ends_with(0).stdout;
+    assert!(
+        made.contains("It replaces the built-in skill board."),
+        "{made}"
+    );
+    skills(&home, &["remove", "board", "--yes"]).ends_with(0);
     skills(&home, &["new", "Back Up"])
         .ends_with(2)
         .complains_of(&["lower-case letters"]);
@@ -211,6 +269,12 @@ fn a_new_skill_is_ready_to_be_filled_in_and_a_check_finds_what_is_wrong() {
     }
     let folder = tempfile::tempdir().unwrap();
     let lamp = lamp(folder.path());
+    let elsewhere = folder.path().to_str().unwrap();
+    for action in ["check", "install"] {
+        skills(&home, &[action, elsewhere])
+            .ends_with(1)
+            .complains_of(&["There is no SKILL.md in"]);
+    }
     let checked = skills(&home, &["check", lamp.to_str().unwrap()])
         .ends_with(0)
         .stdout;

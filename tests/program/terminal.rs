@@ -463,3 +463,28 @@ fn background_commands_are_named_when_the_conversation_ends() {
         "{screen}"
     );
 }
+
+#[test]
+fn a_memory_that_could_not_be_saved_is_not_tried_again_after_each_line() {
+    // It never calls the tool that saves the memory.
+    let model = Model::answering(|_| say("fine"));
+    let home = Home::with_model(&model);
+    let mut terminal = Terminal::start(&home, &["agent"]);
+    tell(&mut terminal, "hello");
+    terminal.wait_for("fine");
+    screen_at_prompt(&terminal, 1);
+    tell(&mut terminal, "/new");
+    terminal.wait_for("answered twice in a way that cannot be saved");
+    for _ in 0..3 {
+        terminal.type_text("/think");
+        terminal.type_text(RETURN);
+        terminal.wait_for("Change it with /think");
+    }
+    terminal.type_text("/exit");
+    terminal.type_text(RETURN);
+    assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
+    let requests = model.requests().into_iter();
+    assert_eq!(requests.filter(Request::is_consolidation).count(), 2);
+    // What tells the model how to go on is not for people.
+    assert!(!terminal.shown().contains("Answer with that call"));
+}

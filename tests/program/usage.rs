@@ -130,7 +130,7 @@ fn status_and_usage_in_a_chat_have_the_real_numbers() {
         "7 days: 100 in, 10 out, $0.12",
         "30 days: 100 in, 10 out, $0.12",
         "fake-model: 100 in, 10 out, $0.12",
-        "Prices in US dollars",
+        "Amounts in US dollars",
     ] {
         assert!(usage.contains(part), "{part} is missing in {usage}");
     }
@@ -151,8 +151,10 @@ fn status_and_usage_in_a_chat_have_the_real_numbers() {
     ana.says("/new");
     wait("Started a new conversation");
     ana.says("/status");
+    // What the consolidation costs may be among it already.
     telegram.wait_for_message(ana.chat(), |message| {
-        message.text.contains("nothing sent yet") && message.text.contains("$0.12")
+        let text = &message.text;
+        text.contains("nothing sent yet") && !text.contains("Tokens today: none yet")
     });
     gateway.stop().ends_with(0);
 }

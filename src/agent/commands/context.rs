@@ -1,5 +1,6 @@
 //! `/context`: what of the model's window is used, part by part.
 
+use crate::agent::context;
 use crate::agent::context::account::{Account, Weight};
 use crate::agent::texts;
 use crate::language::Language;
@@ -13,11 +14,12 @@ pub fn format_account(account: &Account, language: Language) -> String {
         texts::context_used(language, &used, &grouped(account.window)),
         texts::context_left(language, &grouped(account.left()), &grouped(account.answer)),
     ];
+    let colon = texts::colon(language);
     let mut row = |name: &str, weight: Weight| {
-        lines.push(format!("- {name}: {}", grouped(weight.tokens)));
+        lines.push(format!("- {name}{colon}{}", grouped(weight.tokens)));
     };
     for part in &account.prompt.parts {
-        row(&inline_text(&part.name), Weight::of(&part.text));
+        row(&name_part(&part.name, language), Weight::of(&part.text));
     }
     let tools = texts::context_tools(language, &account.tools);
     row(&tools, account.tools_weight);
@@ -28,10 +30,20 @@ pub fn format_account(account: &Account, language: Language) -> String {
     row(&turns, account.history);
     row(texts::context_facts(language), account.facts);
     let cuts = account.prompt.cuts();
-    lines.extend(
-        cuts.map(|(name, bytes)| texts::context_cut(language, &inline_text(name), &grouped(bytes))),
-    );
+    lines.extend(cuts.map(|(name, bytes)| {
+        texts::context_cut(language, &name_part(name, language), &grouped(bytes))
+    }));
     lines.join("\n")
+}
+
+/// What a part of the prompt is called: files by their paths.
+fn name_part(name: &str, language: Language) -> String {
+    match name {
+        context::IDENTITY => texts::context_identity(language).to_owned(),
+        context::INTRODUCTION => texts::context_introduction(language).to_owned(),
+        context::SKILLS => texts::context_skills(language).to_owned(),
+        path => inline_text(path),
+    }
 }
 
 #[cfg(test)]
@@ -83,6 +95,9 @@ mod tests {
         );
         let chinese = format_account(&account, Language::Chinese);
         assert_eq!(chinese.lines().count(), 8);
-        assert!(chinese.contains("- 9 个工具: 1,000"), "{chinese}");
+        assert!(
+            chinese.contains("- 身份与运行环境：") && chinese.contains("- 9 个工具：1,000"),
+            "{chinese}"
+        );
     }
 }

@@ -34,6 +34,10 @@ use crate::tokens;
 use request::{Answer, Material, SAVE_MEMORY, SYSTEM};
 use staged::Staged;
 
+/// The error for people when the model was told what is wrong and did it again.
+const UNUSABLE: &str =
+    "the model answered twice in a way that cannot be saved. Another model may do better (/model)";
+
 /// Why a conversation is consolidated, the least urgent reason first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Why {
@@ -304,8 +308,9 @@ impl Work<'_> {
             let answer = match request::read(&reply, &known) {
                 Ok(answer) => answer,
                 Err(why) if is_refused => {
-                    let why = format!("the model's answer cannot be used: {why}");
-                    return Err(Error::Failed(why));
+                    // Written for the model.
+                    tracing::debug!("the model's answer was refused twice: {why}");
+                    return Err(Error::Failed(UNUSABLE.to_owned()));
                 }
                 Err(why) => {
                     complaint = Some(why);

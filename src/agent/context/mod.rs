@@ -23,6 +23,13 @@ pub const BOOTSTRAP_FILES: [&str; 6] = [
     "TOOLS.md",
 ];
 
+/// The name of the prompt's part about the program and the machine.
+pub const IDENTITY: &str = "identity";
+/// The name of the prompt's part for the first conversation.
+pub const INTRODUCTION: &str = "first conversation";
+/// The name of the prompt's part with the index of the skills.
+pub const SKILLS: &str = "skills";
+
 /// The machine and the folders, as the system prompt describes them. They change rarely, so that
 /// providers can cache the prompt.
 #[derive(Clone, Debug, Default)]

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::agent::Agent;
 use crate::limits::agent::{
     BOOTSTRAP_BYTES, BOOTSTRAP_TOTAL_BYTES, IDENTITY_BYTES, PROMPT_MARGIN_BYTES,
-    SKILL_DESCRIPTION_CHARS, SKILL_INDEX_BYTES, SKILLS_LOADED_BYTES,
+    SKILL_DESCRIPTION_CHARS, SKILL_INDEX_BYTES, SKILL_REASONS_CHARS, SKILLS_LOADED_BYTES,
 };
 
 use crate::limits::memory::{FACTS_BYTES, NOTE_BYTES};
@@ -20,7 +20,7 @@ use super::{BOOTSTRAP_FILES, identity};
 impl Agent {
     /// The system prompt, from what is in the workspace now.
     pub fn prompt(&self) -> Prompt {
-        let identity = Part::new("identity", &identity(&self.host_info), IDENTITY_BYTES);
+        let identity = Part::new(super::IDENTITY, &identity(&self.host_info), IDENTITY_BYTES);
         let mut parts = vec![identity];
         let mut left = BOOTSTRAP_TOTAL_BYTES;
         for name in BOOTSTRAP_FILES {
@@ -31,7 +31,7 @@ impl Agent {
         }
         let introduction = self.introduction();
         parts.extend(
-            introduction.map(|text| Part::new("first conversation", &text, BOOTSTRAP_BYTES)),
+            introduction.map(|text| Part::new(super::INTRODUCTION, &text, BOOTSTRAP_BYTES)),
         );
         parts.extend(self.memory_parts());
         parts.extend(self.skill_parts());
@@ -96,7 +96,7 @@ impl Agent {
         }
         let lines: Vec<String> = others.iter().map(|skill| self.index_line(skill)).collect();
         let rest = |count| format!("{count} more skills are left out; list_dir skills shows them");
-        let index = Part::of_lines("skills", SKILLS, &lines, rest, SKILL_INDEX_BYTES);
+        let index = Part::of_lines(super::SKILLS, SKILLS, &lines, rest, SKILL_INDEX_BYTES);
         parts.extend(index);
         parts
     }
@@ -105,7 +105,12 @@ impl Agent {
         let description = ellipsize_chars(&skill.description, SKILL_DESCRIPTION_CHARS);
         let missing = match skill.missing.is_empty() {
             true => String::new(),
-            false => format!(" (unavailable: {})", skill.reasons()),
+            // One skill must not take the place of all the others.
+            false => {
+                let reasons = skill.reasons();
+                let reasons = ellipsize_chars(&reasons, SKILL_REASONS_CHARS);
+                format!(" (unavailable: {reasons})")
+            }
         };
         let line = format!("- {}: {description}{missing}", skill.name);
         self.toolbox.cleaned(&line).into_owned()

@@ -70,14 +70,20 @@ impl Background {
         // Without a thread the next turn tries again.
         self.thread = spawned.ok();
     }
-}
 
-impl Drop for Background {
-    fn drop(&mut self) {
+    /// Stops the thread. What has failed before still waits.
+    pub fn stop(&mut self) {
         self.cancel.cancel();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+        self.cancel = Cancel::new();
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        self.stop();
     }
 }
 

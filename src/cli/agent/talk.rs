@@ -89,7 +89,7 @@ pub fn run(context: &Context, arguments: &Arguments, name: Option<&str>) -> Resu
         }
         print::line("")?;
     }
-    *talk.memory.lock() = Background::default();
+    talk.memory.lock().stop();
     let ready = &mut *talk.shared.lock();
     memory::apply(&ready.agent, &ready.sessions, &mut ready.session);
     super::end_background_commands(&ready.agent, ready.session.chat());
@@ -174,7 +174,7 @@ impl Talk {
     /// Answers `/compact`, which Ctrl-C stops.
     fn compact(&self) -> Result<String> {
         // What runs in the background would be in the way.
-        *self.memory.lock() = Background::default();
+        self.memory.lock().stop();
         let shared = Arc::clone(&self.shared);
         let status = Status::start(self.mode == Mode::Rendered);
         let compacted = self.foreground.run(move |cancel: &Cancel| {

@@ -8,7 +8,7 @@ use rustix::fs::StatVfsMountFlags;
 use super::report::Row;
 use super::sandbox::describe;
 use crate::cli::Context;
-use crate::cli::compose::{check_agents, check_workspace, exec_of};
+use crate::cli::compose::{check_agents, check_workspace, exec_of, models_of};
 use crate::cli::config::installation;
 use crate::cli::gateway::damaged_files;
 use crate::cli::service::manager::{self, NotDone, Properties};
@@ -199,7 +199,7 @@ fn state(
     }
 }
 
-/// The workspace of each agent; `None` where `main` is the only one.
+/// The workspace and the model of each agent; `None` where `main` is the only one.
 pub fn agents(context: &Context, loaded: &Loaded) -> Result<Option<Row>> {
     let agents = &loaded.config.agents;
     if !agents.are_several() {
@@ -213,11 +213,18 @@ pub fn agents(context: &Context, loaded: &Loaded) -> Result<Option<Row>> {
     let profiles = agents.profiles();
     for profile in &profiles {
         let workspace = home.workspace(&profile.settings.workspace);
+        let its = loaded.of_agent(Some(&profile.id))?;
         // A missing one is created when it is needed.
-        if workspace.exists()
-            && let Err(error) =
-                check_workspace(context, &loaded.of_agent(Some(&profile.id))?, &workspace)
-        {
+        let folder = match workspace.exists() {
+            true => check_workspace(context, &its, &workspace).map(drop),
+            false => Ok(()),
+        };
+        // That of the default agent has rows of its own.
+        let model = match profile.id == agents.default_id() {
+            true => Ok(()),
+            false => models_of(context, &its).map(drop),
+        };
+        for error in [folder, model].into_iter().filter_map(Result::err) {
             problems.push(format!("{}: {error}", profile.id));
         }
     }

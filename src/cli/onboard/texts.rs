@@ -289,8 +289,8 @@ pub fn created(home: Option<&Path>, workspace: &Path, files: &[&str]) -> String 
 
 /// What BOOTSTRAP.md is for.
 const INTRODUCTION: &str = "\
-In your first conversation, the agent asks who you are and what the board is for,
-one question at a time. Say \"skip\" to leave that out.
+In your first conversation with a model, the agent asks who you are and what the
+board is for, one question at a time. Say \"skip\" to leave that out.
 ";
 
 /// Everything was there, and nothing was to be changed.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::texts;
+use super::{note_rest, texts};
 use crate::cli::terminal::print;
 use crate::error::{Exit, Result};
 use crate::skills::front_matter::Fault;
@@ -33,11 +33,13 @@ pub fn run(skills: &Skills<'_>, named: Option<&Path>) -> Result<Exit> {
         }
         Some(name) => count += check(&skills.find(&name.to_string_lossy())?)?,
         None => {
-            for skill in skills.list() {
+            let (listed, rest) = skills.list_and_rest();
+            for skill in listed {
                 if skill.place == Place::Workspace {
                     count += check(&skills.find(&skill.name)?)?;
                 }
             }
+            note_rest(rest);
         }
     }
     match count {
@@ -57,7 +59,11 @@ fn check(details: &Details) -> Result<usize> {
     let unreadable = skill.missing.iter().filter_map(|missing| match missing {
         Missing::Unreadable(error) => Some(Fault {
             line: 0,
-            text: error.clone(),
+            // The path is shown before it.
+            text: error
+                .strip_prefix(&format!("{}: ", skill.path))
+                .unwrap_or(error)
+                .to_owned(),
         }),
         _ => None,
     });

@@ -77,9 +77,17 @@ pub fn new(skills: &Skills<'_>, name: &str) -> Result<()> {
         manifest: Manifest::default(),
         files: vec![skill],
     };
+    // `--force` is for `install` alone.
+    if skills.is_own(name) {
+        return Err(Error::Usage(texts::already_there(name)));
+    }
     skills.install(&package, false)?;
     let path = skills.folder(name).join(FILE);
-    print::line(&texts::made(&path.display().to_string(), name))
+    print::line(&texts::made(&path.display().to_string(), name))?;
+    match built_in::built_in(name) {
+        Some(_) => print::line(&texts::replaces_built_in(name)),
+        None => Ok(()),
+    }
 }
 
 fn find(context: &Context, arguments: &Arguments) -> Result<Package> {

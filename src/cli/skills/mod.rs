@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use serde_json::json;
+use unicode_width::UnicodeWidthChar;
 
 use super::Context;
 use super::compose::{exec_of, open_workspace};
@@ -19,6 +20,9 @@ use crate::limits::cli::LINE_CHARS;
 use crate::limits::skills::LISTED_CHARS;
 use crate::skills::{Place, Skill, Skills};
 use crate::text::{ellipsize_chars, escape_json, reveal};
+
+/// Columns of a description on the narrowest terminal.
+const DESCRIPTION_COLUMNS_MIN: usize = 20;
 
 const AFTER_HELP: &str = "\
 A skill is a folder with a SKILL.md that teaches the model a task. The model is
@@ -165,7 +169,7 @@ fn confirm(question: &str) -> Result<bool> {
 }
 
 fn list(skills: &Skills<'_>, json: bool) -> Result<()> {
-    let skills = skills.list();
+    let (skills, rest) = skills.list_and_rest();
     let width = skills
         .iter()
         .map(|skill| skill.name.len())
@@ -188,12 +192,31 @@ fn list(skills: &Skills<'_>, json: bool) -> Result<()> {
             text.push_str(&format_skill(skill, width));
         }
     }
-    print::out(&text)
+    print::out(&text)?;
+    note_rest(rest);
+    Ok(())
+}
+
+/// Says that not all folders are skills that are used.
+fn note_rest(rest: usize) {
+    if rest > 0 {
+        print::notice(&texts::not_used(rest));
+    }
 }
 
 fn format_skill(skill: &Skill, width: usize) -> String {
     let name = format!("{:<width$}", skill.name);
-    let description = ellipsize_chars(&skill.description, LISTED_CHARS);
+    // One line for each skill; `show` has all of it.
+    let room = print::columns().saturating_sub(width + "  built in  …".len());
+    let mut room = room.max(DESCRIPTION_COLUMNS_MIN);
+    let fits = |char: &char| {
+        let columns = char.width().unwrap_or(0);
+        let is_fitting = columns <= room;
+        room = room.saturating_sub(columns);
+        is_fitting
+    };
+    let chars = skill.description.chars().take_while(fits).count();
+    let description = ellipsize_chars(&skill.description, chars.min(LISTED_CHARS));
     let place = match skill.place {
         Place::BuiltIn => "built in",
         Place::Workspace => "yours   ",
@@ -210,10 +233,8 @@ fn format_skill(skill: &Skill, width: usize) -> String {
     if !skill.missing.is_empty() {
         let reasons =
             ellipsize_chars(&texts::unavailable(&skill.reasons()), LINE_CHARS).into_owned();
-        text.push_str(&format!(
-            "{gap}            {}\n",
-            print::dim(&reveal(&reasons))
-        ));
+        let reasons = print::wrapped(&format!("{gap}            {}", reveal(&reasons)));
+        text.push_str(&format!("{}\n", print::dim(&reasons)));
     }
     text
 }

@@ -1,5 +1,6 @@
 //! What `peacrab skills` says.
 
+use crate::limits::skills::SKILLS_MAX;
 use crate::skills::FILE;
 use crate::text::count_of;
 
@@ -53,6 +54,19 @@ pub fn installed(name: &str) -> String {
 /// A skill was made.
 pub fn made(path: &str, name: &str) -> String {
     format!("Made {path}. Describe the task there, then run `peacrab skills check {name}`.")
+}
+
+/// A new skill has the name of one in the workspace.
+pub fn already_there(name: &str) -> String {
+    format!("There is a skill {name} already. Choose another name, or edit skills/{name}/{FILE}.")
+}
+
+/// Below a list of skills that does not have all folders.
+pub fn not_used(folders: usize) -> String {
+    let folders = count_of(folders, "more folder", "more folders");
+    format!(
+        "Only the first {SKILLS_MAX} skills of the workspace are used. {folders} in skills/ are left out."
+    )
 }
 
 /// A skill's name that cannot be one.

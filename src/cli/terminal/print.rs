@@ -58,6 +58,16 @@ pub fn paragraph(text: &str) -> Result<()> {
     line(&wrap(&signs(text), columns_of(&io::stdout())))
 }
 
+/// The same lines, for a text that is not written alone.
+pub fn wrapped(text: &str) -> String {
+    wrap(text, columns())
+}
+
+/// The columns of standard output; a file or a pipe has no end.
+pub fn columns() -> usize {
+    columns_of(&io::stdout())
+}
+
 /// The columns that lines are wrapped to: those of a terminal; a file or a pipe gets them whole.
 fn columns_of(stream: &impl IsTerminal) -> usize {
     match stream.is_terminal() {

@@ -285,7 +285,7 @@ fn an_unknown_provider_is_an_error_that_names_the_nearest() {
     let error = choose("", "opnai", "", "{}").unwrap_err().to_string();
     assert!(
         error.starts_with(
-            "Unknown provider \"opnai\" in agents.defaults.provider. Did you mean openai?"
+            "Unknown provider \"opnai\" in agents.defaults or agents.list. Did you mean openai?"
         ),
         "{error}"
     );

@@ -220,7 +220,7 @@ fn rubbish_is_named_once_and_changes_nothing() {
     let gateway = scene.start();
     talk(&scene, "My cat is called Mia.");
     scene.ana.says("/new");
-    gateway.wait_for_log("failed to consolidate, next attempt in 1 min: the model's answer");
+    gateway.wait_for_log("failed to consolidate, next attempt in 1 min: the model answered twice");
     assert_eq!(consolidations(&scene), 2);
     let last = material(scene.model.requests().last().unwrap());
     assert!(
