@@ -13,9 +13,11 @@ use crate::http::{Pool, Tls};
 use crate::provider::Models;
 use crate::secret::Eraser;
 use crate::session::Settings;
+use crate::session::line::TurnEnd;
 use crate::sys::beneath::Resolver;
 use crate::tools::arguments::Arguments;
 use crate::tools::{Context, Tool};
+use consolidate::Why;
 use host::TurnEvent;
 use serde_json::json;
 
@@ -335,4 +337,21 @@ fn a_tool_made_at_run_time_is_in_the_request_and_is_run() {
     bench.agent.toolbox.add(spec, Box::new(Echo)).unwrap();
     let with = ask(&bench);
     assert!(with.contains("cli:test ran df -h"), "{with}");
+}
+
+#[test]
+fn an_unfinished_turn_is_not_consolidated_before_its_end() {
+    let bench = Bench::new();
+    let mut session = bench.open();
+    let said = |kind| Entry::new(kind, "tea");
+    session.append(said(EntryKind::Person)).unwrap();
+    let answer = said(EntryKind::Assistant);
+    session.end_turn(Some(answer), TurnEnd::Answered).unwrap();
+    session.clear().unwrap();
+    assert_eq!(bench.agent.consolidation_due(&session), Some(Why::New));
+    // Its result could not be noted, and whoever had tried would begin again at once, and without end.
+    session.append(said(EntryKind::Person)).unwrap();
+    assert_eq!(bench.agent.consolidation_due(&session), None);
+    session.end_turn(None, TurnEnd::Stopped).unwrap();
+    assert_eq!(bench.agent.consolidation_due(&session), Some(Why::New));
 }

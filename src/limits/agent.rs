@@ -83,6 +83,10 @@ pub mod consolidation {
     pub const PARAGRAPH_BYTES: usize = 3 * 1024;
     /// Tokens of the answer beside those of the memory itself: the paragraph, and thoughts.
     pub const ANSWER_TOKENS: u32 = 2_000;
+    /// The part of the model's window that an answer may have when the first one was cut off: a fourth.
+    pub const ANSWER_SHARE: usize = 4;
+    /// Bytes of the memory in the request that even the smallest window has room for.
+    pub const FACTS_BYTES_MIN: usize = 1024;
     /// Times that the model is asked about one part of a conversation: once it may hear why its answer
     /// cannot be used, once that it drops too much, and the memory may change meanwhile.
     pub const ASKS_MAX: u32 = 6;

@@ -20,6 +20,8 @@ pub const NOTE_FILE_BYTES_MAX: u64 = 256 * 1024;
 pub const PARAGRAPH_BYTES_MAX: usize = 4 * 1024;
 /// Bytes of HISTORY.md after which a new one is begun. It is held whole then, so it is not longer.
 pub const HISTORY_BYTES_MAX: u64 = 256 * 1024;
+/// Bytes of a HISTORY.md that is set aside whole; a person may have made it longer than it gets here.
+pub const HISTORY_ASIDE_BYTES_MAX: u64 = 4 * HISTORY_BYTES_MAX;
 /// Bytes at the end of HISTORY.md in which a paragraph is looked for before it is written.
 pub const HISTORY_TAIL_BYTES: u64 = 4 * PARAGRAPH_BYTES_MAX as u64;
 /// Histories that may be begun on one day before the next one fails.

@@ -8,7 +8,8 @@ use chrono::{DateTime, FixedOffset, NaiveDateTime};
 
 use crate::error::{Error, Result};
 use crate::limits::memory::{
-    HISTORIES_PER_DAY, HISTORY_BYTES_MAX, HISTORY_TAIL_BYTES, PARAGRAPH_BYTES_MAX,
+    HISTORIES_PER_DAY, HISTORY_ASIDE_BYTES_MAX, HISTORY_BYTES_MAX, HISTORY_TAIL_BYTES,
+    PARAGRAPH_BYTES_MAX,
 };
 use crate::text::ellipsize_bytes;
 
@@ -28,7 +29,9 @@ impl Memory<'_> {
         if has(&String::from_utf8_lossy(&end), &paragraph) {
             return Ok(());
         }
-        if size > 0 && size + paragraph.len() as u64 > HISTORY_BYTES_MAX {
+        let is_full = size > 0 && size + paragraph.len() as u64 > HISTORY_BYTES_MAX;
+        // One that a person has brought, and that is too long to be held whole, goes on as it is.
+        if is_full && size <= HISTORY_ASIDE_BYTES_MAX {
             self.set_aside()?;
             return self.workspace.write(path, paragraph.as_bytes());
         }
@@ -50,8 +53,7 @@ impl Memory<'_> {
 
     /// Copies a full HISTORY.md to a file of its own, so that a new one can replace it.
     fn set_aside(&self) -> Result<()> {
-        // A person may have made it longer than it gets here.
-        let most = 4 * HISTORY_BYTES_MAX as usize;
+        let most = HISTORY_ASIDE_BYTES_MAX as usize;
         let content = self.read_beginning(Path::new(HISTORY), most + 1)?;
         let content = content.unwrap_or_default();
         if content.len() > most {

@@ -108,28 +108,23 @@ impl<'a> Memory<'a> {
         self.facts_within(FACTS_BYTES)
     }
 
-    /// The facts for a consolidation, which can shorten what the prompt has no room for: at most
-    /// [`UPDATE_BYTES_MAX`]. `None` when MEMORY.md is missing or blank.
+    /// The facts for a consolidation, which can shorten what the prompt has no room for: at most `bytes` and
+    /// [`UPDATE_BYTES_MAX`]. `None` when MEMORY.md is missing or blank. Fails when it is longer than a
+    /// MEMORY.md that can be saved again.
+    pub fn facts_to_update(&self, bytes: usize) -> Result<Option<Facts>> {
+        let content = self.current()?;
+        Ok(facts_of(&content, bytes.min(UPDATE_BYTES_MAX)))
+    }
+
+    /// The facts as people see them: at most [`UPDATE_BYTES_MAX`]. `None` when MEMORY.md is missing or blank.
     pub fn all_facts(&self) -> Result<Option<Facts>> {
         self.facts_within(UPDATE_BYTES_MAX)
     }
 
     fn facts_within(&self, bytes: usize) -> Result<Option<Facts>> {
         let path = Path::new(FACTS);
-        let Some(content) = self.read_beginning(path, FACTS_FILE_BYTES_MAX + 1)? else {
-            return Ok(None);
-        };
-        if content.trim_ascii().is_empty() {
-            return Ok(None);
-        }
-        let seen = beginning(&content, bytes);
-        let text = String::from_utf8_lossy(content.get(..seen).unwrap_or_default());
-        Ok(Some(Facts {
-            // What is not UTF-8 may have grown.
-            text: truncate_bytes(&text, bytes).to_owned(),
-            is_cut: seen < content.len(),
-            digest: Digest::new(&content, seen),
-        }))
+        let content = self.read_beginning(path, FACTS_FILE_BYTES_MAX + 1)?;
+        Ok(facts_of(&content.unwrap_or_default(), bytes))
     }
 
     /// The present MEMORY.md, empty when there is none.
@@ -193,6 +188,21 @@ impl<'a> Memory<'a> {
             .map_err(Error::io("read", path))?;
         Ok(Some(content))
     }
+}
+
+/// What a MEMORY.md says, at most `bytes` of it; `None` when it is blank.
+fn facts_of(content: &[u8], bytes: usize) -> Option<Facts> {
+    if content.trim_ascii().is_empty() {
+        return None;
+    }
+    let seen = beginning(content, bytes);
+    let text = String::from_utf8_lossy(content.get(..seen).unwrap_or_default());
+    Some(Facts {
+        // What is not UTF-8 may have grown.
+        text: truncate_bytes(&text, bytes).to_owned(),
+        is_cut: seen < content.len(),
+        digest: Digest::new(content, seen),
+    })
 }
 
 /// Turns the error of a missing file or folder into `None`.

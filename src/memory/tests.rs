@@ -347,6 +347,37 @@ fn a_full_history_is_set_aside_once() {
 }
 
 #[test]
+fn a_history_that_is_too_long_to_be_set_aside_goes_on() {
+    let bench = Bench::new();
+    let old = "An old log that a person has brought.\n\n".repeat(30_000);
+    bench.put("HISTORY.md", &old);
+    let saved = bench.memory().save(&bench.consolidated("New.", "- a"));
+    assert_eq!(saved.unwrap(), Saved::Done);
+    let history = bench.text("HISTORY.md");
+    assert_eq!(
+        history.strip_prefix(&old),
+        Some("[2026-11-23 10:30] New.\n\n")
+    );
+}
+
+#[test]
+fn a_memory_that_cannot_be_saved_is_an_error_before_a_model_is_asked() {
+    let bench = Bench::new();
+    bench.put("MEMORY.md", "- fact\n".repeat(40_000));
+    assert!(bench.memory().facts_to_update(usize::MAX).is_err());
+    assert!(bench.memory().all_facts().unwrap().unwrap().is_cut);
+    bench.put("MEMORY.md", "- one\n- two\n");
+    let part = bench.memory().facts_to_update(8).unwrap().unwrap();
+    assert_eq!((part.text.as_str(), part.is_cut), ("- one\n", true));
+    let update = Consolidated {
+        base: Some(part.digest),
+        ..bench.consolidated("They met.", "- 1")
+    };
+    assert_eq!(bench.memory().save(&update).unwrap(), Saved::Done);
+    assert_eq!(bench.text("MEMORY.md"), "- 1\n- two\n");
+}
+
+#[test]
 fn what_is_not_a_file_is_an_error_and_not_waited_for() {
     let bench = Bench::new();
     std::fs::create_dir(bench.path("")).unwrap();

@@ -11,6 +11,7 @@ use crate::limits::session::{
     HISTORY_BYTES, IMAGE_TOKENS, IMAGE_WEIGHT, SHORT_HEAD_BYTES, SHORT_MIN_BYTES, SHORT_TAIL_BYTES,
     STEP, SUMMARY_BYTES,
 };
+use crate::limits::tokens::BYTES_PER_TOKEN;
 use crate::text::truncate_bytes;
 use crate::tokens;
 
@@ -158,6 +159,18 @@ impl Conversation {
             }
         }
         places
+    }
+
+    /// About how many tokens it is in a request, when the results of its tools are as short as
+    /// [`fit`](Self::fit) makes them before turns have to leave.
+    pub fn tokens_when_shortened(&self) -> usize {
+        const SHORT: usize = SHORT_MIN_BYTES / BYTES_PER_TOKEN;
+        let entries = self.entries.iter().map(|held| match held.entry.kind {
+            EntryKind::Tool => held.weight.tokens.min(SHORT),
+            _ => held.weight.tokens,
+        });
+        let summary = self.summary_text().map_or(0, tokens::estimate);
+        entries.sum::<usize>() + summary
     }
 
     /// The number of entries.

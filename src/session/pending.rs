@@ -224,16 +224,24 @@ pub fn read_pending(
         let Some(marks) = window.marks else {
             return Ok(None);
         };
-        let end = end_of(&window, &marks, up_to);
+        let wanted = end_of(&window, &marks, up_to);
         let summary = window.conversation.summary_text().map(str::to_owned);
         // Before the entries of the range are held as well.
         drop(window);
-        let tail = Tail::new(&file, end);
+        let tail = Tail::new(&file, wanted);
         let begin = match first_entry(&tail, marks.remembered_to)? {
-            Some((place, anchor)) if place < end => (place, anchor),
+            Some((place, anchor)) if place < wanted => (place, anchor),
             _ => return Ok(None),
         };
-        read_range(&file, begin, end, max_bytes, summary).map(Some)
+        // What was before the last `/new` is a range of its own: its summary is not for the new conversation.
+        let is_before = up_to == UpTo::HalfWindow && begin.0 < marks.cleared_to;
+        let end = match is_before {
+            true => wanted.min(marks.cleared_to),
+            false => wanted,
+        };
+        let mut range = read_range(&file, begin, end, max_bytes, summary)?;
+        range.is_all &= end == wanted;
+        Ok(Some(range))
     };
     read().map_err(Error::io("read the session", &path))
 }

@@ -152,6 +152,19 @@ pub fn list(folder: &Path) -> Result<Vec<Summary>> {
     Ok(summaries)
 }
 
+/// The journals that were written last, at most so many, with the times of their last writes in seconds
+/// since 1970. Reads no more of them than their first lines.
+pub fn newest(folder: &Path, most: usize) -> Result<Vec<(SessionKey, i64)>> {
+    let changed = |path: PathBuf| Some((path.metadata().ok()?.mtime(), path));
+    let mut found: Vec<_> = journals(folder)?.into_iter().filter_map(changed).collect();
+    found.sort_unstable_by_key(|(changed, _)| std::cmp::Reverse(*changed));
+    let newest = found.into_iter().take(most).filter_map(|(changed, path)| {
+        let key = key_of(&sys::file::open_to_read(&path).ok()?).ok()??;
+        Some((SessionKey::parse(&key), changed))
+    });
+    Ok(newest.collect())
+}
+
 /// The sessions whose last turn has not ended. Other files are left out.
 pub fn unfinished(folder: &Path) -> Result<Vec<SessionKey>> {
     let mut chats = Vec::new();

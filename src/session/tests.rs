@@ -460,6 +460,9 @@ fn a_list_names_the_sessions_by_their_true_keys() {
     let list = store::list(place.0.path()).unwrap();
     assert_eq!(list.len(), 1);
     assert_eq!((&list[0].chat, list[0].last.as_str()), (&odd, "first line"));
+    let newest = store::newest(place.0.path(), 2).unwrap();
+    assert_eq!(newest, [(odd.clone(), list[0].changed)]);
+    assert!(store::newest(place.0.path(), 0).unwrap().is_empty());
     assert!(
         store::delete(place.0.path(), &odd)
             .unwrap_err()

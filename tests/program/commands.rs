@@ -467,7 +467,12 @@ fn without_commands_the_model_hears_of_none() {
     let mut home = Home::with_model(&model);
     home.set("/tools", json!({"exec": {"enabled": false}}));
     run(&home, &model);
-    assert!(!model.requests()[0].body.to_string().contains("exec"));
+    let body = &model.requests()[0].body;
+    assert!(!body["tools"].to_string().contains("exec"), "{body}");
+    assert!(
+        !body["messages"].to_string().contains("exec runs"),
+        "{body}"
+    );
 }
 
 #[test]

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::harness::home::Home;
 use crate::harness::model::{Model, call, say};
 use crate::harness::program::{Output, Program};
+use crate::harness::terminal::{CTRL_D, RETURN, Terminal};
 
 fn peacrab(home: &Home, arguments: &[&str]) -> Output {
     Program::new(home).args(arguments).run().ends_with(0)
@@ -166,4 +167,31 @@ fn long_journals_are_searched_in_constant_memory() {
         megabytes(),
         least + 2048
     );
+}
+
+#[test]
+fn at_the_terminal_a_memory_that_fails_is_not_tried_again_after_each_turn() {
+    let model = Model::answering(|request| match request.is_consolidation() {
+        true => say("Sure, I have saved it."),
+        false => say("I see."),
+    });
+    let mut home = Home::with_model(&model);
+    home.set("/agents/defaults/memoryWindow", json!(2));
+    let mut terminal = Terminal::start(&home, &["agent"]);
+    for turn in 1..=8 {
+        terminal.wait_for("› ");
+        terminal.type_text(&format!("Fact number {turn}."));
+        terminal.type_text(RETURN);
+        terminal.wait_for("I see.");
+        if turn == 3 {
+            // Its answer cannot be used, and it has heard so once.
+            model.wait_for_requests(5);
+        }
+    }
+    terminal.wait_for("› ");
+    terminal.type_text(CTRL_D);
+    assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
+    let requests = model.requests();
+    let asked = requests.iter().filter(|request| request.is_consolidation());
+    assert_eq!(asked.count(), 2);
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 
-use crate::gateway::memory::{is_consolidation, material, said};
+use crate::gateway::memory::{material, said};
 use crate::gateway::scene::Scene;
 use crate::harness::gateway::Gateway;
 use crate::harness::model::{Request, Step, call, say};
@@ -168,7 +168,7 @@ fn recall(scene: &Scene, facts: &[&Fact]) -> (f64, f64) {
 
 fn run(consolidations: usize, questions: usize) {
     let facts: Vec<Fact> = (0..consolidations * FACTS_PER_DAY).map(Fact::new).collect();
-    let mut scene = Scene::answering(|request| match is_consolidation(request) {
+    let mut scene = Scene::answering(|request| match request.is_consolidation() {
         true => consolidate(request),
         false => {
             let text = request.body["messages"].to_string();
@@ -185,7 +185,7 @@ fn run(consolidations: usize, questions: usize) {
     let requests = scene.model.requests();
     let asked = requests
         .iter()
-        .filter(|request| is_consolidation(request))
+        .filter(|request| request.is_consolidation())
         .count();
     assert_eq!(asked, consolidations, "one request for each conversation");
     let first_day: Vec<&Fact> = facts.iter().filter(|fact| fact.day == 0).collect();

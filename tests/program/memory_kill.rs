@@ -5,7 +5,7 @@ use std::fs;
 use std::thread;
 use std::time::Duration;
 
-use crate::gateway::memory::{is_consolidation, remember, said};
+use crate::gateway::memory::{remember, said};
 use crate::gateway::scene::Scene;
 use crate::harness::gateway::Gateway;
 use crate::harness::model::{Request, say};
@@ -20,7 +20,7 @@ const STEPS: [&str; 4] = ["staged", "saved", "marked", "remembered"];
 const SPAN: Duration = Duration::from_millis(60);
 
 fn scene() -> Scene {
-    Scene::answering(|request| match is_consolidation(request) {
+    Scene::answering(|request| match request.is_consolidation() {
         true => remember(request),
         false => say(&format!("Heard: {}", last_fact(request))),
     })
@@ -87,7 +87,11 @@ fn a_consolidation_that_ends_at_any_step_goes_on_where_it_was() {
         assert_eq!(gateway.finish().code, None, "{step}: it has ended itself");
         check(&scene, 1);
         // The part was not asked about again: its result was on the disk.
-        let requests = scene.model.requests().into_iter().filter(is_consolidation);
+        let requests = scene
+            .model
+            .requests()
+            .into_iter()
+            .filter(Request::is_consolidation);
         let parts: Vec<_> = requests.map(|request| said(&request)).collect();
         assert_eq!(parts.len(), 2, "{step}: {parts:?}");
     }

@@ -14,12 +14,13 @@ use std::time::Duration;
 
 use super::Agent;
 use crate::cancel::Cancel;
-use crate::chat::{Entry, EntryKind, Fault, ReasoningEffort, Reply, Request, Usage};
+use crate::chat::{Entry, EntryKind, Fault, ReasoningEffort, Reply, Request, StopReason, Usage};
 use crate::error::{Error, Result};
 use crate::language::Language;
+use crate::limits::agent::HISTORY_FLOOR_TOKENS;
 use crate::limits::agent::consolidation::{
-    ANSWER_TOKENS, ASKS_MAX, BACKOFF_FIRST, BACKOFF_MAX, BYTES_PER_TOKEN, CHUNK_TOKENS,
-    CHUNK_TOKENS_MIN, FRAME_TOKENS, HALVINGS_MAX, WINDOW_PERCENT,
+    ANSWER_SHARE, ANSWER_TOKENS, ASKS_MAX, BACKOFF_FIRST, BACKOFF_MAX, BYTES_PER_TOKEN,
+    CHUNK_TOKENS, CHUNK_TOKENS_MIN, FACTS_BYTES_MIN, FRAME_TOKENS, HALVINGS_MAX, WINDOW_PERCENT,
 };
 use crate::limits::memory::IDLE_TURNS;
 use crate::memory::{Facts, Memory, Saved};
@@ -74,11 +75,8 @@ impl Agent {
         why: Why,
         cancel: &Cancel,
     ) -> Result<Option<Consolidation>> {
-        if let Some(staged) = staged::read(sessions, key)? {
-            return Ok(Some(Consolidation {
-                turns: staged.turns,
-                ..Consolidation::default()
-            }));
+        if let Some(staged) = find_staged(sessions, key)? {
+            return Ok(Some(staged));
         }
         let models = self.selection.models_of(key.as_str())?;
         if models.names() == [OFFLINE] {
@@ -94,6 +92,7 @@ impl Agent {
             usage: Usage::default(),
             asked: 0,
             share: 1,
+            was_cut_off: false,
         };
         let done = work.run();
         self.ledger.sync();
@@ -126,18 +125,22 @@ impl Agent {
         Ok(Some(staged.turns))
     }
 
-    /// Why an open session should be consolidated now; [`Why::Idle`]: once it has rested.
+    /// Why an open session should be consolidated now; [`Why::Idle`]: once it has rested. `None` while a turn
+    /// has not ended: a result could not be noted, and the end of the turn asks again.
     pub fn consolidation_due(&self, session: &Session) -> Option<Why> {
+        if session.is_unfinished() {
+            return None;
+        }
         let pending = session.pending();
         if pending.from < pending.to_window {
             return Some(Why::New);
         }
-        let settings = &self.settings;
-        let is_long = pending.window_turns > settings.memory_window;
-        let names = self.model_names(session.chat()).unwrap_or_default();
-        let window = self.window_of(names.first().map_or("", String::as_str));
-        let most = window as usize / 100 * WINDOW_PERCENT;
-        let is_full = is_long || self.window_tokens(session) > most;
+        let is_long = pending.window_turns > self.settings.memory_window;
+        let room = self.window_of_chat(session.chat());
+        let room = room.saturating_sub(self.settings.max_tokens as usize);
+        let most = (room / 100 * WINDOW_PERCENT).max(HISTORY_FLOOR_TOKENS);
+        // Old results are shortened before turns have to leave.
+        let is_full = is_long || session.conversation().tokens_when_shortened() > most;
         // What is remembered already leaves the window without a summary.
         if is_full && pending.turns > pending.window_turns / 2 {
             return Some(Why::Window);
@@ -168,9 +171,25 @@ pub fn list_staged(sessions: &Path) -> Vec<SessionKey> {
     staged::list(sessions)
 }
 
+/// The result that waits to be applied to a conversation, which no model needs to be asked for.
+fn find_staged(sessions: &Path, key: &SessionKey) -> Result<Option<Consolidation>> {
+    let staged = staged::read(sessions, key)?;
+    Ok(staged.map(|staged| Consolidation {
+        turns: staged.turns,
+        ..Consolidation::default()
+    }))
+}
+
 /// Whether a conversation has a result that is not applied yet.
 pub fn is_staged(sessions: &Path, key: &SessionKey) -> bool {
     staged::exists(sessions, key)
+}
+
+/// The wait after a failure, when there were so many others in a row before it.
+pub fn backoff(failures: u32) -> Duration {
+    BACKOFF_FIRST
+        .saturating_mul(1 << failures.min(16))
+        .min(BACKOFF_MAX)
 }
 
 /// Why a conversation that no one has open should be consolidated; for a look after a start.
@@ -182,13 +201,6 @@ pub fn find_pending(sessions: &Path, key: &SessionKey) -> Result<Option<Why>> {
     let range = store::read_pending(sessions, key, UpTo::End, bytes)?;
     let turns = range.map_or(0, |range| count_turns(&range.entries));
     Ok((turns >= IDLE_TURNS).then_some(Why::Idle))
-}
-
-/// The wait after a failure that came after so many others in a row.
-pub fn backoff(failures: u32) -> Duration {
-    BACKOFF_FIRST
-        .saturating_mul(1 << failures.min(16))
-        .min(BACKOFF_MAX)
 }
 
 /// The consolidation of one part.
@@ -205,6 +217,8 @@ struct Work<'a> {
     asked: u32,
     /// The part is so many times smaller than it could be: more was too long for the model.
     share: usize,
+    /// Whether an answer was cut off: a model that thinks for long needs more room for the next one.
+    was_cut_off: bool,
 }
 
 /// What came of asking about a part.
@@ -219,13 +233,18 @@ impl Work<'_> {
     fn run(&mut self) -> Result<Option<Consolidation>> {
         let mut halvings = 0;
         loop {
-            let facts = self.agent.memory().all_facts()?;
+            let facts = self.agent.memory().facts_to_update(self.room_for_facts())?;
             let Some(range) = self.read_part(facts.as_ref())? else {
                 return Ok(None);
             };
             match self.ask_about(facts.as_ref(), range)? {
                 Asked::Done(done) => return Ok(Some(done)),
-                Asked::Outdated => {}
+                Asked::Outdated => {
+                    // It was another thread or process that has done this part: not asked again.
+                    if let Some(staged) = find_staged(self.sessions, self.key)? {
+                        return Ok(Some(staged));
+                    }
+                }
                 Asked::TooLong(_) if halvings < HALVINGS_MAX => {
                     halvings += 1;
                     self.share *= 2;
@@ -235,15 +254,23 @@ impl Work<'_> {
         }
     }
 
+    /// Bytes of MEMORY.md that one request has room for. The memory goes there and comes back, with as much
+    /// again for what is new.
+    fn room_for_facts(&self) -> usize {
+        let window = self.agent.window_of(&self.model) as usize;
+        let used = FRAME_TOKENS + ANSWER_TOKENS as usize + CHUNK_TOKENS_MIN;
+        (window.saturating_sub(used) / 3 * BYTES_PER_TOKEN / self.share).max(FACTS_BYTES_MIN)
+    }
+
     /// The next part of the conversation; as much as one request has room for.
     fn read_part(&self, facts: Option<&Facts>) -> Result<Option<Range>> {
         let facts = facts.map_or(0, |facts| tokens::estimate(&facts.text));
         let window = self.agent.window_of(&self.model) as usize;
         // The memory goes there and comes back.
         let used = FRAME_TOKENS + ANSWER_TOKENS as usize + 2 * facts;
-        let tokens = window.saturating_sub(used) / self.share;
+        let tokens = window.saturating_sub(used);
         let tokens = tokens.clamp(CHUNK_TOKENS_MIN, CHUNK_TOKENS);
-        self.read_range(tokens * BYTES_PER_TOKEN)
+        self.read_range(tokens * BYTES_PER_TOKEN / self.share)
     }
 
     fn read_range(&self, bytes: usize) -> Result<Option<Range>> {
@@ -277,6 +304,7 @@ impl Work<'_> {
                 Err(error) if is_overflow(&error) => return Ok(Asked::TooLong(error)),
                 reply => reply?,
             };
+            self.was_cut_off |= reply.stop == StopReason::Length;
             let answer = match request::read(&reply, &known) {
                 Ok(answer) => answer,
                 Err(why) if is_refused => {
@@ -323,7 +351,11 @@ impl Work<'_> {
         self.agent.check_spending(Language::English)?;
         let settings = &self.agent.settings;
         let entry = Entry::new(EntryKind::Person, text);
-        let answer_tokens = ANSWER_TOKENS as usize + 2 * tokens::estimate(facts);
+        let mut answer_tokens = ANSWER_TOKENS as usize + 2 * tokens::estimate(facts);
+        if self.was_cut_off {
+            let window = self.agent.window_of(&self.model) as usize;
+            answer_tokens = answer_tokens.max(window / ANSWER_SHARE);
+        }
         let request = Request {
             system: SYSTEM,
             entries: &[&entry],

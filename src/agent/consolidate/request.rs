@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
+use chrono::{DateTime, Datelike, FixedOffset};
+
 use crate::chat::{Entry, EntryKind, Reply, StopReason, ToolSpec};
 use crate::limits::agent::consolidation::{
     ARGUMENTS_BYTES, PARAGRAPH_BYTES, RESULT_BYTES, TEXT_BYTES,
@@ -92,7 +94,7 @@ pub fn describe_shrink(from: usize, to: usize) -> String {
 /// A paragraph of HISTORY.md: when the last of the entries was said, where that is known, and what they
 /// were about.
 pub fn with_date(paragraph: &str, entries: &[Entry]) -> String {
-    match entries.iter().rev().find_map(|entry| entry.timestamp) {
+    match entries.iter().rev().find_map(time_of) {
         Some(time) => format!("[{}] {paragraph}", time.format(DATE)),
         None => paragraph.to_owned(),
     }
@@ -104,7 +106,7 @@ fn format_entry(entry: &Entry, text: &mut String) {
         // For one turn only, or known from the section before.
         EntryKind::Note | EntryKind::Summary => {}
         EntryKind::Person => {
-            if let Some(time) = entry.timestamp {
+            if let Some(time) = time_of(entry) {
                 let _ = write!(text, "[{}] ", time.format(DATE));
             }
             add("Person", &shorten(content, TEXT_BYTES), text);
@@ -124,6 +126,13 @@ fn format_entry(entry: &Entry, text: &mut String) {
             add(&what, &shorten(content, RESULT_BYTES), text);
         }
     }
+}
+
+/// When an entry was said, unless the board's clock had not been set: then it began in 1970.
+fn time_of(entry: &Entry) -> Option<DateTime<FixedOffset>> {
+    /// The first year that is later than all clocks that were never set.
+    const YEAR_MIN: i32 = 2000;
+    entry.timestamp.filter(|time| time.year() >= YEAR_MIN)
 }
 
 /// How a paragraph of HISTORY.md and a line of the material say when it was.
@@ -234,7 +243,6 @@ fn is_kept(char: &char) -> bool {
 mod tests {
     use super::*;
     use crate::chat::ToolCall;
-    use chrono::DateTime;
 
     fn entry(kind: EntryKind, content: &str) -> Entry {
         Entry {
@@ -315,6 +323,25 @@ mod tests {
             "{text}"
         );
         assert_eq!(begins("Person"), 0, "{text}");
+    }
+
+    #[test]
+    fn what_was_said_before_the_clock_was_set_has_no_date() {
+        let unset = Entry {
+            timestamp: DateTime::parse_from_rfc3339("1970-01-01T00:03:00Z").ok(),
+            ..entry(EntryKind::Person, "hi")
+        };
+        let entries = [entry(EntryKind::Person, "hello"), unset];
+        let dated = with_date("They met.", &entries);
+        assert_eq!(dated, "[2026-11-20 09:05] They met.");
+        assert_eq!(with_date("They met.", &entries[1..]), "They met.");
+        let material = Material {
+            facts: "",
+            earlier: None,
+            entries: &entries,
+        };
+        let text = material.format();
+        assert!(text.ends_with("[2026-11-20 09:05] Person: hello\nPerson: hi\n"));
     }
 
     #[test]

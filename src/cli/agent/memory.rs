@@ -14,37 +14,16 @@ use crate::limits::agent::TURN_STACK_BYTES;
 use crate::limits::memory::IDLE_TIME;
 use crate::message::SessionKey;
 use crate::session::Session;
-use crate::sync::Mutex;
 
 /// The thread, while there is one. It is stopped when this is dropped.
 #[derive(Default)]
 pub struct Background {
     cancel: Cancel,
-    thread: Option<JoinHandle<()>>,
-    failures: Arc<Mutex<Failures>>,
-}
-
-/// Attempts that have failed since the last one that did not.
-#[derive(Default)]
-struct Failures {
-    count: u32,
-    /// Runs since the last of them.
-    since: Option<Stopwatch>,
-}
-
-impl Failures {
-    fn add(&mut self) {
-        self.count = self.count.saturating_add(1);
-        self.since = Some(Stopwatch::start());
-    }
-
-    /// Whether it is too early for another attempt: each costs tokens.
-    fn is_waiting(&self) -> bool {
-        let wait = backoff(self.count.saturating_sub(1));
-        self.since
-            .as_ref()
-            .is_some_and(|since| since.elapsed() < wait)
-    }
+    /// Returns whether it has failed.
+    thread: Option<JoinHandle<bool>>,
+    /// Failures in a row, and when the last one was noticed.
+    failures: u32,
+    failed: Option<Stopwatch>,
 }
 
 /// A conversation to be consolidated.
@@ -53,20 +32,28 @@ struct Job {
     sessions: PathBuf,
     key: SessionKey,
     why: Why,
-    failures: Arc<Mutex<Failures>>,
 }
 
 impl Background {
     /// Consolidates the conversation if it is due, unless that is going on already.
     pub fn tend(&mut self, ready: &Ready) {
-        let is_running = self
-            .thread
+        if let Some(ended) = self.thread.take_if(|thread| thread.is_finished()) {
+            let has_failed = ended.join().unwrap_or(true);
+            self.failures = if has_failed { self.failures + 1 } else { 0 };
+            self.failed = has_failed.then(Stopwatch::start);
+        }
+        // Each attempt costs tokens, and turns follow each other fast.
+        let wait = backoff(self.failures.saturating_sub(1));
+        let is_waiting = self
+            .failed
             .as_ref()
-            .is_some_and(|thread| !thread.is_finished());
+            .is_some_and(|failed| failed.elapsed() < wait);
+        if is_waiting || self.thread.is_some() {
+            return;
+        }
         let due = ready.agent.consolidation_due(&ready.session);
         let due = due.filter(|why| *why != Why::Idle || has_rested(&ready.session));
-        let may_run = !is_running && !self.failures.lock().is_waiting();
-        let Some(why) = due.filter(|_| may_run) else {
+        let Some(why) = due else {
             return;
         };
         let job = Job {
@@ -74,7 +61,6 @@ impl Background {
             sessions: ready.sessions.clone(),
             key: ready.session.chat().clone(),
             why,
-            failures: Arc::clone(&self.failures),
         };
         let cancel = self.cancel.clone();
         let spawned = thread::Builder::new()
@@ -102,17 +88,17 @@ impl Drop for Background {
 }
 
 impl Job {
-    fn run(self, cancel: &Cancel) {
+    /// Returns whether it has failed.
+    fn run(self, cancel: &Cancel) -> bool {
         let done = self
             .agent
             .consolidate(&self.sessions, &self.key, self.why, cancel);
         match done {
-            Ok(_) => *self.failures.lock() = Failures::default(),
             Err(error) if !cancel.is_cancelled() => {
-                self.failures.lock().add();
                 tracing::warn!("failed to consolidate the conversation: {error}");
+                true
             }
-            Err(_) => {}
+            _ => false,
         }
     }
 }
@@ -139,13 +125,24 @@ pub fn apply(agent: &Agent, sessions: &Path, session: &mut Session) {
 /// turns; `None` when there was nothing to do.
 pub fn compact(ready: &mut Ready, cancel: &Cancel) -> Result<Option<usize>> {
     let (key, sessions) = (ready.session.chat().clone(), &ready.sessions);
-    let done = ready
-        .agent
-        .consolidate(sessions, &key, Why::Asked, cancel)?;
-    if done.is_none() {
-        return Ok(None);
+    let mut turns = None;
+    loop {
+        let asked = ready
+            .agent
+            .consolidate(sessions, &key, Why::Asked, cancel)?;
+        let Some(done) = asked else {
+            return Ok(turns);
+        };
+        let applied = ready
+            .agent
+            .apply_consolidation(sessions, &mut ready.session)?;
+        let Some(applied) = applied else {
+            return Ok(turns);
+        };
+        turns = Some(turns.unwrap_or(0) + applied);
+        // Else this part was before the window, or only the beginning of what is to be a summary.
+        if done.is_all {
+            return Ok(turns);
+        }
     }
-    ready
-        .agent
-        .apply_consolidation(sessions, &mut ready.session)
 }

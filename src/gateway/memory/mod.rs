@@ -141,16 +141,14 @@ impl Gateway {
                     self.events.send(Event::Consolidated(key));
                 }
             }
-            let journals = store::list(&hosted.sessions)?.into_iter();
-            for journal in journals.take(JOURNALS_MAX) {
-                let key = journal.chat;
+            for (key, changed) in store::newest(&hosted.sessions, JOURNALS_MAX)? {
                 if self.is_stopping() || !is_served(&key) {
                     continue;
                 }
                 let Some(why) = consolidate::find_pending(&hosted.sessions, &key)? else {
                     continue;
                 };
-                let rested = Duration::from_secs((now - journal.changed).max(0) as u64);
+                let rested = Duration::from_secs((now - changed).max(0) as u64);
                 let wait = match why {
                     Why::Idle => IDLE_TIME.saturating_sub(rested),
                     _ => Duration::ZERO,
@@ -216,7 +214,9 @@ impl Gateway {
             }
             Ok(None) => {
                 self.memory.plan.lock().done();
-                self.report(key, nothing_to_compact);
+                if job.why == Why::Asked {
+                    self.report(key, nothing_to_compact);
+                }
             }
             Err(_) if self.is_stopping() => self.memory.plan.lock().done(),
             Err(error) => self.fail_consolidation(job, &error),
@@ -261,9 +261,11 @@ impl Gateway {
             }
             None => tracing::warn!(session = %key, "failed to consolidate: {error}"),
         }
-        self.report(key, |language| {
-            texts::not_compacted(language, &format_error(error, language))
-        });
+        if job.why == Why::Asked {
+            self.report(key, |language| {
+                texts::not_compacted(language, &format_error(error, language))
+            });
+        }
         *self.memory.last.lock() = Some(Last {
             key: key.clone(),
             at: Clock::System.now(),
@@ -311,9 +313,14 @@ impl Gateway {
         let after = agent.window_tokens(&session);
         if let Some(turns) = applied {
             tracing::debug!(session = %key, turns, "memory: noted in the journal");
-            self.report(key, |language| {
-                describe_compacted(turns, (before, after), language)
-            });
+            if before != after {
+                self.report(key, |language| {
+                    describe_compacted(turns, (before, after), language)
+                });
+            } else if self.memory.askers.lock().contains_key(key) {
+                // That was an earlier part, which the window did not have: who has asked waits on.
+                self.plan_for(&hosted.profile.id, key, Why::Asked);
+            }
         }
         self.plan_consolidation((&hosted.profile.id, &agent), &session);
         Ok(())

@@ -149,6 +149,26 @@ fn after_a_new_conversation_the_old_one_is_still_pending() {
 }
 
 #[test]
+fn a_summary_says_nothing_about_the_conversation_before_a_new_one() {
+    let place = Place::new();
+    let mut session = place.open();
+    turns(&mut session, 0..2);
+    session.clear().unwrap();
+    turns(&mut session, 2..6);
+    let old = read(&place, UpTo::HalfWindow, 10_000).unwrap();
+    assert_eq!(said(&old), ["question 0", "question 1"]);
+    assert!(!old.is_all);
+    assert!(session.remember(&remembered(&old, Some("Old."))).unwrap());
+    assert_eq!(session.conversation().summary_text(), None);
+    assert_eq!(session.pending().window_turns, 4);
+    let new = read(&place, UpTo::HalfWindow, 10_000).unwrap();
+    assert_eq!(said(&new), ["question 2", "question 3"]);
+    assert!(new.is_all);
+    assert!(session.remember(&remembered(&new, Some("New."))).unwrap());
+    assert_eq!(session.conversation().summary_text(), Some("New."));
+}
+
+#[test]
 fn a_range_is_whole_turns_within_its_bound_and_a_single_long_one_is_cut() {
     let place = Place::new();
     let mut session = place.open();

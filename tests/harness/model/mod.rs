@@ -59,6 +59,12 @@ impl Request {
         wire::header(&self.headers, name)
     }
 
+    /// Whether it turns a part of a conversation into memory.
+    pub fn is_consolidation(&self) -> bool {
+        let tools = self.body["tools"].as_array();
+        tools.is_some_and(|tools| tools.len() == 1 && tools[0].to_string().contains("save_memory"))
+    }
+
     /// The conversation.
     pub fn messages(&self) -> &[Value] {
         self.body["messages"].as_array().map_or(&[], Vec::as_slice)
@@ -86,6 +92,7 @@ type Script = dyn Fn(&Request) -> Option<Step> + Send + Sync;
 
 struct Shared {
     script: Box<Script>,
+    is_in_order: bool,
     tls: Option<Arc<rustls::ServerConfig>>,
     rates: Arc<Rates>,
     offers: Mutex<Offers>,
@@ -118,27 +125,29 @@ struct Seen {
 }
 
 impl Model {
-    /// A server that answers each request with the script's next step.
+    /// A server that answers each request with the script's next step. Requests for the memory, which come in
+    /// the background, are answered beside the script, and [`requests`](Self::requests) leaves them out.
     pub fn playing(script: impl IntoIterator<Item = Step>) -> Self {
-        Self::start(in_order(script), false)
+        Self::start(in_order(script), true, false)
     }
 
     /// The same, with TLS.
     pub fn playing_with_tls(script: impl IntoIterator<Item = Step>) -> Self {
-        Self::start(in_order(script), true)
+        Self::start(in_order(script), true, true)
     }
 
     /// A server that answers each request with a function of the request.
     pub fn answering(answer: impl Fn(&Request) -> Step + Send + Sync + 'static) -> Self {
-        Self::start(Box::new(move |request| Some(answer(request))), false)
+        Self::start(Box::new(move |request| Some(answer(request))), false, false)
     }
 
-    fn start(script: Box<Script>, with_tls: bool) -> Self {
+    fn start(script: Box<Script>, is_in_order: bool, with_tls: bool) -> Self {
         let listener = Arc::new(TcpListener::bind("127.0.0.1:0").unwrap());
         let address = listener.local_addr().unwrap();
         let (authority, tls) = with_tls.then(Authority::with_server).unzip();
         let shared = Arc::new(Shared {
             script,
+            is_in_order,
             tls,
             rates: Arc::default(),
             offers: Mutex::default(),
@@ -236,7 +245,13 @@ impl Drop for Model {
 
 fn in_order(script: impl IntoIterator<Item = Step>) -> Box<Script> {
     let steps: Mutex<VecDeque<Step>> = Mutex::new(script.into_iter().collect());
-    Box::new(move |_| steps.lock().unwrap().pop_front())
+    Box::new(move |request| {
+        if request.is_consolidation() {
+            let saved = json!({"history_entry": "They talked.", "memory_update": "# Memory"});
+            return Some(call("save_memory", saved));
+        }
+        steps.lock().unwrap().pop_front()
+    })
 }
 
 impl Shared {
@@ -319,6 +334,9 @@ impl Shared {
     fn record(&self, raw: RawRequest) -> Result<(Request, usize), String> {
         let parsed =
             Request::parse(raw).inspect_err(|complaint| self.complain(complaint.clone()))?;
+        if self.is_in_order && parsed.is_consolidation() {
+            return Ok((parsed, 0));
+        }
         let mut seen = self.seen();
         seen.requests.push(parsed.clone());
         self.arrived.notify_all();

@@ -170,7 +170,7 @@ fn a_stop_ends_the_background_commands_of_its_chat_and_names_them() {
     telegram.wait_for_message(ana.chat(), is("Nothing is running here."));
     ben.says("/new");
     telegram.wait_for_message(ben.chat(), |message| {
-        let ended = format!("saved. 1 background command was ended: sleep {bens}.");
+        let ended = format!(" 1 background command was ended: sleep {bens}.");
         message.text.ends_with(&ended)
     });
     assert_eq!(processes_with(bens), 0);
