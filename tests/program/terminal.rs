@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::harness::home::Home;
-use crate::harness::model::{Gate, Model, call, hang, say, silence};
+use crate::harness::model::{Gate, Model, Request, call, hang, say, silence};
 use crate::harness::program::Program;
 use crate::harness::terminal::{CTRL_C, CTRL_D, RETURN, Terminal};
 
