@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::harness::home::Home;
-use crate::harness::model::{Gate, Model, Request, call, hang, say, silence};
+use crate::harness::model::{Gate, Model, call, hang, say, silence};
 use crate::harness::program::Program;
 use crate::harness::terminal::{CTRL_C, CTRL_D, RETURN, Terminal};
 
@@ -484,7 +484,12 @@ fn a_memory_that_could_not_be_saved_is_not_tried_again_after_each_line() {
     terminal.type_text(RETURN);
     assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
     let requests = model.requests().into_iter();
-    assert_eq!(requests.filter(Request::is_consolidation).count(), 2);
+    assert_eq!(
+        requests
+            .filter(|request| request.is_consolidation())
+            .count(),
+        2
+    );
     // What tells the model how to go on is not for people.
     assert!(!terminal.shown().contains("Answer with that call"));
 }
