@@ -41,17 +41,17 @@ IDLE_ANONYMOUS = {
     "arm64-16k": 0.85 * MB,
     "riscv64": 0.675 * MB,
 }
-# On armhf what was asked for (3.12 MB were measured), elsewhere 3 % above what was measured. All but 0.7 to 1.1 MB are
-# pages of the program's file, nearly all of which are mapped.
+# On armhf what was asked for; 3 % above the 4.42 MB of arm64-16k; elsewhere 10 % above what was measured before there
+# were memory and skills. All but 0.7 to 1.1 MB are pages of the program's file, nearly all of which are mapped.
 PEAK = {
-    "armv6": 4.07 * MB,
+    "armv6": 4.36 * MB,
     "armhf": 3.4 * MB,
-    "arm64": 4.34 * MB,
-    "arm64-16k": 4.3 * MB,
-    "riscv64": 3.82 * MB,
+    "arm64": 4.65 * MB,
+    "arm64-16k": 4.56 * MB,
+    "riscv64": 4.1 * MB,
 }
 # A tenth above what was measured.
-MESSAGE_MS = {"armv6": 48, "armhf": 44, "arm64": 35, "arm64-16k": 33, "riscv64": 86}
+MESSAGE_MS = {"armv6": 72, "armhf": 66, "arm64": 52, "arm64-16k": 49, "riscv64": 128}
 # What the questions of the crowd need, in turn.
 CALLS = (
     ("read_file", {"path": "note.txt"}),
