@@ -259,6 +259,8 @@ impl Server {
         socket: &TcpStream,
     ) -> Option<MutexGuard<'a, State>> {
         let (bell, wire) = UnixStream::pair().unwrap();
+        // One that rings already needs no more: a flood would fill the socket and wait with the lock held.
+        bell.set_nonblocking(true).unwrap();
         state.queue.poller = Some(Poller {
             poll: poll_number,
             bell,
