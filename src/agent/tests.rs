@@ -349,7 +349,7 @@ fn an_unfinished_turn_is_not_consolidated_before_its_end() {
     session.end_turn(Some(answer), TurnEnd::Answered).unwrap();
     session.clear().unwrap();
     assert_eq!(bench.agent.consolidation_due(&session), Some(Why::New));
-    // Its result could not be noted, and whoever had tried would begin again at once, and without end.
+    // Its result could not be noted, and each attempt would begin again at once, without end.
     session.append(said(EntryKind::Person)).unwrap();
     assert_eq!(bench.agent.consolidation_due(&session), None);
     session.end_turn(None, TurnEnd::Stopped).unwrap();

@@ -1,6 +1,6 @@
 //! What of a journal has not been consolidated into the memory yet.
 //!
-//! The range is read without a lock, while turns go on. Its result is applied later, by whoever has the
+//! The range is read without a lock, while turns go on. Its result is applied later, by the thread that has the
 //! session open: an anchor tells whether the journal still has that range as the next one.
 
 use std::fs::File;

@@ -232,6 +232,8 @@ enum Asked {
 impl Work<'_> {
     fn run(&mut self) -> Result<Option<Consolidation>> {
         let mut halvings = 0;
+        // A HISTORY.md that cannot be read would make each answer a failure that was paid for.
+        self.agent.memory().last_logged()?;
         loop {
             let facts = self.agent.memory().facts_to_update(self.room_for_facts())?;
             let Some(range) = self.read_part(facts.as_ref())? else {
