@@ -10,6 +10,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
@@ -125,6 +126,11 @@ impl Terminal {
     /// Types a text, as if on the keyboard.
     pub fn type_text(&mut self, text: &str) {
         self.keyboard.write_all(text.as_bytes()).unwrap();
+    }
+
+    /// Sends the program a signal that does not come from the keyboard.
+    pub fn send(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
     /// Waits until the screen shows a text after what was last waited for.

@@ -3,6 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
 use serde_json::json;
 
 use crate::harness::home::Home;
@@ -462,6 +463,37 @@ fn background_commands_are_named_when_the_conversation_ends() {
         screen.ends_with("· 1 background command was ended: `sleep 600`."),
         "{screen}"
     );
+}
+
+#[test]
+fn a_signal_at_the_prompt_ends_the_conversation_in_good_order() {
+    for variables in [&[][..], &[("TERM", "dumb")]] {
+        let model = Model::playing([
+            call("exec", json!({"command": "sleep 600", "background": true})),
+            say("it runs"),
+        ]);
+        let home = Home::with_model(&model);
+        let mut terminal = Terminal::start_on(&home, &["agent"], 80, variables);
+        terminal.wait_for("/help");
+        terminal.type_text("start it");
+        terminal.type_text(RETURN);
+        terminal.wait_for("it runs");
+        terminal.send(Signal::TERM);
+        assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
+        let shown = terminal.shown();
+        assert!(shown.contains("1 background command was ended"), "{shown}");
+    }
+}
+
+#[test]
+fn on_a_plain_terminal_ctrl_c_twice_quits_as_elsewhere() {
+    let home = Home::with_model(&Model::playing([]));
+    let mut terminal = Terminal::start_on(&home, &["agent"], 80, &[("TERM", "dumb")]);
+    terminal.wait_for("> ");
+    terminal.type_text(CTRL_C);
+    terminal.wait_for("(press Ctrl-C again, Ctrl-D or type /exit to quit)");
+    terminal.type_text(CTRL_C);
+    assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
 }
 
 #[test]

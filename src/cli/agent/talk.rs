@@ -46,7 +46,7 @@ pub fn run(context: &Context, arguments: &Arguments, name: Option<&str>) -> Resu
     let foreground = Foreground::new()?;
     let open = |folder: &Path, settings| opening::open_window(folder, name, settings);
     let ready = super::prepare(context, arguments, true, open)?;
-    let mut prompt = Prompt::new(context.home()?.state().join("prompt_history"));
+    let prompt = Prompt::new(context.home()?.state().join("prompt_history"));
     let _quiet = prompt.reads_keys().then(|| Quiet::start(true));
     print::paragraph(&describe_start(&ready))?;
     super::show_repairs(&ready.session, &mut view(mode));
@@ -58,6 +58,7 @@ pub fn run(context: &Context, arguments: &Arguments, name: Option<&str>) -> Resu
         mode,
         reads_keys: prompt.reads_keys(),
     };
+    let prompt = Arc::new(Mutex::new(prompt));
     if is_unfinished {
         print::paragraph(texts::RESUMING)?;
         talk.run_turn(None)?;
@@ -66,12 +67,15 @@ pub fn run(context: &Context, arguments: &Arguments, name: Option<&str>) -> Resu
     }
     print::line("")?;
     let mut is_leaving = false;
-    loop {
+    while !talk.foreground.must_end() {
         talk.memory.lock().tend(&talk.shared.lock());
-        let typed = prompt.read()?;
+        let prompt = Arc::clone(&prompt);
+        let typed = talk
+            .foreground
+            .run(move |cancel| prompt.lock().read(cancel))??;
         let line = match &typed {
             Typed::Line(line) => line.trim(),
-            Typed::Interrupt if !is_leaving => {
+            Typed::Interrupt if !is_leaving && !talk.foreground.must_end() => {
                 print::paragraph(texts::HOW_TO_QUIT)?;
                 is_leaving = true;
                 continue;

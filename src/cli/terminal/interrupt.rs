@@ -3,6 +3,7 @@
 //! tokio's current_thread runtime owns the signals; the turn is plain blocking code beside it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use tokio::runtime::{Builder, Runtime};
@@ -19,26 +20,39 @@ use crate::sync::Mutex;
 pub struct Foreground {
     runtime: Runtime,
     running: Arc<Mutex<Option<Cancel>>>,
+    /// Whether SIGTERM came.
+    must_end: Arc<AtomicBool>,
 }
 
 impl Foreground {
-    /// Takes over the signals: from now on Ctrl-C and SIGTERM stop the work, and a second one, or one
-    /// while nothing runs, ends the process.
+    /// Takes over the signals: from now on Ctrl-C and SIGTERM stop the work, and a second one ends the
+    /// process. One that comes while nothing runs stops what runs next, at once.
     pub fn new() -> Result<Self> {
         let running = Arc::new(Mutex::new(None));
+        let must_end = Arc::new(AtomicBool::new(false));
         let built = Builder::new_current_thread().enable_all().build();
         let runtime = built.map_err(texts::no_runtime)?;
         for kind in [SignalKind::interrupt(), SignalKind::terminate()] {
             let _entered = runtime.enter();
             let mut signals = signal(kind).map_err(texts::no_runtime)?;
-            let running = Arc::clone(&running);
+            let (running, must_end) = (Arc::clone(&running), Arc::clone(&must_end));
             runtime.spawn(async move {
                 while signals.recv().await.is_some() {
+                    must_end.fetch_or(kind == SignalKind::terminate(), Ordering::Relaxed);
                     stop_or_leave(&running);
                 }
             });
         }
-        Ok(Self { runtime, running })
+        Ok(Self {
+            runtime,
+            running,
+            must_end,
+        })
+    }
+
+    /// Whether somebody asked the program to end, not only what runs to stop.
+    pub fn must_end(&self) -> bool {
+        self.must_end.load(Ordering::Relaxed)
     }
 
     /// Runs `work` to its end. A signal raises the token that it is given. Fails when the system has no

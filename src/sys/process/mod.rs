@@ -340,6 +340,13 @@ pub fn signal(pid: Pid, signal: Signal) {
     let _ = rustix::process::kill_process(pid, signal);
 }
 
+/// Stops the whole process until it is continued, as Ctrl-Z does. The signal is sent to this thread
+/// (raise(3)): sent to the process, it could reach another one, and this one would go on for a moment.
+pub fn suspend() {
+    // SAFETY: it takes a number and returns one; SIGTSTP has no handler in this program.
+    let _ = unsafe { libc::raise(libc::SIGTSTP) };
+}
+
 /// Waits until one of the descriptors has something to say or the time is over (poll(2)); says for
 /// each whether it has. An end of file counts.
 pub fn readable<const N: usize>(

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::io::Errno;
@@ -68,7 +69,7 @@ pub enum Key {
     EndOfText,
     /// Ctrl-Z.
     Suspend,
-    /// The terminal is gone.
+    /// The terminal is gone, or nobody waits for a key any more.
     Gone,
     /// Anything else.
     Other,
@@ -82,9 +83,16 @@ pub struct Keyboard {
     was_waiting: bool,
     /// How many bytes follow the last return key of what was typed before anyone read it.
     behind_return: Option<usize>,
+    /// What ends the waiting for a key when it can be read.
+    woken: Option<OwnedFd>,
 }
 
 impl Keyboard {
+    /// Ends the waiting for a key with [`Key::Gone`] as soon as a descriptor can be read.
+    pub fn ends_with(&mut self, woken: Option<OwnedFd>) {
+        self.woken = woken;
+    }
+
     /// Takes what was typed before anyone read it. The last return key in it ends a text, although more
     /// may follow: the person has begun the next one.
     pub fn take_typed_ahead(&mut self) -> io::Result<()> {
@@ -257,6 +265,11 @@ impl Keyboard {
         }
         let stdin = rustix::stdio::stdin();
         if within.is_some() && !readable([stdin], within)?[0] {
+            return Ok(());
+        }
+        if let (None, Some(woken)) = (within, &self.woken)
+            && readable([stdin, woken.as_fd()], None)?[1]
+        {
             return Ok(());
         }
         let mut block = [0; 1024];

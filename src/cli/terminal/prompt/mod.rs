@@ -6,10 +6,11 @@ mod paint;
 
 use std::fs::{File, Metadata};
 use std::io::{self, BufRead, IsTerminal, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use rustix::process::Signal;
+use rustix::pipe::PipeFlags;
 
 use self::keys::{Key, Keyboard};
 use self::line::Line;
@@ -17,6 +18,7 @@ use self::paint::Painter;
 use super::mode::{self, Raw};
 use super::{print, texts};
 use crate::agent::commands::{self, Surface, list_commands};
+use crate::cancel::Cancel;
 use crate::error::{Error, Result};
 use crate::limits::agent::MESSAGE_BYTES;
 use crate::limits::cli::{HISTORY_BYTES, HISTORY_LINES};
@@ -28,7 +30,7 @@ use crate::text::is_prose;
 pub enum Typed {
     /// A text, of one or several lines.
     Line(String),
-    /// Ctrl-C.
+    /// Ctrl-C, as a key or as a signal, or another signal that asks the program to stop.
     Interrupt,
     /// Ctrl-D, or the terminal is gone.
     End,
@@ -105,12 +107,27 @@ impl Prompt {
         self.is_screen
     }
 
-    /// Waits for a text. It is in the history at once: a run that is cut off later does not lose it.
-    pub fn read(&mut self) -> Result<Typed> {
+    /// Waits for a text, or for the token. The text is in the history at once: a run that is cut off later
+    /// does not lose it.
+    pub fn read(&mut self, cancel: &Cancel) -> Result<Typed> {
+        let (woken, waker) =
+            rustix::pipe::pipe_with(PipeFlags::CLOEXEC).map_err(texts::no_terminal)?;
+        // The pipe takes the byte: nothing else is written to it.
+        let _waking = cancel.on_cancel(move || {
+            let _ = rustix::io::write(&waker, b"!");
+        });
         let typed = match self.is_screen {
-            true => self.edit().map_err(texts::no_terminal)?,
-            false => read_line(&self.sign)?,
+            true => {
+                self.keyboard.ends_with(Some(woken));
+                let typed = self.edit();
+                self.keyboard.ends_with(None);
+                typed.map_err(texts::no_terminal)?
+            }
+            false => read_line(&self.sign, &woken)?,
         };
+        if cancel.is_cancelled() && typed == Typed::End {
+            return Ok(Typed::Interrupt);
+        }
         if let Typed::Line(line) = &typed {
             self.remember(line);
         }
@@ -167,11 +184,14 @@ impl Prompt {
                     self.leave();
                     return Ok(Typed::End);
                 }
-                Key::Gone => return Ok(Typed::End),
+                Key::Gone => {
+                    self.leave();
+                    return Ok(Typed::End);
+                }
                 Key::Suspend => {
                     self.leave();
                     drop(raw);
-                    sys::process::signal(rustix::process::getpid(), Signal::TSTP);
+                    sys::process::suspend();
                     raw = Raw::start()?;
                 }
                 Key::Search => self.search()?,
@@ -337,10 +357,16 @@ impl Prompt {
     }
 }
 
-/// A line from a terminal that the program does not paint on.
-fn read_line(sign: &str) -> Result<Typed> {
+/// A line from a terminal that the program does not paint on, or the end once `woken` has something to say.
+fn read_line(sign: &str, woken: &OwnedFd) -> Result<Typed> {
     print::out(sign)?;
     let mut line = String::new();
+    // The terminal hands over one line at a time: none is left in the buffer of the standard input.
+    let ready = sys::process::readable([rustix::stdio::stdin(), woken.as_fd()], None);
+    if ready.map_err(Error::io("read", "standard input"))?[1] {
+        print::line("")?;
+        return Ok(Typed::End);
+    }
     let stdin = io::stdin().lock();
     let read = stdin.take(MESSAGE_BYTES as u64).read_line(&mut line);
     match read.map_err(Error::io("read", "standard input"))? {
