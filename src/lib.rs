@@ -35,8 +35,9 @@ pub mod files;
 pub mod http;
 pub mod markup;
 
-// Floor 5: what is stored on disk, the state of the board, skills, and releases of this program.
+// Floor 5: what is stored on disk, scheduled jobs, the state of the board, skills, and releases of this program.
 pub mod board;
+pub mod cron;
 pub mod inbox;
 pub mod memory;
 pub mod outbox;

@@ -16,7 +16,7 @@ const FLOORS: [&[&str]; 10] = [
     &["config", "net"],
     &["http", "files", "confine", "markup", "bus", "append_log"],
     &[
-        "session", "state", "memory", "inbox", "outbox", "board", "skills", "update",
+        "session", "state", "memory", "inbox", "outbox", "board", "skills", "update", "cron",
     ],
     &["provider", "tools"],
     &["agent", "channels"],

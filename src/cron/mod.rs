@@ -1,0 +1,12 @@
+//! Floor 5: scheduled jobs: what is planned, when it is due, and how its runs ended.
+
+mod file;
+pub mod job;
+mod log;
+pub mod schedule;
+pub mod store;
+
+pub use file::Fault;
+pub use job::{Deliver, Job, Payload, PayloadKind, Run, RunOutcome, State, Status};
+pub use schedule::Schedule;
+pub use store::{Jobs, Store};
