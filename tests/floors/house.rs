@@ -12,7 +12,7 @@ const FLOORS: [&[&str]; 10] = [
     &[
         "error", "secret", "clock", "approval", "cancel", "text", "json", "language", "tokens",
     ],
-    &["message", "chat", "sys"],
+    &["message", "chat", "sys", "zone"],
     &["config", "net"],
     &["http", "files", "confine", "markup", "bus", "append_log"],
     &[
