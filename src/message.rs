@@ -183,6 +183,13 @@ pub enum Origin {
     Cli,
     /// A person in a chat.
     Person(Sender),
+    /// A scheduled job.
+    Cron {
+        /// Its id.
+        job: String,
+        /// Its name, for people.
+        name: String,
+    },
 }
 
 /// What kind of file came with a message.
@@ -296,7 +303,7 @@ impl Envelope {
     pub fn sender(&self) -> Option<&Sender> {
         match &self.origin {
             Origin::Person(sender) => Some(sender),
-            Origin::Cli => None,
+            Origin::Cli | Origin::Cron { .. } => None,
         }
     }
 
