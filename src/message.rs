@@ -127,6 +127,14 @@ impl Address {
         }
     }
 
+    /// The chat and its thread, without the channel: `-1001` or `-1001:7`.
+    pub fn within_channel(&self) -> String {
+        match &self.thread {
+            Some(thread) => format!("{}:{thread}", self.chat),
+            None => self.chat.clone(),
+        }
+    }
+
     /// The conversation that takes place here.
     pub fn session(&self) -> SessionKey {
         SessionKey(self.to_string())
