@@ -18,10 +18,11 @@ pub mod secret;
 pub mod text;
 pub mod tokens;
 
-// Floor 2: messages of people and of the model; system calls.
+// Floor 2: messages of people and of the model; system calls; time zones.
 pub mod chat;
 pub mod message;
 pub mod sys;
+pub mod zone;
 
 // Floor 3: the configuration, and connections.
 pub mod config;
@@ -35,8 +36,9 @@ pub mod files;
 pub mod http;
 pub mod markup;
 
-// Floor 5: what is stored on disk, the state of the board, skills, and releases of this program.
+// Floor 5: what is stored on disk, the state of the board, skills, jobs, and releases of this program.
 pub mod board;
+pub mod cron;
 pub mod inbox;
 pub mod memory;
 pub mod outbox;

@@ -73,6 +73,8 @@ pub struct AgentDefaults {
     pub memory_window: usize,
     /// Characters of a tool's result in the conversation; the rest goes to a file.
     pub max_tool_result_chars: usize,
+    /// The only skills that the agent may use; none: all.
+    pub skills: Option<Vec<String>>,
     /// Most turns at a time over all sessions; one session never runs two.
     pub max_parallel_turns: usize,
     /// An IANA zone, or `auto`.
@@ -93,6 +95,7 @@ impl Default for AgentDefaults {
             max_tool_iterations: 40,
             memory_window: 100,
             max_tool_result_chars: 16_000,
+            skills: None,
             max_parallel_turns: 2,
             timezone: "auto".to_owned(),
         }

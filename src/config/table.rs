@@ -79,6 +79,7 @@ pub static KEYS: &[Key] = &[
     key("agents.defaults.maxToolIterations", Whole(1, 1_000), "40", "Maximum steps per turn; after that the agent reports how far it got."),
     key("agents.defaults.memoryWindow", Whole(2, 100_000), "100", "Maximum number of earlier turns (a message and all until its answer) sent with a request."),
     key("agents.defaults.maxToolResultChars", Whole(500, 1_000_000), "16000", "Maximum characters of a tool's result that the model sees. The rest goes to a file in the workspace, which the result names."),
+    key("agents.defaults.skills", Texts, "null", "The only skills that the agent may use, by name; an empty list means none. null allows all.").or_null(),
     key("agents.defaults.maxParallelTurns", Whole(1, 16), "2", "Maximum number of conversations answered at the same time. Within one conversation, messages are answered one after the other."),
     key("agents.defaults.timezone", Zone, r#""auto""#, "Time zone, such as Europe/Zurich. auto uses the system's."),
     key("agents.list", Kind::Agents, "[]", "Agents besides main, each with its own workspace, conversations and memory. What an entry leaves out is as in agents.defaults. An entry with the id main changes main itself."),

@@ -103,6 +103,8 @@ pub struct Toolbox {
     results: Results,
     eraser: Eraser,
     registry: Registry,
+    /// The only skills that may be used; `None`: all.
+    skills: Option<Vec<String>>,
 }
 
 impl Toolbox {
@@ -119,6 +121,7 @@ impl Toolbox {
             results: Results::new(max_chars, clock),
             eraser,
             registry,
+            skills: None,
         }
     }
 
@@ -142,6 +145,12 @@ impl Toolbox {
     pub fn with_memory(mut self, sessions: PathBuf, clock: Clock) -> Self {
         let tool = MemoryTool { sessions, clock };
         self.registry.add_built_in(MEMORY, Box::new(tool));
+        self
+    }
+
+    /// Hides all skills but these; `None` hides none.
+    pub fn with_skills(mut self, only: Option<Vec<String>>) -> Self {
+        self.skills = only;
         self
     }
 
@@ -186,7 +195,7 @@ impl Toolbox {
             .commands
             .as_ref()
             .map(|commands| commands.environment());
-        Skills::new(&self.workspace, environment)
+        Skills::new(&self.workspace, environment).only(self.skills.as_deref())
     }
 
     /// A text without secrets.

@@ -12,11 +12,11 @@ const FLOORS: [&[&str]; 10] = [
     &[
         "error", "secret", "clock", "approval", "cancel", "text", "json", "language", "tokens",
     ],
-    &["message", "chat", "sys"],
+    &["message", "chat", "sys", "zone"],
     &["config", "net"],
     &["http", "files", "confine", "markup", "bus", "append_log"],
     &[
-        "session", "state", "memory", "inbox", "outbox", "board", "skills", "update",
+        "session", "state", "memory", "inbox", "outbox", "board", "skills", "update", "cron",
     ],
     &["provider", "tools"],
     &["agent", "channels"],

@@ -83,7 +83,8 @@ pub fn agent(
     }
     toolbox = toolbox
         .with_board(options.board)
-        .with_memory(home.sessions_of(&agent), Clock::System);
+        .with_memory(home.sessions_of(&agent), Clock::System)
+        .with_skills(settings.skills.clone());
     if options.chats {
         toolbox = toolbox.with_chats();
     }

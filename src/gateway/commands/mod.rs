@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 use crate::language::Language;
 use crate::limits::gateway::{COMMANDS_MAX, REFUSED_CHARS, WAITING_MAX};
 use crate::markup::{inline_code, plain};
-use crate::message::{Address, Envelope, OutgoingMessage};
+use crate::message::{Address, Envelope, OutgoingMessage, SessionKey};
 use crate::state::pairing::Paired;
 use crate::text::truncate_chars;
 
@@ -192,7 +192,7 @@ impl Gateway {
                 let session = || self.open(hosted, key, (&to, language)).map(Box::new);
                 match hosted.agent()?.answer_command(&invocation, session)? {
                     Some(answer) if command.slash == Slash::Status => {
-                        self.format_status(&answer.text, language)
+                        self.format_status(key, &answer.text, language)
                     }
                     Some(answer) => return Ok(answer),
                     None => commands::unknown_command(command.word, Surface::Chat, language),
@@ -240,7 +240,7 @@ impl Gateway {
     }
 
     /// The status of the conversation, the gateway and the board. `agent` has a line for each fact.
-    fn format_status(&self, agent: &str, language: Language) -> String {
+    fn format_status(&self, key: &SessionKey, agent: &str, language: Language) -> String {
         let mut text = format!("**{}**\n", texts::agent_heading(language));
         for line in agent.lines() {
             let _ = writeln!(text, "- {line}");
@@ -249,7 +249,7 @@ impl Gateway {
         let board = self.parts.board.format_status(language);
         let gateway = texts::gateway(language, &gateway);
         let _ = write!(text, "\n{gateway}");
-        if let Some(memory) = self.memory.describe_last(language) {
+        if let Some(memory) = self.memory.describe_last(key, language) {
             let _ = write!(text, "\n- {memory}");
         }
         let _ = write!(text, "\n\n{board}");
