@@ -127,6 +127,14 @@ impl Address {
         }
     }
 
+    /// The chat and its thread, without the channel: `-1001` or `-1001:7`.
+    pub fn within_channel(&self) -> String {
+        match &self.thread {
+            Some(thread) => format!("{}:{thread}", self.chat),
+            None => self.chat.clone(),
+        }
+    }
+
     /// The conversation that takes place here.
     pub fn session(&self) -> SessionKey {
         SessionKey(self.to_string())
@@ -175,6 +183,13 @@ pub enum Origin {
     Cli,
     /// A person in a chat.
     Person(Sender),
+    /// A scheduled job.
+    Cron {
+        /// Its id.
+        job: String,
+        /// Its name, for people.
+        name: String,
+    },
 }
 
 /// What kind of file came with a message.
@@ -302,7 +317,7 @@ impl Envelope {
     pub fn sender(&self) -> Option<&Sender> {
         match &self.origin {
             Origin::Person(sender) => Some(sender),
-            Origin::Cli => None,
+            Origin::Cli | Origin::Cron { .. } => None,
         }
     }
 

@@ -1,7 +1,14 @@
-//! Floor 5: jobs that begin at a planned time: their schedules, and which of them is due.
+//! Floor 5: scheduled jobs: what is planned, when it is due, and how its runs ended.
 
 pub mod due;
+pub mod edit;
+pub mod job;
 pub mod schedule;
+pub mod show;
+pub mod store;
+mod texts;
 pub mod when;
 
+pub use job::{Deliver, Job, Payload, PayloadKind, Run, RunOutcome, State, Status};
 pub use schedule::{Phase, Schedule};
+pub use store::{Fault, Jobs, Store};
