@@ -15,6 +15,7 @@ mod memory;
 mod notify;
 mod progress;
 mod recover;
+pub mod reminders;
 mod run;
 mod scheduler;
 mod turns;
