@@ -79,6 +79,7 @@ pub mod board {
 }
 
 pub mod channels;
+pub mod cron;
 pub mod gateway;
 
 /// Bounds of the life as a service.

@@ -1,0 +1,27 @@
+//! Bounds of scheduled jobs.
+
+/// Jobs of a home; a household has a dozen, and a model that plans in a loop is stopped here.
+pub const JOBS_MAX: usize = 1000;
+/// Bytes of `cron/jobs.json` that are read and written: a thousand jobs with their runs have about 1 MB.
+pub const JOBS_FILE_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// Bytes of a job's message: a long instruction for the model has 2 kB.
+pub const MESSAGE_BYTES_MAX: usize = 4 * 1024;
+/// Characters of a job's name, which is a column of a list.
+pub const NAME_CHARS_MAX: usize = 60;
+/// Bytes of a job's id, which is part of a file name; ours have four.
+pub const ID_BYTES_MAX: usize = 64;
+/// Runs that are remembered for each job.
+pub const RUNS_KEPT: usize = 20;
+/// Runs that are remembered for all jobs: with many jobs each keeps fewer.
+pub const RUNS_KEPT_IN_ALL: usize = 5000;
+/// Runs that each job keeps at least.
+pub const RUNS_KEPT_MIN: usize = 3;
+/// Bytes of `cron/runs.jsonl` above which it is folded into `jobs.json`, once it is as large as that: 300
+/// runs, so that a job that runs every minute rewrites the larger file five times a day.
+pub const RUNS_FOLD_BYTES: u64 = 64 * 1024;
+/// Bytes at the end of `cron/runs.jsonl` that are read. What we write is folded long before.
+pub const RUNS_FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// Characters of a run's error that are remembered.
+pub const ERROR_CHARS_MAX: usize = 200;
+/// One-time jobs that are kept after their run, so that their history can be read; the oldest go first.
+pub const SPENT_JOBS_KEPT: usize = 50;
