@@ -30,6 +30,7 @@ use crate::state::pairing::Paired;
 use crate::text::truncate_chars;
 
 use texts::format_error;
+pub(super) use shell::format_output;
 pub use update::Updates;
 
 /// Every command of a chat with its description, for the channels' menus.
