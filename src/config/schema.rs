@@ -27,6 +27,8 @@ pub struct Config {
     pub storage: Storage,
     /// What may be spent.
     pub limits: Limits,
+    /// Scheduled jobs.
+    pub cron: Cron,
     /// Whom to trust.
     pub tls: Tls,
     /// Where new versions come from.
@@ -460,6 +462,28 @@ pub struct Limits {
     pub tokens_per_day: u64,
     /// US dollars a day over all models, as far as their prices are known; 0: no limit.
     pub usd_per_day: f64,
+}
+
+/// `cron`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Cron {
+    /// Whether the gateway runs jobs.
+    pub enabled: bool,
+    /// When nothing is sent to chats, such as `22:00-07:00`; empty: never.
+    pub quiet_hours: String,
+    /// The zone of jobs that name none; empty: the system's.
+    pub tz: String,
+}
+
+impl Default for Cron {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            quiet_hours: String::new(),
+            tz: String::new(),
+        }
+    }
 }
 
 /// `tls`

@@ -4,7 +4,11 @@ use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
+use super::due::Times;
 use super::schedule::Schedule;
+use crate::limits::cron::NAME_CHARS_MAX;
+use crate::message::Address;
+use crate::text::one_line;
 
 /// What is planned. All times are milliseconds since 1970.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -279,6 +283,14 @@ where
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
+impl Payload {
+    /// The chat that gets the result; `None` for the one that was active last.
+    pub fn chat(&self) -> Option<Address> {
+        let (channel, to) = (self.channel.as_ref()?, self.to.as_ref()?);
+        Some(Address::parse(&format!("{channel}:{to}")))
+    }
+}
+
 impl Job {
     /// A job that is enabled and makes up for a missed run.
     pub fn new(id: &str, schedule: Schedule, payload: Payload, now_ms: i64) -> Self {
@@ -295,6 +307,30 @@ impl Job {
             delete_after_run: false,
             raw: None,
         }
+    }
+
+    /// What of it decides whether it is due.
+    pub fn times(&self) -> Times<'_> {
+        Times {
+            schedule: &self.schedule,
+            id: &self.id,
+            catch_up: self.catch_up,
+            created_ms: self.created_at_ms,
+            last_planned_ms: self.state.last_planned_ms,
+            interrupted_ms: self.open_run().map(|run| run.planned_ms),
+        }
+    }
+
+    /// What it is called: its name, else the beginning of its message. On one line, at most
+    /// [`NAME_CHARS_MAX`] characters.
+    pub fn title(&self) -> String {
+        let is_named = !self.name.trim().is_empty();
+        let text = if is_named {
+            &self.name
+        } else {
+            &self.payload.message
+        };
+        one_line(text, NAME_CHARS_MAX)
     }
 
     /// The run that was begun and did not end: it runs, or it was interrupted.

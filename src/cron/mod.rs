@@ -1,14 +1,14 @@
 //! Floor 5: scheduled jobs: what is planned, when it is due, and how its runs ended.
 
 pub mod due;
-mod file;
+pub mod edit;
 pub mod job;
-mod log;
 pub mod schedule;
+pub mod show;
 pub mod store;
+mod texts;
 pub mod when;
 
-pub use file::Fault;
 pub use job::{Deliver, Job, Payload, PayloadKind, Run, RunOutcome, State, Status};
 pub use schedule::{Phase, Schedule};
-pub use store::{Jobs, Store};
+pub use store::{Fault, Jobs, Store};

@@ -9,11 +9,13 @@ pub mod agents;
 mod approvals;
 mod commands;
 pub mod control;
+mod cron;
 mod host;
 mod memory;
 mod notify;
 mod progress;
 mod recover;
+pub mod reminders;
 mod run;
 mod scheduler;
 mod turns;
@@ -31,7 +33,7 @@ use crate::board::Board;
 use crate::bus::EventSender;
 use crate::channels::delivery::Delivery;
 use crate::clock::Stopwatch;
-use crate::config::schema::Channels;
+use crate::config::schema::{self, Channels};
 use crate::error::{Error, Result};
 use crate::inbox::Inbox;
 use crate::language::Language;
@@ -47,6 +49,7 @@ use agents::{Hosted, Roster};
 use approvals::Approvals;
 pub use commands::Updates;
 use commands::texts;
+use cron::Cron;
 use memory::Upkeep;
 use progress::DisplaySettings;
 pub use run::{Channel, run};
@@ -94,6 +97,8 @@ pub struct Live {
     pub channels: Channels,
     /// Where new versions come from; empty: nowhere.
     pub update_url: String,
+    /// Whether and when jobs run.
+    pub cron: schema::Cron,
 }
 
 /// Reads the configuration again and makes what follows from it. Fails when the configuration is
@@ -127,6 +132,8 @@ pub struct Gateway {
     is_closing_idle: AtomicBool,
     /// What is to be consolidated.
     memory: Upkeep,
+    /// The scheduled jobs.
+    cron: Cron,
     since: Stopwatch,
     /// Tells this run of the gateway from others.
     run: u64,

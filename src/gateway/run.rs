@@ -90,6 +90,7 @@ pub fn run(
         is_stopping: Default::default(),
         is_closing_idle: Default::default(),
         memory: Default::default(),
+        cron: Default::default(),
         since: Stopwatch::start(),
         run: u64::from_ne_bytes(crate::sys::random::bytes()?),
         parts,

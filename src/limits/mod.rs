@@ -50,6 +50,9 @@ pub mod outbox {
     pub const FAILURES_MAX: usize = 8;
     /// Bytes of their lines, which are held in memory too: 4 KiB each.
     pub const BYTES_MAX: usize = 2 * 1024 * 1024;
+    /// Ids of messages that may be added once only, and that are known again after they were delivered.
+    /// The work that adds one notes that it has ended right after that, so a kill repeats very few.
+    pub const ONCE_IDS_MAX: usize = 64;
     /// Drafts that are noted; more than turns and commands run at a time, because a draft stays noted
     /// when its work was killed.
     pub const DRAFTS_MAX: usize = 32;

@@ -2,7 +2,7 @@
 
 use crate::agent::texts;
 use crate::language::Language;
-use crate::message::Envelope;
+use crate::message::{Envelope, Origin};
 use crate::text::nearest;
 
 /// The slash commands.
@@ -218,7 +218,8 @@ pub fn parse(text: &str) -> Option<Command<'_>> {
 
 /// The slash command that a person typed; `None` when the message is for the model.
 pub fn typed_command(message: &Envelope) -> Option<Command<'_>> {
-    let typed = Some(message).filter(|message| !message.is_relayed);
+    let is_typed = !message.is_relayed && !matches!(message.origin, Origin::Cron { .. });
+    let typed = Some(message).filter(|_| is_typed);
     typed.and_then(|message| parse(&message.text))
 }
 

@@ -3,15 +3,20 @@
 //! The files are the truth. Each change locks the folder, reads, changes and writes, so that the command
 //! line and the gateway never overwrite each other.
 
+mod file;
+mod log;
+
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::file::{self, Contents, Fault};
+use file::Contents;
+use log::{RunEvent, replay};
+
 use super::job::{Job, Run, RunOutcome, Status};
-use super::log::{RunEvent, replay};
 use crate::append_log::{AppendLog, Durability, to_line};
 use crate::error::{Error, Result};
 use crate::limits::cron::{
@@ -20,6 +25,8 @@ use crate::limits::cron::{
 use crate::sync::Mutex;
 use crate::sys;
 use crate::text::{grouped, one_line};
+
+pub use file::Fault;
 
 /// The jobs of a home. Opening it reads and creates nothing; clones share a lock within the process.
 #[derive(Clone, Debug)]
@@ -276,7 +283,7 @@ fn check(jobs: &[Job]) -> Result<()> {
             grouped(JOBS_MAX)
         )));
     }
-    let mut ids = std::collections::HashSet::new();
+    let mut ids = HashSet::new();
     for job in jobs {
         let reason = match ids.insert(&job.id) {
             true => file::check(job),

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::file::Contents;
-use super::job::{Run, State, Status};
+use crate::cron::job::{Run, State, Status};
 use crate::json;
 use crate::limits::cron::{RUNS_KEPT, RUNS_KEPT_IN_ALL, RUNS_KEPT_MIN};
 

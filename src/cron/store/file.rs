@@ -9,7 +9,7 @@ use std::fmt;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::job::Job;
+use crate::cron::job::Job;
 use crate::json;
 use crate::limits::cron::{ID_BYTES_MAX, JOBS_MAX, MESSAGE_BYTES_MAX};
 use crate::text::{ellipsize_chars, grouped};
