@@ -79,6 +79,7 @@ pub mod board {
 }
 
 pub mod channels;
+pub mod clock;
 pub mod gateway;
 
 /// Bounds of the life as a service.
