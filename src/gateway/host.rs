@@ -282,7 +282,10 @@ impl TurnHost for ChatHost<'_> {
     fn retry_write(&mut self, error: &Error, cancel: &Cancel) -> bool {
         if !std::mem::replace(&mut self.is_write_failure_told, true) {
             tracing::error!(session = %self.session, "failed to store a step, trying again: {error}");
-            let shown = self.gateway.delivery(&self.reply).filter(|_| self.job.is_none());
+            let shown = self
+                .gateway
+                .delivery(&self.reply)
+                .filter(|_| self.job.is_none());
             if let Some(delivery) = shown {
                 let text = texts::write_failed(self.language, error);
                 delivery.tell(&self.reply, &text);

@@ -269,9 +269,8 @@ impl Scheduler {
         let Some(session) = session.filter(|session| session.running == Some(work)) else {
             return Vec::new();
         };
-        let is_readable = |message: &&Envelope| {
-            is_ready(message) && !is_command(message) && !is_of_job(message)
-        };
+        let is_readable =
+            |message: &&Envelope| is_ready(message) && !is_command(message) && !is_of_job(message);
         let count = session.queue.iter().take_while(is_readable).count();
         session.queue.drain(..count).collect()
     }

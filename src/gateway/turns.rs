@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::{Gateway, cron};
 use super::commands::texts::format_error;
 use super::host::{ChatHost, Work};
-use crate::agent::{Outcome, Report};
+use super::{Gateway, cron};
 use crate::agent::host::TurnHost;
+use crate::agent::{Outcome, Report};
 use crate::bus::Event;
 use crate::channels::delivery::Delivery;
 use crate::chat::{Entry, EntryKind};

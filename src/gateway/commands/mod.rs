@@ -29,8 +29,8 @@ use crate::message::{Address, Envelope, OutgoingMessage, SessionKey};
 use crate::state::pairing::Paired;
 use crate::text::truncate_chars;
 
-use texts::format_error;
 pub(super) use shell::format_output;
+use texts::format_error;
 pub use update::Updates;
 
 /// Every command of a chat with its description, for the channels' menus.

@@ -104,7 +104,10 @@ impl Claim {
     /// The run could not be noted and was not begun. It is tried again later.
     fn not_begun(&self, error: &Error) {
         let cron = &self.gateway.cron;
-        cron.complain(format!("failed to begin the job {}: {error}", self.run.name()));
+        cron.complain(format!(
+            "failed to begin the job {}: {error}",
+            self.run.name()
+        ));
         *cron.failed.lock() = Some(Stopwatch::start());
     }
 }
@@ -168,10 +171,11 @@ impl Gateway {
             return retry;
         }
         *self.cron.failed.lock() = None;
-        self.try_start_due(&zone_of(&live.cron.tz)).unwrap_or_else(|error| {
-            cron_failed(self, &error);
-            retry
-        })
+        self.try_start_due(&zone_of(&live.cron.tz))
+            .unwrap_or_else(|error| {
+                cron_failed(self, &error);
+                retry
+            })
     }
 
     fn try_start_due(self: &Arc<Self>, zone: &Zone) -> Result<Option<i64>> {

@@ -85,7 +85,9 @@ impl Gateway {
                 session: key.clone(),
                 journal: session.length(),
             };
-            let answer = pending.iter().find(|one| one.closes.as_ref() == Some(&closes));
+            let answer = pending
+                .iter()
+                .find(|one| one.closes.as_ref() == Some(&closes));
             if !session.is_unfinished() && session.holds(message) {
                 return Ok(true);
             }
@@ -123,7 +125,11 @@ fn is_of_job(pending: &Pending) -> bool {
 
 /// Whether a job for one time has had its run.
 fn is_spent(job: &Job) -> bool {
-    let last = job.state.runs.last().map(|run| (run.planned_ms, run.status));
+    let last = job
+        .state
+        .runs
+        .last()
+        .map(|run| (run.planned_ms, run.status));
     match (&job.schedule, last) {
         (Schedule::At { at_ms }, Some((planned, status))) => {
             planned >= *at_ms && matches!(status, Status::Ok | Status::Skipped)

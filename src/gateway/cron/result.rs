@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::files::{Next, Workspace};
 use crate::gateway::Gateway;
 use crate::gateway::agents::Hosted;
-use crate::limits::cron::{RESULTS_KEPT, RESULT_NAME_CHARS};
+use crate::limits::cron::{RESULT_NAME_CHARS, RESULTS_KEPT};
 
 /// The folder within the workspace.
 const FOLDER: &str = "cron";
@@ -54,9 +54,14 @@ fn prefix(name: &str, id: &str) -> String {
 
 /// Whether a name is that of a result whose name begins so.
 fn is_result(name: &str, prefix: &str) -> bool {
-    let date = name.strip_prefix(prefix).and_then(|rest| rest.strip_suffix(".md"));
+    let date = name
+        .strip_prefix(prefix)
+        .and_then(|rest| rest.strip_suffix(".md"));
     date.is_some_and(|date| {
-        date.len() == DATE_BYTES && date.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
+        date.len() == DATE_BYTES
+            && date
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || byte == b'-')
     })
 }
 
@@ -72,7 +77,10 @@ fn remove_oldest(workspace: &Workspace, prefix: &str) {
     });
     found.sort();
     let over = found.len().saturating_sub(RESULTS_KEPT);
-    let removed = found.iter().take(over).try_for_each(|path| workspace.remove(path));
+    let removed = found
+        .iter()
+        .take(over)
+        .try_for_each(|path| workspace.remove(path));
     if let Err(error) = walked.map(drop).and(removed) {
         tracing::warn!("failed to remove old results of jobs: {error}");
     }
@@ -89,7 +97,11 @@ mod tests {
         assert_eq!(prefix("j7k2", "j7k2"), "j7k2-");
         let name = "Night-backup-j7k2-2026-11-23-070000.md";
         assert!(is_result(name, "Night-backup-j7k2-"));
-        for other in ["Night-backup-j7k2-notes.md", "Night-backup-j7k2-2026-11-23-070000.txt", "x.md"] {
+        for other in [
+            "Night-backup-j7k2-notes.md",
+            "Night-backup-j7k2-2026-11-23-070000.txt",
+            "x.md",
+        ] {
             assert!(!is_result(other, "Night-backup-j7k2-"), "{other}");
         }
     }

@@ -102,11 +102,6 @@ impl JobRun {
         chosen.map_or_else(|| own_session(&self.job.id), SessionKey::parse)
     }
 
-    /// Whether the conversation belongs to the job alone.
-    pub fn has_own_session(&self) -> bool {
-        self.session().parts().0 == CHANNEL
-    }
-
     /// Whether the result goes to the chat.
     pub fn goes_to_chat(&self) -> bool {
         super::plan::goes_to_chat(&self.job)
@@ -167,13 +162,17 @@ impl JobRun {
     /// The reminder.
     fn reminder(&self, to: &Address) -> OutgoingMessage {
         let Planned {
-            planned_ms, late_ms, ..
+            planned_ms,
+            late_ms,
+            ..
         } = self.planned;
         let reminder = Reminder {
             job: &self.job.id,
             text: &self.job.payload.message,
             planned: self.zone.at(planned_ms.div_euclid(1000)),
-            now: self.zone.at(planned_ms.saturating_add(late_ms).div_euclid(1000)),
+            now: self
+                .zone
+                .at(planned_ms.saturating_add(late_ms).div_euclid(1000)),
         };
         reminder.message(to, self.language)
     }
@@ -228,7 +227,9 @@ impl JobRun {
 /// Whether an answer of the model says that there is nothing to tell.
 pub fn is_silent(text: &str) -> bool {
     let bare = text.trim_matches(|char: char| !char.is_alphanumeric());
-    bare.is_empty() || bare.eq_ignore_ascii_case("NO_REPLY") || bare.eq_ignore_ascii_case("NO REPLY")
+    bare.is_empty()
+        || bare.eq_ignore_ascii_case("NO_REPLY")
+        || bare.eq_ignore_ascii_case("NO REPLY")
 }
 
 fn outcome(status: Status, error: Option<String>) -> RunOutcome {
@@ -271,7 +272,10 @@ impl Gateway {
     /// Notes on the disk that a run begins. Without that it must not begin.
     fn begin_run(&self, run: &JobRun) -> Result<()> {
         let now = self.clock().now_ms();
-        let begun = self.parts.jobs.begin(&run.job.id, run.planned.planned_ms, now);
+        let begun = self
+            .parts
+            .jobs
+            .begin(&run.job.id, run.planned.planned_ms, now);
         stop_here("begun");
         begun
     }
@@ -445,7 +449,11 @@ impl Gateway {
         ended.duration_ms = i64::try_from(watch.elapsed().as_millis()).unwrap_or(i64::MAX);
         self.tell_change(run, &ended);
         stop_here("told");
-        while let Err(error) = self.parts.jobs.end(id, planned, self.clock().now_ms(), &ended) {
+        while let Err(error) = self
+            .parts
+            .jobs
+            .end(id, planned, self.clock().now_ms(), &ended)
+        {
             tracing::error!(job = %id, "failed to note the end of a run, trying again: {error}");
             if self.is_stopping() || self.cron.cancel().wait(WRITE_RETRY) {
                 return;
