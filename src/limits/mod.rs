@@ -82,6 +82,7 @@ pub mod board {
 }
 
 pub mod channels;
+pub mod clock;
 pub mod cron;
 pub mod gateway;
 
