@@ -25,3 +25,5 @@ pub const RUNS_FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
 pub const ERROR_CHARS_MAX: usize = 200;
 /// One-time jobs that are kept after their run, so that their history can be read; the oldest go first.
 pub const SPENT_JOBS_KEPT: usize = 50;
+/// Jobs of one chat that are still to run. A model that plans in a loop leaves room for the other chats.
+pub const CHAT_JOBS_MAX: usize = 100;

@@ -60,3 +60,5 @@ pub const SNOOZE_MINUTES: i64 = 10;
 pub const REMINDER_LATE: Duration = Duration::from_secs(60);
 /// Characters of a reminder. With its time and its buttons it is one message on every channel.
 pub const REMINDER_CHARS: usize = 1000;
+/// Characters of the name of a person who has pressed a button.
+pub const REMINDER_NAME_CHARS: usize = 40;

@@ -18,6 +18,7 @@ use super::{Agent, texts};
 
 mod compact;
 mod context;
+mod cron;
 mod memory;
 mod skills;
 mod status;
@@ -106,6 +107,8 @@ impl Agent {
             Slash::Tools => self.list_tools(language),
             Slash::Memory => self.answer_memory(invocation)?,
             Slash::Skills => return Ok(Some(self.answer_skills(invocation))),
+            Slash::Remind => return self.answer_remind(invocation).map(Some),
+            Slash::Cron => return self.answer_cron(invocation).map(Some),
             Slash::Usage => self.list_usage(language),
             Slash::Think => return self.answer_think(invocation).map(Some),
             Slash::Context => context::format_account(&self.account(folder, key)?, language),

@@ -28,6 +28,10 @@ pub enum Slash {
     Memory,
     /// `/skills`
     Skills,
+    /// `/remind`
+    Remind,
+    /// `/cron`
+    Cron,
     /// `/usage`
     Usage,
     /// `/context`
@@ -107,6 +111,8 @@ pub const COMMANDS: &[Row] = &[
     row(Slash::Tools, &["tools"], Surface::Everywhere, texts::help_tools),
     row(Slash::Memory, &["memory"], Surface::Everywhere, texts::help_memory),
     row(Slash::Skills, &["skills", "skill"], Surface::Everywhere, texts::help_skills),
+    row(Slash::Remind, &["remind", "reminder", "reminders"], Surface::Everywhere, texts::help_remind),
+    row(Slash::Cron, &["cron", "jobs"], Surface::Everywhere, texts::help_cron),
     row(Slash::Usage, &["usage"], Surface::Everywhere, texts::help_usage),
     row(Slash::Context, &["context"], Surface::Everywhere, texts::help_context),
     row(Slash::Sh, &["sh"], Surface::Chat, texts::help_sh),
@@ -180,6 +186,8 @@ impl Command<'_> {
             Slash::Stop => When::Stop,
             // An update is fetched over the network; the end of a compaction is reported later.
             Slash::Sh | Slash::Update | Slash::Compact => When::Beside,
+            // They write the file of jobs, and talk to what runs them.
+            Slash::Cron | Slash::Remind => When::Beside,
             Slash::New => When::InOrder,
             // It reads the journals.
             Slash::Memory if !self.argument.is_empty() => When::Beside,

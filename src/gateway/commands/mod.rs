@@ -106,6 +106,7 @@ impl Gateway {
             Some(command) if command.slash == Slash::Compact => {
                 self.compact(message);
             }
+            Some(command) if self.answer_reminder_press(message, command) => {}
             Some(command) => {
                 self.answer_and_finish(message, command, &work.cancel);
                 if command.slash == Slash::New {

@@ -3,6 +3,7 @@
 //! A button names the job and the planned time of the run, and a press brings the text of the message
 //! along. So a press means the same after a restart, and after the job has been removed.
 
+mod press;
 mod texts;
 
 use chrono::{DateTime, FixedOffset, TimeDelta};
@@ -34,11 +35,12 @@ impl Reminder<'_> {
             label,
             command: format!("/remind {word} {} {planned_ms}", self.job),
         };
+        let [done, snooze, tomorrow] = press::CHOICES.map(|(word, _)| word);
         OutgoingMessage {
             command_buttons: vec![vec![
-                button(texts::done_button(language).to_owned(), "done"),
-                button(texts::snooze_button(language, &SNOOZE_MINUTES), "snooze"),
-                button(texts::tomorrow_button(language).to_owned(), "tomorrow"),
+                button(texts::done_button(language).to_owned(), done),
+                button(texts::snooze_button(language, &SNOOZE_MINUTES), snooze),
+                button(texts::tomorrow_button(language).to_owned(), tomorrow),
             ]],
             once: format!("cron:{}:{planned_ms}", self.job),
             ..OutgoingMessage::text(to, self.describe(language))
