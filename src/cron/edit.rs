@@ -40,7 +40,7 @@ pub struct NewJob {
 }
 
 /// What is to be changed about a job; `None` leaves it as it is.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Changes {
     /// When it runs.
     pub schedule: Option<Schedule>,
@@ -64,6 +64,13 @@ pub struct Changes {
     pub catch_up: Option<bool>,
     /// Whether it is removed after its first run.
     pub once: Option<bool>,
+}
+
+impl Changes {
+    /// Whether there is nothing to change.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// Who asks, and when.

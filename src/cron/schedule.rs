@@ -15,11 +15,13 @@ pub enum Schedule {
     /// Once.
     At {
         /// The time, in milliseconds since 1970.
+        #[serde(alias = "at_ms")]
         at_ms: i64,
     },
     /// At an interval, counted from the job's creation.
     Every {
         /// The interval in milliseconds.
+        #[serde(alias = "every_ms")]
         every_ms: i64,
     },
     /// At the times that a line of crontab(5) matches.

@@ -431,6 +431,8 @@ pub mod cli {
     pub const LOG_VALUE_BYTES: usize = 1024;
     /// Characters of a command in the question about it.
     pub const COMMAND_CHARS: usize = 4000;
+    /// Columns of a column in the list of jobs, but for the last one.
+    pub const LIST_CRON_COLUMNS: usize = 28;
     /// Lines of its beginning and its end.
     pub const COMMAND_LINES: (usize, usize) = (30, 10);
     /// Characters of what else the question shows on a line.
