@@ -83,6 +83,7 @@ pub mod board {
 
 pub mod channels;
 pub mod cron;
+pub mod clock;
 pub mod gateway;
 
 /// Bounds of the life as a service.
