@@ -96,8 +96,8 @@ pub mod board {
 }
 
 pub mod channels;
-pub mod cron;
 pub mod clock;
+pub mod cron;
 pub mod gateway;
 
 /// Bounds of the life as a service.

@@ -129,6 +129,9 @@ pub const COMMANDS: &[Row] = &[
     row(Slash::Exit, &["exit", "quit"], Surface::Terminal, texts::help_exit),
 ];
 
+/// The words that the buttons of a reminder have after `/remind`: none of them is a time.
+pub const REMINDER_BUTTONS: [&str; 3] = ["done", "snooze", "again"];
+
 const fn row(
     slash: Slash,
     names: &'static [&'static str],
@@ -186,6 +189,7 @@ impl Command<'_> {
             Slash::Stop => When::Stop,
             // An update is fetched over the network; the end of a compaction is reported later.
             Slash::Sh | Slash::Update | Slash::Compact => When::Beside,
+            Slash::Remind if self.is_reminder_button() => When::AtOnce,
             // They write the file of jobs, and talk to what runs them.
             Slash::Cron | Slash::Remind => When::Beside,
             Slash::New => When::InOrder,
@@ -197,6 +201,12 @@ impl Command<'_> {
             Slash::Think if !self.argument.is_empty() => When::InOrder,
             _ => When::AtOnce,
         }
+    }
+
+    /// Whether it is a `/remind` that a button of a reminder types. Presses are taken in their order.
+    fn is_reminder_button(&self) -> bool {
+        let word = self.argument.split_whitespace().next();
+        word.is_some_and(|word| REMINDER_BUTTONS.contains(&word))
     }
 
     /// Whether it is a `/model` that changes nothing.

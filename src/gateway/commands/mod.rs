@@ -106,7 +106,6 @@ impl Gateway {
             Some(command) if command.slash == Slash::Compact => {
                 self.compact(message);
             }
-            Some(command) if self.answer_reminder_press(message, command) => {}
             Some(command) => {
                 self.answer_and_finish(message, command, &work.cancel);
                 if command.slash == Slash::New {
@@ -134,6 +133,9 @@ impl Gateway {
     }
 
     fn answer_and_finish(&self, message: &Envelope, command: Command<'_>, cancel: &Cancel) {
+        if self.answer_reminder_press(message, command) {
+            return;
+        }
         let answer = self.answer_to(message, command, cancel);
         let answer = answer.unwrap_or_else(|error| format_error(&error, message.language()).into());
         self.finish_command(message, answer);

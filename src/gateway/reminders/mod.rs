@@ -8,6 +8,7 @@ mod texts;
 
 use chrono::{DateTime, FixedOffset, TimeDelta};
 
+use crate::agent::commands::REMINDER_BUTTONS;
 use crate::language::Language;
 use crate::limits::gateway::{REMINDER_CHARS, REMINDER_LATE, SNOOZE_MINUTES};
 use crate::markup::plain;
@@ -35,7 +36,7 @@ impl Reminder<'_> {
             label,
             command: format!("/remind {word} {} {planned_ms}", self.job),
         };
-        let [done, snooze, tomorrow] = press::CHOICES.map(|(word, _)| word);
+        let [done, snooze, tomorrow] = REMINDER_BUTTONS;
         OutgoingMessage {
             command_buttons: vec![vec![
                 button(texts::done_button(language).to_owned(), done),
@@ -57,7 +58,7 @@ impl Reminder<'_> {
                 let planned = format_time(self.planned, self.now);
                 texts::late_reminder(language, &text, &planned, &format_span(late, language))
             }
-            _ => texts::reminder(language, &text),
+            _ => format!("⏰ {text}"),
         }
     }
 }

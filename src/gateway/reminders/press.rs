@@ -5,7 +5,7 @@ use chrono::{Days, NaiveDateTime};
 use ring::digest::{SHA256, digest};
 
 use super::texts;
-use crate::agent::commands::{Command, Slash};
+use crate::agent::commands::{Command, REMINDER_BUTTONS, Slash};
 use crate::cron::show;
 use crate::cron::{Job, Payload, PayloadKind, Schedule};
 use crate::error::{Error, Result};
@@ -20,12 +20,8 @@ use crate::text::{one_line, reveal_but, truncate_bytes};
 use crate::tools::cron::Planner;
 use crate::zone::{Local, Zone};
 
-/// The words in the commands of the buttons.
-pub(super) const CHOICES: [(&str, Choice); 3] = [
-    ("done", Choice::Done),
-    ("snooze", Choice::Snooze),
-    ("tomorrow", Choice::Tomorrow),
-];
+/// What [`REMINDER_BUTTONS`] mean.
+const CHOICES: [Choice; 3] = [Choice::Done, Choice::Snooze, Choice::Tomorrow];
 
 /// What a button says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +46,8 @@ impl<'a> Press<'a> {
     pub fn parse(argument: &'a str) -> Option<Self> {
         let mut words = argument.split_whitespace();
         let word = words.next()?;
-        let (_, choice) = CHOICES.iter().find(|(known, _)| *known == word)?;
+        let known = REMINDER_BUTTONS.iter().zip(&CHOICES);
+        let (_, choice) = known.into_iter().find(|(known, _)| **known == word)?;
         let press = Self {
             choice: *choice,
             job: words.next()?,

@@ -3,8 +3,6 @@
 use crate::language::texts;
 
 texts! {
-    /// A reminder in time; `text` is what a person wanted to be reminded of.
-    pub fn reminder(text) { "⏰ {text}", "⏰ {text}" }
     /// A reminder after its time; `late` is a span.
     pub fn late_reminder(text, planned, late) {
         "⏰ {text} (planned for {planned}, {late} late)",
@@ -16,11 +14,11 @@ texts! {
     /// Below a reminder that is done.
     pub fn done(time) { "✓ Done {time}", "✓ 已完成 {time}" }
     /// The same in a group.
-    pub fn done_by(time, who) { "✓ Done {time} by {who}", "✓ {who} 已完成 {time}" }
-    /// Below a reminder that comes again.
-    pub fn again(time) { "💤 Again at {time}", "💤 将于 {time} 再次提醒" }
+    pub fn done_by(time, who) { "✓ Done {time} ({who})", "✓ 已完成 {time}（{who}）" }
+    /// Below a reminder that comes again; `time` is such as "tomorrow 07:00".
+    pub fn again(time) { "💤 Again {time}", "💤 {time} 再次提醒" }
     /// The same in a group.
-    pub fn again_by(time, who) { "💤 Again at {time}, moved by {who}", "💤 {who} 已推迟，将于 {time} 再次提醒" }
+    pub fn again_by(time, who) { "💤 Again {time} ({who})", "💤 {time} 再次提醒（{who}）" }
     /// A reminder is to come again, and what it said is not known any more.
     pub fn text_unknown() {
         "I can't move this reminder: it is too old, and its job no longer exists. Set it again with /remind.",

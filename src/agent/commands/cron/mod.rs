@@ -188,9 +188,7 @@ impl Jobs<'_> {
     ) -> Error {
         let asker = self.planner.asker(self.language);
         let time = match schedule {
-            Schedule::At { at_ms } => {
-                show::time(*at_ms, asker.now_ms, asker.zone, self.language)
-            }
+            Schedule::At { at_ms } => show::time(*at_ms, asker.now_ms, asker.zone, self.language),
             schedule => crate::cron::when::describe(schedule, asker.zone, self.language),
         };
         Error::Usage(missing(self.language, &plain(&time)))
@@ -208,7 +206,9 @@ impl Jobs<'_> {
             .collect();
         jobs.sort_by_key(|(next, _)| *next);
         let shown = jobs.iter().take(JOBS_LISTED_MAX);
-        let mut lines: Vec<String> = shown.map(|(_, job)| format!("- {}", self.line(job))).collect();
+        let mut lines: Vec<String> = shown
+            .map(|(_, job)| format!("- {}", self.line(job)))
+            .collect();
         if let Some(more @ 1..) = jobs.len().checked_sub(JOBS_LISTED_MAX) {
             lines.push(texts::and_more(self.language, &more));
         }

@@ -40,7 +40,7 @@ texts! {
         "请指明任务名称或 id；/cron 会列出所有任务。",
     }
     /// A reminder is planned. `time` is when it comes, such as "tomorrow 07:00, in 9 h".
-    pub fn reminder_set(text, time) { "⏰ {text}: {time}", "⏰ {text}：{time}" }
+    pub fn reminder_set(text, time) { "⏰ {text}: {time}", "⏰ {text}，提醒时间：{time}" }
     /// The same for one that repeats.
     pub fn reminder_set_repeating(text, schedule, time) {
         "⏰ {text}: {schedule}, next {time}",
@@ -61,7 +61,7 @@ texts! {
         "{id} {title}：{schedule}；下次 {next}",
     }
     /// The same for a job that runs at one time only.
-    pub fn line_once(id, title, next) { "{id} {title}: {next}", "{id} {title}：{next}" }
+    pub fn line_once(id, title, next) { "{id} {title}: {next}", "{id} {title}，时间：{next}" }
     /// Behind a line: how the last run ended, unless it ended well.
     pub fn last_run(note) { " (last run {note})", "（上次运行：{note}）" }
     pub fn and_more(count) { "… and {count} more", "…… 另有 {count} 个" }
