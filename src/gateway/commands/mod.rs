@@ -29,6 +29,7 @@ use crate::message::{Address, Envelope, OutgoingMessage, SessionKey};
 use crate::state::pairing::Paired;
 use crate::text::truncate_chars;
 
+pub(super) use shell::format_output;
 use texts::format_error;
 pub use update::Updates;
 
