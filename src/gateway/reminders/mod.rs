@@ -10,7 +10,8 @@ use chrono::{DateTime, FixedOffset, TimeDelta};
 
 use crate::agent::commands::REMINDER_BUTTONS;
 use crate::language::Language;
-use crate::limits::gateway::{REMINDER_CHARS, REMINDER_LATE, SNOOZE_MINUTES};
+use crate::limits::cron::LATE_TOLD_MS;
+use crate::limits::gateway::{REMINDER_CHARS, SNOOZE_MINUTES};
 use crate::markup::plain;
 use crate::message::{Address, CommandButton, OutgoingMessage};
 use crate::text::{ellipsize_chars, reveal_but};
@@ -53,13 +54,11 @@ impl Reminder<'_> {
         let text = ellipsize_chars(self.text.trim(), REMINDER_CHARS);
         let text = plain(&reveal_but(&text, &["\n"]));
         let late = self.now.signed_duration_since(self.planned);
-        match late.to_std() {
-            Ok(time) if time >= REMINDER_LATE => {
-                let planned = format_time(self.planned, self.now);
-                texts::late_reminder(language, &text, &planned, &format_span(late, language))
-            }
-            _ => format!("⏰ {text}"),
+        if late.num_milliseconds() < LATE_TOLD_MS {
+            return format!("⏰ {text}");
         }
+        let planned = format_time(self.planned, self.now);
+        texts::late_reminder(language, &text, &planned, &format_span(late, language))
     }
 }
 
