@@ -27,6 +27,8 @@ pub const RUNS_FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
 pub const ERROR_CHARS_MAX: usize = 200;
 /// One-time jobs that are kept after their run, so that their history can be read; the oldest go first.
 pub const SPENT_JOBS_KEPT: usize = 50;
+/// Jobs of one chat that are still to run. A model that plans in a loop leaves room for the other chats.
+pub const CHAT_JOBS_MAX: usize = 100;
 /// How late a run is that is called late, in milliseconds: what a busy board takes is not worth a word.
 pub const LATE_TOLD_MS: i64 = 2 * 60 * 1000;
 /// Wait before the jobs are looked at again after they could not be read, or a run could not be noted.

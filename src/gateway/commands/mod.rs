@@ -134,6 +134,9 @@ impl Gateway {
     }
 
     fn answer_and_finish(&self, message: &Envelope, command: Command<'_>, cancel: &Cancel) {
+        if self.answer_reminder_press(message, command) {
+            return;
+        }
         let answer = self.answer_to(message, command, cancel);
         let answer = answer.unwrap_or_else(|error| format_error(&error, message.language()).into());
         self.finish_command(message, answer);

@@ -21,6 +21,7 @@ mod parallel;
 mod power;
 mod recovery;
 mod reload;
+mod remind;
 pub mod scene;
 mod sending;
 mod slots;
