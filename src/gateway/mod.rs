@@ -18,6 +18,7 @@ mod recover;
 pub mod reminders;
 mod run;
 mod scheduler;
+pub mod time;
 mod turns;
 
 use std::collections::BTreeMap;
@@ -41,7 +42,7 @@ use crate::limits::agent::TURN_STACK_BYTES;
 use crate::message::{Address, OutgoingMessage, SessionKey};
 use crate::outbox::{ClosesTurn, Outbox};
 use crate::session::Session;
-use crate::state::{Languages, LastChat, Pairing, RestartRequests};
+use crate::state::{KnownTime, Languages, LastChat, Pairing, RestartRequests};
 use crate::sync::Mutex;
 
 pub use crate::bus::Ending;
@@ -54,6 +55,7 @@ use memory::Upkeep;
 use progress::DisplaySettings;
 pub use run::{Channel, run};
 use scheduler::Load;
+use time::Timekeeper;
 
 /// What a gateway is made of.
 pub struct Parts {
@@ -77,6 +79,8 @@ pub struct Parts {
     pub languages: Arc<Languages>,
     /// The chats that have asked for a restart.
     pub restarts: RestartRequests,
+    /// The last known time.
+    pub known_time: KnownTime,
     /// What updates take.
     pub updates: Updates,
     /// The machine.
@@ -134,6 +138,8 @@ pub struct Gateway {
     memory: Upkeep,
     /// The scheduled jobs.
     cron: Cron,
+    /// The clock, and whether it can be trusted.
+    time: Timekeeper,
     since: Stopwatch,
     /// Tells this run of the gateway from others.
     run: u64,

@@ -17,6 +17,7 @@ use super::commands::{self, texts};
 use super::host::{Reply, Work};
 use super::recover::Accepted;
 use super::scheduler::{Action, Input, Scheduler, WorkId};
+use super::time::{self, Timekeeper};
 use super::{Gateway, Parts, control, notify, sleep, spawn};
 use crate::agent::commands::{Slash, typed_command};
 use crate::bus::{self, Ending, Event, EventSender, Heartbeats};
@@ -91,6 +92,7 @@ pub fn run(
         is_closing_idle: Default::default(),
         memory: Default::default(),
         cron: Default::default(),
+        time: Timekeeper::new(Clock::System, parts.known_time.clone()),
         since: Stopwatch::start(),
         run: u64::from_ne_bytes(crate::sys::random::bytes()?),
         parts,
@@ -114,6 +116,7 @@ pub fn run(
         control::reload_on_hangup(&gateway);
         work.recover(accepted);
         tokio::spawn(sample(Arc::clone(&gateway)));
+        tokio::spawn(time::keep(Arc::clone(&gateway)));
         tokio::spawn(notify::keep(
             Arc::clone(&gateway),
             heartbeats,
@@ -230,6 +233,7 @@ fn stop(work: Loop, receivers: Receivers) {
     if let Err(error) = work.gateway.parts.recent.save() {
         tracing::warn!("failed to save the last active chat: {error}");
     }
+    work.gateway.time.save();
     match work.gateway.parts.outbox.count() {
         0 => tracing::info!("stopped, nothing left to send"),
         left => {

@@ -2,6 +2,20 @@
 //!
 //! A number that decides something stands here and nowhere else, grouped by the room that obeys it.
 
+/// Bounds of time zones.
+pub mod zone {
+    /// Bytes of a zone's name; the longest has 32.
+    pub const NAME_BYTES: usize = 64;
+    /// Bytes of a zone's file; the largest has 4 kB.
+    pub const FILE_BYTES: u64 = 64 * 1024;
+    /// Seconds between a zone's time and UTC, below a day, as chrono wants it; the largest is 15 h 13 min.
+    pub const OFFSET_SECONDS_MAX: i32 = 86_399;
+    /// Hours between a day's midnight and a change of the clocks on it (RFC 9636).
+    pub const RULE_TIME_HOURS_MAX: u32 = 167;
+    /// Edits between a wrong name and the one that it probably means.
+    pub const SLIP_EDITS: usize = 2;
+}
+
 /// Bounds of the cancellation token.
 pub mod cancel {
     use std::time::Duration;
@@ -82,6 +96,7 @@ pub mod board {
 }
 
 pub mod channels;
+pub mod clock;
 pub mod cron;
 pub mod gateway;
 

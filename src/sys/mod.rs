@@ -11,6 +11,7 @@ pub mod notify;
 pub mod port;
 pub mod process;
 pub mod random;
+pub mod time;
 
 pub use isolation::{attempt, landlock, mounts, namespaces, seccomp};
 pub use process::memory;

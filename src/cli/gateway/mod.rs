@@ -33,7 +33,7 @@ use crate::limits::gateway::LOCK_TIME;
 use crate::message::SessionKey;
 use crate::outbox::Outbox;
 use crate::state::updates::UpdateRequest;
-use crate::state::{Approvals, Languages, LastChat, Pairing, RestartRequests};
+use crate::state::{Approvals, KnownTime, Languages, LastChat, Pairing, RestartRequests};
 use crate::sync::Mutex;
 use crate::sys;
 use crate::sys::notify::Notifier;
@@ -104,6 +104,7 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
         pairing,
         files_max_bytes: config.storage.inbox_max_bytes(),
         recent: LastChat::new(&state),
+        known_time: KnownTime::new(&state),
         languages: Arc::new(Languages::new(&state)),
         restarts: RestartRequests::new(&state),
         updates,

@@ -2,6 +2,7 @@
 
 mod agents;
 mod approvals;
+mod clock;
 mod conversation;
 mod crowd;
 mod discord;
