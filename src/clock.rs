@@ -4,7 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
-use chrono::{DateTime, FixedOffset, Local, TimeZone, Utc};
+use chrono::{DateTime, FixedOffset, Local, Utc};
+
+mod trust;
+mod turned;
+
+pub use trust::{Facts, Reason, Trust, judge};
+pub use turned::Turned;
 
 /// The day this version was made, as seconds since 1970 (2026-11-22). A board has no clock of its
 /// own and starts in 1970 or at its last shutdown: an earlier time than this is surely not set yet.
@@ -13,7 +19,8 @@ pub const BUILD_EPOCH: i64 = 1_795_305_600;
 /// Where the time comes from.
 #[derive(Clone, Debug, Default)]
 pub enum Clock {
-    /// The system's clock, in the system's zone (`TZ`, else /etc/localtime).
+    /// The system's clock, in the system's zone (`TZ`, else /etc/localtime). In a build for tests, the
+    /// clock of the file that `PEACRAB_TEST_CLOCK` names.
     #[default]
     System,
     /// A clock that a test turns by hand, in milliseconds since 1970, UTC.
@@ -23,19 +30,31 @@ pub enum Clock {
 impl Clock {
     /// The wall clock's time with its zone.
     pub fn now(&self) -> DateTime<FixedOffset> {
-        match self {
-            Self::System => Local::now().fixed_offset(),
-            Self::Hand(millis) => {
-                let millis = millis.load(Ordering::Relaxed);
-                Utc.timestamp_millis_opt(millis)
-                    .single()
-                    .unwrap_or_default()
-                    .fixed_offset()
-            }
+        match (self, self.turned()) {
+            (Self::Hand(_), Some(turned)) => turned.utc().fixed_offset(),
+            (Self::System, Some(turned)) => turned.utc().with_timezone(&Local).fixed_offset(),
+            (_, None) => Local::now().fixed_offset(),
         }
     }
 
-    /// Whether the wall clock has been set: certificates and dated jobs need it.
+    /// The wall clock's time in milliseconds since 1970.
+    pub fn now_ms(&self) -> i64 {
+        match self.turned() {
+            Some(turned) => turned.millis,
+            None => Utc::now().timestamp_millis(),
+        }
+    }
+
+    /// What a test has set the clock to; `None` for a real clock.
+    pub fn turned(&self) -> Option<Turned> {
+        match self {
+            Self::System => turned::read(),
+            Self::Hand(millis) => Some(Turned::by_hand(millis.load(Ordering::Relaxed))),
+        }
+    }
+
+    /// Whether the wall clock has been set at all: certificates need it. What is dated asks for
+    /// [`Trust`], which needs more.
     pub fn is_set(&self) -> bool {
         self.now().timestamp() >= BUILD_EPOCH
     }

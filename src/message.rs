@@ -127,6 +127,14 @@ impl Address {
         }
     }
 
+    /// The chat and its thread, without the channel: `-1001` or `-1001:7`.
+    pub fn within_channel(&self) -> String {
+        match &self.thread {
+            Some(thread) => format!("{}:{thread}", self.chat),
+            None => self.chat.clone(),
+        }
+    }
+
     /// The conversation that takes place here.
     pub fn session(&self) -> SessionKey {
         SessionKey(self.to_string())
@@ -175,6 +183,13 @@ pub enum Origin {
     Cli,
     /// A person in a chat.
     Person(Sender),
+    /// A scheduled job.
+    Cron {
+        /// Its id.
+        job: String,
+        /// Its name, for people.
+        name: String,
+    },
 }
 
 /// What kind of file came with a message.
@@ -254,6 +269,19 @@ pub struct Envelope {
     /// The message's id within its chat, which replies, edits and reactions point to.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reference: String,
+    /// The message whose button typed this command; `None` where a person typed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pressed: Option<PressedMessage>,
+}
+
+/// A message of ours, one of whose buttons a person has pressed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PressedMessage {
+    /// Its id within the chat.
+    pub id: String,
+    /// Its text as people read it, without markup; empty when the channel does not send it along.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
 }
 
 impl Envelope {
@@ -272,6 +300,7 @@ impl Envelope {
             attachments: Vec::new(),
             remote_files: Vec::new(),
             reference: String::new(),
+            pressed: None,
         }
     }
 
@@ -288,7 +317,7 @@ impl Envelope {
     pub fn sender(&self) -> Option<&Sender> {
         match &self.origin {
             Origin::Person(sender) => Some(sender),
-            Origin::Cli => None,
+            Origin::Cli | Origin::Cron { .. } => None,
         }
     }
 
@@ -336,6 +365,15 @@ pub struct OutgoingMessage {
     /// The draft that it replaces, if that is still shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces: Option<DraftKey>,
+    /// The earlier message of ours that it replaces, text and buttons, by its id within the chat; may be
+    /// empty. If that message is gone, this one is sent below.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub edits: String,
+    /// What makes it the same message as another, such as `cron:a1b2c3:1795330800000`; may be empty. The
+    /// outbox takes each id once, also across restarts, as long as it is one of the last
+    /// [`ONCE_IDS_MAX`](crate::limits::outbox::ONCE_IDS_MAX).
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub once: String,
 }
 
 /// Separates a prefix from a file's own name where the file was copied to be sent.
@@ -358,6 +396,8 @@ impl OutgoingMessage {
             command_buttons: Vec::new(),
             reply_to: String::new(),
             replaces: None,
+            edits: String::new(),
+            once: String::new(),
         }
     }
 }

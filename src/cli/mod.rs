@@ -7,6 +7,7 @@ pub mod completions;
 mod compose;
 pub mod config;
 mod context;
+pub mod cron;
 pub mod doctor;
 pub mod gateway;
 pub mod memory;
@@ -126,6 +127,9 @@ enum Command {
     /// List, show, export and delete conversations
     #[command(alias = "session")]
     Sessions(sessions::Arguments),
+    /// List, plan, change and run scheduled jobs and reminders
+    #[command(aliases = ["jobs", "schedule"])]
+    Cron(cron::Arguments),
     /// Show and search what the agent remembers, and bring back earlier versions
     Memory(memory::Arguments),
     /// List, write, install and check skills
@@ -191,6 +195,7 @@ impl Command {
             Self::Status(arguments) => status::run(context, &arguments),
             Self::Usage(arguments) => usage::run(context, &arguments),
             Self::Sessions(arguments) => sessions::run(context, &arguments),
+            Self::Cron(arguments) => cron::run(context, arguments),
             Self::Memory(arguments) => memory::run(context, &arguments),
             Self::Skills(arguments) => skills::run(context, arguments),
             Self::Doctor(arguments) => doctor::run(context, &arguments),

@@ -15,14 +15,18 @@ use crate::board::Board;
 use crate::error::{Exit, Result};
 use crate::http::Pool;
 use crate::message::SessionKey;
+use crate::session::store;
 use crate::text::grouped;
+
+/// The conversation of `peacrab agent` without a name.
+const DEFAULT: &str = "default";
 
 /// `peacrab context …`
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The conversation, as `sessions list` shows it
-    #[arg(short, long, value_name = "SESSION", default_value = "default")]
-    session: String,
+    /// The conversation, as `sessions list` shows it [default: default]
+    #[arg(short, long, value_name = "SESSION")]
+    session: Option<String>,
     /// The agent of agents.list [default: the default agent]
     #[arg(long, value_name = "ID")]
     agent: Option<String>,
@@ -36,12 +40,15 @@ pub struct Arguments {
 
 /// Shows the next request of a conversation, built by the code that sends it. No model is asked.
 pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
-    let key = SessionKey::parse(&arguments.session);
+    let key = SessionKey::parse(arguments.session.as_deref().unwrap_or(DEFAULT));
     let home = context.home()?;
     let all = context.start()?;
     compose::check_agents(&home, &all)?;
     let loaded = all.of_agent(arguments.agent.as_deref())?;
     let sessions = home.sessions_of(loaded.agent_id());
+    if arguments.session.is_some() {
+        store::existing(&sessions, &key)?;
+    }
     let options = RunOptions {
         model: None,
         stream: false,

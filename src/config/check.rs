@@ -13,8 +13,10 @@ use super::table::{Key, Kind};
 use super::texts;
 use crate::limits::config as limits;
 use crate::text::ellipsize_chars;
+pub use quiet::QuietHours;
 use values::{is_id, is_proxy, price_problem};
 
+mod quiet;
 mod values;
 
 /// What is wrong with the value of the setting at the path; `None` when it is valid. `open`: references
@@ -103,6 +105,7 @@ fn accepts(kind: Kind, value: &Value, open: bool) -> bool {
         Kind::Text | Kind::Zone | Kind::Secret => value.is_string(),
         Kind::Choice(words) => text(&|text| words.contains(&text)),
         Kind::Texts => each(&|_| true),
+        Kind::QuietHours => text(&|text| text.is_empty() || QuietHours::parse(text).is_some()),
         Kind::Ids => list.is_some_and(|ids| ids.iter().all(|id| is_id(id, open))),
         Kind::Url => text(&|text| {
             text.is_empty() || text.starts_with("http://") || text.starts_with("https://")

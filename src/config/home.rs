@@ -90,6 +90,11 @@ impl Home {
         self.0.join("state")
     }
 
+    /// `cron/`: scheduled jobs and their runs.
+    pub fn cron(&self) -> PathBuf {
+        self.0.join("cron")
+    }
+
     /// `update/`: a release that the gateway has fetched, for root to install.
     pub fn update(&self) -> PathBuf {
         self.0.join("update")

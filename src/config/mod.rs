@@ -12,6 +12,7 @@ pub mod table;
 pub mod text;
 pub mod texts;
 
+pub use check::QuietHours;
 pub use home::Home;
 pub use load::{Loaded, load};
 pub use schema::Config;

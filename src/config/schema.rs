@@ -27,6 +27,8 @@ pub struct Config {
     pub storage: Storage,
     /// What may be spent.
     pub limits: Limits,
+    /// Scheduled jobs.
+    pub cron: Cron,
     /// Whom to trust.
     pub tls: Tls,
     /// Where new versions come from.
@@ -73,6 +75,8 @@ pub struct AgentDefaults {
     pub memory_window: usize,
     /// Characters of a tool's result in the conversation; the rest goes to a file.
     pub max_tool_result_chars: usize,
+    /// The only skills that the agent may use; none: all.
+    pub skills: Option<Vec<String>>,
     /// Most turns at a time over all sessions; one session never runs two.
     pub max_parallel_turns: usize,
     /// An IANA zone, or `auto`.
@@ -93,6 +97,7 @@ impl Default for AgentDefaults {
             max_tool_iterations: 40,
             memory_window: 100,
             max_tool_result_chars: 16_000,
+            skills: None,
             max_parallel_turns: 2,
             timezone: "auto".to_owned(),
         }
@@ -457,6 +462,28 @@ pub struct Limits {
     pub tokens_per_day: u64,
     /// US dollars a day over all models, as far as their prices are known; 0: no limit.
     pub usd_per_day: f64,
+}
+
+/// `cron`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Cron {
+    /// Whether the gateway runs jobs.
+    pub enabled: bool,
+    /// When nothing is sent to chats, such as `22:00-07:00`; empty: never.
+    pub quiet_hours: String,
+    /// The zone of jobs that name none; empty: the system's.
+    pub tz: String,
+}
+
+impl Default for Cron {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            quiet_hours: String::new(),
+            tz: String::new(),
+        }
+    }
 }
 
 /// `tls`

@@ -45,6 +45,8 @@ pub enum Kind {
     Paths,
     /// The name of a time zone, or `auto`.
     Zone,
+    /// Two times of a day, such as `22:00-07:00`, or an empty string.
+    QuietHours,
     /// A string that must not be shown.
     Secret,
     /// An object of such strings.
@@ -79,6 +81,7 @@ pub static KEYS: &[Key] = &[
     key("agents.defaults.maxToolIterations", Whole(1, 1_000), "40", "Maximum steps per turn; after that the agent reports how far it got."),
     key("agents.defaults.memoryWindow", Whole(2, 100_000), "100", "Maximum number of earlier turns (a message and all until its answer) sent with a request."),
     key("agents.defaults.maxToolResultChars", Whole(500, 1_000_000), "16000", "Maximum characters of a tool's result that the model sees. The rest goes to a file in the workspace, which the result names."),
+    key("agents.defaults.skills", Texts, "null", "The only skills that the agent may use, by name; an empty list means none. null allows all.").or_null(),
     key("agents.defaults.maxParallelTurns", Whole(1, 16), "2", "Maximum number of conversations answered at the same time. Within one conversation, messages are answered one after the other."),
     key("agents.defaults.timezone", Zone, r#""auto""#, "Time zone, such as Europe/Zurich. auto uses the system's."),
     key("agents.list", Kind::Agents, "[]", "Agents besides main, each with its own workspace, conversations and memory. What an entry leaves out is as in agents.defaults. An entry with the id main changes main itself."),
@@ -136,6 +139,9 @@ pub static KEYS: &[Key] = &[
     key("storage.archiveMaxMb", Whole(0, 1_000_000), "64", "Maximum size of sessions/archive, in megabytes, over all conversations. Beyond that the oldest files are deleted. 0 keeps no archive."),
     key("limits.tokensPerDay", Whole(0, u64::MAX), "0", "Maximum tokens per day over all models. Beyond that, requests are refused until midnight. 0: no limit."),
     key("limits.usdPerDay", Real(0.0, 1_000_000.0), "0", "Maximum cost per day over all models, in US dollars. Beyond that, requests are refused until midnight. A request whose price is not known counts as free. 0: no limit."),
+    key("cron.enabled", Flag, "true", "Run scheduled jobs and reminders when `peacrab gateway` runs."),
+    key("cron.quietHours", Kind::QuietHours, r#""""#, "When reminders and scheduled jobs send nothing to a chat, such as 22:00-07:00. They wait until the end. Empty: never."),
+    key("cron.tz", Text, r#""""#, "Time zone of scheduled jobs that name none, and of the quiet hours, such as Europe/Zurich. Empty: as in agents.defaults.timezone."),
     key("tls.caFile", Kind::Path, "null", "PEM file with certificates to trust in addition to the built-in ones.").or_null(),
     key("tls.localServerUsers", Texts, "[]", "Users, by name or number, whose servers on this machine may receive API keys and tokens over http://, in addition to root and Peacrab's own account. *: all users, which includes any command of the agent that takes over the server's port."),
     key("update.url", Url, r#""""#, "Where new versions come from: the URL of a folder with a release, for `peacrab update` and /update. Nothing is fetched unless you ask for it."),
@@ -193,10 +199,12 @@ impl Key {
         let plain = || Value::String(text.to_owned());
         let parsed = json::from_str(text);
         match self.kind {
-            Text | Url | Zone | Choice(_) | Kind::Path | Kind::Secret => match parsed {
-                Ok(value @ (Value::String(_) | Value::Null)) => value,
-                _ => plain(),
-            },
+            Text | Url | Zone | Kind::QuietHours | Choice(_) | Kind::Path | Kind::Secret => {
+                match parsed {
+                    Ok(value @ (Value::String(_) | Value::Null)) => value,
+                    _ => plain(),
+                }
+            }
             Texts | Ids | Paths => match parsed {
                 Ok(value @ (Value::Array(_) | Value::Null | Value::Object(_))) => value,
                 Ok(value @ Value::String(_)) => Value::Array(vec![value]),
@@ -396,6 +404,7 @@ mod tests {
             Url => json!("http://a"),
             Kind::Secret if key.path.ends_with(".proxy") => json!("http://a"),
             Text | Zone | Kind::Path | Kind::Secret => json!("/a"),
+            Kind::QuietHours => json!("22:00-07:00"),
             Secrets | Object => json!({"a": "/a"}),
             Prices => json!({"a": {"input": 1, "output": 2}}),
             Kind::Agents => json!([{"id": "a"}]),

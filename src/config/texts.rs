@@ -95,6 +95,7 @@ pub fn describe_type(kind: Kind) -> String {
             r#"a list of paths that begin with / or ~/, such as ["/srv/data"]"#.to_owned()
         }
         Kind::Zone => "auto, or a time zone such as Europe/Zurich".to_owned(),
+        Kind::QuietHours => "two times of a day such as 22:00-07:00, or empty".to_owned(),
         Kind::Secret => "a string, ${NAME} or file:PATH".to_owned(),
         Kind::Secrets => r#"an object of strings, such as {"X-Name": "value"}"#.to_owned(),
         Kind::Object => r#"an object, such as {"name": 1}"#.to_owned(),

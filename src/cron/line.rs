@@ -10,7 +10,7 @@ use chrono::{DateTime, Datelike, Days, Months, NaiveDate, NaiveDateTime, NaiveTi
 use crate::limits::schedule::{LINE_BYTES, SEARCH_DAYS, SPANS};
 use crate::zone::Zone;
 
-use super::texts;
+use super::schedule_texts as texts;
 
 /// A cron line: for each field the bits of the values that match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use crate::limits::schedule::{AHEAD_MS_MAX, EVERY_MS_MIN, MISSED_MAX};
 use crate::zone::{Zone, suggest};
 
 use super::line::Line;
-use super::texts;
+use super::schedule_texts as texts;
 
 /// When a job runs. In a file: `{"kind": "at", "atMs": 1795305600000}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,11 +19,13 @@ pub enum Schedule {
     /// Once.
     At {
         /// The time, in milliseconds since 1970.
+        #[serde(alias = "at_ms")]
         at_ms: i64,
     },
     /// At an interval, counted from the job's creation.
     Every {
         /// The interval in milliseconds.
+        #[serde(alias = "every_ms")]
         every_ms: i64,
     },
     /// At the times that a line of crontab(5) matches.

@@ -66,6 +66,22 @@ pub enum Request {
         /// As it was typed.
         code: String,
     },
+    /// About scheduled jobs.
+    Cron(CronRequest),
+}
+
+/// A request about scheduled jobs.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CronRequest {
+    /// The file of jobs was changed: look at it now. The answer is empty.
+    Changed,
+    /// Run a job now, also one that is disabled. The answer is a line for people; an error when there is
+    /// no such job, or while it is running.
+    Run {
+        /// Its id.
+        id: String,
+    },
 }
 
 /// Which program runs a gateway.
@@ -315,6 +331,11 @@ impl Gateway {
                 self.end_update(reason);
                 Ok(String::new())
             }
+            Request::Cron(CronRequest::Changed) => {
+                self.cron.look_soon();
+                Ok(String::new())
+            }
+            Request::Cron(CronRequest::Run { id }) => self.run_job(&id, Language::English),
             Request::Pair { code } => {
                 let Paired {
                     channel, sender, ..

@@ -9,13 +9,16 @@ pub mod agents;
 mod approvals;
 mod commands;
 pub mod control;
+mod cron;
 mod host;
 mod memory;
 mod notify;
 mod progress;
 mod recover;
+pub mod reminders;
 mod run;
 mod scheduler;
+pub mod time;
 mod turns;
 
 use std::collections::BTreeMap;
@@ -31,7 +34,8 @@ use crate::board::Board;
 use crate::bus::EventSender;
 use crate::channels::delivery::Delivery;
 use crate::clock::Stopwatch;
-use crate::config::schema::Channels;
+use crate::config::schema::{self, Channels};
+use crate::cron::Store;
 use crate::error::{Error, Result};
 use crate::inbox::Inbox;
 use crate::language::Language;
@@ -39,7 +43,7 @@ use crate::limits::agent::TURN_STACK_BYTES;
 use crate::message::{Address, OutgoingMessage, SessionKey};
 use crate::outbox::{ClosesTurn, Outbox};
 use crate::session::Session;
-use crate::state::{Languages, LastChat, Pairing, RestartRequests};
+use crate::state::{KnownTime, Languages, LastChat, Pairing, RestartRequests};
 use crate::sync::Mutex;
 
 pub use crate::bus::Ending;
@@ -47,10 +51,12 @@ use agents::{Hosted, Roster};
 use approvals::Approvals;
 pub use commands::Updates;
 use commands::texts;
+use cron::Cron;
 use memory::Upkeep;
 use progress::DisplaySettings;
 pub use run::{Channel, run};
 use scheduler::Load;
+use time::Timekeeper;
 
 /// What a gateway is made of.
 pub struct Parts {
@@ -74,8 +80,12 @@ pub struct Parts {
     pub languages: Arc<Languages>,
     /// The chats that have asked for a restart.
     pub restarts: RestartRequests,
+    /// The last known time.
+    pub known_time: KnownTime,
     /// What updates take.
     pub updates: Updates,
+    /// The scheduled jobs.
+    pub jobs: Store,
     /// The machine.
     pub board: Arc<Board>,
     /// Bytes of received files that are kept; `None` for no bound.
@@ -94,6 +104,8 @@ pub struct Live {
     pub channels: Channels,
     /// Where new versions come from; empty: nowhere.
     pub update_url: String,
+    /// Whether and when jobs run.
+    pub cron: schema::Cron,
 }
 
 /// Reads the configuration again and makes what follows from it. Fails when the configuration is
@@ -127,6 +139,10 @@ pub struct Gateway {
     is_closing_idle: AtomicBool,
     /// What is to be consolidated.
     memory: Upkeep,
+    /// The scheduled jobs.
+    cron: Cron,
+    /// The clock, and whether it can be trusted.
+    time: Timekeeper,
     since: Stopwatch,
     /// Tells this run of the gateway from others.
     run: u64,
@@ -198,7 +214,11 @@ impl Gateway {
         session: &SessionKey,
         (reply, language): (&Address, Language),
     ) -> Result<Session> {
-        let opened = Session::open(&hosted.sessions, session, hosted.journals.clone())?;
+        let settings = match session.parts().0 {
+            cron::CHANNEL => Self::settings_of_run(&hosted.journals),
+            _ => hosted.journals.clone(),
+        };
+        let opened = Session::open(&hosted.sessions, session, settings)?;
         for repair in opened.repairs() {
             tracing::warn!(%session, "{repair}");
             self.tell(reply, &texts::repaired(language, repair));

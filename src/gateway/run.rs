@@ -17,7 +17,8 @@ use super::commands::{self, texts};
 use super::host::{Reply, Work};
 use super::recover::Accepted;
 use super::scheduler::{Action, Input, Scheduler, WorkId};
-use super::{Gateway, Parts, control, notify, sleep, spawn};
+use super::time::{self, Timekeeper};
+use super::{Gateway, Parts, control, cron, notify, sleep, spawn};
 use crate::agent::commands::{Slash, typed_command};
 use crate::bus::{self, Ending, Event, EventSender, Heartbeats};
 use crate::cancel::Cancel;
@@ -90,6 +91,8 @@ pub fn run(
         is_stopping: Default::default(),
         is_closing_idle: Default::default(),
         memory: Default::default(),
+        cron: Default::default(),
+        time: Timekeeper::new(Clock::System, parts.known_time.clone()),
         since: Stopwatch::start(),
         run: u64::from_ne_bytes(crate::sys::random::bytes()?),
         parts,
@@ -113,6 +116,8 @@ pub fn run(
         control::reload_on_hangup(&gateway);
         work.recover(accepted);
         tokio::spawn(sample(Arc::clone(&gateway)));
+        tokio::spawn(cron::keep(Arc::clone(&gateway)));
+        tokio::spawn(time::keep(Arc::clone(&gateway)));
         tokio::spawn(notify::keep(
             Arc::clone(&gateway),
             heartbeats,
@@ -229,6 +234,7 @@ fn stop(work: Loop, receivers: Receivers) {
     if let Err(error) = work.gateway.parts.recent.save() {
         tracing::warn!("failed to save the last active chat: {error}");
     }
+    work.gateway.time.save();
     match work.gateway.parts.outbox.count() {
         0 => tracing::info!("stopped, nothing left to send"),
         left => {
@@ -261,6 +267,7 @@ impl Loop {
         // An answer could take longer than the grace.
         self.gateway.approvals.shut_down();
         self.gateway.memory.stop();
+        self.gateway.cron.look_soon();
         let watch = Stopwatch::start();
         while !self.running.is_empty() {
             let left = STOP_GRACE.saturating_sub(watch.elapsed());
@@ -269,6 +276,10 @@ impl Loop {
                 Ok(None) | Err(_) => break,
             }
         }
+        while self.gateway.cron.is_running_command() && watch.elapsed() < STOP_GRACE {
+            sleep(POLL).await;
+        }
+        self.gateway.cron.stop();
         while self.gateway.memory.is_running() && watch.elapsed() < STOP_GRACE {
             sleep(POLL).await;
         }
@@ -288,7 +299,9 @@ impl Loop {
             // It is in the inbox, and the next start finds it there.
             Event::Arrived(_) | Event::Fetched(_) if self.gateway.is_stopping() => return,
             Event::Arrived(message) => {
-                self.note(&message);
+                if message.sender().is_some() {
+                    self.note(&message);
+                }
                 Input::Arrived(message)
             }
             Event::Fetched(message) => Input::Fetched(message),
@@ -358,7 +371,11 @@ impl Loop {
         match action {
             Action::StartTurn { work, message } => {
                 let (to, language) = (message.address(), message.language());
+                let job = gateway.claimed(&message);
                 self.start(work, "turn", (&to, language), move |gateway, work| {
+                    if let Some(claim) = job {
+                        return gateway.run_job_turn(work, &message, &claim);
+                    }
                     gateway.run_turn(work, &message.session, Some(&message));
                 });
             }
@@ -424,6 +441,9 @@ impl Loop {
             Action::Drop(messages) => {
                 let inbox = &gateway.parts.inbox;
                 messages.iter().for_each(|message| inbox.taken(&message.id));
+                for message in &messages {
+                    gateway.drop_run(message);
+                }
             }
         }
     }

@@ -54,3 +54,9 @@ pub const SEND_LOCK_TIME: Duration = Duration::from_secs(15);
 pub const SEND_CONFIRM_TIME: Duration = Duration::from_secs(5);
 /// Characters that a refusal shows of each message.
 pub const REFUSED_CHARS: usize = 40;
+/// Minutes until a reminder comes again that was snoozed.
+pub const SNOOZE_MINUTES: i64 = 10;
+/// Characters of a reminder. With its time and its buttons it is one message on every channel.
+pub const REMINDER_CHARS: usize = 1000;
+/// Characters of the name of a person who has pressed a button.
+pub const REMINDER_NAME_CHARS: usize = 40;

@@ -66,3 +66,5 @@ pub const SEARCH_FILE_BYTES: u64 = 4 * 1024 * 1024;
 pub const TIME_BYTES: usize = 400;
 /// Characters of MEMORY.md that `/memory` shows: about a message of Telegram's.
 pub const SHOWN_CHARS: usize = 3000;
+/// Conversations of which `/status` knows how their last consolidation went.
+pub const NOTED_MAX: usize = 32;

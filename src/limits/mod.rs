@@ -91,6 +91,9 @@ pub mod outbox {
     pub const FAILURES_MAX: usize = 8;
     /// Bytes of their lines, which are held in memory too: 4 KiB each.
     pub const BYTES_MAX: usize = 2 * 1024 * 1024;
+    /// Ids of messages that may be added once only, and that are known again after they were delivered.
+    /// The work that adds one notes that it has ended right after that, so a kill repeats very few.
+    pub const ONCE_IDS_MAX: usize = 64;
     /// Drafts that are noted; more than turns and commands run at a time, because a draft stays noted
     /// when its work was killed.
     pub const DRAFTS_MAX: usize = 32;
@@ -120,6 +123,8 @@ pub mod board {
 }
 
 pub mod channels;
+pub mod clock;
+pub mod cron;
 pub mod gateway;
 
 /// Bounds of the life as a service.
@@ -198,6 +203,8 @@ pub mod doctor {
     pub const RAM_BYTES_WITHOUT_SWAP: u64 = 600 * 1024 * 1024;
     /// Tenths of its life after which a disk should be replaced.
     pub const WORN_TENTHS: u32 = 9;
+    /// Jobs that are named in a finding.
+    pub const JOBS_NAMED_MAX: usize = 5;
 }
 
 /// Bounds of the words between us and the model.
@@ -468,6 +475,8 @@ pub mod cli {
     pub const LOG_VALUE_BYTES: usize = 1024;
     /// Characters of a command in the question about it.
     pub const COMMAND_CHARS: usize = 4000;
+    /// Columns of a column in the list of jobs, but for the last one.
+    pub const LIST_CRON_COLUMNS: usize = 28;
     /// Lines of its beginning and its end.
     pub const COMMAND_LINES: (usize, usize) = (30, 10);
     /// Characters of what else the question shows on a line.

@@ -1,7 +1,8 @@
 //! Floor 5: messages to people, until their channel has confirmed them piece by piece.
 //!
 //! A message is stored here before it is sent. What a kill or a network failure leaves behind is sent
-//! later, in order. The file is empty while nothing is pending and no draft is shown.
+//! later, in order. The file is empty while nothing is pending, no draft is shown and no message was added
+//! that may be added once only.
 
 mod state;
 
@@ -60,6 +61,8 @@ pub struct Head {
     pub to: Address,
     /// The draft that its first piece takes the place of; `None` once that piece is confirmed.
     pub replaces: Option<DraftKey>,
+    /// The earlier message that its first piece takes the place of; `None` once that piece is confirmed.
+    pub edits: Option<String>,
     /// Whether it has files, which can take long.
     pub has_files: bool,
 }
@@ -120,11 +123,19 @@ impl Outbox {
     /// Adds a message: once this returns, it is on the disk. Returns its number. A text that is too
     /// long is cut, with a note. Fails when too much is pending already.
     ///
+    /// A message whose [`once`](OutgoingMessage::once) is known is not added again; its number is returned,
+    /// or 0 when it is no longer pending.
+    ///
     /// A message that closes a turn is held, also after a restart, until [`Outbox::release`] says that
     /// the turn has ended: the answer of a turn that continues would be sent twice.
     pub fn add(&self, message: &OutgoingMessage, closes: Option<ClosesTurn>) -> Result<u64> {
         let key = u64::from_ne_bytes(random::bytes()?);
         let mut inner = self.lock();
+        if !message.once.is_empty()
+            && let Some(id) = inner.state.find_once(&message.once)
+        {
+            return Ok(id);
+        }
         let id = inner.state.next_id();
         let record = Record::queued(id, key, message, closes);
         let line = to_line(&record);
@@ -278,7 +289,8 @@ impl Outbox {
 impl Inner {
     /// Appends a line that the state contains already, or empties the file when nothing is pending.
     fn append_or_empty(&mut self, line: &[u8], durability: Durability) -> Result<()> {
-        if self.state.pending().next().is_some() {
+        // Emptying the file and writing the ids again would lose them to a kill in between.
+        if self.state.pending().next().is_some() || self.state.has_once() {
             return self.append(line, durability);
         }
         // The drafts of running work stay recorded.

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use crate::append_log::{shorten, to_line};
-use crate::limits::outbox::DRAFTS_MAX;
+use crate::limits::outbox::{DRAFTS_MAX, ONCE_IDS_MAX};
 use crate::message::{Address, DraftKey, OutgoingMessage, SessionKey};
 
 use super::{Backlog, ClosesTurn, Draft, Head, Pending};
@@ -48,6 +48,11 @@ pub enum Record {
         moved: Address,
         /// The new one.
         to: Address,
+    },
+    /// Messages with these ids were added, and are delivered or given up.
+    Once {
+        /// See [`OutgoingMessage::once`].
+        once: Vec<String>,
     },
     /// A message shows the progress of some work. It comes last: both of its other members may be
     /// missing.
@@ -109,6 +114,8 @@ pub struct State {
     items: VecDeque<Item>,
     /// Which message shows which work, the newest last.
     drafts: Vec<Draft>,
+    /// The ids of the last messages that may be added once only, the newest last.
+    once: VecDeque<String>,
     /// The largest number so far.
     last_id: u64,
 }
@@ -125,6 +132,7 @@ impl State {
                 pieces,
             } => {
                 self.last_id = self.last_id.max(id);
+                self.note_once(&message.once);
                 self.items.push_back(Item {
                     is_held: closes.is_some(),
                     pending: Pending {
@@ -152,10 +160,14 @@ impl State {
                 let messages = self.items.iter_mut().map(|item| &mut item.pending.message);
                 messages
                     .filter(|message| message.to == moved)
-                    .for_each(|message| message.to.clone_from(&to));
+                    .for_each(|message| {
+                        message.to.clone_from(&to);
+                        message.edits.clear();
+                    });
                 // The messages of the old chat have no ids in the new one.
                 self.drafts.retain(|draft| draft.to != moved);
             }
+            Record::Once { once } => once.iter().for_each(|id| self.note_once(id)),
             Record::Draft { draft, to, message } => {
                 self.drafts.retain(|other| other.key != draft);
                 let shown = to.zip(message);
@@ -182,7 +194,7 @@ impl State {
             Record::Moved { moved, to } => {
                 moved != to && self.pending().any(|pending| pending.message.to == *moved)
             }
-            Record::Queued { .. } | Record::Draft { .. } => true,
+            Record::Queued { .. } | Record::Once { .. } | Record::Draft { .. } => true,
         }
     }
 
@@ -210,10 +222,12 @@ impl State {
             }
             seen.push(&message.to);
             if !is_held {
+                let edits = Some(&message.edits).filter(|id| !id.is_empty() && pending.pieces == 0);
                 backlog.heads.push(Head {
                     id: pending.id,
                     to: message.to.clone(),
                     replaces,
+                    edits: edits.cloned(),
                     has_files: !message.files.is_empty(),
                 });
             }
@@ -249,6 +263,31 @@ impl State {
         self.last_id.saturating_add(1)
     }
 
+    /// The number of the message with an id that is known, 0 when it is no longer pending; `None` for an
+    /// id that is new.
+    pub fn find_once(&self, id: &str) -> Option<u64> {
+        let pending = self.pending().find(|pending| pending.message.once == id);
+        match pending {
+            Some(pending) => Some(pending.id),
+            None => self.once.iter().any(|known| known == id).then_some(0),
+        }
+    }
+
+    /// Whether there are ids of messages that may be added once only.
+    pub fn has_once(&self) -> bool {
+        !self.once.is_empty()
+    }
+
+    fn note_once(&mut self, id: &str) {
+        if id.is_empty() || self.once.iter().any(|known| known == id) {
+            return;
+        }
+        if self.once.len() >= ONCE_IDS_MAX {
+            self.once.pop_front();
+        }
+        self.once.push_back(id.to_owned());
+    }
+
     /// The message that shows a piece of work.
     pub fn draft(&self, key: &DraftKey) -> Option<&str> {
         let draft = self.drafts.iter().find(|draft| draft.key == *key)?;
@@ -268,6 +307,10 @@ impl State {
     /// The lines of a file with this state only.
     pub fn compacted(&self) -> Vec<u8> {
         let mut lines = Vec::new();
+        if !self.once.is_empty() {
+            let once = self.once.iter().cloned().collect();
+            lines.extend(to_line(&Record::Once { once }));
+        }
         for pending in self.pending() {
             lines.extend(to_line(&Record::Queued {
                 message: pending.message.clone(),

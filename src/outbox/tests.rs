@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::append_log::tests::{is_alone, limit_files, run_alone};
 use crate::limits::append_log::{COMPACT_BYTES, CONTENT_BYTES};
-use crate::limits::outbox::DRAFTS_MAX;
+use crate::limits::outbox::{DRAFTS_MAX, ONCE_IDS_MAX};
 
 struct Place(tempfile::TempDir);
 
@@ -456,4 +456,52 @@ proptest! {
         prop_assert_eq!(outbox.pending().len(), expected.0.len() + 1);
         prop_assert!(outbox.repairs().is_empty());
     }
+}
+
+#[test]
+fn a_message_with_an_id_of_its_own_is_added_once() {
+    let place = Place::new();
+    let reminder = |run: usize| OutgoingMessage {
+        once: format!("cron:a:{run}"),
+        ..OutgoingMessage::text(&chat(1), "bread")
+    };
+    let outbox = place.open();
+    let number = outbox.add(&reminder(0), None).unwrap();
+    assert_eq!(outbox.add(&reminder(0), None).unwrap(), number);
+    assert_eq!(ids(&outbox), [number]);
+    outbox.done(number).unwrap();
+    assert_eq!(outbox.add(&reminder(0), None).unwrap(), 0, "delivered");
+    drop(outbox);
+    let outbox = place.open();
+    assert_eq!(
+        outbox.add(&reminder(0), None).unwrap(),
+        0,
+        "after a restart"
+    );
+    for run in 1..=2 * ONCE_IDS_MAX {
+        let number = outbox.add(&reminder(run), None).unwrap();
+        outbox.done(number).unwrap();
+    }
+    assert_eq!(outbox.add(&reminder(2 * ONCE_IDS_MAX), None).unwrap(), 0);
+    assert_ne!(outbox.add(&reminder(0), None).unwrap(), 0, "long ago");
+}
+
+#[test]
+fn what_edits_a_message_says_so_until_its_first_piece_is_confirmed() {
+    let place = Place::new();
+    let outbox = place.open();
+    let message = OutgoingMessage {
+        edits: "7".to_owned(),
+        ..OutgoingMessage::text(&chat(1), "done")
+    };
+    let number = outbox.add(&message, None).unwrap();
+    let edits = |outbox: &Outbox| outbox.backlog("telegram").heads[0].edits.clone();
+    assert_eq!(edits(&outbox).as_deref(), Some("7"));
+    outbox.moved(&chat(1), &chat(2)).unwrap();
+    assert_eq!(edits(&outbox), None, "a number of the old chat");
+    outbox.add(&message, None).unwrap();
+    outbox.done(number).unwrap();
+    assert_eq!(edits(&outbox).as_deref(), Some("7"));
+    outbox.sent(number + 1, 1).unwrap();
+    assert_eq!(edits(&outbox), None);
 }

@@ -301,7 +301,8 @@ fn journals(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths.filter(is_journal).collect())
 }
 
-fn existing(folder: &Path, chat: &SessionKey) -> Result<PathBuf> {
+/// The path of a session's journal. Fails when there is none.
+pub fn existing(folder: &Path, chat: &SessionKey) -> Result<PathBuf> {
     let path = path_of(folder, chat);
     if path.exists() {
         return Ok(path);

@@ -88,6 +88,7 @@ pub struct Details {
 pub struct Skills<'a> {
     workspace: &'a Workspace,
     environment: Option<&'a [(OsString, OsString)]>,
+    only: Option<&'a [String]>,
 }
 
 impl<'a> Skills<'a> {
@@ -96,7 +97,22 @@ impl<'a> Skills<'a> {
         Self {
             workspace,
             environment,
+            only: None,
         }
+    }
+
+    /// The same without skills of other names; `None` leaves all of them.
+    #[must_use]
+    pub fn only(self, names: Option<&'a [String]>) -> Self {
+        Self {
+            only: names,
+            ..self
+        }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.only
+            .is_none_or(|names| names.iter().any(|one| one == name))
     }
 
     /// The skills, sorted by name: the built-in ones and at most [`SKILLS_MAX`] of the workspace.
@@ -118,7 +134,7 @@ impl<'a> Skills<'a> {
             }
         }
         for (name, text) in BUILT_IN {
-            if !skills.iter().any(|skill| skill.name == name) {
+            if self.has(name) && !skills.iter().any(|skill| skill.name == name) {
                 skills.push(self.details(name, Place::BuiltIn, text).skill);
             }
         }
@@ -133,6 +149,9 @@ impl<'a> Skills<'a> {
 
     /// All about one skill. The error of an unknown one names the nearest.
     pub fn find(&self, name: &str) -> Result<Details> {
+        if !self.has(name) {
+            return Err(self.unknown(name));
+        }
         let found = match is_folder_name(name) {
             true => self.details_in_workspace(name),
             false => None,
@@ -181,7 +200,7 @@ impl<'a> Skills<'a> {
             if let Some(name) = found
                 .path
                 .to_str()
-                .filter(|name| is_folder && is_folder_name(name))
+                .filter(|name| is_folder && is_folder_name(name) && self.has(name))
             {
                 names.push(name.to_owned());
             }

@@ -134,6 +134,28 @@ fn the_workspace_comes_before_what_is_built_in() {
 }
 
 #[test]
+fn only_the_skills_that_are_allowed_are_there() {
+    let bench = Bench::new();
+    bench.put(
+        "skills/abc/SKILL.md",
+        "---\ndescription: Letters.\n---\nSay a.\n",
+    );
+    bench.put(
+        "skills/xyz/SKILL.md",
+        "---\ndescription: Letters.\n---\nSay x.\n",
+    );
+    let allowed = ["abc", "weather", "gone"].map(str::to_owned);
+    let skills = bench.skills().only(Some(&allowed));
+    let names: Vec<String> = skills.list().into_iter().map(|skill| skill.name).collect();
+    assert_eq!(names, ["abc", "weather"]);
+    assert!(skills.find("abc").is_ok() && skills.find("weather").is_ok());
+    for name in ["xyz", "board", "gone"] {
+        assert!(skills.find(name).is_err(), "{name}");
+    }
+    assert_eq!(bench.skills().only(Some(&[])).list().len(), 0);
+}
+
+#[test]
 fn what_a_skill_needs_is_looked_for_as_commands_see_it() {
     let bench = Bench::new();
     let metadata = r#"{"openclaw": {"os": ["darwin"], "requires": {"bins": ["here", "text", "gone"],

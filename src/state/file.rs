@@ -1,6 +1,5 @@
 //! One small JSON file below `state/`: read whole, changed under a lock, replaced atomically.
 
-use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
@@ -11,7 +10,6 @@ use serde::de::DeserializeOwned;
 
 use crate::error::{Error, Result};
 use crate::json;
-use crate::limits::state::{LOCK_PAUSE, LOCK_TRIES};
 use crate::sync::Mutex;
 use crate::sys;
 
@@ -79,7 +77,7 @@ impl<T: Default + Serialize + DeserializeOwned> StateFile<T> {
         let _writing = self.writing.lock();
         let folder = self.path.parent().unwrap_or(Path::new("."));
         sys::file::private_folder(folder)?;
-        let _lock = lock(folder)?;
+        let _lock = sys::file::lock_folder(folder)?;
         let mut value = match (self.read_strictly(), self.policy.damaged) {
             (Err(error), Damaged::StartFresh) => {
                 tracing::warn!("starting with an empty file: {error}");
@@ -136,27 +134,10 @@ impl<T: Default + Serialize + DeserializeOwned> StateFile<T> {
     }
 }
 
-/// Keeps other processes from changing the folder's state files for as long as the result lives. The
-/// files themselves are replaced, so a lock on one of them would have no effect. `None` where
-/// the file system has no locks.
-fn lock(folder: &Path) -> Result<Option<File>> {
-    let handle = fs::File::open(folder).map_err(Error::io("open", folder))?;
-    for _ in 0..LOCK_TRIES {
-        match sys::file::try_lock(&handle) {
-            Ok(true) => return Ok(Some(handle)),
-            Ok(false) => std::thread::sleep(LOCK_PAUSE),
-            Err(_) => return Ok(None),
-        }
-    }
-    let folder = folder.display();
-    Err(Error::Failed(format!(
-        "Another peacrab has locked {folder}. Try again."
-    )))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
     fn file(folder: &Path, damaged: Damaged) -> StateFile<Vec<u32>> {

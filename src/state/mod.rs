@@ -7,6 +7,7 @@ pub mod file;
 pub mod languages;
 pub mod learned;
 pub mod pairing;
+pub mod time;
 pub mod updates;
 pub mod usage;
 
@@ -17,4 +18,5 @@ pub use file::StateFile;
 pub use languages::Languages;
 pub use learned::Learned;
 pub use pairing::Pairing;
+pub use time::KnownTime;
 pub use usage::{Counts, LastTurn, TokenUsage};

@@ -10,6 +10,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags};
 
 use crate::error::{Error, Result};
+use crate::limits::state::{LOCK_PAUSE, LOCK_TRIES};
 
 /// Writes a file so that after a crash at any instant there is the old content or the new, whole:
 /// a temporary file beside it, fsync, rename, fsync of the folder (rename(2), fsync(2)).
@@ -114,6 +115,24 @@ pub fn try_lock(file: impl AsFd) -> io::Result<bool> {
         Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Keeps other processes from changing the folder's state files for as long as the result lives. The
+/// files themselves are replaced, so a lock on one of them would have no effect. `None` where
+/// the file system has no locks.
+pub fn lock_folder(folder: &Path) -> Result<Option<File>> {
+    let handle = File::open(folder).map_err(Error::io("open", folder))?;
+    for _ in 0..LOCK_TRIES {
+        match try_lock(&handle) {
+            Ok(true) => return Ok(Some(handle)),
+            Ok(false) => std::thread::sleep(LOCK_PAUSE),
+            Err(_) => return Ok(None),
+        }
+    }
+    let folder = folder.display();
+    Err(Error::Failed(format!(
+        "Another peacrab has locked {folder}. Try again."
+    )))
 }
 
 /// Releases a lock, on every copy of the description. Closing the file is not enough: a child that

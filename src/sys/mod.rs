@@ -11,6 +11,8 @@ pub mod notify;
 pub mod port;
 pub mod process;
 pub mod random;
+pub mod time;
+pub mod watch;
 
 pub use isolation::{attempt, landlock, mounts, namespaces, seccomp};
 pub use process::memory;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::harness::clock::Turned;
 use crate::harness::model::Model;
 use crate::harness::telegram::{TOKEN, Telegram};
 
@@ -19,6 +20,7 @@ pub const KEY: &str = "sk-canary-0123456789abcdef";
 pub struct Home {
     folder: TempDir,
     config: Value,
+    clock: Option<PathBuf>,
 }
 
 impl Home {
@@ -30,6 +32,7 @@ impl Home {
         Self {
             folder,
             config: json!({}),
+            clock: None,
         }
     }
 
@@ -91,6 +94,16 @@ impl Home {
         }
         *place = value;
         self.write_config(&self.config.to_string());
+    }
+
+    /// Lets the programs of this home follow a clock, which must live as long as they run.
+    pub fn turn(&mut self, clock: &Turned) {
+        self.clock = Some(clock.file());
+    }
+
+    /// The file of the clock that its programs follow.
+    pub fn clock(&self) -> Option<&Path> {
+        self.clock.as_deref()
     }
 
     /// Writes the configuration file.

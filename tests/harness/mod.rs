@@ -1,6 +1,7 @@
 //! What the tests need: a home, a scripted model, fake Telegram and Discord servers, and the real program, also
 //! on a terminal and in the background.
 
+pub mod clock;
 pub mod discord;
 pub mod executable;
 pub mod feature;

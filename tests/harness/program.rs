@@ -9,6 +9,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::harness::PATIENCE;
+use crate::harness::clock::VARIABLE;
 use crate::harness::home::Home;
 
 /// The program that is tested.
@@ -163,6 +164,9 @@ pub fn clean(command: &mut Command, home: &Home) {
         .env("TZ", "UTC")
         .env("TERM", "xterm")
         .current_dir(home.path());
+    if let Some(clock) = home.clock() {
+        command.env(VARIABLE, clock);
+    }
 }
 
 /// Waits for the end of a child, and kills it after a time limit.

@@ -372,6 +372,8 @@ fn the_account_of_a_conversation_is_that_of_its_next_request() {
     }
     let empty = run(&["context"]);
     assert!(empty.contains("conversation (0 turns)"), "{empty}");
+    let mistyped = Program::new(&home).args(["context", "-s", "wrok"]).run();
+    mistyped.ends_with(2).complains_of(&["No session cli:wrok"]);
 }
 
 #[test]

@@ -469,3 +469,23 @@ fn an_archive_that_is_meant_to_do_harm_changes_nothing() {
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
     assert!(!home.workspace("AGENTS.md").exists());
 }
+
+#[test]
+fn an_agent_may_be_given_some_skills_only() {
+    let model = Model::playing([say("hello")]);
+    let mut home = Home::with_model(&model);
+    lamp(&home.workspace("skills"));
+    home.set("/agents/defaults/skills", json!(["lamp", "weather"]));
+    let asked = Program::new(&home).args(["agent", "-m", "$network $lamp"]);
+    asked.run().ends_with(0);
+    let request = model.requests().remove(0);
+    let prompt = request.messages()[0].to_string();
+    assert!(prompt.contains("- lamp: "), "{prompt}");
+    assert!(prompt.contains("- weather: "), "{prompt}");
+    assert!(!prompt.contains("- network: "), "{prompt}");
+    let told = json!(request.messages()).to_string();
+    assert!(
+        told.contains("[Skill lamp: ") && !told.contains("[Skill network: "),
+        "{told}"
+    );
+}

@@ -341,12 +341,14 @@ impl Plan {
                 id,
                 to,
                 replaces,
+                edits,
                 has_files,
             } = head;
-            let edits = replaces.as_ref().and_then(|key| {
-                let work = self.works.get(key)?;
+            let draft = || {
+                let work = self.works.get(replaces.as_ref()?)?;
                 work.message.clone().filter(|_| work.to == *to)
-            });
+            };
+            let edits = edits.clone().or_else(draft);
             let ready_at = self.ready_at(to, Destination::message_at);
             let paced = self.pace.message_at(&to.chat, (self.is_group)(to));
             if !search.is_due(ready_at.map(|at| at.max(paced)))

@@ -9,7 +9,7 @@ use crate::config::schema::GroupPolicy;
 use crate::json;
 use crate::language::Language;
 use crate::limits::channels::{JSON_LEVELS_MAX, QUOTE_CHARS};
-use crate::message::{Address, Envelope, Media, RemoteFile, Sender};
+use crate::message::{Address, Envelope, Media, PressedMessage, RemoteFile, Sender};
 use crate::text::{ellipsize_chars, one_line};
 
 /// Kinds of messages that people write: a usual one, a reply.
@@ -214,7 +214,7 @@ impl Reader<'_> {
                 is_group,
                 sender,
                 username: user.username,
-                message: interaction.message.unwrap_or_default().id,
+                message: pressed(&interaction.message.unwrap_or_default()),
                 data: interaction.data.custom_id,
             },
             2 => {
@@ -243,6 +243,23 @@ impl Reader<'_> {
             id: interaction.id,
             token: interaction.token,
         })
+    }
+}
+
+/// The message with the button, its Markdown as text: without the backslashes that escape it.
+fn pressed(message: &Message) -> PressedMessage {
+    let mut text = String::with_capacity(message.content.len());
+    let mut rest = message.content.chars().peekable();
+    while let Some(char) = rest.next() {
+        let escaped = match char {
+            '\\' => rest.next_if(char::is_ascii_punctuation),
+            _ => None,
+        };
+        text.push(escaped.unwrap_or(char));
+    }
+    PressedMessage {
+        id: message.id.clone(),
+        text,
     }
 }
 

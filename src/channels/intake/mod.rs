@@ -30,7 +30,7 @@ use crate::files::Workspace;
 use crate::inbox::Inbox;
 use crate::language::Language;
 use crate::limits::channels::{MESSAGE_FILES, PATIENCE, QUEUE_LOOK, SET_ASIDE_TOLD};
-use crate::message::{Address, Envelope, OutgoingMessage, Sender, SessionKey};
+use crate::message::{Address, Envelope, OutgoingMessage, PressedMessage, Sender, SessionKey};
 use crate::outbox::Outbox;
 use crate::state::{Languages, Pairing};
 
@@ -109,8 +109,8 @@ pub enum Incoming {
         sender: Sender,
         /// Their name, as in [`Incoming::Message`].
         username: String,
-        /// The message with the button, by its id within the chat.
-        message: String,
+        /// The message with the button.
+        message: PressedMessage,
         /// The button's data.
         data: String,
     },
@@ -316,12 +316,13 @@ impl Intake {
                     Press::Command(command) => Step::Accept(Envelope {
                         id,
                         is_group,
+                        pressed: Some(message),
                         ..Envelope::written(&address, sender, &command)
                     }),
                     Press::Text(text) => Step::Accept(Envelope {
                         id,
                         is_group,
-                        reference: message,
+                        reference: message.id,
                         is_relayed: true,
                         ..Envelope::written(&address, sender, &format!("[button] {text}"))
                     }),

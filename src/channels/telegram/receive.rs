@@ -320,7 +320,7 @@ fn incoming(meaning: Meaning) -> Option<Incoming> {
                 is_group,
                 sender,
                 username,
-                message: message.to_string(),
+                message,
                 data,
             })
         }

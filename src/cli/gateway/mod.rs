@@ -24,6 +24,7 @@ use crate::clock::{Clock, Stopwatch};
 use crate::config::check::token_problems;
 use crate::config::schema::{Bot, Channels};
 use crate::config::{Home, Loaded};
+use crate::cron::Store;
 use crate::error::{Error, Exit, Result};
 use crate::gateway::{Channel, Ending, Parts, Updates, run as run_gateway};
 use crate::http::Tls;
@@ -33,7 +34,7 @@ use crate::limits::gateway::LOCK_TIME;
 use crate::message::SessionKey;
 use crate::outbox::Outbox;
 use crate::state::updates::UpdateRequest;
-use crate::state::{Approvals, Languages, LastChat, Pairing, RestartRequests};
+use crate::state::{Approvals, KnownTime, Languages, LastChat, Pairing, RestartRequests};
 use crate::sync::Mutex;
 use crate::sys;
 use crate::sys::notify::Notifier;
@@ -104,9 +105,11 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
         pairing,
         files_max_bytes: config.storage.inbox_max_bytes(),
         recent: LastChat::new(&state),
+        known_time: KnownTime::new(&state),
         languages: Arc::new(Languages::new(&state)),
         restarts: RestartRequests::new(&state),
         updates,
+        jobs: Store::open(home.path()),
         board,
         max_parallel_turns: config.agents.defaults.max_parallel_turns,
         send_max_retries: config.channels.send_max_retries,

@@ -166,6 +166,7 @@ impl Reloader {
             agents: Roster::new(hosted.collect::<Result<_>>()?, config.agents)?,
             channels: config.channels,
             update_url: config.update.url,
+            cron: config.cron,
         })
     }
 

@@ -3,7 +3,7 @@
 use crate::config::table::{KEYS, Key, Kind, key};
 
 /// The settings of `agents.defaults` that an entry of `agents.list` may have too.
-pub const INHERITED: [&str; 10] = [
+pub const INHERITED: [&str; 11] = [
     "provider",
     "model",
     "fallbackModels",
@@ -14,6 +14,7 @@ pub const INHERITED: [&str; 10] = [
     "maxToolIterations",
     "memoryWindow",
     "maxToolResultChars",
+    "skills",
 ];
 
 /// The members of an agent that `agents.defaults` does not have, or that mean something else there.

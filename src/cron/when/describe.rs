@@ -2,7 +2,7 @@
 
 use crate::cron::line::Line;
 use crate::cron::schedule::Schedule;
-use crate::cron::texts;
+use crate::cron::schedule_texts as texts;
 use crate::language::Language;
 use crate::zone::Zone;
 

@@ -10,7 +10,7 @@ use crate::limits::schedule::{AHEAD_MS_MAX, WHEN_BYTES};
 use crate::zone::{Local, Zone};
 
 use super::schedule::Schedule;
-use super::texts;
+use super::schedule_texts as texts;
 
 pub use describe::describe;
 use words::{Duration, Part, Unit, Word, hour_of_day};

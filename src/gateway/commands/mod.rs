@@ -25,10 +25,11 @@ use crate::error::{Error, Result};
 use crate::language::Language;
 use crate::limits::gateway::{COMMANDS_MAX, REFUSED_CHARS, WAITING_MAX};
 use crate::markup::{inline_code, plain};
-use crate::message::{Address, Envelope, OutgoingMessage};
+use crate::message::{Address, Envelope, OutgoingMessage, SessionKey};
 use crate::state::pairing::Paired;
 use crate::text::truncate_chars;
 
+pub(super) use shell::format_output;
 use texts::format_error;
 pub use update::Updates;
 
@@ -133,6 +134,9 @@ impl Gateway {
     }
 
     fn answer_and_finish(&self, message: &Envelope, command: Command<'_>, cancel: &Cancel) {
+        if self.answer_reminder_press(message, command) {
+            return;
+        }
         let answer = self.answer_to(message, command, cancel);
         let answer = answer.unwrap_or_else(|error| format_error(&error, message.language()).into());
         self.finish_command(message, answer);
@@ -192,7 +196,7 @@ impl Gateway {
                 let session = || self.open(hosted, key, (&to, language)).map(Box::new);
                 match hosted.agent()?.answer_command(&invocation, session)? {
                     Some(answer) if command.slash == Slash::Status => {
-                        self.format_status(&answer.text, language)
+                        self.format_status(key, &answer.text, language)
                     }
                     Some(answer) => return Ok(answer),
                     None => commands::unknown_command(command.word, Surface::Chat, language),
@@ -240,7 +244,7 @@ impl Gateway {
     }
 
     /// The status of the conversation, the gateway and the board. `agent` has a line for each fact.
-    fn format_status(&self, agent: &str, language: Language) -> String {
+    fn format_status(&self, key: &SessionKey, agent: &str, language: Language) -> String {
         let mut text = format!("**{}**\n", texts::agent_heading(language));
         for line in agent.lines() {
             let _ = writeln!(text, "- {line}");
@@ -249,7 +253,7 @@ impl Gateway {
         let board = self.parts.board.format_status(language);
         let gateway = texts::gateway(language, &gateway);
         let _ = write!(text, "\n{gateway}");
-        if let Some(memory) = self.memory.describe_last(language) {
+        if let Some(memory) = self.memory.describe_last(key, language) {
             let _ = write!(text, "\n- {memory}");
         }
         let _ = write!(text, "\n\n{board}");

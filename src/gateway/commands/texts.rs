@@ -75,13 +75,13 @@ texts! {
         "对话没有变化：{error}",
     }
     /// In `/status`: the last consolidation.
-    pub fn memory_done(turns, chat, time) {
-        "Memory: {turns} turns of {chat} went into it at {time}",
-        "记忆：{time} 存入了 {chat} 的 {turns} 轮对话",
+    pub fn memory_done(turns, time) {
+        "Memory: updated at {time} (turns: {turns})",
+        "记忆：{time} 存入了 {turns} 轮对话",
     }
-    pub fn memory_failed(chat, time, error) {
-        "Memory: failed for {chat} at {time}: {error}",
-        "记忆：{time} 处理 {chat} 失败：{error}",
+    pub fn memory_failed(time, error) {
+        "Memory: not updated at {time}: {error}",
+        "记忆：{time} 更新失败：{error}",
     }
     /// After a restart, in the chat that asked for it.
     pub fn back() { "Back.", "我回来了。" }

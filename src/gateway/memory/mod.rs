@@ -24,7 +24,7 @@ use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::language::Language;
 use crate::limits::agent::consolidation::JOURNALS_MAX;
-use crate::limits::memory::IDLE_TIME;
+use crate::limits::memory::{IDLE_TIME, NOTED_MAX};
 use crate::message::{Address, Envelope, SessionKey};
 use crate::session::{Session, store};
 use crate::sync::Mutex;
@@ -42,7 +42,8 @@ pub struct Upkeep {
     timer: Mutex<Option<Duration>>,
     /// Who waits for the end of a `/compact`.
     askers: Mutex<BTreeMap<SessionKey, Asker>>,
-    last: Mutex<Option<Last>>,
+    /// How the last consolidations went, the newest last, one for each conversation.
+    last: Mutex<Vec<Last>>,
 }
 
 /// Where the end of a `/compact` is reported, and in which language.
@@ -66,15 +67,28 @@ impl Upkeep {
         self.plan.lock().is_running()
     }
 
-    /// How the last consolidation went, as a line for people; `None` before the first one.
-    pub fn describe_last(&self, language: Language) -> Option<String> {
+    /// How the last consolidation of a conversation went, as a line for people; `None` before the first one.
+    pub fn describe_last(&self, key: &SessionKey, language: Language) -> Option<String> {
         let last = self.last.lock();
-        let Last { key, at, result } = last.as_ref()?;
+        let Last { at, result, .. } = last.iter().find(|last| last.key == *key)?;
         let at = at.format("%H:%M");
         Some(match result {
-            Ok(done) => texts::memory_done(language, &done.turns, key, &at),
-            Err(error) => texts::memory_failed(language, key, &at, error),
+            Ok(done) => texts::memory_done(language, &done.turns, &at),
+            Err(error) => texts::memory_failed(language, &at, error),
         })
+    }
+
+    fn note(&self, key: &SessionKey, result: Result<Consolidation, String>) {
+        let mut last = self.last.lock();
+        last.retain(|last| last.key != *key);
+        if last.len() >= NOTED_MAX {
+            last.remove(0);
+        }
+        last.push(Last {
+            key: key.clone(),
+            at: Clock::System.now(),
+            result,
+        });
     }
 }
 
@@ -244,11 +258,7 @@ impl Gateway {
             let tokens = format_tokens(tokens);
             tracing::info!("memory: consolidated {turns} of {key} ({tokens} tokens)");
         }
-        *self.memory.last.lock() = Some(Last {
-            key: key.clone(),
-            at: Clock::System.now(),
-            result: Ok(done),
-        });
+        self.memory.note(key, Ok(done));
     }
 
     fn fail_consolidation(&self, job: &Job, error: &Error) {
@@ -266,11 +276,7 @@ impl Gateway {
                 texts::not_compacted(language, &format_error(error, language))
             });
         }
-        *self.memory.last.lock() = Some(Last {
-            key: key.clone(),
-            at: Clock::System.now(),
-            result: Err(error.to_string()),
-        });
+        self.memory.note(key, Err(error.to_string()));
     }
 
     /// Tells the person who has asked for it how a `/compact` went.

@@ -110,7 +110,7 @@ fn a_conversation_that_is_over_goes_into_the_memory() {
     assert_eq!(consolidations(&scene), 1);
     gateway.wait_for_log("memory: consolidated 1 turn of telegram:1001 (110 tokens)");
     scene.ana.says("/status");
-    scene.wait_for("Memory: 1 turns of telegram:1001");
+    scene.wait_for("(turns: 1)");
     gateway.stop().ends_with(0);
     let staged = scene.home.path().join("sessions/consolidations");
     assert_eq!(fs::read_dir(staged).unwrap().count(), 0);
@@ -215,6 +215,8 @@ fn a_person_can_ask_for_a_summary() {
 #[test]
 fn rubbish_is_named_once_and_changes_nothing() {
     let scene = scene(|_| say("Sure, I have saved everything!"));
+    let scene = scene.set("allowFrom", json!(["1001", "1002"]));
+    let ben = scene.telegram.person(1002, "Ben", None);
     fs::create_dir(scene.home.workspace("memory")).unwrap();
     fs::write(scene.home.workspace("memory/MEMORY.md"), "- precious\n").unwrap();
     let gateway = scene.start();
@@ -231,7 +233,11 @@ fn rubbish_is_named_once_and_changes_nothing() {
     assert_eq!(read(&scene, "HISTORY.md"), "");
     talk(&scene, "still there?");
     scene.ana.says("/status");
-    scene.wait_for("Memory: failed for telegram:1001");
+    scene.wait_for("Memory: not updated at");
+    // It is no business of other chats.
+    ben.says("/status");
+    let status = scene.wait_in(ben.chat(), "Gateway");
+    assert!(!status.text.contains("not updated"), "{}", status.text);
     gateway.stop().ends_with(0);
 }
 

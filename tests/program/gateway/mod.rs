@@ -2,6 +2,7 @@
 
 mod agents;
 mod approvals;
+mod clock;
 mod conversation;
 mod crowd;
 mod discord;
@@ -9,6 +10,7 @@ mod faults;
 mod flood;
 mod full;
 mod groups;
+mod jobs;
 mod language;
 mod media;
 pub mod memory;
@@ -19,6 +21,7 @@ mod parallel;
 mod power;
 mod recovery;
 mod reload;
+mod remind;
 pub mod scene;
 mod sending;
 mod slots;

@@ -52,6 +52,7 @@ fn head(id: u64, to: &str, replaces: Option<&str>) -> Head {
         id,
         to: chat(to),
         replaces: replaces.map(key),
+        edits: None,
         has_files: false,
     }
 }
@@ -352,6 +353,7 @@ impl World {
                     id: message.id,
                     to: message.to.clone(),
                     replaces,
+                    edits: None,
                     has_files: message.has_files,
                 });
             }

@@ -264,7 +264,7 @@ fn a_pressed_button_and_a_chosen_command() {
     assert_eq!((id.as_str(), token.as_str()), ("2001", "tok"));
     assert!(
         matches!(incoming, Incoming::Pressed { message, data, is_group: false, .. }
-        if message == "1001" && data == "q:1:once")
+        if message.id == "1001" && data == "q:1:once")
     );
     let chosen = interaction(json!({
         "type": 2, "guild_id": "3", "user": null, "message": null,

@@ -205,7 +205,10 @@ fn what_the_inbox_cannot_take_has_no_effect_and_is_taken_later() {
         is_group: false,
         sender: sender("1"),
         username: String::new(),
-        message: "7".to_owned(),
+        message: PressedMessage {
+            id: "7".to_owned(),
+            text: "Which?".to_owned(),
+        },
         data: data.to_owned(),
     };
     let mut long = envelope(1, "1", "", &["a"]);

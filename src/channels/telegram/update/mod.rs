@@ -8,7 +8,7 @@ use super::api::types::{Callback, Entity, Message, Peer, Update};
 use super::api::{CHANNEL, ChatTarget, Me};
 use crate::config::schema::GroupPolicy;
 use crate::language::Language;
-use crate::message::{self, Address, Sender};
+use crate::message::{self, Address, PressedMessage, Sender};
 
 /// The meaning of an update.
 #[derive(Debug, PartialEq, Eq)]
@@ -59,8 +59,8 @@ pub struct Pressed {
     pub sender: Sender,
     /// Their name without the `@`; may be empty.
     pub username: String,
-    /// The number of the message with the button.
-    pub message: i64,
+    /// The message with the button.
+    pub message: PressedMessage,
     /// The button's data.
     pub data: String,
 }
@@ -165,7 +165,10 @@ impl Reader<'_> {
                 is_group,
                 sender: sender(&pressed.from),
                 username: pressed.from.username,
-                message: message.message_id,
+                message: PressedMessage {
+                    id: message.message_id.to_string(),
+                    text: text_of(&message).0.to_owned(),
+                },
                 data: pressed.data,
             })),
             _ => Meaning::Nothing,

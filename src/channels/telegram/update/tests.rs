@@ -444,7 +444,10 @@ fn a_pressed_button_says_who_where_and_which() {
             language: Language::English,
         },
         username: "annlee".to_owned(),
-        message: 42,
+        message: PressedMessage {
+            id: "42".to_owned(),
+            text: String::new(),
+        },
         data: "3:once".to_owned(),
     };
     assert_eq!(

@@ -1,0 +1,261 @@
+//! `peacrab cron add`, `edit`, `enable` and `disable`.
+
+use clap::Args;
+
+use super::{Planner, texts};
+use crate::cli::terminal::print;
+use crate::cron::edit::{self, Changes, NewJob};
+use crate::cron::{Deliver, Job, PayloadKind, Schedule, show};
+use crate::error::{Error, Result};
+use crate::language::Language;
+use crate::message::Address;
+use crate::text::reveal;
+
+/// `peacrab cron add …`
+#[derive(Debug, Args)]
+pub struct AddArguments {
+    /// When it runs: "in 20m", "tomorrow 7:00", "every 2h", "every day at 7", "0 7 * * 1-5"
+    when: String,
+    /// What the model is told; with --remind what you are told; with --command what is run
+    #[arg(value_name = "MESSAGE")]
+    message: Vec<String>,
+    #[command(flatten)]
+    settings: Settings,
+}
+
+/// `peacrab cron edit …`
+#[derive(Debug, Args)]
+pub struct EditArguments {
+    /// Which job
+    job: String,
+    /// When it runs
+    #[arg(long)]
+    when: Option<String>,
+    /// The message
+    #[arg(long)]
+    message: Option<String>,
+    /// Give the message to the model
+    #[arg(long, conflicts_with_all = ["command", "remind"])]
+    ask: bool,
+    #[command(flatten)]
+    settings: Settings,
+}
+
+/// What both take.
+#[derive(Debug, Args)]
+struct Settings {
+    /// Run the message as a command in the sandbox, without a model
+    #[arg(long, conflicts_with = "remind", visible_alias = "sh")]
+    command: bool,
+    /// Send the message as it is, without a model
+    #[arg(long, alias = "reminder")]
+    remind: bool,
+    /// A name for lists
+    #[arg(long)]
+    name: Option<String>,
+    /// The time zone of the schedule, such as Europe/Zurich
+    #[arg(long, value_name = "ZONE")]
+    tz: Option<String>,
+    /// The chat that gets the result, such as telegram:123 [default: the one that was active last]
+    #[arg(long, value_name = "CHAT", allow_hyphen_values = true)]
+    to: Option<String>,
+    /// Where the result goes
+    #[arg(long, value_parser = ["chat", "file", "both", "none"])]
+    deliver: Option<String>,
+    /// The agent [default: the one of the chat]
+    #[arg(long, value_name = "ID")]
+    agent: Option<String>,
+    /// The model [default: the agent's]
+    #[arg(long)]
+    model: Option<String>,
+    /// The conversation that it continues [default: one of the job's own]
+    #[arg(long)]
+    session: Option<String>,
+    /// Remove the job after its first run
+    #[arg(long, overrides_with = "no_once")]
+    once: bool,
+    /// Keep the job after its first run (the default)
+    #[arg(long, hide = true)]
+    no_once: bool,
+    /// Do not make up for a missed run
+    #[arg(long, overrides_with = "catch_up")]
+    no_catch_up: bool,
+    /// Make up for a missed run, once (the default)
+    #[arg(long)]
+    catch_up: bool,
+}
+
+impl Settings {
+    fn kind(&self) -> Option<PayloadKind> {
+        match (self.command, self.remind) {
+            (true, _) => Some(PayloadKind::Command),
+            (_, true) => Some(PayloadKind::Reminder),
+            _ => None,
+        }
+    }
+
+    fn deliver(&self) -> Option<Deliver> {
+        self.deliver.as_deref().and_then(Deliver::parse)
+    }
+
+    /// The chat; an empty text is the one that was active last.
+    fn chat(&self, planner: &Planner<'_>) -> Result<Option<Option<Address>>> {
+        let Some(text) = self.to.as_deref() else {
+            return Ok(None);
+        };
+        if text.is_empty() {
+            return Ok(Some(None));
+        }
+        let address = Address::parse(text);
+        let channels = &planner.loaded.config.channels;
+        if address.chat.is_empty() || channels.named(&address.channel).is_none() {
+            return Err(Error::Usage(texts::unknown_channel(&address.channel)));
+        }
+        Ok(Some(Some(address)))
+    }
+
+    /// The agent, if it exists; an empty text is the one of the chat.
+    fn agent(&self, planner: &Planner<'_>) -> Result<Option<Option<String>>> {
+        if let Some(id) = self.agent.as_deref().filter(|id| !id.is_empty()) {
+            planner.loaded.clone().of_agent(Some(id))?;
+        }
+        Ok(self.agent.clone().map(filled))
+    }
+}
+
+fn filled(text: String) -> Option<String> {
+    Some(text).filter(|text| !text.is_empty())
+}
+
+/// Plans a job and says what was understood.
+pub fn add(planner: &Planner<'_>, arguments: AddArguments) -> Result<()> {
+    let settings = &arguments.settings;
+    let (schedule, message) = when_and_what(planner, &arguments)?;
+    let new = NewJob {
+        kind: settings.kind().unwrap_or_default(),
+        message,
+        name: settings.name.clone().unwrap_or_default(),
+        chat: settings.chat(planner)?.flatten(),
+        deliver: settings.deliver().unwrap_or_default(),
+        agent: settings.agent(planner)?.flatten(),
+        model: settings.model.clone().and_then(filled),
+        session: settings.session.clone().and_then(filled),
+        no_catch_up: settings.no_catch_up,
+        once: settings.once,
+    };
+    let job = edit::add(&planner.store, schedule, new, planner.asker())?;
+    report(planner, "Added", &job)
+}
+
+/// Finds out where the schedule ends and the message begins: they are two arguments, or the words of a
+/// sentence.
+fn when_and_what(planner: &Planner<'_>, arguments: &AddArguments) -> Result<(Schedule, String)> {
+    let tz = arguments.settings.tz.as_deref();
+    let message = arguments.message.join(" ");
+    let first = edit::schedule(&arguments.when, tz, planner.asker());
+    if let (Ok(schedule), false) = (&first, message.trim().is_empty()) {
+        return Ok((schedule.clone(), message));
+    }
+    let all = format!("{} {message}", arguments.when);
+    match edit::split(all.trim(), tz, planner.asker())? {
+        Some((_, "")) => Err(Error::Usage(texts::NO_MESSAGE.to_owned())),
+        Some((schedule, rest)) => Ok((schedule, rest.to_owned())),
+        None => match first {
+            Ok(_) => Err(Error::Usage(texts::NO_MESSAGE.to_owned())),
+            Err(error) if arguments.message.len() == 1 => Err(error),
+            Err(_) => Err(Error::Usage(texts::NO_SCHEDULE.to_owned())),
+        },
+    }
+}
+
+/// Changes a job and says how it is now.
+pub fn edit(planner: &Planner<'_>, arguments: EditArguments) -> Result<()> {
+    let settings = &arguments.settings;
+    let tz = settings.tz.as_deref();
+    let schedule = match (&arguments.when, tz) {
+        (Some(when), tz) => Some(edit::schedule(when, tz, planner.asker())?),
+        // The same times, in another zone.
+        (None, Some(tz)) => {
+            let jobs = planner.read()?;
+            let job = edit::find(&jobs.jobs, &arguments.job, Language::English)?;
+            match &job.schedule {
+                Schedule::Cron { expr, .. } => {
+                    Some(edit::schedule(expr, Some(tz), planner.asker())?)
+                }
+                _ => return Err(Error::Usage(texts::NO_ZONE.to_owned())),
+            }
+        }
+        (None, None) => None,
+    };
+    let set = |yes: bool, no: bool| (yes || no).then_some(yes);
+    let changes = Changes {
+        schedule,
+        kind: arguments
+            .ask
+            .then_some(PayloadKind::AgentTurn)
+            .or(settings.kind()),
+        message: arguments.message.clone(),
+        name: settings.name.clone(),
+        chat: settings.chat(planner)?,
+        deliver: settings.deliver(),
+        agent: settings.agent(planner)?,
+        model: settings.model.clone().map(filled),
+        session: settings.session.clone().map(filled),
+        catch_up: set(settings.catch_up, settings.no_catch_up),
+        once: set(settings.once, settings.no_once),
+    };
+    if changes.is_empty() {
+        return Err(Error::Usage(texts::NO_CHANGE.to_owned()));
+    }
+    let job = edit::edit(&planner.store, &arguments.job, changes, planner.asker())?;
+    report(planner, "Changed", &job)
+}
+
+/// Enables or disables jobs.
+pub fn enable(planner: &Planner<'_>, names: &[String], enabled: bool) -> Result<()> {
+    for name in names {
+        let job = edit::enable(&planner.store, name, enabled, planner.asker())?;
+        match enabled {
+            true => report_runs(planner, "Enabled", &job)?,
+            false => print::line(&reveal(&format!("Disabled {}.", edit::label(&job))))?,
+        }
+    }
+    planner.tell_gateway();
+    Ok(())
+}
+
+fn report(planner: &Planner<'_>, what: &str, job: &Job) -> Result<()> {
+    report_runs(planner, what, job)?;
+    print::line(&format!("  it {}", reveal(&texts::action(job))))?;
+    print::line(&format!(
+        "  result to: {}",
+        reveal(&texts::destination(job))
+    ))?;
+    if job.delete_after_run {
+        print::line("  removed after its first run")?;
+    }
+    planner.tell_gateway();
+    Ok(())
+}
+
+/// A job with its schedule in words and its next three runs.
+fn report_runs(planner: &Planner<'_>, what: &str, job: &Job) -> Result<()> {
+    let listed = show::list(job, planner.now_ms, &planner.zone, Language::English);
+    let mut runs = show::next_runs(job, planner.now_ms, &planner.zone, 3);
+    if job.delete_after_run {
+        runs.truncate(1);
+    }
+    let label = reveal(&edit::label(job)).into_owned();
+    print::line(&format!("{what} {label}: {}", reveal(&listed.schedule)))?;
+    for (index, at_ms) in runs.iter().enumerate() {
+        let text = match index {
+            0 => format!("  next run {}", listed.next),
+            _ => {
+                let time = show::time(*at_ms, planner.now_ms, &planner.zone, Language::English);
+                format!("  then     {time}")
+            }
+        };
+        print::line(&text)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,212 @@
+//! `peacrab cron`: scheduled jobs and reminders.
+
+mod change;
+mod list;
+mod texts;
+
+use clap::{Args, Subcommand};
+
+use super::Context;
+use super::terminal::print;
+use crate::clock::Clock;
+use crate::config::{Home, Loaded};
+use crate::cron::edit::{self, Asker};
+use crate::cron::{Jobs, Store};
+use crate::error::{Error, Exit, Result};
+use crate::gateway::control::{self, CronRequest, Request};
+use crate::language::Language;
+use crate::zone::Zone;
+
+const AFTER_HELP: &str = "\
+Examples:
+  peacrab cron add 'every day at 7' 'Say good morning, with the weather'
+  peacrab cron add 'in 20m' 'Take the bread out' --remind
+  peacrab cron add '0 3 * * 1' 'df -h / | tail -1' --command --name 'disk on Mondays'
+  peacrab cron next
+  peacrab cron edit j7k2 --when 'every 2h'
+
+Jobs run while the gateway runs. A run that was missed, because the board was off,
+is made up for once, when it is on again. JOB is an id, a name or the beginning of one.";
+
+/// `peacrab cron …`
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List the jobs, the next one first
+    #[command(alias = "ls")]
+    List {
+        /// Print JSON, one object per line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Plan a job
+    #[command(alias = "new")]
+    Add(change::AddArguments),
+    /// Show a job with all its settings and its last run
+    Show {
+        /// Which job
+        job: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Change a job
+    #[command(alias = "set")]
+    Edit(change::EditArguments),
+    /// Remove jobs
+    #[command(aliases = ["rm", "delete"])]
+    Remove(Chosen),
+    /// Let a disabled job run again
+    Enable(Chosen),
+    /// Keep a job, but do not run it
+    Disable(Chosen),
+    /// Run a job now
+    Run {
+        /// Which job
+        job: String,
+    },
+    /// Show the last runs, and how they ended
+    #[command(alias = "log")]
+    History {
+        /// Which job [default: all]
+        job: Option<String>,
+        /// Number of runs
+        #[arg(short = 'n', long, default_value_t = 20)]
+        number: usize,
+        /// Print JSON, one object per line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show the coming runs of all jobs
+    Next {
+        /// Number of runs
+        #[arg(default_value_t = 10)]
+        number: usize,
+        /// Print JSON, one object per line
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Some jobs.
+#[derive(Debug, Args)]
+struct Chosen {
+    /// Which job
+    #[arg(required = true, value_name = "JOB")]
+    jobs: Vec<String>,
+}
+
+/// Where the jobs are, and how times are meant.
+struct Planner<'a> {
+    context: &'a Context,
+    home: Home,
+    loaded: Loaded,
+    store: Store,
+    zone: Zone,
+    now_ms: i64,
+}
+
+impl<'a> Planner<'a> {
+    fn new(context: &'a Context) -> Result<Self> {
+        let loaded = context.start()?;
+        let home = context.home()?;
+        Ok(Self {
+            store: Store::open(home.path()),
+            zone: zone_of(&loaded),
+            now_ms: Clock::System.now().timestamp_millis(),
+            context,
+            home,
+            loaded,
+        })
+    }
+
+    fn asker(&self) -> Asker<'_> {
+        Asker {
+            now_ms: self.now_ms,
+            zone: &self.zone,
+            language: Language::English,
+        }
+    }
+
+    /// Reads the jobs, and reports those that cannot be used.
+    fn read(&self) -> Result<Jobs> {
+        let jobs = self.store.read()?;
+        for fault in &jobs.faults {
+            print::complain(&texts::unusable(fault, &self.store.path()));
+        }
+        Ok(jobs)
+    }
+
+    /// Has the gateway look at the jobs again; says so where they will not run.
+    fn tell_gateway(&self) {
+        let request = Request::Cron(CronRequest::Changed);
+        if !self.loaded.config.cron.enabled {
+            print::notice(texts::SWITCHED_OFF);
+        }
+        match control::ask(&self.home.control(), &request) {
+            Ok(Some(_)) => {}
+            Ok(None) => print::notice(&texts::not_running(&self.peacrab())),
+            // It sees the change in the file itself, a little later.
+            Err(error) => print::notice(&texts::not_told(&error)),
+        }
+    }
+
+    /// How this home's commands begin, such as `peacrab --home /srv/bot`.
+    fn peacrab(&self) -> String {
+        self.context.home_command(self.home.path())
+    }
+
+    fn run_now(&self, name: &str) -> Result<()> {
+        let jobs = self.read()?;
+        let job = edit::find(&jobs.jobs, name, Language::English)?;
+        let request = Request::Cron(CronRequest::Run { id: job.id.clone() });
+        match control::ask(&self.home.control(), &request)? {
+            Some(answer) => print::line(&answer),
+            None => Err(Error::Failed(texts::cannot_run(&self.peacrab()))),
+        }
+    }
+}
+
+/// The time zone of jobs that name none.
+pub fn zone_of(loaded: &Loaded) -> Zone {
+    Zone::find(&loaded.config.cron.tz).unwrap_or_else(Zone::system)
+}
+
+/// The ids of the jobs with what they are called, for completions.
+pub fn names(home: &Home) -> Vec<(String, String)> {
+    let jobs = Store::open(home.path()).read().unwrap_or_default().jobs;
+    let named = |job: &crate::cron::Job| (job.id.clone(), job.title());
+    jobs.iter().map(named).collect()
+}
+
+/// Runs the action on the home's jobs.
+pub fn run(context: &Context, arguments: Arguments) -> Result<Exit> {
+    let planner = Planner::new(context)?;
+    match arguments.action.unwrap_or(Action::List { json: false }) {
+        Action::List { json } => list::print_jobs(&planner, json)?,
+        Action::Add(arguments) => change::add(&planner, arguments)?,
+        Action::Show { job, json } => list::print_job(&planner, &job, json)?,
+        Action::Edit(arguments) => change::edit(&planner, arguments)?,
+        Action::Remove(chosen) => {
+            for name in &chosen.jobs {
+                let removed = edit::remove(&planner.store, name, Language::English)?;
+                print::line(&texts::removed(&removed))?;
+            }
+            planner.tell_gateway();
+        }
+        Action::Enable(chosen) => change::enable(&planner, &chosen.jobs, true)?,
+        Action::Disable(chosen) => change::enable(&planner, &chosen.jobs, false)?,
+        Action::Run { job } => planner.run_now(&job)?,
+        Action::History { job, number, json } => {
+            list::print_history(&planner, job.as_deref(), number, json)?;
+        }
+        Action::Next { number, json } => list::print_next(&planner, number, json)?,
+    }
+    Ok(Exit::Done)
+}

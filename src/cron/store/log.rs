@@ -1,0 +1,107 @@
+//! The lines of `runs.jsonl`: a run begins, a run ends. Pure.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::file::Contents;
+use crate::cron::job::{Run, State, Status};
+use crate::json;
+use crate::limits::cron::{RUNS_KEPT, RUNS_KEPT_IN_ALL, RUNS_KEPT_MIN};
+
+/// A line: that a run has begun ([`Status::Running`]), or how it ended.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct RunEvent {
+    /// Each line has a higher number than the one before, also over the foldings of the log.
+    #[serde(default)]
+    pub n: u64,
+    /// The job's.
+    pub id: String,
+    /// When the run should have begun.
+    pub planned: i64,
+    /// When this happened.
+    pub at: i64,
+    pub status: Status,
+    /// How long the run took.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub ms: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(number: &i64) -> bool {
+    *number == 0
+}
+
+impl RunEvent {
+    /// Reads a line. One that a crash has torn is `None`.
+    pub fn parse(line: &[u8]) -> Option<Self> {
+        json::from_slice(line).ok()
+    }
+}
+
+/// Brings the states of the jobs up to the log's lines. Those of removed jobs are ignored.
+pub(super) fn replay(log: &[u8], contents: &mut Contents) {
+    let folded_to = contents.folded_to;
+    let events = log.split(|byte| *byte == b'\n').filter_map(RunEvent::parse);
+    let events = events.filter(|event| event.n > folded_to);
+    let jobs = contents.jobs.iter_mut();
+    let mut states: HashMap<String, &mut State> =
+        jobs.map(|job| (job.id.clone(), &mut job.state)).collect();
+    for event in events {
+        contents.folded_to = contents.folded_to.max(event.n);
+        if let Some(state) = states.get_mut(&event.id) {
+            apply(event, state);
+        }
+    }
+    let kept = (RUNS_KEPT_IN_ALL / states.len().max(1)).clamp(RUNS_KEPT_MIN, RUNS_KEPT);
+    for state in states.into_values() {
+        let over = state.runs.len().saturating_sub(kept);
+        state.runs.drain(..over);
+    }
+}
+
+fn apply(event: RunEvent, state: &mut State) {
+    if event.status == Status::Running {
+        state.last_planned_ms = Some(event.planned);
+        state.last_run_at_ms = Some(event.at);
+        state.runs.push(Run {
+            planned_ms: event.planned,
+            begun_ms: event.at,
+            status: Status::Running,
+            ..Run::default()
+        });
+    } else {
+        let is_meant =
+            |run: &&mut Run| run.planned_ms == event.planned && run.status == Status::Running;
+        let run = match state.runs.iter_mut().rev().find(is_meant) {
+            Some(run) => run,
+            None => {
+                // It was never begun, such as one that is skipped.
+                state.last_planned_ms = Some(event.planned);
+                state.runs.push(Run {
+                    planned_ms: event.planned,
+                    begun_ms: event.at,
+                    ..Run::default()
+                });
+                let Some(run) = state.runs.last_mut() else {
+                    return;
+                };
+                run
+            }
+        };
+        run.status = event.status;
+        run.duration_ms = event.ms;
+        run.error.clone_from(&event.error);
+        state.last_error = event.error;
+    }
+    state.last_status = Some(event.status);
+    // A log that was never folded has many.
+    if state.runs.len() > 2 * RUNS_KEPT {
+        state.runs.drain(..RUNS_KEPT);
+    }
+}

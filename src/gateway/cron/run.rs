@@ -1,0 +1,573 @@
+//! One run of a job: noted before it begins and after it has ended, and delivered once.
+//!
+//! What a reminder or a command delivers is held in the outbox until the end of its run is noted, as the
+//! answer of a turn is until the journal has its end. A kill in between neither repeats nor loses it.
+
+use std::sync::Arc;
+
+use super::{Claim, texts};
+use crate::agent::Outcome;
+use crate::agent::host::TurnOptions;
+use crate::approval::Answer;
+use crate::bus::Event;
+use crate::clock::Stopwatch;
+use crate::cron::due::Planned;
+use crate::cron::{Deliver, Job, PayloadKind, RunOutcome, Status};
+use crate::error::{Error, Result};
+use crate::gateway::Gateway;
+use crate::gateway::agents::Hosted;
+use crate::gateway::commands::format_output;
+use crate::gateway::commands::texts::{format_error, format_minutes};
+use crate::gateway::host::{ChatHost, Work};
+use crate::gateway::reminders::Reminder;
+use crate::language::Language;
+use crate::limits::cron::LATE_TOLD_MS;
+use crate::limits::gateway::WRITE_RETRY;
+use crate::markup::plain;
+use crate::message::{Address, Envelope, Origin, OutgoingMessage, SessionKey};
+use crate::outbox::ClosesTurn;
+use crate::sync::Mutex;
+use crate::tools::Caller;
+use crate::tools::commands::{Shell, TypedCommand};
+use crate::zone::Zone;
+
+/// Why a run that a person has stopped counts as left out.
+const STOPPED: &str = "stopped";
+/// How the key of a job's own conversation begins.
+pub const CHANNEL: &str = "cron";
+
+/// A run that was started, as long as it lasts.
+#[derive(Debug)]
+pub struct JobRun {
+    /// The job.
+    pub job: Job,
+    /// When it should have begun, and how late it is.
+    pub planned: Planned,
+    /// The chat; `None` when no one has written to the bot yet.
+    pub to: Option<Address>,
+    /// The language of the program's own texts there.
+    pub language: Language,
+    /// Where its times are shown.
+    pub zone: Zone,
+    /// Whether the chat knows that the job fails.
+    was_failing: bool,
+    /// What went wrong with delivering the result.
+    fault: Mutex<Option<String>>,
+}
+
+/// The key of a job's own conversation.
+pub fn own_session(job: &str) -> SessionKey {
+    SessionKey::parse(&format!("{CHANNEL}:{job}"))
+}
+
+/// The id of the message that starts the turn of a run. One that is repeated after a kill has the same.
+pub fn message_id(job: &str, planned_ms: i64) -> String {
+    format!("{CHANNEL}:{job}:{planned_ms}")
+}
+
+/// What a message of the outbox is held for that belongs to a run without a conversation.
+pub fn hold(job: &str, planned_ms: i64) -> ClosesTurn {
+    ClosesTurn {
+        session: SessionKey::parse(&format!("{CHANNEL}-run:{job}")),
+        journal: planned_ms.unsigned_abs(),
+    }
+}
+
+impl JobRun {
+    pub(super) fn new(job: &Job, planned: Planned, gateway: &Gateway, zone: &Zone) -> Self {
+        let to = gateway.chat_of(job);
+        let language = to.as_ref().map(|to| gateway.parts.languages.get(to));
+        Self {
+            language: language.unwrap_or_default(),
+            to,
+            planned,
+            zone: zone.clone(),
+            was_failing: super::plan::is_failing(job),
+            job: job.clone(),
+            fault: Mutex::default(),
+        }
+    }
+
+    /// The name for people.
+    pub fn name(&self) -> &str {
+        match self.job.name.trim() {
+            "" => &self.job.id,
+            name => name,
+        }
+    }
+
+    /// The conversation of its turn.
+    pub fn session(&self) -> SessionKey {
+        let chosen = self.job.payload.session.as_deref();
+        chosen.map_or_else(|| own_session(&self.job.id), SessionKey::parse)
+    }
+
+    /// Whether the result goes to the chat.
+    pub fn goes_to_chat(&self) -> bool {
+        super::plan::goes_to_chat(&self.job)
+    }
+
+    /// Whether the result goes to a file.
+    pub fn goes_to_file(&self) -> bool {
+        matches!(self.job.payload.deliver, Deliver::File | Deliver::Both)
+    }
+
+    /// The message that starts its turn.
+    pub fn envelope(&self) -> Envelope {
+        let job = self.job.id.clone();
+        let name = self.name().to_owned();
+        Envelope {
+            id: message_id(&job, self.planned.planned_ms),
+            origin: Origin::Cron { job, name },
+            reply: self.to.clone(),
+            attended: false,
+            ..Envelope::typed(&self.session(), &self.job.payload.message)
+        }
+    }
+
+    /// The planned time and how late the run is, for people; `None` when it is in time.
+    pub fn describe_late(&self) -> Option<(String, String)> {
+        let late = self.planned.late_ms;
+        if late < LATE_TOLD_MS {
+            return None;
+        }
+        let planned = self.zone.at(self.planned.planned_ms.div_euclid(1000));
+        let now = planned + chrono::TimeDelta::milliseconds(late);
+        let form = match planned.date_naive() == now.date_naive() {
+            true => "%H:%M",
+            false => "%Y-%m-%d %H:%M",
+        };
+        let late = format_minutes(late.unsigned_abs() / 60_000, self.language);
+        Some((planned.format(form).to_string(), late))
+    }
+
+    /// What the model is told about the run, beside the message.
+    pub fn facts(&self) -> String {
+        let planned = self.zone.at(self.planned.planned_ms.div_euclid(1000));
+        let planned = planned.format("%Y-%m-%d %H:%M");
+        let late = self.describe_late().map_or_else(String::new, |(_, late)| {
+            format!(", {late} ago: the board was off or busy, so this run is late")
+        });
+        let missed = match self.planned.missed {
+            0 => String::new(),
+            missed => format!("\n{missed} earlier runs were missed; this one stands for them."),
+        };
+        let name = self.name();
+        format!(
+            "\nScheduled job: {name}, planned for {planned}{late}.{missed}\n\
+             No person is waiting, so do not ask anything. If there is nothing worth telling, answer only NO_REPLY."
+        )
+    }
+
+    /// The reminder.
+    fn reminder(&self, to: &Address) -> OutgoingMessage {
+        let Planned {
+            planned_ms,
+            late_ms,
+            ..
+        } = self.planned;
+        let reminder = Reminder {
+            job: &self.job.id,
+            text: &self.job.payload.message,
+            planned: self.zone.at(planned_ms.div_euclid(1000)),
+            now: self
+                .zone
+                .at(planned_ms.saturating_add(late_ms).div_euclid(1000)),
+        };
+        reminder.message(to, self.language)
+    }
+
+    /// Whether the answer of its turn goes to the chat. Writes it to a file where the job says so. An error
+    /// is told at the end of the run.
+    pub fn wants_answer(
+        &self,
+        gateway: &Gateway,
+        hosted: &Hosted,
+        text: &str,
+        is_answer: bool,
+    ) -> bool {
+        if !is_answer || is_silent(text) {
+            return false;
+        }
+        if self.goes_to_file()
+            && let Err(error) = gateway.write_result(hosted, self, text)
+        {
+            self.note_fault(&error);
+        }
+        if self.goes_to_chat() && self.to.is_none() {
+            self.note_fault(&no_chat());
+        }
+        self.goes_to_chat() && self.to.is_some()
+    }
+
+    /// What its turn is run with.
+    pub fn options(&self) -> TurnOptions {
+        TurnOptions {
+            model: self.job.payload.model.clone(),
+            facts: self.facts(),
+        }
+    }
+
+    /// A text with the note that it is late, as Markdown.
+    fn with_late(&self, text: String) -> String {
+        match self.describe_late() {
+            Some((planned, late)) => {
+                format!("{text}\n\n{}", texts::late(self.language, &planned, &late))
+            }
+            None => text,
+        }
+    }
+
+    /// Notes that the result could not be delivered.
+    pub fn note_fault(&self, error: &Error) {
+        self.fault.lock().get_or_insert_with(|| error.to_string());
+    }
+}
+
+/// Whether an answer of the model says that there is nothing to tell.
+pub fn is_silent(text: &str) -> bool {
+    let bare = text.trim_matches(|char: char| !char.is_alphanumeric());
+    bare.is_empty()
+        || bare.eq_ignore_ascii_case("NO_REPLY")
+        || bare.eq_ignore_ascii_case("NO REPLY")
+}
+
+fn outcome(status: Status, error: Option<String>) -> RunOutcome {
+    RunOutcome {
+        status,
+        error,
+        duration_ms: 0,
+    }
+}
+
+impl Gateway {
+    /// The chat of a job: the one that it names, else the one that was active last.
+    fn chat_of(&self, job: &Job) -> Option<Address> {
+        let payload = &job.payload;
+        let named = payload.channel.as_deref().zip(payload.to.as_deref());
+        let named = named.map(|(channel, to)| Address::parse(&format!("{channel}:{to}")));
+        let named = named.filter(|to| !to.chat.is_empty() && self.delivery(to).is_some());
+        named.or_else(|| self.parts.recent.get())
+    }
+
+    /// Does a run that was claimed, or hands it to the scheduler. Quick for all but reminders, which are
+    /// written to the disk.
+    pub(super) fn start_run(self: &Arc<Self>, claim: Claim) -> Result<()> {
+        match claim.run.job.payload.kind {
+            PayloadKind::Reminder => self.run_reminder(&claim),
+            PayloadKind::AgentTurn => {
+                let envelope = claim.run.envelope();
+                claim.keep();
+                self.events.send(Event::Arrived(envelope));
+            }
+            PayloadKind::Command => {
+                let gateway = Arc::clone(self);
+                crate::gateway::spawn("job", move || gateway.run_command_job(&claim))
+                    .map_err(Error::io("start", "a thread for a job"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes on the disk that a run begins. Without that it must not begin.
+    fn begin_run(&self, run: &JobRun) -> Result<()> {
+        let now = self.clock().now_ms();
+        let begun = self
+            .parts
+            .jobs
+            .begin(&run.job.id, run.planned.planned_ms, now);
+        reached("begun");
+        begun
+    }
+
+    fn run_reminder(self: &Arc<Self>, claim: &Claim) {
+        let run = &claim.run;
+        let watch = Stopwatch::start();
+        if let Err(error) = self.begin_run(run) {
+            return claim.not_begun(&error);
+        }
+        let result = match &run.to {
+            Some(to) => self.deliver_result(run, run.reminder(to)),
+            None => Err(no_chat()),
+        };
+        let ended = match result {
+            Ok(()) => outcome(Status::Ok, None),
+            Err(error) => outcome(Status::Failed, Some(error.to_string())),
+        };
+        self.end_run(run, ended, &watch);
+    }
+
+    /// Stores what a run without a conversation delivers, held until its end is noted.
+    fn deliver_result(&self, run: &JobRun, message: OutgoingMessage) -> Result<()> {
+        let hold = hold(&run.job.id, run.planned.planned_ms);
+        let stored = self.enqueue(message, Some(hold)).map(drop);
+        reached("delivered");
+        stored
+    }
+
+    fn run_command_job(self: &Arc<Self>, claim: &Claim) {
+        let run = &claim.run;
+        let watch = Stopwatch::start();
+        if let Err(error) = self.begin_run(run) {
+            return claim.not_begun(&error);
+        }
+        let ended = self
+            .try_command_job(run)
+            .unwrap_or_else(|error| outcome(Status::Failed, Some(error.to_string())));
+        if self.is_stopping() && ended.status == Status::Failed {
+            // It was ended with the gateway: the next start decides.
+            return;
+        }
+        self.end_run(run, ended, &watch);
+    }
+
+    fn try_command_job(self: &Arc<Self>, run: &JobRun) -> Result<RunOutcome> {
+        let hosted = self.agent_of_run(run)?;
+        let (agent, session) = (hosted.agent()?, own_session(&run.job.id));
+        let cancel = self.cron.cancel();
+        let typed = TypedCommand {
+            line: &run.job.payload.message,
+            unsandboxed: false,
+            language: run.language,
+        };
+        let caller = Caller {
+            session: session.as_str(),
+            cancel: &cancel,
+            answer: None,
+        };
+        let toolbox = agent.toolbox();
+        let mut shell = toolbox.shell(typed, &caller, &mut |_| {})?;
+        if let Shell::Ask(question) = shell {
+            let answer = match question.is_standing {
+                true => Answer::Standing,
+                false => Answer::Unattended,
+            };
+            let caller = Caller {
+                answer: Some((&question, answer)),
+                ..caller
+            };
+            shell = toolbox.shell(typed, &caller, &mut |_| {})?;
+        }
+        let Shell::Ran(ran) = shell else {
+            return Err(Error::Failed("the command was not allowed".to_owned()));
+        };
+        let ended = match ran.is_success {
+            true => outcome(Status::Ok, None),
+            false => outcome(Status::Failed, Some(ran.end.clone())),
+        };
+        let has_output = !ran.output.trim().is_empty();
+        if run.goes_to_file() && has_output {
+            self.write_result(&hosted, run, &ran.output)?;
+        }
+        // A failure that lasts is told once.
+        let is_news = match ran.is_success {
+            true => has_output,
+            false => !run.was_failing,
+        };
+        if run.goes_to_chat() && is_news && !cancel.is_cancelled() {
+            let to = run.to.as_ref().ok_or_else(no_chat)?;
+            let mut message = format_output(to, ran, run.language);
+            message.text = run.with_late(format!("**{}**\n{}", plain(run.name()), message.text));
+            for file in &mut message.files {
+                *file = hosted.absolute(file);
+            }
+            self.deliver_result(run, message)?;
+        }
+        Ok(ended)
+    }
+
+    /// Runs the turn of a job on its thread.
+    pub(in crate::gateway) fn run_job_turn(
+        self: &Arc<Self>,
+        work: &Work,
+        message: &Envelope,
+        claim: &Claim,
+    ) {
+        let run = &claim.run;
+        let watch = Stopwatch::start();
+        match self.begin_run(run) {
+            Ok(()) => {
+                if let Some(ended) = self.try_job_turn(work, message, run) {
+                    self.end_run(run, ended, &watch);
+                }
+            }
+            Err(error) => claim.not_begun(&error),
+        }
+        let unread = Vec::new();
+        self.events.send(Event::Finished {
+            work: work.id,
+            unread,
+        });
+        self.close_connections_later();
+    }
+
+    /// How the turn ended; `None` when it goes on after the next start.
+    fn try_job_turn(
+        self: &Arc<Self>,
+        work: &Work,
+        message: &Envelope,
+        run: &Arc<JobRun>,
+    ) -> Option<RunOutcome> {
+        let key = run.session();
+        let failed =
+            |error: &dyn std::fmt::Display| outcome(Status::Failed, Some(error.to_string()));
+        let hosted = match self.agent_of_run(run) {
+            Ok(hosted) => hosted,
+            Err(error) => return Some(failed(&error)),
+        };
+        let mut host = ChatHost::new(self, work, &hosted, &key, Some(message)).for_job(run);
+        let result = self.try_turn(&mut host, work, &key, Some(message));
+        if work.cancel.is_cancelled() {
+            self.live().agents.end_background(&key);
+        }
+        reached("turn");
+        let ended = match result {
+            // It had ended before a kill.
+            Ok(None) => outcome(Status::Ok, None),
+            Ok(Some(report)) => match report.outcome {
+                Outcome::Answered | Outcome::Bounded(_) => outcome(Status::Ok, None),
+                Outcome::Stopped => outcome(Status::Skipped, Some(STOPPED.to_owned())),
+                Outcome::Failed(error) => failed(&error),
+            },
+            Err(_) if self.is_stopping() => return None,
+            Err(error) => {
+                tracing::error!(job = %run.job.id, "failed to run a turn: {error}");
+                failed(&error)
+            }
+        };
+        self.release(&key);
+        match run.fault.lock().take() {
+            Some(fault) if ended.status == Status::Ok => Some(failed(&fault)),
+            _ => Some(ended),
+        }
+    }
+
+    /// Notes how a run ended, releases what it delivers, and tells the chat when it fails for the first
+    /// time or works again.
+    fn end_run(self: &Arc<Self>, run: &JobRun, mut ended: RunOutcome, watch: &Stopwatch) {
+        let (id, planned) = (&run.job.id, run.planned.planned_ms);
+        ended.duration_ms = i64::try_from(watch.elapsed().as_millis()).unwrap_or(i64::MAX);
+        self.tell_change(run, &ended);
+        reached("told");
+        while let Err(error) = self
+            .parts
+            .jobs
+            .end(id, planned, self.clock().now_ms(), &ended)
+        {
+            tracing::error!(job = %id, "failed to note the end of a run, trying again: {error}");
+            if self.is_stopping() || self.cron.cancel().wait(WRITE_RETRY) {
+                return;
+            }
+        }
+        reached("ended");
+        self.release(&hold(id, planned).session);
+        let (status, ms) = (ended.status, ended.duration_ms);
+        tracing::info!(job = %id, ms, "job {}", describe_status(status));
+        if run.job.delete_after_run && matches!(status, Status::Ok | Status::Skipped) {
+            self.remove_job(id);
+        }
+    }
+
+    pub(super) fn remove_job(&self, id: &str) {
+        let removed = self.parts.jobs.change(|jobs| {
+            jobs.retain(|job| job.id != id);
+            Ok(())
+        });
+        if let Err(error) = removed {
+            tracing::warn!(job = %id, "failed to remove a job that is done: {error}");
+        }
+    }
+
+    fn tell_change(&self, run: &JobRun, ended: &RunOutcome) {
+        let Some(to) = &run.to else { return };
+        let (name, language) = (plain(run.name()), run.language);
+        let text = match (ended.status, run.was_failing) {
+            (Status::Ok, true) => texts::works_again(language, &name),
+            (Status::Failed, false) if !self.is_quiet(&run.zone) => {
+                // The output of a command is in the chat already.
+                let is_command = run.job.payload.kind == PayloadKind::Command;
+                if is_command && run.goes_to_chat() && self.holds(run) {
+                    return;
+                }
+                let error = Error::Failed(ended.error.clone().unwrap_or_default());
+                let error = plain(&format_error(&error, language));
+                match run.job.schedule {
+                    crate::cron::Schedule::At { .. } => texts::failed_once(language, &name, &error),
+                    _ => texts::failed(language, &name, &error),
+                }
+            }
+            _ => return,
+        };
+        self.tell(to, &text);
+    }
+
+    /// Whether the outbox holds what a run delivers.
+    fn holds(&self, run: &JobRun) -> bool {
+        let hold = hold(&run.job.id, run.planned.planned_ms);
+        let pending = self.parts.outbox.pending();
+        pending.iter().any(|one| one.closes.as_ref() == Some(&hold))
+    }
+
+    /// Ends a run whose message the scheduler has dropped: it was not begun.
+    pub(in crate::gateway) fn drop_run(self: &Arc<Self>, message: &Envelope) {
+        let Some(claim) = self.claimed(message) else {
+            return;
+        };
+        let gateway = Arc::clone(self);
+        let spawned = crate::gateway::spawn("job", move || {
+            let ended = outcome(Status::Skipped, Some(STOPPED.to_owned()));
+            gateway.end_run(&claim.run, ended, &Stopwatch::start());
+        });
+        if let Err(error) = spawned {
+            tracing::error!("failed to start a thread for a job: {error}");
+        }
+    }
+
+    /// The agent that does a run.
+    fn agent_of_run(&self, run: &JobRun) -> Result<Arc<Hosted>> {
+        let live = self.live();
+        let Some(id) = run.job.payload.agent.as_deref() else {
+            return Ok(self.agent_for(&live, &run.session(), Some(&run.envelope())));
+        };
+        let named = live.agents.named(id).map(Arc::clone);
+        named.ok_or_else(|| Error::Failed(format!("there is no agent {id}")))
+    }
+
+    /// The session of a job's turn, as it is opened: of its own conversation only the last run goes to the
+    /// model, and the journal stays small.
+    pub(in crate::gateway) fn settings_of_run(
+        settings: &crate::session::Settings,
+    ) -> crate::session::Settings {
+        use crate::limits::cron::{JOURNAL_BYTES_MAX, RUNS_IN_WINDOW};
+        crate::session::Settings {
+            window: RUNS_IN_WINDOW,
+            journal_bytes: settings.journal_bytes.min(JOURNAL_BYTES_MAX),
+            ..settings.clone()
+        }
+    }
+}
+
+pub(super) fn describe_status(status: Status) -> &'static str {
+    match status {
+        Status::Ok => "done",
+        Status::Failed => "failed",
+        Status::Skipped => "left out",
+        Status::Running | Status::Interrupted => "interrupted",
+    }
+}
+
+fn no_chat() -> Error {
+    Error::Failed("there is no chat yet: no one has written to the bot".to_owned())
+}
+
+/// Ends the process as a power cut would, at the step that a test names.
+#[cfg(feature = "test-hooks")]
+pub fn reached(step: &str) {
+    if std::env::var("PEACRAB_TEST_JOB_CUT").is_ok_and(|named| named == step) {
+        let own = rustix::process::getpid();
+        let _ = rustix::process::kill_process(own, rustix::process::Signal::KILL);
+    }
+}
+
+#[cfg(not(feature = "test-hooks"))]
+pub fn reached(_step: &str) {}

@@ -1,0 +1,40 @@
+//! What jobs say in a chat, in each language.
+
+use crate::language::texts;
+
+texts! {
+    /// Below a late result.
+    pub fn late(planned, late) {
+        "_This was planned for {planned}, {late} ago._",
+        "_原定于 {planned}，已过 {late}。_",
+    }
+    /// A job fails for the first time.
+    pub fn failed(name, error) {
+        "The job **{name}** failed: {error}\nI'll tell you when it works again.",
+        "任务 **{name}** 失败了：{error}\n恢复正常后我会告诉你。",
+    }
+    /// The same for a job that has no further run.
+    pub fn failed_once(name, error) {
+        "The job **{name}** failed: {error}",
+        "任务 **{name}** 失败了：{error}",
+    }
+    /// A job works again after it has failed.
+    pub fn works_again(name) {
+        "The job **{name}** works again.",
+        "任务 **{name}** 已恢复正常。",
+    }
+    /// The answer to a request to run a job now.
+    pub fn started(name) { "Started {name}.", "已开始运行 {name}。" }
+    /// The same for a job that does not exist.
+    pub fn unknown(id) { "There is no job {id}.", "没有任务 {id}。" }
+    /// The same for a job that runs already.
+    pub fn running(id) { "The job {id} is running already.", "任务 {id} 正在运行。" }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_text_is_there_in_each_language() {
+        crate::language::check_table(super::TABLE);
+    }
+}

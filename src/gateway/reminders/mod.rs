@@ -1,0 +1,91 @@
+//! Reminders in chats: their text, and the buttons below it.
+//!
+//! A button names the job and the planned time of the run, and a press brings the text of the message
+//! along. So a press means the same after a restart, and after the job has been removed.
+
+mod press;
+mod texts;
+
+use chrono::{DateTime, FixedOffset, TimeDelta};
+
+use crate::agent::commands::REMINDER_BUTTONS;
+use crate::language::Language;
+use crate::limits::cron::LATE_TOLD_MS;
+use crate::limits::gateway::{REMINDER_CHARS, SNOOZE_MINUTES};
+use crate::markup::plain;
+use crate::message::{Address, CommandButton, OutgoingMessage};
+use crate::text::{ellipsize_chars, reveal_but};
+
+/// A reminder that is due.
+#[derive(Clone, Copy, Debug)]
+pub struct Reminder<'a> {
+    /// The id of its job.
+    pub job: &'a str,
+    /// What a person wanted to be reminded of.
+    pub text: &'a str,
+    /// When it should have come, in the owner's zone.
+    pub planned: DateTime<FixedOffset>,
+    /// What time it is, in the same zone.
+    pub now: DateTime<FixedOffset>,
+}
+
+impl Reminder<'_> {
+    /// The message for a chat. It has an id, so that the outbox takes it once for each planned time.
+    pub fn message(&self, to: &Address, language: Language) -> OutgoingMessage {
+        let planned_ms = self.planned.timestamp_millis();
+        let button = |label: String, word: &str| CommandButton {
+            label,
+            command: format!("/remind {word} {} {planned_ms}", self.job),
+        };
+        let [done, snooze, tomorrow] = REMINDER_BUTTONS;
+        OutgoingMessage {
+            command_buttons: vec![vec![
+                button(texts::done_button(language).to_owned(), done),
+                button(texts::snooze_button(language, &SNOOZE_MINUTES), snooze),
+                button(texts::tomorrow_button(language).to_owned(), tomorrow),
+            ]],
+            once: format!("cron:{}:{planned_ms}", self.job),
+            ..OutgoingMessage::text(to, self.describe(language))
+        }
+    }
+
+    /// What it says, as Markdown.
+    fn describe(&self, language: Language) -> String {
+        let text = ellipsize_chars(self.text.trim(), REMINDER_CHARS);
+        let text = plain(&reveal_but(&text, &["\n"]));
+        let late = self.now.signed_duration_since(self.planned);
+        if late.num_milliseconds() < LATE_TOLD_MS {
+            return format!("⏰ {text}");
+        }
+        let planned = format_time(self.planned, self.now);
+        texts::late_reminder(language, &text, &planned, &format_span(late, language))
+    }
+}
+
+/// A time as people read it now: `18:20`, with its date on another day.
+fn format_time(time: DateTime<FixedOffset>, now: DateTime<FixedOffset>) -> String {
+    let is_today = time.date_naive() == now.date_naive();
+    let format = if is_today { "%H:%M" } else { "%Y-%m-%d %H:%M" };
+    time.format(format).to_string()
+}
+
+/// A span in its largest unit, and in the next one where that is not zero.
+fn format_span(span: TimeDelta, language: Language) -> String {
+    let minutes = span.num_minutes();
+    let (days, hours, minutes) = (minutes / (24 * 60), minutes / 60 % 24, minutes % 60);
+    let parts = match (days, hours) {
+        (0, 0) => [None, Some(texts::minutes(language, &minutes))],
+        (0, hours) => [
+            Some(texts::hours(language, &hours)),
+            (minutes > 0).then(|| texts::minutes(language, &minutes)),
+        ],
+        (days, hours) => [
+            Some(texts::days(language, &days)),
+            (hours > 0).then(|| texts::hours(language, &hours)),
+        ],
+    };
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests;
