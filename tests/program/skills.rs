@@ -69,6 +69,7 @@ fn the_list_has_built_in_ones_own_ones_and_the_reasons_of_those_that_cannot_be_u
     );
     let list = skills(&home, &["list"]).ends_with(0).stdout;
     for part in [
+        "cron",
         "systemd",
         "built in",
         "lamp",
