@@ -5,7 +5,7 @@
 //! back by more than a day, it was wrong before, and so was the time of the last run. The job then goes on
 //! from now, instead of waiting until that time comes again.
 
-use crate::limits::schedule::{GRACE_MS, SET_BACK_MS};
+use crate::limits::schedule::{CREATED_MS_MIN, GRACE_MS, SET_BACK_MS};
 use crate::zone::Zone;
 
 use super::schedule::{Passed, Phase, Plan, Schedule};
@@ -95,7 +95,7 @@ fn look_once(job: &Times, at_ms: i64, now_ms: i64) -> Due {
 fn look_again(job: &Times, plan: &Plan, now_ms: i64) -> Due {
     let known_ms = match job.last_planned_ms {
         Some(last) => Some(last).filter(|last| !is_beyond(*last, now_ms)),
-        None => Some(job.created_ms).filter(|created| *created <= now_ms),
+        None => Some(job.created_ms).filter(|created| (CREATED_MS_MIN..=now_ms).contains(created)),
     };
     let Some(known_ms) = known_ms else {
         // What is known is from a clock that was wrong.

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use super::Gateway;
 use super::agents::Hosted;
 use super::commands::texts;
-use super::cron::JobRun;
+use super::cron::{self, JobRun};
 use super::progress::Progress;
 use super::scheduler::WorkId;
 use crate::agent::host::{TurnEvent, TurnHost, TurnOptions};
@@ -274,6 +274,9 @@ impl TurnHost for ChatHost<'_> {
             if !is_passing || !self.retry_write(&error, &cancel) {
                 return Err(error);
             }
+        }
+        if self.job.is_some() {
+            cron::reached("closed");
         }
         self.progress.lock().close();
         Ok(())

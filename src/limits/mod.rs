@@ -35,6 +35,8 @@ pub mod schedule {
     /// How far the clock may be set back before a run beyond it is taken for an error of the clock. Within
     /// it, no run is repeated.
     pub const SET_BACK_MS: i64 = 86_400_000;
+    /// 2020: a job that was created before it was created by a clock that was not set.
+    pub const CREATED_MS_MIN: i64 = 1_577_836_800_000;
     /// Bytes of a time or schedule that a person writes.
     pub const WHEN_BYTES: usize = 400;
     /// Words at the beginning of a message that are looked at for its time.
@@ -201,6 +203,8 @@ pub mod doctor {
     pub const RAM_BYTES_WITHOUT_SWAP: u64 = 600 * 1024 * 1024;
     /// Tenths of its life after which a disk should be replaced.
     pub const WORN_TENTHS: u32 = 9;
+    /// Jobs that are named in a finding.
+    pub const JOBS_NAMED_MAX: usize = 5;
 }
 
 /// Bounds of the words between us and the model.

@@ -31,7 +31,7 @@ use crate::sync::Mutex;
 use crate::zone::Zone;
 
 use plan::Conditions;
-pub use run::{CHANNEL, JobRun};
+pub use run::{CHANNEL, JobRun, reached};
 
 /// What the gateway knows of its jobs: which of them run.
 #[derive(Default)]

@@ -276,7 +276,7 @@ impl Gateway {
             .parts
             .jobs
             .begin(&run.job.id, run.planned.planned_ms, now);
-        stop_here("begun");
+        reached("begun");
         begun
     }
 
@@ -301,7 +301,7 @@ impl Gateway {
     fn deliver_result(&self, run: &JobRun, message: OutgoingMessage) -> Result<()> {
         let hold = hold(&run.job.id, run.planned.planned_ms);
         let stored = self.enqueue(message, Some(hold)).map(drop);
-        stop_here("delivered");
+        reached("delivered");
         stored
     }
 
@@ -420,7 +420,7 @@ impl Gateway {
         if work.cancel.is_cancelled() {
             self.live().agents.end_background(&key);
         }
-        stop_here("turn");
+        reached("turn");
         let ended = match result {
             // It had ended before a kill.
             Ok(None) => outcome(Status::Ok, None),
@@ -448,7 +448,7 @@ impl Gateway {
         let (id, planned) = (&run.job.id, run.planned.planned_ms);
         ended.duration_ms = i64::try_from(watch.elapsed().as_millis()).unwrap_or(i64::MAX);
         self.tell_change(run, &ended);
-        stop_here("told");
+        reached("told");
         while let Err(error) = self
             .parts
             .jobs
@@ -459,9 +459,8 @@ impl Gateway {
                 return;
             }
         }
-        stop_here("ended");
+        reached("ended");
         self.release(&hold(id, planned).session);
-        stop_here("released");
         let (status, ms) = (ended.status, ended.duration_ms);
         tracing::info!(job = %id, ms, "job {}", describe_status(status));
         if run.job.delete_after_run && matches!(status, Status::Ok | Status::Skipped) {
@@ -561,14 +560,14 @@ fn no_chat() -> Error {
     Error::Failed("there is no chat yet: no one has written to the bot".to_owned())
 }
 
-/// A test kills the program here.
+/// Ends the process as a power cut would, at the step that a test names.
 #[cfg(feature = "test-hooks")]
-pub(super) fn stop_here(place: &str) {
-    let wanted = std::env::var("PEACRAB_TEST_JOB_KILL");
-    if wanted.is_ok_and(|wanted| wanted == place) {
-        std::process::abort();
+pub fn reached(step: &str) {
+    if std::env::var("PEACRAB_TEST_JOB_CUT").is_ok_and(|named| named == step) {
+        let own = rustix::process::getpid();
+        let _ = rustix::process::kill_process(own, rustix::process::Signal::KILL);
     }
 }
 
 #[cfg(not(feature = "test-hooks"))]
-pub(super) fn stop_here(_place: &str) {}
+pub fn reached(_step: &str) {}
