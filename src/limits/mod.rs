@@ -203,6 +203,8 @@ pub mod doctor {
     pub const RAM_BYTES_WITHOUT_SWAP: u64 = 600 * 1024 * 1024;
     /// Tenths of its life after which a disk should be replaced.
     pub const WORN_TENTHS: u32 = 9;
+    /// Jobs that are named in a finding.
+    pub const JOBS_NAMED_MAX: usize = 5;
 }
 
 /// Bounds of the words between us and the model.
