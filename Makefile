@@ -1,6 +1,6 @@
 # Each command installs the tools that it needs and says so. `make` alone lists the commands.
 .DEFAULT_GOAL := help
-.PHONY: help run test screens fakes units fuzz footprint soak boards boards-test deploy install-test boards-today reproducible
+.PHONY: help run test screens fakes croniter units fuzz footprint soak boards boards-test deploy install-test boards-today reproducible
 .PHONY: packages packages-test release deny clean day
 
 CARGO ?= cargo
@@ -53,6 +53,12 @@ fakes: ## Check the tests' fake Discord with the real discord.py
 	"$${CARGO_TARGET_DIR:-target}/fakes/bin/python" tests/discord/check.py \
 		$(CARGO) test --locked --quiet --test program -- \
 		--ignored --exact fake_discord::standalone::serve --nocapture
+
+croniter: ## Compare the runs of 10,000 random cron lines with those of Python's croniter
+	@scripts/setup croniter
+	$(CARGO) build --locked --example cron
+	"$${CARGO_TARGET_DIR:-target}/croniter/bin/python" scripts/croniter/compare.py \
+		"$${CARGO_TARGET_DIR:-target}/debug/examples/cron"
 
 day: ## Talk for 300 turns, and remember for two months, with a scripted model; print what came of it
 	DAY_TURNS=300 $(CARGO) test --locked --test program -- day:: --nocapture

@@ -37,10 +37,8 @@ struct Field {
     names: &'static str,
 }
 
-const MINUTE: usize = 1;
 const HOUR: usize = 2;
 const DAY: usize = 3;
-const MONTH: usize = 4;
 const WEEKDAY: usize = 5;
 const FIELDS: [Field; 6] = [
     field("second", 0..=59, ""),

@@ -36,11 +36,11 @@ struct Change {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Day {
     /// `J1` to `J365`: February 29 is not counted.
-    WithoutLeapDay(u32),
+    Common(u32),
     /// `0` to `365`.
-    OfYear(u32),
+    Plain(u32),
     /// `M3.5.0`: a month, a week (5: the last one), and a day from Sunday.
-    OfWeek(u32, u32, u32),
+    Week(u32, u32, u32),
 }
 
 impl Rule {
@@ -143,7 +143,7 @@ impl Change {
         let (day, time) = text.split_once('/').unwrap_or((text, "2"));
         let (time, rest) = take_time(time, RULE_TIME_HOURS_MAX)?;
         let day = if let Some(day) = day.strip_prefix('J') {
-            Day::WithoutLeapDay(number(day, 1, 365)?)
+            Day::Common(number(day, 1, 365)?)
         } else if let Some(day) = day.strip_prefix('M') {
             let mut parts = day.split('.');
             let month = number(parts.next()?, 1, 12)?;
@@ -152,9 +152,9 @@ impl Change {
             if parts.next().is_some() {
                 return None;
             }
-            Day::OfWeek(month, week, weekday)
+            Day::Week(month, week, weekday)
         } else {
-            Day::OfYear(number(day, 0, 365)?)
+            Day::Plain(number(day, 0, 365)?)
         };
         rest.is_empty().then_some(Self { day, time })
     }
@@ -163,12 +163,12 @@ impl Change {
     fn instant(&self, year: i32, offset: i32) -> Option<i64> {
         let new_year = NaiveDate::from_yo_opt(year, 1)?;
         let date = match self.day {
-            Day::WithoutLeapDay(day) => {
+            Day::Common(day) => {
                 let leap_day = u32::from(new_year.leap_year() && day > 59);
                 new_year.checked_add_days(Days::new(u64::from(day + leap_day - 1)))?
             }
-            Day::OfYear(day) => new_year.checked_add_days(Days::new(u64::from(day)))?,
-            Day::OfWeek(month, week, weekday) => {
+            Day::Plain(day) => new_year.checked_add_days(Days::new(u64::from(day)))?,
+            Day::Week(month, week, weekday) => {
                 let first = NaiveDate::from_ymd_opt(year, month, 1)?;
                 let next_month = first.checked_add_months(Months::new(1))?;
                 let days = (weekday + 7 - first.weekday().num_days_from_sunday()) % 7;

@@ -1,0 +1,28 @@
+//! A time or cron line that somebody writes is a schedule that can be used, or an error.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use peacrab::cron::{Phase, when};
+use peacrab::language::Language;
+use peacrab::zone::Zone;
+
+fuzz_target!(|given: (i64, &str)| {
+    let (now_ms, text) = given;
+    // Up to the year 10000.
+    let now_ms = now_ms.rem_euclid(253_402_300_800_000);
+    let zone = Zone::find("Europe/Zurich").expect("a zone");
+    if let Ok(schedule) = when::parse(text, now_ms, &zone) {
+        assert_eq!(schedule.check(), Ok(()));
+        when::describe(&schedule, &zone, Language::Chinese);
+        let phase = Phase {
+            created_ms: now_ms,
+            id: text,
+        };
+        let next = schedule.next_after(now_ms, &phase, &zone);
+        assert!(next.is_some_and(|next| next >= now_ms), "{schedule:?}");
+    }
+    if let Some((_, rest)) = when::take_leading(text, now_ms, &zone) {
+        assert!(text.contains(rest));
+    }
+});
