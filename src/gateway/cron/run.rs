@@ -435,7 +435,6 @@ impl Gateway {
                 failed(&error)
             }
         };
-        self.release(&key);
         match run.fault.lock().take() {
             Some(fault) if ended.status == Status::Ok => Some(failed(&fault)),
             _ => Some(ended),
@@ -460,7 +459,9 @@ impl Gateway {
             }
         }
         reached("ended");
+        // Only now: what is sent and not confirmed when the power goes is sent again.
         self.release(&hold(id, planned).session);
+        self.release(&run.session());
         let (status, ms) = (ended.status, ended.duration_ms);
         tracing::info!(job = %id, ms, "job {}", describe_status(status));
         if run.job.delete_after_run && matches!(status, Status::Ok | Status::Skipped) {

@@ -127,6 +127,7 @@ fn a_job_that_fails_is_told_once_and_again_when_it_works() {
     fs::write(scene.home.workspace("works"), "").unwrap();
     clock.forward(HOUR);
     wait_for_run(&scene.home, "backup", 4, "ok");
+    scene.wait_for("The job model failed: ");
     scene.wait_for("The job backup works again.");
     gateway.stop().ends_with(0);
     let texts = scene.texts();

@@ -129,6 +129,18 @@ pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
+/// Waits until the chat has so many messages that contain these words. A channel takes about one a second.
+pub fn wait_for_count(scene: &Scene, words: &str, count: usize) {
+    wait_until(&format!("{count} messages with {words:?}"), || {
+        scene
+            .texts()
+            .iter()
+            .filter(|text| text.contains(words))
+            .count()
+            >= count
+    });
+}
+
 /// Waits until the last run of a job has this status.
 pub fn wait_for_run(home: &Home, id: &str, count: usize, status: &str) {
     wait_until(

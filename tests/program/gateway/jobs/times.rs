@@ -126,6 +126,7 @@ fn a_clock_that_jumps_back_and_forward_repeats_and_loses_nothing() {
     wait_for_run(&scene.home, "report", 1, "ok");
     clock.set("2027-03-01T13:30:00Z");
     wait_for_run(&scene.home, "water", 3, "ok");
+    wait_for_count(&scene, "water", 3);
     gateway.stop().ends_with(0);
     let texts = scene.texts();
     let count = |words: &str| texts.iter().filter(|text| text.contains(words)).count();
