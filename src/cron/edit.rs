@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::job::{Deliver, Job, Payload, PayloadKind};
 use super::schedule::Schedule;
 use super::store::Store;
-use super::{show, texts, when};
+use super::{job_texts as texts, show, when};
 use crate::error::{Error, Result};
 use crate::language::Language;
 use crate::limits::cron::{JOBS_MAX, NAME_CHARS_MAX, SPENT_JOBS_KEPT};

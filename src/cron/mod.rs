@@ -3,9 +3,13 @@
 pub mod due;
 pub mod edit;
 pub mod job;
+mod job_texts;
+pub mod line;
 pub mod schedule;
 pub mod show;
 pub mod store;
+#[cfg(test)]
+mod tests;
 mod texts;
 pub mod when;
 

@@ -4,7 +4,7 @@ use chrono::{DateTime, Datelike, FixedOffset};
 
 use super::due;
 use super::job::{Job, Status};
-use super::texts;
+use super::job_texts as texts;
 use super::when::describe;
 use crate::language::Language;
 use crate::zone::Zone;

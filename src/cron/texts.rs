@@ -1,61 +1,125 @@
-//! What is said about jobs, in each language.
+//! What people and the model read about schedules. Errors are English; the words of a schedule come in each
+//! language.
 
-use crate::language::texts;
+use crate::language::{Language, texts};
 
 texts! {
-    pub fn no_such_job(name) { "There is no job \"{name}\".", "没有名为“{name}”的任务。" }
-    pub fn did_you_mean(name) { "Did you mean {name}?", "你是指 {name} 吗？" }
-    pub fn several_jobs(name, jobs) {
-        "\"{name}\" matches several jobs: {jobs}. Use the id.",
-        "“{name}”对应多个任务：{jobs}。请使用 id。",
-    }
-    pub fn has_passed(time) {
-        "That time has passed: {time}.",
-        "这个时间已经过去：{time}。",
-    }
-    pub fn never_comes() {
-        "No date fits this schedule, so it would never run.",
-        "没有符合这个计划的日期，任务永远不会运行。",
-    }
-    pub fn unknown_zone(name) {
-        "Unknown time zone \"{name}\". Use a name such as Europe/Zurich.",
-        "未知时区“{name}”。请使用 Asia/Shanghai 这样的名称。",
-    }
-    pub fn zone_of_interval() {
-        "A time zone only applies to times of day, not to an interval.",
-        "时区只适用于具体时刻，不适用于间隔。",
-    }
-    pub fn too_many_jobs(count) {
-        "There are {count} jobs already, as many as possible. Remove some first.",
-        "已有 {count} 个任务，达到上限。请先删除一些。",
-    }
-    pub fn disabled() { "disabled", "已停用" }
-    pub fn done() { "done", "已完成" }
-    pub fn never() { "never", "永不" }
-    pub fn due_now() { "now", "现在" }
-    pub fn running() { "running", "运行中" }
-    pub fn interrupted() { "interrupted", "被中断" }
-    pub fn failed() { "failed", "失败" }
-    pub fn skipped() { "skipped", "已跳过" }
-    pub fn ok() { "ok", "成功" }
-    pub fn today(time) { "today {time}", "今天 {time}" }
-    pub fn tomorrow(time) { "tomorrow {time}", "明天 {time}" }
-    pub fn yesterday(time) { "yesterday {time}", "昨天 {time}" }
-    pub fn in_time(span) { "in {span}", "{span}后" }
-    pub fn ago(span) { "{span} ago", "{span}前" }
-    pub fn seconds(count) { "{count} s", "{count} 秒" }
-    pub fn minutes(count) { "{count} min", "{count} 分钟" }
-    pub fn hours(count) { "{count} h", "{count} 小时" }
-    pub fn days(count) { "{count} days", "{count} 天" }
-    pub fn weekday_and_time(day, time) { "{day} {time}", "周{day} {time}" }
+    pub fn every(interval) { "every {interval}", "每{interval}" }
+    pub fn every_day(time) { "every day at {time}", "每天 {time}" }
+    pub fn weekdays(time) { "weekdays at {time}", "工作日 {time}" }
+    pub fn weekends(time) { "weekends at {time}", "周末 {time}" }
+    pub fn every_weekday(days, time) { "every {days} at {time}", "每{days} {time}" }
+    pub fn every_month(day, time) { "on day {day} of every month at {time}", "每月 {day} 日 {time}" }
+    /// A cron line that has no simpler words.
+    pub fn by_line(line) { "cron {line}", "cron {line}" }
+    pub fn unusable() { "an invalid schedule", "无效的时间设置" }
+    /// Between two weekdays.
+    pub fn and() { " and ", "和" }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_text_is_in_each_language() {
-        crate::language::check_table(TABLE);
+/// A weekday from Sunday.
+pub fn weekday(day: u32, language: Language) -> &'static str {
+    let (english, chinese) = match day {
+        0 => ("Sunday", "星期日"),
+        1 => ("Monday", "星期一"),
+        2 => ("Tuesday", "星期二"),
+        3 => ("Wednesday", "星期三"),
+        4 => ("Thursday", "星期四"),
+        5 => ("Friday", "星期五"),
+        _ => ("Saturday", "星期六"),
+    };
+    match language {
+        Language::English => english,
+        Language::Chinese => chinese,
     }
+}
+
+/// An interval, to be read after "every": `hour`, `2 hours`, `1 h 30 min`.
+pub fn interval(ms: i64, language: Language) -> String {
+    let units = [
+        (86_400_000, "day", "d", "天"),
+        (3_600_000, "hour", "h", "小时"),
+        (60_000, "minute", "min", "分钟"),
+        (1000, "second", "s", "秒"),
+    ];
+    let mut parts = Vec::new();
+    let mut rest = ms;
+    for (unit_ms, name, short, chinese) in units {
+        let count = rest / unit_ms;
+        rest %= unit_ms;
+        match language {
+            _ if count == 0 => {}
+            Language::Chinese => parts.push(format!("{count} {chinese}")),
+            // The only unit is written out.
+            Language::English if count * unit_ms != ms => parts.push(format!("{count} {short}")),
+            Language::English if count == 1 => parts.push(name.to_owned()),
+            Language::English => parts.push(format!("{count} {name}s")),
+        }
+    }
+    parts.join(" ")
+}
+
+/// A text that is not a time.
+pub fn unknown_time(text: &str) -> String {
+    format!(
+        "Cannot read the time \"{}\". Examples: in 20m, tomorrow 7:00, mon 9am, 2026-12-24 18:00, every 2h, \
+         every day at 7, 0 7 * * 1-5",
+        short(text)
+    )
+}
+
+/// A time that has passed.
+pub fn passed(text: &str) -> String {
+    format!("\"{}\" has passed", short(text))
+}
+
+/// A cron line that is far too long.
+pub fn line_too_long() -> String {
+    "The cron line is too long".to_owned()
+}
+
+/// A cron line with a wrong number of fields.
+pub fn wrong_field_count(line: &str, count: usize) -> String {
+    format!(
+        "A cron line has 5 fields (minute, hour, day of the month, month, day of the week), or 6 with the \
+         seconds first. \"{}\" has {count}",
+        short(line)
+    )
+}
+
+/// A field of a cron line that cannot be read.
+pub fn wrong_field(name: &str, item: &str, allowed: &str) -> String {
+    format!(
+        "Wrong {name} \"{}\" in the cron line. Use {allowed}, *, ranges, lists, or steps such as */2",
+        short(item)
+    )
+}
+
+/// A cron line that matches no date, such as February 30.
+pub fn never(line: &str) -> String {
+    format!("\"{}\" never comes: no date matches it", short(line))
+}
+
+/// A time zone that does not exist.
+pub fn unknown_zone(name: &str, near: Option<&str>) -> String {
+    let name = short(name);
+    match near {
+        Some(near) => format!("Unknown time zone \"{name}\". Did you mean {near}?"),
+        None => format!("Unknown time zone \"{name}\". Use a name such as Europe/Zurich"),
+    }
+}
+
+/// An interval that is too short or too long.
+pub fn interval_out_of_range(every_ms: i64) -> String {
+    format!("An interval is between 1 second and 100 years, not {every_ms} ms")
+}
+
+/// A time before 1970 or in the far future.
+pub fn time_out_of_range(at_ms: i64) -> String {
+    format!("{at_ms} ms is not a time between 1970 and 2170")
+}
+
+/// The beginning of what somebody wrote.
+pub fn short(text: &str) -> String {
+    text.chars().take(60).collect()
 }
