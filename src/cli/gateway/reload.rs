@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 
@@ -16,11 +17,12 @@ use crate::clock::Clock;
 use crate::config::agents::Profile;
 use crate::config::schema::{AgentDefaults, Channels, Config, Tools};
 use crate::config::settings::Setting;
-use crate::config::{Home, Loaded};
+use crate::config::{Home, Loaded, QuietHours};
 use crate::error::{Error, Exit, Result};
 use crate::files::Workspace;
 use crate::gateway::agents::{Hosted, Lazy, Roster};
 use crate::gateway::control;
+use crate::gateway::heartbeat::Rhythm;
 use crate::gateway::{Changes, Live};
 use crate::http::{Pool, Tls};
 use crate::secret::Secret;
@@ -166,6 +168,12 @@ impl Reloader {
             agents: Roster::new(hosted.collect::<Result<_>>()?, config.agents)?,
             channels: config.channels,
             update_url: config.update.url,
+            rhythm: Rhythm {
+                enabled: config.heartbeat.enabled,
+                interval: Duration::from_mins(config.heartbeat.interval),
+                quiet: QuietHours::parse(&config.cron.quiet_hours),
+                zone: config.cron.tz.clone(),
+            },
             cron: config.cron,
         })
     }
