@@ -72,8 +72,8 @@ impl Clock {
     }
 }
 
-/// Reads the zone's name from where /etc/localtime points, or from Debian's /etc/timezone.
-fn zone_of_system() -> Option<String> {
+/// The name of the system's zone: where /etc/localtime points, or from Debian's /etc/timezone.
+pub fn zone_of_system() -> Option<String> {
     let target = std::fs::read_link("/etc/localtime").ok();
     let linked = target.as_ref().and_then(|path| {
         path.to_str()?

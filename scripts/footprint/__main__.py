@@ -21,6 +21,7 @@ sys.dont_write_bytecode = True
 
 import certificates
 import gateway
+import search
 import soak
 import turns
 from model import Model
@@ -68,6 +69,7 @@ def measure(arguments, folder, model, table):
         return soak.run(program("soak"), model, Telegram(folder), arguments.soak, table)
     if arguments.only != "gateway":
         turns.measure(program("turns"), model, table)
+        search.measure(program("search"), table)
     if arguments.only != "turns":
         gateway.measure(program("gateway"), Telegram(folder), table)
 

@@ -25,8 +25,22 @@ pub enum TurnEvent<'a> {
     Notice(&'a str),
 }
 
+/// What a turn is to be run with, beside its message.
+#[derive(Clone, Debug, Default)]
+pub struct TurnOptions {
+    /// The model, by its name; `None` for that of the conversation.
+    pub model: Option<String>,
+    /// Lines to add to the runtime's facts; may be empty.
+    pub facts: String,
+}
+
 /// The host of a running turn: it shows events, performs effects and passes on messages.
 pub trait TurnHost {
+    /// What the turn is to be run with. Asked once, at its beginning.
+    fn options(&self) -> TurnOptions {
+        TurnOptions::default()
+    }
+
     /// Shows an event.
     fn on_event(&mut self, event: TurnEvent<'_>);
 

@@ -153,11 +153,16 @@ impl Agent {
         host: &mut dyn TurnHost,
         cancel: &Cancel,
     ) -> Result<Report> {
-        let models = self.selection.models_of(session.chat().as_str())?;
+        let options = host.options();
+        let models = match &options.model {
+            Some(name) => self.selection.preview(Some(name))?,
+            None => self.selection.models_of(session.chat().as_str())?,
+        };
         if !models.primary().is_offline() {
             self.count_introduction();
         }
-        let report = run::Run::new(self, &models, session, message, (host, cancel)).drive(message);
+        let run = run::Run::new(self, &models, session, message, (host, cancel));
+        let report = run.with_facts(&options.facts).drive(message);
         if let Ok(report) = &report {
             self.note_turn(session.chat(), report);
         }

@@ -127,6 +127,12 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Adds lines to the runtime's facts.
+    pub fn with_facts(mut self, more: &str) -> Self {
+        self.facts.content.push_str(more);
+        self
+    }
+
     /// Runs the turn to its end: journals the message, takes the steps, and ends.
     ///
     /// Fails only where nothing was begun, or where something could not be written and the host has

@@ -17,6 +17,7 @@ pub fn describe_tool(name: &str, language: Language) -> Option<&'static str> {
         "device" => tool_device(language),
         "memory" => tool_memory(language),
         "message" => tool_message(language),
+        "cron" => tool_cron(language),
         _ => return None,
     })
 }
@@ -45,6 +46,8 @@ texts! {
         "How much the model thinks: /think off, low, medium, high or default",
         "模型思考的程度：/think off、low、medium、high 或 default",
     }
+    pub fn help_remind() { "Set a reminder: /remind 20m take the bread out", "设置提醒：/remind 20分钟后 取面包" }
+    pub fn help_cron() { "List, add and change scheduled jobs", "列出、添加和更改定时任务" }
     pub fn help_usage() { "Tokens and cost by day and model", "查看每天各模型的 token 用量和费用" }
     pub fn help_skills() { "List the skills, or show one: /skills NAME", "列出技能，或查看一个：/skills 名称" }
     pub fn help_context() { "Show what fills the model's context", "查看模型上下文的占用情况" }
@@ -332,6 +335,7 @@ texts! {
     fn tool_exec_session() { "Manage background commands", "管理后台命令" }
     fn tool_device() { "Read the state of the board", "读取开发板的状态" }
     fn tool_memory() { "Search the memory and past conversations, or add a note", "搜索记忆和以往的对话，或添加笔记" }
+    fn tool_cron() { "Plan reminders and jobs", "设置提醒和定时任务" }
     fn tool_message() { "Send a message, files or buttons", "发送消息、文件或按钮" }
 
     /// `hints`: the tools that were used, such as `read_file("a")`.

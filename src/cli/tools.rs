@@ -39,6 +39,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
         commands: loaded.config.tools.exec.enabled,
         board: true,
         memory: true,
+        cron: loaded.config.cron.enabled,
         chats: loaded.config.channels.telegram.enabled,
     };
     for spec in specs(capabilities) {

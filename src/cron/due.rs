@@ -1,8 +1,14 @@
 //! Whether a job is due, and when it will be: PURE.
+//!
+//! The clock of a board jumps, and what is known about a job may be from before a jump. A run that was
+//! planned for a time is begun once, whatever the clock does, with one exception: when the clock was set
+//! back by more than a day, it was wrong before, and so was the time of the last run. The job then goes on
+//! from now, instead of waiting until that time comes again.
 
+use crate::limits::schedule::{CREATED_MS_MIN, GRACE_MS, SET_BACK_MS};
 use crate::zone::Zone;
 
-use super::schedule::{Phase, Schedule};
+use super::schedule::{Passed, Phase, Plan, Schedule};
 
 /// What of a job decides whether it is due. All times are milliseconds since 1970.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +24,7 @@ pub struct Times<'a> {
     /// The planned time of the last run that was begun, or the time up to which missed runs were dealt
     /// with.
     pub last_planned_ms: Option<i64>,
-    /// The planned time of a run that was begun and never ended.
+    /// The planned time of a run that was begun and never ended, and that has not been tried again yet.
     pub interrupted_ms: Option<i64>,
 }
 
@@ -27,9 +33,10 @@ pub struct Times<'a> {
 pub struct Due {
     /// The run to begin now.
     pub run: Option<Planned>,
-    /// Missed runs up to this time are skipped; it becomes the job's `last_planned_ms`.
+    /// The job's new `last_planned_ms`, although no run is begun: missed runs up to here are skipped. It
+    /// may be earlier than the old one, after the clock was set back.
     pub skipped_to_ms: Option<i64>,
-    /// When to look again; `None` when there is no further run.
+    /// When to look again, after the two above are noted; `None` when there is no further run.
     pub next_ms: Option<i64>,
 }
 
@@ -40,7 +47,7 @@ pub struct Planned {
     pub planned_ms: i64,
     /// How late it is, in milliseconds.
     pub late_ms: i64,
-    /// How many earlier planned times passed without a run.
+    /// How many earlier planned times passed without a run, counted up to a bound.
     pub missed: u32,
 }
 
@@ -50,8 +57,97 @@ pub fn look(job: &Times, now_ms: i64, zone: &Zone) -> Due {
         created_ms: job.created_ms,
         id: job.id,
     };
-    Due {
-        next_ms: job.schedule.next_after(now_ms, &phase, zone),
-        ..Due::default()
+    match job.schedule.plan(&phase, zone) {
+        Some(Plan::At(at_ms)) => look_once(job, at_ms, now_ms),
+        Some(plan) => look_again(job, &plan, now_ms),
+        None => Due::default(),
     }
+}
+
+/// For a job that runs once.
+fn look_once(job: &Times, at_ms: i64, now_ms: i64) -> Due {
+    let is_begun = job
+        .last_planned_ms
+        .is_some_and(|last| last == at_ms || last > at_ms && !is_beyond(last, now_ms));
+    if is_begun {
+        return Due {
+            run: interrupted(job, now_ms),
+            ..Due::default()
+        };
+    }
+    match at_ms <= now_ms {
+        true => decide(
+            job,
+            Passed {
+                latest_ms: at_ms,
+                earlier: 0,
+            },
+            now_ms,
+        ),
+        false => Due {
+            next_ms: Some(at_ms),
+            ..Due::default()
+        },
+    }
+}
+
+/// For a job that repeats.
+fn look_again(job: &Times, plan: &Plan, now_ms: i64) -> Due {
+    let known_ms = match job.last_planned_ms {
+        Some(last) => Some(last).filter(|last| !is_beyond(*last, now_ms)),
+        None => Some(job.created_ms).filter(|created| (CREATED_MS_MIN..=now_ms).contains(created)),
+    };
+    let Some(known_ms) = known_ms else {
+        // What is known is from a clock that was wrong.
+        return Due {
+            run: interrupted(job, now_ms),
+            skipped_to_ms: Some(now_ms),
+            next_ms: plan.next_after(now_ms),
+        };
+    };
+    let due = match plan.passed(known_ms, now_ms) {
+        Some(passed) => decide(job, passed, now_ms),
+        None => Due {
+            run: interrupted(job, now_ms),
+            ..Due::default()
+        },
+    };
+    Due {
+        next_ms: plan.next_after(now_ms.max(known_ms)),
+        ..due
+    }
+}
+
+/// For planned times that have passed: one run makes up for them all, or none.
+fn decide(job: &Times, passed: Passed, now_ms: i64) -> Due {
+    let late_ms = now_ms.saturating_sub(passed.latest_ms);
+    match job.catch_up || late_ms <= GRACE_MS {
+        true => Due {
+            run: Some(Planned {
+                planned_ms: passed.latest_ms,
+                late_ms,
+                missed: passed.earlier,
+            }),
+            ..Due::default()
+        },
+        false => Due {
+            skipped_to_ms: Some(passed.latest_ms),
+            ..Due::default()
+        },
+    }
+}
+
+/// A run that was begun and never ended is made up for as one that was missed.
+fn interrupted(job: &Times, now_ms: i64) -> Option<Planned> {
+    let planned_ms = job.interrupted_ms.filter(|_| job.catch_up)?;
+    Some(Planned {
+        planned_ms,
+        late_ms: now_ms.saturating_sub(planned_ms).max(0),
+        missed: 0,
+    })
+}
+
+/// Whether a planned time is so far ahead that the clock was wrong when its run began.
+fn is_beyond(planned_ms: i64, now_ms: i64) -> bool {
+    planned_ms > now_ms.saturating_add(SET_BACK_MS)
 }

@@ -3,9 +3,13 @@
 pub mod due;
 pub mod edit;
 pub mod job;
+pub mod line;
 pub mod schedule;
+mod schedule_texts;
 pub mod show;
 pub mod store;
+#[cfg(test)]
+mod tests;
 mod texts;
 pub mod when;
 

@@ -137,3 +137,88 @@ pub fn span(ms: i64, language: Language) -> String {
 pub fn ago(at_ms: i64, now_ms: i64, language: Language) -> String {
     texts::ago(language, &span(now_ms.saturating_sub(at_ms), language))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cron::{Payload, Run, Schedule};
+
+    const HOUR: i64 = 3_600_000;
+    /// Monday, 2026-11-23 22:00 UTC.
+    const NOW: i64 = 1_795_471_200_000;
+
+    #[test]
+    fn a_time_is_said_as_people_say_it() {
+        for (hours, english, chinese) in [
+            (0, "today 22:00", "今天 22:00"),
+            (-22, "today 00:00", "今天 00:00"),
+            (9, "tomorrow 07:00", "明天 07:00"),
+            (-23, "yesterday 23:00", "昨天 23:00"),
+            (33, "Wed 07:00", "周三 07:00"),
+            (129, "Sun 07:00", "周日 07:00"),
+            (153, "2026-11-30 07:00", "2026-11-30 07:00"),
+            (-48, "2026-11-21 22:00", "2026-11-21 22:00"),
+        ] {
+            let at_ms = NOW + hours * HOUR;
+            let said = |language| time(at_ms, NOW, &Zone::utc(), language);
+            assert_eq!(said(Language::English), english, "{hours}");
+            assert_eq!(said(Language::Chinese), chinese, "{hours}");
+        }
+        let odd = time(NOW + 7_500, NOW, &Zone::utc(), Language::English);
+        assert_eq!(odd, "today 22:00:07");
+    }
+
+    #[test]
+    fn a_span_has_one_unit() {
+        for (ms, text) in [
+            (-5, "0 s"),
+            (45_000, "45 s"),
+            (20 * 60_000, "20 min"),
+            (89 * 60_000, "89 min"),
+            (9 * HOUR, "9 h"),
+            (47 * HOUR, "47 h"),
+            (72 * HOUR, "3 days"),
+            (i64::MAX, "106751991167 days"),
+        ] {
+            assert_eq!(span(ms, Language::English), text);
+        }
+        assert_eq!(ago(NOW - 2 * HOUR, NOW, Language::Chinese), "2 小时前");
+    }
+
+    #[test]
+    fn a_list_says_when_a_job_runs_next_and_how_it_went() {
+        let payload = Payload {
+            message: "Drink\ntea \u{202e}now".to_owned(),
+            ..Payload::default()
+        };
+        let every_ms = 9 * HOUR;
+        let mut job = Job::new("j7k2", Schedule::Every { every_ms }, payload, NOW);
+        let listed = |job: &Job| list(job, NOW, &Zone::utc(), Language::English);
+        assert_eq!(listed(&job).title, "Drink tea now");
+        assert_eq!(listed(&job).next, "tomorrow 07:00, in 9 h");
+        assert_eq!(listed(&job).note, None);
+        let chinese = list(&job, NOW, &Zone::utc(), Language::Chinese);
+        assert_eq!(chinese.next, "明天 07:00，9 小时后");
+        job.state.last_status = Some(Status::Failed);
+        job.enabled = false;
+        assert_eq!(
+            (listed(&job).next.as_str(), listed(&job).note),
+            ("disabled", Some("failed"))
+        );
+        let runs = next_runs(&job, NOW, &Zone::utc(), 3);
+        assert_eq!(
+            runs,
+            [NOW + every_ms, NOW + 2 * every_ms, NOW + 3 * every_ms]
+        );
+
+        job.enabled = true;
+        job.schedule = Schedule::At { at_ms: NOW - 1 };
+        job.state.last_planned_ms = Some(NOW - 1);
+        job.state.runs = vec![Run {
+            planned_ms: NOW - 1,
+            status: Status::Ok,
+            ..Run::default()
+        }];
+        assert_eq!(listed(&job).next, "done");
+    }
+}

@@ -336,7 +336,7 @@ impl Gateway {
                 self.cron.look_soon();
                 Ok(String::new())
             }
-            Request::Cron(CronRequest::Run { id }) => self.run_job(&id),
+            Request::Cron(CronRequest::Run { id }) => self.run_job(&id, Language::English),
             Request::Pair { code } => {
                 let Paired {
                     channel, sender, ..

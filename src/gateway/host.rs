@@ -6,9 +6,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use super::Gateway;
 use super::agents::Hosted;
 use super::commands::texts;
+use super::cron::{self, JobRun};
 use super::progress::Progress;
 use super::scheduler::WorkId;
-use crate::agent::host::{TurnEvent, TurnHost};
+use crate::agent::host::{TurnEvent, TurnHost, TurnOptions};
 use crate::approval::{Answer, Question};
 use crate::bus::Event;
 use crate::cancel::Cancel;
@@ -64,6 +65,8 @@ pub struct ChatHost<'a> {
     unread: Vec<Envelope>,
     /// Whether the person has been told that writing fails.
     is_write_failure_told: bool,
+    /// The run of a job that it is.
+    job: Option<Arc<JobRun>>,
 }
 
 impl<'a> ChatHost<'a> {
@@ -97,7 +100,15 @@ impl<'a> ChatHost<'a> {
             unsandboxed: Vec::new(),
             unread: Vec::new(),
             is_write_failure_told: false,
+            job: None,
         }
+    }
+
+    /// The same for a run of a job: nothing is shown while it runs, and the job says where the answer goes.
+    pub fn for_job(mut self, run: &Arc<JobRun>) -> Self {
+        self.job = Some(Arc::clone(run));
+        self.language = run.language;
+        self
     }
 
     /// The agent that runs the turn.
@@ -122,6 +133,9 @@ impl<'a> ChatHost<'a> {
 
     /// Shows the draft when it is due, or later when it came too early.
     fn show(&self) {
+        if self.job.is_some() {
+            return;
+        }
         let (gateway, progress) = (Arc::clone(self.gateway), Arc::clone(&self.progress));
         let (draft, to) = (self.draft.clone(), self.reply.clone());
         let reply_to = self.reference.clone();
@@ -156,7 +170,9 @@ impl<'a> ChatHost<'a> {
         if !self.unsandboxed.iter().any(|told| told == hint) {
             self.unsandboxed.push(hint.to_owned());
             let text = texts::unsandboxed(self.language, &inline_code(hint));
-            self.gateway.tell(&self.reply, &text);
+            if self.gateway.delivery(&self.reply).is_some() {
+                self.gateway.tell(&self.reply, &text);
+            }
         }
     }
 
@@ -179,6 +195,11 @@ impl Drop for ChatHost<'_> {
 }
 
 impl TurnHost for ChatHost<'_> {
+    fn options(&self) -> TurnOptions {
+        let job = self.job.as_ref();
+        job.map_or_else(TurnOptions::default, |run| run.options())
+    }
+
     fn on_event(&mut self, event: TurnEvent<'_>) {
         if let TurnEvent::Notice(what) = event {
             tracing::warn!(session = %self.session, "{what}");
@@ -233,9 +254,14 @@ impl TurnHost for ChatHost<'_> {
         if text.trim().is_empty() || self.sent.iter().any(is_said) {
             return Ok(());
         }
+        if let Some(run) = &self.job
+            && !run.wants_answer(self.gateway, self.hosted, text, journal.is_some())
+        {
+            return Ok(());
+        }
         let message = OutgoingMessage {
             reply_to: self.reference.clone(),
-            replaces: Some(self.draft.clone()),
+            replaces: Some(self.draft.clone()).filter(|_| self.job.is_none()),
             ..OutgoingMessage::text(&self.reply, text)
         };
         let closes = journal.map(|journal| ClosesTurn {
@@ -249,6 +275,9 @@ impl TurnHost for ChatHost<'_> {
                 return Err(error);
             }
         }
+        if self.job.is_some() {
+            cron::reached("closed");
+        }
         self.progress.lock().close();
         Ok(())
     }
@@ -256,7 +285,11 @@ impl TurnHost for ChatHost<'_> {
     fn retry_write(&mut self, error: &Error, cancel: &Cancel) -> bool {
         if !std::mem::replace(&mut self.is_write_failure_told, true) {
             tracing::error!(session = %self.session, "failed to store a step, trying again: {error}");
-            if let Some(delivery) = self.gateway.delivery(&self.reply) {
+            let shown = self
+                .gateway
+                .delivery(&self.reply)
+                .filter(|_| self.job.is_none());
+            if let Some(delivery) = shown {
                 let text = texts::write_failed(self.language, error);
                 delivery.tell(&self.reply, &text);
             }

@@ -36,6 +36,7 @@ use crate::bus::EventSender;
 use crate::channels::delivery::Delivery;
 use crate::clock::Stopwatch;
 use crate::config::schema::{self, Channels};
+use crate::cron::Store;
 use crate::error::{Error, Result};
 use crate::inbox::Inbox;
 use crate::language::Language;
@@ -85,6 +86,8 @@ pub struct Parts {
     pub known_time: KnownTime,
     /// What updates take.
     pub updates: Updates,
+    /// The scheduled jobs.
+    pub jobs: Store,
     /// The machine.
     pub board: Arc<Board>,
     /// Bytes of received files that are kept; `None` for no bound.
@@ -216,7 +219,11 @@ impl Gateway {
         session: &SessionKey,
         (reply, language): (&Address, Language),
     ) -> Result<Session> {
-        let opened = Session::open(&hosted.sessions, session, hosted.journals.clone())?;
+        let settings = match session.parts().0 {
+            cron::CHANNEL => Self::settings_of_run(&hosted.journals),
+            _ => hosted.journals.clone(),
+        };
+        let opened = Session::open(&hosted.sessions, session, settings)?;
         for repair in opened.repairs() {
             tracing::warn!(%session, "{repair}");
             self.tell(reply, &texts::repaired(language, repair));

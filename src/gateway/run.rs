@@ -18,7 +18,7 @@ use super::host::{Reply, Work};
 use super::recover::Accepted;
 use super::scheduler::{Action, Input, Scheduler, WorkId};
 use super::time::{self, Timekeeper};
-use super::{Gateway, Parts, control, heartbeat, notify, sleep, spawn};
+use super::{Gateway, Parts, control, cron, heartbeat, notify, sleep, spawn};
 use crate::agent::commands::{Slash, typed_command};
 use crate::bus::{self, Ending, Event, EventSender, Heartbeats};
 use crate::cancel::Cancel;
@@ -117,6 +117,7 @@ pub fn run(
         control::reload_on_hangup(&gateway);
         work.recover(accepted);
         tokio::spawn(sample(Arc::clone(&gateway)));
+        tokio::spawn(cron::keep(Arc::clone(&gateway)));
         tokio::spawn(time::keep(Arc::clone(&gateway)));
         tokio::spawn(heartbeat::keep(Arc::clone(&gateway)));
         tokio::spawn(notify::keep(
@@ -269,6 +270,7 @@ impl Loop {
         self.gateway.approvals.shut_down();
         self.gateway.memory.stop();
         self.gateway.heartbeat.stop();
+        self.gateway.cron.look_soon();
         let watch = Stopwatch::start();
         while !self.running.is_empty() {
             let left = STOP_GRACE.saturating_sub(watch.elapsed());
@@ -277,6 +279,10 @@ impl Loop {
                 Ok(None) | Err(_) => break,
             }
         }
+        while self.gateway.cron.is_running_command() && watch.elapsed() < STOP_GRACE {
+            sleep(POLL).await;
+        }
+        self.gateway.cron.stop();
         while self.gateway.memory.is_running() && watch.elapsed() < STOP_GRACE {
             sleep(POLL).await;
         }
@@ -296,7 +302,9 @@ impl Loop {
             // It is in the inbox, and the next start finds it there.
             Event::Arrived(_) | Event::Fetched(_) if self.gateway.is_stopping() => return,
             Event::Arrived(message) => {
-                self.note(&message);
+                if message.sender().is_some() {
+                    self.note(&message);
+                }
                 Input::Arrived(message)
             }
             Event::Fetched(message) => Input::Fetched(message),
@@ -366,7 +374,11 @@ impl Loop {
         match action {
             Action::StartTurn { work, message } => {
                 let (to, language) = (message.address(), message.language());
+                let job = gateway.claimed(&message);
                 self.start(work, "turn", (&to, language), move |gateway, work| {
+                    if let Some(claim) = job {
+                        return gateway.run_job_turn(work, &message, &claim);
+                    }
                     gateway.run_turn(work, &message.session, Some(&message));
                 });
             }
@@ -432,6 +444,9 @@ impl Loop {
             Action::Drop(messages) => {
                 let inbox = &gateway.parts.inbox;
                 messages.iter().for_each(|message| inbox.taken(&message.id));
+                for message in &messages {
+                    gateway.drop_run(message);
+                }
             }
         }
     }

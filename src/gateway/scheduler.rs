@@ -13,7 +13,7 @@ use crate::agent::commands::{self, Slash, When};
 use crate::limits::gateway::{
     COMMANDS_MAX, PARKED_TURNS_MAX, REFUSED_COUNT_MAX, REFUSED_NAMES_MAX, WAITING_MAX,
 };
-use crate::message::{Address, Envelope, SessionKey};
+use crate::message::{Address, Envelope, Origin, SessionKey};
 
 pub use actions::{Action, Input, Load, RefusalReason, Stopped, WorkId};
 
@@ -160,7 +160,8 @@ impl Scheduler {
     fn enqueue(&mut self, message: Envelope, actions: &mut Vec<Action>) {
         let key = message.session.clone();
         let session = self.sessions.entry(key.clone()).or_default();
-        if session.queue.len() >= WAITING_MAX {
+        // Few jobs run at a time, and each message of theirs has a run that waits for it.
+        if session.queue.len() >= WAITING_MAX && !is_of_job(&message) {
             return self.refuse(message, RefusalReason::QueueFull, actions);
         }
         session.queue.push_back(message);
@@ -268,7 +269,8 @@ impl Scheduler {
         let Some(session) = session.filter(|session| session.running == Some(work)) else {
             return Vec::new();
         };
-        let is_readable = |message: &&Envelope| is_ready(message) && !is_command(message);
+        let is_readable =
+            |message: &&Envelope| is_ready(message) && !is_command(message) && !is_of_job(message);
         let count = session.queue.iter().take_while(is_readable).count();
         session.queue.drain(..count).collect()
     }
@@ -492,6 +494,11 @@ fn is_ready(message: &Envelope) -> bool {
 
 fn acts_at_once(message: &Envelope) -> bool {
     commands::typed_command(message).is_some_and(|command| command.when() != When::InOrder)
+}
+
+/// Whether it starts a turn of its own: a job's.
+fn is_of_job(message: &Envelope) -> bool {
+    matches!(message.origin, Origin::Cron { .. })
 }
 
 fn is_command(message: &Envelope) -> bool {

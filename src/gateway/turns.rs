@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::Gateway;
 use super::commands::texts::format_error;
 use super::host::{ChatHost, Work};
-use crate::agent::Outcome;
+use super::{Gateway, cron};
 use crate::agent::host::TurnHost;
+use crate::agent::{Outcome, Report};
 use crate::bus::Event;
 use crate::channels::delivery::Delivery;
 use crate::chat::{Entry, EntryKind};
@@ -44,7 +44,7 @@ impl Gateway {
             self.live().agents.end_background(session);
         }
         match result {
-            Ok(()) => self.release(session),
+            Ok(_) => self.release(session),
             Err(error) => self.fail_turn(&error, work, &to, message),
         }
         // Before the loop starts this session's next turn, which must not find this one's draft.
@@ -76,32 +76,34 @@ impl Gateway {
         });
     }
 
-    fn try_turn(
+    /// Runs a turn, and returns how it came out; `None` for one that had ended before a kill.
+    pub(super) fn try_turn(
         self: &Arc<Self>,
         host: &mut ChatHost<'_>,
         work: &Work,
         key: &SessionKey,
         message: Option<&Envelope>,
-    ) -> Result<()> {
+    ) -> Result<Option<Report>> {
         let mut session = self.open_patiently(host, work, key)?;
-        if !session.is_unfinished() && message.is_none_or(|message| session.holds(&message.id)) {
+        let is_known = message.is_none_or(|message| session.holds(&message.id));
+        if !session.is_unfinished() && is_known {
             // A power cut has taken the note that the session has the message.
             message
                 .iter()
                 .for_each(|message| self.parts.inbox.taken(&message.id));
-            return Ok(());
+            return Ok(None);
         }
         // After a start, earlier answers are held again.
         self.parts.outbox.release_before(key, session.length());
         self.deliveries.values().for_each(Delivery::wake);
-        if message.is_none() && self.end_answered(host, work, &mut session)? {
-            return Ok(());
+        if is_known && self.end_answered(host, work, &mut session)? {
+            return Ok(None);
         }
         let watch = Stopwatch::start();
         let agent = host.hosted().agent()?;
         let report = agent.run(&mut session, message, host, &work.cancel);
         let report = report.inspect_err(|_| self.withdraw(key))?;
-        let outcome = match report.outcome {
+        let outcome = match &report.outcome {
             Outcome::Answered => "answered",
             Outcome::Bounded(_) => "ended at a limit",
             Outcome::Stopped => "stopped",
@@ -110,8 +112,10 @@ impl Gateway {
         let (seconds, steps) = (watch.elapsed().as_secs(), report.steps);
         tracing::info!(session = %key, steps, seconds, "turn {outcome}");
         let id = host.hosted().profile.id.clone();
-        self.plan_consolidation((&id, &agent), &session);
-        Ok(())
+        if key.parts().0 != cron::CHANNEL {
+            self.plan_consolidation((&id, &agent), &session);
+        }
+        Ok(Some(report))
     }
 
     /// Ends a turn that was killed after its answer was stored and before the journal recorded the

@@ -53,6 +53,8 @@ pub const ENDED_CHARS: usize = 60;
 pub const ACCOUNT_HINTS: usize = 12;
 /// Models that `/model` lists as text; a provider with more has a page for them.
 pub const MODELS_LISTED_MAX: usize = 40;
+/// Jobs that `/cron` and `/remind` list, those that run next: two screens of a phone.
+pub const JOBS_LISTED_MAX: usize = 40;
 /// Models that get a button below that list, as many as a phone shows at once.
 pub const MODEL_BUTTONS_MAX: usize = 8;
 /// Turns after which the first conversation ends by itself: enough for a few questions in passing.

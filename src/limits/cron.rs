@@ -1,5 +1,7 @@
 //! Bounds of scheduled jobs.
 
+use std::time::Duration;
+
 /// Jobs of a home; a household has a dozen, and a model that plans in a loop is stopped here.
 pub const JOBS_MAX: usize = 1000;
 /// Bytes of `cron/jobs.json` that are read and written: a thousand jobs with their runs have about 1 MB.
@@ -25,3 +27,30 @@ pub const RUNS_FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
 pub const ERROR_CHARS_MAX: usize = 200;
 /// One-time jobs that are kept after their run, so that their history can be read; the oldest go first.
 pub const SPENT_JOBS_KEPT: usize = 50;
+/// Jobs of one chat that are still to run. A model that plans in a loop leaves room for the other chats.
+pub const CHAT_JOBS_MAX: usize = 100;
+/// How late a run is that is called late, in milliseconds: what a busy board takes is not worth a word.
+pub const LATE_TOLD_MS: i64 = 2 * 60 * 1000;
+/// Wait before the jobs are looked at again after they could not be read, or a run could not be noted.
+pub const STORE_RETRY: Duration = Duration::from_secs(10);
+/// Messages in the outbox beyond which no reminder is added: the rest is for people and turns.
+pub const OUTBOX_ROOM_MAX: usize = 250;
+/// Reminders of one look; each is three synced writes.
+pub const REMINDERS_PER_LOOK_MAX: usize = 50;
+/// Milliseconds until the outbox is looked at again for room.
+pub const ROOM_LOOK_MS: i64 = 1000;
+/// Earlier runs of a job in the model's window: it can see what it said the last time.
+pub const RUNS_IN_WINDOW: usize = 1;
+/// Bytes of the journal of a job's own conversation; the older part goes to the archive.
+pub const JOURNAL_BYTES_MAX: u64 = 256 * 1024;
+/// Journals of jobs that are kept, those that ran last: a job that runs again without one has forgotten
+/// its last run, nothing else.
+pub const JOURNALS_KEPT: usize = 200;
+/// Files with results that are kept of each job.
+pub const RESULTS_KEPT: usize = 20;
+/// Characters of a job's name in the names of its files.
+pub const RESULT_NAME_CHARS: usize = 40;
+/// Bytes that are read at a time about changes in the folder of the jobs: an event has 16 and a name.
+pub const WATCH_BYTES: usize = 1024;
+/// Wait before the folder of the jobs is watched again.
+pub const WATCH_RETRY: Duration = Duration::from_mins(1);

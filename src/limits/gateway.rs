@@ -56,7 +56,7 @@ pub const SEND_CONFIRM_TIME: Duration = Duration::from_secs(5);
 pub const REFUSED_CHARS: usize = 40;
 /// Minutes until a reminder comes again that was snoozed.
 pub const SNOOZE_MINUTES: i64 = 10;
-/// How late a reminder may come without saying so: a busy board takes some seconds.
-pub const REMINDER_LATE: Duration = Duration::from_secs(60);
 /// Characters of a reminder. With its time and its buttons it is one message on every channel.
 pub const REMINDER_CHARS: usize = 1000;
+/// Characters of the name of a person who has pressed a button.
+pub const REMINDER_NAME_CHARS: usize = 40;

@@ -2,6 +2,47 @@
 //!
 //! A number that decides something stands here and nowhere else, grouped by the room that obeys it.
 
+/// Bounds of time zones.
+pub mod zone {
+    /// Bytes of a zone's name; the longest has 32.
+    pub const NAME_BYTES: usize = 64;
+    /// Bytes of a zone's file; the largest has 4 kB.
+    pub const FILE_BYTES: u64 = 64 * 1024;
+    /// Seconds between a zone's time and UTC, below a day, as chrono wants it; the largest is 15 h 13 min.
+    pub const OFFSET_SECONDS_MAX: i32 = 86_399;
+    /// Hours between a day's midnight and a change of the clocks on it (RFC 9636).
+    pub const RULE_TIME_HOURS_MAX: u32 = 167;
+    /// Edits between a wrong name and the one that it probably means.
+    pub const SLIP_EDITS: usize = 2;
+}
+
+/// Bounds of schedules.
+pub mod schedule {
+    /// Bytes of a cron line. A field has lists, but no more than its values.
+    pub const LINE_BYTES: usize = 400;
+    /// Days that are searched for a cron line's next run: February 29 is up to eight years away.
+    pub const SEARCH_DAYS: u64 = 9 * 366;
+    /// Changes of the clocks that are passed meanwhile; the most restless zone has four a year.
+    pub const SPANS: usize = 64;
+    /// Shortest interval: a second.
+    pub const EVERY_MS_MIN: i64 = 1000;
+    /// Longest interval, and how far ahead a time may be: 100 years.
+    pub const AHEAD_MS_MAX: i64 = 100 * 366 * 86_400_000;
+    /// Missed runs that are counted one by one.
+    pub const MISSED_MAX: u32 = 200;
+    /// How late a run may begin that is not made up for: a busy board, a restart.
+    pub const GRACE_MS: i64 = 60_000;
+    /// How far the clock may be set back before a run beyond it is taken for an error of the clock. Within
+    /// it, no run is repeated.
+    pub const SET_BACK_MS: i64 = 86_400_000;
+    /// 2020: a job that was created before it was created by a clock that was not set.
+    pub const CREATED_MS_MIN: i64 = 1_577_836_800_000;
+    /// Bytes of a time or schedule that a person writes.
+    pub const WHEN_BYTES: usize = 400;
+    /// Words at the beginning of a message that are looked at for its time.
+    pub const WHEN_WORDS: usize = 24;
+}
+
 /// Bounds of the cancellation token.
 pub mod cancel {
     use std::time::Duration;
@@ -163,6 +204,8 @@ pub mod doctor {
     pub const RAM_BYTES_WITHOUT_SWAP: u64 = 600 * 1024 * 1024;
     /// Tenths of its life after which a disk should be replaced.
     pub const WORN_TENTHS: u32 = 9;
+    /// Jobs that are named in a finding.
+    pub const JOBS_NAMED_MAX: usize = 5;
 }
 
 /// Bounds of the words between us and the model.

@@ -1,8 +1,9 @@
 //! The skills that come with the program, compiled in.
 
 /// Each built-in skill by its name, with its SKILL.md.
-pub const BUILT_IN: [(&str, &str); 8] = [
+pub const BUILT_IN: [(&str, &str); 9] = [
     ("board", include_str!("../../skills/board/SKILL.md")),
+    ("cron", include_str!("../../skills/cron/SKILL.md")),
     ("github", include_str!("../../skills/github/SKILL.md")),
     ("memory", include_str!("../../skills/memory/SKILL.md")),
     ("network", include_str!("../../skills/network/SKILL.md")),

@@ -12,6 +12,7 @@ pub mod port;
 pub mod process;
 pub mod random;
 pub mod time;
+pub mod watch;
 
 pub use isolation::{attempt, landlock, mounts, namespaces, seccomp};
 pub use process::memory;

@@ -6,6 +6,7 @@
 
 pub mod arguments;
 pub mod commands;
+pub mod cron;
 mod device;
 mod files;
 pub mod memory;
@@ -34,6 +35,7 @@ use crate::text::ellipsize_chars;
 
 use arguments::Arguments;
 use commands::Commands;
+use cron::{CRON, Planner};
 use device::{DEVICE, Device};
 use memory::{MEMORY, MemoryTool};
 use message::MESSAGE;
@@ -52,6 +54,8 @@ pub struct Capabilities {
     pub board: bool,
     /// Conversations are stored and can be searched.
     pub memory: bool,
+    /// Jobs can be planned.
+    pub cron: bool,
     /// People are in chats rather than at the terminal.
     pub chats: bool,
 }
@@ -67,6 +71,9 @@ pub fn specs(capabilities: Capabilities) -> Vec<ToolSpec> {
     }
     if capabilities.memory {
         specs.push(MEMORY);
+    }
+    if capabilities.cron {
+        specs.push(CRON);
     }
     if capabilities.chats {
         specs.push(MESSAGE);
@@ -105,6 +112,7 @@ pub struct Toolbox {
     registry: Registry,
     /// The only skills that may be used; `None`: all.
     skills: Option<Vec<String>>,
+    planner: Option<Arc<Planner>>,
 }
 
 impl Toolbox {
@@ -122,6 +130,7 @@ impl Toolbox {
             eraser,
             registry,
             skills: None,
+            planner: None,
         }
     }
 
@@ -154,6 +163,14 @@ impl Toolbox {
         self
     }
 
+    /// Adds the tool that plans reminders and jobs.
+    pub fn with_cron(mut self, planner: Arc<Planner>) -> Self {
+        self.registry
+            .add_built_in(CRON, Box::new(Arc::clone(&planner)));
+        self.planner = Some(planner);
+        self
+    }
+
     /// Adds the tool that sends messages, for where people are in chats.
     pub fn with_chats(mut self) -> Self {
         let run: BuiltIn = message::message;
@@ -170,6 +187,11 @@ impl Toolbox {
     /// The command tools, where there are any.
     pub fn commands(&self) -> Option<&Commands> {
         self.commands.as_deref()
+    }
+
+    /// The jobs, where any can be planned.
+    pub fn planner(&self) -> Option<&Planner> {
+        self.planner.as_deref()
     }
 
     /// Ends the background commands of a session, and returns those that were running. Blocks until

@@ -179,6 +179,7 @@ fn the_built_in_tools_pass_the_checks_for_others_and_are_listed_as_they_are_told
         commands: true,
         board: true,
         memory: true,
+        cron: true,
         chats: true,
     };
     let mut registry = Registry::default();
@@ -190,7 +191,14 @@ fn the_built_in_tools_pass_the_checks_for_others_and_are_listed_as_they_are_told
     let names: Vec<&str> = registry.specs().iter().map(|spec| &*spec.name).collect();
     assert_eq!(
         names[7..],
-        ["exec", "exec_session", "device", "memory", "message"]
+        [
+            "exec",
+            "exec_session",
+            "device",
+            "memory",
+            "cron",
+            "message"
+        ]
     );
 
     let bench = Bench::new(600);
@@ -201,6 +209,7 @@ fn the_built_in_tools_pass_the_checks_for_others_and_are_listed_as_they_are_told
         .with_chats();
     let without_commands = Capabilities {
         commands: false,
+        cron: false,
         ..all
     };
     assert_eq!(toolbox.specs(), specs(without_commands));

@@ -1,8 +1,32 @@
-//! Floor 2: IANA time zones, from the system's data or, without that, from a compact table of today's rules.
+//! Floor 2: IANA time zones, from the system's data or, without that, from a table of today's rules.
 
+mod built_in;
+mod file;
+mod rule;
+
+#[cfg(test)]
+mod tests;
+
+use std::io::Read;
+use std::path::Path;
 use std::sync::Arc;
 
-use chrono::{DateTime, FixedOffset, NaiveDateTime, Utc};
+use chrono::{DateTime, FixedOffset, NaiveDateTime, TimeZone, Utc};
+
+use crate::clock;
+use crate::limits::zone::{FILE_BYTES, NAME_BYTES};
+
+use file::Data;
+use rule::Rule;
+
+pub use built_in::suggest;
+
+/// The system's data: a file for each zone.
+const FOLDER: &str = "/usr/share/zoneinfo";
+/// The system's own zone, as a file.
+const SYSTEM_FILE: &str = "/etc/localtime";
+/// The system's own zone on OpenWrt, as a rule.
+const SYSTEM_RULE: &str = "/etc/TZ";
 
 /// A time zone. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -11,6 +35,7 @@ pub struct Zone(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     name: String,
+    data: Data,
 }
 
 /// The instants, in seconds since 1970, at which the clocks of a zone show a local time.
@@ -27,43 +52,185 @@ pub enum Local {
     Twice(i64, i64),
 }
 
+/// A time in which the clocks of a zone are not changed. Instants are seconds since 1970, offsets seconds
+/// east of Greenwich.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Its first instant; `i64::MIN` when it has none.
+    pub start: i64,
+    /// The offset before it.
+    pub before: i32,
+    /// The offset in it.
+    pub offset: i32,
+    /// The first instant after it; `i64::MAX` when it has no end.
+    pub end: i64,
+}
+
 impl Zone {
     /// The zone with an IANA name such as `Europe/Zurich`; `None` for an unknown name.
     pub fn find(name: &str) -> Option<Self> {
-        (name == "UTC").then(Self::utc)
+        if !is_name(name) {
+            return None;
+        }
+        let of_system = || file::parse(&read_bytes(format!("{FOLDER}/{name}"))?);
+        // Data that counts leap seconds, beneath `right`, is refused by the parser.
+        let built_in = || Rule::parse(built_in::find_rule(name)?).map(Data::from);
+        Some(Self::new(name, of_system().or_else(built_in)?))
     }
 
     /// The system's zone: `TZ`, else /etc/localtime, else UTC.
     pub fn system() -> Self {
-        Self::utc()
+        let variable = std::env::var("TZ").unwrap_or_default();
+        let of_variable = || Self::from_variable(&variable);
+        let name = clock::zone_of_system;
+        let of_file = || {
+            let name = name().unwrap_or_else(|| "local time".to_owned());
+            Self::from_file(&name, &read_bytes(SYSTEM_FILE)?)
+        };
+        // Without zone data on the system, the link still has the name.
+        let of_name = || Self::find(&name()?);
+        let of_rule =
+            || Self::from_variable(str::from_utf8(&read_bytes(SYSTEM_RULE)?).ok()?.trim());
+        of_variable()
+            .or_else(of_file)
+            .or_else(of_name)
+            .or_else(of_rule)
+            .unwrap_or_else(Self::utc)
+    }
+
+    /// The zone of a value of `TZ`: a name, a file, or a rule (tzset(3)).
+    fn from_variable(value: &str) -> Option<Self> {
+        let value = value.strip_prefix(':').unwrap_or(value);
+        if value.starts_with('/') {
+            return Self::from_file(value, &read_bytes(value)?);
+        }
+        Self::find(value).or_else(|| Self::from_rule(value))
+    }
+
+    /// The zone of a rule such as `CET-1CEST,M3.5.0,M10.5.0/3`; `None` when it is not one.
+    pub fn from_rule(rule: &str) -> Option<Self> {
+        Some(Self::new(rule, Data::from(Rule::parse(rule)?)))
+    }
+
+    /// The zone of a TZif file's bytes; `None` when they are damaged.
+    pub fn from_file(name: &str, bytes: &[u8]) -> Option<Self> {
+        Some(Self::new(name, file::parse(bytes)?))
     }
 
     /// Coordinated universal time.
     pub fn utc() -> Self {
-        Self(Arc::new(Inner {
-            name: "UTC".to_owned(),
-        }))
+        Self::new("UTC", Data::from(Rule::UTC))
     }
 
-    /// The zone's IANA name, or the rule that defines it.
+    fn new(name: &str, data: Data) -> Self {
+        let name = name.to_owned();
+        Self(Arc::new(Inner { name, data }))
+    }
+
+    /// The zone's IANA name, or the rule or file that defines it.
     pub fn name(&self) -> &str {
         &self.0.name
     }
 
     /// The local time at an instant, in seconds since 1970.
     pub fn at(&self, seconds: i64) -> DateTime<FixedOffset> {
-        DateTime::<Utc>::from_timestamp(seconds, 0)
-            .unwrap_or_default()
-            .fixed_offset()
+        let utc = DateTime::<Utc>::from_timestamp(seconds, 0).unwrap_or_default();
+        match FixedOffset::east_opt(self.span(seconds).offset) {
+            Some(offset) => offset.from_utc_datetime(&utc.naive_utc()),
+            None => utc.fixed_offset(),
+        }
     }
 
     /// When the zone's clocks show a local time.
     pub fn resolve(&self, local: NaiveDateTime) -> Local {
-        Local::Once(local.and_utc().timestamp())
+        /// More than the largest offset and the longest gap, a day in Samoa, together.
+        const AROUND: i64 = 3 * 86_400;
+        let local = local.and_utc().timestamp();
+        let (mut first, mut last, mut gap) = (None, None, None);
+        let mut at = local.saturating_sub(AROUND);
+        while at < local.saturating_add(AROUND) {
+            let span = self.span(at);
+            if gap.is_none() && span.start.saturating_add(i64::from(span.offset)) > local {
+                gap = Some(span.start);
+            }
+            let instant = local.saturating_sub(i64::from(span.offset));
+            if (span.start..span.end).contains(&instant) {
+                first = first.or(Some(instant));
+                last = Some(instant);
+            }
+            at = span.end;
+        }
+        match (first, last) {
+            (Some(first), Some(last)) if first != last => Local::Twice(first, last),
+            (Some(once), _) => Local::Once(once),
+            (None, _) => Local::Gap {
+                after: gap.unwrap_or(local),
+            },
+        }
+    }
+
+    /// The time around an instant in which the clocks are not changed.
+    pub fn span(&self, seconds: i64) -> Span {
+        let Data {
+            first,
+            changes,
+            rule,
+        } = &self.0.data;
+        let passed = changes.partition_point(|(instant, _)| *instant <= seconds);
+        let offset_after = |count: usize| {
+            let last = count.checked_sub(1).and_then(|at| changes.get(at));
+            last.map_or(*first, |(_, offset)| *offset)
+        };
+        let last = passed.checked_sub(1).and_then(|at| changes.get(at));
+        let span = Span {
+            start: last.map_or(i64::MIN, |(instant, _)| *instant),
+            before: offset_after(passed.saturating_sub(1)),
+            offset: offset_after(passed),
+            end: changes
+                .get(passed)
+                .map_or(i64::MAX, |(instant, _)| *instant),
+        };
+        match rule {
+            Some(rule) if span.end == i64::MAX => {
+                let of_rule = rule.span(seconds);
+                match of_rule.start > span.start {
+                    true => of_rule,
+                    false => Span {
+                        offset: of_rule.offset,
+                        end: of_rule.end,
+                        ..span
+                    },
+                }
+            }
+            _ => span,
+        }
     }
 }
 
-/// The name of a zone that a wrong name probably means, such as `Europe/Zurich` for `zurich`.
-pub fn suggest(_name: &str) -> Option<String> {
-    None
+impl From<Rule> for Data {
+    fn from(rule: Rule) -> Self {
+        Self {
+            first: 0,
+            changes: Vec::new(),
+            rule: Some(rule),
+        }
+    }
+}
+
+/// Whether a name can be that of a zone, and not a path to any other file.
+fn is_name(name: &str) -> bool {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || "_+-".contains(char);
+    let is_part = |part: &str| {
+        part.starts_with(|first: char| first.is_ascii_alphanumeric()) && part.chars().all(is_plain)
+    };
+    name.len() <= NAME_BYTES && name.split('/').all(is_part)
+}
+
+fn read_bytes(path: impl AsRef<Path>) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).ok()?;
+    file.take(FILE_BYTES + 1).read_to_end(&mut bytes).ok()?;
+    u64::try_from(bytes.len())
+        .is_ok_and(|length| length <= FILE_BYTES)
+        .then_some(bytes)
 }

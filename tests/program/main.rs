@@ -16,6 +16,7 @@ mod background;
 mod command_line;
 mod commands;
 mod config;
+mod cron;
 mod cross_build;
 mod day;
 mod device;

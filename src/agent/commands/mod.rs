@@ -18,6 +18,7 @@ use super::{Agent, texts};
 
 mod compact;
 mod context;
+mod cron;
 mod memory;
 mod skills;
 mod status;
@@ -27,8 +28,8 @@ pub mod usage;
 
 pub use compact::{describe_compacted, nothing_to_compact};
 pub use table::{
-    COMMANDS, Command, Listed, Row, Slash, Surface, When, format_help, list_commands, parse,
-    typed_command, unknown_command,
+    COMMANDS, Command, Listed, REMINDER_BUTTONS, Row, Slash, Surface, When, format_help,
+    list_commands, parse, typed_command, unknown_command,
 };
 
 /// The answer to a slash command.
@@ -106,6 +107,8 @@ impl Agent {
             Slash::Tools => self.list_tools(language),
             Slash::Memory => self.answer_memory(invocation)?,
             Slash::Skills => return Ok(Some(self.answer_skills(invocation))),
+            Slash::Remind => return self.answer_remind(invocation).map(Some),
+            Slash::Cron => return self.answer_cron(invocation).map(Some),
             Slash::Usage => self.list_usage(language),
             Slash::Think => return self.answer_think(invocation).map(Some),
             Slash::Context => context::format_account(&self.account(folder, key)?, language),

@@ -28,6 +28,10 @@ pub enum Slash {
     Memory,
     /// `/skills`
     Skills,
+    /// `/remind`
+    Remind,
+    /// `/cron`
+    Cron,
     /// `/usage`
     Usage,
     /// `/context`
@@ -109,6 +113,8 @@ pub const COMMANDS: &[Row] = &[
     row(Slash::Tools, &["tools"], Surface::Everywhere, texts::help_tools),
     row(Slash::Memory, &["memory"], Surface::Everywhere, texts::help_memory),
     row(Slash::Skills, &["skills", "skill"], Surface::Everywhere, texts::help_skills),
+    row(Slash::Remind, &["remind", "reminder", "reminders"], Surface::Everywhere, texts::help_remind),
+    row(Slash::Cron, &["cron", "jobs"], Surface::Everywhere, texts::help_cron),
     row(Slash::Usage, &["usage"], Surface::Everywhere, texts::help_usage),
     row(Slash::Context, &["context"], Surface::Everywhere, texts::help_context),
     row(Slash::Sh, &["sh"], Surface::Chat, texts::help_sh),
@@ -125,6 +131,9 @@ pub const COMMANDS: &[Row] = &[
     Row { slash: Slash::Start, names: &["start"], surface: Surface::Chat, help: None },
     row(Slash::Exit, &["exit", "quit"], Surface::Terminal, texts::help_exit),
 ];
+
+/// The words that the buttons of a reminder have after `/remind`: none of them is a time.
+pub const REMINDER_BUTTONS: [&str; 3] = ["done", "snooze", "again"];
 
 const fn row(
     slash: Slash,
@@ -183,6 +192,9 @@ impl Command<'_> {
             Slash::Stop => When::Stop,
             // An update is fetched over the network; the end of a compaction is reported later.
             Slash::Sh | Slash::Update | Slash::Compact => When::Beside,
+            Slash::Remind if self.is_reminder_button() => When::AtOnce,
+            // They write the file of jobs, and talk to what runs them.
+            Slash::Cron | Slash::Remind => When::Beside,
             Slash::New => When::InOrder,
             // It reads the journals.
             Slash::Memory if !self.argument.is_empty() => When::Beside,
@@ -192,6 +204,12 @@ impl Command<'_> {
             Slash::Think if !self.argument.is_empty() => When::InOrder,
             _ => When::AtOnce,
         }
+    }
+
+    /// Whether it is a `/remind` that a button of a reminder types. Presses are taken in their order.
+    fn is_reminder_button(&self) -> bool {
+        let word = self.argument.split_whitespace().next();
+        word.is_some_and(|word| REMINDER_BUTTONS.contains(&word))
     }
 
     /// Whether it is a `/model` that changes nothing.

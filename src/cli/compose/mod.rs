@@ -2,6 +2,7 @@
 
 mod agents;
 mod commands;
+mod jobs;
 use agents::workspaces_of_others;
 pub use agents::{check_agents, create_workspaces};
 use commands::commands_of;
@@ -58,6 +59,7 @@ pub fn agent(
     let workspace = open_workspace(context, home, &loaded)?;
     let commands = commands_of(context, home, &loaded)?;
     let agent = loaded.agent_id().to_owned();
+    let planner = jobs::planner(home, &loaded);
     let config = loaded.config;
     let settings = config.agents.defaults.clone();
     let host_info = HostInfo {
@@ -85,6 +87,9 @@ pub fn agent(
         .with_board(options.board)
         .with_memory(home.sessions_of(&agent), Clock::System)
         .with_skills(settings.skills.clone());
+    if let Some(planner) = planner {
+        toolbox = toolbox.with_cron(planner);
+    }
     if options.chats {
         toolbox = toolbox.with_chats();
     }

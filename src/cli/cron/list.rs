@@ -46,8 +46,8 @@ pub fn print_jobs(planner: &Planner<'_>, json: bool) -> Result<()> {
         [job.id, job.next, job.schedule, title]
     });
     print_table(["ID", "NEXT RUN", "WHEN", "JOB"], rows.collect())?;
-    if !planner.loaded.config.cron.enabled {
-        print::notice(texts::SWITCHED_OFF);
+    if jobs.iter().any(|job| job.enabled) {
+        planner.tell_gateway();
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! `peacrab doctor`: checks the setup and suggests fixes.
 
+mod jobs;
 mod machine;
 mod network;
 mod report;
@@ -73,6 +74,9 @@ fn examine(context: &Context, json: bool) -> Result<Exit> {
         report.add(row)?;
     }
     if let Some(loaded) = loaded {
+        if let Some(row) = jobs::jobs(&context.home()?, &loaded) {
+            report.add(row)?;
+        }
         if let Some(row) = machine::agents(context, &loaded)? {
             report.add(row)?;
         }

@@ -24,6 +24,7 @@ use crate::clock::{Clock, Stopwatch};
 use crate::config::check::token_problems;
 use crate::config::schema::{Bot, Channels};
 use crate::config::{Home, Loaded};
+use crate::cron::Store;
 use crate::error::{Error, Exit, Result};
 use crate::gateway::{Channel, Ending, Parts, Updates, run as run_gateway};
 use crate::http::Tls;
@@ -108,6 +109,7 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
         languages: Arc::new(Languages::new(&state)),
         restarts: RestartRequests::new(&state),
         updates,
+        jobs: Store::open(home.path()),
         board,
         max_parallel_turns: config.agents.defaults.max_parallel_turns,
         send_max_retries: config.channels.send_max_retries,

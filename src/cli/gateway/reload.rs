@@ -17,7 +17,7 @@ use crate::clock::Clock;
 use crate::config::agents::Profile;
 use crate::config::schema::{AgentDefaults, Channels, Config, Tools};
 use crate::config::settings::Setting;
-use crate::config::{Home, Loaded, QuietHours};
+use crate::config::{Home, Loaded};
 use crate::error::{Error, Exit, Result};
 use crate::files::Workspace;
 use crate::gateway::agents::{Hosted, Lazy, Roster};
@@ -171,8 +171,6 @@ impl Reloader {
             rhythm: Rhythm {
                 enabled: config.heartbeat.enabled,
                 interval: Duration::from_mins(config.heartbeat.interval),
-                quiet: QuietHours::parse(&config.cron.quiet_hours),
-                zone: config.cron.tz.clone(),
             },
             cron: config.cron,
         })

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use crate::cron::job::Job;
 use crate::json;
-use crate::limits::cron::{ID_BYTES_MAX, JOBS_MAX, MESSAGE_BYTES_MAX};
+use crate::limits::cron::{ERROR_CHARS_MAX, ID_BYTES_MAX, JOBS_MAX, MESSAGE_BYTES_MAX};
 use crate::text::{ellipsize_chars, grouped};
 
 /// A job of the file that cannot be used.
@@ -115,7 +115,14 @@ fn check_version(value: &str) -> Result<(), String> {
 }
 
 fn parse_job(raw: &str) -> Result<Job, String> {
-    let mut job: Job = json::from_str(raw).map_err(|error| error.to_string())?;
+    let mut job: Job = json::from_str(raw).map_err(|error| {
+        // The place is one in the job, and not in the file.
+        let text = error.to_string();
+        let reason = text
+            .split_once(" at line ")
+            .map_or(text.as_str(), |(reason, _)| reason);
+        ellipsize_chars(reason, ERROR_CHARS_MAX).into_owned()
+    })?;
     check(&job)?;
     job.raw = Some(raw.into());
     Ok(job)

@@ -293,3 +293,6 @@ fn check(jobs: &[Job]) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -86,6 +86,11 @@ impl Hosted {
         self.agent.made.get()
     }
 
+    /// Its workspace. The first call opens it.
+    pub(super) fn workspace(&self) -> Result<Arc<Workspace>> {
+        self.workspace.get()
+    }
+
     /// A path that the agent has given, which may be relative to its workspace.
     pub(super) fn absolute(&self, path: &str) -> String {
         self.folder.join(path).display().to_string()

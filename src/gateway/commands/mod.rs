@@ -29,6 +29,7 @@ use crate::message::{Address, Envelope, OutgoingMessage, SessionKey};
 use crate::state::pairing::Paired;
 use crate::text::truncate_chars;
 
+pub(super) use shell::format_output;
 use texts::format_error;
 pub use update::Updates;
 
@@ -133,6 +134,9 @@ impl Gateway {
     }
 
     fn answer_and_finish(&self, message: &Envelope, command: Command<'_>, cancel: &Cancel) {
+        if self.answer_reminder_press(message, command) {
+            return;
+        }
         let answer = self.answer_to(message, command, cancel);
         let answer = answer.unwrap_or_else(|error| format_error(&error, message.language()).into());
         self.finish_command(message, answer);

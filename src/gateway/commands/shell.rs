@@ -100,7 +100,7 @@ impl Gateway {
             let text = texts::command_changed(message.language());
             return Err(Error::Failed(text.to_owned()));
         };
-        let mut outcome = render_outcome(&to, ran, message.language());
+        let mut outcome = format_output(&to, ran, message.language());
         for file in &mut outcome.files {
             *file = hosted.absolute(file);
         }
@@ -108,7 +108,8 @@ impl Gateway {
     }
 }
 
-fn render_outcome(to: &Address, ran: ShellResult, language: Language) -> OutgoingMessage {
+/// What a command came to, as a message for a chat. The path of its file is relative to the workspace.
+pub fn format_output(to: &Address, ran: ShellResult, language: Language) -> OutgoingMessage {
     let output = ran.output.trim_end();
     let mut text = match (output.is_empty(), ran.is_success) {
         (true, true) => texts::no_output(language).to_owned(),

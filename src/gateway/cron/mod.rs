@@ -1,30 +1,283 @@
 //! Scheduled jobs: when they are due they become turns, commands or reminders.
+//!
+//! `plan` decides, PURE. The file of jobs is the truth: it is read at each look, on a thread that exists only
+//! meanwhile, and between two looks only the time of the next one is kept. In between nothing wakes but the
+//! kernel's timer, a change of the file, the end of a run, and the clock when it is set.
 
+mod plan;
+mod recover;
+mod result;
+mod run;
+mod texts;
+mod watch;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 
-use super::Gateway;
+use super::{Gateway, spawn};
+use crate::cancel::Cancel;
+use crate::clock::Stopwatch;
+use crate::config::QuietHours;
+use crate::cron::due::Planned;
+use crate::cron::{Job, PayloadKind, RunOutcome, Status};
 use crate::error::{Error, Result};
+use crate::gateway::time::alarm;
+use crate::language::Language;
+use crate::limits::cron::{OUTBOX_ROOM_MAX, REMINDERS_PER_LOOK_MAX, STORE_RETRY};
+use crate::message::{Envelope, Origin};
+use crate::sync::Mutex;
+use crate::zone::Zone;
 
-/// What the gateway knows of its jobs. The file of jobs is the truth; this is only what runs now.
+use plan::Conditions;
+pub use run::{CHANNEL, JobRun, reached};
+
+/// What the gateway knows of its jobs: which of them run.
 #[derive(Default)]
 pub struct Cron {
     /// Wakes the loop that looks for jobs.
     changed: Arc<Notify>,
+    /// By the job's id, from the decision to start until the end is noted.
+    running: Mutex<BTreeMap<String, Arc<JobRun>>>,
+    /// Since a run could not be noted on the disk, or the jobs not be read.
+    failed: Mutex<Option<Stopwatch>>,
+    /// What was wrong at the last look, which is logged once.
+    complaint: Mutex<String>,
+    /// Raised when the gateway has waited long enough for the commands of jobs.
+    cancel: Cancel,
+}
+
+/// The right to do a run of a job: while it exists, the job does not start again.
+pub struct Claim {
+    gateway: Arc<Gateway>,
+    pub(in crate::gateway) run: Arc<JobRun>,
+    is_kept: bool,
 }
 
 impl Cron {
-    /// Looks at the file of jobs now.
+    /// Looks at the jobs now.
     pub fn look_soon(&self) {
         self.changed.notify_one();
     }
+
+    /// Ends the commands of jobs.
+    pub fn stop(&self) {
+        self.cancel.cancel();
+    }
+
+    /// Whether a command of a job is running.
+    pub fn is_running_command(&self) -> bool {
+        let running = self.running.lock();
+        let mut kinds = running.values().map(|run| run.job.payload.kind);
+        kinds.any(|kind| kind == PayloadKind::Command)
+    }
+
+    fn cancel(&self) -> Cancel {
+        self.cancel.clone()
+    }
+
+    /// The run that a message starts.
+    pub fn run_of(&self, message: &Envelope) -> Option<Arc<JobRun>> {
+        let Origin::Cron { job, .. } = &message.origin else {
+            return None;
+        };
+        self.running.lock().get(job).map(Arc::clone)
+    }
+
+    /// Logs what is wrong, unless that was said at the last look.
+    fn complain(&self, what: String) {
+        let mut complaint = self.complaint.lock();
+        if !what.is_empty() && *complaint != what {
+            tracing::error!("{what}");
+        }
+        *complaint = what;
+    }
+}
+
+impl Claim {
+    /// Leaves the job claimed until [`Gateway::claimed`] takes the claim over.
+    fn keep(mut self) {
+        self.is_kept = true;
+    }
+
+    /// The run could not be noted and was not begun. It is tried again later.
+    fn not_begun(&self, error: &Error) {
+        let cron = &self.gateway.cron;
+        cron.complain(format!(
+            "failed to begin the job {}: {error}",
+            self.run.name()
+        ));
+        *cron.failed.lock() = Some(Stopwatch::start());
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            self.gateway.cron.running.lock().remove(&self.run.job.id);
+            self.gateway.cron.look_soon();
+        }
+    }
+}
+
+/// Starts the jobs that are due, for as long as the gateway runs.
+pub(super) async fn keep(gateway: Arc<Gateway>) {
+    let cron = &gateway.cron;
+    gateway.time.watch(&cron.changed);
+    tokio::spawn(watch::keep(
+        gateway.parts.jobs.path(),
+        Arc::clone(&cron.changed),
+    ));
+    while !gateway.is_stopping() {
+        let next = look(&gateway).await;
+        alarm::until(gateway.clock(), next, &cron.changed).await;
+    }
+}
+
+/// Looks at the jobs on a thread, and returns when to look again.
+async fn look(gateway: &Arc<Gateway>) -> Option<i64> {
+    let (sender, receiver) = oneshot::channel();
+    let looking = Arc::clone(gateway);
+    let spawned = spawn("jobs", move || {
+        // The loop may have ended meanwhile.
+        let _ = sender.send(looking.start_due_jobs());
+    });
+    let retry = Some(gateway.clock().now_ms() + STORE_RETRY.as_millis() as i64);
+    match spawned {
+        Ok(()) => receiver.await.unwrap_or(retry),
+        Err(error) => {
+            cron_failed(gateway, &error);
+            retry
+        }
+    }
+}
+
+fn cron_failed(gateway: &Gateway, error: &dyn std::fmt::Display) {
+    let what = format!("failed to look for jobs that are due, trying again: {error}");
+    gateway.cron.complain(what);
 }
 
 impl Gateway {
+    /// Starts the jobs that are due. Returns when to look again, in milliseconds since 1970.
+    fn start_due_jobs(self: &Arc<Self>) -> Option<i64> {
+        let live = self.live();
+        if !live.cron.enabled || self.is_stopping() || !self.trust().is_trusted() {
+            return None;
+        }
+        let retry = Some(self.clock().now_ms() + STORE_RETRY.as_millis() as i64);
+        let failed = *self.cron.failed.lock();
+        if failed.is_some_and(|failed| failed.elapsed() < STORE_RETRY) {
+            return retry;
+        }
+        *self.cron.failed.lock() = None;
+        self.try_start_due(&zone_of(&live.cron.tz))
+            .unwrap_or_else(|error| {
+                cron_failed(self, &error);
+                retry
+            })
+    }
+
+    fn try_start_due(self: &Arc<Self>, zone: &Zone) -> Result<Option<i64>> {
+        let read = self.parts.jobs.read()?;
+        let faults = read.faults.iter().map(|fault| format!("{fault}"));
+        self.cron.complain(faults.collect::<Vec<_>>().join("; "));
+        let now_ms = self.clock().now_ms();
+        let running: BTreeSet<String> = self.cron.running.lock().keys().cloned().collect();
+        let slots = self.parts.max_parallel_turns.max(1);
+        let look = plan::look(
+            &read.jobs,
+            &Conditions {
+                now_ms,
+                zone,
+                quiet: QuietHours::parse(&self.live().cron.quiet_hours),
+                running: &running,
+                slots: slots.saturating_sub(self.count_slots()),
+                room: OUTBOX_ROOM_MAX
+                    .saturating_sub(self.parts.outbox.count())
+                    .min(REMINDERS_PER_LOOK_MAX),
+            },
+        );
+        for (job, to) in look.skip {
+            let left_out = RunOutcome {
+                status: Status::Skipped,
+                error: Some("its time had passed".to_owned()),
+                duration_ms: 0,
+            };
+            self.parts.jobs.end(&job.id, to, now_ms, &left_out)?;
+        }
+        for (job, planned) in look.start {
+            if self.is_stopping() {
+                break;
+            }
+            if let Some(claim) = self.claim(job, planned, zone) {
+                self.start_run(claim)?;
+            }
+        }
+        Ok(look.next_ms)
+    }
+
+    /// Turns and commands of jobs that run or wait for a turn's slot.
+    fn count_slots(&self) -> usize {
+        let running = self.cron.running.lock();
+        let kinds = running.values().map(|run| run.job.payload.kind);
+        kinds.filter(|kind| *kind != PayloadKind::Reminder).count()
+    }
+
+    /// Claims a run; `None` while the job runs.
+    fn claim(self: &Arc<Self>, job: &Job, planned: Planned, zone: &Zone) -> Option<Claim> {
+        let run = Arc::new(JobRun::new(job, planned, self, zone));
+        let mut running = self.cron.running.lock();
+        if running.contains_key(&job.id) {
+            return None;
+        }
+        running.insert(job.id.clone(), Arc::clone(&run));
+        Some(Claim {
+            gateway: Arc::clone(self),
+            run,
+            is_kept: false,
+        })
+    }
+
+    /// Takes over the claim of the run that a message starts.
+    pub(super) fn claimed(self: &Arc<Self>, message: &Envelope) -> Option<Claim> {
+        let run = self.cron.run_of(message)?;
+        Some(Claim {
+            gateway: Arc::clone(self),
+            run,
+            is_kept: false,
+        })
+    }
+
     /// Runs a job now, whatever its schedule says, and returns a line for people. Fails when there is no
     /// such job, or while it is running.
-    pub(super) fn run_job(self: &Arc<Self>, id: &str) -> Result<String> {
-        Err(Error::Usage(format!("There is no job {id}.")))
+    pub(super) fn run_job(self: &Arc<Self>, id: &str, language: Language) -> Result<String> {
+        let jobs = self.parts.jobs.read()?;
+        let job = jobs.find(id);
+        let job = job.ok_or_else(|| Error::Usage(texts::unknown(language, &id)))?;
+        let planned = Planned {
+            planned_ms: self.clock().now_ms(),
+            late_ms: 0,
+            missed: 0,
+        };
+        let zone = zone_of(&self.live().cron.tz);
+        let claim = self.claim(job, planned, &zone);
+        let claim = claim.ok_or_else(|| Error::Usage(texts::running(language, &id)))?;
+        let text = texts::started(language, &claim.run.name());
+        self.start_run(claim)?;
+        Ok(text)
     }
+
+    /// Whether chats are to be left alone now.
+    pub(super) fn is_quiet(&self, zone: &Zone) -> bool {
+        let quiet = QuietHours::parse(&self.live().cron.quiet_hours);
+        let end = quiet.and_then(|quiet| plan::end_of_quiet(quiet, self.clock().now_ms(), zone));
+        end.is_some()
+    }
+}
+
+/// The zone of jobs that name none.
+pub(super) fn zone_of(name: &str) -> Zone {
+    let named = Some(name).filter(|name| !name.is_empty()).map(Zone::find);
+    named.flatten().unwrap_or_else(Zone::system)
 }

@@ -41,7 +41,9 @@ pub struct Look<'a> {
 
 /// Decides what is to be done now.
 pub fn look<'a>(jobs: &'a [Job], now: &Conditions<'_>) -> Look<'a> {
-    let quiet_until = now.quiet.and_then(|quiet| end_of_quiet(quiet, now.now_ms, now.zone));
+    let quiet_until = now
+        .quiet
+        .and_then(|quiet| end_of_quiet(quiet, now.now_ms, now.zone));
     let mut look = Look::default();
     let mut ready = Vec::new();
     let is_idle = |job: &&Job| job.enabled && !now.running.contains(&job.id);

@@ -7,29 +7,32 @@ use std::sync::Arc;
 
 use super::{Claim, texts};
 use crate::agent::Outcome;
+use crate::agent::host::TurnOptions;
 use crate::approval::Answer;
 use crate::bus::Event;
-use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::cron::due::Planned;
 use crate::cron::{Deliver, Job, PayloadKind, RunOutcome, Status};
 use crate::error::{Error, Result};
 use crate::gateway::Gateway;
+use crate::gateway::agents::Hosted;
 use crate::gateway::commands::format_output;
 use crate::gateway::commands::texts::{format_error, format_minutes};
 use crate::gateway::host::{ChatHost, Work};
+use crate::gateway::reminders::Reminder;
 use crate::language::Language;
 use crate::limits::cron::LATE_TOLD_MS;
 use crate::limits::gateway::WRITE_RETRY;
 use crate::markup::plain;
 use crate::message::{Address, Envelope, Origin, OutgoingMessage, SessionKey};
 use crate::outbox::ClosesTurn;
-use crate::session::Session;
 use crate::sync::Mutex;
 use crate::tools::Caller;
 use crate::tools::commands::{Shell, TypedCommand};
 use crate::zone::Zone;
 
+/// Why a run that a person has stopped counts as left out.
+const STOPPED: &str = "stopped";
 /// How the key of a job's own conversation begins.
 pub const CHANNEL: &str = "cron";
 
@@ -55,6 +58,11 @@ pub struct JobRun {
 /// The key of a job's own conversation.
 pub fn own_session(job: &str) -> SessionKey {
     SessionKey::parse(&format!("{CHANNEL}:{job}"))
+}
+
+/// The id of the message that starts the turn of a run. One that is repeated after a kill has the same.
+pub fn message_id(job: &str, planned_ms: i64) -> String {
+    format!("{CHANNEL}:{job}:{planned_ms}")
 }
 
 /// What a message of the outbox is held for that belongs to a run without a conversation.
@@ -94,11 +102,6 @@ impl JobRun {
         chosen.map_or_else(|| own_session(&self.job.id), SessionKey::parse)
     }
 
-    /// Whether the conversation belongs to the job alone.
-    pub fn has_own_session(&self) -> bool {
-        self.session().parts().0 == CHANNEL
-    }
-
     /// Whether the result goes to the chat.
     pub fn goes_to_chat(&self) -> bool {
         super::plan::goes_to_chat(&self.job)
@@ -109,12 +112,12 @@ impl JobRun {
         matches!(self.job.payload.deliver, Deliver::File | Deliver::Both)
     }
 
-    /// The message that starts its turn. A run that is repeated after a kill has the same id.
+    /// The message that starts its turn.
     pub fn envelope(&self) -> Envelope {
         let job = self.job.id.clone();
         let name = self.name().to_owned();
         Envelope {
-            id: format!("{CHANNEL}:{job}:{}", self.planned.planned_ms),
+            id: message_id(&job, self.planned.planned_ms),
             origin: Origin::Cron { job, name },
             reply: self.to.clone(),
             attended: false,
@@ -156,6 +159,55 @@ impl JobRun {
         )
     }
 
+    /// The reminder.
+    fn reminder(&self, to: &Address) -> OutgoingMessage {
+        let Planned {
+            planned_ms,
+            late_ms,
+            ..
+        } = self.planned;
+        let reminder = Reminder {
+            job: &self.job.id,
+            text: &self.job.payload.message,
+            planned: self.zone.at(planned_ms.div_euclid(1000)),
+            now: self
+                .zone
+                .at(planned_ms.saturating_add(late_ms).div_euclid(1000)),
+        };
+        reminder.message(to, self.language)
+    }
+
+    /// Whether the answer of its turn goes to the chat. Writes it to a file where the job says so. An error
+    /// is told at the end of the run.
+    pub fn wants_answer(
+        &self,
+        gateway: &Gateway,
+        hosted: &Hosted,
+        text: &str,
+        is_answer: bool,
+    ) -> bool {
+        if !is_answer || is_silent(text) {
+            return false;
+        }
+        if self.goes_to_file()
+            && let Err(error) = gateway.write_result(hosted, self, text)
+        {
+            self.note_fault(&error);
+        }
+        if self.goes_to_chat() && self.to.is_none() {
+            self.note_fault(&no_chat());
+        }
+        self.goes_to_chat() && self.to.is_some()
+    }
+
+    /// What its turn is run with.
+    pub fn options(&self) -> TurnOptions {
+        TurnOptions {
+            model: self.job.payload.model.clone(),
+            facts: self.facts(),
+        }
+    }
+
     /// A text with the note that it is late, as Markdown.
     fn with_late(&self, text: String) -> String {
         match self.describe_late() {
@@ -175,7 +227,9 @@ impl JobRun {
 /// Whether an answer of the model says that there is nothing to tell.
 pub fn is_silent(text: &str) -> bool {
     let bare = text.trim_matches(|char: char| !char.is_alphanumeric());
-    bare.is_empty() || bare.eq_ignore_ascii_case("NO_REPLY") || bare.eq_ignore_ascii_case("NO REPLY")
+    bare.is_empty()
+        || bare.eq_ignore_ascii_case("NO_REPLY")
+        || bare.eq_ignore_ascii_case("NO REPLY")
 }
 
 fn outcome(status: Status, error: Option<String>) -> RunOutcome {
@@ -218,8 +272,11 @@ impl Gateway {
     /// Notes on the disk that a run begins. Without that it must not begin.
     fn begin_run(&self, run: &JobRun) -> Result<()> {
         let now = self.clock().now_ms();
-        let begun = self.parts.jobs.begin(&run.job.id, run.planned.planned_ms, now);
-        stop_here("begun");
+        let begun = self
+            .parts
+            .jobs
+            .begin(&run.job.id, run.planned.planned_ms, now);
+        reached("begun");
         begun
     }
 
@@ -230,7 +287,7 @@ impl Gateway {
             return claim.not_begun(&error);
         }
         let result = match &run.to {
-            Some(to) => self.deliver_result(run, super::reminder::message(run, to)),
+            Some(to) => self.deliver_result(run, run.reminder(to)),
             None => Err(no_chat()),
         };
         let ended = match result {
@@ -242,11 +299,9 @@ impl Gateway {
 
     /// Stores what a run without a conversation delivers, held until its end is noted.
     fn deliver_result(&self, run: &JobRun, message: OutgoingMessage) -> Result<()> {
-        let text = run.with_late(message.text);
-        let message = OutgoingMessage { text, ..message };
         let hold = hold(&run.job.id, run.planned.planned_ms);
         let stored = self.enqueue(message, Some(hold)).map(drop);
-        stop_here("delivered");
+        reached("delivered");
         stored
     }
 
@@ -267,7 +322,7 @@ impl Gateway {
     }
 
     fn try_command_job(self: &Arc<Self>, run: &JobRun) -> Result<RunOutcome> {
-        let hosted = self.agent_of_run(run);
+        let hosted = self.agent_of_run(run)?;
         let (agent, session) = (hosted.agent()?, own_session(&run.job.id));
         let cancel = self.cron.cancel();
         let typed = TypedCommand {
@@ -312,7 +367,7 @@ impl Gateway {
         if run.goes_to_chat() && is_news && !cancel.is_cancelled() {
             let to = run.to.as_ref().ok_or_else(no_chat)?;
             let mut message = format_output(to, ran, run.language);
-            message.text = format!("**{}**\n{}", plain(run.name()), message.text);
+            message.text = run.with_late(format!("**{}**\n{}", plain(run.name()), message.text));
             for file in &mut message.files {
                 *file = hosted.absolute(file);
             }
@@ -354,20 +409,24 @@ impl Gateway {
         run: &Arc<JobRun>,
     ) -> Option<RunOutcome> {
         let key = run.session();
-        let hosted = self.agent_of_run(run);
+        let failed =
+            |error: &dyn std::fmt::Display| outcome(Status::Failed, Some(error.to_string()));
+        let hosted = match self.agent_of_run(run) {
+            Ok(hosted) => hosted,
+            Err(error) => return Some(failed(&error)),
+        };
         let mut host = ChatHost::new(self, work, &hosted, &key, Some(message)).for_job(run);
         let result = self.try_turn(&mut host, work, &key, Some(message));
         if work.cancel.is_cancelled() {
             self.live().agents.end_background(&key);
         }
-        stop_here("turn");
-        let failed = |error: &dyn std::fmt::Display| outcome(Status::Failed, Some(error.to_string()));
+        reached("turn");
         let ended = match result {
             // It had ended before a kill.
             Ok(None) => outcome(Status::Ok, None),
             Ok(Some(report)) => match report.outcome {
                 Outcome::Answered | Outcome::Bounded(_) => outcome(Status::Ok, None),
-                Outcome::Stopped => outcome(Status::Skipped, Some("stopped".to_owned())),
+                Outcome::Stopped => outcome(Status::Skipped, Some(STOPPED.to_owned())),
                 Outcome::Failed(error) => failed(&error),
             },
             Err(_) if self.is_stopping() => return None,
@@ -389,14 +448,18 @@ impl Gateway {
         let (id, planned) = (&run.job.id, run.planned.planned_ms);
         ended.duration_ms = i64::try_from(watch.elapsed().as_millis()).unwrap_or(i64::MAX);
         self.tell_change(run, &ended);
-        stop_here("told");
-        while let Err(error) = self.parts.jobs.end(id, planned, self.clock().now_ms(), &ended) {
+        reached("told");
+        while let Err(error) = self
+            .parts
+            .jobs
+            .end(id, planned, self.clock().now_ms(), &ended)
+        {
             tracing::error!(job = %id, "failed to note the end of a run, trying again: {error}");
             if self.is_stopping() || self.cron.cancel().wait(WRITE_RETRY) {
                 return;
             }
         }
-        stop_here("ended");
+        reached("ended");
         self.release(&hold(id, planned).session);
         let (status, ms) = (ended.status, ended.duration_ms);
         tracing::info!(job = %id, ms, "job {}", describe_status(status));
@@ -446,11 +509,28 @@ impl Gateway {
     }
 
     /// Ends a run whose message the scheduler has dropped: it was not begun.
-    pub(in crate::gateway) fn drop_run(self: &Arc<Self>, message: &Envelope, why: &str) {
-        if let Some(claim) = self.claimed(message) {
-            let ended = outcome(Status::Skipped, Some(why.to_owned()));
-            self.end_run(&claim.run, ended, &Stopwatch::start());
+    pub(in crate::gateway) fn drop_run(self: &Arc<Self>, message: &Envelope) {
+        let Some(claim) = self.claimed(message) else {
+            return;
+        };
+        let gateway = Arc::clone(self);
+        let spawned = crate::gateway::spawn("job", move || {
+            let ended = outcome(Status::Skipped, Some(STOPPED.to_owned()));
+            gateway.end_run(&claim.run, ended, &Stopwatch::start());
+        });
+        if let Err(error) = spawned {
+            tracing::error!("failed to start a thread for a job: {error}");
         }
+    }
+
+    /// The agent that does a run.
+    fn agent_of_run(&self, run: &JobRun) -> Result<Arc<Hosted>> {
+        let live = self.live();
+        let Some(id) = run.job.payload.agent.as_deref() else {
+            return Ok(self.agent_for(&live, &run.session(), Some(&run.envelope())));
+        };
+        let named = live.agents.named(id).map(Arc::clone);
+        named.ok_or_else(|| Error::Failed(format!("there is no agent {id}")))
     }
 
     /// The session of a job's turn, as it is opened: of its own conversation only the last run goes to the
@@ -467,7 +547,7 @@ impl Gateway {
     }
 }
 
-fn describe_status(status: Status) -> &'static str {
+pub(super) fn describe_status(status: Status) -> &'static str {
     match status {
         Status::Ok => "done",
         Status::Failed => "failed",
@@ -480,14 +560,14 @@ fn no_chat() -> Error {
     Error::Failed("there is no chat yet: no one has written to the bot".to_owned())
 }
 
-/// A test kills the program here.
+/// Ends the process as a power cut would, at the step that a test names.
 #[cfg(feature = "test-hooks")]
-pub(super) fn stop_here(place: &str) {
-    let wanted = std::env::var("PEACRAB_TEST_JOB_KILL");
-    if wanted.is_ok_and(|wanted| wanted == place) {
-        std::process::abort();
+pub fn reached(step: &str) {
+    if std::env::var("PEACRAB_TEST_JOB_CUT").is_ok_and(|named| named == step) {
+        let own = rustix::process::getpid();
+        let _ = rustix::process::kill_process(own, rustix::process::Signal::KILL);
     }
 }
 
 #[cfg(not(feature = "test-hooks"))]
-pub(super) fn stop_here(_place: &str) {}
+pub fn reached(_step: &str) {}

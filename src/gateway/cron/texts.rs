@@ -3,9 +3,7 @@
 use crate::language::texts;
 
 texts! {
-    /// A reminder; `text` is Markdown.
-    pub fn reminder(text) { "⏰ {text}", "⏰ {text}" }
-    /// Below a late reminder or result.
+    /// Below a late result.
     pub fn late(planned, late) {
         "_This was planned for {planned}, {late} ago._",
         "_原定于 {planned}，已过 {late}。_",
@@ -27,4 +25,16 @@ texts! {
     }
     /// The answer to a request to run a job now.
     pub fn started(name) { "Started {name}.", "已开始运行 {name}。" }
+    /// The same for a job that does not exist.
+    pub fn unknown(id) { "There is no job {id}.", "没有任务 {id}。" }
+    /// The same for a job that runs already.
+    pub fn running(id) { "The job {id} is running already.", "任务 {id} 正在运行。" }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_text_is_there_in_each_language() {
+        crate::language::check_table(super::TABLE);
+    }
 }

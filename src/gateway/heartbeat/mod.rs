@@ -11,11 +11,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::Timelike;
 use tokio::sync::Notify;
 
 use super::agents::Hosted;
 use super::commands::texts::format_error;
+use super::cron::zone_of;
 use super::time::alarm::{self, Woken};
 use super::{Gateway, spawn};
 use crate::agent::Outcome;
@@ -23,14 +23,12 @@ use crate::agent::host::{TurnEvent, TurnHost};
 use crate::approval::{Answer, Question};
 use crate::cancel::Cancel;
 use crate::chat::SendRequest;
-use crate::config::QuietHours;
 use crate::error::{Error, Result};
 use crate::language::Language;
 use crate::limits::heartbeat::{BUSY_WAIT, LIST_BYTES};
 use crate::message::{Address, Envelope, Origin, OutgoingMessage, SessionKey};
 use crate::session::{Session, store};
 use crate::sync::Mutex;
-use crate::zone::Zone;
 
 /// The file in the workspace that says what to look at.
 const FILE: &str = "HEARTBEAT.md";
@@ -45,10 +43,6 @@ pub struct Rhythm {
     pub enabled: bool,
     /// The time between two beats.
     pub interval: Duration,
-    /// `cron.quietHours`: no beat within them.
-    pub quiet: Option<QuietHours>,
-    /// The zone of the quiet hours; empty: the system's.
-    pub zone: String,
 }
 
 /// The state of the heartbeat.
@@ -291,13 +285,7 @@ impl Gateway {
     }
 
     fn is_quiet_now(&self) -> bool {
-        let rhythm = &self.live().rhythm;
-        let Some(quiet) = rhythm.quiet else {
-            return false;
-        };
-        let zone = Zone::find(&rhythm.zone).unwrap_or_else(Zone::system);
-        let local = zone.at(self.clock().now_ms().div_euclid(1000));
-        quiet.contains(local.hour() * 60 + local.minute())
+        self.is_quiet(&zone_of(&self.live().cron.tz))
     }
 
     /// Answers `/heartbeat`.

@@ -40,3 +40,11 @@ texts! {
         "用法：/heartbeat、/heartbeat on、/heartbeat off 或 /heartbeat now",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_text_has_both_languages() {
+        crate::language::check_table(super::TABLE);
+    }
+}

@@ -3,12 +3,15 @@
 //! A button names the job and the planned time of the run, and a press brings the text of the message
 //! along. So a press means the same after a restart, and after the job has been removed.
 
+mod press;
 mod texts;
 
 use chrono::{DateTime, FixedOffset, TimeDelta};
 
+use crate::agent::commands::REMINDER_BUTTONS;
 use crate::language::Language;
-use crate::limits::gateway::{REMINDER_CHARS, REMINDER_LATE, SNOOZE_MINUTES};
+use crate::limits::cron::LATE_TOLD_MS;
+use crate::limits::gateway::{REMINDER_CHARS, SNOOZE_MINUTES};
 use crate::markup::plain;
 use crate::message::{Address, CommandButton, OutgoingMessage};
 use crate::text::{ellipsize_chars, reveal_but};
@@ -34,11 +37,12 @@ impl Reminder<'_> {
             label,
             command: format!("/remind {word} {} {planned_ms}", self.job),
         };
+        let [done, snooze, tomorrow] = REMINDER_BUTTONS;
         OutgoingMessage {
             command_buttons: vec![vec![
-                button(texts::done_button(language).to_owned(), "done"),
-                button(texts::snooze_button(language, &SNOOZE_MINUTES), "snooze"),
-                button(texts::tomorrow_button(language).to_owned(), "tomorrow"),
+                button(texts::done_button(language).to_owned(), done),
+                button(texts::snooze_button(language, &SNOOZE_MINUTES), snooze),
+                button(texts::tomorrow_button(language).to_owned(), tomorrow),
             ]],
             once: format!("cron:{}:{planned_ms}", self.job),
             ..OutgoingMessage::text(to, self.describe(language))
@@ -50,13 +54,11 @@ impl Reminder<'_> {
         let text = ellipsize_chars(self.text.trim(), REMINDER_CHARS);
         let text = plain(&reveal_but(&text, &["\n"]));
         let late = self.now.signed_duration_since(self.planned);
-        match late.to_std() {
-            Ok(time) if time >= REMINDER_LATE => {
-                let planned = format_time(self.planned, self.now);
-                texts::late_reminder(language, &text, &planned, &format_span(late, language))
-            }
-            _ => texts::reminder(language, &text),
+        if late.num_milliseconds() < LATE_TOLD_MS {
+            return format!("⏰ {text}");
         }
+        let planned = format_time(self.planned, self.now);
+        texts::late_reminder(language, &text, &planned, &format_span(late, language))
     }
 }
 

@@ -1,4 +1,6 @@
+use super::press::{Choice, Press, text_of};
 use super::*;
+use crate::zone::Zone;
 
 fn time(text: &str) -> DateTime<FixedOffset> {
     DateTime::parse_from_rfc3339(text).unwrap()
@@ -68,4 +70,68 @@ fn a_text_is_neither_markup_nor_invisible() {
 #[test]
 fn every_text_is_there_in_each_language() {
     crate::language::check_table(texts::TABLE);
+}
+
+#[test]
+fn a_press_names_its_job_and_its_run() {
+    let to = Address::new("telegram", "1");
+    let message = reminder("x", PLANNED, PLANNED).message(&to, Language::English);
+    let choices = [Choice::Done, Choice::Snooze, Choice::Tomorrow];
+    for (button, choice) in message.command_buttons.concat().iter().zip(choices) {
+        let argument = button.command.strip_prefix("/remind ").unwrap();
+        let press = Press {
+            choice,
+            job: "a1b2c3d4",
+            planned_ms: 1_795_454_400_000,
+        };
+        assert_eq!(Press::parse(argument), Some(press));
+    }
+    for other in [
+        "",
+        "done",
+        "done a",
+        "done a 1 2",
+        "done a b",
+        "20m done a 1",
+    ] {
+        assert_eq!(Press::parse(other), None, "{other}");
+    }
+}
+
+#[test]
+fn it_comes_again_in_ten_minutes_or_at_the_same_time_tomorrow() {
+    let at = |text| time(text).timestamp_millis();
+    let again = |argument: &str, now| {
+        let again = Press::parse(argument)
+            .unwrap()
+            .again_at(at(now), &Zone::utc());
+        again.map(|ms| DateTime::from_timestamp_millis(ms).unwrap().to_rfc3339())
+    };
+    let planned = at("2026-11-23T07:00:00Z");
+    let pressed = "2026-11-23T08:13:20Z";
+    assert_eq!(again(&format!("done a {planned}"), pressed), None);
+    let snoozed = again(&format!("snooze a {planned}"), pressed);
+    assert_eq!(snoozed.as_deref(), Some("2026-11-23T08:23:20+00:00"));
+    let tomorrow = format!("again a {planned}");
+    let next = again(&tomorrow, pressed);
+    assert_eq!(next.as_deref(), Some("2026-11-24T07:00:00+00:00"));
+    let next_year = again(&tomorrow, "2027-11-23T12:00:00Z");
+    assert_eq!(next_year.as_deref(), Some("2027-11-24T07:00:00+00:00"));
+    assert_eq!(
+        again(&format!("again a {}", i64::MAX), pressed).is_some(),
+        true
+    );
+}
+
+#[test]
+fn the_text_comes_back_from_the_message() {
+    for text in ["take the bread out", "buy (two) eggs", "x late)", "a\nb"] {
+        for language in [Language::English, Language::Chinese] {
+            for now in [PLANNED, "2026-11-23T20:20:00+01:00"] {
+                let said = reminder(text, PLANNED, now).describe(language);
+                let shown = said.replace('\\', "");
+                assert_eq!(text_of(&shown), text, "{shown}");
+            }
+        }
+    }
 }

@@ -17,3 +17,11 @@ texts! {
     pub fn far_ahead() { "decades ahead", "超前了几十年" }
     pub fn not_synchronized() { "not synchronized yet", "尚未同步" }
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_text_has_both_languages() {
+        crate::language::check_table(super::TABLE);
+    }
+}

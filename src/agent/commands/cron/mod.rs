@@ -1,0 +1,239 @@
+//! `/cron` and `/remind`: the jobs of this conversation.
+
+mod texts;
+
+use super::{CommandAnswer, Invocation, Surface};
+use crate::agent::Agent;
+use crate::cron::edit::{self, NewJob};
+use crate::cron::{Job, PayloadKind, Schedule, show};
+use crate::error::{Error, Result};
+use crate::language::Language;
+use crate::limits::agent::JOBS_LISTED_MAX;
+use crate::markup::{inline_code, plain};
+use crate::message::CommandButton;
+use crate::text::reveal;
+use crate::tools::cron::{Planner, Scope};
+
+/// The jobs that a command works with, and who typed it.
+struct Jobs<'a> {
+    planner: &'a Planner,
+    scope: Scope,
+    language: Language,
+    surface: Surface,
+}
+
+impl Agent {
+    /// Lists, plans and changes jobs.
+    pub(super) fn answer_cron(&self, invocation: &Invocation<'_>) -> Result<CommandAnswer> {
+        let jobs = self.jobs_of(invocation)?;
+        let argument = invocation.command.argument;
+        let (word, rest) = argument
+            .split_once(char::is_whitespace)
+            .unwrap_or((argument, ""));
+        jobs.answer_cron(&word.to_lowercase(), rest.trim())
+    }
+
+    /// Plans a reminder, or lists those that are pending.
+    pub(super) fn answer_remind(&self, invocation: &Invocation<'_>) -> Result<CommandAnswer> {
+        let jobs = self.jobs_of(invocation)?;
+        match invocation.command.argument {
+            "" => jobs.list_reminders().map(Into::into),
+            text => jobs.remind(&self.toolbox.cleaned(text)),
+        }
+    }
+
+    fn jobs_of(&self, invocation: &Invocation<'_>) -> Result<Jobs<'_>> {
+        let language = invocation.language;
+        let planner = self.toolbox.planner();
+        let planner =
+            planner.ok_or_else(|| Error::Usage(texts::turned_off(language).to_owned()))?;
+        Ok(Jobs {
+            planner,
+            scope: Scope::of(invocation.key.as_str()),
+            language,
+            surface: invocation.surface,
+        })
+    }
+}
+
+impl Jobs<'_> {
+    fn answer_cron(&self, word: &str, rest: &str) -> Result<CommandAnswer> {
+        let Self {
+            planner,
+            scope,
+            language,
+            ..
+        } = self;
+        let language = *language;
+        if matches!(word, "remove" | "rm" | "enable" | "disable" | "run") && rest.is_empty() {
+            return Err(Error::Usage(texts::which(language).to_owned()));
+        }
+        let text = match word {
+            "" | "list" => {
+                let jobs = planner.jobs(scope)?;
+                let lines = match jobs.is_empty() {
+                    true => texts::no_jobs(language).to_owned(),
+                    false => self.lines(&jobs),
+                };
+                format!("{lines}\n\n{}", texts::cron_usage(language))
+            }
+            "add" => {
+                let (schedule, task) = self.split(rest, texts::cron_usage)?;
+                if task.is_empty() {
+                    return Err(self.without_text(&schedule, texts::no_task));
+                }
+                let new = NewJob {
+                    kind: PayloadKind::AgentTurn,
+                    message: task.to_owned(),
+                    ..NewJob::default()
+                };
+                let job = planner.add(scope, schedule, new, language)?;
+                return Ok(self.added(&job, texts::planned(language, &self.line(&job))));
+            }
+            "remove" | "rm" => {
+                let label = planner.remove(scope, rest, language)?;
+                texts::removed(language, &plain(&reveal(&label)))
+            }
+            "enable" => {
+                let job = planner.enable(scope, rest, true, language)?;
+                texts::enabled(language, &self.line(&job))
+            }
+            "disable" => {
+                let job = planner.enable(scope, rest, false, language)?;
+                texts::disabled(language, &self.line(&job))
+            }
+            "run" => plain(&planner.run(scope, rest, language)?),
+            _ => return Err(Error::Usage(texts::cron_usage(language).to_owned())),
+        };
+        Ok(text.into())
+    }
+
+    fn remind(&self, text: &str) -> Result<CommandAnswer> {
+        let language = self.language;
+        let (schedule, what) = self.split(text, texts::remind_usage)?;
+        if what.is_empty() {
+            return Err(self.without_text(&schedule, texts::no_text));
+        }
+        let new = NewJob {
+            kind: PayloadKind::Reminder,
+            message: what.to_owned(),
+            ..NewJob::default()
+        };
+        let job = self.planner.add(&self.scope, schedule, new, language)?;
+        let listed = self.listed(&job);
+        let what = plain(&reveal(&listed.title));
+        let text = match job.schedule {
+            Schedule::At { .. } => texts::reminder_set(language, &what, &listed.next),
+            _ => {
+                let schedule = plain(&listed.schedule);
+                texts::reminder_set_repeating(language, &what, &schedule, &listed.next)
+            }
+        };
+        Ok(self.added(&job, text))
+    }
+
+    /// The answer to a job that was planned: with a button that removes it.
+    fn added(&self, job: &Job, mut text: String) -> CommandAnswer {
+        if self.scope.chat().is_none() {
+            text.push('\n');
+            text += texts::goes_to_last_chat(self.language);
+        }
+        let cancel = CommandButton {
+            label: texts::cancel_button(self.language).to_owned(),
+            command: format!("/cron remove {}", job.id),
+        };
+        CommandAnswer {
+            text,
+            buttons: match self.surface {
+                Surface::Terminal => Vec::new(),
+                _ => vec![vec![cancel]],
+            },
+        }
+    }
+
+    fn list_reminders(&self) -> Result<String> {
+        let mut jobs = self.planner.jobs(&self.scope)?;
+        let asker = self.planner.asker(self.language);
+        jobs.retain(|job| {
+            let next = show::next_run(job, asker.now_ms, asker.zone);
+            job.payload.kind == PayloadKind::Reminder && job.enabled && next.is_some()
+        });
+        let pending = match jobs.is_empty() {
+            true => texts::no_reminders(self.language).to_owned(),
+            false => format!("{}\n{}", texts::pending(self.language), self.lines(&jobs)),
+        };
+        let usage = texts::remind_usage(self.language);
+        Ok(format!("{usage}\n\n{pending}"))
+    }
+
+    /// The schedule at the beginning of a text, and the rest. The error says how it is meant.
+    fn split<'t>(
+        &self,
+        text: &'t str,
+        usage: fn(Language) -> &'static str,
+    ) -> Result<(Schedule, &'t str)> {
+        let found = edit::split(text, None, self.planner.asker(self.language))?;
+        let (schedule, rest) = found.ok_or_else(|| {
+            let (problem, usage) = (texts::no_time(self.language), usage(self.language));
+            Error::Usage(format!("{problem}\n\n{usage}"))
+        })?;
+        Ok((schedule, rest.trim()))
+    }
+
+    /// The error for a time without a text: what is missing, after the time as it was understood.
+    fn without_text(
+        &self,
+        schedule: &Schedule,
+        missing: fn(Language, &dyn std::fmt::Display) -> String,
+    ) -> Error {
+        let asker = self.planner.asker(self.language);
+        let time = match schedule {
+            Schedule::At { at_ms } => show::time(*at_ms, asker.now_ms, asker.zone, self.language),
+            schedule => crate::cron::when::describe(schedule, asker.zone, self.language),
+        };
+        Error::Usage(missing(self.language, &plain(&time)))
+    }
+
+    /// The jobs as a list, the next one first.
+    fn lines(&self, jobs: &[Job]) -> String {
+        let asker = self.planner.asker(self.language);
+        let mut jobs: Vec<(i64, &Job)> = jobs
+            .iter()
+            .map(|job| {
+                let next = show::next_run(job, asker.now_ms, asker.zone);
+                (next.filter(|_| job.enabled).unwrap_or(i64::MAX), job)
+            })
+            .collect();
+        jobs.sort_by_key(|(next, _)| *next);
+        let shown = jobs.iter().take(JOBS_LISTED_MAX);
+        let mut lines: Vec<String> = shown
+            .map(|(_, job)| format!("- {}", self.line(job)))
+            .collect();
+        if let Some(more @ 1..) = jobs.len().checked_sub(JOBS_LISTED_MAX) {
+            lines.push(texts::and_more(self.language, &more));
+        }
+        lines.join("\n")
+    }
+
+    /// A job as a line of Markdown.
+    fn line(&self, job: &Job) -> String {
+        let listed = self.listed(job);
+        let (id, title) = (inline_code(&listed.id), plain(&reveal(&listed.title)));
+        let mut line = match job.schedule {
+            Schedule::At { .. } => texts::line_once(self.language, &id, &title, &listed.next),
+            _ => {
+                let schedule = plain(&listed.schedule);
+                texts::line(self.language, &id, &title, &schedule, &listed.next)
+            }
+        };
+        if let Some(note) = listed.note {
+            line += &texts::last_run(self.language, &note);
+        }
+        line
+    }
+
+    fn listed(&self, job: &Job) -> show::Listed {
+        let asker = self.planner.asker(self.language);
+        show::list(job, asker.now_ms, asker.zone, self.language)
+    }
+}

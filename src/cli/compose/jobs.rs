@@ -1,0 +1,44 @@
+//! The jobs of the home, for the tool and the slash commands.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::cli::cron::zone_of;
+use crate::clock::Clock;
+use crate::config::{Home, Loaded};
+use crate::cron::Store;
+use crate::error::{Error, Result};
+use crate::gateway::control::{self, CronRequest, Request};
+use crate::tools::cron::{Planner, Runner};
+
+/// The jobs; `None` where they are turned off.
+pub fn planner(home: &Home, loaded: &Loaded) -> Option<Arc<Planner>> {
+    loaded.config.cron.enabled.then(|| {
+        Arc::new(Planner {
+            store: Store::open(home.path()),
+            zone: zone_of(loaded),
+            clock: Clock::System,
+            runner: Box::new(OverSocket(home.control())),
+        })
+    })
+}
+
+/// The gateway that runs the jobs, by the path of its control socket: this process, another one, or none.
+struct OverSocket(PathBuf);
+
+impl Runner for OverSocket {
+    fn look_again(&self) {
+        if let Err(error) = control::ask(&self.0, &Request::Cron(CronRequest::Changed)) {
+            // It sees the change in the file itself, a little later.
+            tracing::debug!("failed to tell the gateway about a change of the jobs: {error}");
+        }
+    }
+
+    fn run(&self, id: &str) -> Result<String> {
+        let request = Request::Cron(CronRequest::Run { id: id.to_owned() });
+        let answer = control::ask(&self.0, &request)?;
+        answer.ok_or_else(|| {
+            Error::Failed("no gateway is running, and jobs run there: `peacrab gateway`".to_owned())
+        })
+    }
+}

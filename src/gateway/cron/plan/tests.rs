@@ -1,0 +1,141 @@
+use super::*;
+use crate::cron::{Payload, Run, Schedule, State};
+
+const MINUTE: i64 = 60_000;
+const HOUR: i64 = 60 * MINUTE;
+/// 2026-11-23T00:00:00Z
+const DAY: i64 = 1_795_392_000_000;
+
+fn job(id: &str, kind: PayloadKind, at_ms: i64) -> Job {
+    let payload = Payload {
+        kind,
+        message: "x".to_owned(),
+        ..Payload::default()
+    };
+    Job::new(id, Schedule::At { at_ms }, payload, DAY - HOUR)
+}
+
+fn look_at<'a>(jobs: &'a [Job], now_ms: i64, change: impl FnOnce(&mut Conditions<'_>)) -> Look<'a> {
+    let (zone, running) = (Zone::utc(), BTreeSet::new());
+    let mut now = Conditions {
+        now_ms,
+        zone: &zone,
+        quiet: None,
+        running: &running,
+        slots: 2,
+        room: 10,
+    };
+    change(&mut now);
+    look(jobs, &now)
+}
+
+fn started(look: &Look<'_>) -> Vec<String> {
+    look.start.iter().map(|(job, _)| job.id.clone()).collect()
+}
+
+#[test]
+fn a_job_starts_at_its_time_and_not_before() {
+    let jobs = [job("a", PayloadKind::Reminder, DAY + HOUR)];
+    let early = look_at(&jobs, DAY, |_| ());
+    assert_eq!((started(&early), early.next_ms), (vec![], Some(DAY + HOUR)));
+    let due = look_at(&jobs, DAY + HOUR, |_| ());
+    assert_eq!(started(&due), ["a"]);
+    assert_eq!(due.start[0].1.planned_ms, DAY + HOUR);
+}
+
+#[test]
+fn a_job_that_runs_or_is_disabled_does_not_start() {
+    let mut jobs = [job("a", PayloadKind::Command, DAY)];
+    let running = BTreeSet::from(["a".to_owned()]);
+    let zone = Zone::utc();
+    let now = Conditions {
+        now_ms: DAY + HOUR,
+        zone: &zone,
+        quiet: None,
+        running: &running,
+        slots: 2,
+        room: 10,
+    };
+    assert_eq!(look(&jobs, &now), Look::default());
+    jobs[0].enabled = false;
+    assert_eq!(look_at(&jobs, DAY + HOUR, |_| ()), Look::default());
+}
+
+#[test]
+fn turns_wait_for_a_slot_and_those_planned_first_go_first() {
+    let jobs = [
+        job("late", PayloadKind::AgentTurn, DAY + 2 * MINUTE),
+        job("first", PayloadKind::AgentTurn, DAY),
+        job("second", PayloadKind::Command, DAY + MINUTE),
+        job("bread", PayloadKind::Reminder, DAY + 3 * MINUTE),
+    ];
+    let now = look_at(&jobs, DAY + 4 * MINUTE, |_| ());
+    assert_eq!(started(&now), ["first", "second", "bread"]);
+    // The end of a run is what starts the one that waits.
+    assert_eq!(now.next_ms, None);
+    let full = look_at(&jobs, DAY + 4 * MINUTE, |now| now.slots = 0);
+    assert_eq!(started(&full), ["bread"]);
+}
+
+#[test]
+fn reminders_wait_for_room_in_the_outbox() {
+    let jobs = [
+        job("a", PayloadKind::Reminder, DAY),
+        job("b", PayloadKind::Reminder, DAY),
+    ];
+    let now = look_at(&jobs, DAY, |now| now.room = 1);
+    assert_eq!(started(&now), ["a"]);
+    assert_eq!(now.next_ms, Some(DAY + ROOM_LOOK_MS));
+}
+
+#[test]
+fn quiet_hours_hold_what_goes_to_a_chat() {
+    let quiet = QuietHours::parse("22:00-07:00");
+    let mut jobs = vec![
+        job("bread", PayloadKind::Reminder, DAY + 23 * HOUR),
+        job("report", PayloadKind::AgentTurn, DAY + 23 * HOUR),
+        job("backup", PayloadKind::Command, DAY + 23 * HOUR),
+    ];
+    jobs[2].payload.deliver = Deliver::None;
+    let night = look_at(&jobs, DAY + 23 * HOUR, |now| now.quiet = quiet);
+    assert_eq!(started(&night), ["backup"]);
+    assert_eq!(night.next_ms, Some(DAY + 31 * HOUR));
+    let morning = look_at(&jobs[..2], DAY + 31 * HOUR, |now| now.quiet = quiet);
+    assert_eq!(started(&morning), ["bread", "report"]);
+    assert_eq!(morning.start[0].1.planned_ms, DAY + 23 * HOUR);
+    assert_eq!(morning.start[0].1.late_ms, 8 * HOUR);
+}
+
+#[test]
+fn quiet_hours_end_today_or_tomorrow() {
+    let zone = Zone::utc();
+    let end = |text, now| end_of_quiet(QuietHours::parse(text).unwrap(), now, &zone);
+    assert_eq!(end("22:00-07:00", DAY + 21 * HOUR), None);
+    assert_eq!(end("22:00-07:00", DAY + 22 * HOUR), Some(DAY + 31 * HOUR));
+    assert_eq!(end("22:00-07:00", DAY + 6 * HOUR), Some(DAY + 7 * HOUR));
+    assert_eq!(end("22:00-07:00", DAY + 7 * HOUR), None);
+    assert_eq!(
+        end("13:00-14:30", DAY + 14 * HOUR),
+        Some(DAY + 14 * HOUR + 30 * MINUTE)
+    );
+}
+
+#[test]
+fn a_job_is_failing_until_a_run_of_it_succeeds() {
+    let of = |statuses: &[Status]| {
+        let mut job = job("a", PayloadKind::Command, DAY);
+        let run = |status: &Status| Run {
+            status: *status,
+            ..Run::default()
+        };
+        job.state = State {
+            runs: statuses.iter().map(run).collect(),
+            ..State::default()
+        };
+        is_failing(&job)
+    };
+    assert!(!of(&[]));
+    assert!(of(&[Status::Ok, Status::Failed]));
+    assert!(of(&[Status::Failed, Status::Interrupted, Status::Skipped]));
+    assert!(!of(&[Status::Failed, Status::Ok, Status::Running]));
+}

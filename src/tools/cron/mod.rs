@@ -1,0 +1,353 @@
+//! cron: reminders and scheduled jobs.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use super::arguments::Arguments;
+use super::{Context, Tool};
+use crate::chat::{ToolResult, ToolSpec};
+use crate::clock::Clock;
+use crate::cron::edit::{self, Asker, Changes, NewJob};
+use crate::cron::{Deliver, Job, PayloadKind, Schedule, Store, show};
+use crate::error::{Error, Result};
+use crate::language::Language;
+use crate::limits::cron::{CHAT_JOBS_MAX, MESSAGE_BYTES_MAX};
+use crate::message::Address;
+use crate::zone::Zone;
+
+pub(super) const CRON: ToolSpec = ToolSpec::fixed(
+    "cron",
+    "Reminders and scheduled jobs. add: when (\"20m\", \"tomorrow 7:00\", \"every 2h\", \"mon 9am\", \"0 7 * * 1-5\"; the owner's time zone, or tz) and message. kind reminder (default) sends the message as it is, task gives it to you as a request at that time, command runs it in the shell. The others: job (id or name), as list shows them.",
+    r#"{"type":"object","properties":{"action":{"enum":["add","list","edit","remove","enable","disable","run"]},"when":{"type":"string"},"message":{"type":"string"},"kind":{"enum":["reminder","task","command"]},"name":{"type":"string"},"tz":{"type":"string"},"job":{"type":"string"}},"required":["action"]}"#,
+);
+
+/// What runs the jobs, as far as it can be reached.
+pub trait Runner: Send + Sync {
+    /// The file of jobs has changed.
+    fn look_again(&self);
+
+    /// Runs a job now; returns a line for people.
+    fn run(&self, id: &str) -> Result<String>;
+}
+
+/// The jobs of the home, and what is needed to plan and run them.
+pub struct Planner {
+    /// The jobs.
+    pub store: Store,
+    /// The owner's time zone.
+    pub zone: Zone,
+    /// What time it is.
+    pub clock: Clock,
+    /// The gateway.
+    pub runner: Box<dyn Runner>,
+}
+
+/// Which jobs a conversation may see and change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// All: the person at the terminal can read the file anyway.
+    All,
+    /// Those of a chat: others write in other chats.
+    Chat(Address),
+    /// The one with this id, from its own run: it may end itself, and plans nothing.
+    OwnJob(String),
+}
+
+impl Scope {
+    /// What a conversation may do, by its session key.
+    pub fn of(session: &str) -> Self {
+        let address = Address::parse(session);
+        match address.channel.as_str() {
+            "cli" => Self::All,
+            "cron" | "heartbeat" => Self::OwnJob(address.chat),
+            _ => Self::Chat(address),
+        }
+    }
+
+    /// The chat that a new job belongs to; `None` for the one that is active last when it runs.
+    pub fn chat(&self) -> Option<&Address> {
+        match self {
+            Self::Chat(chat) => Some(chat),
+            Self::All | Self::OwnJob(_) => None,
+        }
+    }
+
+    fn has(&self, job: &Job) -> bool {
+        match self {
+            Self::All => true,
+            Self::Chat(chat) => job.payload.chat().as_ref() == Some(chat),
+            Self::OwnJob(id) => job.id == *id,
+        }
+    }
+}
+
+impl Planner {
+    /// Who asks, now.
+    pub fn asker(&self, language: Language) -> Asker<'_> {
+        Asker {
+            now_ms: self.clock.now().timestamp_millis(),
+            zone: &self.zone,
+            language,
+        }
+    }
+
+    /// The jobs that a conversation may see.
+    pub fn jobs(&self, scope: &Scope) -> Result<Vec<Job>> {
+        let mut jobs = self.store.read()?.jobs;
+        jobs.retain(|job| scope.has(job));
+        Ok(jobs)
+    }
+
+    /// The job of a conversation that a name, an id or the beginning of either means.
+    pub fn find(&self, scope: &Scope, name: &str, language: Language) -> Result<Job> {
+        let jobs = self.jobs(scope)?;
+        edit::find(&jobs, name.trim(), language).cloned()
+    }
+
+    /// Plans a job of a conversation.
+    pub fn add(
+        &self,
+        scope: &Scope,
+        schedule: Schedule,
+        new: NewJob,
+        language: Language,
+    ) -> Result<Job> {
+        let asker = self.asker(language);
+        if *scope != Scope::All {
+            let is_planned = |job: &&Job| show::next_run(job, asker.now_ms, asker.zone).is_some();
+            if self.jobs(scope)?.iter().filter(is_planned).count() >= CHAT_JOBS_MAX {
+                return Err(Error::Failed(texts::too_many(language, &CHAT_JOBS_MAX)));
+            }
+        }
+        let new = NewJob {
+            chat: scope.chat().cloned(),
+            ..new
+        };
+        let job = edit::add(&self.store, schedule, new, asker)?;
+        self.runner.look_again();
+        Ok(job)
+    }
+
+    /// Changes a job of a conversation.
+    pub fn edit(
+        &self,
+        scope: &Scope,
+        name: &str,
+        changes: Changes,
+        language: Language,
+    ) -> Result<Job> {
+        let id = self.find(scope, name, language)?.id;
+        let job = edit::edit(&self.store, &id, changes, self.asker(language))?;
+        self.runner.look_again();
+        Ok(job)
+    }
+
+    /// Enables or disables a job of a conversation.
+    pub fn enable(
+        &self,
+        scope: &Scope,
+        name: &str,
+        enabled: bool,
+        language: Language,
+    ) -> Result<Job> {
+        let id = self.find(scope, name, language)?.id;
+        let job = edit::enable(&self.store, &id, enabled, self.asker(language))?;
+        self.runner.look_again();
+        Ok(job)
+    }
+
+    /// Removes a job of a conversation. Returns what it was called.
+    pub fn remove(&self, scope: &Scope, name: &str, language: Language) -> Result<String> {
+        let id = self.find(scope, name, language)?.id;
+        let label = edit::remove(&self.store, &id, language)?;
+        self.runner.look_again();
+        Ok(label)
+    }
+
+    /// Runs a job of a conversation now. Returns a line for people.
+    pub fn run(&self, scope: &Scope, name: &str, language: Language) -> Result<String> {
+        let id = self.find(scope, name, language)?.id;
+        self.runner.run(&id)
+    }
+}
+
+/// What the tool says to people, because `/cron` says it too.
+mod texts {
+    use crate::language::texts;
+
+    texts! {
+        pub fn too_many(count) {
+            "This chat has {count} jobs already, as many as possible. Remove some first.",
+            "此聊天已有 {count} 个任务，达到上限。请先删除一些。",
+        }
+    }
+}
+
+/// The words for the kinds of jobs, as the model and people know them.
+pub const KINDS: [(&str, PayloadKind); 3] = [
+    ("reminder", PayloadKind::Reminder),
+    ("task", PayloadKind::AgentTurn),
+    ("command", PayloadKind::Command),
+];
+
+impl Tool for Arc<Planner> {
+    fn run(&self, context: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {
+        let scope = Scope::of(context.caller.session);
+        let language = Language::English;
+        let action = arguments.text("action", ACTIONS)?;
+        let changes_schedule = matches!(&*action, "add" | "edit" | "enable" | "run");
+        if changes_schedule && matches!(scope, Scope::OwnJob(_)) {
+            return Err(Error::Failed(
+                "a scheduled job cannot plan, change or start jobs: say in your answer what should \
+                 be planned"
+                    .to_owned(),
+            ));
+        }
+        let wanted = || arguments.text("job", "the id or the name of a job");
+        let text = match &*action {
+            "list" => self.list_for_model(&scope)?,
+            "add" => {
+                let schedule = self.schedule(arguments)?.ok_or_else(|| {
+                    Error::Failed("when is missing, such as \"tomorrow 7:00\"".to_owned())
+                })?;
+                let message = message(context, arguments)?;
+                let message = message.ok_or_else(|| {
+                    Error::Failed(
+                        "message is missing: what to say, to ask you or to run".to_owned(),
+                    )
+                })?;
+                let name = arguments.optional_text("name", "a short name")?;
+                let new = NewJob {
+                    kind: kind(arguments)?.unwrap_or(PayloadKind::Reminder),
+                    message,
+                    name: context.eraser.clean(&name.unwrap_or_default()).into_owned(),
+                    deliver: deliver(arguments)?.unwrap_or_default(),
+                    ..NewJob::default()
+                };
+                let job = self.add(&scope, schedule, new, language)?;
+                format!("Planned {}", self.line(&job))
+            }
+            "edit" => {
+                let name = arguments.optional_text("name", "a short name")?;
+                let changes = Changes {
+                    schedule: self.schedule(arguments)?,
+                    kind: kind(arguments)?,
+                    message: message(context, arguments)?,
+                    name: name.map(|name| context.eraser.clean(&name).into_owned()),
+                    deliver: deliver(arguments)?,
+                    ..Changes::default()
+                };
+                let job = self.edit(&scope, &wanted()?, changes, language)?;
+                format!("Changed {}", self.line(&job))
+            }
+            "enable" | "disable" => {
+                let enabled = action == "enable";
+                let job = self.enable(&scope, &wanted()?, enabled, language)?;
+                format!("Now: {}", self.line(&job))
+            }
+            "remove" => format!("Removed {}.", self.remove(&scope, &wanted()?, language)?),
+            "run" => Planner::run(self, &scope, &wanted()?, language)?,
+            other => {
+                return Err(Error::Failed(format!(
+                    "action wants {ACTIONS}, not {other:?}"
+                )));
+            }
+        };
+        Ok(ToolResult::new(text))
+    }
+}
+
+const ACTIONS: &str = "add, list, edit, remove, enable, disable or run";
+
+impl Planner {
+    /// The schedule that a call names: in words, or in the members that other programs have for it.
+    fn schedule(&self, arguments: &Arguments) -> Result<Option<Schedule>> {
+        let wants = "a time such as \"tomorrow 7:00\", \"every 2h\" or \"0 7 * * 1-5\"";
+        let mut words = None;
+        for name in ["when", "at", "cron_expr", "schedule"] {
+            let given = arguments.optional_text(name, wants)?;
+            words = words.or(given.filter(|words| !words.trim().is_empty()));
+        }
+        let seconds = arguments.number("every_seconds", "a number of seconds")?;
+        let every = seconds.map(|seconds| format!("every {seconds}s").into());
+        let Some(words) = words.or(every) else {
+            return Ok(None);
+        };
+        let tz = arguments.optional_text("tz", "a time zone such as Europe/Zurich")?;
+        let asker = self.asker(Language::English);
+        edit::schedule(&words, tz.as_deref(), asker).map(Some)
+    }
+
+    fn list_for_model(&self, scope: &Scope) -> Result<String> {
+        let jobs = self.jobs(scope)?;
+        if jobs.is_empty() {
+            return Ok("No jobs are planned.".to_owned());
+        }
+        let lines = jobs.iter().map(|job| format!("- {}", self.line(job)));
+        Ok(lines.collect::<Vec<_>>().join("\n"))
+    }
+
+    /// A job for the model: `j7k2 (call mum): reminder, every day at 07:00. Next: tomorrow 07:00, in 9 h`.
+    fn line(&self, job: &Job) -> String {
+        let asker = self.asker(Language::English);
+        let listed = show::list(job, asker.now_ms, asker.zone, Language::English);
+        let mut kinds = KINDS.iter();
+        let kind = kinds.find(|(_, kind)| *kind == job.payload.kind);
+        let kind = kind.map_or("job", |(word, _)| *word);
+        let mut line = format!(
+            "{} ({}): {kind}, {}. Next: {}",
+            listed.id, listed.title, listed.schedule, listed.next
+        );
+        if let Some(note) = listed.note {
+            let _ = write!(line, ". Last run: {note}");
+        }
+        line
+    }
+}
+
+/// The message of a call without secrets; `None` when it has none.
+fn message(context: &Context<'_>, arguments: &Arguments) -> Result<Option<String>> {
+    let wants = "what to say, to ask you or to run";
+    let Some(message) = arguments.optional_text("message", wants)? else {
+        return Ok(None);
+    };
+    let message = context.eraser.clean(message.trim()).into_owned();
+    if message.len() > MESSAGE_BYTES_MAX {
+        return Err(Error::TooLarge {
+            what: "the message".to_owned(),
+            limit: MESSAGE_BYTES_MAX,
+        });
+    }
+    Ok(Some(message).filter(|message| !message.is_empty()))
+}
+
+fn kind(arguments: &Arguments) -> Result<Option<PayloadKind>> {
+    let wants = "reminder, task or command";
+    let Some(word) = arguments.optional_text("kind", wants)? else {
+        return Ok(None);
+    };
+    let word = word.trim().to_lowercase();
+    let found = KINDS.iter().find(|(known, _)| *known == word);
+    let found = found.map(|(_, kind)| *kind);
+    // What the file calls it.
+    let found = found.or((word == "agent_turn").then_some(PayloadKind::AgentTurn));
+    let wrong = || Error::Failed(format!("kind wants {wants}, not {word:?}"));
+    found.ok_or_else(wrong).map(Some)
+}
+
+fn deliver(arguments: &Arguments) -> Result<Option<Deliver>> {
+    let wants = "chat, file, both or none";
+    let Some(word) = arguments.optional_text("deliver", wants)? else {
+        return Ok(None);
+    };
+    let found = match word.trim().to_lowercase().as_str() {
+        "true" => Some(Deliver::Chat),
+        "false" => Some(Deliver::None),
+        word => Deliver::parse(word),
+    };
+    let wrong = || Error::Failed(format!("deliver wants {wants}, not {word:?}"));
+    found.ok_or_else(wrong).map(Some)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,235 @@
+//! The tool as the model uses it, on a file of jobs.
+
+use std::sync::Mutex;
+use std::sync::atomic::AtomicI64;
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::cancel::Cancel;
+use crate::chat::ToolCall;
+use crate::tools::Caller;
+use crate::tools::tests::Bench;
+
+/// Notes what it is asked.
+#[derive(Default)]
+struct Asked(Arc<Mutex<Vec<String>>>);
+
+impl Runner for Asked {
+    fn look_again(&self) {
+        self.0.lock().unwrap().push("changed".to_owned());
+    }
+
+    fn run(&self, id: &str) -> Result<String> {
+        self.0.lock().unwrap().push(format!("run {id}"));
+        Ok(format!("Started {id}."))
+    }
+}
+
+struct Desk {
+    bench: Bench,
+    store: Store,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+/// Monday, 2026-11-23 12:00 UTC.
+const NOON: i64 = 1_795_435_200_000;
+
+impl Desk {
+    fn new() -> Self {
+        let mut bench = Bench::new(16_000);
+        let store = Store::open(&bench.path("home"));
+        let asked = Asked::default();
+        let heard = Arc::clone(&asked.0);
+        let of_tool = Store::open(&bench.path("home"));
+        bench.toolbox = bench.toolbox.with_cron(Arc::new(Planner {
+            store: of_tool,
+            zone: Zone::utc(),
+            clock: Clock::Hand(Arc::new(AtomicI64::new(NOON))),
+            runner: Box::new(asked),
+        }));
+        std::fs::create_dir_all(bench.path("home")).unwrap();
+        Self {
+            bench,
+            store,
+            asked: heard,
+        }
+    }
+
+    fn run(&self, session: &str, arguments: Value) -> ToolResult {
+        let call = ToolCall {
+            id: String::new(),
+            name: "cron".to_owned(),
+            arguments: arguments.to_string(),
+            signature: None,
+        };
+        let caller = Caller {
+            session,
+            cancel: &Cancel::new(),
+            answer: None,
+        };
+        self.bench.toolbox.run(&call, &caller)
+    }
+
+    fn says(&self, session: &str, arguments: Value) -> String {
+        let result = self.run(session, arguments);
+        assert!(!result.failed, "{}", result.text);
+        result.text
+    }
+
+    fn refuses(&self, session: &str, arguments: Value) -> String {
+        let result = self.run(session, arguments);
+        assert!(result.failed, "{}", result.text);
+        result.text
+    }
+}
+
+const CHAT: &str = "telegram:-100:7";
+
+#[test]
+fn a_job_belongs_to_its_chat_and_the_answer_says_what_was_understood() {
+    let desk = Desk::new();
+    let bread = json!({"action": "add", "when": "20m", "message": "take the bread out"});
+    let planned = desk.says(CHAT, bread);
+    assert!(planned.starts_with("Planned "), "{planned}");
+    assert!(
+        planned.contains("(take the bread out): reminder,")
+            && planned.ends_with("Next: today 12:20, in 20 min"),
+        "{planned}"
+    );
+    let jobs = desk.store.read().unwrap().jobs;
+    let [job] = jobs.as_slice() else {
+        panic!("{jobs:?}");
+    };
+    assert_eq!(job.payload.chat(), Some(Address::parse(CHAT)));
+    assert_eq!(job.payload.kind, PayloadKind::Reminder);
+    assert_eq!(*desk.asked.lock().unwrap(), ["changed"]);
+    let list = json!({"action": "list"});
+    assert!(desk.says(CHAT, list.clone()).contains("take the bread out"));
+    assert!(
+        desk.says("cli:a", list.clone())
+            .contains("take the bread out")
+    );
+    for other in ["telegram:-100", "telegram:5", "discord:7"] {
+        assert_eq!(desk.says(other, list.clone()), "No jobs are planned.");
+        for action in ["remove", "disable", "enable", "run", "edit"] {
+            let error = desk.refuses(other, json!({"action": action, "job": job.id}));
+            assert!(error.contains("There is no job"), "{error}");
+        }
+    }
+    let edited = desk.says(
+        CHAT,
+        json!({"action": "edit", "job": "take", "when": "tomorrow 7:00", "kind": "task"}),
+    );
+    assert!(
+        edited.contains(": task, ") && edited.contains("tomorrow 07:00"),
+        "{edited}"
+    );
+    assert!(
+        desk.says(CHAT, json!({"action": "disable", "job": job.id}))
+            .contains("disabled")
+    );
+    let started = desk.says(CHAT, json!({"action": "run", "job": job.id}));
+    assert_eq!(started, format!("Started {}.", job.id));
+    let removed = desk.says("cli:a", json!({"action": "remove", "job": job.id}));
+    assert!(removed.starts_with("Removed "), "{removed}");
+    assert!(desk.store.read().unwrap().jobs.is_empty());
+}
+
+#[test]
+fn times_may_be_members_and_secrets_are_not_stored() {
+    let desk = Desk::new();
+    let add = |members: Value| {
+        let mut call = json!({"action": "add", "message": "the key is sk-canary-98765"});
+        for (name, value) in members.as_object().unwrap() {
+            call[name] = value.clone();
+        }
+        call
+    };
+    desk.says(
+        "telegram:1",
+        add(json!({"every_seconds": 7200, "kind": "command"})),
+    );
+    desk.says(
+        "telegram:1",
+        add(json!({"cron_expr": "0 7 * * 1-5", "deliver": false})),
+    );
+    desk.says("cli:a", add(json!({"at": "2026-12-24 18:00"})));
+    let jobs = desk.store.read().unwrap().jobs;
+    assert_eq!(
+        jobs[0].schedule,
+        Schedule::Every {
+            every_ms: 7_200_000
+        }
+    );
+    assert_eq!(jobs[0].payload.kind, PayloadKind::Command);
+    assert_eq!(jobs[1].payload.deliver, Deliver::None);
+    assert!(matches!(jobs[2].schedule, Schedule::At { .. }));
+    assert_eq!(jobs[2].payload.chat(), None);
+    assert!(
+        jobs.iter()
+            .all(|job| !job.payload.message.contains("canary"))
+    );
+    for (arguments, error) in [
+        (json!({}), "the parameter action is missing"),
+        (json!({"action": "plan"}), "action wants add, list"),
+        (json!({"action": "add", "message": "x"}), "when is missing"),
+        (
+            json!({"action": "add", "when": "20m"}),
+            "message is missing",
+        ),
+        (
+            json!({"action": "add", "when": "20m", "message": "x", "kind": "song"}),
+            "kind wants",
+        ),
+        (json!({"action": "remove"}), "the parameter job is missing"),
+    ] {
+        let told = desk.refuses("telegram:1", arguments);
+        assert!(told.starts_with(&format!("Error: {error}")), "{told}");
+    }
+}
+
+#[test]
+fn the_run_of_a_job_plans_nothing_and_may_end_its_job() {
+    let desk = Desk::new();
+    desk.says(
+        "telegram:1",
+        json!({"action": "add", "when": "every 2h", "message": "look"}),
+    );
+    let id = desk.store.read().unwrap().jobs[0].id.clone();
+    for own in [
+        format!("cron:{id}"),
+        "cron:other".to_owned(),
+        "heartbeat:main".to_owned(),
+    ] {
+        let call = json!({"action": "add", "when": "20m", "message": "x"});
+        let error = desk.refuses(&own, call);
+        assert!(error.contains("a scheduled job cannot plan"), "{error}");
+    }
+    let error = desk.refuses("cron:other", json!({"action": "remove", "job": id}));
+    assert!(error.contains("There is no job"), "{error}");
+    desk.says(
+        &format!("cron:{id}"),
+        json!({"action": "remove", "job": id}),
+    );
+    assert!(desk.store.read().unwrap().jobs.is_empty());
+}
+
+#[test]
+fn a_chat_has_a_bounded_number_of_jobs() {
+    let desk = Desk::new();
+    let add = json!({"action": "add", "when": "every 2h", "message": "x"});
+    for _ in 0..CHAT_JOBS_MAX {
+        desk.says("telegram:1", add.clone());
+    }
+    let error = desk.refuses("telegram:1", add.clone());
+    assert!(error.contains("This chat has 100 jobs already"), "{error}");
+    desk.says("telegram:2", add);
+    assert_eq!(desk.asked.lock().unwrap().len(), CHAT_JOBS_MAX + 1);
+}
+
+#[test]
+fn what_each_prompt_carries_is_small() {
+    assert!(CRON.bytes() <= 800, "{}", CRON.bytes());
+    crate::language::check_table(texts::TABLE);
+}

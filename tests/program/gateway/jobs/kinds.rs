@@ -1,0 +1,212 @@
+//! Each kind of schedule and of work.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::*;
+use crate::harness::model::{Gate, say};
+use crate::harness::program::Program;
+
+#[test]
+fn a_reminder_comes_at_its_time_without_a_model() {
+    let clock = Turned::at(START);
+    let scene = scene(&clock, |_| panic!("no model is needed"));
+    let bread = job(
+        &clock,
+        "bread",
+        at(&clock, 20 * MINUTE),
+        reminder("take the *bread* out"),
+    );
+    write(&scene.home, &[bread]);
+    let gateway = scene.start();
+    gateway.wait_for_log("ready");
+    clock.forward(19 * MINUTE);
+    assert!(scene.texts().is_empty());
+    clock.forward(MINUTE);
+    let message = scene.wait_for("bread");
+    assert_eq!(message.text, "⏰ take the *bread* out");
+    wait_for_run(&scene.home, "bread", 1, "ok");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_command_runs_in_the_sandbox_and_its_output_comes() {
+    let clock = Turned::at(START);
+    let scene = scene(&clock, |_| panic!("no model is needed"));
+    let line = "echo disk is fine; cat ../config.json 2>&1 | head -c 200";
+    let mut disk = job(&clock, "disk", every(HOUR), command(line));
+    disk["name"] = json!("Disk check");
+    write(&scene.home, &[disk]);
+    let gateway = scene.start();
+    gateway.wait_for_log("ready");
+    clock.forward(HOUR);
+    let message = scene.wait_for("disk is fine");
+    assert!(message.text.contains("Disk check"), "{}", message.text);
+    assert!(!message.text.contains("providers"), "{}", message.text);
+    wait_for_run(&scene.home, "disk", 1, "ok");
+    clock.forward(HOUR);
+    wait_for_run(&scene.home, "disk", 2, "ok");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_turn_has_a_conversation_of_its_own_and_sees_its_last_run() {
+    let clock = Turned::at(START);
+    let scene = scene(&clock, |request| {
+        let text = request.last_message();
+        assert!(
+            text.contains("Scheduled job: news, planned for 2027-03-0"),
+            "{text}"
+        );
+        say(&format!("News, {} messages.", request.messages().len()))
+    });
+    let news = job(&clock, "news", cron("30 7 * * *"), turn("what is new?"));
+    write(&scene.home, &[news]);
+    let gateway = scene.start();
+    gateway.wait_for_log("ready");
+    clock.forward(30 * MINUTE);
+    let first = scene.wait_for("News").text;
+    wait_for_run(&scene.home, "news", 1, "ok");
+    for day in 2..5 {
+        clock.forward(DAY);
+        wait_for_run(&scene.home, "news", day, "ok");
+    }
+    let texts = scene.texts();
+    assert_eq!(texts.len(), 4);
+    assert_ne!(texts[1], first, "the second run sees the first one");
+    assert_eq!(texts[2], texts[1], "the third run sees the second one only");
+    assert_eq!(texts[3], texts[1]);
+    gateway.stop().ends_with(0);
+    let journals = fs::read_dir(scene.home.path().join("sessions")).unwrap();
+    let names: Vec<_> = journals.map(|entry| entry.unwrap().file_name()).collect();
+    assert!(
+        names.iter().any(|name| name == "cron_news.jsonl"),
+        "{names:?}"
+    );
+}
+
+#[test]
+fn a_job_that_is_written_while_the_gateway_runs_is_seen() {
+    let clock = Turned::at(START);
+    let scene = scene(&clock, |_| panic!("no model is needed"));
+    let gateway = scene.start();
+    gateway.wait_for_log("ready");
+    write(
+        &scene.home,
+        &[job(
+            &clock,
+            "hand",
+            at(&clock, Duration::ZERO),
+            reminder("by hand"),
+        )],
+    );
+    scene.wait_for("by hand");
+    let add = [
+        "cron",
+        "add",
+        "in 5m",
+        "--reminder",
+        "--name",
+        "line",
+        "from the line",
+    ];
+    let added = Program::new(&scene.home).args(add).run();
+    assert_eq!(added.code, Some(0), "{added:#?}");
+    clock.forward(5 * MINUTE);
+    scene.wait_for("from the line");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_job_can_be_run_now_and_not_twice_at_a_time() {
+    let clock = Turned::at(START);
+    let gate = Gate::default();
+    let opened = gate.clone();
+    let scene = scene(&clock, move |_| say("Done.").after(&opened));
+    let mut report = job(&clock, "report", cron("0 0 1 1 *"), turn("report"));
+    report["enabled"] = json!(false);
+    write(&scene.home, &[report]);
+    let gateway = scene.start();
+    gateway.wait_for_log("ready");
+    let run = || {
+        Program::new(&scene.home)
+            .args(["cron", "run", "report"])
+            .run()
+    };
+    run().ends_with(0);
+    scene.model.wait_for_requests(1);
+    let again = run();
+    assert_eq!(again.code, Some(2), "{again:#?}");
+    again.complains_of(&["is running already"]);
+    gate.open();
+    scene.wait_for("Done.");
+    wait_for_run(&scene.home, "report", 1, "ok");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_job_has_the_model_and_the_conversation_that_it_names() {
+    let clock = Turned::at(START);
+    let scene = scene(&clock, |request| {
+        say(&format!(
+            "I am {}.",
+            request.body["model"].as_str().unwrap()
+        ))
+    });
+    scene.model.offers(["fake-model", "other-model"]);
+    let mut payload = turn("who are you?");
+    payload["model"] = json!("other-model");
+    payload["sessionKey"] = json!("telegram:1001");
+    write(
+        &scene.home,
+        &[job(&clock, "who", at(&clock, MINUTE), payload)],
+    );
+    let gateway = scene.start();
+    gateway.wait_for_log("ready");
+    clock.forward(MINUTE);
+    scene.wait_for("I am other-model.");
+    wait_for_run(&scene.home, "who", 1, "ok");
+    scene.ana.says("and now?");
+    scene.wait_for("I am fake-model.");
+    let asked = scene.model.requests()[1].body.to_string();
+    assert!(asked.contains("who are you?"), "{asked}");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_job_never_overlaps_itself() {
+    let clock = Turned::at(START);
+    let gate = Gate::default();
+    let opened = gate.clone();
+    let scene = scene(&clock, move |_| say("Done.").after(&opened));
+    write(
+        &scene.home,
+        &[job(&clock, "slow", every(MINUTE), turn("work"))],
+    );
+    let gateway = scene.start();
+    gateway.wait_for_log("ready");
+    clock.forward(MINUTE);
+    scene.model.wait_for_requests(1);
+    for _ in 0..5 {
+        clock.forward(MINUTE);
+    }
+    // Another job at the same time is not kept waiting.
+    let jobs = [
+        job(&clock, "slow", every(MINUTE), turn("work")),
+        job(&clock, "tea", at(&clock, Duration::ZERO), reminder("tea")),
+    ];
+    let mut jobs = jobs.to_vec();
+    jobs[0]["createdAtMs"] = json!(clock.now_ms() - 6 * 60_000);
+    write(&scene.home, &jobs);
+    scene.wait_for("tea");
+    assert_eq!(scene.model.requests().len(), 1);
+    gate.open();
+    wait_for_run(&scene.home, "slow", 2, "ok");
+    assert_eq!(
+        scene.model.requests().len(),
+        2,
+        "one run for the five that were missed"
+    );
+    gateway.stop().ends_with(0);
+}

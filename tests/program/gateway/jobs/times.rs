@@ -1,0 +1,134 @@
+//! Downtime, clocks that jump, and boards without a clock.
+
+use serde_json::json;
+
+use super::*;
+use crate::harness::model::{Gate, say};
+
+#[test]
+fn after_downtime_each_job_runs_once_and_says_how_late_it_is() {
+    let clock = Turned::at(START);
+    let scene = scene(&clock, |request| {
+        let facts = request.last_message();
+        assert!(facts.contains("2 h 30 min ago"), "{facts}");
+        assert!(facts.contains("this one stands for them"), "{facts}");
+        say("The news, late.")
+    });
+    let jobs = [
+        job(&clock, "tea", at(&clock, HOUR), reminder("tea")),
+        job(&clock, "news", every(HOUR), turn("news")),
+        job(
+            &clock,
+            "touch",
+            cron("15 * * * *"),
+            command("echo run >> runs; tail -n1 runs"),
+        ),
+    ];
+    let mut jobs = jobs.to_vec();
+    jobs[1]["createdAtMs"] = json!(clock.now_ms() - 30 * 60_000);
+    write(&scene.home, &jobs);
+    let gateway = scene.start();
+    gateway.wait_for_log("ready");
+    gateway.kill();
+    // The last ones were due at 10:30 and 10:15, and the tea at 8:00.
+    clock.forward(6 * HOUR);
+    clock.reboot();
+    let gateway = scene.start();
+    let tea = scene.wait_for("tea").text;
+    assert!(tea.contains("08:00") && tea.contains("5 h"), "{tea}");
+    wait_for_run(&scene.home, "touch", 1, "ok");
+    assert!(scene.wait_for("run").text.contains("12:15"));
+    wait_for_run(&scene.home, "tea", 1, "ok");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_job_without_catch_up_leaves_out_what_was_missed() {
+    let clock = Turned::at(START);
+    let scene = scene(&clock, |_| panic!("no model is needed"));
+    let jobs = ["tea", "water"].map(|id| {
+        let schedule = if id == "tea" {
+            at(&clock, HOUR)
+        } else {
+            every(HOUR)
+        };
+        let mut job = job(&clock, id, schedule, reminder(id));
+        job["catchUp"] = json!(false);
+        job
+    });
+    write(&scene.home, &jobs);
+    clock.forward(5 * HOUR + 30 * MINUTE);
+    let gateway = scene.start();
+    wait_for_run(&scene.home, "tea", 1, "skipped");
+    wait_for_run(&scene.home, "water", 1, "skipped");
+    assert!(scene.texts().is_empty());
+    clock.forward(30 * MINUTE);
+    assert_eq!(scene.wait_for("water").text, "⏰ water");
+    wait_for_run(&scene.home, "water", 2, "ok");
+    gateway.stop().ends_with(0);
+    assert_eq!(scene.texts().len(), 1);
+}
+
+#[test]
+fn a_board_that_starts_in_1970_runs_nothing_until_it_has_the_time() {
+    let clock = Turned::at(START);
+    let scene = scene(&clock, |_| panic!("no model is needed"));
+    let water = job(&clock, "water", every(HOUR), reminder("water"));
+    write(&scene.home, &[water]);
+    clock.synchronize(false);
+    clock.set("1970-01-01T00:00:20Z");
+    clock.reboot();
+    let gateway = scene.start();
+    gateway.wait_for_log("scheduled jobs and the heartbeat wait");
+    clock.forward(3 * HOUR);
+    scene.ana.says("/id");
+    scene.wait_for("This chat:");
+    assert!(runs(&scene.home, "water").is_empty());
+    clock.synchronize(true);
+    clock.set("2027-03-01T09:20:00Z");
+    let water = scene.wait_for("water").text;
+    assert!(
+        water.contains("09:00") && water.contains("20 min"),
+        "{water}"
+    );
+    wait_for_run(&scene.home, "water", 1, "ok");
+    clock.forward(40 * MINUTE);
+    wait_for_run(&scene.home, "water", 2, "ok");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_clock_that_jumps_back_and_forward_repeats_and_loses_nothing() {
+    let clock = Turned::at(START);
+    let gate = Gate::default();
+    let opened = gate.clone();
+    let scene = scene(&clock, move |_| say("Report.").after(&opened));
+    let jobs = [
+        job(&clock, "water", every(HOUR), reminder("water")),
+        job(&clock, "report", at(&clock, 2 * HOUR), turn("report")),
+    ];
+    write(&scene.home, &jobs);
+    let gateway = scene.start();
+    gateway.wait_for_log("ready");
+    clock.forward(HOUR);
+    wait_for_run(&scene.home, "water", 1, "ok");
+    // Back by three hours while it sleeps: 8:00 comes again, and is not repeated.
+    clock.back(3 * HOUR);
+    gateway.wait_for_log("the clock was set back by 3 h");
+    clock.forward(3 * HOUR);
+    clock.forward(HOUR);
+    wait_for_run(&scene.home, "water", 2, "ok");
+    scene.model.wait_for_requests(1);
+    // And while a turn runs.
+    clock.back(2 * HOUR);
+    clock.forward(2 * HOUR);
+    gate.open();
+    wait_for_run(&scene.home, "report", 1, "ok");
+    clock.set("2027-03-01T13:30:00Z");
+    wait_for_run(&scene.home, "water", 3, "ok");
+    gateway.stop().ends_with(0);
+    let texts = scene.texts();
+    let count = |words: &str| texts.iter().filter(|text| text.contains(words)).count();
+    assert_eq!(count("water"), 3, "{texts:?}");
+    assert_eq!(count("Report."), 1, "{texts:?}");
+}

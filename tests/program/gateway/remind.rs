@@ -1,0 +1,280 @@
+//! Reminders: set in words, sent on time or late, and answered with their buttons.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::scene::Scene;
+use crate::harness::clock::Turned;
+use crate::harness::gateway::Gateway;
+use crate::harness::model::{Step, call, say};
+use crate::harness::telegram::{BOT_NAME, Message, Place};
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// Monday, an hour before the sun rises.
+const SEVEN: &str = "2026-11-23T07:00:00Z";
+
+/// A scene with a clock that the story turns.
+fn scene(script: impl IntoIterator<Item = Step>) -> (Scene, Turned) {
+    let mut scene = Scene::playing(script);
+    let clock = Turned::at(SEVEN);
+    scene.home.turn(&clock);
+    (scene, clock)
+}
+
+fn labels(message: &Message) -> Vec<String> {
+    let Some(markup) = &message.markup else {
+        return Vec::new();
+    };
+    let rows = markup["inline_keyboard"].as_array().unwrap().iter();
+    let buttons = rows.flat_map(|row| row.as_array().unwrap());
+    buttons
+        .map(|button| button["text"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// Waits until a message that was there says this.
+fn wait_for_edit(scene: &Scene, place: Place, message: &Message, words: &str) -> Message {
+    scene.telegram.wait_for_message(place, |now| {
+        now.id == message.id && now.text.contains(words)
+    })
+}
+
+/// Waits for a reminder that is not one of these messages.
+fn wait_for_another(scene: &Scene, place: Place, not: &[&Message], text: &str) -> Message {
+    scene.telegram.wait_for_message(place, |now| {
+        now.text.starts_with(text) && not.iter().all(|old| old.id != now.id)
+    })
+}
+
+fn remind(scene: &Scene, clock: &Turned) -> Message {
+    scene.ana.says("/remind 20m take the bread out");
+    let set = scene.wait_for("⏰ take the bread out: today 07:20, in 20 min");
+    assert_eq!(labels(&set), ["Cancel"]);
+    clock.forward(20 * MINUTE);
+    wait_for_another(scene, scene.ana.chat(), &[&set], "⏰ take the bread out")
+}
+
+#[test]
+fn a_reminder_comes_and_is_done_at_a_tap() {
+    let (scene, clock) = scene([]);
+    let gateway = scene.start();
+    let reminder = remind(&scene, &clock);
+    assert_eq!(reminder.text, "⏰ take the bread out");
+    assert_eq!(labels(&reminder), ["✓ Done", "Snooze 10 min", "Tomorrow"]);
+    clock.forward(2 * MINUTE);
+    scene.ana.presses("✓ Done");
+    let done = wait_for_edit(&scene, scene.ana.chat(), &reminder, "✓ Done 07:22");
+    assert_eq!(done.text, "⏰ take the bread out\n\n✓ Done 07:22");
+    assert!(labels(&done).is_empty(), "its buttons are still there");
+    scene.ana.says("/remind");
+    scene.wait_for("No reminders are pending here.");
+    gateway.stop().ends_with(0);
+    assert_eq!(scene.texts().len(), 3, "{:?}", scene.texts());
+}
+
+#[test]
+fn a_snoozed_reminder_comes_again_after_a_restart_and_then_tomorrow() {
+    let (scene, clock) = scene([]);
+    let gateway = scene.start();
+    let first = remind(&scene, &clock);
+    gateway.kill();
+    scene.ana.presses("Snooze 10 min");
+    let gateway = scene.start();
+    let moved = wait_for_edit(&scene, scene.ana.chat(), &first, "💤 Again today 07:30");
+    assert!(labels(&moved).is_empty());
+    scene.ana.says("/remind");
+    scene.wait_for("take the bread out: today 07:30");
+    clock.forward(10 * MINUTE);
+    let set = scene.wait_for("in 20 min");
+    let second = wait_for_another(
+        &scene,
+        scene.ana.chat(),
+        &[&set, &first],
+        "⏰ take the bread out",
+    );
+    assert_eq!(second.text, "⏰ take the bread out");
+    clock.forward(Duration::from_secs(2 * 3600));
+    scene.ana.presses("Tomorrow");
+    wait_for_edit(&scene, scene.ana.chat(), &second, "💤 Again tomorrow 07:30");
+    clock.set("2026-11-24T07:30:00Z");
+    let third = wait_for_another(
+        &scene,
+        scene.ana.chat(),
+        &[&set, &first, &second],
+        "⏰ take the bread out",
+    );
+    scene.ana.presses("✓ Done");
+    wait_for_edit(&scene, scene.ana.chat(), &third, "✓ Done 07:30");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_reminder_that_the_board_slept_through_says_how_late_it_is() {
+    let (scene, clock) = scene([]);
+    let gateway = scene.start();
+    scene.ana.says("/remind 20m take the bread out");
+    let set = scene.wait_for("in 20 min");
+    gateway.kill();
+    clock.forward(Duration::from_secs(2 * 3600 + 20 * 60));
+    let gateway = scene.start();
+    let late = wait_for_another(&scene, scene.ana.chat(), &[&set], "⏰");
+    assert_eq!(
+        late.text,
+        "⏰ take the bread out (planned for 07:20, 2 h late)"
+    );
+    // The job may be gone by then; what it said is not.
+    scene.ana.says("/cron");
+    scene.wait_for("/cron add");
+    scene.ana.presses("Snooze 10 min");
+    wait_for_edit(&scene, scene.ana.chat(), &late, "💤 Again today 09:30");
+    clock.forward(10 * MINUTE);
+    let again = wait_for_another(&scene, scene.ana.chat(), &[&set, &late], "⏰");
+    assert_eq!(again.text, "⏰ take the bread out");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn of_two_people_who_press_at_once_the_last_one_counts() {
+    let (mut scene, clock) = scene([]);
+    let ben = scene.telegram.person(1002, "Ben", Some("ben"));
+    scene
+        .home
+        .set("/channels/telegram/allowFrom", json!(["1001", "1002"]));
+    let home = scene.telegram.group(-1_005, "Home");
+    let gateway = scene.start();
+    scene
+        .ana
+        .says_in(home, &format!("/remind@{BOT_NAME} 20m bins"));
+    let set = scene.wait_in(home, "⏰ bins: today 07:20");
+    clock.forward(20 * MINUTE);
+    let reminder = wait_for_another(&scene, home, &[&set], "⏰ bins");
+    scene.telegram.hold_updates();
+    let snoozed = scene.ana.presses_in(home, "Snooze 10 min");
+    let again = ben.presses_in(home, "Snooze 10 min");
+    let done = ben.presses_in(home, "✓ Done");
+    scene.telegram.release_as(&[snoozed, again, done]);
+    wait_for_edit(&scene, home, &reminder, "✓ Done 07:20 (Ben)");
+    clock.forward(Duration::from_secs(3600));
+    // A reminder that is set after it comes, and so nothing else did before.
+    scene.ana.says("/remind 1m stop");
+    let last = scene.wait_for("⏰ stop: today 08:21");
+    clock.forward(MINUTE);
+    wait_for_another(&scene, scene.ana.chat(), &[&last], "⏰ stop");
+    gateway.stop().ends_with(0);
+    assert_eq!(scene.texts_in(home).len(), 2, "{:?}", scene.texts_in(home));
+}
+
+#[test]
+fn a_very_old_button_still_has_an_answer() {
+    let (scene, clock) = scene([]);
+    let gateway = scene.start();
+    let reminder = remind(&scene, &clock);
+    scene.ana.says("/cron remove take");
+    scene.wait_for("Removed ");
+    clock.forward(Duration::from_secs(400 * 24 * 3600));
+    // Telegram does not say any more what the message was.
+    let old = |data: &str| {
+        let chat = json!({"id": 1001, "type": "private"});
+        let message = json!({"message_id": reminder.id, "date": 0, "chat": chat});
+        let from = json!({"id": 1001, "is_bot": false, "first_name": "Ana"});
+        let press = json!({
+            "id": data, "from": from, "message": message, "chat_instance": "1", "data": data,
+        });
+        scene.telegram.pushes("callback_query", press);
+    };
+    let data = |label: &str| reminder.button(label).unwrap().to_owned();
+    old(&data("Snooze 10 min"));
+    scene.wait_for("I can't move this reminder");
+    old(&data("✓ Done"));
+    let done = scene.wait_for("✓ Done 07:20");
+    assert_ne!(done.id, reminder.id);
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_reminder_in_chinese() {
+    let (mut scene, clock) = scene([]);
+    let wei = scene.telegram.person(1002, "Wei", None).speaking("zh-hans");
+    scene
+        .home
+        .set("/channels/telegram/allowFrom", json!(["1002"]));
+    let gateway = scene.start();
+    wei.says("/remind 20分钟后 取面包");
+    let set = scene.wait_in(wei.chat(), "取面包，提醒时间：今天 07:20");
+    clock.forward(20 * MINUTE);
+    let reminder = wait_for_another(&scene, wei.chat(), &[&set], "⏰ 取面包");
+    assert_eq!(
+        labels(&reminder),
+        ["✓ 完成", "10 分钟后再提醒", "明天再提醒"]
+    );
+    wei.presses("明天再提醒");
+    wait_for_edit(&scene, wei.chat(), &reminder, "💤 明天 07:20 再次提醒");
+    wei.says("/remind 面包");
+    scene.wait_in(wei.chat(), "开头的时间无法识别");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn the_model_plans_a_reminder_and_the_person_cancels_it() {
+    let plan = json!({"action": "add", "when": "20m", "message": "take the **bread** out"});
+    let (scene, clock) = scene([call("cron", plan), say("I'll remind you at 07:20.")]);
+    let gateway = scene.start();
+    scene.ana.says("remind me in 20 minutes of the bread");
+    scene.wait_for("I'll remind you at 07:20.");
+    let result = scene.model.requests()[1].raw.clone();
+    assert!(result.contains("Next: today 07:20, in 20 min"), "{result}");
+    clock.forward(20 * MINUTE);
+    let reminder = scene.wait_for("⏰ take the");
+    assert_eq!(reminder.text, "⏰ take the **bread** out");
+    scene.ana.says("/remind 1h nothing");
+    scene.wait_for("⏰ nothing: today 08:20");
+    scene.ana.presses("Cancel");
+    scene.wait_for("Removed ");
+    scene.ana.says("/cron");
+    scene.wait_for("/cron remove|enable|disable|run NAME");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn each_command_about_jobs_has_an_answer() {
+    let (scene, _clock) = scene([]);
+    let gateway: Gateway = scene.start();
+    let mut last = 0;
+    for (typed, expected) in [
+        ("/cron", "No jobs are planned here."),
+        ("/cron list", "For a plain reminder use /remind."),
+        ("/cron add every day at 7 tell me the weather", "Planned "),
+        (
+            "/cron",
+            "tell me the weather: every day at 07:00; next tomorrow 07:00",
+        ),
+        ("/cron disable tell", "disabled"),
+        ("/cron enable tell", "Enabled "),
+        ("/cron add 20m", "what should I do?"),
+        (
+            "/cron add nonsense",
+            "I can't read a time at the beginning.",
+        ),
+        ("/cron remove", "Which job?"),
+        ("/cron remove lamp", "There is no job \"lamp\"."),
+        ("/cron frob", "/cron add every day at 7"),
+        ("/cron remove tell", "Removed "),
+        ("/remind", "No reminders are pending here."),
+        ("/remind 20m", "today 07:20: what should I say?"),
+        ("/remind bread", "I can't read a time at the beginning."),
+        ("/remind every mon 9am bins", "⏰ bins: "),
+        ("/remind", "Pending reminders:"),
+        ("/remind done a 1", "I can't read a time at the beginning."),
+    ] {
+        scene.ana.says(typed);
+        let answer = scene
+            .telegram
+            .wait_for_message(scene.ana.chat(), |message| {
+                message.id > last && message.text.contains(expected)
+            });
+        last = answer.id;
+    }
+    gateway.stop().ends_with(0);
+}
