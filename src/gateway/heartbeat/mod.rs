@@ -154,7 +154,8 @@ impl Gateway {
     /// Begins a beat, unless anything else is running: then a little later.
     fn beat_if_idle(self: &Arc<Self>) {
         let now = self.clock().now_ms();
-        let is_busy = self.load.lock().running > 0;
+        let is_beating = self.heartbeat.state.lock().is_running;
+        let is_busy = is_beating || self.load.lock().running > 0;
         let wait = match is_busy {
             true => BUSY_WAIT,
             false => self.live().rhythm.interval,
@@ -346,8 +347,8 @@ fn prompt(tasks: &str) -> String {
     format!(
         "[Heartbeat: a regular check that no person has asked for. No person is waiting, so do not ask \
          anything.]\n\
-         Below is your list, HEARTBEAT.md. Do what is due now. Do not repeat earlier tasks, and mark a task \
-         as done in the file (`- [x]`) when it is finished for ever. If there is news that your person should \
+         Below is your list, HEARTBEAT.md. Do what is due now. Mark a task that is finished \
+         and does not recur as done in the file (`- [x]`). If there is news that your person should \
          read now, answer with it, briefly. Otherwise answer only {}.\n\n{tasks}",
         list::OK
     )

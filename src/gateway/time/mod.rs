@@ -42,7 +42,7 @@ impl Timekeeper {
         let state = State {
             trust,
             offset: alarm::offset(&clock),
-            kept: 0,
+            kept: known_at_start.map_or_else(|| clock.now_ms(), |known| known.saturating_mul(1000)),
         };
         Self {
             clock,
