@@ -10,7 +10,7 @@ const PHASE: Phase = Phase {
     id: "job",
 };
 
-fn cron(expr: &str) -> Schedule {
+fn by_line(expr: &str) -> Schedule {
     Schedule::Cron {
         expr: expr.to_owned(),
         tz: None,
@@ -20,7 +20,7 @@ fn cron(expr: &str) -> Schedule {
 /// The next planned times of a line after a local time.
 fn next(zone: &str, expr: &str, after: &str, count: usize) -> Vec<String> {
     let zone = Zone::find(zone).unwrap();
-    let schedule = cron(expr);
+    let schedule = by_line(expr);
     schedule.check().unwrap_or_else(|error| panic!("{error}"));
     let mut at = ms(&zone, after);
     let mut times = Vec::new();
@@ -491,7 +491,7 @@ fn a_job_can_have_a_zone_of_its_own() {
 #[test]
 fn h_is_a_stable_value_of_the_job() {
     let minute = |id: &str| {
-        let at = cron("H 7 * * *").next_after(0, &Phase { created_ms: 0, id }, &Zone::utc());
+        let at = by_line("H 7 * * *").next_after(0, &Phase { created_ms: 0, id }, &Zone::utc());
         at.unwrap() / 60_000 % 60
     };
     assert_eq!(minute("a"), minute("a"));
@@ -501,14 +501,14 @@ fn h_is_a_stable_value_of_the_job() {
     assert!(minutes.len() > 30, "{minutes:?}");
     for id in ["a", "b", "c", "d"] {
         let phase = Phase { created_ms: 0, id };
-        let first = cron("H/15 * * * *")
+        let first = by_line("H/15 * * * *")
             .next_after(-1, &phase, &Zone::utc())
             .unwrap();
-        let second = cron("H/15 * * * *")
+        let second = by_line("H/15 * * * *")
             .next_after(first, &phase, &Zone::utc())
             .unwrap();
         assert_eq!(second - first, 15 * 60_000);
-        let day = cron("H H H * *").next_after(0, &phase, &Zone::utc());
+        let day = by_line("H H H * *").next_after(0, &phase, &Zone::utc());
         assert!(day.is_some_and(|at| at < 28 * 86_400_000));
     }
 }
@@ -560,7 +560,10 @@ fn files_have_the_shape_of_nanobot() {
             r#"{"kind":"every","everyMs":60000}"#,
             Schedule::Every { every_ms: 60_000 },
         ),
-        (r#"{"kind":"cron","expr":"0 7 * * *"}"#, cron("0 7 * * *")),
+        (
+            r#"{"kind":"cron","expr":"0 7 * * *"}"#,
+            by_line("0 7 * * *"),
+        ),
     ] {
         assert_eq!(serde_json::to_string(&schedule).unwrap(), text);
         assert_eq!(serde_json::from_str::<Schedule>(text).unwrap(), schedule);
@@ -568,7 +571,7 @@ fn files_have_the_shape_of_nanobot() {
     let full = r#"{"kind":"cron","atMs":null,"everyMs":null,"expr":"0 7 * * *","tz":null}"#;
     assert_eq!(
         serde_json::from_str::<Schedule>(full).unwrap(),
-        cron("0 7 * * *")
+        by_line("0 7 * * *")
     );
 }
 
@@ -618,6 +621,56 @@ proptest! {
             let passed = plan.passed(after * 1000, times[count - 1]).unwrap();
             prop_assert_eq!(passed.latest_ms, times[count - 1], "{}", count);
             prop_assert_eq!(passed.earlier, (count as u32 - 1).min(200), "{}", count);
+        }
+    }
+}
+
+/// A field of the crate `cron`: stars, steps, ranges and lists.
+fn field(least: u32, most: u32) -> impl Strategy<Value = String> {
+    let item = (least..=most, least..=most, 1..=most).prop_map(move |(first, last, step)| {
+        let (first, last) = (first.min(last), first.max(last));
+        match step % 4 {
+            0 => format!("{first}"),
+            1 => format!("{first}-{last}/{step}"),
+            _ => format!("{first}-{last}"),
+        }
+    });
+    prop_oneof![
+        2 => Just("*".to_owned()),
+        1 => (1..=most).prop_map(|step| format!("*/{step}")),
+        3 => proptest::collection::vec(item, 1..3).prop_map(|items| items.join(",")),
+    ]
+}
+
+proptest! {
+    /// The crate wants both day fields to match, so only one of them is restricted here. It begins the
+    /// weekdays with 1 for Sunday, so they are named.
+    #[test]
+    fn a_line_means_what_the_crate_cron_says(
+        minutes in field(0, 59),
+        hours in field(0, 23),
+        months in field(1, 12),
+        days in prop_oneof![
+            field(1, 31).prop_map(|days| (days, "*")),
+            proptest::sample::select(vec!["mon", "mon-fri", "sat,sun", "wed"])
+                .prop_map(|weekdays| ("*".to_owned(), weekdays)),
+        ],
+        start in 946_684_800_i64..4_102_444_800,
+    ) {
+        use std::str::FromStr as _;
+        let line = format!("{minutes} {hours} {} {months} {}", days.0, days.1);
+        let theirs = cron::Schedule::from_str(&format!("0 {line}")).unwrap();
+        let Ok(ours) = Line::parse(&line, "job") else {
+            // No date matches it.
+            let start = chrono::DateTime::from_timestamp(start, 0).unwrap();
+            prop_assert_eq!(theirs.after(&start).next(), None, "{}", line);
+            return Ok(());
+        };
+        let mut at = start;
+        let start = chrono::DateTime::from_timestamp(start, 0).unwrap();
+        for expected in theirs.after(&start).take(5) {
+            at = ours.next_after(at, &Zone::utc()).unwrap();
+            prop_assert_eq!(at, expected.timestamp(), "{}", line);
         }
     }
 }
