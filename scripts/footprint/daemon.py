@@ -75,6 +75,13 @@ class Gateway:
         process's own clock (clock_getcpuclockid(3))."""
         return time.clock_gettime(~self.pid << 3 | 2)
 
+    def wakeups(self):
+        """How often its threads have been woken: voluntary switches, of those that run."""
+        switches = 0
+        for status in Path(f"/proc/{self.pid}/task").glob("*/status"):
+            switches += int(re.search(r"\nvoluntary_ctxt_switches:\s+(\d+)", status.read_text())[1])
+        return switches
+
     def files(self):
         """The number of open files."""
         return len(os.listdir(f"/proc/{self.pid}/fd"))

@@ -1,5 +1,6 @@
 """What the gateway needs: idle, and under load."""
 
+import json
 import tempfile
 import time
 from pathlib import Path
@@ -21,6 +22,11 @@ GROWTH_BYTES = 224 * KB
 MESSAGE_CPU_MS = 3.0
 FIRST_POLL_MS = 15.0
 
+JOBS = 1_000
+JOBS_BYTES = 300 * KB
+# The kernel's timer and inotify wake the gateway, so that there is nothing to do in between.
+JOBS_WAKEUPS = 3
+
 # Seconds without a message. A long poll takes 50, so one ends in between.
 IDLE_TIME = 60
 # So few that each conversation has filled the model's window when memory is measured.
@@ -36,6 +42,7 @@ def measure(program, telegram, table):
     with Gateway(program, telegram) as gateway:
         measure_idle(gateway, telegram, table)
         measure_work(gateway, telegram, table)
+    measure_jobs(program, telegram, table)
     measure_writes(program, telegram, table)
 
 
@@ -62,6 +69,53 @@ def measure_idle(gateway, telegram, table):
     table.note("  resident", megabytes(memory.resident))
     table.note("  private (not shared with other processes)", megabytes(memory.private))
     table.gate("  processor time", used, IDLE_CPU_PERCENT, percent)
+
+
+def measure_jobs(program, telegram, table):
+    """What a thousand planned jobs add to the idle gateway."""
+    idle = []
+    for number in (0, JOBS):
+        write_jobs(program.home, number)
+        with Gateway(program, telegram) as gateway:
+            telegram.wait_for_poll(telegram.polls + 1)
+            time.sleep(SETTLE_TIME)
+            before, wakeups = gateway.cpu(), gateway.wakeups()
+            time.sleep(IDLE_TIME)
+            used = 100 * (gateway.cpu() - before) / IDLE_TIME
+            per_minute = (gateway.wakeups() - wakeups) * 60 / IDLE_TIME
+            idle.append((gateway.memory(), used, per_minute))
+    write_jobs(program.home, 0)
+    (without, _, few), (memory, used, many) = idle
+    growth = memory.anonymous - without.anonymous
+    table.gate(f"{count(JOBS)} planned jobs, more anonymous memory", max(growth, 0), JOBS_BYTES, kilobytes)
+    growth = memory.resident - without.resident
+    table.note("  more resident", kilobytes(max(growth, 0)))
+    table.gate("  processor time", used, IDLE_CPU_PERCENT, percent)
+    table.note("  wakeups in a minute without jobs", f"{few:.0f}")
+    table.gate("  wakeups in a minute, more", max(many - few, 0), JOBS_WAKEUPS, lambda number: f"{number:.0f}")
+
+
+def write_jobs(home, number):
+    """Jobs of every kind that are due next year."""
+    schedules = [
+        {"kind": "cron", "expr": "0 7 1 1 *", "tz": "Europe/Zurich"},
+        {"kind": "every", "everyMs": 365 * 86_400_000},
+        {"kind": "at", "atMs": int((time.time() + 365 * 86_400) * 1000)},
+    ]
+    kinds = ["agent_turn", "command", "reminder"]
+    jobs = [
+        {
+            "id": f"j{index}",
+            "name": f"Job {index}",
+            "schedule": schedules[index % 3],
+            "payload": {"kind": kinds[index // 3 % 3], "message": "Look at the disk and the weather."},
+            "createdAtMs": int(time.time() * 1000),
+        }
+        for index in range(number)
+    ]
+    folder = Path(home) / "cron"
+    folder.mkdir(exist_ok=True)
+    (folder / "jobs.json").write_text(json.dumps({"version": 1, "jobs": jobs}))
 
 
 def measure_work(gateway, telegram, table):

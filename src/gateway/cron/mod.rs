@@ -40,6 +40,8 @@ pub struct Cron {
     changed: Arc<Notify>,
     /// By the job's id, from the decision to start until the end is noted.
     running: Mutex<BTreeMap<String, Arc<JobRun>>>,
+    /// Locked from the look at what runs, over the reading of the jobs, until new runs are claimed.
+    looking: Mutex<()>,
     /// Since a run could not be noted on the disk, or the jobs not be read.
     failed: Mutex<Option<Stopwatch>>,
     /// What was wrong at the last look, which is logged once.
@@ -179,11 +181,13 @@ impl Gateway {
     }
 
     fn try_start_due(self: &Arc<Self>, zone: &Zone) -> Result<Option<i64>> {
+        let _looking = self.cron.looking.lock();
+        // Before the jobs are read: what ends in between looks as if it had not run.
+        let running: BTreeSet<String> = self.cron.running.lock().keys().cloned().collect();
         let read = self.parts.jobs.read()?;
         let faults = read.faults.iter().map(|fault| format!("{fault}"));
         self.cron.complain(faults.collect::<Vec<_>>().join("; "));
         let now_ms = self.clock().now_ms();
-        let running: BTreeSet<String> = self.cron.running.lock().keys().cloned().collect();
         let slots = self.parts.max_parallel_turns.max(1);
         let look = plan::look(
             &read.jobs,
@@ -206,15 +210,17 @@ impl Gateway {
             };
             self.parts.jobs.end(&job.id, to, now_ms, &left_out)?;
         }
-        for (job, planned) in look.start {
+        let (start, next_ms) = (look.start.into_iter(), look.next_ms);
+        let claims = start.filter_map(|(job, planned)| self.claim(job, planned, zone));
+        let claims: Vec<Claim> = claims.collect();
+        drop(read.jobs);
+        for claim in claims {
             if self.is_stopping() {
                 break;
             }
-            if let Some(claim) = self.claim(job, planned, zone) {
-                self.start_run(claim)?;
-            }
+            self.start_run(claim)?;
         }
-        Ok(look.next_ms)
+        Ok(next_ms)
     }
 
     /// Turns and commands of jobs that run or wait for a turn's slot.
@@ -252,6 +258,7 @@ impl Gateway {
     /// Runs a job now, whatever its schedule says, and returns a line for people. Fails when there is no
     /// such job, or while it is running.
     pub(super) fn run_job(self: &Arc<Self>, id: &str, language: Language) -> Result<String> {
+        let _looking = self.cron.looking.lock();
         let jobs = self.parts.jobs.read()?;
         let job = jobs.find(id);
         let job = job.ok_or_else(|| Error::Usage(texts::unknown(language, &id)))?;
