@@ -115,12 +115,16 @@ fn it_comes_again_in_ten_minutes_or_at_the_same_time_tomorrow() {
     let tomorrow = format!("again a {planned}");
     let next = again(&tomorrow, pressed);
     assert_eq!(next.as_deref(), Some("2026-11-24T07:00:00+00:00"));
+    // In Zurich the clocks go from 2:00 to 3:00 on that day.
+    let zurich = Zone::find("Europe/Zurich").unwrap();
+    let planned_at_night = at("2026-03-28T02:30:00+01:00");
+    let argument = format!("again a {planned_at_night}");
+    let press = Press::parse(&argument).unwrap();
+    let over_the_gap = press.again_at(planned_at_night + 60_000, &zurich);
+    assert_eq!(over_the_gap, Some(at("2026-03-29T03:00:00+02:00")));
     let next_year = again(&tomorrow, "2027-11-23T12:00:00Z");
     assert_eq!(next_year.as_deref(), Some("2027-11-24T07:00:00+00:00"));
-    assert_eq!(
-        again(&format!("again a {}", i64::MAX), pressed).is_some(),
-        true
-    );
+    assert!(again(&format!("again a {}", i64::MAX), pressed).is_some());
 }
 
 #[test]

@@ -74,7 +74,7 @@ fn answer(request: &Request<'_>, spoken: &str, nonce: u32) -> Reply {
     let (kind, found) = match understand(spoken) {
         Some((Kind::Help, _)) => return text(say::introduce("", &has, language)),
         Some((Kind::Time, _)) => return text(say::tell_time(find_time(request.entries), language)),
-        Some((Kind::Reminder, _)) => return text(texts::no_reminders(language).to_owned()),
+        Some((Kind::Reminder, _)) => return text(texts::how_to_remind(language).to_owned()),
         Some(understood) => understood,
         None => return text(not_understood()),
     };

@@ -25,7 +25,7 @@ texts! {
         "（离线助手：输入“帮助”查看我能做什么）",
     }
     /// A request for a reminder.
-    pub fn no_reminders() {
+    pub fn how_to_remind() {
         "To set a reminder, type /remind and when, for example `/remind 20m take the bread out`.",
         "设置提醒请输入 /remind 和时间，例如 `/remind 20分钟后 取面包`。",
     }

@@ -433,7 +433,7 @@ fn a_reminder_is_moved_and_done_at_a_tap() {
     chat.ana.says("/remind 20m *bread* (brown)");
     let set = chat.wait_for("today 07:20, in 20 min");
     let reminder = |not: &[&Message]| {
-        let not: Vec<_> = not.iter().map(|message| message.id.clone()).collect();
+        let not: Vec<_> = not.iter().map(|message| message.id).collect();
         chat.discord.wait_for_message(chat.ana.chat(), |message| {
             message.text.starts_with('⏰') && !not.contains(&message.id)
         })
