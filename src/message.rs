@@ -190,6 +190,8 @@ pub enum Origin {
         /// Its name, for people.
         name: String,
     },
+    /// The heartbeat: the agent looks at its own list.
+    Heartbeat,
 }
 
 /// What kind of file came with a message.
@@ -317,7 +319,7 @@ impl Envelope {
     pub fn sender(&self) -> Option<&Sender> {
         match &self.origin {
             Origin::Person(sender) => Some(sender),
-            Origin::Cli | Origin::Cron { .. } => None,
+            Origin::Cli | Origin::Cron { .. } | Origin::Heartbeat => None,
         }
     }
 

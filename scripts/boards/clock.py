@@ -15,11 +15,12 @@ SECONDS = 1800
 AT = "/run/clock"
 # The date; what the doctor thinks of it; and why TLS fails, with a certificate of today.
 DATES = (
-    ("1970-01-01", "failed", "clock is not set"),
-    ("2038-01-20", "ok", "has expired"),
-    ("2040-06-01", "ok", "has expired"),
+    ("1970-01-01", "failed", "until the time is set"),
+    # No time service confirms these until the board has run for a while.
+    ("2038-01-20", "\\(ok\\|warning\\)", "has expired"),
+    ("2040-06-01", "\\(ok\\|warning\\)", "has expired"),
     # Back again, as after a start without a network.
-    ("1970-01-02", "failed", "clock is not set"),
+    ("1970-01-02", "failed", "until the time is set"),
 )
 NOW = "2038-02-01"
 
@@ -54,7 +55,7 @@ def run(round):
 def jobs():
     for number, (date, clock, why) in enumerate(DATES, 1):
         yield f'date -s "{date} 12:00" > /dev/null\n'
-        yield Job(date, f'sh {AT}/clock {date} {number} {clock} "{why}"', "board", SECONDS)
+        yield Job(date, f'sh {AT}/clock {date} {number} "{clock}" "{why}"', "board", SECONDS)
     yield 'date -s "1970-01-01 12:00" > /dev/null\n'
     yield Job("the clock jumps", f"sh {AT}/jump {NOW}", "root", SECONDS)
 

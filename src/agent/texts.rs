@@ -67,6 +67,10 @@ texts! {
     }
     pub fn help_pair() { "Give someone access: /pair CODE", "授予他人访问权限：/pair 配对码" }
     pub fn help_id() { "Show the ids of this chat and of you", "显示此聊天和你的 ID" }
+    pub fn help_heartbeat() {
+        "Show the heartbeat, or turn it on or off; now looks at HEARTBEAT.md",
+        "显示心跳，或开启、关闭；now 立即查看 HEARTBEAT.md",
+    }
     pub fn help_agents() { "Show which agent answers here", "显示由哪个智能体在此回答" }
     pub fn help_restart() { "Restart Peacrab", "重启 Peacrab" }
     pub fn help_update() { "Look for a new version and install it", "检查并安装新版本" }

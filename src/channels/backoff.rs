@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::health::{Health, Task};
 use crate::clock::Clock;
-use crate::limits::channels::{FIRST_WAIT, LONGEST_BACKOFF};
+use crate::limits::channels::{FIRST_WAIT, LONGEST_BACKOFF, UNSET_CLOCK_WAIT};
 use crate::sys::random;
 
 /// The failures of one task in a row.
@@ -60,7 +60,10 @@ impl Backoff {
             tracing::warn!("failed to {}: {why}", self.name);
             self.logged = why;
         }
-        let wait = asked.unwrap_or_else(|| doubled(self.failures));
+        let mut wait = asked.unwrap_or_else(|| doubled(self.failures));
+        if !self.clock.is_set() {
+            wait = wait.min(UNSET_CLOCK_WAIT);
+        }
         self.failures = self.failures.saturating_add(1);
         with_jitter(wait)
     }
@@ -103,6 +106,17 @@ mod tests {
         assert!(backoff.succeeded() && !backoff.succeeded());
         assert_eq!(health.outages(), []);
         assert!(backoff.failed(&"no route", None).as_secs() <= 1);
+    }
+
+    #[test]
+    fn while_the_clock_is_not_set_the_wait_stays_short() {
+        let clock = Clock::Hand(Default::default());
+        let mut backoff = Backoff::new(Task::Receive, "test", clock, Health::default());
+        let longest = (0..40).map(|_| backoff.failed(&"no time", None)).max();
+        assert!(
+            longest.is_some_and(|wait| wait.as_secs() <= 12),
+            "{longest:?}"
+        );
     }
 
     #[test]

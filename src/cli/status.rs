@@ -13,13 +13,13 @@ use super::terminal::print;
 use super::usage::{models_to_json, to_json};
 use crate::agent::commands::usage::format_usage;
 use crate::chat::Usage;
-use crate::clock::Clock;
+use crate::clock::{Clock, Reason, Trust};
 use crate::config::Loaded;
 use crate::error::{Exit, Result};
 use crate::gateway::control::{self, Request};
 use crate::language::Language;
 use crate::session::store;
-use crate::state::{Counts, TokenUsage};
+use crate::state::{Counts, KnownTime, TokenUsage};
 use crate::sys;
 use crate::update;
 
@@ -65,7 +65,7 @@ struct Status {
     update_url: String,
     sessions: usize,
     session_bytes: u64,
-    clock_is_set: bool,
+    trust: Trust,
     counts: Counts,
 }
 
@@ -96,7 +96,7 @@ impl Status {
             update_url: loaded.config.update.url.clone(),
             sessions: sessions.len(),
             session_bytes: sessions.iter().map(|session| session.bytes).sum(),
-            clock_is_set: Clock::System.is_set(),
+            trust: KnownTime::new(&home.state()).trust(&Clock::System),
             counts: TokenUsage::new(&home.state(), Clock::System).counts(),
             home: home.path().to_owned(),
         })
@@ -115,7 +115,8 @@ impl Status {
             "updateUrl": self.update_url,
             "sessions": self.sessions,
             "sessionBytes": self.session_bytes,
-            "clockIsSet": self.clock_is_set,
+            "clockIsSet": self.trust != Trust::NotYet(Reason::BeforeBuild),
+            "clockIsTrusted": self.trust.is_trusted(),
             "tokensToday": to_json(self.counts.today()),
             "tokensByModel": models_to_json(&self.counts.models),
         })
@@ -166,11 +167,17 @@ impl Status {
                 format!("installed, with its own home folder: {command}"),
             ));
         }
-        if !self.clock_is_set {
-            rows.push((
+        match self.trust {
+            Trust::Trusted | Trust::Unconfirmed => {}
+            Trust::NotYet(Reason::BeforeBuild) => rows.push((
                 "clock",
-                "not set yet, so certificates cannot be checked".to_owned(),
-            ));
+                "not set yet: certificates cannot be checked, scheduled jobs and the heartbeat wait"
+                    .to_owned(),
+            )),
+            Trust::NotYet(reason) => rows.push((
+                "clock",
+                format!("the clock {reason}: scheduled jobs and the heartbeat wait"),
+            )),
         }
         rows.iter()
             .map(|(name, value)| format!("{name:<11}{value}\n"))
@@ -219,7 +226,7 @@ mod tests {
             update_url: String::new(),
             sessions: 2,
             session_bytes: 1500,
-            clock_is_set: true,
+            trust: Trust::Trusted,
             counts: Counts::default(),
         }
     }
@@ -253,7 +260,7 @@ mod tests {
         status.update_url = "https://example.org/peacrab".to_owned();
         status.answering = None;
         status.gateway = None;
-        (status.sessions, status.clock_is_set) = (0, false);
+        (status.sessions, status.trust) = (0, Trust::NotYet(Reason::BeforeBuild));
         status.config_error = Some("f:1: wrong\nhere".to_owned());
         let shown = status.format();
         for row in [

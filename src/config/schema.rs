@@ -25,6 +25,8 @@ pub struct Config {
     pub tools: Tools,
     /// How journals are kept.
     pub storage: Storage,
+    /// `heartbeat`
+    pub heartbeat: Heartbeat,
     /// What may be spent.
     pub limits: Limits,
     /// Scheduled jobs.
@@ -482,6 +484,25 @@ impl Default for Cron {
             enabled: true,
             quiet_hours: String::new(),
             tz: String::new(),
+        }
+    }
+}
+
+/// `heartbeat`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Heartbeat {
+    /// Whether the agents look at their HEARTBEAT.md.
+    pub enabled: bool,
+    /// Minutes between two looks.
+    pub interval: u64,
+}
+
+impl Default for Heartbeat {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            interval: 30,
         }
     }
 }

@@ -142,6 +142,8 @@ pub static KEYS: &[Key] = &[
     key("cron.enabled", Flag, "true", "Run scheduled jobs and reminders when `peacrab gateway` runs."),
     key("cron.quietHours", Kind::QuietHours, r#""""#, "When reminders and scheduled jobs send nothing to a chat, such as 22:00-07:00. They wait until the end. Empty: never."),
     key("cron.tz", Text, r#""""#, "Time zone of scheduled jobs that name none, and of the quiet hours, such as Europe/Zurich. Empty: as in agents.defaults.timezone."),
+    key("heartbeat.enabled", Flag, "true", "Look at the workspace's HEARTBEAT.md regularly when `peacrab gateway` runs. Costs nothing while it has no open tasks."),
+    key("heartbeat.interval", Whole(5, 10_080), "30", "Minutes between two looks at HEARTBEAT.md."),
     key("tls.caFile", Kind::Path, "null", "PEM file with certificates to trust in addition to the built-in ones.").or_null(),
     key("tls.localServerUsers", Texts, "[]", "Users, by name or number, whose servers on this machine may receive API keys and tokens over http://, in addition to root and Peacrab's own account. *: all users, which includes any command of the agent that takes over the server's port."),
     key("update.url", Url, r#""""#, "Where new versions come from: the URL of a folder with a release, for `peacrab update` and /update. Nothing is fetched unless you ask for it."),

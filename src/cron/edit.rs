@@ -107,6 +107,39 @@ pub fn split<'t>(
     Ok(Some((schedule, rest)))
 }
 
+/// The new schedule of a job: other times, the same times in another zone, or both; `None` for neither. Times
+/// of day stay in the zone that the job has. An empty `tz` is the owner's zone.
+pub fn reschedule(
+    job: &Job,
+    words: Option<&str>,
+    tz: Option<&str>,
+    asker: Asker<'_>,
+) -> Result<Option<Schedule>> {
+    let own = match &job.schedule {
+        Schedule::Cron { tz, .. } => tz.as_deref(),
+        _ => None,
+    };
+    match (words, tz, &job.schedule) {
+        (None, None, _) => Ok(None),
+        (None, Some(_), Schedule::Cron { expr, .. }) => schedule(expr, tz, asker).map(Some),
+        (None, Some(_), _) => Err(Error::Usage(
+            texts::zone_of_interval(asker.language).to_owned(),
+        )),
+        (Some(words), Some(_), _) => schedule(words, tz, asker).map(Some),
+        (Some(words), None, _) => {
+            let zone = own.and_then(Zone::find);
+            let read = when::parse(words, asker.now_ms, zone.as_ref().unwrap_or(asker.zone))?;
+            Ok(Some(match read {
+                Schedule::Cron { expr, tz } => Schedule::Cron {
+                    expr,
+                    tz: tz.or_else(|| own.map(str::to_owned)),
+                },
+                other => other,
+            }))
+        }
+    }
+}
+
 /// The zone with a name that a person typed; `None` for none.
 fn find_zone(tz: Option<&str>, asker: Asker<'_>) -> Result<Option<Zone>> {
     let Some(name) = tz.filter(|tz| !tz.is_empty()) else {

@@ -1,6 +1,6 @@
 //! Lines of crontab(5): five fields, or six with the seconds first. PURE.
 //!
-//! Our own code: the crate `cron` adds 88 kB to the program, numbers weekdays from Sunday as 1, and needs both
+//! Our own code: the crate `cron` adds 88 kB to the program, counts Sunday as 1, and needs both
 //! day fields to match where crontab(5) needs one.
 
 use std::ops::RangeInclusive;

@@ -4,6 +4,7 @@ use chrono::{DateTime, Datelike, FixedOffset};
 
 use super::due;
 use super::job::{Job, Status};
+use super::schedule::Schedule;
 use super::texts;
 use super::when::describe;
 use crate::language::Language;
@@ -16,7 +17,7 @@ pub struct Listed {
     pub id: String,
     /// What it is called.
     pub title: String,
-    /// When it runs, in words.
+    /// When it runs, in words; `once` where that is in `next`.
     pub schedule: String,
     /// When it runs next and how long until then, such as `tomorrow 07:00, in 9 h`; else why it does not.
     pub next: String,
@@ -47,7 +48,10 @@ pub fn list(job: &Job, now_ms: i64, zone: &Zone, language: Language) -> Listed {
     Listed {
         id: job.id.clone(),
         title: job.title(),
-        schedule: describe(&job.schedule, zone, language),
+        schedule: match job.schedule {
+            Schedule::At { .. } => texts::once(language).to_owned(),
+            _ => describe(&job.schedule, zone, language),
+        },
         next,
         note,
     }
@@ -141,7 +145,7 @@ pub fn ago(at_ms: i64, now_ms: i64, language: Language) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cron::{Payload, Run, Schedule};
+    use crate::cron::{Payload, Run};
 
     const HOUR: i64 = 3_600_000;
     /// Monday, 2026-11-23 22:00 UTC.

@@ -22,8 +22,8 @@ texts! {
         "未知时区“{name}”。请使用 Asia/Shanghai 这样的名称。",
     }
     pub fn zone_of_interval() {
-        "A time zone only applies to times of day, not to an interval.",
-        "时区只适用于具体时刻，不适用于间隔。",
+        "A time zone only applies to times of day that repeat, not to an interval or a single time.",
+        "时区只适用于重复的具体时刻，不适用于间隔或单次时间。",
     }
     pub fn too_many_jobs(count) {
         "There are {count} jobs already, as many as possible. Remove some first.",
@@ -31,6 +31,7 @@ texts! {
     }
     pub fn disabled() { "disabled", "已停用" }
     pub fn done() { "done", "已完成" }
+    pub fn once() { "once", "一次" }
     pub fn never() { "never", "永不" }
     pub fn due_now() { "now", "现在" }
     pub fn running() { "running", "运行中" }

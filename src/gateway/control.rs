@@ -306,6 +306,7 @@ impl Gateway {
         let reload = self.parts.reload.lock();
         let (live, changes) = reload(&self.live())?;
         let before = std::mem::replace(&mut *self.parts.live.lock(), Arc::new(live));
+        self.heartbeat.look_again();
         drop(before);
         let list = |paths: &[String]| match paths {
             [] => "none".to_owned(),

@@ -10,6 +10,7 @@ mod approvals;
 mod commands;
 pub mod control;
 mod cron;
+pub mod heartbeat;
 mod host;
 mod memory;
 mod notify;
@@ -52,6 +53,7 @@ use approvals::Approvals;
 pub use commands::Updates;
 use commands::texts;
 use cron::Cron;
+use heartbeat::{Heartbeat, Rhythm};
 use memory::Upkeep;
 use progress::DisplaySettings;
 pub use run::{Channel, run};
@@ -104,6 +106,8 @@ pub struct Live {
     pub channels: Channels,
     /// Where new versions come from; empty: nowhere.
     pub update_url: String,
+    /// When the agents look at their HEARTBEAT.md.
+    pub rhythm: Rhythm,
     /// Whether and when jobs run.
     pub cron: schema::Cron,
 }
@@ -143,6 +147,7 @@ pub struct Gateway {
     cron: Cron,
     /// The clock, and whether it can be trusted.
     time: Timekeeper,
+    heartbeat: Heartbeat,
     since: Stopwatch,
     /// Tells this run of the gateway from others.
     run: u64,

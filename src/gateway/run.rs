@@ -18,7 +18,7 @@ use super::host::{Reply, Work};
 use super::recover::Accepted;
 use super::scheduler::{Action, Input, Scheduler, WorkId};
 use super::time::{self, Timekeeper};
-use super::{Gateway, Parts, control, cron, notify, sleep, spawn};
+use super::{Gateway, Parts, control, cron, heartbeat, notify, sleep, spawn};
 use crate::agent::commands::{Slash, typed_command};
 use crate::bus::{self, Ending, Event, EventSender, Heartbeats};
 use crate::cancel::Cancel;
@@ -92,6 +92,7 @@ pub fn run(
         is_closing_idle: Default::default(),
         memory: Default::default(),
         cron: Default::default(),
+        heartbeat: Default::default(),
         time: Timekeeper::new(Clock::System, parts.known_time.clone()),
         since: Stopwatch::start(),
         run: u64::from_ne_bytes(crate::sys::random::bytes()?),
@@ -118,6 +119,7 @@ pub fn run(
         tokio::spawn(sample(Arc::clone(&gateway)));
         tokio::spawn(cron::keep(Arc::clone(&gateway)));
         tokio::spawn(time::keep(Arc::clone(&gateway)));
+        tokio::spawn(heartbeat::keep(Arc::clone(&gateway)));
         tokio::spawn(notify::keep(
             Arc::clone(&gateway),
             heartbeats,
@@ -267,6 +269,7 @@ impl Loop {
         // An answer could take longer than the grace.
         self.gateway.approvals.shut_down();
         self.gateway.memory.stop();
+        self.gateway.heartbeat.stop();
         self.gateway.cron.look_soon();
         let watch = Stopwatch::start();
         while !self.running.is_empty() {

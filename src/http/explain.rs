@@ -154,10 +154,15 @@ impl Context {
             error => return format!("its certificate cannot be trusted: {error}"),
         };
         let dated = what.ends_with("expired") || what.ends_with("yet");
-        if dated && !self.shared.settings.clock.is_set() {
-            return format!("{what}, but this machine's clock is not set: check the date");
+        let clock = &self.shared.settings.clock;
+        let today = clock.now().format("%Y-%m-%d");
+        match dated {
+            true if !clock.is_set() => format!(
+                "the clock says {today}; certificates cannot be checked until the time is set"
+            ),
+            true => format!("{what}; the clock says {today}"),
+            false => what.to_owned(),
         }
-        what.to_owned()
     }
 
     fn other(&self, inner: Box<dyn std::error::Error + Send + Sync>) -> Error {

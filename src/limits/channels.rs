@@ -114,6 +114,8 @@ pub const FIRST_WAIT: Duration = Duration::from_millis(500);
 pub const FILE_TRIES: u32 = 6;
 /// How often a sender that rests after a failure looks whether Telegram is reached again.
 pub const OUTAGE_LOOK: Duration = Duration::from_secs(2);
+/// The longest wait while the clock is not set, so that a channel works soon after the time is known.
+pub const UNSET_CLOCK_WAIT: Duration = Duration::from_secs(10);
 /// The longest wait after failures.
 pub const LONGEST_BACKOFF: Duration = Duration::from_mins(5);
 /// Stack of a channel's thread. TLS with ring needs 64 kB, Markdown less.

@@ -126,6 +126,7 @@ pub mod channels;
 pub mod clock;
 pub mod cron;
 pub mod gateway;
+pub mod heartbeat;
 
 /// Bounds of the life as a service.
 pub mod service {

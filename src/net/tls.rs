@@ -2,14 +2,29 @@
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use rustls::client::Resumption;
-use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, UnixTime};
+use rustls::time_provider::TimeProvider;
 use rustls::{ClientConfig, RootCertStore};
 
+use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::{limits, sys};
+
+/// The time at which certificates are checked.
+#[derive(Debug)]
+struct OurClock;
+
+impl TimeProvider for OurClock {
+    fn current_time(&self) -> Option<UnixTime> {
+        // Before 1970 there is no time at all.
+        let millis = u64::try_from(Clock::System.now_ms()).unwrap_or_default();
+        Some(UnixTime::since_unix_epoch(Duration::from_millis(millis)))
+    }
+}
 
 /// Whom to trust, and the sessions to resume. One per process; clones share it.
 #[derive(Clone)]
@@ -80,7 +95,7 @@ impl Tls {
         let mut roots = self.shared.added.clone();
         roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let mut config = ClientConfig::builder_with_provider(provider)
+        let mut config = ClientConfig::builder_with_details(provider, Arc::new(OurClock))
             .with_safe_default_protocol_versions()?
             .with_root_certificates(roots)
             .with_no_client_auth();

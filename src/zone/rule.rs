@@ -113,14 +113,18 @@ impl Rule {
             return Vec::new();
         };
         let mut changes = Vec::new();
+        // Ten of them need no sorting function, which has some kilobytes.
+        let mut add = |change: (i64, bool)| {
+            let at = changes.partition_point(|known| *known < change);
+            changes.insert(at, change);
+        };
         for year in at.year() - 2..=at.year() + 2 {
             let begins = daylight.begins.instant(year, self.standard);
             let ends = daylight.ends.instant(year, daylight.offset);
-            changes.extend(begins.map(|begins| (begins, true)));
-            changes.extend(ends.map(|ends| (ends, false)));
+            begins.into_iter().for_each(|begins| add((begins, true)));
+            ends.into_iter().for_each(|ends| add((ends, false)));
         }
         // Where one year's daylight-saving time ends when the next one's begins, it never ends.
-        changes.sort_unstable();
         let mut offsets: Vec<(i64, i32)> = Vec::new();
         for (instant, is_daylight) in changes {
             let offset = match is_daylight {

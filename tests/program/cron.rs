@@ -63,10 +63,10 @@ fn a_job_is_planned_in_words_shown_changed_and_removed() {
     );
     assert!(lines[1].contains(" 07:00, in "), "{added:?}");
     assert!(
-        lines[2].starts_with("  then     ") && lines[2].ends_with(" 07:00"),
+        lines[2].starts_with("            ") && lines[2].ends_with(" 07:00"),
         "{added:?}"
     );
-    assert!(lines[3].starts_with("  then     "), "{added:?}");
+    assert!(lines[3].starts_with("            "), "{added:?}");
     assert!(
         added
             .stderr
@@ -180,7 +180,7 @@ fn what_cannot_be_planned_is_explained() {
     );
     refused(
         &["add", "every 2h", "x", "--tz", "Europe/Zurich"],
-        &["not to an interval"],
+        &["not to an interval or a single time"],
     );
     refused(
         &["add", "in 2h", "x", "--to", "fax:1"],
@@ -287,12 +287,13 @@ fn doctor_names_jobs_that_cannot_run() {
     assert!(!before.stdout.contains(" jobs "), "{before:?}");
     write_store(
         &home,
-        r#"{"version": 1, "jobs": [{"id": "feb", "name": "Thirtieth",
+        r#"{"version": 1, "jobs": [{"id": "tea",
+        "schedule": {"kind": "every", "everyMs": 3600000}, "payload": {"message": "x"}}, {"id": "feb", "name": "Thirtieth",
         "schedule": {"kind": "cron", "expr": "0 0 30 2 *"}, "payload": {"message": "x"}}]}"#,
     );
     let report = |home: &Home| Program::new(home).arg("doctor").run().stdout;
     assert!(
-        report(&home).contains("feb (Thirtieth) will never run"),
+        report(&home).contains("job 2 (feb)") && report(&home).contains("never comes"),
         "{}",
         report(&home)
     );

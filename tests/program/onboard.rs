@@ -261,7 +261,7 @@ fn the_end_says_what_was_made_and_what_to_do_next() {
         format!(
             "\nCreated {path}\n\
              Created the agent's files in {path}/workspace:\n  \
-             AGENTS.md, SOUL.md, USER.md, TOOLS.md, IDENTITY.md, BOOTSTRAP.md\n\
+             AGENTS.md, SOUL.md, USER.md, TOOLS.md, IDENTITY.md, HEARTBEAT.md, BOOTSTRAP.md\n\
              In your first conversation with a model, the agent asks who you are and what the\n\
              board is for, one question at a time. Say \"skip\" to leave that out.\n\n\
              Model: none. The built-in offline helper answers simple requests.\n\
@@ -281,5 +281,5 @@ fn the_end_says_what_was_made_and_what_to_do_next() {
     );
     // What does not work is not promised.
     let files = fs::read_dir(home.path().join("new/workspace")).unwrap();
-    assert_eq!(files.count(), 6);
+    assert_eq!(files.count(), 7);
 }

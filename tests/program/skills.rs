@@ -16,7 +16,7 @@ use crate::harness::terminal::{RETURN, Terminal};
 const LAMP: &str = "---\nname: lamp\ndescription: Switch the lamp. Use when it is dark.\n\
     metadata: {\"openclaw\":{\"requires\":{\"bins\":[\"sh\"]}}}\n---\n# Lamp\n\nRun `sh {baseDir}/scripts/lamp.sh on`.\n";
 /// The number of built-in skills.
-const BUILT_IN: usize = 8;
+const BUILT_IN: usize = 9;
 const SCRIPT: &str = "#!/bin/sh\necho \"lamp is $1\"\n";
 
 fn skills(home: &Home, arguments: &[&str]) -> Output {
@@ -69,6 +69,7 @@ fn the_list_has_built_in_ones_own_ones_and_the_reasons_of_those_that_cannot_be_u
     );
     let list = skills(&home, &["list"]).ends_with(0).stdout;
     for part in [
+        "cron",
         "systemd",
         "built in",
         "lamp",

@@ -50,6 +50,8 @@ pub enum Slash {
     Pair,
     /// `/id`
     Id,
+    /// `/heartbeat`
+    Heartbeat,
     /// `/agents`
     Agents,
     /// `/restart`
@@ -122,6 +124,7 @@ pub const COMMANDS: &[Row] = &[
     row(Slash::Approvals, &["approvals"], Surface::Everywhere, texts::help_approvals),
     row(Slash::Pair, &["pair"], Surface::Chat, texts::help_pair),
     row(Slash::Id, &["id"], Surface::Chat, texts::help_id),
+    row(Slash::Heartbeat, &["heartbeat"], Surface::Chat, texts::help_heartbeat),
     row(Slash::Agents, &["agents"], Surface::Chat, texts::help_agents),
     row(Slash::Restart, &["restart"], Surface::Chat, texts::help_restart),
     row(Slash::Update, &["update", "upgrade"], Surface::Chat, texts::help_update),
@@ -236,7 +239,8 @@ pub fn parse(text: &str) -> Option<Command<'_>> {
 
 /// The slash command that a person typed; `None` when the message is for the model.
 pub fn typed_command(message: &Envelope) -> Option<Command<'_>> {
-    let is_typed = !message.is_relayed && !matches!(message.origin, Origin::Cron { .. });
+    let is_typed =
+        !message.is_relayed && !matches!(message.origin, Origin::Cron { .. } | Origin::Heartbeat);
     let typed = Some(message).filter(|_| is_typed);
     typed.and_then(|message| parse(&message.text))
 }

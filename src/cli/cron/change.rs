@@ -171,21 +171,14 @@ fn when_and_what(planner: &Planner<'_>, arguments: &AddArguments) -> Result<(Sch
 /// Changes a job and says how it is now.
 pub fn edit(planner: &Planner<'_>, arguments: EditArguments) -> Result<()> {
     let settings = &arguments.settings;
-    let tz = settings.tz.as_deref();
-    let schedule = match (&arguments.when, tz) {
-        (Some(when), tz) => Some(edit::schedule(when, tz, planner.asker())?),
-        // The same times, in another zone.
-        (None, Some(tz)) => {
+    let (when, tz) = (arguments.when.as_deref(), settings.tz.as_deref());
+    let schedule = match when.or(tz) {
+        Some(_) => {
             let jobs = planner.read()?;
             let job = edit::find(&jobs.jobs, &arguments.job, Language::English)?;
-            match &job.schedule {
-                Schedule::Cron { expr, .. } => {
-                    Some(edit::schedule(expr, Some(tz), planner.asker())?)
-                }
-                _ => return Err(Error::Usage(texts::NO_ZONE.to_owned())),
-            }
+            edit::reschedule(job, when, tz, planner.asker())?
         }
-        (None, None) => None,
+        None => None,
     };
     let set = |yes: bool, no: bool| (yes || no).then_some(yes);
     let changes = Changes {
@@ -226,13 +219,11 @@ pub fn enable(planner: &Planner<'_>, names: &[String], enabled: bool) -> Result<
 
 fn report(planner: &Planner<'_>, what: &str, job: &Job) -> Result<()> {
     report_runs(planner, what, job)?;
-    print::line(&format!("  it {}", reveal(&texts::action(job))))?;
-    print::line(&format!(
-        "  result to: {}",
-        reveal(&texts::destination(job))
-    ))?;
+    let row = |name: &str, value: &str| print::line(&format!("  {name:<9} {}", reveal(value)));
+    row("action", &texts::action(job))?;
+    row("result to", &texts::destination(job))?;
     if job.delete_after_run {
-        print::line("  removed after its first run")?;
+        row("then", "the job is removed")?;
     }
     planner.tell_gateway();
     Ok(())
@@ -249,10 +240,10 @@ fn report_runs(planner: &Planner<'_>, what: &str, job: &Job) -> Result<()> {
     print::line(&format!("{what} {label}: {}", reveal(&listed.schedule)))?;
     for (index, at_ms) in runs.iter().enumerate() {
         let text = match index {
-            0 => format!("  next run {}", listed.next),
+            0 => format!("  next run  {}", listed.next),
             _ => {
                 let time = show::time(*at_ms, planner.now_ms, &planner.zone, Language::English);
-                format!("  then     {time}")
+                format!("            {time}")
             }
         };
         print::line(&text)?;

@@ -25,10 +25,6 @@ pub const NO_MESSAGE: &str =
 pub const NO_CHANGE: &str =
     "Nothing to change. `peacrab cron edit --help` lists what can be changed.";
 
-/// A zone for a schedule that has none.
-pub const NO_ZONE: &str =
-    "Only a schedule with times of day has a time zone. Give a new one with --when.";
-
 /// A job in the file that cannot be used.
 pub fn unusable(fault: &Fault, file: &Path) -> String {
     format!(

@@ -14,12 +14,13 @@ use crate::cli::gateway::damaged_files;
 use crate::cli::service::manager::{self, NotDone, Properties};
 use crate::cli::service::{self, Scope, account_name, is_running, no_linger};
 use crate::cli::sessions::size;
-use crate::clock::Clock;
+use crate::clock::{Clock, Reason, Trust};
 use crate::config::check::weaknesses;
 use crate::config::schema::SandboxChoice;
 use crate::config::{Home, Loaded};
 use crate::error::Result;
 use crate::limits::doctor as limits;
+use crate::state::KnownTime;
 use crate::sys::file;
 use crate::update::key::PublicKey;
 
@@ -66,16 +67,28 @@ fn warn_if_readable(path: &Path) -> Option<String> {
 }
 
 /// The wall clock.
-pub fn clock() -> Row {
+pub fn clock(home: &Home) -> Row {
     let clock = Clock::System;
     let now = clock.now().format("%Y-%m-%d %H:%M");
-    match clock.is_set() {
-        true => Row::ok("clock", format!("{now}, {}", clock.zone_name())),
-        false => Row::failed(
+    let zone = clock.zone_name();
+    const HOW: &str =
+        "Set it from the network with `timedatectl set-ntp true`, or by hand with `date -s`";
+    match KnownTime::new(&home.state()).trust(&clock) {
+        Trust::Trusted => Row::ok("clock", format!("{now}, {zone}")),
+        Trust::Unconfirmed => Row::ok(
+            "clock",
+            format!("{now}, {zone} (no time service confirms it)"),
+        ),
+        Trust::NotYet(Reason::BeforeBuild) => Row::failed(
             "clock",
             format!(
-                "the clock says {now}, which is in the past, so certificates cannot be checked. Set it \
-                 from the network with `timedatectl set-ntp true`, or by hand with `date -s`"
+                "the clock says {now}, which is in the past, so certificates cannot be checked. {HOW}"
+            ),
+        ),
+        Trust::NotYet(reason) => Row::warning(
+            "clock",
+            format!(
+                "{now}, {zone}: the clock {reason}. Scheduled jobs and the heartbeat wait. {HOW}"
             ),
         ),
     }

@@ -64,7 +64,7 @@ fn examine(context: &Context, json: bool) -> Result<Exit> {
     if let Some(loaded) = &loaded {
         report.add(machine::config(context, loaded)?)?;
     }
-    report.add(machine::clock())?;
+    report.add(machine::clock(&context.home()?))?;
     report.add(machine::disk(&context.home()?))?;
     if let Some(row) = machine::state_files(&context.home()?) {
         report.add(row)?;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 
@@ -21,6 +22,7 @@ use crate::error::{Error, Exit, Result};
 use crate::files::Workspace;
 use crate::gateway::agents::{Hosted, Lazy, Roster};
 use crate::gateway::control;
+use crate::gateway::heartbeat::Rhythm;
 use crate::gateway::{Changes, Live};
 use crate::http::{Pool, Tls};
 use crate::secret::Secret;
@@ -166,6 +168,10 @@ impl Reloader {
             agents: Roster::new(hosted.collect::<Result<_>>()?, config.agents)?,
             channels: config.channels,
             update_url: config.update.url,
+            rhythm: Rhythm {
+                enabled: config.heartbeat.enabled,
+                interval: Duration::from_mins(config.heartbeat.interval),
+            },
             cron: config.cron,
         })
     }

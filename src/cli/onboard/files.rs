@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::sys::file;
 
 /// The files of a new workspace: name and content.
-const WORKSPACE: [(&str, &str); 5] = [
+const WORKSPACE: [(&str, &str); 6] = [
     ("AGENTS.md", include_str!("../../../templates/AGENTS.md")),
     ("SOUL.md", include_str!("../../../templates/SOUL.md")),
     ("USER.md", introduction::USER_TEMPLATE),
@@ -19,6 +19,10 @@ const WORKSPACE: [(&str, &str); 5] = [
     (
         "IDENTITY.md",
         include_str!("../../../templates/IDENTITY.md"),
+    ),
+    (
+        "HEARTBEAT.md",
+        include_str!("../../../templates/HEARTBEAT.md"),
     ),
 ];
 
@@ -66,10 +70,12 @@ mod tests {
 
     #[test]
     fn what_goes_into_every_prompt_is_short() {
-        for (name, _) in WORKSPACE {
-            assert!(BOOTSTRAP_FILES.contains(&name), "{name}");
+        // The heartbeat alone reads its file.
+        let sent = WORKSPACE.iter().filter(|(name, _)| *name != "HEARTBEAT.md");
+        for (name, _) in sent.clone() {
+            assert!(BOOTSTRAP_FILES.contains(name), "{name}");
         }
-        let bytes: usize = WORKSPACE.iter().map(|(_, content)| content.len()).sum();
+        let bytes: usize = sent.map(|(_, content)| content.len()).sum();
         assert!(bytes < 3_000, "{bytes} bytes");
         let bytes = introduction::TEMPLATE.len();
         assert!(bytes < 1_200, "{bytes} bytes in the first turns");
@@ -82,7 +88,10 @@ mod tests {
         std::fs::write(&own, "mine").unwrap();
         std::os::unix::fs::symlink("nowhere", folder.path().join("USER.md")).unwrap();
         let new = fill_workspace(folder.path()).unwrap();
-        assert_eq!(new, ["AGENTS.md", "TOOLS.md", "IDENTITY.md"]);
+        assert_eq!(
+            new,
+            ["AGENTS.md", "TOOLS.md", "IDENTITY.md", "HEARTBEAT.md"]
+        );
         assert_eq!(std::fs::read_to_string(own).unwrap(), "mine");
         assert!(folder.path().join("USER.md").is_symlink());
         assert!(fill_workspace(folder.path()).unwrap().is_empty());

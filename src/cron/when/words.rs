@@ -96,20 +96,18 @@ impl Duration {
     }
 }
 
-const ENGLISH: [(&str, Word); 78] = {
+/// The words of each meaning.
+const ENGLISH: [(&str, Word); 52] = {
     use Word::{And, At, Daily, Day, Every, Half, Hourly, In, Later, Number, On, Tonight};
     use Word::{Month, Noon, Part as P, Unit as U, Weekday, Weekdays, Weekends};
     [
         ("in", In),
         ("at", At),
-        ("on", On),
-        ("next", On),
-        ("every", Every),
-        ("each", Every),
+        ("on next", On),
+        ("every each", Every),
         ("and", And),
         ("later", Later),
-        ("a", Number(1)),
-        ("an", Number(1)),
+        ("a an", Number(1)),
         ("half", Half),
         ("today", Day(0)),
         ("tomorrow", Day(1)),
@@ -118,37 +116,17 @@ const ENGLISH: [(&str, Word); 78] = {
         ("noon", P(Part::Midday)),
         ("afternoon", P(Part::Afternoon)),
         ("evening", P(Part::Evening)),
-        ("am", Noon(false)),
-        ("a.m.", Noon(false)),
-        ("pm", Noon(true)),
-        ("p.m.", Noon(true)),
-        ("weekday", Weekdays),
-        ("weekdays", Weekdays),
-        ("weekend", Weekends),
-        ("weekends", Weekends),
+        ("am a.m.", Noon(false)),
+        ("pm p.m.", Noon(true)),
+        ("weekday weekdays", Weekdays),
+        ("weekend weekends", Weekends),
         ("daily", Daily),
         ("hourly", Hourly),
-        ("s", U(Unit::Second)),
-        ("sec", U(Unit::Second)),
-        ("secs", U(Unit::Second)),
-        ("second", U(Unit::Second)),
-        ("seconds", U(Unit::Second)),
-        ("m", U(Unit::Minute)),
-        ("min", U(Unit::Minute)),
-        ("mins", U(Unit::Minute)),
-        ("minute", U(Unit::Minute)),
-        ("minutes", U(Unit::Minute)),
-        ("h", U(Unit::Hour)),
-        ("hr", U(Unit::Hour)),
-        ("hrs", U(Unit::Hour)),
-        ("hour", U(Unit::Hour)),
-        ("hours", U(Unit::Hour)),
-        ("d", U(Unit::Day)),
-        ("day", U(Unit::Day)),
-        ("days", U(Unit::Day)),
-        ("w", U(Unit::Week)),
-        ("week", U(Unit::Week)),
-        ("weeks", U(Unit::Week)),
+        ("s sec secs second seconds", U(Unit::Second)),
+        ("m min mins minute minutes", U(Unit::Minute)),
+        ("h hr hrs hour hours", U(Unit::Hour)),
+        ("d day days", U(Unit::Day)),
+        ("w week weeks", U(Unit::Week)),
         ("sunday", Weekday(0, false)),
         ("monday", Weekday(1, false)),
         ("tuesday", Weekday(2, false)),
@@ -158,11 +136,9 @@ const ENGLISH: [(&str, Word); 78] = {
         ("saturday", Weekday(6, false)),
         ("sun", Weekday(0, true)),
         ("mon", Weekday(1, true)),
-        ("tue", Weekday(2, true)),
-        ("tues", Weekday(2, true)),
+        ("tue tues", Weekday(2, true)),
         ("wed", Weekday(3, true)),
-        ("thu", Weekday(4, true)),
-        ("thurs", Weekday(4, true)),
+        ("thu thurs", Weekday(4, true)),
         ("fri", Weekday(5, true)),
         ("sat", Weekday(6, true)),
         ("jan", Month(1)),
@@ -173,8 +149,7 @@ const ENGLISH: [(&str, Word); 78] = {
         ("jun", Month(6)),
         ("jul", Month(7)),
         ("aug", Month(8)),
-        ("sep", Month(9)),
-        ("sept", Month(9)),
+        ("sep sept", Month(9)),
         ("oct", Month(10)),
         ("nov", Month(11)),
         ("dec", Month(12)),
@@ -196,64 +171,38 @@ const MONTHS: [&str; 12] = [
     "december",
 ];
 
-/// A longer word before those that it begins with.
-const CHINESE: [(&str, Word); 53] = {
+/// The words of each meaning; of those that a text begins with, the longest counts.
+const CHINESE: [(&str, Word); 27] = {
     use Word::{Daily, Day, Every, Half, Hour, Later, Part as P, Tonight, Unit as U};
     use Word::{Weekday, Weekdays, Weekends};
     [
-        ("每天", Daily),
-        ("每日", Daily),
-        ("每个", Every),
-        ("每隔", Every),
-        ("每", Every),
-        ("今天晚上", Tonight),
-        ("今晚", Tonight),
+        ("每天 每日", Daily),
+        ("每个 每隔 每", Every),
+        ("今天晚上 今晚", Tonight),
         ("今天", Day(0)),
         ("明天", Day(1)),
         ("后天", Day(2)),
-        ("凌晨", P(Part::Morning)),
-        ("早上", P(Part::Morning)),
-        ("早晨", P(Part::Morning)),
-        ("上午", P(Part::Morning)),
+        ("凌晨 早上 早晨 上午", P(Part::Morning)),
         ("中午", P(Part::Midday)),
         ("下午", P(Part::Afternoon)),
-        ("傍晚", P(Part::Evening)),
-        ("晚上", P(Part::Evening)),
+        ("傍晚 晚上", P(Part::Evening)),
         ("工作日", Weekdays),
         ("周末", Weekends),
-        ("周日", Weekday(0, false)),
-        ("周天", Weekday(0, false)),
-        ("周一", Weekday(1, false)),
-        ("周二", Weekday(2, false)),
-        ("周三", Weekday(3, false)),
-        ("周四", Weekday(4, false)),
-        ("周五", Weekday(5, false)),
-        ("周六", Weekday(6, false)),
-        ("星期日", Weekday(0, false)),
-        ("星期天", Weekday(0, false)),
-        ("星期一", Weekday(1, false)),
-        ("星期二", Weekday(2, false)),
-        ("星期三", Weekday(3, false)),
-        ("星期四", Weekday(4, false)),
-        ("星期五", Weekday(5, false)),
-        ("星期六", Weekday(6, false)),
-        ("点半", Word::Half),
-        ("点钟", Hour),
-        ("点", Hour),
+        ("周日 周天 星期日 星期天", Weekday(0, false)),
+        ("周一 星期一", Weekday(1, false)),
+        ("周二 星期二", Weekday(2, false)),
+        ("周三 星期三", Weekday(3, false)),
+        ("周四 星期四", Weekday(4, false)),
+        ("周五 星期五", Weekday(5, false)),
+        ("周六 星期六", Weekday(6, false)),
+        ("点钟 点", Hour),
         ("半", Half),
-        ("秒钟", U(Unit::Second)),
-        ("秒", U(Unit::Second)),
-        ("分钟", U(Unit::Minute)),
-        ("分", U(Unit::Minute)),
-        ("个小时", U(Unit::Hour)),
-        ("小时", U(Unit::Hour)),
-        ("钟头", U(Unit::Hour)),
+        ("秒钟 秒", U(Unit::Second)),
+        ("分钟 分", U(Unit::Minute)),
+        ("个小时 小时 钟头", U(Unit::Hour)),
         ("天", U(Unit::Day)),
-        ("个星期", U(Unit::Week)),
-        ("星期", U(Unit::Week)),
-        ("周", U(Unit::Week)),
-        ("以后", Later),
-        ("之后", Later),
+        ("个星期 星期 周", U(Unit::Week)),
+        ("后 以后 之后", Later),
     ]
 };
 
@@ -286,14 +235,13 @@ fn read_word(text: &str) -> Option<(Word, usize)> {
 }
 
 fn read_english(word: &str) -> Option<Word> {
-    let known = || ENGLISH.iter().find(|(name, _)| *name == word);
     if word.starts_with(|first: char| first.is_ascii_alphabetic()) {
         if word == "midnight" {
             return Some(Word::Time(NaiveTime::MIN));
         }
         let month = MONTHS.iter().position(|name| *name == word);
         let month = || Some(Word::Month(u32::try_from(month?).ok()? + 1));
-        return known().map(|(_, word)| *word).or_else(month);
+        return find_english(word).or_else(month);
     }
     if word.bytes().all(|byte| byte.is_ascii_digit()) {
         return word.parse().ok().map(Word::Number);
@@ -305,16 +253,21 @@ fn read_english(word: &str) -> Option<Word> {
         .or_else(|| read_instant(word))
 }
 
+fn find_english(word: &str) -> Option<Word> {
+    let has = |names: &str| names.split(' ').any(|name| name == word);
+    let (_, found) = ENGLISH.iter().find(|(names, _)| has(names))?;
+    Some(*found)
+}
+
 /// RFC 3339, or without the offset a local time.
 fn read_instant(word: &str) -> Option<Word> {
     let word = word.to_ascii_uppercase();
     if let Ok(instant) = DateTime::parse_from_rfc3339(&word) {
         return Some(Word::Instant(instant.timestamp_millis()));
     }
-    let read = |format| NaiveDateTime::parse_from_str(&word, format).ok();
-    read("%Y-%m-%dT%H:%M:%S%.f")
-        .or_else(|| read("%Y-%m-%dT%H:%M"))
-        .map(Word::Local)
+    let (date, time) = word.split_once('T')?;
+    let date: NaiveDate = date.parse().ok()?;
+    Some(Word::Local(date.and_time(read_time(time)?)))
 }
 
 /// `7:30`, `07:30:15`, `7:30pm`, `7pm`.
@@ -359,29 +312,22 @@ fn read_duration(word: &str) -> Option<Duration> {
         let (count, after) = rest.split_at_checked(digits)?;
         let letters = after.find(|char: char| !char.is_ascii_alphabetic());
         let (name, after) = after.split_at_checked(letters.unwrap_or(after.len()))?;
-        let (_, Word::Unit(unit)) = ENGLISH.iter().find(|(known, _)| *known == name)? else {
+        let Some(Word::Unit(unit)) = find_english(name) else {
             return None;
         };
-        sum = sum.plus(Duration::of(count.parse().ok()?, *unit)?)?;
+        sum = sum.plus(Duration::of(count.parse().ok()?, unit)?)?;
         rest = after;
     }
     Some(sum)
 }
 
 fn read_chinese(text: &str) -> Option<(Word, usize)> {
-    let known = CHINESE.iter().find(|(name, _)| text.starts_with(name));
-    if let Some((name, word)) = known {
-        // `点半` is two words: the hour's, and half of the next one.
-        let length = if *name == "点半" {
-            "点".len()
-        } else {
-            name.len()
-        };
-        let word = if *name == "点半" { Word::Hour } else { *word };
-        return Some((word, length));
-    }
-    if text.starts_with('后') {
-        return Some((Word::Later, '后'.len_utf8()));
+    let all = CHINESE
+        .iter()
+        .flat_map(|(names, word)| names.split(' ').map(move |name| (name, word)));
+    let known = all.filter(|(name, _)| text.starts_with(name));
+    if let Some((name, word)) = known.max_by_key(|(name, _)| name.len()) {
+        return Some((*word, name.len()));
     }
     if text.starts_with('，') {
         let (word, length) = read_word(text.strip_prefix('，')?)?;

@@ -180,6 +180,7 @@ impl Gateway {
                 self.note_restart(&to, language);
                 texts::restarting(language).to_owned()
             }
+            Slash::Heartbeat => self.answer_heartbeat(message, command.argument)?,
             Slash::Agents => self.describe_agents(message),
             _ => {
                 let live = self.live();
@@ -253,6 +254,9 @@ impl Gateway {
         let board = self.parts.board.format_status(language);
         let gateway = texts::gateway(language, &gateway);
         let _ = write!(text, "\n{gateway}");
+        if let Some(clock) = self.describe_clock(language) {
+            let _ = write!(text, "\n\n{clock}");
+        }
         if let Some(memory) = self.memory.describe_last(key, language) {
             let _ = write!(text, "\n- {memory}");
         }

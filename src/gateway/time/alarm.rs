@@ -29,8 +29,18 @@ pub enum Woken {
 /// A notification has precedence, so that a time that lies in the past cannot hide it. A clock that is set
 /// between two calls is not reported; see [`Timekeeper::watch`](super::Timekeeper::watch).
 pub async fn until(clock: &Clock, at_ms: Option<i64>, changed: &Notify) -> Woken {
+    until_since(clock, at_ms, changed, offset(clock)).await
+}
+
+/// The same, but a clock that was set since its [`offset`] was this one is reported at once.
+pub(super) async fn until_since(
+    clock: &Clock,
+    at_ms: Option<i64>,
+    changed: &Notify,
+    since: i64,
+) -> Woken {
     let mut changed = pin!(changed.notified());
-    let mut woken = pin!(wait(clock, at_ms));
+    let mut woken = pin!(wait(clock, at_ms, since));
     poll_fn(|context| match changed.as_mut().poll(context) {
         Poll::Ready(()) => Poll::Ready(Woken::Changed),
         Poll::Pending => woken.as_mut().poll(context),
@@ -38,16 +48,18 @@ pub async fn until(clock: &Clock, at_ms: Option<i64>, changed: &Notify) -> Woken
     .await
 }
 
-async fn wait(clock: &Clock, at_ms: Option<i64>) -> Woken {
+async fn wait(clock: &Clock, at_ms: Option<i64>, since: i64) -> Woken {
     let at = at_ms.unwrap_or(i64::MAX);
     if clock.turned().is_some() {
-        return wait_turned(clock, at).await;
+        return wait_turned(clock, at, since).await;
     }
     loop {
         if clock.now_ms() >= at {
             return Woken::Due;
         }
         let expired = match WallTimer::at(at) {
+            // From here on the timer notices it.
+            Ok(_) if is_jump(offset(clock).saturating_sub(since)) => Ok(Expired::ClockSet),
             Ok(timer) => timer.expired().await,
             Err(error) => Err(error),
         };
@@ -66,10 +78,9 @@ async fn wait(clock: &Clock, at_ms: Option<i64>) -> Woken {
 }
 
 /// Waits for a clock that a test turns.
-async fn wait_turned(clock: &Clock, at_ms: i64) -> Woken {
-    let before = offset(clock);
+async fn wait_turned(clock: &Clock, at_ms: i64, since: i64) -> Woken {
     loop {
-        if is_jump(offset(clock) - before) {
+        if is_jump(offset(clock).saturating_sub(since)) {
             return Woken::ClockSet;
         }
         if clock.now_ms() >= at_ms {

@@ -1,6 +1,7 @@
 //! The gateway's clock: whether it can be trusted, when it is set, and the last known time on the disk.
 
 pub mod alarm;
+mod texts;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +9,8 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use super::Gateway;
-use crate::clock::{Clock, Trust, judge};
+use crate::clock::{Clock, Reason, Trust, judge};
+use crate::language::Language;
 use crate::limits::clock::{JUMP_LOGGED, KNOWN_INTERVAL, TRUST_LOOK, UNCONFIRMED_LOOK};
 use crate::state::KnownTime;
 use crate::sync::Mutex;
@@ -40,7 +42,7 @@ impl Timekeeper {
         let state = State {
             trust,
             offset: alarm::offset(&clock),
-            kept: 0,
+            kept: known_at_start.map_or_else(|| clock.now_ms(), |known| known.saturating_mul(1000)),
         };
         Self {
             clock,
@@ -87,7 +89,7 @@ impl Timekeeper {
     fn look(&self) {
         let offset = alarm::offset(&self.clock);
         let mut state = self.state.lock();
-        let jump = offset - state.offset;
+        let jump = offset.saturating_sub(state.offset);
         let was_set = alarm::is_jump(jump);
         let before = state.trust;
         let mut facts = KnownTime::facts(&self.clock, self.known_at_start, Some(before));
@@ -157,6 +159,25 @@ impl Gateway {
     pub fn trust(&self) -> Trust {
         self.time.trust()
     }
+
+    /// A line for people about a clock that is not confirmed; `None` while all is well.
+    pub(super) fn describe_clock(&self, language: Language) -> Option<String> {
+        let reason = match self.trust() {
+            Trust::Trusted => return None,
+            Trust::Unconfirmed => return Some(texts::unconfirmed(language).to_owned()),
+            Trust::NotYet(reason) => reason,
+        };
+        let reason = match reason {
+            Reason::BeforeBuild => texts::before_build(language).to_owned(),
+            Reason::BeforeKnown(known) => {
+                let known = chrono::DateTime::from_timestamp(known, 0).unwrap_or_default();
+                texts::before_known(language, &known.format("%Y-%m-%d %H:%M"))
+            }
+            Reason::FarAhead => texts::far_ahead(language).to_owned(),
+            Reason::NotSynchronized => texts::not_synchronized(language).to_owned(),
+        };
+        Some(texts::waits(language, &reason))
+    }
 }
 
 /// Looks at the clock when it is set, often while it is not trusted, and rarely then.
@@ -170,7 +191,8 @@ pub(super) async fn keep(gateway: Arc<Gateway>) {
         if time.trust().is_trusted() {
             time.save_if_old();
         }
-        alarm::until(&time.clock, Some(time.next_look()), &never).await;
+        let since = time.state.lock().offset;
+        alarm::until_since(&time.clock, Some(time.next_look()), &never, since).await;
         time.look();
     }
 }

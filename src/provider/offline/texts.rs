@@ -25,7 +25,10 @@ texts! {
         "（离线助手：输入“帮助”查看我能做什么）",
     }
     /// A request for a reminder.
-    pub fn no_reminders() { "I can't set reminders in this version.", "这个版本不能设置提醒。" }
+    pub fn no_reminders() {
+        "To set a reminder, type /remind and when, for example `/remind 20m take the bread out`.",
+        "设置提醒请输入 /remind 和时间，例如 `/remind 20分钟后 取面包`。",
+    }
     /// The time.
     pub fn time(time) { "It is {time}", "现在是 {time}" }
     /// Where the runtime has not told the time.

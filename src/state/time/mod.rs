@@ -7,7 +7,7 @@ use std::time::UNIX_EPOCH;
 use serde::{Deserialize, Serialize};
 
 use super::file::{Damaged, Policy, StateFile};
-use crate::clock::{Clock, Facts, Trust};
+use crate::clock::{Clock, Facts, Trust, judge};
 use crate::error::Result;
 use crate::limits::clock::KNOWN_BYTES;
 use crate::sys;
@@ -69,6 +69,11 @@ impl KnownTime {
         });
         let latest = files.into_iter().flatten().chain([kept]).max();
         latest.filter(|seconds| *seconds > 0)
+    }
+
+    /// Whether a clock can be trusted, for a program that has just started.
+    pub fn trust(&self, clock: &Clock) -> Trust {
+        judge(&Self::facts(clock, self.latest(clock), None))
     }
 
     /// What is known about a clock. `known` is what [`latest`](Self::latest) said when the program

@@ -17,7 +17,7 @@ use crate::zone::Zone;
 
 pub(super) const CRON: ToolSpec = ToolSpec::fixed(
     "cron",
-    "Reminders and scheduled jobs. add: when (\"20m\", \"tomorrow 7:00\", \"every 2h\", \"mon 9am\", \"0 7 * * 1-5\"; the owner's time zone, or tz) and message. kind reminder (default) sends the message as it is, task gives it to you as a request at that time, command runs it in the shell. The others: job (id or name), as list shows them.",
+    "Reminders and scheduled jobs. add: message and when (\"20m\", \"tomorrow 7:00\", \"every 2h\", \"mon 9am\", \"0 7 * * 1-5\"; in the owner's time zone, or tz). kind reminder (default): the message is sent as it is; task: you get it as a request then; command: for the shell. Else: job (id or name, see list).",
     r#"{"type":"object","properties":{"action":{"enum":["add","list","edit","remove","enable","disable","run"]},"when":{"type":"string"},"message":{"type":"string"},"kind":{"enum":["reminder","task","command"]},"name":{"type":"string"},"tz":{"type":"string"},"job":{"type":"string"}},"required":["action"]}"#,
 );
 

@@ -5,6 +5,11 @@ use std::time::Duration;
 
 use crate::gateway::scene::Scene;
 use crate::harness::clock::Turned;
+use crate::harness::gateway::Gateway;
+use crate::harness::home::Home;
+use crate::harness::model::{Model, say};
+use crate::harness::program::Program;
+use crate::harness::telegram::Telegram;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -55,4 +60,44 @@ fn a_clock_that_jumps_by_hours_is_logged_once() {
     clock.forward(30 * HOUR);
     let log = gateway.stop().ends_with(0).stderr;
     assert_eq!(log.matches("the clock was set").count(), 2, "{log}");
+}
+
+/// Before the time is known no certificate is valid; what was sent meanwhile is answered afterwards.
+#[test]
+fn certificates_wait_for_the_time_and_the_gateway_works_as_soon_as_it_is_set() {
+    let clock = Turned::unsynchronized("1970-01-01T00:00:10Z");
+    let model = Model::playing_with_tls([say("Good morning.")]);
+    let telegram = Telegram::start_with_tls();
+    let mut home = Home::with_telegram(&model, &telegram);
+    home.turn(&clock);
+    let ana = telegram.person(1001, "Ana", None);
+    ana.says("Good morning");
+    let gateway = Gateway::start(&home);
+    gateway.wait_for_log(
+        "the clock says 1970-01-01; certificates cannot be checked until the time is set",
+    );
+    clock.set("2027-03-01T07:00:00Z");
+    telegram.wait_for_message(ana.chat(), |message| message.text == "Good morning.");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_person_sees_why_jobs_wait() {
+    let clock = Turned::unsynchronized("2027-03-01T07:00:00Z");
+    let scene = scene(&clock);
+    let gateway = scene.start();
+    scene.ana.says("/status");
+    scene.wait_for("Clock: not synchronized yet. Scheduled jobs and the heartbeat wait.");
+    scene.ana.says("/heartbeat");
+    scene.wait_for("Heartbeat: waiting for the clock to be set");
+    let shown = Program::new(&scene.home).arg("status").run().ends_with(0);
+    let row = "clock      the clock has not been synchronized since the machine started: scheduled";
+    assert!(shown.stdout.contains(row), "{}", shown.stdout);
+    let doctor = Program::new(&scene.home).arg("doctor").run();
+    let said = "the clock has not been synchronized since the machine started. Scheduled jobs";
+    assert!(doctor.stdout.contains(said), "{}", doctor.stdout);
+    // A network that never comes does not keep the jobs from running.
+    clock.forward(Duration::from_secs(10 * 60));
+    gateway.wait_for_log("the clock is used now, although nothing confirms it: 2027-03-01 07:10");
+    gateway.stop().ends_with(0);
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::scene::Scene;
+use crate::harness::clock::Turned;
 use crate::harness::discord::{Discord, Fault, Message, Person, Place, TOKEN, Upload};
 use crate::harness::gateway::Gateway;
 use crate::harness::home::Home;
@@ -421,6 +422,35 @@ fn a_kill_loses_nothing_nor_does_what_is_said_meanwhile() {
     chat.wait_for("3 so far, three.");
     gateway.stop().ends_with(0);
     assert_eq!(chat.texts().len(), 3, "{:?}", chat.texts());
+}
+
+#[test]
+fn a_reminder_is_moved_and_done_at_a_tap() {
+    let clock = Turned::at("2026-11-23T07:00:00Z");
+    let mut chat = Chat::playing([]);
+    chat.home.turn(&clock);
+    let gateway = chat.start();
+    chat.ana.says("/remind 20m *bread* (brown)");
+    let set = chat.wait_for("today 07:20, in 20 min");
+    let reminder = |not: &[&Message]| {
+        let not: Vec<_> = not.iter().map(|message| message.id.clone()).collect();
+        chat.discord.wait_for_message(chat.ana.chat(), |message| {
+            message.text.starts_with('⏰') && !not.contains(&message.id)
+        })
+    };
+    clock.forward(Duration::from_secs(20 * 60));
+    let first = reminder(&[&set]);
+    chat.ana.presses("Snooze 10 min");
+    let moved = chat.wait_for("💤 Again today 07:30");
+    assert_eq!(moved.id, first.id);
+    assert_eq!(moved.components, json!([]), "the buttons are still there");
+    clock.forward(Duration::from_secs(10 * 60));
+    let second = reminder(&[&set, &first]);
+    assert_eq!(second.text, first.text, "it is quoted once");
+    chat.ana.presses("✓ Done");
+    let done = chat.wait_for("✓ Done 07:30");
+    assert_eq!(done.id, second.id);
+    gateway.stop().ends_with(0);
 }
 
 #[test]

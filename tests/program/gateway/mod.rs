@@ -10,6 +10,7 @@ mod faults;
 mod flood;
 mod full;
 mod groups;
+mod heartbeat;
 mod jobs;
 mod language;
 mod media;

@@ -191,7 +191,7 @@ impl Jobs<'_> {
             Schedule::At { at_ms } => show::time(*at_ms, asker.now_ms, asker.zone, self.language),
             schedule => crate::cron::when::describe(schedule, asker.zone, self.language),
         };
-        Error::Usage(missing(self.language, &plain(&time)))
+        Error::Usage(missing(self.language, &time))
     }
 
     /// The jobs as a list, the next one first.

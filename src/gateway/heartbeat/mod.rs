@@ -1,0 +1,400 @@
+//! The heartbeat: now and then each agent looks at its HEARTBEAT.md, and speaks only when there is news.
+//!
+//! A beat is no message of a person: it has a fresh conversation on a thread of its own, shows no draft and
+//! asks nobody. Beats that were missed are not made up.
+
+mod list;
+mod texts;
+
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use super::agents::Hosted;
+use super::commands::texts::format_error;
+use super::cron::zone_of;
+use super::time::alarm::{self, Woken};
+use super::{Gateway, spawn};
+use crate::agent::Outcome;
+use crate::agent::host::{TurnEvent, TurnHost};
+use crate::approval::{Answer, Question};
+use crate::cancel::Cancel;
+use crate::chat::SendRequest;
+use crate::error::{Error, Result};
+use crate::language::Language;
+use crate::limits::heartbeat::{BUSY_WAIT, LIST_BYTES};
+use crate::message::{Address, Envelope, Origin, OutgoingMessage, SessionKey};
+use crate::session::{Session, store};
+use crate::sync::Mutex;
+
+/// The file in the workspace that says what to look at.
+const FILE: &str = "HEARTBEAT.md";
+
+/// How the key of a beat's conversation begins; its agent's id follows.
+const CHANNEL: &str = "heartbeat";
+
+/// What the configuration says about the heartbeat.
+#[derive(Clone, Debug, Default)]
+pub struct Rhythm {
+    /// Whether there is a heartbeat.
+    pub enabled: bool,
+    /// The time between two beats.
+    pub interval: Duration,
+}
+
+/// The state of the heartbeat.
+#[derive(Default)]
+pub struct Heartbeat {
+    /// Wakes the loop: something that it depends on has changed.
+    changed: Arc<Notify>,
+    state: Mutex<State>,
+    /// Raised when the gateway stops.
+    cancel: Cancel,
+}
+
+#[derive(Default)]
+struct State {
+    /// Whether a person has turned it off until the next start.
+    is_off: bool,
+    is_running: bool,
+    /// The chat in which a beat was asked for that has not begun.
+    asked: Option<(Address, Language)>,
+    /// In milliseconds since 1970.
+    next_ms: Option<i64>,
+    /// When the last beat was, in milliseconds since 1970, and how it went.
+    last: Option<(i64, Beat)>,
+}
+
+/// How a beat went. With several agents, the most important one counts.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Beat {
+    /// No agent has anything to do.
+    Empty,
+    /// Within the quiet hours.
+    Quiet,
+    /// There is no chat that news could go to.
+    NoChat,
+    /// No model is connected.
+    NoModel,
+    /// There was no news.
+    Ok,
+    /// A person was told.
+    Told,
+    /// It failed, which only the log and `/heartbeat` say.
+    Failed(String),
+}
+
+impl Beat {
+    fn describe(&self, language: Language) -> String {
+        match self {
+            Self::Empty => texts::empty(language).to_owned(),
+            Self::Quiet => texts::quiet(language).to_owned(),
+            Self::NoChat => texts::no_chat(language).to_owned(),
+            Self::NoModel => texts::no_model(language).to_owned(),
+            Self::Ok => texts::ok(language).to_owned(),
+            Self::Told => texts::told(language).to_owned(),
+            Self::Failed(error) => texts::failed(language, error),
+        }
+    }
+}
+
+impl Heartbeat {
+    /// Looks again when the next beat is.
+    pub fn look_again(&self) {
+        self.changed.notify_one();
+    }
+
+    /// Ends a running beat, and begins no other.
+    pub fn stop(&self) {
+        self.cancel.cancel();
+    }
+}
+
+/// Waits for each beat, and begins it.
+pub(super) async fn keep(gateway: Arc<Gateway>) {
+    let heartbeat = &gateway.heartbeat;
+    gateway.time.watch(&heartbeat.changed);
+    loop {
+        let next = gateway.plan_beat();
+        let woken = alarm::until(gateway.clock(), next, &heartbeat.changed).await;
+        if gateway.is_stopping() {
+            return;
+        }
+        let asked = heartbeat.state.lock().asked.take();
+        if asked.is_some() {
+            gateway.begin_beat(asked);
+        } else if woken == Woken::Due {
+            gateway.beat_if_idle();
+        }
+    }
+}
+
+impl Gateway {
+    /// When the next beat is, in milliseconds since 1970; `None` while there is none.
+    fn plan_beat(&self) -> Option<i64> {
+        let rhythm = &self.live().rhythm;
+        let mut state = self.heartbeat.state.lock();
+        if !rhythm.enabled || state.is_off || !self.trust().is_trusted() {
+            state.next_ms = None;
+            return None;
+        }
+        // A clock that was set back, or a shorter interval, does not make the pause longer.
+        let latest = self
+            .clock()
+            .now_ms()
+            .saturating_add(millis(rhythm.interval));
+        let next = state.next_ms.map_or(latest, |next| next.min(latest));
+        state.next_ms = Some(next);
+        state.next_ms
+    }
+
+    /// Begins a beat, unless anything else is running: then a little later.
+    fn beat_if_idle(self: &Arc<Self>) {
+        let now = self.clock().now_ms();
+        let is_beating = self.heartbeat.state.lock().is_running;
+        let is_busy = is_beating || self.load.lock().running > 0;
+        let wait = match is_busy {
+            true => BUSY_WAIT,
+            false => self.live().rhythm.interval,
+        };
+        self.heartbeat.state.lock().next_ms = Some(now.saturating_add(millis(wait)));
+        if is_busy {
+            return;
+        }
+        match self.is_quiet_now() {
+            true => self.note_beat(Beat::Quiet),
+            false => self.begin_beat(None),
+        }
+    }
+
+    /// Begins a beat on a thread, unless one is running. `asked`: where and in which language a person has
+    /// asked for it.
+    fn begin_beat(self: &Arc<Self>, asked: Option<(Address, Language)>) {
+        if std::mem::replace(&mut self.heartbeat.state.lock().is_running, true) {
+            return;
+        }
+        let gateway = Arc::clone(self);
+        let spawned = spawn("heartbeat", move || {
+            let beat = gateway.beat(asked.is_some());
+            gateway.note_beat(beat.clone());
+            if let Some((to, language)) = asked.filter(|_| beat != Beat::Told) {
+                gateway.tell(&to, &texts::result(language, &beat.describe(language)));
+            }
+            gateway.close_connections_later();
+        });
+        if let Err(error) = spawned {
+            self.note_beat(Beat::Failed(error.to_string()));
+        }
+    }
+
+    fn note_beat(&self, beat: Beat) {
+        let now = self.clock().now();
+        let time = now.format("%Y-%m-%d %H:%M");
+        match &beat {
+            Beat::Failed(error) => tracing::warn!("the heartbeat of {time} failed: {error}"),
+            beat => {
+                let what = beat.describe(Language::English);
+                tracing::debug!("heartbeat of {time}: {what}");
+            }
+        }
+        let mut state = self.heartbeat.state.lock();
+        state.is_running = false;
+        state.last = Some((now.timestamp_millis(), beat));
+    }
+
+    /// Lets every agent look at its list, one after the other.
+    fn beat(self: &Arc<Self>, is_asked: bool) -> Beat {
+        let live = self.live();
+        let beats = live.agents.all().iter().map(|hosted| {
+            self.beat_of(hosted, is_asked)
+                .unwrap_or_else(|error| Beat::Failed(format_error(&error, Language::English)))
+        });
+        beats.max().unwrap_or(Beat::Empty)
+    }
+
+    fn beat_of(self: &Arc<Self>, hosted: &Hosted, is_asked: bool) -> Result<Beat> {
+        // An agent that has no list is not made for it.
+        if hosted.folder.join(FILE).symlink_metadata().is_err() {
+            return Ok(Beat::Empty);
+        }
+        let agent = hosted.agent()?;
+        let mut text = Vec::new();
+        let file = agent.toolbox().workspace().open_read(Path::new(FILE))?;
+        file.take(LIST_BYTES as u64)
+            .read_to_end(&mut text)
+            .map_err(Error::io("read", FILE))?;
+        let text = String::from_utf8_lossy(&text);
+        let Some(tasks) = list::open_tasks(&text) else {
+            return Ok(Beat::Empty);
+        };
+        let Some(to) = self
+            .parts
+            .recent
+            .get()
+            .filter(|to| self.delivery(to).is_some())
+        else {
+            return Ok(Beat::NoChat);
+        };
+        let key = SessionKey::parse(&format!("{CHANNEL}:{}", hosted.profile.id));
+        if agent.lacks_model(&key) {
+            return Ok(Beat::NoModel);
+        }
+        // Each beat begins afresh, and one journal is kept, to look at.
+        if store::path_of(&hosted.sessions, &key).exists() {
+            store::delete(&hosted.sessions, &key)?;
+        }
+        let mut session = Session::open(&hosted.sessions, &key, hosted.journals.clone())?;
+        let tasks = agent.toolbox().cleaned(&tasks).into_owned();
+        let message = Envelope {
+            origin: Origin::Heartbeat,
+            reply: Some(to.clone()),
+            attended: false,
+            ..Envelope::typed(&key, &prompt(&tasks))
+        };
+        let mut host = QuietHost {
+            gateway: self,
+            hosted,
+            to: &to,
+            has_sent: false,
+        };
+        let cancel = &self.heartbeat.cancel;
+        let report = agent.run(&mut session, Some(&message), &mut host, cancel);
+        agent.end_background(&key);
+        let has_sent = host.has_sent;
+        let report = report?;
+        if let Some(error) = report.failure {
+            return Err(error);
+        }
+        let news = match report.outcome {
+            Outcome::Answered | Outcome::Bounded(_) => list::news(&report.text),
+            Outcome::Stopped => return Err(Error::Stopped),
+            Outcome::Failed(error) => return Err(error),
+        };
+        match news {
+            // They may have begun meanwhile.
+            Some(_) if !is_asked && self.is_quiet_now() => Ok(Beat::Quiet),
+            Some(news) => {
+                self.enqueue(OutgoingMessage::text(&to, news), None)?;
+                Ok(Beat::Told)
+            }
+            None if has_sent => Ok(Beat::Told),
+            None => Ok(Beat::Ok),
+        }
+    }
+
+    fn is_quiet_now(&self) -> bool {
+        self.is_quiet(&zone_of(&self.live().cron.tz))
+    }
+
+    /// Answers `/heartbeat`.
+    pub(super) fn answer_heartbeat(&self, message: &Envelope, argument: &str) -> Result<String> {
+        let language = message.language();
+        match argument.to_ascii_lowercase().as_str() {
+            "" | "status" => {}
+            word @ ("on" | "off") => {
+                self.heartbeat.state.lock().is_off = word == "off";
+                // The loop does the same, but the answer is already right.
+                self.plan_beat();
+                self.heartbeat.look_again();
+            }
+            "now" => {
+                let mut state = self.heartbeat.state.lock();
+                if state.is_running {
+                    return Ok(texts::is_running(language).to_owned());
+                }
+                state.asked = Some((message.address(), language));
+                self.heartbeat.look_again();
+                return Ok(texts::looking(language).to_owned());
+            }
+            _ => return Err(Error::Usage(texts::usage(language).to_owned())),
+        }
+        Ok(self.describe_heartbeat(language))
+    }
+
+    fn describe_heartbeat(&self, language: Language) -> String {
+        let rhythm = &self.live().rhythm;
+        let state = self.heartbeat.state.lock();
+        let time = |ms: i64| {
+            let now = self.clock().now();
+            let time = chrono::DateTime::from_timestamp_millis(ms).unwrap_or_default();
+            time.with_timezone(now.offset()).format("%H:%M").to_string()
+        };
+        let mut text = match state.next_ms {
+            _ if !rhythm.enabled => texts::disabled(language).to_owned(),
+            _ if state.is_off => texts::off(language).to_owned(),
+            Some(next) => {
+                let minutes = rhythm.interval.as_secs() / 60;
+                texts::next(language, &minutes, &time(next))
+            }
+            None => texts::waits_for_clock(language).to_owned(),
+        };
+        if let Some((at, beat)) = &state.last {
+            text.push('\n');
+            text += &texts::last(language, &time(*at), &beat.describe(language));
+        }
+        text
+    }
+}
+
+fn millis(time: Duration) -> i64 {
+    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
+}
+
+fn prompt(tasks: &str) -> String {
+    format!(
+        "[Heartbeat: a regular check that no person has asked for. No person is waiting, so do not ask \
+         anything.]\n\
+         Below is your list, HEARTBEAT.md. Do what is due now. Mark a task that is finished \
+         and does not recur as done in the file (`- [x]`). If there is news that your person should \
+         read now, answer with it, briefly. Otherwise answer only {}.\n\n{tasks}",
+        list::OK
+    )
+}
+
+/// The host of a beat: it shows nothing and asks no one.
+struct QuietHost<'a> {
+    gateway: &'a Arc<Gateway>,
+    hosted: &'a Hosted,
+    to: &'a Address,
+    /// Whether the model has sent a message with its tool.
+    has_sent: bool,
+}
+
+impl TurnHost for QuietHost<'_> {
+    fn on_event(&mut self, event: TurnEvent<'_>) {
+        if let TurnEvent::Notice(what) = event {
+            tracing::debug!("heartbeat: {what}");
+        }
+    }
+
+    fn ask(&mut self, _question: &Question, _cancel: &Cancel) -> Answer {
+        Answer::Unattended
+    }
+
+    fn send(&mut self, request: SendRequest) -> Result<()> {
+        let to = request.to.as_deref().map(Address::parse);
+        let to = to.unwrap_or_else(|| self.to.clone());
+        if to != *self.to && !self.hosted.knows(&to) {
+            return Err(Error::Failed(format!(
+                "{to} is not a chat that you know: no one has written to you there"
+            )));
+        }
+        if self.gateway.is_quiet_now() {
+            return Err(Error::Failed(
+                "these are quiet hours: nothing is sent to a chat now".to_owned(),
+            ));
+        }
+        let files = request.files.iter();
+        let message = OutgoingMessage {
+            files: files.map(|file| self.hosted.absolute(file)).collect(),
+            buttons: request.buttons,
+            ..OutgoingMessage::text(&to, request.text)
+        };
+        self.gateway.enqueue(message, None)?;
+        self.has_sent = true;
+        Ok(())
+    }
+}
