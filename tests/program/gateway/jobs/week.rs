@@ -110,10 +110,8 @@ impl Chance {
     }
 }
 
-#[test]
-fn a_week_with_twenty_power_cuts_runs_every_job_as_promised() {
-    let clock = Turned::at("2027-03-01T00:00:00Z");
-    let scene = scene(&clock, |_| say("Here is the report."));
+/// The jobs, and what they promise.
+fn plan(clock: &Turned) -> (Vec<Value>, Vec<Promise>) {
     let begin = clock.now_ms();
     let hours = |step: usize, first: i64| {
         (0..)
@@ -127,13 +125,13 @@ fn a_week_with_twenty_power_cuts_runs_every_job_as_promised() {
         Promise::new("pills", hours(4, 4), "⏰ pills"),
     ];
     promises[3].catches_up = false;
-    let mut pills = job(&clock, "pills", every(4 * HOUR), reminder("pills"));
+    let mut pills = job(clock, "pills", every(4 * HOUR), reminder("pills"));
     pills["catchUp"] = json!(false);
     let line = "echo x >> backups; echo backup is done";
     let mut jobs = vec![
-        job(&clock, "water", every(3 * HOUR), reminder("water")),
-        job(&clock, "report", cron("0 7 * * *"), turn("report")),
-        job(&clock, "backup", cron("0 1-23/2 * * *"), command(line)),
+        job(clock, "water", every(3 * HOUR), reminder("water")),
+        job(clock, "report", cron("0 7 * * *"), turn("report")),
+        job(clock, "backup", cron("0 1-23/2 * * *"), command(line)),
         pills,
     ];
     for (number, id) in ["once0", "once1", "once2", "once3", "once4", "once5"]
@@ -147,8 +145,27 @@ fn a_week_with_twenty_power_cuts_runs_every_job_as_promised() {
             std::iter::once(planned),
             &format!("⏰ {id}"),
         ));
-        jobs.push(job(&clock, id, at(&clock, after), reminder(id)));
+        jobs.push(job(clock, id, at(clock, after), reminder(id)));
     }
+    (jobs, promises)
+}
+
+impl Chance {
+    /// The steps at whose ends the power goes: full hours, at which something is due.
+    fn cuts(&mut self) -> BTreeSet<usize> {
+        let mut cuts = BTreeSet::new();
+        while cuts.len() < CUTS {
+            cuts.insert(2 * self.below(STEPS as u64 / 2 - 10) as usize + 1);
+        }
+        cuts
+    }
+}
+
+#[test]
+fn a_week_with_twenty_power_cuts_runs_every_job_as_promised() {
+    let clock = Turned::at("2027-03-01T00:00:00Z");
+    let scene = scene(&clock, |_| say("Here is the report."));
+    let (mut jobs, mut promises) = plan(&clock);
     // A chat takes about one message a second: the jobs have several.
     let others = [1002, 1003, 1004].map(|id| scene.telegram.person(id, "Ben", None));
     for (job, other) in [1, 2, 3].into_iter().zip([1002, 1003, 1004]) {
@@ -167,11 +184,7 @@ fn a_week_with_twenty_power_cuts_runs_every_job_as_promised() {
     write(&scene.home, &jobs);
 
     let mut chance = Chance(7);
-    let mut cuts: BTreeSet<usize> = BTreeSet::new();
-    while cuts.len() < CUTS {
-        // At full hours, where something is due.
-        cuts.insert(2 * chance.below(STEPS as u64 / 2 - 10) as usize + 1);
-    }
+    let cuts = chance.cuts();
     let mut down = 0;
     let mut gateway: Option<Gateway> = Some(scene.start());
     gateway.as_ref().unwrap().wait_for_log("ready");
