@@ -123,3 +123,11 @@ pub fn time_out_of_range(at_ms: i64) -> String {
 pub fn short(text: &str) -> String {
     text.chars().take(60).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_text_is_in_each_language() {
+        crate::language::check_table(super::TABLE);
+    }
+}

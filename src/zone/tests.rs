@@ -21,6 +21,7 @@ fn built_in(name: &str) -> Zone {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn local_time_is_right_in_both_hemispheres_and_at_odd_changes() {
     for (zone, instant, expected) in [
         (

@@ -16,7 +16,7 @@ use crate::text::reveal;
 pub struct AddArguments {
     /// When it runs: "in 20m", "tomorrow 7:00", "every 2h", "every day at 7", "0 7 * * 1-5"
     when: String,
-    /// What the model is told; with --remind what you are told; with --command what is run
+    /// What to ask the model; with --remind what to remind you of; with --command what to run
     #[arg(value_name = "MESSAGE")]
     message: Vec<String>,
     #[command(flatten)]

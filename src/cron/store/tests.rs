@@ -197,6 +197,7 @@ fn names_with_underscores_are_read_and_written_once() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn a_bad_job_is_named_and_stays_and_the_others_run() {
     let good = r#"{"id": "good", "schedule": {"kind": "every", "everyMs": 60000}, "payload": {"message": "x"}}"#;
     let long = "x".repeat(MESSAGE_BYTES_MAX + 1);

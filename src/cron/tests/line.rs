@@ -34,6 +34,7 @@ fn next(zone: &str, expr: &str, after: &str, count: usize) -> Vec<String> {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn fields_steps_names_and_days_are_those_of_crontab() {
     for (expr, after, expected) in [
         // Five fields, lists, ranges, steps.
@@ -251,6 +252,7 @@ fn fields_steps_names_and_days_are_those_of_crontab() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn daylight_saving_time_loses_no_run_and_repeats_none() {
     const EUROPE: &str = "Europe/Zurich";
     const YORK: &str = "America/New_York";
