@@ -3,6 +3,7 @@
 //! Blocking code cannot be dropped like a future, so it is interrupted from outside: blocking code
 //! registers a hook (shut the socket down, kill the child) and looks at the flag afterwards.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -22,6 +23,12 @@ struct Shared {
 /// A flag that can only be raised, and that wakes blocked code. Clones share it.
 #[derive(Clone, Default)]
 pub struct Cancel(Arc<Shared>);
+
+impl fmt::Debug for Cancel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Cancel({})", self.is_cancelled())
+    }
+}
 
 impl Cancel {
     /// A token that is not raised.

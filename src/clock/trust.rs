@@ -49,6 +49,8 @@ pub struct Facts {
     pub uptime: Duration,
     /// Whether the clock was set while the program ran: somebody or something has set it on purpose.
     pub was_set: bool,
+    /// Whether it was set by so much that its date can be another one.
+    pub was_set_far: bool,
     /// What was found the last time.
     pub before: Option<Trust>,
 }
@@ -86,7 +88,8 @@ pub fn judge(facts: &Facts) -> Trust {
         None if facts.hardware.iter().any(confirms) => Trust::Trusted,
         None if has_passed(UNCONFIRMED_GRACE) => Trust::Unconfirmed,
         None => Trust::NotYet(Reason::NotSynchronized),
-        Some(_) if has_passed(CONTRADICTED_GRACE) => Trust::Unconfirmed,
+        // A time service that nudges a clock says nothing about its date.
+        Some(_) if facts.was_set_far || facts.uptime >= CONTRADICTED_GRACE => Trust::Unconfirmed,
         Some(reason) => Trust::NotYet(reason),
     }
 }
@@ -123,6 +126,7 @@ mod tests {
             hardware: Vec::new(),
             uptime: Duration::from_secs(30),
             was_set: false,
+            was_set_far: false,
             before: None,
         }
     }
@@ -168,7 +172,8 @@ mod tests {
             ("behind, with a battery", Facts { known: Some(NOW + HOUR), hardware: vec![NOW], ..facts() }, NotYet(BeforeKnown(NOW + HOUR))),
             ("behind, after an hour", Facts { known: Some(NOW + HOUR), uptime: minutes(60), ..facts() }, NotYet(BeforeKnown(NOW + HOUR))),
             ("behind, after a day", Facts { known: Some(NOW + HOUR), uptime: minutes(24 * 60), ..facts() }, Unconfirmed),
-            ("behind, set by hand", Facts { known: Some(NOW + HOUR), was_set: true, ..facts() }, Unconfirmed),
+            ("behind, nudged", Facts { known: Some(NOW + HOUR), was_set: true, ..facts() }, NotYet(BeforeKnown(NOW + HOUR))),
+            ("behind, set by hand", Facts { known: Some(NOW + HOUR), was_set: true, was_set_far: true, ..facts() }, Unconfirmed),
             ("in decades", Facts { now: decades, uptime: minutes(60), ..facts() }, NotYet(FarAhead)),
             ("in decades, with a battery", Facts { now: decades, hardware: vec![decades], ..facts() }, NotYet(FarAhead)),
             ("in decades, after a day", Facts { now: decades, uptime: minutes(24 * 60), ..facts() }, Unconfirmed),

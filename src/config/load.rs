@@ -20,12 +20,15 @@ use crate::limits::config as limits;
 use crate::secret::Secret;
 use crate::sys::environment::{self, Environment};
 use crate::sys::file;
+use crate::zone::Zone;
 
 /// The mode of the file that is written: it may contain keys.
 const FILE_MODE: u32 = 0o600;
 
 /// The setting whose value has to be a time zone of this system.
 const ZONE_KEY: &str = "agents.defaults.timezone";
+/// The key of the time zone of scheduled jobs.
+const JOBS_ZONE_KEY: &str = "cron.tz";
 
 /// The setting whose entries name agents.
 const BINDINGS_KEY: &str = "agents.bindings";
@@ -189,6 +192,9 @@ pub fn text_with(file: &Path, changes: &[Change<'_>]) -> Result<String> {
     for (key, path, value) in changes {
         let wrong = check::problem(key, path, value, true).or_else(|| match (*path, value) {
             (ZONE_KEY, Value::String(name)) if !resolve::refers(name) => zone_problem(name),
+            (JOBS_ZONE_KEY, Value::String(name)) if !resolve::refers(name) => {
+                jobs_zone_problem(name)
+            }
             _ => None,
         });
         if let Some(problem) = wrong {
@@ -242,6 +248,10 @@ fn check_zone(settings: &mut Settings<'_>, file: &Path) {
     let setting = settings.set.get(ZONE_KEY);
     let problem = setting.and_then(|setting| setting.value.as_str().and_then(zone_problem));
     add_problem(settings, ZONE_KEY, file, problem);
+    // Jobs do not need the system's zones.
+    let setting = settings.set.get(JOBS_ZONE_KEY);
+    let problem = setting.and_then(|setting| setting.value.as_str().and_then(jobs_zone_problem));
+    add_problem(settings, JOBS_ZONE_KEY, file, problem);
 }
 
 /// Every binding has to name an agent.
@@ -273,6 +283,12 @@ fn zone_problem(name: &str) -> Option<String> {
         &name,
         environment::has_time_zones(),
     ))
+}
+
+/// The same for the zone of jobs.
+fn jobs_zone_problem(name: &str) -> Option<String> {
+    let is_known = name.is_empty() || Zone::find(name).is_some();
+    (!is_known).then(|| texts::unknown_jobs_zone(&check::safe_path([name].into_iter())))
 }
 
 /// A warning for a file with keys that others can read.

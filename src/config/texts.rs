@@ -177,6 +177,11 @@ pub fn unknown_time_zone(name: &str, has_zones: bool) -> String {
     format!("Unknown time zone {name:?}. {advice}")
 }
 
+/// A wrong `cron.tz`.
+pub fn unknown_jobs_zone(name: &str) -> String {
+    format!("Unknown time zone {name:?}. Use a name such as Europe/Zurich, or an empty string")
+}
+
 /// A file that was named with `--config` and does not exist.
 pub fn no_such_file(file: &Path) -> String {
     format!("There is no configuration file {}", file.display())

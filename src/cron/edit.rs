@@ -2,13 +2,14 @@
 
 use std::collections::HashSet;
 
-use super::job::{Deliver, Job, Payload, PayloadKind};
+use super::job::{Deliver, Job, Payload, PayloadKind, Status};
 use super::schedule::Schedule;
 use super::store::Store;
 use super::{show, texts, when};
+use crate::clock::BUILD_EPOCH;
 use crate::error::{Error, Result};
 use crate::language::Language;
-use crate::limits::cron::{JOBS_MAX, NAME_CHARS_MAX, SPENT_JOBS_KEPT};
+use crate::limits::cron::{JOBS_MAX, NAME_CHARS_MAX, PLANNED_EVERY_MS_MIN, SPENT_JOBS_KEPT};
 use crate::message::Address;
 use crate::sys;
 use crate::text::{grouped, nearest, one_line};
@@ -224,7 +225,7 @@ pub fn edit(store: &Store, name: &str, changes: Changes, asker: Asker<'_>) -> Re
             job.schedule = schedule;
             // What the old one has missed is not made up for, and an interval counts from now.
             job.created_at_ms = asker.now_ms;
-            job.state.last_planned_ms = Some(asker.now_ms);
+            forget_missed(job, asker);
             check_schedule(job, asker)?;
         }
         Ok(job.clone())
@@ -237,6 +238,16 @@ fn set<T>(value: &mut T, new: Option<T>) {
     }
 }
 
+/// What a job has missed is not made up for, nor a run that was cut off.
+fn forget_missed(job: &mut Job, asker: Asker<'_>) {
+    job.state.last_planned_ms = Some(asker.now_ms);
+    if let Some(run) = job.state.runs.last_mut()
+        && run.status == Status::Interrupted
+    {
+        run.status = Status::Skipped;
+    }
+}
+
 /// Enables or disables a job. Returns it as it is now. What it has missed while it was disabled is not made
 /// up for.
 pub fn enable(store: &Store, name: &str, enabled: bool, asker: Asker<'_>) -> Result<Job> {
@@ -244,7 +255,7 @@ pub fn enable(store: &Store, name: &str, enabled: bool, asker: Asker<'_>) -> Res
         let job = find_mut(jobs, name, asker.language)?;
         if enabled && !job.enabled {
             check_schedule(job, asker)?;
-            job.state.last_planned_ms = Some(asker.now_ms);
+            forget_missed(job, asker);
         }
         if job.enabled != enabled {
             job.enabled = enabled;
@@ -332,6 +343,11 @@ fn find_mut<'a>(jobs: &'a mut [Job], name: &str, language: Language) -> Result<&
 /// Fails when the job would never run.
 fn check_schedule(job: &Job, asker: Asker<'_>) -> Result<()> {
     job.schedule.check().map_err(Error::Usage)?;
+    if asker.now_ms < BUILD_EPOCH * 1000 {
+        return Err(Error::Failed(
+            texts::clock_not_set(asker.language).to_owned(),
+        ));
+    }
     if let Schedule::At { at_ms } = job.schedule
         && at_ms <= asker.now_ms
     {
@@ -342,9 +358,15 @@ fn check_schedule(job: &Job, asker: Asker<'_>) -> Result<()> {
         created_ms: job.created_at_ms,
         id: &job.id,
     };
-    match job.schedule.next_after(asker.now_ms, &phase, asker.zone) {
-        Some(_) => Ok(()),
-        None => Err(Error::Usage(texts::never_comes(asker.language).to_owned())),
+    let next = |after_ms| job.schedule.next_after(after_ms, &phase, asker.zone);
+    let Some(first) = next(asker.now_ms) else {
+        return Err(Error::Usage(texts::never_comes(asker.language).to_owned()));
+    };
+    match next(first) {
+        Some(second) if second - first < PLANNED_EVERY_MS_MIN => {
+            Err(Error::Usage(texts::too_often(asker.language).to_owned()))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -390,192 +412,5 @@ fn new_id(jobs: &[Job]) -> Result<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::cron::{RunOutcome, Status};
-
-    const HOUR: i64 = 3_600_000;
-    const NOW: i64 = 1_795_000_000_000;
-
-    fn home() -> (tempfile::TempDir, Store) {
-        let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(folder.path());
-        (folder, store)
-    }
-
-    fn at(now_ms: i64, act: impl FnOnce(Asker<'_>)) {
-        act(Asker {
-            now_ms,
-            zone: &Zone::utc(),
-            language: Language::English,
-        });
-    }
-
-    fn named(name: &str) -> NewJob {
-        NewJob {
-            name: name.to_owned(),
-            message: "Drink tea".to_owned(),
-            ..NewJob::default()
-        }
-    }
-
-    fn every(hours: i64) -> Schedule {
-        let every_ms = hours * HOUR;
-        Schedule::Every { every_ms }
-    }
-
-    #[test]
-    fn ids_are_short_and_different() {
-        let (_folder, store) = home();
-        at(NOW, |asker| {
-            for number in 0..60 {
-                let name = format!("Job {number}\n\u{202e}{}", "x".repeat(99));
-                let job = add(&store, every(1), named(&name), asker).unwrap();
-                let kinds: Vec<bool> = job.id.chars().map(|char| char.is_ascii_digit()).collect();
-                assert_eq!(kinds, [false, true, false, true], "{}", job.id);
-                assert!(
-                    job.name.chars().count() <= NAME_CHARS_MAX + 1,
-                    "{}",
-                    job.name
-                );
-                assert!(!job.name.contains(['\n', '\u{202e}']), "{}", job.name);
-            }
-        });
-        assert_eq!(store.read().unwrap().jobs.len(), 60);
-    }
-
-    #[test]
-    fn a_job_is_found_by_its_id_its_name_or_a_unique_beginning() {
-        let (_folder, store) = home();
-        at(NOW, |asker| {
-            for name in ["Tea", "Tea at night", "Café"] {
-                add(&store, every(1), named(name), asker).unwrap();
-            }
-        });
-        let jobs = store.read().unwrap().jobs;
-        let name_of = |name: &str| {
-            let found = find(&jobs, name, Language::English);
-            found.map(Job::title).map_err(|error| error.to_string())
-        };
-        for (typed, name) in [
-            ("tea", "Tea"),
-            (" TEA ", "Tea"),
-            ("tea at", "Tea at night"),
-            ("CAFÉ", "Café"),
-            (jobs[2].id.as_str(), "Café"),
-            (&jobs[2].id.to_uppercase(), "Café"),
-        ] {
-            assert_eq!(name_of(typed).as_deref(), Ok(name), "{typed}");
-        }
-        let candidates = format!("{} (Tea), {} (Tea at night)", jobs[0].id, jobs[1].id);
-        let error = name_of("te").unwrap_err();
-        assert!(error.contains(&candidates), "{error}");
-        for typed in ["", " ", "x\n\u{7}"] {
-            let error = name_of(typed).unwrap_err();
-            assert!(error.starts_with("There is no job \""), "{error}");
-            assert!(!error.contains(['\n', '\u{7}']), "{error}");
-        }
-        let chinese = find(&jobs, "x", Language::Chinese).unwrap_err();
-        assert_eq!(chinese.to_string(), "没有名为“x”的任务。");
-    }
-
-    #[test]
-    fn what_would_never_run_is_not_planned() {
-        let (_folder, store) = home();
-        at(NOW, |asker| {
-            let past = Schedule::At { at_ms: NOW - HOUR };
-            let error = add(&store, past.clone(), named(""), asker).unwrap_err();
-            assert!(
-                error.to_string().starts_with("That time has passed: "),
-                "{error}"
-            );
-            let empty = NewJob::default();
-            assert!(add(&store, every(1), empty, asker).is_err());
-            let job = add(&store, every(1), named(""), asker).unwrap();
-            let changes = Changes {
-                schedule: Some(past),
-                ..Changes::default()
-            };
-            assert!(edit(&store, &job.id, changes, asker).is_err());
-        });
-        assert_eq!(store.read().unwrap().jobs.len(), 1);
-    }
-
-    #[test]
-    fn an_edit_changes_only_what_it_names_and_makes_up_for_nothing() {
-        let (_folder, store) = home();
-        at(NOW, |asker| {
-            let new = NewJob {
-                chat: Some(Address::parse("telegram:-100:7")),
-                model: Some("small".to_owned()),
-                ..named("Tea")
-            };
-            add(&store, every(1), new, asker).unwrap();
-        });
-        at(NOW + 5 * HOUR, |asker| {
-            let changes = Changes {
-                schedule: Some(every(2)),
-                model: Some(None),
-                deliver: Some(Deliver::Both),
-                ..Changes::default()
-            };
-            let job = edit(&store, "tea", changes, asker).unwrap();
-            assert_eq!(job.payload.message, "Drink tea");
-            assert_eq!(job.payload.chat().unwrap().to_string(), "telegram:-100:7");
-            assert_eq!(
-                (&job.payload.model, job.payload.deliver),
-                (&None, Deliver::Both)
-            );
-            let next = show::next_run(&job, asker.now_ms, asker.zone);
-            assert_eq!(next, Some(NOW + 7 * HOUR));
-        });
-    }
-
-    #[test]
-    fn what_a_disabled_job_missed_is_not_made_up_for() {
-        let (_folder, store) = home();
-        at(NOW, |asker| {
-            add(&store, every(1), named("Tea"), asker).unwrap();
-            assert!(!enable(&store, "tea", false, asker).unwrap().enabled);
-        });
-        at(NOW + 5 * HOUR + 1, |asker| {
-            let job = enable(&store, "tea", true, asker).unwrap();
-            let next = show::next_run(&job, asker.now_ms, asker.zone);
-            assert_eq!((job.enabled, next), (true, Some(NOW + 6 * HOUR)));
-        });
-        assert!(
-            remove(&store, "tea", Language::English)
-                .unwrap()
-                .contains("(Tea)")
-        );
-        assert!(remove(&store, "tea", Language::English).is_err());
-    }
-
-    #[test]
-    fn one_time_jobs_that_have_run_make_room() {
-        let (_folder, store) = home();
-        at(NOW, |asker| {
-            for number in 0..60 {
-                let at_ms = NOW + HOUR + number;
-                let name = format!("Job {number}");
-                let job = add(&store, Schedule::At { at_ms }, named(&name), asker).unwrap();
-                let outcome = RunOutcome {
-                    status: Status::Ok,
-                    error: None,
-                    duration_ms: 1,
-                };
-                if number != 7 {
-                    store.begin(&job.id, at_ms, at_ms).unwrap();
-                    store.end(&job.id, at_ms, at_ms + 1, &outcome).unwrap();
-                }
-            }
-        });
-        at(NOW + 2 * HOUR, |asker| {
-            add(&store, every(1), named("new"), asker).unwrap();
-        });
-        let names: Vec<String> = store.read().unwrap().jobs.iter().map(Job::title).collect();
-        assert_eq!(names.len(), SPENT_JOBS_KEPT + 2);
-        // The one that has not run stays, however old it is.
-        assert_eq!((names[0].as_str(), names[1].as_str()), ("Job 7", "Job 10"));
-    }
-}
+#[path = "tests/edit.rs"]
+mod tests;

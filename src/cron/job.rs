@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use super::due::Times;
 use super::schedule::Schedule;
-use crate::limits::cron::NAME_CHARS_MAX;
+use crate::limits::cron::{NAME_CHARS_MAX, RUN_TRIES_MAX};
+use crate::limits::schedule::AHEAD_MS_MAX;
 use crate::message::Address;
 use crate::text::one_line;
 
@@ -317,7 +318,7 @@ impl Job {
             catch_up: self.catch_up,
             created_ms: self.created_at_ms,
             last_planned_ms: self.state.last_planned_ms,
-            interrupted_ms: self.open_run().map(|run| run.planned_ms),
+            interrupted_ms: self.cut_off_run().map(|run| run.planned_ms),
         }
     }
 
@@ -331,6 +332,28 @@ impl Job {
             &self.payload.message
         };
         one_line(text, NAME_CHARS_MAX)
+    }
+
+    /// Brings times of a file that anyone can edit into a range in which they can be reckoned with.
+    pub fn bound_times(&mut self) {
+        let bound = |ms: &mut i64| *ms = (*ms).clamp(0, 2 * AHEAD_MS_MAX);
+        bound(&mut self.created_at_ms);
+        self.state.last_planned_ms.iter_mut().for_each(bound);
+        self.state.last_run_at_ms.iter_mut().for_each(bound);
+        for run in &mut self.state.runs {
+            bound(&mut run.planned_ms);
+            bound(&mut run.begun_ms);
+            bound(&mut run.duration_ms);
+        }
+    }
+
+    /// The run that was interrupted and is to be tried again: not one that was cut off again and again, as
+    /// when it takes the whole program with it.
+    fn cut_off_run(&self) -> Option<&Run> {
+        let run = self.open_run()?;
+        let same = |other: &&Run| other.planned_ms == run.planned_ms;
+        let tried = self.state.runs.iter().rev().take_while(same).count();
+        (tried < RUN_TRIES_MAX).then_some(run)
     }
 
     /// The run that was begun and did not end: it runs, or it was interrupted.

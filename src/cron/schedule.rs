@@ -158,7 +158,7 @@ impl Plan {
         // Very many: the last one is found by halving the time in which it is.
         let mut end_ms = now_ms;
         while let Some(next_ms) = until_now(latest_ms) {
-            let middle_ms = latest_ms + (end_ms - latest_ms) / 2;
+            let middle_ms = latest_ms.saturating_add(end_ms.saturating_sub(latest_ms) / 2);
             latest_ms = match until_now(middle_ms) {
                 Some(later_ms) => later_ms,
                 None => {

@@ -11,7 +11,7 @@ texts! {
     pub fn every_weekday(days, time) { "every {days} at {time}", "每{days} {time}" }
     pub fn every_month(day, time) { "on day {day} of every month at {time}", "每月 {day} 日 {time}" }
     /// A cron line that has no simpler words.
-    pub fn by_line(line) { "cron {line}", "cron {line}" }
+    pub fn by_line(line) { "cron {line}", "cron 表达式 {line}" }
     pub fn unusable() { "an invalid schedule", "无效的时间设置" }
     /// Between two weekdays.
     pub fn and() { " and ", "和" }

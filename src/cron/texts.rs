@@ -17,6 +17,14 @@ texts! {
         "No date fits this schedule, so it would never run.",
         "没有符合这个计划的日期，任务永远不会运行。",
     }
+    pub fn clock_not_set() {
+        "The clock is not set yet, so nothing can be planned. Try again when it is.",
+        "时钟尚未设置，暂时无法安排任务。请在时间正确后再试。",
+    }
+    pub fn too_often() {
+        "A job runs at most once a minute.",
+        "任务最多每分钟运行一次。",
+    }
     pub fn unknown_zone(name) {
         "Unknown time zone \"{name}\". Use a name such as Europe/Zurich.",
         "未知时区“{name}”。请使用 Asia/Shanghai 这样的名称。",

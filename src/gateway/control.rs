@@ -307,6 +307,7 @@ impl Gateway {
         let (live, changes) = reload(&self.live())?;
         let before = std::mem::replace(&mut *self.parts.live.lock(), Arc::new(live));
         self.heartbeat.look_again();
+        self.cron.look_soon();
         drop(before);
         let list = |paths: &[String]| match paths {
             [] => "none".to_owned(),

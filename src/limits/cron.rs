@@ -12,6 +12,10 @@ pub const MESSAGE_BYTES_MAX: usize = 4 * 1024;
 pub const NAME_CHARS_MAX: usize = 60;
 /// Bytes of a job's id, which is part of a file name; ours have four.
 pub const ID_BYTES_MAX: usize = 64;
+/// Shortest time between two runs of a job that is planned, in milliseconds: each run is some synced writes.
+pub const PLANNED_EVERY_MS_MIN: i64 = 60 * 1000;
+/// How often a run is begun when it is cut off each time: it may be what takes the program down.
+pub const RUN_TRIES_MAX: usize = 3;
 /// Runs that are remembered for each job.
 pub const RUNS_KEPT: usize = 20;
 /// Runs that are remembered for all jobs: with many jobs each keeps fewer.

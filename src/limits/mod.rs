@@ -20,10 +20,10 @@ pub mod zone {
 pub mod schedule {
     /// Bytes of a cron line. A field has lists, but no more than its values.
     pub const LINE_BYTES: usize = 400;
-    /// Days that are searched for a cron line's next run: February 29 is up to eight years away.
-    pub const SEARCH_DAYS: u64 = 9 * 366;
+    /// Days that are searched for a cron line's next run: a February 29 that is a Monday can be 40 years away.
+    pub const SEARCH_DAYS: u64 = 41 * 366;
     /// Changes of the clocks that are passed meanwhile; the most restless zone has four a year.
-    pub const SPANS: usize = 64;
+    pub const SPANS: usize = 41 * 4;
     /// Shortest interval: a second.
     pub const EVERY_MS_MIN: i64 = 1000;
     /// Longest interval, and how far ahead a time may be: 100 years.

@@ -82,6 +82,7 @@ fn a_change_with_which_nothing_would_start_is_refused_in_the_words_of_the_check(
             "Mars",
             "Unknown time zone \"Mars\"",
         ),
+        ("cron.tz", "Mars", "Unknown time zone \"Mars\""),
         (
             "channels.telegram.enabled",
             "true",

@@ -19,6 +19,11 @@ pub fn planner(home: &Home, loaded: &Loaded) -> Option<Arc<Planner>> {
             zone: zone_of(loaded),
             clock: Clock::System,
             runner: Box::new(OverSocket(home.control())),
+            agent: loaded
+                .config
+                .agents
+                .are_several()
+                .then(|| loaded.agent_id().to_owned()),
         })
     })
 }

@@ -156,6 +156,12 @@ fn when_and_what(planner: &Planner<'_>, arguments: &AddArguments) -> Result<(Sch
     if let (Ok(schedule), false) = (&first, message.trim().is_empty()) {
         return Ok((schedule.clone(), message));
     }
+    if let (Err(_), [_]) = (&first, arguments.message.as_slice())
+        && arguments.when.contains(' ')
+    {
+        // Both are there: what is wrong with the time is no part of the message.
+        return first.map(|schedule| (schedule, message));
+    }
     let all = format!("{} {message}", arguments.when);
     match edit::split(all.trim(), tz, planner.asker())? {
         Some((_, "")) => Err(Error::Usage(texts::NO_MESSAGE.to_owned())),

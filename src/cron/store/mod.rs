@@ -32,7 +32,9 @@ pub use file::Fault;
 #[derive(Clone, Debug)]
 pub struct Store {
     folder: PathBuf,
-    writing: Arc<Mutex<()>>,
+    /// Held while something is written: the [stamp](Self::changed) of the file of jobs, and up to which
+    /// number the log's lines are in it.
+    writing: Arc<Mutex<Option<(u64, u64)>>>,
 }
 
 /// What was read.
@@ -159,6 +161,7 @@ impl Store {
             ))
         })?;
         replay(&log, &mut contents);
+        contents.jobs.iter_mut().for_each(Job::bound_times);
         Ok((contents, text))
     }
 
@@ -240,10 +243,10 @@ impl Store {
     }
 
     fn record(&self, mut event: RunEvent) -> Result<()> {
-        let _writing = self.writing.lock();
+        let mut writing = self.writing.lock();
         let _lock = self.lock()?;
         let mut log = self.open_log()?;
-        event.n = 1 + self.last_number(&log)?;
+        event.n = self.last_number(&log, &mut writing)?.saturating_add(1);
         log.append(&to_line(&event), Durability::Synced)?;
         let length = log.length();
         drop(log);
@@ -259,14 +262,20 @@ impl Store {
         Ok(())
     }
 
-    /// The number of the newest line, also of one that is in the file of jobs already.
-    fn last_number(&self, log: &AppendLog) -> Result<u64> {
+    /// The number of the newest line, also of one that is in the file of jobs already: that may come from
+    /// another board, whose log was longer.
+    fn last_number(&self, log: &AppendLog, known: &mut Option<(u64, u64)>) -> Result<u64> {
         let mut lines = log.tail();
         let read = Error::io("read", log.path());
-        match lines.previous().map_err(read)? {
-            Some(line) => Ok(RunEvent::parse(&line.bytes).map_or(0, |event| event.n)),
-            None => Ok(self.load()?.0.folded_to),
-        }
+        let last = lines.previous().map_err(read)?;
+        let last = last.and_then(|line| RunEvent::parse(&line.bytes));
+        let stamp = self.changed();
+        let folded_to = match *known {
+            Some((before, folded_to)) if before == stamp => folded_to,
+            _ => self.load()?.0.folded_to,
+        };
+        *known = Some((stamp, folded_to));
+        Ok(last.map_or(folded_to, |event| event.n.max(folded_to)))
     }
 }
 

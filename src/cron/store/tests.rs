@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::cron::job::{Deliver, Payload, PayloadKind};
 use crate::cron::schedule::Schedule;
-use crate::limits::cron::{MESSAGE_BYTES_MAX, RUNS_KEPT, RUNS_KEPT_MIN};
+use crate::limits::cron::{MESSAGE_BYTES_MAX, RUN_TRIES_MAX, RUNS_KEPT, RUNS_KEPT_MIN};
 
 /// A home folder, and its store.
 fn home() -> (tempfile::TempDir, Store) {
@@ -593,4 +593,65 @@ fn a_hundred_writers_at_once_lose_nothing() {
     assert_eq!(ids(&store).len(), 76);
     assert_eq!(store.runs("first", 99).unwrap().len(), RUNS_KEPT);
     assert_eq!(store.load().unwrap().0.folded_to, 25);
+}
+
+#[test]
+fn a_run_that_is_cut_off_each_time_is_not_tried_for_ever() {
+    let (_folder, store) = home();
+    add(&store, "a").unwrap();
+    let interrupted = RunOutcome {
+        status: Status::Interrupted,
+        ..ok(0)
+    };
+    let is_tried_again = || {
+        let job = store.read().unwrap().jobs.remove(0);
+        job.times().interrupted_ms.is_some()
+    };
+    for attempt in 1..=RUN_TRIES_MAX {
+        store.begin("a", 60_000, 60_005).unwrap();
+        store.end("a", 60_000, 60_010, &interrupted).unwrap();
+        assert_eq!(is_tried_again(), attempt < RUN_TRIES_MAX, "{attempt}");
+    }
+    // The next planned time is another run.
+    store.begin("a", 120_000, 120_000).unwrap();
+    store.end("a", 120_000, 120_010, &interrupted).unwrap();
+    assert!(is_tried_again());
+}
+
+#[test]
+fn a_list_that_comes_from_a_board_with_a_longer_log_does_not_hide_new_runs() {
+    let (folder, store) = home();
+    add(&store, "a").unwrap();
+    store.begin("a", 60_000, 60_005).unwrap();
+    let path = folder.path().join("cron/jobs.json");
+    let text = fs::read_to_string(&path).unwrap();
+    let text = text.trim_end().strip_suffix('}').unwrap().to_owned();
+    fs::write(&path, text + ",\"runsFoldedTo\": 5000}").unwrap();
+    store.begin("a", 120_000, 120_005).unwrap();
+    store.begin("a", 180_000, 180_005).unwrap();
+    let job = store.read().unwrap().jobs.remove(0);
+    assert_eq!(job.state.last_planned_ms, Some(180_000));
+}
+
+#[test]
+fn times_that_no_clock_shows_do_no_harm() {
+    for time in [i64::MIN, -1, 8_210_266_876_799_000, i64::MAX] {
+        let (folder, store) = home();
+        fs::create_dir(folder.path().join("cron")).unwrap();
+        let text = json!({"jobs": [{
+            "id": "a", "schedule": {"kind": "every", "everyMs": 60_000}, "payload": {"message": "x"},
+            "createdAtMs": time,
+            "state": {
+                "lastPlannedAtMs": time, "lastRunAtMs": time,
+                "runHistory": [{"plannedAtMs": time, "runAtMs": time, "durationMs": time, "status": "interrupted"}],
+            },
+        }]});
+        fs::write(folder.path().join("cron/jobs.json"), text.to_string()).unwrap();
+        let job = store.read().unwrap().jobs.remove(0);
+        let zone = crate::zone::Zone::utc();
+        crate::cron::due::look(&job.times(), 1_795_500_000_000, &zone);
+        for run in &job.state.runs {
+            zone.at(run.planned_ms / 1000);
+        }
+    }
 }

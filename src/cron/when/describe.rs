@@ -28,6 +28,8 @@ pub fn describe(schedule: &Schedule, zone: &Zone, language: Language) -> String 
         }
         Schedule::Cron { expr, tz } => {
             let words = match Line::parse(expr, "") {
+                // Its time depends on the job.
+                Ok(_) if has_hashed(expr) => texts::by_line(language, &texts::short(expr)),
                 Ok(line) => describe_line(&line, expr, language),
                 Err(_) => texts::unusable(language).to_owned(),
             };
@@ -37,6 +39,12 @@ pub fn describe(schedule: &Schedule, zone: &Zone, language: Language) -> String 
             }
         }
     }
+}
+
+/// Whether a field of a line has an `H`.
+fn has_hashed(expr: &str) -> bool {
+    expr.split([' ', '\t', ',', '/'])
+        .any(|part| part.eq_ignore_ascii_case("h"))
 }
 
 /// A cron line in words where they are simple, else the line.

@@ -167,6 +167,12 @@ impl Roster {
         self.serving(message).workspace.get()
     }
 
+    /// Whether an agent serves a chat, as far as the chat's address says: in a private chat of Telegram the
+    /// chat's id is the person's.
+    pub(super) fn serves(&self, hosted: &Hosted, chat: &Address) -> bool {
+        self.rules.serving_at(chat, Some(&chat.chat)) == hosted.profile.id
+    }
+
     fn or_default(&self, id: &str) -> &Arc<Hosted> {
         self.named(id).unwrap_or(&self.all[self.default])
     }

@@ -81,8 +81,9 @@ impl Gateway {
 
     /// Ends the background commands of a chat in which everything else was stopped, and answers the
     /// `/stop`: on a thread, because a command can take a while to end.
-    pub(super) fn answer_stop(self: &Arc<Self>, message: Envelope, count: Stopped) {
+    pub(super) fn answer_stop(self: &Arc<Self>, message: Envelope, mut count: Stopped) {
         let language = message.language();
+        count.turns += self.cron.stop_for(&message.address());
         let (gateway, stop) = (Arc::clone(self), message.clone());
         let spawned = spawn("stop", move || {
             let ended = gateway.live().agents.end_background(&stop.session);

@@ -26,7 +26,7 @@ use crate::error::{Error, Result};
 use crate::gateway::time::alarm;
 use crate::language::Language;
 use crate::limits::cron::{OUTBOX_ROOM_MAX, REMINDERS_PER_LOOK_MAX, STORE_RETRY};
-use crate::message::{Envelope, Origin};
+use crate::message::{Address, Envelope, Origin};
 use crate::sync::Mutex;
 use crate::zone::Zone;
 
@@ -63,9 +63,23 @@ impl Cron {
         self.changed.notify_one();
     }
 
-    /// Ends the commands of jobs.
+    /// Ends the commands of jobs. Their turns go on after the next start.
     pub fn stop(&self) {
         self.cancel.cancel();
+        self.stop_where(|run| run.job.payload.kind != PayloadKind::AgentTurn);
+    }
+
+    /// Stops the runs whose results go to a chat, and returns how many.
+    pub fn stop_for(&self, chat: &Address) -> usize {
+        self.stop_where(|run| run.to.as_ref() == Some(chat))
+    }
+
+    fn stop_where(&self, is_meant: impl Fn(&JobRun) -> bool) -> usize {
+        let running: Vec<_> = self.running.lock().values().map(Arc::clone).collect();
+        let meant = running
+            .iter()
+            .filter(|run| is_meant(run) && !run.cancel.is_cancelled());
+        meant.map(|run| run.cancel.cancel()).count()
     }
 
     /// Whether a command of a job is running.
@@ -181,7 +195,7 @@ impl Gateway {
     }
 
     fn try_start_due(self: &Arc<Self>, zone: &Zone) -> Result<Option<i64>> {
-        let _looking = self.cron.looking.lock();
+        let looking = self.cron.looking.lock();
         // Before the jobs are read: what ends in between looks as if it had not run.
         let running: BTreeSet<String> = self.cron.running.lock().keys().cloned().collect();
         let read = self.parts.jobs.read()?;
@@ -214,6 +228,8 @@ impl Gateway {
         let claims = start.filter_map(|(job, planned)| self.claim(job, planned, zone));
         let claims: Vec<Claim> = claims.collect();
         drop(read.jobs);
+        // A run that cannot be noted waits, and nothing else waits for it.
+        drop(looking);
         for claim in claims {
             if self.is_stopping() {
                 break;
@@ -237,6 +253,9 @@ impl Gateway {
         if running.contains_key(&job.id) {
             return None;
         }
+        if self.cron.cancel.is_cancelled() && job.payload.kind != PayloadKind::AgentTurn {
+            run.cancel.cancel();
+        }
         running.insert(job.id.clone(), Arc::clone(&run));
         Some(Claim {
             gateway: Arc::clone(self),
@@ -258,7 +277,11 @@ impl Gateway {
     /// Runs a job now, whatever its schedule says, and returns a line for people. Fails when there is no
     /// such job, or while it is running.
     pub(super) fn run_job(self: &Arc<Self>, id: &str, language: Language) -> Result<String> {
-        let _looking = self.cron.looking.lock();
+        if !self.trust().is_trusted() {
+            // What is noted with a wrong time would be planned again, or never.
+            return Err(Error::Failed(texts::clock_not_set(language).to_owned()));
+        }
+        let looking = self.cron.looking.lock();
         let jobs = self.parts.jobs.read()?;
         let job = jobs.find(id);
         let job = job.ok_or_else(|| Error::Usage(texts::unknown(language, &id)))?;
@@ -270,6 +293,7 @@ impl Gateway {
         let zone = zone_of(&self.live().cron.tz);
         let claim = self.claim(job, planned, &zone);
         let claim = claim.ok_or_else(|| Error::Usage(texts::running(language, &id)))?;
+        drop(looking);
         let text = texts::started(language, &claim.run.name());
         self.start_run(claim)?;
         Ok(text)

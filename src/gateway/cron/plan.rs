@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use chrono::{Days, Timelike};
 
 use crate::config::QuietHours;
-use crate::cron::due::{self, Planned, Times};
+use crate::cron::due::{self, Planned};
 use crate::cron::{Deliver, Job, PayloadKind, Status};
 use crate::limits::cron::ROOM_LOOK_MS;
 use crate::zone::{Local, Zone};
@@ -48,7 +48,7 @@ pub fn look<'a>(jobs: &'a [Job], now: &Conditions<'_>) -> Look<'a> {
     let mut ready = Vec::new();
     let is_idle = |job: &&Job| job.enabled && !now.running.contains(&job.id);
     for job in jobs.iter().filter(is_idle) {
-        let due = due::look(&times_of(job), now.now_ms, now.zone);
+        let due = due::look(&job.times(), now.now_ms, now.zone);
         look.skip.extend(due.skipped_to_ms.map(|to| (job, to)));
         let next = match (due.run, quiet_until) {
             (Some(_), Some(end)) if goes_to_chat(job) => Some(end),
@@ -79,18 +79,6 @@ pub fn look<'a>(jobs: &'a [Job], now: &Conditions<'_>) -> Look<'a> {
 impl Look<'_> {
     fn wake_at(&mut self, at: Option<i64>) {
         self.next_ms = [self.next_ms, at].into_iter().flatten().min();
-    }
-}
-
-/// What of a job decides whether it is due.
-pub fn times_of(job: &Job) -> Times<'_> {
-    Times {
-        schedule: &job.schedule,
-        id: &job.id,
-        catch_up: job.catch_up,
-        created_ms: job.created_at_ms,
-        last_planned_ms: job.state.last_planned_ms,
-        interrupted_ms: job.open_run().map(|run| run.planned_ms),
     }
 }
 

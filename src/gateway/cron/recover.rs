@@ -40,7 +40,7 @@ impl Gateway {
             let hold = hold(&job.id, run.planned_ms);
             let is_done = match job.payload.kind {
                 PayloadKind::AgentTurn => {
-                    let message = message_id(&job.id, run.planned_ms);
+                    let message = message_id(job, run.planned_ms);
                     self.end_answered_turn((job, &message), pending)?
                 }
                 _ => pending.iter().any(|one| one.closes.as_ref() == Some(&hold)),
@@ -59,10 +59,10 @@ impl Gateway {
             let now = self.clock().now_ms();
             self.parts.jobs.end(&job.id, planned, now, &ended)?;
             if is_done && job.delete_after_run {
-                self.remove_job(&job.id);
+                self.remove_job(job);
             }
         } else if job.delete_after_run && is_spent(job) {
-            self.remove_job(&job.id);
+            self.remove_job(job);
         }
         Ok(())
     }
@@ -123,17 +123,19 @@ fn is_of_job(pending: &Pending) -> bool {
     closes.is_some_and(|closes| closes.session.parts().0.starts_with(CHANNEL))
 }
 
-/// Whether a job for one time has had its run.
+/// Whether a job that is removed after its run has had it.
 fn is_spent(job: &Job) -> bool {
     let last = job
         .state
         .runs
         .last()
         .map(|run| (run.planned_ms, run.status));
-    match (&job.schedule, last) {
-        (Schedule::At { at_ms }, Some((planned, status))) => {
-            planned >= *at_ms && matches!(status, Status::Ok | Status::Skipped)
-        }
-        _ => false,
+    let Some((planned, status)) = last else {
+        return false;
+    };
+    let is_over = matches!(status, Status::Ok | Status::Skipped);
+    match &job.schedule {
+        Schedule::At { at_ms } => is_over && planned >= *at_ms,
+        _ => is_over,
     }
 }

@@ -3,20 +3,21 @@
 //! What a reminder or a command delivers is held in the outbox until the end of its run is noted, as the
 //! answer of a turn is until the journal has its end. A kill in between neither repeats nor loses it.
 
+mod command;
+
 use std::sync::Arc;
 
 use super::{Claim, texts};
 use crate::agent::Outcome;
 use crate::agent::host::TurnOptions;
-use crate::approval::Answer;
 use crate::bus::Event;
+use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::cron::due::Planned;
-use crate::cron::{Deliver, Job, PayloadKind, RunOutcome, Status};
+use crate::cron::{Deliver, Job, PayloadKind, Run, RunOutcome, Status};
 use crate::error::{Error, Result};
 use crate::gateway::Gateway;
 use crate::gateway::agents::Hosted;
-use crate::gateway::commands::format_output;
 use crate::gateway::commands::texts::{format_error, format_minutes};
 use crate::gateway::host::{ChatHost, Work};
 use crate::gateway::reminders::Reminder;
@@ -27,8 +28,6 @@ use crate::markup::plain;
 use crate::message::{Address, Envelope, Origin, OutgoingMessage, SessionKey};
 use crate::outbox::ClosesTurn;
 use crate::sync::Mutex;
-use crate::tools::Caller;
-use crate::tools::commands::{Shell, TypedCommand};
 use crate::zone::Zone;
 
 /// Why a run that a person has stopped counts as left out.
@@ -53,6 +52,8 @@ pub struct JobRun {
     was_failing: bool,
     /// What went wrong with delivering the result.
     fault: Mutex<Option<String>>,
+    /// Stops it.
+    pub cancel: Cancel,
 }
 
 /// The key of a job's own conversation.
@@ -60,9 +61,17 @@ pub fn own_session(job: &str) -> SessionKey {
     SessionKey::parse(&format!("{CHANNEL}:{job}"))
 }
 
-/// The id of the message that starts the turn of a run. One that is repeated after a kill has the same.
-pub fn message_id(job: &str, planned_ms: i64) -> String {
-    format!("{CHANNEL}:{job}:{planned_ms}")
+/// The id of the message of a run. A run that is repeated after a kill has the same; one that comes to the
+/// same planned time again, because the clock was set back, has another one.
+pub fn message_id(job: &Job, planned_ms: i64) -> String {
+    let has_ended = |run: &&Run| {
+        run.planned_ms == planned_ms && matches!(run.status, Status::Ok | Status::Failed)
+    };
+    let id = &job.id;
+    match job.state.runs.iter().filter(has_ended).count() {
+        0 => format!("{CHANNEL}:{id}:{planned_ms}"),
+        earlier => format!("{CHANNEL}:{id}:{planned_ms}:{earlier}"),
+    }
 }
 
 /// What a message of the outbox is held for that belongs to a run without a conversation.
@@ -85,6 +94,7 @@ impl JobRun {
             was_failing: super::plan::is_failing(job),
             job: job.clone(),
             fault: Mutex::default(),
+            cancel: Cancel::new(),
         }
     }
 
@@ -117,7 +127,7 @@ impl JobRun {
         let job = self.job.id.clone();
         let name = self.name().to_owned();
         Envelope {
-            id: message_id(&job, self.planned.planned_ms),
+            id: message_id(&self.job, self.planned.planned_ms),
             origin: Origin::Cron { job, name },
             reply: self.to.clone(),
             attended: false,
@@ -174,7 +184,10 @@ impl JobRun {
                 .zone
                 .at(planned_ms.saturating_add(late_ms).div_euclid(1000)),
         };
-        reminder.message(to, self.language)
+        OutgoingMessage {
+            once: message_id(&self.job, planned_ms),
+            ..reminder.message(to, self.language)
+        }
     }
 
     /// Whether the answer of its turn goes to the chat. Writes it to a file where the job says so. An error
@@ -227,7 +240,7 @@ impl JobRun {
 /// Whether an answer of the model says that there is nothing to tell.
 pub fn is_silent(text: &str) -> bool {
     let bare = text.trim_matches(|char: char| !char.is_alphanumeric());
-    bare.is_empty()
+    text.trim().is_empty()
         || bare.eq_ignore_ascii_case("NO_REPLY")
         || bare.eq_ignore_ascii_case("NO REPLY")
 }
@@ -246,15 +259,26 @@ impl Gateway {
         let payload = &job.payload;
         let named = payload.channel.as_deref().zip(payload.to.as_deref());
         let named = named.map(|(channel, to)| Address::parse(&format!("{channel}:{to}")));
-        let named = named.filter(|to| !to.chat.is_empty() && self.delivery(to).is_some());
-        named.or_else(|| self.parts.recent.get())
+        match named.filter(|to| !to.chat.is_empty()) {
+            // What is meant for one chat goes to no other, also when its channel is turned off.
+            Some(to) => Some(to).filter(|to| self.delivery(to).is_some()),
+            // The results of one agent are not for the chats of another.
+            None => self.parts.recent.get().filter(|to| self.is_served(job, to)),
+        }
+    }
+
+    fn is_served(&self, job: &Job, chat: &Address) -> bool {
+        let live = self.live();
+        let named = job.payload.agent.as_deref();
+        let agent = named.and_then(|id| live.agents.named(id));
+        agent.is_none_or(|agent| live.agents.serves(agent, chat))
     }
 
     /// Does a run that was claimed, or hands it to the scheduler. Quick for all but reminders, which are
     /// written to the disk.
     pub(super) fn start_run(self: &Arc<Self>, claim: Claim) -> Result<()> {
         match claim.run.job.payload.kind {
-            PayloadKind::Reminder => self.run_reminder(&claim),
+            PayloadKind::Reminder => self.run_reminder(claim),
             PayloadKind::AgentTurn => {
                 let envelope = claim.run.envelope();
                 claim.keep();
@@ -280,21 +304,40 @@ impl Gateway {
         begun
     }
 
-    fn run_reminder(self: &Arc<Self>, claim: &Claim) {
+    fn run_reminder(self: &Arc<Self>, claim: Claim) {
         let run = &claim.run;
         let watch = Stopwatch::start();
         if let Err(error) = self.begin_run(run) {
             return claim.not_begun(&error);
         }
-        let result = match &run.to {
-            Some(to) => self.deliver_result(run, run.reminder(to)),
-            None => Err(no_chat()),
+        let Some(to) = &run.to else {
+            let failed = outcome(Status::Failed, Some(no_chat().to_string()));
+            return self.end_run(run, failed, &watch);
         };
-        let ended = match result {
-            Ok(()) => outcome(Status::Ok, None),
-            Err(error) => outcome(Status::Failed, Some(error.to_string())),
-        };
-        self.end_run(run, ended, &watch);
+        match self.deliver_result(run, run.reminder(to)) {
+            Ok(()) => self.end_run(run, outcome(Status::Ok, None), &watch),
+            // A full disk, which passes. Meanwhile the other jobs go on.
+            Err(error) => self.remind_later(claim, error),
+        }
+    }
+
+    /// Tries to store a reminder until it is stored, on a thread of its own.
+    fn remind_later(self: &Arc<Self>, claim: Claim, error: Error) {
+        tracing::error!(job = %claim.run.job.id, "failed to store a reminder, trying again: {error}");
+        let gateway = Arc::clone(self);
+        let spawned = crate::gateway::spawn("reminder", move || {
+            let (run, watch) = (&claim.run, Stopwatch::start());
+            let Some(to) = &run.to else { return };
+            // The next start settles a run that was begun and has not ended.
+            while !run.cancel.wait(WRITE_RETRY) {
+                if gateway.deliver_result(run, run.reminder(to)).is_ok() {
+                    return gateway.end_run(run, outcome(Status::Ok, None), &watch);
+                }
+            }
+        });
+        if let Err(error) = spawned {
+            tracing::error!("failed to start a thread for a reminder: {error}");
+        }
     }
 
     /// Stores what a run without a conversation delivers, held until its end is noted.
@@ -303,77 +346,6 @@ impl Gateway {
         let stored = self.enqueue(message, Some(hold)).map(drop);
         reached("delivered");
         stored
-    }
-
-    fn run_command_job(self: &Arc<Self>, claim: &Claim) {
-        let run = &claim.run;
-        let watch = Stopwatch::start();
-        if let Err(error) = self.begin_run(run) {
-            return claim.not_begun(&error);
-        }
-        let ended = self
-            .try_command_job(run)
-            .unwrap_or_else(|error| outcome(Status::Failed, Some(error.to_string())));
-        if self.is_stopping() && ended.status == Status::Failed {
-            // It was ended with the gateway: the next start decides.
-            return;
-        }
-        self.end_run(run, ended, &watch);
-    }
-
-    fn try_command_job(self: &Arc<Self>, run: &JobRun) -> Result<RunOutcome> {
-        let hosted = self.agent_of_run(run)?;
-        let (agent, session) = (hosted.agent()?, own_session(&run.job.id));
-        let cancel = self.cron.cancel();
-        let typed = TypedCommand {
-            line: &run.job.payload.message,
-            unsandboxed: false,
-            language: run.language,
-        };
-        let caller = Caller {
-            session: session.as_str(),
-            cancel: &cancel,
-            answer: None,
-        };
-        let toolbox = agent.toolbox();
-        let mut shell = toolbox.shell(typed, &caller, &mut |_| {})?;
-        if let Shell::Ask(question) = shell {
-            let answer = match question.is_standing {
-                true => Answer::Standing,
-                false => Answer::Unattended,
-            };
-            let caller = Caller {
-                answer: Some((&question, answer)),
-                ..caller
-            };
-            shell = toolbox.shell(typed, &caller, &mut |_| {})?;
-        }
-        let Shell::Ran(ran) = shell else {
-            return Err(Error::Failed("the command was not allowed".to_owned()));
-        };
-        let ended = match ran.is_success {
-            true => outcome(Status::Ok, None),
-            false => outcome(Status::Failed, Some(ran.end.clone())),
-        };
-        let has_output = !ran.output.trim().is_empty();
-        if run.goes_to_file() && has_output {
-            self.write_result(&hosted, run, &ran.output)?;
-        }
-        // A failure that lasts is told once.
-        let is_news = match ran.is_success {
-            true => has_output,
-            false => !run.was_failing,
-        };
-        if run.goes_to_chat() && is_news && !cancel.is_cancelled() {
-            let to = run.to.as_ref().ok_or_else(no_chat)?;
-            let mut message = format_output(to, ran, run.language);
-            message.text = run.with_late(format!("**{}**\n{}", plain(run.name()), message.text));
-            for file in &mut message.files {
-                *file = hosted.absolute(file);
-            }
-            self.deliver_result(run, message)?;
-        }
-        Ok(ended)
     }
 
     /// Runs the turn of a job on its thread.
@@ -385,6 +357,8 @@ impl Gateway {
     ) {
         let run = &claim.run;
         let watch = Stopwatch::start();
+        let turn = work.cancel.clone();
+        let _stopped = run.cancel.on_cancel(move || turn.cancel());
         match self.begin_run(run) {
             Ok(()) => {
                 if let Some(ended) = self.try_job_turn(work, message, run) {
@@ -465,17 +439,19 @@ impl Gateway {
         let (status, ms) = (ended.status, ended.duration_ms);
         tracing::info!(job = %id, ms, "job {}", describe_status(status));
         if run.job.delete_after_run && matches!(status, Status::Ok | Status::Skipped) {
-            self.remove_job(id);
+            self.remove_job(&run.job);
         }
     }
 
-    pub(super) fn remove_job(&self, id: &str) {
+    /// Removes a job that is done, unless somebody has changed it meanwhile.
+    pub(super) fn remove_job(&self, done: &Job) {
+        let is_done = |job: &Job| job.id == done.id && job.updated_at_ms == done.updated_at_ms;
         let removed = self.parts.jobs.change(|jobs| {
-            jobs.retain(|job| job.id != id);
+            jobs.retain(|job| !is_done(job));
             Ok(())
         });
         if let Err(error) = removed {
-            tracing::warn!(job = %id, "failed to remove a job that is done: {error}");
+            tracing::warn!(job = %done.id, "failed to remove a job that is done: {error}");
         }
     }
 

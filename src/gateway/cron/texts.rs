@@ -3,6 +3,11 @@
 use crate::language::texts;
 
 texts! {
+    /// The answer to a run that was asked for.
+    pub fn clock_not_set() {
+        "The clock cannot be trusted yet, so no job runs. /status says why.",
+        "时钟还不可信，任务暂不运行。/status 会说明原因。",
+    }
     /// Below a late result.
     pub fn late(planned, late) {
         "_This was planned for {planned}, {late} ago._",

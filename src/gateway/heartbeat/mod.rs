@@ -235,6 +235,8 @@ impl Gateway {
             .recent
             .get()
             .filter(|to| self.delivery(to).is_some())
+            // The news of one agent is not for the chats of another.
+            .filter(|to| self.live().agents.serves(hosted, to))
         else {
             return Ok(Beat::NoChat);
         };

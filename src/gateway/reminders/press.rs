@@ -166,9 +166,10 @@ fn settle(
         }
         return Ok(is_planned);
     };
+    // A button's data can be forged: a job that names no chat is known only by the pressed message's text.
     let is_here = |job: &&Job| {
         let chat = job.payload.chat();
-        job.id == press.job && chat.is_none_or(|chat| chat == *to)
+        job.id == press.job && chat.is_some_and(|chat| chat == *to)
     };
     let of_job = jobs.iter().find(is_here);
     let of_job = of_job.filter(|job| job.payload.kind == PayloadKind::Reminder);

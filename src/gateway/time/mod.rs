@@ -94,6 +94,7 @@ impl Timekeeper {
         let before = state.trust;
         let mut facts = KnownTime::facts(&self.clock, self.known_at_start, Some(before));
         facts.was_set = was_set;
+        facts.was_set_far = jump.unsigned_abs() >= JUMP_LOGGED.as_millis() as u64;
         state.trust = judge(&facts);
         state.offset = offset;
         let after = state.trust;

@@ -93,6 +93,7 @@ impl KnownTime {
             },
             uptime: turned.map_or_else(sys::time::uptime, |turned| turned.uptime),
             was_set: false,
+            was_set_far: false,
             before,
         }
     }

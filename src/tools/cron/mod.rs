@@ -40,6 +40,8 @@ pub struct Planner {
     pub clock: Clock,
     /// The gateway.
     pub runner: Box<dyn Runner>,
+    /// The agent that does what is planned here; `None` where there is only one.
+    pub agent: Option<String>,
 }
 
 /// Which jobs a conversation may see and change.
@@ -121,6 +123,7 @@ impl Planner {
         }
         let new = NewJob {
             chat: scope.chat().cloned(),
+            agent: self.agent.clone(),
             ..new
         };
         let job = edit::add(&self.store, schedule, new, asker)?;

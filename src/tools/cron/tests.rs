@@ -47,6 +47,7 @@ impl Desk {
             zone: Zone::utc(),
             clock: Clock::Hand(Arc::new(AtomicI64::new(NOON))),
             runner: Box::new(asked),
+            agent: None,
         }));
         std::fs::create_dir_all(bench.path("home")).unwrap();
         Self {

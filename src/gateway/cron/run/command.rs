@@ -1,0 +1,90 @@
+//! A run that is a command: without a model, and with no more rights than `/sh` has.
+
+use std::sync::Arc;
+
+use super::{Claim, JobRun, STOPPED, no_chat, outcome, own_session};
+use crate::approval::Answer;
+use crate::clock::Stopwatch;
+use crate::cron::{RunOutcome, Status};
+use crate::error::{Error, Result};
+use crate::gateway::Gateway;
+use crate::gateway::commands::format_output;
+use crate::markup::plain;
+use crate::tools::Caller;
+use crate::tools::commands::{Shell, TypedCommand};
+
+impl Gateway {
+    /// Runs the command of a job, confined as `/sh` does it.
+    pub(super) fn run_command_job(self: &Arc<Self>, claim: &Claim) {
+        let run = &claim.run;
+        let watch = Stopwatch::start();
+        if let Err(error) = self.begin_run(run) {
+            return claim.not_begun(&error);
+        }
+        let ended = self
+            .try_command_job(run)
+            .unwrap_or_else(|error| outcome(Status::Failed, Some(error.to_string())));
+        let ended = match run.cancel.is_cancelled() {
+            // It was ended with the gateway: the next start decides.
+            true if self.is_stopping() => return,
+            true => outcome(Status::Skipped, Some(STOPPED.to_owned())),
+            false => ended,
+        };
+        self.end_run(run, ended, &watch);
+    }
+
+    fn try_command_job(self: &Arc<Self>, run: &JobRun) -> Result<RunOutcome> {
+        let hosted = self.agent_of_run(run)?;
+        let (agent, session) = (hosted.agent()?, own_session(&run.job.id));
+        let cancel = run.cancel.clone();
+        let typed = TypedCommand {
+            line: &run.job.payload.message,
+            unsandboxed: false,
+            language: run.language,
+        };
+        let caller = Caller {
+            session: session.as_str(),
+            cancel: &cancel,
+            answer: None,
+        };
+        let toolbox = agent.toolbox();
+        let mut shell = toolbox.shell(typed, &caller, &mut |_| {})?;
+        if let Shell::Ask(question) = shell {
+            let answer = match question.is_standing {
+                true => Answer::Standing,
+                false => Answer::Unattended,
+            };
+            let caller = Caller {
+                answer: Some((&question, answer)),
+                ..caller
+            };
+            shell = toolbox.shell(typed, &caller, &mut |_| {})?;
+        }
+        let Shell::Ran(ran) = shell else {
+            return Err(Error::Failed("the command was not allowed".to_owned()));
+        };
+        let ended = match ran.is_success {
+            true => outcome(Status::Ok, None),
+            false => outcome(Status::Failed, Some(ran.end.clone())),
+        };
+        let has_output = !ran.output.trim().is_empty();
+        if run.goes_to_file() && has_output {
+            self.write_result(&hosted, run, &ran.output)?;
+        }
+        // A failure that lasts is told once.
+        let is_news = match ran.is_success {
+            true => has_output,
+            false => !run.was_failing,
+        };
+        if run.goes_to_chat() && is_news && !cancel.is_cancelled() {
+            let to = run.to.as_ref().ok_or_else(no_chat)?;
+            let mut message = format_output(to, ran, run.language);
+            message.text = run.with_late(format!("**{}**\n{}", plain(run.name()), message.text));
+            for file in &mut message.files {
+                *file = hosted.absolute(file);
+            }
+            self.deliver_result(run, message)?;
+        }
+        Ok(ended)
+    }
+}
