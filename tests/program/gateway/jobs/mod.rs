@@ -3,6 +3,7 @@
 mod deliver;
 mod kills;
 mod kinds;
+mod limits;
 mod many;
 mod times;
 mod week;

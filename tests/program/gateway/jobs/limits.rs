@@ -1,0 +1,110 @@
+//! What a job may not do: run on after /stop, speak in another chat, or run again because of an old file.
+
+use serde_json::json;
+
+use super::*;
+use crate::harness::model::{Gate, say};
+use crate::harness::program::Program;
+
+#[test]
+fn stop_ends_the_runs_whose_results_go_to_this_chat() {
+    let clock = Turned::at(START);
+    let never = Gate::default();
+    let scene = scene(&clock, move |_| say("too late").after(&never));
+    let jobs = [
+        job(
+            &clock,
+            "sleep",
+            at(&clock, MINUTE),
+            command("echo begun > begun; sleep 600"),
+        ),
+        job(&clock, "think", at(&clock, MINUTE), turn("think for long")),
+    ];
+    write(&scene.home, &jobs);
+    let gateway = scene.start();
+    gateway.wait_for_log("ready");
+    clock.forward(MINUTE);
+    scene.model.wait_for_requests(1);
+    wait_until("the command runs", || {
+        scene.home.workspace("begun").exists()
+    });
+    scene.ana.says("/stop");
+    scene.wait_for("Stopped");
+    wait_for_run(&scene.home, "sleep", 1, "skipped");
+    wait_for_run(&scene.home, "think", 1, "skipped");
+    let texts = scene.texts();
+    assert!(
+        !texts.iter().any(|text| text.contains("failed")),
+        "{texts:?}"
+    );
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn what_is_for_one_chat_goes_to_no_other() {
+    let clock = Turned::at(START);
+    let scene = scene(&clock, |_| panic!("no model is needed"));
+    let mut private = reminder("PRIVATE");
+    private["channel"] = json!("discord");
+    private["to"] = json!("42");
+    let jobs = [
+        job(&clock, "private", at(&clock, MINUTE), private),
+        job(&clock, "tea", at(&clock, 2 * MINUTE), reminder("tea")),
+    ];
+    write(&scene.home, &jobs);
+    let gateway = scene.start();
+    gateway.wait_for_log("ready");
+    clock.forward(2 * MINUTE);
+    scene.wait_for("tea");
+    wait_for_run(&scene.home, "private", 1, "error");
+    let texts = scene.texts();
+    assert!(
+        !texts.iter().any(|text| text.contains("PRIVATE")),
+        "{texts:?}"
+    );
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn jobs_that_are_turned_on_again_begin_at_once() {
+    let clock = Turned::at(START);
+    let mut scene = scene(&clock, |_| panic!("no model is needed"));
+    scene.home.set("/cron", json!({"enabled": false}));
+    write(
+        &scene.home,
+        &[job(&clock, "tea", at(&clock, MINUTE), reminder("tea"))],
+    );
+    let gateway = scene.start();
+    gateway.wait_for_log("ready");
+    clock.forward(HOUR);
+    let set = Program::new(&scene.home).args(["config", "set", "cron.enabled", "true"]);
+    set.run().ends_with(0);
+    scene.wait_for("tea");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_reminder_comes_after_the_clock_was_days_ahead() {
+    let clock = Turned::at(START);
+    let scene = scene(&clock, |_| panic!("no model is needed"));
+    write(
+        &scene.home,
+        &[job(&clock, "tea", cron("0 8 * * *"), reminder("tea"))],
+    );
+    let gateway = scene.start();
+    gateway.wait_for_log("ready");
+    // It was never this late.
+    clock.forward(3 * DAY + HOUR);
+    wait_for_count(&scene, "tea", 1);
+    wait_until("noted", || {
+        statuses(&scene.home, "tea").contains(&"ok".to_owned())
+    });
+    clock.back(3 * DAY + HOUR);
+    scene.ana.says("/id");
+    scene.wait_for("1001");
+    for day in 1..=4 {
+        clock.forward(if day == 1 { HOUR } else { DAY });
+        wait_for_count(&scene, "tea", 1 + day);
+    }
+    gateway.stop().ends_with(0);
+}
