@@ -37,19 +37,19 @@ START = f"{USER} {AT}/peacrab gateway < /dev/null >> {LOG} 2>&1 & process=$!"
 IDLE_ANONYMOUS = {
     "armv6": 0.52 * MB,
     "armhf": 0.52 * MB,
-    "arm64": 0.73 * MB,
+    "arm64": 0.72 * MB,
     "arm64-16k": 0.88 * MB,
-    "riscv64": 0.73 * MB,
+    "riscv64": 0.72 * MB,
 }
 # 3 % above the 3.62 MB of armhf (3.4 were asked for, and reached before there were memory, skills and jobs) and the
-# 4.77 of arm64-16k, or what is elsewhere expected from the growth there. All but 0.7 to 1.2 MB are pages of the program's file, nearly all of
+# 4.77 of arm64-16k and the 4.49 of riscv64, or what is elsewhere expected from the growth there. All but 0.7 to 1.2 MB are pages of the program's file, nearly all of
 # which are mapped.
 PEAK = {
-    "armv6": 4.75 * MB,
+    "armv6": 4.92 * MB,
     "armhf": 3.73 * MB,
-    "arm64": 5.07 * MB,
+    "arm64": 5.26 * MB,
     "arm64-16k": 4.92 * MB,
-    "riscv64": 4.46 * MB,
+    "riscv64": 4.62 * MB,
 }
 # A tenth above what was measured.
 MESSAGE_MS = {"armv6": 72, "armhf": 66, "arm64": 52, "arm64-16k": 49, "riscv64": 128}
