@@ -41,9 +41,9 @@ IDLE_ANONYMOUS = {
     "arm64-16k": 0.88 * MB,
     "riscv64": 0.72 * MB,
 }
-# 3 % above the 3.62 MB of armhf (3.4 were asked for, and reached before there were memory, skills and jobs) and the
-# 4.77 of arm64-16k and the 4.49 of riscv64, or what is elsewhere expected from the growth there. All but 0.7 to 1.2 MB are pages of the program's file, nearly all of
-# which are mapped.
+# 3 % above the 3.62 MB of armhf (3.4 were asked for, and reached before there were memory, skills and jobs), the 4.77
+# of arm64-16k and the 4.49 of riscv64, or what is elsewhere expected from the growth there. All but 0.7 to 1.2 MB are
+# pages of the program's file, nearly all of which are mapped.
 PEAK = {
     "armv6": 4.92 * MB,
     "armhf": 3.73 * MB,
