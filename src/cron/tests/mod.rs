@@ -1,3 +1,4 @@
+mod any_line;
 mod due;
 mod line;
 mod when;

@@ -1,5 +1,5 @@
-//! What happens when a button of a reminder is pressed. The last press counts, whoever it is by: done
-//! takes back a reminder that was to come again, and there is at most one such for each message.
+//! What happens when a button of a reminder is pressed. The last press counts, also of several
+//! people: done takes back a reminder that was to come again, and there is at most one such for each message.
 
 use chrono::{Days, NaiveDateTime};
 use ring::digest::{SHA256, digest};

@@ -26,7 +26,7 @@ pub enum Woken {
 /// Waits until a time in milliseconds since 1970, or for ever. Returns earlier when `changed` is notified
 /// or the clock is set. In between nothing runs: the kernel has a timer on the wall clock.
 ///
-/// A notification has precedence, so that a time that lies in the past cannot hide it. A clock that is set
+/// A notification has precedence, so that a time that has passed cannot hide it. A clock that is set
 /// between two calls is not reported; see [`Timekeeper::watch`](super::Timekeeper::watch).
 pub async fn until(clock: &Clock, at_ms: Option<i64>, changed: &Notify) -> Woken {
     until_since(clock, at_ms, changed, offset(clock)).await
