@@ -165,8 +165,10 @@ impl Sessions {
         Ok(inner.next)
     }
 
-    /// The output since the last reading. A session that has ended and is read is forgotten.
-    pub fn read(&self, owner: &str, id: u32) -> Result<UnreadOutput> {
+    /// The output since the last reading. A session that has ended and is read is forgotten. While the
+    /// command runs and has written nothing new, this waits a little for output or its end.
+    pub fn read(&self, owner: &str, id: u32, cancel: &Cancel) -> Result<UnreadOutput> {
+        self.wait_for_news(owner, id, cancel)?;
         let mut inner = self.lock();
         let at = find(&inner.sessions, owner, id)?;
         let since = inner.sessions[at].shared().take();
@@ -174,6 +176,25 @@ impl Sessions {
             inner.sessions.remove(at);
         }
         Ok(since)
+    }
+
+    fn wait_for_news(&self, owner: &str, id: u32, cancel: &Cancel) -> Result<()> {
+        let shared = {
+            let inner = self.lock();
+            let at = find(&inner.sessions, owner, id)?;
+            Arc::clone(&inner.sessions[at].shared)
+        };
+        let is_quiet = || {
+            let shared = shared.lock();
+            shared.unread.is_empty() && shared.end.is_none()
+        };
+        let watch = Stopwatch::start();
+        while is_quiet() && watch.elapsed() < bounds::READ_TIME {
+            if cancel.wait(bounds::READ_POLL) {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Gives the command input. It waits a little if the command does not read.
@@ -257,9 +278,14 @@ impl Sessions {
         let was_running = |session: &&Session| session.shared().end.is_none();
         let running = ending.iter().filter(was_running);
         let running = running.map(|session| session.command.clone()).collect();
-        // All at once: the drop waits for one after the other.
-        ending.iter().for_each(|session| session.cancel.cancel());
+        end_together(ending);
         running
+    }
+
+    /// Kills all commands and waits until they are gone.
+    pub fn end_all(&self) {
+        let ending = std::mem::take(&mut self.lock().sessions);
+        end_together(ending);
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -305,6 +331,11 @@ impl Shared {
         self.unread.drain(..over);
         self.dropped += over as u64;
     }
+}
+
+/// Kills them all at once: the drop waits for one after the other.
+fn end_together(ending: Vec<Session>) {
+    ending.iter().for_each(|session| session.cancel.cancel());
 }
 
 fn find(sessions: &[Session], owner: &str, id: u32) -> Result<usize> {

@@ -233,6 +233,9 @@ fn stop(work: Loop, receivers: Receivers) {
         let _ = thread.join();
     }
     work.gateway.deliveries.values().for_each(Delivery::stop);
+    // A thread that is not waited for may keep the agents until the process ends, and their ends would
+    // not be recorded.
+    work.gateway.live().agents.end_all_background();
     if let Err(error) = work.gateway.parts.recent.save() {
         tracing::warn!("failed to save the last active chat: {error}");
     }

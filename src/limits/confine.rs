@@ -65,6 +65,10 @@ pub const SESSIONS_PER_CHAT: usize = 4;
 pub const SESSION_BYTES: usize = 128 * 1024;
 /// A command in the background that nobody asks for is killed after this.
 pub const SESSION_IDLE: Duration = Duration::from_mins(30);
+/// How long reading a command in the background waits for output or for its end.
+pub const READ_TIME: Duration = Duration::from_secs(2);
+/// How often that is looked for.
+pub const READ_POLL: Duration = Duration::from_millis(20);
 /// How long a command in the background may take to read its input.
 pub const INPUT_TIME: Duration = Duration::from_secs(5);
 /// Stack of the thread that follows a command in the background; it needs 10 kB.

@@ -201,6 +201,13 @@ impl Toolbox {
         commands.map_or_else(Vec::new, |commands| commands.end_of(session))
     }
 
+    /// Ends the background commands of all sessions. Blocks until they are gone.
+    pub fn end_all(&self) {
+        if let Some(commands) = &self.commands {
+            commands.end_all();
+        }
+    }
+
     /// The tools as the model is told about them.
     pub fn specs(&self) -> &[ToolSpec] {
         self.registry.specs()

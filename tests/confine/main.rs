@@ -474,7 +474,7 @@ fn a_session_is_written_to_read_and_killed() {
         sessions.write("a", id, "one\n").unwrap();
         assert_eq!(until(&sessions, id, "got one\n"), "got one\n");
         assert!(
-            sessions.read("b", id).is_err(),
+            sessions.read("b", id, &Cancel::new()).is_err(),
             "another owner does not see it"
         );
         assert_eq!(sessions.list("a").len(), 1);
@@ -485,7 +485,7 @@ fn a_session_is_written_to_read_and_killed() {
             .start(&exec, &job("yes", &folder), "a", Arc::new(|_| Ok(())))
             .unwrap();
         let since = loop {
-            let since = sessions.read("a", flood).unwrap();
+            let since = sessions.read("a", flood, &Cancel::new()).unwrap();
             if since.dropped > 0 || !since.text.is_empty() {
                 break since;
             }
@@ -529,7 +529,7 @@ fn until(sessions: &Sessions, id: u32, wanted: &str) -> String {
     let mut text = String::new();
     let started = Instant::now();
     while !text.contains(wanted) && started.elapsed() < seconds(10) {
-        text += &sessions.read("a", id).unwrap().text;
+        text += &sessions.read("a", id, &Cancel::new()).unwrap().text;
         std::thread::yield_now();
     }
     text

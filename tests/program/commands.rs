@@ -180,9 +180,9 @@ fn the_end_of_a_command_in_the_background_is_recorded() {
     let started = |command: &str| call("exec", json!({"command": command, "background": true}));
     let read = json!({"action": "read", "session_id": 1});
     let model = Model::answering(move |request| match told(request).as_str() {
-        "do it" => started("exit 3"),
+        "do it" => started("sleep 1; exit 3"),
         words if words.starts_with("Started as session 1") => call("exec_session", read.clone()),
-        // It may take a moment until the command has ended.
+        // More of these than a turn may have steps, if reading did not wait for news.
         words if words.starts_with("running") => call("exec_session", read.clone()),
         words if words.starts_with("exit status 3") => started("sleep 600"),
         words if words.starts_with("Started as session 2") => call("exec_session", kill.clone()),
@@ -203,7 +203,7 @@ fn the_end_of_a_command_in_the_background_is_recorded() {
         ends.find(|record| record["id"] == start["id"])
             .map(|record| record["result"].as_str().unwrap())
     };
-    assert_eq!(end_of("exit 3"), Some("exit status 3"));
+    assert_eq!(end_of("sleep 1; exit 3"), Some("exit status 3"));
     assert_eq!(end_of("sleep 600"), Some("stopped"));
     // The program's end ends it.
     assert_eq!(end_of("sleep 601"), Some("stopped"));

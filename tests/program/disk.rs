@@ -27,6 +27,22 @@ pub fn has_mounts_of_its_own() -> bool {
 
 pub const IN_OWN_MOUNTS: [&str; 3] = ["--user", "--map-root-user", "--mount"];
 
+/// Shell functions that fill the disk of a folder and make room on it again. While it is full it also takes
+/// what is given back meanwhile, as when a message that was stored has been sent.
+pub const FILL: &str = r#"
+    fill() {
+        : >"$1/full"
+        cat /dev/zero >"$1/fill" 2>/dev/null || true
+        while [ -e "$1/full" ]; do cat /dev/zero >>"$1/fill" 2>/dev/null || sleep 0.01; done &
+        filler=$!
+    }
+    free_again() {
+        rm "$1/full"
+        wait "$filler"
+        rm "$1/fill"
+    }
+"#;
+
 /// Runs a shell script in a mount namespace of its own; `$P` is the program.
 fn in_own_mounts(home: &Home, script: &str) -> Output {
     let unshare = Program::of("unshare", home).args(IN_OWN_MOUNTS);

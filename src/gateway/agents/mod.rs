@@ -154,6 +154,12 @@ impl Roster {
             .collect()
     }
 
+    /// Ends the background commands of all conversations. Blocks until they are gone.
+    pub(super) fn end_all_background(&self) {
+        let made = self.all.iter().filter_map(|hosted| hosted.made());
+        made.for_each(|agent| agent.toolbox().end_all());
+    }
+
     /// The folder that the file of a message is read from: the workspace of the agent that it is in, else
     /// that of the default agent.
     pub fn workspace_with(&self, path: &Path) -> Result<Arc<Workspace>> {

@@ -213,7 +213,10 @@ impl Tool for ExecSession {
         })?;
         let id = u32::try_from(id).unwrap_or(u32::MAX);
         match action.as_ref() {
-            "read" => Ok(ToolResult::new(render_output(&sessions.read(owner, id)?))),
+            "read" => {
+                let unread = sessions.read(owner, id, context.caller.cancel)?;
+                Ok(ToolResult::new(render_output(&unread)))
+            }
             "kill" => Ok(ToolResult::new(format!(
                 "Killed.\n{}",
                 render_output(&sessions.kill(owner, id)?)

@@ -133,6 +133,11 @@ impl Commands {
         self.sessions.end_of(session)
     }
 
+    /// Ends all background commands. Blocks until they are gone.
+    pub fn end_all(&self) {
+        self.sessions.end_all();
+    }
+
     /// Decides about a command. The caller's answer counts only for exactly the question that would be
     /// asked now. A command that may run has been recorded; one that cannot be recorded may not run.
     fn permit(&self, request: &mut Request, caller: &Caller<'_>) -> Result<Permit> {

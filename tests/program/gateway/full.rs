@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::order::wait_until;
 use super::scene::Scene;
-use crate::disk::{IN_OWN_MOUNTS, has_mounts_of_its_own};
+use crate::disk::{FILL, IN_OWN_MOUNTS, has_mounts_of_its_own};
 use crate::harness::gateway::Gateway;
 use crate::harness::model::{Gate, INPUT_TOKENS, call, say};
 use crate::harness::program::{PEACRAB, Program};
@@ -39,21 +39,27 @@ const SMALL_DISK: &str = r#"
     fi
     cd "$PEACRAB_HOME"
     "$P" gateway 3<&- &
+    gateway=$!
     while read word <&3; do
         case $word in
-        fill*) cat /dev/zero >"$small/fill" 2>/dev/null || true ;;
-        free*) rm "$small/fill" ;;
+        fill*) fill "$small" ;;
+        free*) free_again "$small" ;;
         lock*) mount -o remount,bind,ro "$small" ;;
         unlock*) mount -o remount,bind,rw "$small" ;;
-        crash) kill -9 $!; wait $! || true; "$P" gateway 3<&- & ;;
+        crash)
+            kill -9 "$gateway"
+            wait "$gateway" || true
+            "$P" gateway 3<&- &
+            gateway=$!
+            ;;
         go) : >"$PEACRAB_HOME/workspace/go" ;;
         usage*) cp "$PEACRAB_HOME/state/usage.json" "$HOME/usage.json" ;;
         end) break ;;
         esac
         echo "done: $word" >&2
     done
-    kill $!
-    wait $!
+    kill "$gateway"
+    wait "$gateway"
 "#;
 
 /// A gateway with a small disk, for all of its home or for its journals.
@@ -64,14 +70,16 @@ struct SmallDisk {
 }
 
 impl SmallDisk {
-    fn start(scene: Scene, is_whole: bool) -> Self {
+    fn start(mut scene: Scene, is_whole: bool) -> Self {
+        // From a user namespace of its own the program doesn't see that the fake's port is the test's.
+        scene.home.set("/tls/localServerUsers", json!(["*"]));
         let path = scene.home.path().join("orders");
         mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
         // Open for both, it waits for nobody; dropped, it ends the script.
         let orders = File::options().read(true).write(true).open(path).unwrap();
         let script = Program::of("unshare", &scene.home)
             .args(IN_OWN_MOUNTS)
-            .args(["sh", "-eu", "-c", SMALL_DISK])
+            .args(["sh", "-eu", "-c", &format!("{FILL}{SMALL_DISK}")])
             .env("WHOLE", if is_whole { "yes" } else { "" })
             .env("P", PEACRAB);
         let gateway = Gateway::of(script);

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::order::wait_until;
 use super::scene::Scene;
-use crate::disk::{IN_OWN_MOUNTS, has_mounts_of_its_own};
+use crate::disk::{FILL, IN_OWN_MOUNTS, has_mounts_of_its_own};
 use crate::harness::PATIENCE;
 use crate::harness::gateway::Gateway;
 use crate::harness::home::Home;
@@ -259,16 +259,17 @@ const FULL_DISK: &str = r#"
     export PEACRAB_HOME="$HOME.small"
     cd "$PEACRAB_HOME"
     "$P" gateway 3<&- &
+    gateway=$!
     while read word <&3; do
         case $word in
-        fill*) cat /dev/zero >fill 2>/dev/null || true ;;
-        free*) rm fill ;;
+        fill*) fill . ;;
+        free*) free_again . ;;
         end) break ;;
         esac
         echo "done: $word" >&2
     done
-    kill $!
-    wait $!
+    kill "$gateway"
+    wait "$gateway"
 "#;
 
 /// Starts a gateway whose home is on a disk of its own, and the pipe for orders to the script.
@@ -279,7 +280,7 @@ fn start_on_small_disk(home: &Home) -> (Gateway, File) {
     let orders = File::options().read(true).write(true).open(path).unwrap();
     let unshare = Program::of("unshare", home).args(IN_OWN_MOUNTS);
     let script = unshare
-        .args(["sh", "-eu", "-c", FULL_DISK])
+        .args(["sh", "-eu", "-c", &format!("{FILL}{FULL_DISK}")])
         .env("P", PEACRAB);
     let gateway = Gateway::of(script);
     gateway.wait_for_log("ready");
