@@ -32,7 +32,7 @@ use crate::limits::board::SAMPLE_INTERVAL;
 use crate::limits::cancel::POLL;
 use crate::limits::channels::STACK_BYTES;
 use crate::limits::gateway::{SEND_GRACE, STOP_GRACE};
-use crate::message::{Address, Envelope, SessionKey};
+use crate::message::{Address, Envelope, Origin, SessionKey};
 use crate::sys::memory;
 use crate::sys::notify::Notifier;
 use crate::text::count_of;
@@ -92,6 +92,7 @@ pub fn run(
         is_closing_idle: Default::default(),
         memory: Default::default(),
         cron: Default::default(),
+        tasks: Default::default(),
         heartbeat: Default::default(),
         time: Timekeeper::new(Clock::System, parts.known_time.clone()),
         since: Stopwatch::start(),
@@ -382,6 +383,9 @@ impl Loop {
                     if let Some(claim) = job {
                         return gateway.run_job_turn(work, &message, &claim);
                     }
+                    if matches!(message.origin, Origin::Subagent { .. }) {
+                        return gateway.run_task(work, &message);
+                    }
                     gateway.run_turn(work, &message.session, Some(&message));
                 });
             }
@@ -449,6 +453,7 @@ impl Loop {
                 messages.iter().for_each(|message| inbox.taken(&message.id));
                 for message in &messages {
                     gateway.drop_run(message);
+                    gateway.tasks.remove(&message.session);
                 }
             }
         }

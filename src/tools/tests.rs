@@ -80,6 +80,7 @@ fn caller(cancel: &Cancel) -> Caller<'_> {
         session: "cli:test",
         cancel,
         answer: None,
+        without: &[],
     }
 }
 
