@@ -66,6 +66,8 @@ struct Work {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Turn(Slot),
+    /// A subagent's turn. It needs no slot, so that conversations go on beside it.
+    Task,
     /// A command that uses its session exclusively, or the end of an abandoned turn.
     Exclusive,
     /// The note of a consolidation in the journal: a few milliseconds, which no /stop ends.
@@ -336,7 +338,7 @@ impl Scheduler {
             let is_ours = work.session == message.session && work.kind != Kind::Upkeep;
             if (is_ours || is_task) && !std::mem::replace(&mut work.is_cancelled, true) {
                 match work.kind {
-                    _ if is_task => count.tasks += 1,
+                    Kind::Task => count.tasks += 1,
                     Kind::Turn(_) => count.turns += 1,
                     Kind::Exclusive | Kind::Beside | Kind::Upkeep => count.commands += 1,
                 }
@@ -448,6 +450,15 @@ impl Scheduler {
             let work = self.take_session(key, Kind::Exclusive);
             return Some(Action::StartCommand { work, message });
         }
+        let parent = session.queue.front().and_then(parent_of).cloned();
+        if parent.is_some() {
+            let message = Box::new(session.queue.pop_front()?);
+            let work = self.take_session(key, Kind::Task);
+            if let Some(started) = self.works.get_mut(&work) {
+                started.parent = parent;
+            }
+            return Some(Action::StartTurn { work, message });
+        }
         if self.slots_held >= self.slots {
             return None;
         }
@@ -459,9 +470,6 @@ impl Scheduler {
         }
         let message = Box::new(session.queue.pop_front()?);
         let work = self.take_session(key, Kind::Turn(Slot::Held));
-        if let Some(started) = self.works.get_mut(&work) {
-            started.parent = parent_of(&message).cloned();
-        }
         Some(Action::StartTurn { work, message })
     }
 

@@ -358,9 +358,10 @@ mod tests {
         let count = Stopped {
             turns: 1,
             commands: 0,
+            tasks: 1,
             messages: 2,
         };
-        let told = "Stopped. 1 reply cancelled, 2 queued messages dropped.";
+        let told = "Stopped. 1 reply cancelled, 1 subagent ended, 2 queued messages dropped.";
         assert_eq!(describe_stop(count, "", Language::English), told);
         let none = Stopped::default();
         assert_eq!(

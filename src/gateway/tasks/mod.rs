@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::Gateway;
 use super::agents::Hosted;
+use super::cron::reached;
 use super::host::{ChatHost, Work};
 use crate::agent::host::TurnEvent;
 use crate::agent::subagent;
@@ -177,6 +178,7 @@ impl Gateway {
         let key = &message.session;
         let task = self.tasks.of(message, parent, label);
         if let Some(report) = self.do_task(work, message, agent, &task) {
+            reached("task ended");
             self.report_task(work, message, report);
         }
         self.tasks.remove(key);
@@ -276,6 +278,7 @@ impl Gateway {
                 return;
             }
         };
+        reached("task reported");
         self.parts.inbox.taken(&message.id);
         for report in accepted {
             self.events.send(Event::Arrived(report));

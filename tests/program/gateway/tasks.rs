@@ -25,7 +25,9 @@ fn spawn(label: &str) -> Step {
 /// The name of each tool of a request.
 fn tools(request: &Request) -> Vec<String> {
     let tools = request.body["tools"].as_array().unwrap();
-    let names = tools.iter().map(|tool| tool["function"]["name"].as_str().unwrap());
+    let names = tools
+        .iter()
+        .map(|tool| tool["function"]["name"].as_str().unwrap());
     names.map(str::to_owned).collect()
 }
 
@@ -70,17 +72,30 @@ fn a_subagent_works_beside_the_conversation_and_its_report_comes_as_a_new_messag
     assert_eq!(of_task.len(), 2);
     assert!(!of_task[0].body.to_string().contains("count them"));
     let without = tools(of_task[0]);
-    assert!(without.iter().all(|name| name != "spawn" && name != "message"));
+    assert!(
+        without
+            .iter()
+            .all(|name| name != "spawn" && name != "message")
+    );
     assert!(tools(of_talk[0]).contains(&"spawn".to_owned()));
-    let asked = of_talk.iter().filter(|request| request.last_message().contains(COMES));
+    let asked = of_talk
+        .iter()
+        .filter(|request| request.last_message().contains(COMES));
     assert_eq!(asked.count(), 1);
-    assert!(of_talk.last().unwrap().last_message().contains("seventeen herons"));
+    assert!(
+        of_talk
+            .last()
+            .unwrap()
+            .last_message()
+            .contains("seventeen herons")
+    );
 }
 
 #[test]
 fn a_stop_ends_the_subagents_of_its_chat_and_no_others() {
     let gate = Gate::default();
     let scene = Scene::answering(delegating(&gate));
+    let scene = scene.set("allowFrom", json!(["1001", "1002"]));
     let bob = scene.telegram.person(1002, "Bob", None);
     let gateway = scene.start();
     scene.ana.says("count them");
@@ -91,7 +106,9 @@ fn a_stop_ends_the_subagents_of_its_chat_and_no_others() {
     // There is room for two. What the model hears says so, and names them.
     scene.wait_for("Not now.");
     let refused = scene.model.requests().into_iter().any(|request| {
-        request.last_message().contains("2 subagents run already (herons; herons)")
+        request
+            .last_message()
+            .contains("2 subagents run already (herons; herons)")
     });
     assert!(refused);
     scene.ana.says("/stop");
@@ -123,8 +140,36 @@ fn a_task_survives_a_kill_and_is_reported_once() {
     scene.wait_for("No subagent is running");
     gateway.stop().ends_with(0);
     assert_eq!(scene.model.requests().len(), count);
-    let reports = scene.texts().into_iter().filter(|text| text.contains("seventeen"));
+    let reports = scene
+        .texts()
+        .into_iter()
+        .filter(|text| text.contains("seventeen"));
     assert_eq!(reports.count(), 1);
+}
+
+#[test]
+fn a_power_cut_around_the_report_loses_and_repeats_nothing() {
+    for cut in ["task ended", "task reported"] {
+        let gate = Gate::default();
+        gate.open();
+        let scene = Scene::answering(delegating(&gate));
+        let program = Program::new(&scene.home).arg("gateway");
+        let gateway = Gateway::of(program.env("PEACRAB_TEST_JOB_CUT", cut));
+        scene.ana.says("count them");
+        assert_eq!(gateway.finish().code, None, "{cut}");
+        let gateway = scene.start();
+        scene.wait_for("The herons are seventeen.");
+        scene.ana.says("/tasks");
+        scene.wait_for("No subagent is running");
+        gateway.stop().ends_with(0);
+        let requests = scene.model.requests();
+        let reports = requests
+            .iter()
+            .filter(|request| request.last_message().contains(COMES));
+        assert_eq!(reports.count(), 1, "{cut}");
+        let of_task = requests.iter().filter(|request| is_subagent(request));
+        assert_eq!(of_task.count(), 2, "{cut}");
+    }
 }
 
 #[test]
@@ -164,7 +209,10 @@ fn a_subagent_that_fails_or_never_ends_says_so() {
     scene.wait_for("It took too long.");
     gateway.stop().ends_with(0);
     let steps = scene.model.requests();
-    assert_eq!(steps.iter().filter(|request| is_subagent(request)).count(), 15);
+    assert_eq!(
+        steps.iter().filter(|request| is_subagent(request)).count(),
+        15
+    );
 }
 
 #[test]
