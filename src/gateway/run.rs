@@ -380,13 +380,11 @@ impl Loop {
                 let (to, language) = (message.address(), message.language());
                 let job = gateway.claimed(&message);
                 self.start(work, "turn", (&to, language), move |gateway, work| {
-                    if let Some(claim) = job {
-                        return gateway.run_job_turn(work, &message, &claim);
+                    match (job, &message.origin) {
+                        (Some(claim), _) => gateway.run_job_turn(work, &message, &claim),
+                        (_, Origin::Subagent { .. }) => gateway.run_task(work, &message),
+                        _ => gateway.run_turn(work, &message.session, Some(&message)),
                     }
-                    if matches!(message.origin, Origin::Subagent { .. }) {
-                        return gateway.run_task(work, &message);
-                    }
-                    gateway.run_turn(work, &message.session, Some(&message));
                 });
             }
             Action::ResumeTurn { work, session } => {
@@ -449,9 +447,8 @@ impl Loop {
             } => gateway.refuse(&messages, more, reason),
             Action::Forget(message) => gateway.parts.inbox.taken(&message.id),
             Action::Drop(messages) => {
-                let inbox = &gateway.parts.inbox;
-                messages.iter().for_each(|message| inbox.taken(&message.id));
                 for message in &messages {
+                    gateway.parts.inbox.taken(&message.id);
                     gateway.drop_run(message);
                     gateway.tasks.remove(&message.session);
                 }
