@@ -3,7 +3,8 @@
 use crate::approval;
 use crate::cancel::Cancel;
 use crate::chat::{
-    Effect, Entry, EntryKind, ReasoningEffort, Reply, Request, ToolCall, ToolResult, Usage,
+    Effect, Entry, EntryKind, ReasoningEffort, Reply, Request, ToolCall, ToolResult, ToolSpec,
+    Usage,
 };
 use crate::error::{Error, Fault, Result};
 use crate::language::Language;
@@ -67,6 +68,8 @@ pub(super) struct Run<'a> {
     models: provider::Turn<'a>,
     report: Report,
     system: String,
+    /// The tools that the model is told about, from the turn's beginning to its end.
+    specs: Vec<ToolSpec>,
     /// The model that is asked first.
     model_name: String,
     /// How much the model thinks.
@@ -94,6 +97,7 @@ impl<'a> Run<'a> {
         (host, cancel): (&'a mut dyn TurnHost, &'a Cancel),
     ) -> Self {
         let system = agent.prompt().text();
+        let specs = agent.toolbox.specs();
         let address = message.and_then(|message| message.reply.as_ref());
         let facts = agent.runtime_facts(session.chat(), address);
         let report = Report {
@@ -108,7 +112,8 @@ impl<'a> Run<'a> {
         };
         let model_name = models.names().into_iter().next().unwrap_or_default();
         Self {
-            budget: agent.budget(&model_name, &system, &facts),
+            budget: agent.budget(&model_name, &system, &facts, &specs),
+            specs,
             turn: Turn::new(agent.settings.max_tool_iterations),
             models: models.for_turn(cancel),
             effort: agent.effort_of(session.chat()),
@@ -263,7 +268,7 @@ impl<'a> Run<'a> {
             // The next turn has other facts.
             stable: fitted.turn,
             entries: &fitted.entries,
-            tools: self.agent.toolbox.specs(),
+            tools: &self.specs,
             max_tokens: settings.max_tokens,
             temperature: settings.temperature,
             reasoning_effort: self.effort,

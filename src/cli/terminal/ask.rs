@@ -87,6 +87,20 @@ fn describe(question: &Question) -> String {
                  ({command}):"
             )
         }
+        (
+            Cause::Tool {
+                name, is_changed, ..
+            },
+            _,
+        ) => {
+            let name = on_line(name);
+            match is_changed {
+                true => format!(
+                    "The agent wants to use the tool {name}, which has changed since you allowed it, in the sandbox:"
+                ),
+                false => format!("The agent wants to use the new tool {name} in the sandbox:"),
+            }
+        }
         (_, true) => {
             format!("The agent wants to run a command outside the sandbox, as {account}:")
         }
@@ -114,13 +128,13 @@ fn describe(question: &Question) -> String {
         0 => {}
         count => text += &format!("  {}\n", describe_hidden(Language::English, count)),
     }
-    match question.cause {
+    match &question.cause {
         Cause::Risk(risk) => {
-            let what = describe_risk(Language::English, risk);
+            let what = describe_risk(Language::English, *risk);
             text += &format!("  ⚠ Careful: {what}.\n");
         }
         Cause::Configured => text += "  Asked because tools.exec.approval is \"always\".\n",
-        Cause::Unsandboxed | Cause::Input { .. } => {}
+        Cause::Unsandboxed | Cause::Input { .. } | Cause::Tool { .. } => {}
     }
     if !influences.is_empty() {
         let names = influences
@@ -138,12 +152,13 @@ fn describe(question: &Question) -> String {
         let (path, head) = (on_line(&script.path), indented(head.trim_end()));
         text += &format!("  {path} ({} bytes):\n{head}\n", script.bytes);
     }
-    let reason = match reason.as_str() {
-        "" => "(none given)",
-        reason => reason,
+    let (label, reason) = match (&question.cause, reason.as_str()) {
+        (Cause::Tool { description, .. }, _) => ("does  ", description.as_str()),
+        (_, "") => ("reason", "(none given)"),
+        (_, reason) => ("reason", reason),
     };
     text += &format!(
-        "  folder  {}\n  reason  {}\n\n{}",
+        "  folder  {}\n  {label}  {}\n\n{}",
         on_line(folder),
         on_line(reason),
         choices(question, ends.is_some()),
@@ -154,6 +169,7 @@ fn describe(question: &Question) -> String {
 fn choices(question: &Question, is_cut: bool) -> String {
     let always = match (&question.cause, question.always) {
         (Cause::Input { .. }, AlwaysOption::Offered) => "  [a] allow all its input",
+        (Cause::Tool { .. }, AlwaysOption::Offered) => "  [a] always allow this tool as it is",
         (_, AlwaysOption::Offered) => "  [a] always allow this exact command",
         (_, AlwaysOption::TooRisky(_) | AlwaysOption::Changeable) => "",
     };
