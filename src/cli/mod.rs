@@ -142,7 +142,7 @@ enum Command {
     /// Install a new version, or go back to the one before
     #[command(alias = "upgrade")]
     Update(update::Arguments),
-    /// List the tools that the model can use
+    /// List the tools that the model can use, and manage your own
     #[command(alias = "tool")]
     Tools(tools::Arguments),
     /// Show what goes to the model, and how much of its context is used

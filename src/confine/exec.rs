@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::explain::explain;
 use super::run::{Outcome, Output};
 use super::session::feed;
-use super::{Exec, Extras, ShellCommand, policy};
+use super::{Exec, Invocation, ShellCommand, policy};
 use crate::cancel::Cancel;
 use crate::error::Result;
 
@@ -22,23 +22,32 @@ impl Exec {
         cancel: &Cancel,
         output: Output<'_>,
     ) -> Result<Outcome> {
-        self.run_with(command, Extras::default(), timeout, cancel, output)
+        let invocation = Invocation {
+            command,
+            input: None,
+            shown: &[],
+        };
+        self.run_with(&invocation, timeout, cancel, output)
     }
 
     /// The same for a command that gets more than the settings say.
     pub fn run_with(
         &self,
-        command: &ShellCommand<'_>,
-        extras: Extras<'_>,
+        invocation: &Invocation<'_>,
         timeout: Duration,
         cancel: &Cancel,
         output: Output<'_>,
     ) -> Result<Outcome> {
+        let Invocation {
+            command,
+            input,
+            shown,
+        } = *invocation;
         let mut policy = self.policy_for(command)?;
-        policy.keep_input = extras.input.is_some();
-        policy.read.extend(policy::real(extras.shown));
+        policy.keep_input = input.is_some();
+        policy.read.extend(policy::real(shown));
         let mut running = self.start(&policy)?;
-        if let (Some(input), Some(mut pipe)) = (extras.input, running.input.take()) {
+        if let (Some(input), Some(mut pipe)) = (input, running.input.take()) {
             // What is not read is the command's own business.
             let _ = feed(&mut pipe, input);
         }

@@ -56,9 +56,11 @@ pub struct ShellCommand<'a> {
     pub unsandboxed: bool,
 }
 
-/// What one command gets beside what the settings say.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Extras<'a> {
+/// A command and what it gets beside what the settings say.
+#[derive(Clone, Copy, Debug)]
+pub struct Invocation<'a> {
+    /// The command.
+    pub command: &'a ShellCommand<'a>,
     /// Its standard input, which has to fit into a pipe; `None`: nothing.
     pub input: Option<&'a [u8]>,
     /// Files and folders that it can read, also within what is hidden from commands.

@@ -96,7 +96,7 @@ fn a_tool_in_python_and_one_in_shell_run_in_a_turn() {
     assert_eq!(told[0], "Hello, Ana!");
     assert_eq!(told[1], "Hello, Bo \"B\" Ö!");
     assert!(
-        told[2].starts_with("Error: greet: exit status 1\nname is missing\n"),
+        told[2].starts_with("Error: greet: exit status 1\nname is missing"),
         "{}",
         told[2]
     );
@@ -242,7 +242,7 @@ fn whatever_a_tool_does_the_turn_goes_on_and_nothing_gets_out() {
         ("flood", "yes 123456789 | head -c 200000", "123456789\n"),
         (
             "curious",
-            "cat ../config.json ../state/tools.json; ls ..",
+            "ls .. ; cat ../config.json ../state/tools.json",
             "Error: curious: exit status",
         ),
         (

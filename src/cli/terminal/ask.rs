@@ -78,37 +78,9 @@ fn describe(question: &Question) -> String {
         scripts,
         ..
     } = question;
-    let account = on_line(&question.account);
-    let title = match (&question.cause, question.unsandboxed) {
-        (Cause::Input { session, command }, _) => {
-            let command = on_line(command);
-            format!(
-                "The agent wants to send input to session {session}, which runs outside the sandbox as {account} \
-                 ({command}):"
-            )
-        }
-        (
-            Cause::Tool {
-                name, is_changed, ..
-            },
-            _,
-        ) => {
-            let name = on_line(name);
-            match is_changed {
-                true => format!(
-                    "The agent wants to use the tool {name}, which has changed since you allowed it, in the sandbox:"
-                ),
-                false => format!("The agent wants to use the new tool {name} in the sandbox:"),
-            }
-        }
-        (_, true) => {
-            format!("The agent wants to run a command outside the sandbox, as {account}:")
-        }
-        (_, false) => "The agent wants to run a command in the sandbox:".to_owned(),
-    };
     let command = reveal(&question.command);
     let ends = ends_of(&command, COMMAND_CHARS, COMMAND_LINES);
-    let mut text = format!("\n{title}\n\n");
+    let mut text = format!("\n{}\n\n", describe_title(question));
     match ends {
         None => text += &indented(&command),
         Some((head, left_out, tail)) => {
@@ -164,6 +136,37 @@ fn describe(question: &Question) -> String {
         choices(question, ends.is_some()),
     );
     text
+}
+
+fn describe_title(question: &Question) -> String {
+    let account = on_line(&question.account);
+    match (&question.cause, question.unsandboxed) {
+        (Cause::Input { session, command }, _) => {
+            let command = on_line(command);
+            format!(
+                "The agent wants to send input to session {session}, which runs outside the sandbox as {account} \
+                 ({command}):"
+            )
+        }
+        (
+            Cause::Tool {
+                name, is_changed, ..
+            },
+            _,
+        ) => {
+            let name = on_line(name);
+            match is_changed {
+                true => format!(
+                    "The agent wants to use the tool {name}, which has changed since you allowed it, in the sandbox:"
+                ),
+                false => format!("The agent wants to use the new tool {name} in the sandbox:"),
+            }
+        }
+        (_, true) => {
+            format!("The agent wants to run a command outside the sandbox, as {account}:")
+        }
+        (_, false) => "The agent wants to run a command in the sandbox:".to_owned(),
+    }
 }
 
 fn choices(question: &Question, is_cut: bool) -> String {

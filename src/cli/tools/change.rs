@@ -69,6 +69,10 @@ pub fn approve(context: &Context, loaded: &Loaded, name: &str, yes: bool) -> Res
     for file in &contents.files {
         print::line(&format_file(file))?;
     }
+    if contents.files.iter().any(is_cut) {
+        let folder = workspace.path().join(FOLDER).join(name);
+        print::line(&texts::files_are_in(&folder.display().to_string()))?;
+    }
     if !yes && !confirm(&texts::ask_to_approve(name))? {
         print::line(texts::NOT_APPROVED)?;
         return Ok(Exit::Failed);
@@ -111,7 +115,16 @@ fn format_file(file: &Script) -> String {
     for line in head.lines() {
         text.push_str(&format!("\n    {}", line.replace('\t', "    ")));
     }
+    if is_cut(file) {
+        text.push_str("\n    …");
+    }
     text
+}
+
+/// Whether there is more in a file than its first lines.
+fn is_cut(file: &Script) -> bool {
+    // Without the last newline.
+    file.bytes > file.head.len() as u64 + 1
 }
 
 /// Asks at the terminal. Without one nothing is approved that was not confirmed with `--yes`.

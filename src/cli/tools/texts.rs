@@ -48,14 +48,20 @@ pub fn already_there(folder: &str) -> String {
 /// A tool was written.
 pub fn made(folder: &str, name: &str) -> String {
     format!(
-        "Made {folder} with an example that works. Change tool.json and run, then: peacrab tools check\n\
-         You are asked before the agent runs it, or use: peacrab tools approve {name}"
+        "Made {folder} with an example that works: change tool.json, and the script in the file run.\n\
+         To check it: peacrab tools check\n\
+         You are asked before the agent runs it, unless you approve it: peacrab tools approve {name}"
     )
 }
 
 /// Above the files of a tool that is to be approved.
 pub fn about(name: &str, description: &str) -> String {
     format!("{name}: {description}")
+}
+
+/// Below the files; they are shown in part.
+pub fn files_are_in(folder: &str) -> String {
+    format!("\nThe whole files are in {folder}")
 }
 
 /// Asks whether a tool is approved.

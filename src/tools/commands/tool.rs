@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{Commands, account, exec};
 use crate::config::schema::ApprovalMode;
-use crate::confine::{Extras, Outcome, Output, ShellCommand};
+use crate::confine::{Invocation, Outcome, Output, ShellCommand};
 use crate::error::{Error, Result};
 use crate::state::audit::Record;
 use crate::tools::Caller;
@@ -21,6 +21,8 @@ pub(in crate::tools) struct ToolRun<'a> {
     pub input: &'a str,
     /// Where it runs.
     pub workspace: &'a Path,
+    /// The time limit in seconds; `None`: that of a command.
+    pub seconds: Option<u64>,
     /// Who or what allowed it.
     pub decision: &'a str,
 }
@@ -47,12 +49,10 @@ impl Commands {
     }
 
     /// Runs a line of the shell for a tool, in the sandbox, where it also sees the folder `shown`.
-    /// `seconds` is the time limit; `None`: that of a command.
     pub(in crate::tools) fn run_tool(
         &self,
         run: &ToolRun<'_>,
         (line, shown): (&str, PathBuf),
-        seconds: Option<u64>,
         caller: &Caller<'_>,
         output: Output<'_>,
     ) -> Result<Outcome> {
@@ -70,16 +70,17 @@ impl Commands {
             inode: None,
             unsandboxed: false,
         };
-        let extras = Extras {
+        let invocation = Invocation {
+            command: &command,
             input: Some(run.input.as_bytes()),
             shown: &[shown],
         };
-        let timeout = seconds.map_or(self.timeout, Duration::from_secs);
+        let timeout = run.seconds.map_or(self.timeout, Duration::from_secs);
         let timeout = timeout.min(self.max_timeout);
         self.in_foreground.fetch_add(1, Ordering::Relaxed);
         let outcome = self
             .exec
-            .run_with(&command, extras, timeout, caller.cancel, output);
+            .run_with(&invocation, timeout, caller.cancel, output);
         self.in_foreground.fetch_sub(1, Ordering::Relaxed);
         exec::record_end(&entry, &outcome);
         outcome

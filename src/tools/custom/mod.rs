@@ -238,6 +238,7 @@ impl CustomTools {
             hash,
             input: &input,
             workspace: context.workspace.path(),
+            seconds: candidate.manifest.timeout,
             decision: "allowed: an approved tool",
         };
         let decided;
@@ -302,13 +303,7 @@ impl CustomTools {
                 spool.write(bytes);
             }
         };
-        let outcome = commands.run_tool(
-            run,
-            (&line, copy),
-            manifest.timeout,
-            context.caller,
-            &mut output,
-        )?;
+        let outcome = commands.run_tool(run, (&line, copy), context.caller, &mut output)?;
         Ok(render(context, run.name, &mark, &outcome, spool.finish()))
     }
 }
