@@ -5,6 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use serde_json::{Value, json};
 
+use crate::harness::feature;
 use crate::harness::gateway::Gateway;
 use crate::harness::home::{Home, KEY};
 use crate::harness::model::{Model, Step, call, say};
@@ -452,4 +453,49 @@ fn the_agent_writes_a_tool_for_itself_and_custom_tools_can_be_turned_off() {
         listed.contains("yours, not used: tools.custom.enabled"),
         "{listed}"
     );
+}
+
+#[test]
+fn a_tool_runs_the_same_in_every_kind_of_sandbox() {
+    let script =
+        "cat; . \"$(dirname \"$0\")/lib.sh\"; echo x > made; pwd; cat ../config.json; exit 0";
+    let mut tried = 0;
+    for (kind, tools) in [
+        ("any", json!({})),
+        ("namespaces", json!({"exec": {"sandbox": "namespaces"}})),
+        ("landlock", json!({"exec": {"sandbox": "landlock"}})),
+        ("any", json!({"restrictToWorkspace": false})),
+        ("none", json!({"exec": {"sandbox": "off"}})),
+    ] {
+        let model = Model::playing([call("lamp", json!({"on": true})), say("done")]);
+        let mut home = Home::with_model(&model);
+        home.set("/tools", tools.clone());
+        put(&home, "lamp", described(), script);
+        fs::write(
+            home.workspace("tools/lamp/lib.sh"),
+            "echo from the library\n",
+        )
+        .unwrap();
+        approve(&home, "lamp");
+        run(&home);
+        let told = results(&model).remove(0);
+        let found = match told.contains("cannot be sandboxed here") {
+            true => Err(told.as_str()),
+            false => Ok(()),
+        };
+        if !feature::has(kind, found) {
+            continue;
+        }
+        assert!(
+            told.starts_with("{\"on\":true}from the library\n"),
+            "{tools}: {told}"
+        );
+        assert!(told.contains("/workspace"), "{tools}: {told}");
+        assert!(home.workspace("made").exists(), "{tools}");
+        assert!(!told.contains(KEY), "{tools}: {told}");
+        let sees_all = told.contains("apiKey");
+        assert_eq!(sees_all, kind == "none", "{tools}: {told}");
+        tried += 1;
+    }
+    assert!(tried > 0);
 }
