@@ -97,6 +97,20 @@ impl Arguments {
     }
 }
 
+/// The names of the custom tools, for completions.
+pub fn names(context: &Context) -> Vec<(String, String)> {
+    let custom = context
+        .start()
+        .and_then(|loaded| Custom::of(context, &loaded.of_agent(None)?));
+    let workspace = custom.ok().and_then(|custom| custom.workspace);
+    let listed = workspace.as_ref().map(custom::list).unwrap_or_default();
+    let described = |one: Listed| {
+        let description = one.manifest.ok()?.description;
+        Some((one.name, reveal(&description).into_owned()))
+    };
+    listed.into_iter().filter_map(described).collect()
+}
+
 /// Runs the action.
 pub fn run(context: &Context, arguments: Arguments) -> Result<Exit> {
     let loaded = context.start()?.of_agent(arguments.agent.as_deref())?;
