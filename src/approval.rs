@@ -41,6 +41,15 @@ pub enum Cause {
     Risk(Risk),
     /// `tools.exec.approval` is `always`.
     Configured,
+    /// It is a custom tool that no one has allowed as it is now.
+    Tool {
+        /// Its name.
+        name: String,
+        /// What it says it does.
+        description: String,
+        /// Whether it was allowed as it was before.
+        is_changed: bool,
+    },
     /// It is input for a command that runs outside the sandbox.
     Input {
         /// The number of the background session.

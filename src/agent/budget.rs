@@ -18,12 +18,18 @@ pub(super) struct Budget {
 
 impl Agent {
     /// The budget of a turn with a model.
-    pub(super) fn budget(&self, model: &str, prompt: &str, facts: &str) -> Budget {
+    pub(super) fn budget(
+        &self,
+        model: &str,
+        prompt: &str,
+        facts: &str,
+        specs: &[ToolSpec],
+    ) -> Budget {
         let window = self
             .window_of(model)
             .saturating_sub(self.settings.max_tokens);
         let factor = self.learned.factor(model);
-        let tools: usize = self.toolbox.specs().iter().map(tokens_of_tool).sum();
+        let tools: usize = specs.iter().map(tokens_of_tool).sum();
         let fixed = tokens::estimate(prompt) + tokens::estimate(facts) + tools;
         // Estimated tokens for which the model counts as many as it has room for.
         let room = (window as f32 / factor) as usize;

@@ -1,7 +1,5 @@
 //! Drives one turn: does what `turn` decides and journals every step before the next one starts.
 
-use std::borrow::Cow;
-
 use crate::approval;
 use crate::cancel::Cancel;
 use crate::chat::{
@@ -70,8 +68,8 @@ pub(super) struct Run<'a> {
     models: provider::Turn<'a>,
     report: Report,
     system: String,
-    /// The tools as the model is told about them.
-    tools: Cow<'a, [ToolSpec]>,
+    /// The tools that the model is told about, from the turn's beginning to its end.
+    specs: Vec<ToolSpec>,
     /// The names of those that it does not have.
     without: &'static [&'static str],
     /// Tokens after which it is asked no more.
@@ -107,18 +105,15 @@ impl<'a> Run<'a> {
             true => context::subagent_prompt(&agent.host_info),
             false => agent.prompt().text(),
         };
+        let mut specs = agent.toolbox.specs();
         let address = message.and_then(|message| message.reply.as_ref());
         let mut facts = agent.runtime_facts(session.chat(), address);
         facts.push_str(&options.facts);
-        let (without, tools, steps_max): (&'static [&'static str], _, _) = match is_subagent {
-            true => {
-                let specs = agent.toolbox.specs().iter();
-                let has = |spec: &&ToolSpec| !NOT_FOR_SUBAGENTS.contains(&&*spec.name);
-                let specs = specs.filter(has).cloned().collect();
-                (&NOT_FOR_SUBAGENTS, Cow::Owned(specs), subagent::STEPS)
-            }
-            false => (&[], Cow::Borrowed(agent.toolbox.specs()), u32::MAX),
+        let (without, steps_max, tokens_max): (&[&str], _, _) = match is_subagent {
+            true => (&NOT_FOR_SUBAGENTS, subagent::STEPS, subagent::TOKENS),
+            false => (&[], u32::MAX, u64::MAX),
         };
+        specs.retain(|spec| !without.contains(&&*spec.name));
         let report = Report {
             outcome: Outcome::Answered,
             text: String::new(),
@@ -131,15 +126,11 @@ impl<'a> Run<'a> {
         };
         let model_name = models.names().into_iter().next().unwrap_or_default();
         Self {
-            budget: agent.budget(&model_name, &system, &facts),
-            turn: Turn::new(agent.settings.max_tool_iterations.min(steps_max)),
-            tools,
+            budget: agent.budget(&model_name, &system, &facts, &specs),
+            specs,
             without,
-            tokens_max: if is_subagent {
-                subagent::TOKENS
-            } else {
-                u64::MAX
-            },
+            tokens_max,
+            turn: Turn::new(agent.settings.max_tool_iterations.min(steps_max)),
             models: models.for_turn(cancel),
             effort: agent.effort_of(session.chat()),
             model_name,
@@ -295,7 +286,7 @@ impl<'a> Run<'a> {
             // The next turn has other facts.
             stable: fitted.turn,
             entries: &fitted.entries,
-            tools: &self.tools,
+            tools: &self.specs,
             max_tokens: settings.max_tokens,
             temperature: settings.temperature,
             reasoning_effort: self.effort,

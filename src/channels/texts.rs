@@ -23,6 +23,7 @@ pub mod answers {
         fn run_once() { "Run once", "运行一次" }
         fn always() { "Always this command", "始终允许此命令" }
         fn all_input() { "Allow all input", "允许全部后续输入" }
+        fn always_tool() { "Always this tool", "始终允许此工具" }
         fn deny() { "Deny", "拒绝" }
     }
 
@@ -45,6 +46,7 @@ pub mod answers {
         let text = match (answer, cause) {
             (Answer::Once, _) => run_once,
             (Answer::Always, Cause::Input { .. }) => all_input,
+            (Answer::Always, Cause::Tool { .. }) => always_tool,
             (Answer::Always | Answer::Standing, _) => always,
             (
                 Answer::Deny
@@ -100,6 +102,18 @@ pub mod question {
             "要以 {account} 身份在**沙箱外**运行吗？",
         }
         pub(crate) fn title_sandboxed() { "Run this in the sandbox?", "要在沙箱内运行吗？" }
+        /// `name` is inline code.
+        pub(crate) fn title_tool(name) {
+            "Use the new tool {name}? It runs in the sandbox.",
+            "要使用新工具 {name} 吗？它在沙箱内运行。",
+        }
+        /// `name` is inline code.
+        pub(crate) fn title_changed_tool(name) {
+            "The tool {name} has changed since you allowed it. Use it as it is now? It runs in the sandbox.",
+            "工具 {name} 在你允许之后已被更改。要使用当前版本吗？它在沙箱内运行。",
+        }
+        /// `text` is inline code.
+        pub(crate) fn describes(text) { "Its description: {text}", "它的说明：{text}" }
         /// Input for a background command; `command` is inline code.
         pub(crate) fn title_input(command, session, account) {
             "Send this input to {command} (session {session}), which runs **outside the sandbox** as \

@@ -142,7 +142,7 @@ enum Command {
     /// Install a new version, or go back to the one before
     #[command(alias = "upgrade")]
     Update(update::Arguments),
-    /// List the tools that the model can use
+    /// List the tools that the model can use, and manage your own
     #[command(alias = "tool")]
     Tools(tools::Arguments),
     /// Show what goes to the model, and how much of its context is used
@@ -172,11 +172,11 @@ impl Command {
             | Self::Status(_)
             | Self::Usage(_)
             | Self::Doctor(_)
-            | Self::Tools(_)
             | Self::Context(_)
             | Self::Complete(_) => HomeUse::Readable,
             Self::Config(arguments) if !arguments.changes() => HomeUse::Readable,
             Self::Skills(arguments) if !arguments.changes() => HomeUse::Readable,
+            Self::Tools(arguments) if !arguments.changes() => HomeUse::Readable,
             _ => HomeUse::Installed,
         }
     }
@@ -201,7 +201,7 @@ impl Command {
             Self::Doctor(arguments) => doctor::run(context, &arguments),
             Self::Service(arguments) => service::run(context, &arguments),
             Self::Update(arguments) => update::run(context, arguments),
-            Self::Tools(arguments) => tools::run(context, &arguments),
+            Self::Tools(arguments) => tools::run(context, arguments),
             Self::Context(arguments) => prompt::run(context, &arguments),
             Self::Completions(arguments) => completions::run(&arguments),
             Self::Version => print::out(&Cli::command().render_version()).map(|()| Exit::Done),

@@ -338,6 +338,22 @@ pub struct Tools {
     pub protected_paths: Vec<String>,
     /// Commands.
     pub exec: ExecTool,
+    /// Tools in the workspace.
+    pub custom: CustomTools,
+}
+
+/// `tools.custom`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct CustomTools {
+    /// Whether the tools in the workspace can be used.
+    pub enabled: bool,
+}
+
+impl Default for CustomTools {
+    fn default() -> Self {
+        Self { enabled: true }
+    }
 }
 
 /// Which walls stand around commands.
@@ -421,6 +437,7 @@ impl Default for Tools {
             read_only_paths: Vec::new(),
             protected_paths: Vec::new(),
             exec: ExecTool::default(),
+            custom: CustomTools::default(),
         }
     }
 }

@@ -134,6 +134,7 @@ pub static KEYS: &[Key] = &[
     key("tools.exec.allowPatterns", Texts, "[]", "Regular expressions for commands to allow. If there are any, every command of a line has to match one of them."),
     key("tools.exec.allowedEnvKeys", Texts, "[]", "Environment variables to pass on to commands."),
     key("tools.exec.pathAppend", Text, r#""""#, "Folders to append to PATH, separated by colons."),
+    key("tools.custom.enabled", Flag, "true", "Let the agent use the tools in tools/ of its workspace. Each has to be approved before its first run, and needs tools.exec.enabled."),
     key("tools.protectedPaths", Paths, "[]", "Files and folders that tools must not change, even inside a folder that they may write to."),
     key("storage.fsync", Choice(&["always", "turn"]), r#""always""#, "When conversations are forced to the disk. always: after every entry; turn: at the end of a turn, which writes less to the SD card, but a power cut may lose that turn."),
     key("storage.inboxMaxMb", Whole(0, 1_000_000), "512", "Maximum size of received files in the workspace's inbox folder, in megabytes. Beyond that the oldest are deleted, except files of the last 24 hours and those that a waiting message needs. 0: no limit."),

@@ -6,6 +6,7 @@
 //! trying; where neither namespaces nor Landlock work nothing is run.
 
 mod child;
+mod exec;
 mod explain;
 mod hidden;
 mod outside;
@@ -16,7 +17,7 @@ mod session;
 
 use crate::sync::Mutex;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 #[cfg(feature = "test-hooks")]
@@ -53,6 +54,17 @@ pub struct ShellCommand<'a> {
     pub inode: Option<(u64, u64)>,
     /// Whether it runs without isolation, because a person has allowed that for this one command.
     pub unsandboxed: bool,
+}
+
+/// A command and what it gets beside what the settings say.
+#[derive(Clone, Copy, Debug)]
+pub struct Invocation<'a> {
+    /// The command.
+    pub command: &'a ShellCommand<'a>,
+    /// Its standard input, which has to fit into a pipe; `None`: nothing.
+    pub input: Option<&'a [u8]>,
+    /// Files and folders that it can read, also within what is hidden from commands.
+    pub shown: &'a [PathBuf],
 }
 
 /// Runs commands, isolated as the settings say.

@@ -1,8 +1,6 @@
 //! A command in the foreground: its output as it comes, its end, and the end of all that it started.
 
-use super::explain::explain;
 use super::policy::Policy;
-use super::{Exec, ShellCommand};
 use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
@@ -88,34 +86,6 @@ pub struct Outcome {
     pub notes: Vec<String>,
     /// Whether it failed because it needs more than the sandbox gives.
     pub needs_more: bool,
-}
-
-impl Exec {
-    /// Runs a command and waits for it, at most `timeout`. When it ends, is cancelled or its time is
-    /// over, every process that it started is killed, those in the background too. `output` gets
-    /// what comes, and the whole of what is longer than `limits::confine::OUTPUT_BYTES`.
-    ///
-    /// An error means that the command did not run.
-    pub fn run(
-        &self,
-        command: &ShellCommand<'_>,
-        timeout: Duration,
-        cancel: &Cancel,
-        output: Output<'_>,
-    ) -> Result<Outcome> {
-        let policy = self.policy_for(command)?;
-        let running = self.start(&policy)?;
-        let mut outcome = running
-            .follow(timeout, cancel, output)
-            .inspect_err(|_| self.forget_isolation())?;
-        let text = outcome.output.text();
-        let reason = explain(policy.isolation, command.line, &outcome.end, &text);
-        if let Some(reason) = reason {
-            outcome.notes.push(reason.text.to_owned());
-            outcome.needs_more = reason.needs_more;
-        }
-        Ok(outcome)
-    }
 }
 
 /// What the supervisor has reported.

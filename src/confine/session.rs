@@ -371,7 +371,7 @@ fn too_many(count: usize, whose: &str, way: &str) -> Error {
 }
 
 /// Writes all of it, waiting while the pipe is full; none when the other end is closed.
-fn feed(pipe: &mut ChildStdin, mut input: &[u8]) -> Option<Result<()>> {
+pub(super) fn feed(pipe: &mut ChildStdin, mut input: &[u8]) -> Option<Result<()>> {
     rustix::io::ioctl_fionbio(&*pipe, true).ok()?;
     let watch = Stopwatch::start();
     while !input.is_empty() {

@@ -360,6 +360,10 @@ pub mod state {
     pub const APPROVALS: usize = 100;
     /// Bytes of the file of standing approvals that are read.
     pub const APPROVALS_FILE_BYTES: usize = 1024 * 1024;
+    /// Approved custom tools that are kept, of all agents together.
+    pub const TOOL_APPROVALS: usize = 200;
+    /// Bytes of the file of approved tools that are read; what we write is a quarter of it.
+    pub const TOOL_APPROVALS_FILE_BYTES: usize = 256 * 1024;
     /// Bytes of the audit log after which a new one is begun.
     pub const AUDIT_BYTES: u64 = 1_000_000;
     /// Older audit logs that are kept.

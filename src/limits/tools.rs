@@ -88,3 +88,23 @@ pub const SPECS_BYTES_MAX: usize = 64 * 1024;
 pub const TYPED_AGAIN_CHARS: usize = 60;
 /// Characters of a command and of a folder in a list of standing approvals.
 pub const STANDING_CHARS: usize = 80;
+/// Folders in `tools/` that are looked at for custom tools; models choose worse from more tools.
+pub const CUSTOM_TOOLS_MAX: usize = 32;
+/// Bytes of the name of a custom tool: shorter than a provider's limit, for it is also a folder's name.
+pub const CUSTOM_NAME_BYTES_MAX: usize = 48;
+/// Bytes of a tool.json that are read; one that fits into a request has less.
+pub const CUSTOM_MANIFEST_BYTES_MAX: usize = 8 * 1024;
+/// Bytes of the specs of all custom tools, which go into every request: about 1,000 tokens.
+pub const CUSTOM_SPECS_BYTES_MAX: usize = 4000;
+/// Files and folders in the folder of a custom tool: all are hashed before each call.
+pub const CUSTOM_FILES_MAX: usize = 64;
+/// Bytes of all files of a custom tool, enough for a compiled program; hashing them takes a slow board
+/// a quarter of a second.
+pub const CUSTOM_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// Bytes of the arguments of a call of a custom tool: they fit into a pipe, so a tool that does not
+/// read them holds nothing up.
+pub const CUSTOM_INPUT_BYTES_MAX: usize = 32 * 1024;
+/// Bytes of what a failed custom tool wrote to standard error that the model gets: the end.
+pub const CUSTOM_ERRORS_BYTES: usize = 2000;
+/// How long the copy of a tool that was allowed once is kept; no run takes longer.
+pub const CUSTOM_COPY_AGE: Duration = Duration::from_secs(48 * 60 * 60);

@@ -1,5 +1,7 @@
 //! Standing approvals: commands that a person has allowed always, `state/approvals.json`.
 
+pub mod tools;
+
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};

@@ -12,6 +12,7 @@ pub mod updates;
 pub mod usage;
 
 pub use approvals::Approvals;
+pub use approvals::tools::{ToolApproval, ToolApprovals};
 pub use audit::Audit;
 pub use chats::{FirstTurns, LastChat, ModelChoices, RestartRequests};
 pub use file::StateFile;

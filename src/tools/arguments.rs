@@ -40,6 +40,11 @@ impl Arguments {
         })
     }
 
+    /// All of them as a JSON object, as a program gets it. The last of several with one name counts.
+    pub fn to_json(&self) -> String {
+        Value::Object(self.0.iter().cloned().collect()).to_string()
+    }
+
     /// A required string.
     pub fn text(&self, name: &str, wants: &str) -> Result<Cow<'_, str>> {
         self.optional_text(name, wants)?

@@ -7,6 +7,7 @@
 pub mod arguments;
 pub mod commands;
 pub mod cron;
+pub mod custom;
 mod device;
 mod files;
 pub mod memory;
@@ -37,6 +38,8 @@ use crate::text::ellipsize_chars;
 use arguments::Arguments;
 use commands::Commands;
 use cron::{CRON, Planner};
+use custom::CustomTools;
+use custom::manifest::is_name;
 use device::{DEVICE, Device};
 use memory::{MEMORY, MemoryTool};
 use message::MESSAGE;
@@ -125,6 +128,7 @@ pub struct Toolbox {
     /// The only skills that may be used; `None`: all.
     skills: Option<Vec<String>>,
     planner: Option<Arc<Planner>>,
+    custom: Option<CustomTools>,
 }
 
 impl Toolbox {
@@ -143,6 +147,7 @@ impl Toolbox {
             registry,
             skills: None,
             planner: None,
+            custom: None,
         }
     }
 
@@ -190,6 +195,12 @@ impl Toolbox {
         self
     }
 
+    /// Adds the tools in the workspace, which run like commands and therefore need them.
+    pub fn with_custom(mut self, custom: CustomTools) -> Self {
+        self.custom = Some(custom);
+        self
+    }
+
     /// Adds the tool that sends messages, for where people are in chats.
     pub fn with_chats(mut self) -> Self {
         let run: BuiltIn = message::message;
@@ -227,9 +238,23 @@ impl Toolbox {
         }
     }
 
-    /// The tools as the model is told about them.
-    pub fn specs(&self) -> &[ToolSpec] {
-        self.registry.specs()
+    /// The tools as the model is told about them. Those in the workspace are read now.
+    pub fn specs(&self) -> Vec<ToolSpec> {
+        let mut specs = self.registry.specs().to_vec();
+        if self.custom().is_some() {
+            let custom = CustomTools::specs(&self.workspace).into_iter();
+            let custom = custom.filter(|spec| self.registry.get(&spec.name).is_none());
+            specs.extend(custom.map(|spec| ToolSpec {
+                description: self.cleaned(&spec.description).into_owned().into(),
+                parameters: self.cleaned(&spec.parameters).into_owned().into(),
+                ..spec
+            }));
+        }
+        specs
+    }
+
+    fn custom(&self) -> Option<(&CustomTools, &Commands)> {
+        self.custom.as_ref().zip(self.commands())
     }
 
     /// The folders that the tools work in.
@@ -263,13 +288,17 @@ impl Toolbox {
         let found = self.registry.get(&call.name).filter(|_| has(&call.name));
         let result = match found {
             Some((_, tool)) => self.run_tool(tool, call, caller),
-            None => Err(self.unknown(&call.name, caller)),
+            None => self.run_custom(call, caller),
         };
         let mut result = result.unwrap_or_else(|error| {
             ToolResult::failed(format!("Error: {error}{}", self.advice(&error)))
         });
         let text = self.eraser.clean(&result.text).into_owned();
-        let name = found.map_or("call", |(spec, _)| &spec.name);
+        let name = match found {
+            Some((spec, _)) => &spec.name,
+            None if is_name(&call.name) => call.name.as_str(),
+            None => "call",
+        };
         result.text = self.results.fit(&self.workspace, name, text);
         result
     }
@@ -283,13 +312,28 @@ impl Toolbox {
         if caller.cancel.is_cancelled() {
             return Err(Error::Stopped);
         }
-        let context = Context {
+        tool.run(&self.context(caller), &Arguments::parse(&call.arguments)?)
+    }
+
+    fn run_custom(&self, call: &ToolCall, caller: &Caller<'_>) -> Result<ToolResult> {
+        let unknown = || self.unknown(&call.name, caller);
+        let (custom, commands) = self.custom().ok_or_else(unknown)?;
+        if caller.cancel.is_cancelled() {
+            return Err(Error::Stopped);
+        }
+        let arguments = Arguments::parse(&call.arguments)?;
+        custom
+            .run(&call.name, commands, &self.context(caller), &arguments)
+            .unwrap_or_else(|| Err(unknown()))
+    }
+
+    fn context<'a>(&'a self, caller: &'a Caller<'a>) -> Context<'a> {
+        Context {
             workspace: &self.workspace,
             caller,
             results: &self.results,
             eraser: &self.eraser,
-        };
-        tool.run(&context, &Arguments::parse(&call.arguments)?)
+        }
     }
 
     /// What the model is told to do about an error. It is a paragraph of its own: people see only the
@@ -304,7 +348,8 @@ impl Toolbox {
     }
 
     fn unknown(&self, name: &str, caller: &Caller<'_>) -> Error {
-        let names = self.specs().iter().map(|spec| &*spec.name);
+        let specs = self.specs();
+        let names = specs.iter().map(|spec| &*spec.name);
         let names: Vec<&str> = names
             .filter(|name| !caller.without.contains(name))
             .collect();

@@ -113,7 +113,7 @@ pub(super) struct Spool<'a> {
     results: &'a Results,
     workspace: &'a Workspace,
     eraser: &'a Eraser,
-    tool: &'static str,
+    tool: &'a str,
     file: Option<Result<(PathBuf, File)>>,
     /// Bytes not written yet: a secret may continue in the next ones.
     waiting: Vec<u8>,
@@ -125,7 +125,7 @@ impl<'a> Spool<'a> {
         results: &'a Results,
         workspace: &'a Workspace,
         eraser: &'a Eraser,
-        tool: &'static str,
+        tool: &'a str,
     ) -> Self {
         Self {
             results,

@@ -99,7 +99,7 @@ fn the_specs_are_valid_schemas_and_small() {
     let specs = bench.toolbox.specs();
     assert_eq!(specs.len(), 7);
     let mut bytes = 0;
-    for spec in specs {
+    for spec in &specs {
         let schema: Value = serde_json::from_str(&spec.parameters).unwrap();
         assert_eq!(schema["type"], "object");
         let properties = schema["properties"].as_object().unwrap();

@@ -18,6 +18,7 @@ mod commands;
 mod config;
 mod cron;
 mod cross_build;
+mod custom;
 mod day;
 mod device;
 mod disk;

@@ -8,7 +8,7 @@ use crate::cancel::Cancel;
 use crate::error::{Error, Result};
 use crate::language::Language;
 use crate::limits::agent::{ENDED_CHARS, ENDED_NAMES, MODEL_BUTTONS_MAX, MODELS_LISTED_MAX};
-use crate::markup::inline_code;
+use crate::markup::{inline_code, inline_text, plain};
 use crate::message::{CommandButton, SessionKey};
 use crate::provider::offers;
 use crate::session::Session;
@@ -235,13 +235,18 @@ impl Agent {
     }
 
     fn list_tools(&self, language: Language) -> String {
-        let lines = self.toolbox.specs().iter().map(|spec| {
-            let does = texts::describe_tool(&spec.name, language).unwrap_or_else(|| {
-                // One that was added at run time comes with the model's text only.
+        let specs = self.toolbox.specs();
+        let lines = specs.iter().map(|spec| {
+            // One that was added at run time comes with the model's text only.
+            let first_sentence = || {
                 let sentence = spec.description.split_once(". ");
-                sentence.map_or(&*spec.description, |(first, _)| first)
-            });
-            format!("- `{}`: {}", spec.name, does.trim_end_matches('.'))
+                let first = sentence.map_or(&*spec.description, |(first, _)| first);
+                plain(inline_text(first).trim_end_matches('.'))
+            };
+            let does = texts::describe_tool(&spec.name, language);
+            let does =
+                does.map_or_else(first_sentence, |does| does.trim_end_matches('.').to_owned());
+            format!("- `{}`: {does}", spec.name)
         });
         lines.collect::<Vec<_>>().join("\n")
     }

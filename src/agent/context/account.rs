@@ -92,7 +92,10 @@ impl Agent {
         let facts = Entry::new(EntryKind::Note, facts);
         let model = self.model_names(key)?.into_iter().next();
         let model = model.unwrap_or_default();
-        let budget = self.budget(&model, &prompt.text(), &facts.content).history;
+        let specs = self.toolbox.specs();
+        let budget = self
+            .budget(&model, &prompt.text(), &facts.content, &specs)
+            .history;
         let window = self.settings.memory_window;
         let mut conversation = store::read_conversation(folder, key, window)?;
         let fitted = conversation.fit(window, budget, &facts);
@@ -100,7 +103,6 @@ impl Agent {
         let is_history = |entry: &&&Entry| !std::ptr::eq::<Entry>(**entry, &facts);
         let history = fitted.entries.iter().filter(is_history);
         let history: Vec<Weight> = history.map(|entry| weigh_entry(entry)).collect();
-        let specs = self.toolbox.specs();
         Ok(Account {
             prompt,
             tools: specs.len(),

@@ -81,6 +81,18 @@ fn describe(asked: &ChatQuestion, room: usize) -> (String, bool) {
         (Cause::Input { session, command }, _) => {
             texts::title_input(language, &short(command, room), session, &account)
         }
+        (
+            Cause::Tool {
+                name, is_changed, ..
+            },
+            _,
+        ) => {
+            let title = match is_changed {
+                true => texts::title_changed_tool,
+                false => texts::title_tool,
+            };
+            title(language, &short(name, room))
+        }
         (_, true) => texts::title_unsandboxed(language, &account),
         (_, false) => texts::title_sandboxed(language).to_owned(),
     };
@@ -107,6 +119,10 @@ fn describe(asked: &ChatQuestion, room: usize) -> (String, bool) {
         }
         Cause::Input { .. } => {
             let _ = write!(text, "\n{}", texts::all_input(language));
+        }
+        Cause::Tool { description, .. } => {
+            let description = short(description, room);
+            let _ = write!(text, "\n{}", texts::describes(language, &description));
         }
     }
     if !question.reason.trim().is_empty() {

@@ -310,6 +310,7 @@ fn values(context: &Context, place: &Place<'_>, argument: &Arg) -> Vec<Candidate
             sessions.into_iter().flatten().map(named).collect()
         }
         (_, "skill") => super::skills::names(context),
+        (_, "tool") => super::tools::names(context),
         (_, "job" | "jobs") => {
             let home = place.home(context);
             home.map_or_else(Vec::new, |home| super::cron::names(&home))

@@ -31,6 +31,7 @@ use crate::sys::beneath::Resolver;
 use crate::sys::environment::Environment;
 use crate::tools::Toolbox;
 use crate::tools::commands::Commands;
+use crate::tools::custom::CustomTools;
 
 /// Options of a run that are not in the configuration.
 pub struct RunOptions<'a> {
@@ -82,6 +83,10 @@ pub fn agent(
             commands = commands.continuing(before);
         }
         toolbox = toolbox.with_commands(commands);
+    }
+    if config.tools.custom.enabled {
+        let custom = CustomTools::new(&home.state(), &agent, Clock::System);
+        toolbox = toolbox.with_custom(custom);
     }
     toolbox = toolbox
         .with_board(options.board)

@@ -6,6 +6,7 @@ mod network;
 mod report;
 mod sandbox;
 mod service;
+mod tools;
 
 use clap::{Args, Subcommand};
 
@@ -82,6 +83,9 @@ fn examine(context: &Context, json: bool) -> Result<Exit> {
         }
         let loaded = loaded.of_agent(None)?;
         report.add(machine::sandbox(context, &loaded)?)?;
+        if let Some(row) = tools::tools(context, &loaded)? {
+            report.add(row)?;
+        }
         report = beyond(context, &loaded, report)?;
     }
     report.finish()

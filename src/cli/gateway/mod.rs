@@ -21,6 +21,7 @@ use super::update;
 use crate::board::Board;
 use crate::channels::discord;
 use crate::clock::{Clock, Stopwatch};
+use crate::config::agents::MAIN;
 use crate::config::check::token_problems;
 use crate::config::schema::{Bot, Channels};
 use crate::config::{Home, Loaded};
@@ -34,7 +35,9 @@ use crate::limits::gateway::LOCK_TIME;
 use crate::message::SessionKey;
 use crate::outbox::Outbox;
 use crate::state::updates::UpdateRequest;
-use crate::state::{Approvals, KnownTime, Languages, LastChat, Pairing, RestartRequests};
+use crate::state::{
+    Approvals, KnownTime, Languages, LastChat, Pairing, RestartRequests, ToolApprovals,
+};
 use crate::sync::Mutex;
 use crate::sys;
 use crate::sys::notify::Notifier;
@@ -139,7 +142,9 @@ fn check_start(context: &Context, reloader: &Reloader) -> Result<()> {
 pub fn damaged_files(state: &Path) -> Vec<Error> {
     let pairing = Pairing::new(state, Clock::System).list().err();
     let approvals = Approvals::new(state).list(None).err();
-    pairing.into_iter().chain(approvals).collect()
+    let tools = ToolApprovals::new(state, MAIN).hashes().err();
+    let errors = [pairing, approvals, tools].into_iter();
+    errors.flatten().collect()
 }
 
 /// The channels that are enabled.

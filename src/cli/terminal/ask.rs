@@ -78,23 +78,9 @@ fn describe(question: &Question) -> String {
         scripts,
         ..
     } = question;
-    let account = on_line(&question.account);
-    let title = match (&question.cause, question.unsandboxed) {
-        (Cause::Input { session, command }, _) => {
-            let command = on_line(command);
-            format!(
-                "The agent wants to send input to session {session}, which runs outside the sandbox as {account} \
-                 ({command}):"
-            )
-        }
-        (_, true) => {
-            format!("The agent wants to run a command outside the sandbox, as {account}:")
-        }
-        (_, false) => "The agent wants to run a command in the sandbox:".to_owned(),
-    };
     let command = reveal(&question.command);
     let ends = ends_of(&command, COMMAND_CHARS, COMMAND_LINES);
-    let mut text = format!("\n{title}\n\n");
+    let mut text = format!("\n{}\n\n", describe_title(question));
     match ends {
         None => text += &indented(&command),
         Some((head, left_out, tail)) => {
@@ -114,13 +100,13 @@ fn describe(question: &Question) -> String {
         0 => {}
         count => text += &format!("  {}\n", describe_hidden(Language::English, count)),
     }
-    match question.cause {
+    match &question.cause {
         Cause::Risk(risk) => {
-            let what = describe_risk(Language::English, risk);
+            let what = describe_risk(Language::English, *risk);
             text += &format!("  ⚠ Careful: {what}.\n");
         }
         Cause::Configured => text += "  Asked because tools.exec.approval is \"always\".\n",
-        Cause::Unsandboxed | Cause::Input { .. } => {}
+        Cause::Unsandboxed | Cause::Input { .. } | Cause::Tool { .. } => {}
     }
     if !influences.is_empty() {
         let names = influences
@@ -138,12 +124,13 @@ fn describe(question: &Question) -> String {
         let (path, head) = (on_line(&script.path), indented(head.trim_end()));
         text += &format!("  {path} ({} bytes):\n{head}\n", script.bytes);
     }
-    let reason = match reason.as_str() {
-        "" => "(none given)",
-        reason => reason,
+    let (label, reason) = match (&question.cause, reason.as_str()) {
+        (Cause::Tool { description, .. }, _) => ("does  ", description.as_str()),
+        (_, "") => ("reason", "(none given)"),
+        (_, reason) => ("reason", reason),
     };
     text += &format!(
-        "  folder  {}\n  reason  {}\n\n{}",
+        "  folder  {}\n  {label}  {}\n\n{}",
         on_line(folder),
         on_line(reason),
         choices(question, ends.is_some()),
@@ -151,9 +138,41 @@ fn describe(question: &Question) -> String {
     text
 }
 
+fn describe_title(question: &Question) -> String {
+    let account = on_line(&question.account);
+    match (&question.cause, question.unsandboxed) {
+        (Cause::Input { session, command }, _) => {
+            let command = on_line(command);
+            format!(
+                "The agent wants to send input to session {session}, which runs outside the sandbox as {account} \
+                 ({command}):"
+            )
+        }
+        (
+            Cause::Tool {
+                name, is_changed, ..
+            },
+            _,
+        ) => {
+            let name = on_line(name);
+            match is_changed {
+                true => format!(
+                    "The agent wants to use the tool {name}, which has changed since you allowed it, in the sandbox:"
+                ),
+                false => format!("The agent wants to use the new tool {name} in the sandbox:"),
+            }
+        }
+        (_, true) => {
+            format!("The agent wants to run a command outside the sandbox, as {account}:")
+        }
+        (_, false) => "The agent wants to run a command in the sandbox:".to_owned(),
+    }
+}
+
 fn choices(question: &Question, is_cut: bool) -> String {
     let always = match (&question.cause, question.always) {
         (Cause::Input { .. }, AlwaysOption::Offered) => "  [a] allow all its input",
+        (Cause::Tool { .. }, AlwaysOption::Offered) => "  [a] always allow this tool as it is",
         (_, AlwaysOption::Offered) => "  [a] always allow this exact command",
         (_, AlwaysOption::TooRisky(_) | AlwaysOption::Changeable) => "",
     };

@@ -448,7 +448,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 /// The first lines of a text; empty for what is none.
-fn first_lines(head: &[u8]) -> String {
+pub(in crate::tools) fn first_lines(head: &[u8]) -> String {
     let text = match std::str::from_utf8(head) {
         Ok(text) => text,
         // Cut within a character.

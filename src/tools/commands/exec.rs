@@ -92,7 +92,7 @@ impl Request {
 }
 
 /// Records how a command in the foreground ended.
-fn record_end(entry: &Entry, outcome: &Result<Outcome>) {
+pub(super) fn record_end(entry: &Entry, outcome: &Result<Outcome>) {
     match outcome {
         Ok(outcome) => entry.end(&outcome.end.to_string()),
         Err(error) => entry.end(&error.to_string()),

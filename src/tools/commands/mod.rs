@@ -1,12 +1,13 @@
 //! Commands: whether one may run, has to be approved or is refused. Each is recorded before it runs;
 //! `confine` runs it.
 
-mod bound;
+pub(super) mod bound;
 mod exec;
 mod refusal;
 pub mod risk;
 mod standing;
 pub mod texts;
+mod tool;
 
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
@@ -37,6 +38,7 @@ use risk::{Objection, Patterns};
 
 pub(super) use exec::{SPECS, tools};
 pub use exec::{Shell, ShellResult, TypedCommand};
+pub(super) use tool::ToolRun;
 
 /// What the command tools share.
 pub struct Commands {

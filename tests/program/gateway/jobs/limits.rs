@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::harness::model::{Gate, say};
+use crate::harness::model::{Gate, call, say};
 use crate::harness::program::Program;
 
 #[test]
@@ -76,7 +76,7 @@ fn jobs_that_are_turned_on_again_begin_at_once() {
     );
     let gateway = scene.start();
     gateway.wait_for_log("ready");
-    clock.forward(HOUR);
+    clock.forward(60 * MINUTE);
     let set = Program::new(&scene.home).args(["config", "set", "cron.enabled", "true"]);
     set.run().ends_with(0);
     scene.wait_for("tea");
@@ -106,5 +106,40 @@ fn a_reminder_comes_after_the_clock_was_days_ahead() {
         clock.forward(if day == 1 { HOUR } else { DAY });
         wait_for_count(&scene, "tea", 1 + day);
     }
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_job_does_not_run_a_tool_that_no_one_has_approved() {
+    let clock = Turned::at(START);
+    let scene = scene(&clock, |request| {
+        let last = request.last_message();
+        match last.contains("it is not approved, and there is no one to ask") {
+            true => say("I could not use the lamp."),
+            false if last.contains("tool") && last.contains("on!") => say("The lamp is on."),
+            false => call("lamp", json!({})),
+        }
+    });
+    let folder = scene.home.workspace("tools/lamp");
+    let made = Program::new(&scene.home).args(["tools", "new", "lamp"]);
+    made.run().ends_with(0);
+    fs::write(folder.join("run"), "#!/bin/sh\necho 'on!'\n").unwrap();
+    write(
+        &scene.home,
+        &[job(
+            &clock,
+            "light",
+            every(60 * MINUTE),
+            turn("switch the lamp on"),
+        )],
+    );
+    let gateway = scene.start();
+    gateway.wait_for_log("ready");
+    clock.forward(60 * MINUTE);
+    scene.wait_for("I could not use the lamp.");
+    let approved = Program::new(&scene.home).args(["tools", "approve", "lamp", "--yes"]);
+    approved.run().ends_with(0);
+    clock.forward(60 * MINUTE);
+    scene.wait_for("The lamp is on.");
     gateway.stop().ends_with(0);
 }

@@ -1,0 +1,163 @@
+//! Which JSON schemas a custom tool may have. Pure.
+//!
+//! A provider refuses a whole request for one schema that it does not like, and then the agent cannot
+//! answer at all. So only what every provider takes is let through.
+
+use serde_json::Value;
+
+use crate::limits::tools::TOOL_NAME_BYTES_MAX;
+
+const TYPES: [&str; 6] = ["string", "number", "integer", "boolean", "array", "object"];
+
+/// Checks the schema of a tool's parameters. The error names the place and what it should be.
+pub fn check(schema: &Value) -> Result<(), String> {
+    match schema["type"].as_str() {
+        Some("object") => check_at(schema, "parameters"),
+        _ => Err(r#"parameters must be a JSON schema with "type": "object""#.to_owned()),
+    }
+}
+
+fn check_at(schema: &Value, at: &str) -> Result<(), String> {
+    let members = schema
+        .as_object()
+        .ok_or_else(|| format!("{at} must be a JSON schema, an object"))?;
+    let kind = schema["type"].as_str().unwrap_or_default();
+    if !TYPES.contains(&kind) {
+        return Err(format!("{at}.type must be one of {}", TYPES.join(", ")));
+    }
+    if kind == "array" && !members.contains_key("items") {
+        return Err(format!("{at}.items is missing: the schema of the elements"));
+    }
+    for (key, value) in members {
+        check_member(schema, key, value, &format!("{at}.{key}"))?;
+    }
+    Ok(())
+}
+
+fn check_member(schema: &Value, key: &str, value: &Value, at: &str) -> Result<(), String> {
+    let should_be = match key {
+        "type" | "default" => return Ok(()),
+        "items" => return check_at(value, at),
+        "properties" => return check_properties(value, at),
+        "title" | "description" if value.is_string() => return Ok(()),
+        "title" | "description" => "a string",
+        "minimum" | "maximum" if value.is_number() => return Ok(()),
+        "minimum" | "maximum" => "a number",
+        "minLength" | "maxLength" | "minItems" | "maxItems" if value.is_u64() => return Ok(()),
+        "minLength" | "maxLength" | "minItems" | "maxItems" => "a whole number",
+        "additionalProperties" if value.is_boolean() => return Ok(()),
+        "additionalProperties" => "true or false",
+        "enum" if is_list_of(value, |one| one.is_string() || one.is_number()) => return Ok(()),
+        "enum" => "a list of strings or numbers",
+        "required" if has_all(&schema["properties"], value) => return Ok(()),
+        "required" => "a list of names of properties",
+        _ => {
+            return Err(format!(
+                "{at} cannot be used: not every model provider knows it. Describe it in words"
+            ));
+        }
+    };
+    Err(format!("{at} must be {should_be}"))
+}
+
+fn check_properties(value: &Value, at: &str) -> Result<(), String> {
+    let properties = value
+        .as_object()
+        .ok_or_else(|| format!("{at} must be an object"))?;
+    for (name, property) in properties {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        if name.is_empty() || name.len() > TOOL_NAME_BYTES_MAX || !name.bytes().all(is_plain) {
+            return Err(format!(
+                "{at}: a name must have 1 to {TOOL_NAME_BYTES_MAX} letters, digits, _ or -"
+            ));
+        }
+        check_at(property, &format!("{at}.{name}"))?;
+    }
+    Ok(())
+}
+
+fn is_list_of(value: &Value, is_right: impl Fn(&Value) -> bool) -> bool {
+    let list = value.as_array();
+    list.is_some_and(|list| !list.is_empty() && list.iter().all(is_right))
+}
+
+/// Whether all names of a list are those of properties.
+fn has_all(properties: &Value, names: &Value) -> bool {
+    let is_known = |name: &Value| {
+        name.as_str()
+            .is_some_and(|name| properties.get(name).is_some())
+    };
+    names
+        .as_array()
+        .is_some_and(|names| names.iter().all(is_known))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn fault(schema: Value) -> String {
+        check(&schema).unwrap_err()
+    }
+
+    #[test]
+    fn what_every_provider_takes_is_taken() {
+        check(&json!({"type": "object"})).unwrap();
+        check(&json!({
+            "type": "object", "additionalProperties": false, "required": ["city"],
+            "properties": {
+                "city": {"type": "string", "description": "x", "minLength": 1, "default": null},
+                "days": {"type": "integer", "minimum": 1, "maximum": 7},
+                "unit": {"type": "string", "enum": ["C", "F"]},
+                "tags": {"type": "array", "items": {"type": "string"}, "maxItems": 3},
+                "more": {"type": "object", "properties": {"a-b_c": {"type": "boolean"}}},
+            },
+        }))
+        .unwrap();
+    }
+
+    #[test]
+    fn everything_else_is_named() {
+        for schema in [
+            json!(null),
+            json!([]),
+            json!({}),
+            json!({"type": "array"}),
+            json!({"type": ["object"]}),
+        ] {
+            assert!(fault(schema).starts_with("parameters must be a JSON schema with"));
+        }
+        let property =
+            |property: Value| fault(json!({"type": "object", "properties": {"x": property}}));
+        assert_eq!(
+            property(json!(5)),
+            "parameters.properties.x must be a JSON schema, an object"
+        );
+        assert!(
+            property(json!({})).starts_with("parameters.properties.x.type must be one of string, ")
+        );
+        assert!(property(json!({"type": "array"})).contains("x.items is missing"));
+        assert!(property(json!({"type": "string", "$ref": "#"})).contains("x.$ref cannot be used"));
+        assert!(
+            property(json!({"type": "string", "enum": []}))
+                .ends_with("x.enum must be a list of strings or numbers")
+        );
+        assert!(
+            property(json!({"type": "string", "maxLength": -1}))
+                .ends_with("must be a whole number")
+        );
+        assert!(
+            fault(json!({"type": "object", "required": ["x"]}))
+                .ends_with("a list of names of properties")
+        );
+        assert!(
+            fault(json!({"type": "object", "properties": []}))
+                .ends_with("properties must be an object")
+        );
+        assert!(
+            fault(json!({"type": "object", "properties": {"a b": {"type": "string"}}}))
+                .contains("1 to 64")
+        );
+    }
+}
