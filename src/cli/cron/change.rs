@@ -142,6 +142,7 @@ pub fn add(planner: &Planner<'_>, arguments: AddArguments) -> Result<()> {
         session: settings.session.clone().and_then(filled),
         no_catch_up: settings.no_catch_up,
         once: settings.once,
+        made_from: None,
     };
     let job = edit::add(&planner.store, schedule, new, planner.asker())?;
     report(planner, "Added", &job)

@@ -11,7 +11,8 @@ mod run;
 mod texts;
 mod watch;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use tokio::sync::{Notify, oneshot};
@@ -25,12 +26,13 @@ use crate::cron::{Job, PayloadKind, RunOutcome, Status};
 use crate::error::{Error, Result};
 use crate::gateway::time::alarm;
 use crate::language::Language;
-use crate::limits::cron::{OUTBOX_ROOM_MAX, REMINDERS_PER_LOOK_MAX, STORE_RETRY};
+use crate::limits::cron::{BEGUN_RUNS_KNOWN, OUTBOX_ROOM_MAX, REMINDERS_PER_LOOK_MAX, STORE_RETRY};
 use crate::message::{Address, Envelope, Origin};
 use crate::sync::Mutex;
 use crate::zone::Zone;
 
 use plan::Conditions;
+use run::message_id;
 pub use run::{CHANNEL, JobRun, reached};
 
 /// What the gateway knows of its jobs: which of them run.
@@ -40,6 +42,9 @@ pub struct Cron {
     changed: Arc<Notify>,
     /// By the job's id, from the decision to start until the end is noted.
     running: Mutex<BTreeMap<String, Arc<JobRun>>>,
+    /// Hashes of the ids of the last runs that were begun, the newest last. What the disk says can be older
+    /// than what happened: a backup or an editor brings an old list back.
+    begun: Mutex<VecDeque<u64>>,
     /// Locked from the look at what runs, over the reading of the jobs, until new runs are claimed.
     looking: Mutex<()>,
     /// Since a run could not be noted on the disk, or the jobs not be read.
@@ -91,6 +96,19 @@ impl Cron {
 
     fn cancel(&self) -> Cancel {
         self.cancel.clone()
+    }
+
+    /// Notes that a run was begun, by the id of its message.
+    fn note_begun(&self, message: &str) {
+        let mut begun = self.begun.lock();
+        let over = (begun.len() + 1).saturating_sub(BEGUN_RUNS_KNOWN);
+        begun.drain(..over);
+        begun.push_back(hash(message));
+    }
+
+    /// Whether a run was begun since the gateway has started.
+    fn has_begun(&self, message: &str) -> bool {
+        self.begun.lock().contains(&hash(message))
     }
 
     /// The run that a message starts.
@@ -174,6 +192,17 @@ fn cron_failed(gateway: &Gateway, error: &dyn std::fmt::Display) {
     gateway.cron.complain(what);
 }
 
+/// Why runs are left out, in their history.
+const TIME_PASSED: &str = "its time had passed";
+const CLOCK_SET_BACK: &str = "the clock was set back";
+const HAS_BEGUN: &str = "it was begun before, and the list of jobs is an old one";
+
+fn hash(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}
+
 impl Gateway {
     /// Starts the jobs that are due. Returns when to look again, in milliseconds since 1970.
     fn start_due_jobs(self: &Arc<Self>) -> Option<i64> {
@@ -216,15 +245,27 @@ impl Gateway {
                     .min(REMINDERS_PER_LOOK_MAX),
             },
         );
-        for (job, to) in look.skip {
+        let skip = |job: &Job, to_ms: i64, why: &str| {
             let left_out = RunOutcome {
                 status: Status::Skipped,
-                error: Some("its time had passed".to_owned()),
+                error: Some(why.to_owned()),
                 duration_ms: 0,
             };
-            self.parts.jobs.end(&job.id, to, now_ms, &left_out)?;
+            self.parts.jobs.end(&job.id, to_ms, now_ms, &left_out)
+        };
+        for (job, to_ms) in look.skip {
+            let is_back = job.state.last_planned_ms.is_some_and(|last| to_ms < last);
+            let why = if is_back { CLOCK_SET_BACK } else { TIME_PASSED };
+            skip(job, to_ms, why)?;
         }
-        let (start, next_ms) = (look.start.into_iter(), look.next_ms);
+        let has_begun = |(job, planned): &(&Job, Planned)| {
+            self.cron.has_begun(&message_id(job, planned.planned_ms))
+        };
+        let (begun, start): (Vec<_>, Vec<_>) = look.start.into_iter().partition(has_begun);
+        for (job, planned) in begun {
+            skip(job, planned.planned_ms, HAS_BEGUN)?;
+        }
+        let (start, next_ms) = (start.into_iter(), look.next_ms);
         let claims = start.filter_map(|(job, planned)| self.claim(job, planned, zone));
         let claims: Vec<Claim> = claims.collect();
         drop(read.jobs);

@@ -225,6 +225,8 @@ impl Tool for Arc<Planner> {
                     message,
                     name: context.eraser.clean(&name.unwrap_or_default()).into_owned(),
                     deliver: deliver(arguments)?.unwrap_or_default(),
+                    // A call that a kill has interrupted is not made again, but the model makes another one.
+                    made_from: edit::mark(context.caller.message, &format!("{arguments:?}")),
                     ..NewJob::default()
                 };
                 let job = self.add(&scope, schedule, new, language)?;
