@@ -264,6 +264,8 @@ impl Gateway {
         let (begun, start): (Vec<_>, Vec<_>) = look.start.into_iter().partition(has_begun);
         for (job, planned) in begun {
             skip(job, planned.planned_ms, HAS_BEGUN)?;
+            // Its next run is not in the plan for this look.
+            self.cron.look_soon();
         }
         let (start, next_ms) = (start.into_iter(), look.next_ms);
         let claims = start.filter_map(|(job, planned)| self.claim(job, planned, zone));
