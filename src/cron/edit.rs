@@ -12,6 +12,7 @@ use crate::clock::BUILD_EPOCH;
 use crate::error::{Error, Result};
 use crate::language::Language;
 use crate::limits::cron::{JOBS_MAX, NAME_CHARS_MAX, SPENT_JOBS_KEPT};
+use crate::limits::schedule::WHEN_BYTES;
 use crate::message::Address;
 use crate::sys;
 use crate::text::{grouped, nearest, one_line};
@@ -40,8 +41,18 @@ pub struct NewJob {
     pub no_catch_up: bool,
     /// Whether it is removed after its first run.
     pub once: bool,
+    /// The words for its time; see [`said`].
+    pub said: Option<String>,
     /// The [`mark`] of the request; `None` where nothing repeats it.
     pub made_from: Option<String>,
+}
+
+/// The words for a time, which a text begins with, to be kept with a job; `rest` is what follows them in the text.
+pub fn said(text: &str, rest: &str) -> Option<String> {
+    let words = text.get(..text.len().saturating_sub(rest.len()))?.trim();
+    (1..=WHEN_BYTES)
+        .contains(&words.len())
+        .then(|| words.to_owned())
 }
 
 /// The mark of a request to add a job, from the id of the message that it came with and what tells it from other
@@ -213,6 +224,8 @@ pub fn add(store: &Store, schedule: Schedule, new: NewJob, asker: Asker<'_>) -> 
         job.catch_up = !new.no_catch_up;
         job.delete_after_run = new.once;
         job.made_from = new.made_from;
+        let is_once = matches!(job.schedule, Schedule::At { .. });
+        job.said = new.said.filter(|_| is_once);
         check_schedule(&job, asker)?;
         jobs.push(job.clone());
         Ok(job)
@@ -241,6 +254,7 @@ pub fn edit(store: &Store, name: &str, changes: Changes, asker: Asker<'_>) -> Re
         job.updated_at_ms = asker.now_ms;
         if let Some(schedule) = changes.schedule {
             job.schedule = schedule;
+            job.said = None;
             // What the old one has missed is not made up for, and an interval counts from now.
             job.created_at_ms = asker.now_ms;
             forget_missed(job, asker);

@@ -42,6 +42,10 @@ pub struct Job {
     /// Whether it is removed after its first run.
     #[serde(default, alias = "delete_after_run")]
     pub delete_after_run: bool,
+    /// The words for the time of a job that runs once, such as `tomorrow 7:00`: a time that was reckoned with a
+    /// wrong clock is [corrected](super::correct::correct). `None` for one that is a date in any case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said: Option<String>,
     /// The [mark](super::edit::mark) of the request that added it: a request that is repeated after a kill
     /// finds the job. `None` for a job from the command line or an editor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -336,6 +340,7 @@ impl Job {
             created_at_ms: now_ms,
             updated_at_ms: now_ms,
             delete_after_run: false,
+            said: None,
             made_from: None,
             raw: None,
         }

@@ -3,6 +3,11 @@
 //! `plan` decides, PURE. The file of jobs is the truth: it is read at each look, on a thread that exists only
 //! meanwhile, and between two looks only the time of the next one is kept. In between nothing wakes but the
 //! kernel's timer, a change of the file, the end of a run, and the clock when it is set.
+//!
+//! A clock that was wrong when a job was planned has made its time wrong: when the clock is set, what was planned
+//! since the machine started is reckoned again ([`correct`]). A run is begun once for each planned time, and three
+//! things say so: the file of jobs, the log of runs where that file is an old copy, and the gateway's memory where
+//! both are. When the clock is set back, see [`due`](crate::cron::due).
 
 mod plan;
 mod recover;
@@ -21,12 +26,15 @@ use super::{Gateway, spawn};
 use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::config::QuietHours;
+use crate::cron::correct::{Jump, correct};
 use crate::cron::due::Planned;
 use crate::cron::{Job, PayloadKind, RunOutcome, Status};
 use crate::error::{Error, Result};
 use crate::gateway::time::alarm;
 use crate::language::Language;
-use crate::limits::cron::{BEGUN_RUNS_KNOWN, OUTBOX_ROOM_MAX, REMINDERS_PER_LOOK_MAX, STORE_RETRY};
+use crate::limits::cron::{
+    BEGUN_RUNS_KNOWN, CLOCK_ERROR_MS_MIN, OUTBOX_ROOM_MAX, REMINDERS_PER_LOOK_MAX, STORE_RETRY,
+};
 use crate::message::{Address, Envelope, Origin};
 use crate::sync::Mutex;
 use crate::zone::Zone;
@@ -45,6 +53,8 @@ pub struct Cron {
     /// Hashes of the ids of the last runs that were begun, the newest last. What the disk says can be older
     /// than what happened: a backup or an editor brings an old list back.
     begun: Mutex<VecDeque<u64>>,
+    /// The clock's [offset](alarm::offset) up to which the jobs are corrected; `None` before the first look.
+    corrected: Mutex<Option<i64>>,
     /// Locked from the look at what runs, over the reading of the jobs, until new runs are claimed.
     looking: Mutex<()>,
     /// Since a run could not be noted on the disk, or the jobs not be read.
@@ -159,6 +169,7 @@ impl Drop for Claim {
 pub(super) async fn keep(gateway: Arc<Gateway>) {
     let cron = &gateway.cron;
     gateway.time.watch(&cron.changed);
+    *cron.corrected.lock() = Some(alarm::offset(gateway.clock()));
     tokio::spawn(watch::keep(
         gateway.parts.jobs.path(),
         Arc::clone(&cron.changed),
@@ -216,11 +227,43 @@ impl Gateway {
             return retry;
         }
         *self.cron.failed.lock() = None;
-        self.try_start_due(&zone_of(&live.cron.tz))
-            .unwrap_or_else(|error| {
-                cron_failed(self, &error);
-                retry
-            })
+        let zone = zone_of(&live.cron.tz);
+        if let Err(error) = self.correct_jobs(&zone) {
+            tracing::error!("failed to correct the times of jobs, trying again: {error}");
+        }
+        self.try_start_due(&zone).unwrap_or_else(|error| {
+            cron_failed(self, &error);
+            retry
+        })
+    }
+
+    /// Corrects what was planned before the clock was set, once it can be trusted.
+    fn correct_jobs(&self, zone: &Zone) -> Result<()> {
+        let offset = alarm::offset(self.clock());
+        let mut corrected = self.cron.corrected.lock();
+        let boot_ms = corrected.unwrap_or(offset);
+        let by_ms = offset.saturating_sub(boot_ms);
+        if by_ms.saturating_abs() < CLOCK_ERROR_MS_MIN {
+            return Ok(());
+        }
+        let jump = Jump {
+            boot_ms,
+            before_ms: self.clock().now_ms().saturating_sub(by_ms),
+            by_ms,
+        };
+        let mut jobs = self.parts.jobs.read()?.jobs;
+        if jobs.iter_mut().any(|job| correct(job, jump, zone)) {
+            self.parts.jobs.change(|jobs| {
+                for job in jobs.iter_mut() {
+                    if correct(job, jump, zone) {
+                        tracing::info!(job = %job.id, "corrected the time of a job with the clock");
+                    }
+                }
+                Ok(())
+            })?;
+        }
+        *corrected = Some(offset);
+        Ok(())
     }
 
     fn try_start_due(self: &Arc<Self>, zone: &Zone) -> Result<Option<i64>> {

@@ -88,6 +88,7 @@ impl Jobs<'_> {
                 let new = NewJob {
                     kind: PayloadKind::AgentTurn,
                     message: task.to_owned(),
+                    said: edit::said(rest, task),
                     made_from: edit::mark(self.message, ""),
                     ..NewJob::default()
                 };
@@ -121,6 +122,7 @@ impl Jobs<'_> {
         let new = NewJob {
             kind: PayloadKind::Reminder,
             message: what.to_owned(),
+            said: edit::said(text, what),
             made_from: edit::mark(self.message, ""),
             ..NewJob::default()
         };

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::harness::model::{Gate, say};
+use crate::harness::program::Program;
 
 #[test]
 fn after_downtime_each_job_runs_once_and_says_how_late_it_is() {
@@ -183,4 +184,39 @@ fn a_job_that_runs_often_is_not_silent_because_the_clock_was_hours_ahead() {
     assert_eq!(count("I looked."), 7, "{texts:?}");
     assert_eq!(count("pills"), 1, "{texts:?}");
     assert_eq!(scene.model.requests().len(), 7);
+}
+
+#[test]
+fn what_was_planned_while_the_clock_was_a_day_ahead_comes_at_the_right_time() {
+    // The image of the board is dated tomorrow, and there is no network yet.
+    let clock = Turned::unsynchronized("2027-03-02T20:00:00Z");
+    let scene = scene(&clock, |_| panic!("no model is needed"));
+    let gateway = scene.start();
+    gateway.wait_for_log("scheduled jobs and the heartbeat wait");
+    for text in ["20m take the bread out", "tomorrow 7:00 call mum"] {
+        scene.ana.says(&format!("/remind {text}"));
+    }
+    scene.wait_for("bread out: today 20:20");
+    scene.wait_for("call mum: tomorrow 07:00");
+    let add = ["cron", "add", "--remind", "2027-03-03 12:00", "dentist"];
+    Program::new(&scene.home).args(add).run().ends_with(0);
+    clock.synchronize(true);
+    clock.set("2027-03-01T20:05:00Z");
+    gateway.wait_for_log("the clock is trusted now");
+    clock.forward(20 * MINUTE);
+    scene.wait_for("⏰ take the bread out");
+    clock.set("2027-03-02T07:00:00Z");
+    scene.wait_for("⏰ call mum");
+    let listed = Program::new(&scene.home).args(["cron", "list"]).run();
+    assert!(
+        listed.stdout.contains("tomorrow 12:00"),
+        "{}",
+        listed.stdout
+    );
+    gateway.stop().ends_with(0);
+    let texts = scene.texts();
+    assert!(
+        !texts.iter().any(|text| text.contains("planned for")),
+        "{texts:?}"
+    );
 }
