@@ -181,7 +181,13 @@ fn without_catch_up_a_jobs_turn_in_a_chat_is_given_up() {
     wait_for_run(&scene.home, "report", 1, "interrupted");
     scene.ana.says("Hello");
     scene.wait_for("Hello, Ana.");
-    assert_eq!(scene.model.requests().len(), 3);
+    let requests = scene.model.requests();
+    assert_eq!(requests.len(), 3);
+    let seen = requests[2].body.to_string();
+    assert!(
+        seen.contains("cut off by a restart, and not continued"),
+        "{seen}"
+    );
     clock.synchronize(true);
     clock.set("2027-03-02T07:00:00Z");
     clock.forward(30 * MINUTE);
