@@ -415,8 +415,10 @@ impl<'a> Run<'a> {
                 .collect();
         }
         let session = self.session.chat().to_string();
+        let message = self.session.last_origin().unwrap_or_default().to_owned();
         let caller = Caller {
             session: &session,
+            message: &message,
             cancel: self.cancel,
             answer: None,
             without: self.without,

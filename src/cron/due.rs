@@ -1,11 +1,13 @@
 //! Whether a job is due, and when it will be: PURE.
 //!
 //! The clock of a board jumps, and what is known about a job may be from before a jump. A run that was
-//! planned for a time is begun once, whatever the clock does, with one exception: when the clock was set
-//! back by more than a day, it was wrong before, and so was the time of the last run. The job then goes on
-//! from now, instead of waiting until that time comes again.
+//! planned for a time is begun once, whatever the clock does, with one exception: the clock was set back so
+//! far that the job would be silent for longer than a day, or for more than two of its runs. Then the time of
+//! the last run was wrong, or does not matter, as with a job that runs every ten minutes. The job goes on from
+//! now, instead of waiting until that time comes again. So a daily job is not repeated when the clock is set
+//! back by hours, and one that runs often is not silent for hours.
 
-use crate::limits::schedule::{CREATED_MS_MIN, GRACE_MS, SET_BACK_MS};
+use crate::limits::schedule::{CREATED_MS_MIN, GRACE_MS, SET_BACK_MS, SET_BACK_RUNS_MAX};
 use crate::zone::Zone;
 
 use super::schedule::{Passed, Phase, Plan, Schedule};
@@ -68,7 +70,7 @@ pub fn look(job: &Times, now_ms: i64, zone: &Zone) -> Due {
 fn look_once(job: &Times, at_ms: i64, now_ms: i64) -> Due {
     let is_begun = job
         .last_planned_ms
-        .is_some_and(|last| last == at_ms || last > at_ms && !is_beyond(last, now_ms));
+        .is_some_and(|last| last == at_ms || last > at_ms && !is_far_ahead(last, now_ms));
     if is_begun {
         return Due {
             run: interrupted(job, now_ms),
@@ -94,14 +96,15 @@ fn look_once(job: &Times, at_ms: i64, now_ms: i64) -> Due {
 /// For a job that repeats.
 fn look_again(job: &Times, plan: &Plan, now_ms: i64) -> Due {
     let known_ms = match job.last_planned_ms {
-        Some(last) => Some(last).filter(|last| !is_beyond(*last, now_ms)),
+        Some(last) => Some(last).filter(|last| !is_beyond(plan, *last, now_ms)),
         None => Some(job.created_ms).filter(|created| (CREATED_MS_MIN..=now_ms).contains(created)),
     };
     let Some(known_ms) = known_ms else {
-        // What is known is from a clock that was wrong.
+        // What is known is from a clock that was wrong. A run that was cut off then comes first.
+        let run = interrupted(job, now_ms);
         return Due {
-            run: interrupted(job, now_ms),
-            skipped_to_ms: Some(now_ms),
+            run,
+            skipped_to_ms: Some(now_ms).filter(|_| run.is_none()),
             next_ms: plan.next_after(now_ms),
         };
     };
@@ -147,7 +150,20 @@ fn interrupted(job: &Times, now_ms: i64) -> Option<Planned> {
     })
 }
 
+/// Whether the last run was planned for a time so far ahead that the job goes on from now.
+fn is_beyond(plan: &Plan, last_ms: i64, now_ms: i64) -> bool {
+    let mut silent = (0..=SET_BACK_RUNS_MAX).scan(now_ms, |at_ms, _| {
+        *at_ms = plan.next_after(*at_ms)?;
+        Some(*at_ms)
+    });
+    is_far_ahead(last_ms, now_ms)
+        || last_ms > now_ms
+            && silent
+                .nth(SET_BACK_RUNS_MAX)
+                .is_some_and(|at_ms| at_ms <= last_ms)
+}
+
 /// Whether a planned time is so far ahead that the clock was wrong when its run began.
-fn is_beyond(planned_ms: i64, now_ms: i64) -> bool {
+fn is_far_ahead(planned_ms: i64, now_ms: i64) -> bool {
     planned_ms > now_ms.saturating_add(SET_BACK_MS)
 }

@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use ring::digest::{SHA256, digest};
+
 use super::job::{Deliver, Job, Payload, PayloadKind, Status};
 use super::schedule::Schedule;
 use super::store::Store;
@@ -9,7 +11,8 @@ use super::{show, texts, when};
 use crate::clock::BUILD_EPOCH;
 use crate::error::{Error, Result};
 use crate::language::Language;
-use crate::limits::cron::{JOBS_MAX, NAME_CHARS_MAX, PLANNED_EVERY_MS_MIN, SPENT_JOBS_KEPT};
+use crate::limits::cron::{JOBS_MAX, NAME_CHARS_MAX, SPENT_JOBS_KEPT};
+use crate::limits::schedule::WHEN_BYTES;
 use crate::message::Address;
 use crate::sys;
 use crate::text::{grouped, nearest, one_line};
@@ -38,6 +41,27 @@ pub struct NewJob {
     pub no_catch_up: bool,
     /// Whether it is removed after its first run.
     pub once: bool,
+    /// The words for its time; see [`said`].
+    pub said: Option<String>,
+    /// The [`mark`] of the request; `None` where nothing repeats it.
+    pub made_from: Option<String>,
+}
+
+/// The words for a time, which a text begins with, to be kept with a job; `rest` is what follows them in the text.
+pub fn said(text: &str, rest: &str) -> Option<String> {
+    let words = text.get(..text.len().saturating_sub(rest.len()))?.trim();
+    (1..=WHEN_BYTES)
+        .contains(&words.len())
+        .then(|| words.to_owned())
+}
+
+/// The mark of a request to add a job, from the id of the message that it came with and what tells it from other
+/// requests of that message; `None` without such an id. The same request has the same mark.
+pub fn mark(message: &str, request: &str) -> Option<String> {
+    let hash = digest(&SHA256, format!("{message}\n{request}").as_bytes());
+    let bytes = hash.as_ref().iter().take(8);
+    let mark = bytes.map(|byte| format!("{byte:02x}")).collect();
+    Some(mark).filter(|_| !message.is_empty())
 }
 
 /// What is to be changed about a job; `None` leaves it as it is.
@@ -171,9 +195,13 @@ fn in_zone(schedule: Schedule, zone: Option<&Zone>, language: Language) -> Resul
     }
 }
 
-/// Plans a job. Returns it with its id.
+/// Plans a job. Returns it with its id. A request that has added its job before a kill gets the same job.
 pub fn add(store: &Store, schedule: Schedule, new: NewJob, asker: Asker<'_>) -> Result<Job> {
     store.change(|jobs| {
+        let is_made = |job: &&Job| new.made_from.is_some() && job.made_from == new.made_from;
+        if let Some(made) = jobs.iter().find(is_made) {
+            return Ok(made.clone());
+        }
         remove_spent(jobs, asker);
         if jobs.len() >= JOBS_MAX {
             let count = grouped(JOBS_MAX);
@@ -195,6 +223,9 @@ pub fn add(store: &Store, schedule: Schedule, new: NewJob, asker: Asker<'_>) -> 
         job.name = one_line(&new.name, NAME_CHARS_MAX);
         job.catch_up = !new.no_catch_up;
         job.delete_after_run = new.once;
+        job.made_from = new.made_from;
+        let is_once = matches!(job.schedule, Schedule::At { .. });
+        job.said = new.said.filter(|_| is_once);
         check_schedule(&job, asker)?;
         jobs.push(job.clone());
         Ok(job)
@@ -223,6 +254,7 @@ pub fn edit(store: &Store, name: &str, changes: Changes, asker: Asker<'_>) -> Re
         job.updated_at_ms = asker.now_ms;
         if let Some(schedule) = changes.schedule {
             job.schedule = schedule;
+            job.said = None;
             // What the old one has missed is not made up for, and an interval counts from now.
             job.created_at_ms = asker.now_ms;
             forget_missed(job, asker);
@@ -240,7 +272,7 @@ fn set<T>(value: &mut T, new: Option<T>) {
 
 /// What a job has missed is not made up for, nor a run that was cut off.
 fn forget_missed(job: &mut Job, asker: Asker<'_>) {
-    job.state.last_planned_ms = Some(asker.now_ms);
+    job.state.note_planned(asker.now_ms);
     if let Some(run) = job.state.runs.last_mut()
         && run.status == Status::Interrupted
     {
@@ -343,6 +375,9 @@ fn find_mut<'a>(jobs: &'a mut [Job], name: &str, language: Language) -> Result<&
 /// Fails when the job would never run.
 fn check_schedule(job: &Job, asker: Asker<'_>) -> Result<()> {
     job.schedule.check().map_err(Error::Usage)?;
+    if job.schedule.is_too_frequent() {
+        return Err(Error::Usage(texts::too_often(asker.language).to_owned()));
+    }
     if asker.now_ms < BUILD_EPOCH * 1000 {
         return Err(Error::Failed(
             texts::clock_not_set(asker.language).to_owned(),
@@ -358,15 +393,9 @@ fn check_schedule(job: &Job, asker: Asker<'_>) -> Result<()> {
         created_ms: job.created_at_ms,
         id: &job.id,
     };
-    let next = |after_ms| job.schedule.next_after(after_ms, &phase, asker.zone);
-    let Some(first) = next(asker.now_ms) else {
-        return Err(Error::Usage(texts::never_comes(asker.language).to_owned()));
-    };
-    match next(first) {
-        Some(second) if second - first < PLANNED_EVERY_MS_MIN => {
-            Err(Error::Usage(texts::too_often(asker.language).to_owned()))
-        }
-        _ => Ok(()),
+    match job.schedule.next_after(asker.now_ms, &phase, asker.zone) {
+        Some(_) => Ok(()),
+        None => Err(Error::Usage(texts::never_comes(asker.language).to_owned())),
     }
 }
 

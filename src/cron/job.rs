@@ -42,6 +42,14 @@ pub struct Job {
     /// Whether it is removed after its first run.
     #[serde(default, alias = "delete_after_run")]
     pub delete_after_run: bool,
+    /// The words for the time of a job that runs once, such as `tomorrow 7:00`: a time that was reckoned with a
+    /// wrong clock is [corrected](super::correct::correct). `None` for one that is a date in any case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said: Option<String>,
+    /// The [mark](super::edit::mark) of the request that added it: a request that is repeated after a kill
+    /// finds the job. `None` for a job from the command line or an editor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_from: Option<String>,
     /// Its text in the file, which may have members that are not ours.
     #[serde(skip)]
     pub(super) raw: Option<Box<str>>,
@@ -203,6 +211,10 @@ pub struct State {
     /// The planned time of the last run that was begun, or up to which missed runs were dealt with.
     #[serde(rename = "lastPlannedAtMs")]
     pub last_planned_ms: Option<i64>,
+    /// How often the planned times went back, because the clock was set back: a time that comes again
+    /// afterwards is another run, whose messages have other ids.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub set_backs: u32,
     /// When the last run began.
     #[serde(alias = "last_run_at_ms")]
     pub last_run_at_ms: Option<i64>,
@@ -276,6 +288,28 @@ fn yes() -> bool {
     true
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+impl State {
+    /// Notes the planned time of a run that begins, or up to which missed runs were dealt with.
+    pub fn note_planned(&mut self, planned_ms: i64) {
+        self.set_backs = self.set_backs_with(planned_ms);
+        self.last_planned_ms = Some(planned_ms);
+    }
+
+    /// What [`set_backs`](Self::set_backs) is once a run that is planned for this time has begun.
+    pub fn set_backs_with(&self, planned_ms: i64) -> u32 {
+        let goes_back = self.last_planned_ms.is_some_and(|last| planned_ms < last);
+        self.set_backs.saturating_add(goes_back.into())
+    }
+}
+
 fn null_as_default<'de, T, D>(deserializer: D) -> Result<T, D::Error>
 where
     T: Default + Deserialize<'de>,
@@ -306,6 +340,8 @@ impl Job {
             created_at_ms: now_ms,
             updated_at_ms: now_ms,
             delete_after_run: false,
+            said: None,
+            made_from: None,
             raw: None,
         }
     }

@@ -30,6 +30,13 @@ pub struct Line {
     named_hours: bool,
 }
 
+impl Line {
+    /// Whether it matches several seconds of a minute.
+    pub fn is_within_minutes(&self) -> bool {
+        self.seconds.count_ones() > 1
+    }
+}
+
 struct Field {
     name: &'static str,
     values: RangeInclusive<u32>,

@@ -1,5 +1,6 @@
 //! Floor 5: scheduled jobs: what is planned, when it is due, and how its runs ended.
 
+pub mod correct;
 pub mod due;
 pub mod edit;
 pub mod job;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::limits::cron::PLANNED_EVERY_MS_MIN;
 use crate::limits::schedule::{AHEAD_MS_MAX, EVERY_MS_MIN, MISSED_MAX};
 use crate::zone::{Zone, suggest};
 
@@ -65,6 +66,18 @@ impl Schedule {
                 }
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Whether a job with this schedule would run more often than one may be planned. The number of runs
+    /// decides what they cost: each is some synced writes.
+    pub fn is_too_frequent(&self) -> bool {
+        match self {
+            Self::At { .. } => false,
+            Self::Every { every_ms } => *every_ms < PLANNED_EVERY_MS_MIN,
+            Self::Cron { expr, .. } => {
+                Line::parse(expr, "").is_ok_and(|line| line.is_within_minutes())
+            }
         }
     }
 

@@ -223,10 +223,7 @@ impl Gateway {
         session: &SessionKey,
         (reply, language): (&Address, Language),
     ) -> Result<Session> {
-        let settings = match session.parts().0 {
-            cron::CHANNEL => Self::settings_of_run(&hosted.journals),
-            _ => hosted.journals.clone(),
-        };
+        let settings = Self::settings_of(&hosted.journals, session);
         let opened = Session::open(&hosted.sessions, session, settings)?;
         for repair in opened.repairs() {
             tracing::warn!(%session, "{repair}");

@@ -44,7 +44,7 @@ impl Loop {
     /// Releases the answers of turns that have ended, resumes interrupted turns, and takes the messages
     /// that were accepted and not read yet.
     pub(super) fn recover(&mut self, accepted: Accepted) {
-        self.gateway.settle_runs();
+        let runs = self.gateway.settle_runs();
         let sessions = self.gateway.find_interrupted();
         for pending in self.gateway.parts.outbox.pending() {
             if let Some(closes) = pending.closes
@@ -54,10 +54,15 @@ impl Loop {
             }
         }
         for session in sessions {
-            if self.gateway.deliveries.contains_key(session.parts().0) {
+            if runs.iter().any(|message| message.session == session) {
+                self.gateway.interrupted.lock().remove(&session);
+            } else if self.gateway.deliveries.contains_key(session.parts().0) {
                 tracing::info!(%session, "resuming an interrupted turn");
                 self.handle(Input::Interrupted(session));
             }
+        }
+        for message in runs {
+            self.take(Event::Arrived(message));
         }
         for message in accepted.begun {
             let command = inline_code(&message.text);

@@ -27,6 +27,13 @@ pub const RUNS_KEPT_MIN: usize = 3;
 pub const RUNS_FOLD_BYTES: u64 = 64 * 1024;
 /// Bytes at the end of `cron/runs.jsonl` that are read. What we write is folded long before.
 pub const RUNS_FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// How wrong the clock has to have been, in milliseconds, for the time of a job to be corrected.
+pub const CLOCK_ERROR_MS_MIN: i64 = 60 * 1000;
+/// Jobs that are gone and whose last run stays in `cron/runs.jsonl`, in case an old copy of `jobs.json` brings
+/// them back.
+pub const REMOVED_JOBS_KNOWN: usize = 100;
+/// Runs that the gateway knows to have begun, beside what is on the disk: the last ones of all jobs.
+pub const BEGUN_RUNS_KNOWN: usize = JOBS_MAX;
 /// Characters of a run's error that are remembered.
 pub const ERROR_CHARS_MAX: usize = 200;
 /// One-time jobs that are kept after their run, so that their history can be read; the oldest go first.

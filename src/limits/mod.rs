@@ -35,6 +35,9 @@ pub mod schedule {
     /// How far the clock may be set back before a run beyond it is taken for an error of the clock. Within
     /// it, no run is repeated.
     pub const SET_BACK_MS: i64 = 86_400_000;
+    /// Runs that a job leaves out, within that time, because their times come again. With more the job would
+    /// be silent for too long, and it repeats them instead.
+    pub const SET_BACK_RUNS_MAX: usize = 2;
     /// 2020: a job that was created before it was created by a clock that was not set.
     pub const CREATED_MS_MIN: i64 = 1_577_836_800_000;
     /// Bytes of a time or schedule that a person writes.

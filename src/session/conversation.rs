@@ -194,6 +194,12 @@ impl Conversation {
         !origin.is_empty() && entries.any(|held| held.entry.origin.as_deref() == Some(origin))
     }
 
+    /// The id of the last message that an entry was made from.
+    pub fn last_origin(&self) -> Option<&str> {
+        let mut newest = self.entries.iter().rev();
+        newest.find_map(|held| held.entry.origin.as_deref())
+    }
+
     /// The calls at the end that have no result, in order.
     pub fn unanswered(&self) -> Vec<ToolCall> {
         self.open_calls().into_iter().cloned().collect()

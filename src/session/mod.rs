@@ -166,6 +166,11 @@ impl Session {
         self.conversation.holds(origin)
     }
 
+    /// The id of the last message that is in the journal, for entries that came from a message.
+    pub fn last_origin(&self) -> Option<&str> {
+        self.conversation.last_origin()
+    }
+
     /// The calls of the unfinished turn that have no result.
     pub fn unanswered(&self) -> Vec<ToolCall> {
         match self.unfinished {

@@ -296,6 +296,7 @@ mod tests {
         };
         let caller = crate::tools::Caller {
             session,
+            message: "",
             cancel: &Cancel::new(),
             answer: None,
             without: &[],

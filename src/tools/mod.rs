@@ -110,6 +110,8 @@ pub struct Context<'a> {
 pub struct Caller<'a> {
     /// The session key. Background commands belong to it.
     pub session: &'a str,
+    /// The id of the message that the turn answers; empty for none.
+    pub message: &'a str,
     /// Stops the call.
     pub cancel: &'a Cancel,
     /// A person's answer to the question that this call led to.
@@ -367,6 +369,7 @@ impl Toolbox {
         };
         let caller = Caller {
             session: "",
+            message: "",
             cancel,
             answer: None,
             without: &[],

@@ -78,6 +78,7 @@ impl Bench {
 fn caller(cancel: &Cancel) -> Caller<'_> {
     Caller {
         session: "cli:test",
+        message: "",
         cancel,
         answer: None,
         without: &[],

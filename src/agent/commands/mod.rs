@@ -61,6 +61,8 @@ pub struct Invocation<'a> {
     pub language: Language,
     /// Where it was typed.
     pub surface: Surface,
+    /// The id of its message; empty at the terminal.
+    pub message: &'a str,
     /// The folder of the journals, to look at one that a turn has open.
     pub folder: &'a Path,
     /// Stops the question to a provider's server.

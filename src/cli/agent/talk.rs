@@ -164,6 +164,7 @@ impl Talk {
             command,
             language: Language::English,
             surface: Surface::Terminal,
+            message: "",
             folder: &ready.sessions,
             cancel: &Cancel::new(),
         };

@@ -131,6 +131,8 @@ fn filled(text: String) -> Option<String> {
 pub fn add(planner: &Planner<'_>, arguments: AddArguments) -> Result<()> {
     let settings = &arguments.settings;
     let (schedule, message) = when_and_what(planner, &arguments)?;
+    let all = format!("{} {}", arguments.when, arguments.message.join(" "));
+    let said = edit::said(all.trim(), message.trim());
     let new = NewJob {
         kind: settings.kind().unwrap_or_default(),
         message,
@@ -142,6 +144,8 @@ pub fn add(planner: &Planner<'_>, arguments: AddArguments) -> Result<()> {
         session: settings.session.clone().and_then(filled),
         no_catch_up: settings.no_catch_up,
         once: settings.once,
+        said: said.filter(|_| settings.tz.is_none()),
+        made_from: None,
     };
     let job = edit::add(&planner.store, schedule, new, planner.asker())?;
     report(planner, "Added", &job)

@@ -2,13 +2,14 @@
 
 use super::report::Row;
 use crate::cli::cron::zone_of;
-use crate::clock::Clock;
+use crate::clock::{Clock, Trust};
 use crate::config::{Home, Loaded};
 use crate::cron::edit::label;
 use crate::cron::show::{next_run, time};
 use crate::cron::{Job, Jobs, Schedule, Store};
 use crate::language::Language;
 use crate::limits::doctor::JOBS_NAMED_MAX;
+use crate::state::KnownTime;
 use crate::text::count_of;
 use crate::zone::Zone;
 
@@ -20,7 +21,9 @@ pub fn jobs(home: &Home, loaded: &Loaded) -> Option<Row> {
     match store.read() {
         Ok(jobs) if jobs.jobs.is_empty() && jobs.faults.is_empty() => None,
         Ok(jobs) => {
-            let mut row = judge(&jobs, loaded.config.cron.enabled, now_ms, &zone);
+            let trust = KnownTime::new(&home.state()).trust(&Clock::System);
+            let is_on = loaded.config.cron.enabled;
+            let mut row = judge(&jobs, (is_on, trust), now_ms, &zone);
             if !jobs.faults.is_empty() {
                 row.text += &format!(". Repair or remove them in {}", store.path().display());
             }
@@ -31,13 +34,22 @@ pub fn jobs(home: &Home, loaded: &Loaded) -> Option<Row> {
 }
 
 /// The finding about the jobs that could be read.
-fn judge(jobs: &Jobs, is_on: bool, now_ms: i64, zone: &Zone) -> Row {
+fn judge(jobs: &Jobs, (is_on, trust): (bool, Trust), now_ms: i64, zone: &Zone) -> Row {
     let enabled: Vec<&Job> = jobs.jobs.iter().filter(|job| job.enabled).collect();
     let mut problems = Vec::new();
     if !is_on && !enabled.is_empty() {
         let count = count_of(enabled.len(), "job is", "jobs are");
         problems.push(format!(
             "{count} planned, but cron.enabled is false. `peacrab config set cron.enabled true` runs them"
+        ));
+    }
+    if let Trust::NotYet(reason) = trust
+        && is_on
+        && !enabled.is_empty()
+    {
+        let count = count_of(enabled.len(), "job waits", "jobs wait");
+        problems.push(format!(
+            "{count} until the clock can be trusted: the clock {reason}"
         ));
     }
     let has_ended = |job: &&&Job| {
@@ -94,6 +106,7 @@ fn name_some(names: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::Reason;
     use crate::cron::Payload;
 
     fn job(id: &str, schedule: Schedule) -> Job {
@@ -106,7 +119,8 @@ mod tests {
 
     fn judge_these(jobs: Vec<Job>, is_on: bool) -> String {
         let faults = Vec::new();
-        judge(&Jobs { jobs, faults }, is_on, 60_000, &Zone::utc()).text
+        let state = (is_on, Trust::Trusted);
+        judge(&Jobs { jobs, faults }, state, 60_000, &Zone::utc()).text
     }
 
     #[test]
@@ -127,6 +141,17 @@ mod tests {
         assert!(
             off.starts_with("1 job is planned, but cron.enabled"),
             "{off}"
+        );
+        let jobs = Jobs {
+            jobs: vec![every()],
+            faults: Vec::new(),
+        };
+        let state = (true, Trust::NotYet(Reason::NotSynchronized));
+        let waits = judge(&jobs, state, 60_000, &Zone::utc()).text;
+        assert_eq!(
+            waits,
+            "1 job waits until the clock can be trusted: the clock has not been synchronized since the \
+             machine started"
         );
         let mut done = job("b2", Schedule::At { at_ms: 5 });
         done.state.last_planned_ms = Some(5);

@@ -150,7 +150,11 @@ pub(super) fn check(job: &Job) -> Result<(), String> {
         let limit = grouped(MESSAGE_BYTES_MAX);
         return Err(format!("the message is longer than {limit} bytes"));
     }
-    job.schedule.check()
+    job.schedule.check()?;
+    match job.schedule.is_too_frequent() {
+        true => Err("it would run more often than once a minute".to_owned()),
+        false => Ok(()),
+    }
 }
 
 impl Contents {

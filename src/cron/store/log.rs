@@ -1,10 +1,11 @@
 //! The lines of `runs.jsonl`: a run begins, a run ends. Pure.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 
 use super::file::Contents;
+use crate::append_log::to_line;
 use crate::cron::job::{Run, State, Status};
 use crate::json;
 use crate::limits::cron::{RUNS_KEPT, RUNS_KEPT_IN_ALL, RUNS_KEPT_MIN};
@@ -44,6 +45,20 @@ impl RunEvent {
     }
 }
 
+/// The log after its lines went into the file of jobs: the newest line of each job, at most `count` of them.
+/// An older copy of that file, which an editor or a backup brings back, does not know these runs; its own
+/// number tells that the lines are news to it. So no run is repeated, also of a job that was removed meanwhile.
+pub(super) fn newest_of_each(log: &[u8], count: usize) -> Vec<u8> {
+    let mut newest: BTreeMap<String, RunEvent> = BTreeMap::new();
+    for event in log.split(|byte| *byte == b'\n').filter_map(RunEvent::parse) {
+        newest.insert(event.id.clone(), event);
+    }
+    let mut newest: Vec<RunEvent> = newest.into_values().collect();
+    newest.sort_by_key(|event| event.n);
+    let over = newest.len().saturating_sub(count);
+    newest.iter().skip(over).flat_map(to_line).collect()
+}
+
 /// Brings the states of the jobs up to the log's lines. Those of removed jobs are ignored.
 pub(super) fn replay(log: &[u8], contents: &mut Contents) {
     let folded_to = contents.folded_to;
@@ -67,7 +82,7 @@ pub(super) fn replay(log: &[u8], contents: &mut Contents) {
 
 fn apply(event: RunEvent, state: &mut State) {
     if event.status == Status::Running {
-        state.last_planned_ms = Some(event.planned);
+        state.note_planned(event.planned);
         state.last_run_at_ms = Some(event.at);
         state.runs.push(Run {
             planned_ms: event.planned,
@@ -82,7 +97,7 @@ fn apply(event: RunEvent, state: &mut State) {
             Some(run) => run,
             None => {
                 // It was never begun, such as one that is skipped.
-                state.last_planned_ms = Some(event.planned);
+                state.note_planned(event.planned);
                 state.runs.push(Run {
                     planned_ms: event.planned,
                     begun_ms: event.at,

@@ -14,13 +14,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use file::Contents;
-use log::{RunEvent, replay};
+use log::{RunEvent, newest_of_each, replay};
 
 use super::job::{Job, Run, RunOutcome, Status};
 use crate::append_log::{AppendLog, Durability, to_line};
 use crate::error::{Error, Result};
 use crate::limits::cron::{
-    ERROR_CHARS_MAX, JOBS_FILE_BYTES_MAX, JOBS_MAX, RUNS_FILE_BYTES_MAX, RUNS_FOLD_BYTES,
+    ERROR_CHARS_MAX, JOBS_FILE_BYTES_MAX, JOBS_MAX, REMOVED_JOBS_KNOWN, RUNS_FILE_BYTES_MAX,
+    RUNS_FOLD_BYTES,
 };
 use crate::sync::Mutex;
 use crate::sys;
@@ -208,8 +209,10 @@ impl Store {
         sys::file::lock_folder(&self.folder)
     }
 
-    /// Writes what has changed. The log is in the file then, and begins again.
+    /// Writes what has changed. The log is in the file then, and begins again with the newest line of each
+    /// job.
     fn write(&self, contents: Contents, before: &[u8]) -> Result<()> {
+        let jobs = contents.jobs.len();
         let after = contents.render();
         if after.as_bytes() == before || (before.is_empty() && contents_is_empty(&after)) {
             return Ok(());
@@ -220,17 +223,50 @@ impl Store {
                 limit: JOBS_FILE_BYTES_MAX,
             });
         }
-        sys::file::write_atomic(&self.path(), after.as_bytes(), 0o600)?;
+        sys::file::write_atomic(&self.target()?, after.as_bytes(), 0o600)?;
         if self.log_path().exists() {
             // Its lines have numbers: those that are in the file already are not counted again.
-            let emptied = self
+            let shortened = self
                 .open_log()
-                .and_then(|mut log| log.restart(b"", Durability::Synced));
-            if let Err(error) = emptied {
-                tracing::warn!("failed to empty the log of runs: {error}");
+                .and_then(|mut log| self.shorten(&mut log, jobs));
+            if let Err(error) = shortened {
+                tracing::warn!("failed to shorten the log of runs: {error}");
             }
         }
         Ok(())
+    }
+
+    /// Leaves only the newest line of each job in the log.
+    fn shorten(&self, log: &mut AppendLog, jobs: usize) -> Result<()> {
+        let kept = newest_of_each(&self.read_log()?, jobs + REMOVED_JOBS_KNOWN);
+        log.restart(&kept, Durability::Synced)
+    }
+
+    /// The file that is written: what a link points to, which stays a link. Fails when that is outside of the
+    /// home, where other programs may be in charge.
+    fn target(&self) -> Result<PathBuf> {
+        let path = self.path();
+        if !path.is_symlink() {
+            return Ok(path);
+        }
+        let real = |path: &Path| {
+            path.canonicalize()
+                .map_err(Error::io("follow the link", path))
+        };
+        let (target, home) = (
+            real(&path)?,
+            real(self.folder.parent().unwrap_or(&self.folder))?,
+        );
+        if target.starts_with(&home) {
+            return Ok(target);
+        }
+        Err(Error::Failed(format!(
+            "The list of jobs {} is a link to {}, which is outside of {}, so it is not changed. Replace the \
+             link with the file itself.",
+            path.display(),
+            target.display(),
+            home.display()
+        )))
     }
 
     fn open_log(&self) -> Result<AppendLog> {
@@ -249,6 +285,10 @@ impl Store {
         event.n = self.last_number(&log, &mut writing)?.saturating_add(1);
         log.append(&to_line(&event), Durability::Synced)?;
         let length = log.length();
+        if length > RUNS_FILE_BYTES_MAX {
+            // It could not be folded for long. Only the newest runs count.
+            self.shorten(&mut log, JOBS_MAX)?;
+        }
         drop(log);
         let jobs = std::fs::metadata(self.path()).map_or(0, |metadata| metadata.len());
         if length > RUNS_FOLD_BYTES.max(jobs) {
@@ -303,5 +343,7 @@ fn check(jobs: &[Job]) -> Result<()> {
     Ok(())
 }
 
+#[cfg(test)]
+mod copies;
 #[cfg(test)]
 mod tests;

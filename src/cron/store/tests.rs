@@ -9,14 +9,14 @@ use crate::cron::schedule::Schedule;
 use crate::limits::cron::{MESSAGE_BYTES_MAX, RUN_TRIES_MAX, RUNS_KEPT, RUNS_KEPT_MIN};
 
 /// A home folder, and its store.
-fn home() -> (tempfile::TempDir, Store) {
+pub(super) fn home() -> (tempfile::TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path());
     (folder, store)
 }
 
 /// A store with this text in its file.
-fn home_with(text: impl AsRef<[u8]>) -> (tempfile::TempDir, Store) {
+pub(super) fn home_with(text: impl AsRef<[u8]>) -> (tempfile::TempDir, Store) {
     let (folder, store) = home();
     fs::create_dir_all(store.path().parent().unwrap()).unwrap();
     fs::write(store.path(), text).unwrap();
@@ -31,14 +31,14 @@ fn job(id: &str) -> Job {
     Job::new(id, Schedule::Every { every_ms: 60_000 }, payload, 1_000)
 }
 
-fn add(store: &Store, id: &str) -> Result<()> {
+pub(super) fn add(store: &Store, id: &str) -> Result<()> {
     store.change(|jobs| {
         jobs.push(job(id));
         Ok(())
     })
 }
 
-fn ids(store: &Store) -> Vec<String> {
+pub(super) fn ids(store: &Store) -> Vec<String> {
     let jobs = store.read().unwrap().jobs;
     jobs.into_iter().map(|job| job.id).collect()
 }
@@ -47,7 +47,7 @@ fn text(store: &Store) -> String {
     fs::read_to_string(store.path()).unwrap()
 }
 
-fn ok(duration_ms: i64) -> RunOutcome {
+pub(super) fn ok(duration_ms: i64) -> RunOutcome {
     RunOutcome {
         status: Status::Ok,
         error: None,
@@ -476,9 +476,11 @@ fn a_run_is_noted_before_it_begins_and_after_it_ends() {
     assert_eq!(job.state.last_planned_ms, Some(180_000));
     assert_eq!((job.state.last_error.clone(), job.open_run()), (None, None));
     assert_eq!(store.changed(), stamp, "a run does not rewrite the jobs");
-    // A change takes the runs into the file.
+    // A change takes the runs into the file, and leaves the last one in the log.
     add(&store, "b").unwrap();
-    assert_eq!(fs::metadata(store.log_path()).unwrap().len(), 0);
+    let log = fs::read_to_string(store.log_path()).unwrap();
+    assert_eq!(log.lines().count(), 1, "{log}");
+    assert!(log.contains("180000"), "{log}");
     assert_eq!(store.runs("a", 9).unwrap(), runs);
     store.begin("a", 240_000, 240_000).unwrap();
     let job = store.read().unwrap().jobs.remove(0);

@@ -204,3 +204,56 @@ fn one_time_jobs_that_have_run_make_room() {
     // The one that has not run stays, however old it is.
     assert_eq!((names[0].as_str(), names[1].as_str()), ("Job 7", "Job 10"));
 }
+
+#[test]
+fn a_run_that_was_cut_off_is_closed_by_a_new_schedule_and_by_enabling() {
+    let interrupted = RunOutcome {
+        status: Status::Interrupted,
+        error: None,
+        duration_ms: 0,
+    };
+    let cut_off = || {
+        let (folder, store) = home();
+        at(NOW, |asker| {
+            add(&store, every(1), named("tea"), asker).unwrap();
+        });
+        let id = store.read().unwrap().jobs[0].id.clone();
+        store.begin(&id, NOW + HOUR, NOW + HOUR).unwrap();
+        store
+            .end(&id, NOW + HOUR, NOW + HOUR + 1, &interrupted)
+            .unwrap();
+        (folder, store)
+    };
+    let is_made_up_for = |store: &Store| {
+        let job = store.read().unwrap().jobs.remove(0);
+        let last = job.state.runs.last().map(|run| run.status);
+        assert_eq!(job.state.runs.len(), 1);
+        let is_closed = last == Some(Status::Skipped);
+        assert_eq!(job.times().interrupted_ms.is_none(), is_closed);
+        !is_closed
+    };
+    let (_folder, store) = cut_off();
+    assert!(is_made_up_for(&store));
+    at(NOW + HOUR + 2, |asker| {
+        let changes = Changes {
+            message: Some("Drink water".to_owned()),
+            ..Changes::default()
+        };
+        edit(&store, "tea", changes, asker).unwrap();
+        assert!(is_made_up_for(&store), "another message is no other time");
+        let changes = Changes {
+            schedule: Some(every(2)),
+            ..Changes::default()
+        };
+        edit(&store, "tea", changes, asker).unwrap();
+        assert!(!is_made_up_for(&store));
+    });
+    let (_folder, store) = cut_off();
+    at(NOW + HOUR + 2, |asker| {
+        enable(&store, "tea", true, asker).unwrap();
+        assert!(is_made_up_for(&store), "it was enabled all the time");
+        enable(&store, "tea", false, asker).unwrap();
+        enable(&store, "tea", true, asker).unwrap();
+        assert!(!is_made_up_for(&store));
+    });
+}

@@ -139,6 +139,7 @@ impl Gateway {
             return;
         }
         let answer = self.answer_to(message, command, cancel);
+        super::cron::reached("planned");
         let answer = answer.unwrap_or_else(|error| format_error(&error, message.language()).into());
         self.finish_command(message, answer);
     }
@@ -192,6 +193,7 @@ impl Gateway {
                     command,
                     language,
                     surface: Surface::Chat,
+                    message: &message.id,
                     folder: &hosted.sessions,
                     cancel,
                 };

@@ -3,6 +3,11 @@
 //! `plan` decides, PURE. The file of jobs is the truth: it is read at each look, on a thread that exists only
 //! meanwhile, and between two looks only the time of the next one is kept. In between nothing wakes but the
 //! kernel's timer, a change of the file, the end of a run, and the clock when it is set.
+//!
+//! A clock that was wrong when a job was planned has made its time wrong: when the clock is set, what was planned
+//! since the machine started is reckoned again ([`correct`]). A run is begun once for each planned time, and three
+//! things say so: the file of jobs, the log of runs where that file is an old copy, and the gateway's memory where
+//! both are. When the clock is set back, see [`due`](crate::cron::due).
 
 mod plan;
 mod recover;
@@ -11,7 +16,8 @@ mod run;
 mod texts;
 mod watch;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use tokio::sync::{Notify, oneshot};
@@ -20,17 +26,21 @@ use super::{Gateway, spawn};
 use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::config::QuietHours;
+use crate::cron::correct::{Jump, correct};
 use crate::cron::due::Planned;
 use crate::cron::{Job, PayloadKind, RunOutcome, Status};
 use crate::error::{Error, Result};
 use crate::gateway::time::alarm;
 use crate::language::Language;
-use crate::limits::cron::{OUTBOX_ROOM_MAX, REMINDERS_PER_LOOK_MAX, STORE_RETRY};
+use crate::limits::cron::{
+    BEGUN_RUNS_KNOWN, CLOCK_ERROR_MS_MIN, OUTBOX_ROOM_MAX, REMINDERS_PER_LOOK_MAX, STORE_RETRY,
+};
 use crate::message::{Address, Envelope, Origin};
 use crate::sync::Mutex;
 use crate::zone::Zone;
 
 use plan::Conditions;
+use run::message_id;
 pub use run::{CHANNEL, JobRun, reached};
 
 /// What the gateway knows of its jobs: which of them run.
@@ -40,6 +50,11 @@ pub struct Cron {
     changed: Arc<Notify>,
     /// By the job's id, from the decision to start until the end is noted.
     running: Mutex<BTreeMap<String, Arc<JobRun>>>,
+    /// Hashes of the ids of the last runs that were begun, the newest last. What the disk says can be older
+    /// than what happened: a backup or an editor brings an old list back.
+    begun: Mutex<VecDeque<u64>>,
+    /// The clock's [offset](alarm::offset) up to which the jobs are corrected; `None` before the first look.
+    corrected: Mutex<Option<i64>>,
     /// Locked from the look at what runs, over the reading of the jobs, until new runs are claimed.
     looking: Mutex<()>,
     /// Since a run could not be noted on the disk, or the jobs not be read.
@@ -93,6 +108,19 @@ impl Cron {
         self.cancel.clone()
     }
 
+    /// Notes that a run was begun, by the id of its message.
+    fn note_begun(&self, message: &str) {
+        let mut begun = self.begun.lock();
+        let over = (begun.len() + 1).saturating_sub(BEGUN_RUNS_KNOWN);
+        begun.drain(..over);
+        begun.push_back(hash(message));
+    }
+
+    /// Whether a run was begun since the gateway has started.
+    fn has_begun(&self, message: &str) -> bool {
+        self.begun.lock().contains(&hash(message))
+    }
+
     /// The run that a message starts.
     pub fn run_of(&self, message: &Envelope) -> Option<Arc<JobRun>> {
         let Origin::Cron { job, .. } = &message.origin else {
@@ -141,6 +169,7 @@ impl Drop for Claim {
 pub(super) async fn keep(gateway: Arc<Gateway>) {
     let cron = &gateway.cron;
     gateway.time.watch(&cron.changed);
+    *cron.corrected.lock() = Some(alarm::offset(gateway.clock()));
     tokio::spawn(watch::keep(
         gateway.parts.jobs.path(),
         Arc::clone(&cron.changed),
@@ -174,6 +203,17 @@ fn cron_failed(gateway: &Gateway, error: &dyn std::fmt::Display) {
     gateway.cron.complain(what);
 }
 
+/// Why runs are left out, in their history.
+const TIME_PASSED: &str = "its time had passed";
+const CLOCK_SET_BACK: &str = "the clock was set back";
+const HAS_BEGUN: &str = "it was begun before, and the list of jobs is an old one";
+
+fn hash(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}
+
 impl Gateway {
     /// Starts the jobs that are due. Returns when to look again, in milliseconds since 1970.
     fn start_due_jobs(self: &Arc<Self>) -> Option<i64> {
@@ -187,11 +227,43 @@ impl Gateway {
             return retry;
         }
         *self.cron.failed.lock() = None;
-        self.try_start_due(&zone_of(&live.cron.tz))
-            .unwrap_or_else(|error| {
-                cron_failed(self, &error);
-                retry
-            })
+        let zone = zone_of(&live.cron.tz);
+        if let Err(error) = self.correct_jobs(&zone) {
+            tracing::error!("failed to correct the times of jobs, trying again: {error}");
+        }
+        self.try_start_due(&zone).unwrap_or_else(|error| {
+            cron_failed(self, &error);
+            retry
+        })
+    }
+
+    /// Corrects what was planned before the clock was set, once it can be trusted.
+    fn correct_jobs(&self, zone: &Zone) -> Result<()> {
+        let offset = alarm::offset(self.clock());
+        let mut corrected = self.cron.corrected.lock();
+        let boot_ms = corrected.unwrap_or(offset);
+        let by_ms = offset.saturating_sub(boot_ms);
+        if by_ms.saturating_abs() < CLOCK_ERROR_MS_MIN {
+            return Ok(());
+        }
+        let jump = Jump {
+            boot_ms,
+            before_ms: self.clock().now_ms().saturating_sub(by_ms),
+            by_ms,
+        };
+        let mut jobs = self.parts.jobs.read()?.jobs;
+        if jobs.iter_mut().any(|job| correct(job, jump, zone)) {
+            self.parts.jobs.change(|jobs| {
+                for job in jobs.iter_mut() {
+                    if correct(job, jump, zone) {
+                        tracing::info!(job = %job.id, "corrected the time of a job with the clock");
+                    }
+                }
+                Ok(())
+            })?;
+        }
+        *corrected = Some(offset);
+        Ok(())
     }
 
     fn try_start_due(self: &Arc<Self>, zone: &Zone) -> Result<Option<i64>> {
@@ -216,15 +288,29 @@ impl Gateway {
                     .min(REMINDERS_PER_LOOK_MAX),
             },
         );
-        for (job, to) in look.skip {
+        let skip = |job: &Job, to_ms: i64, why: &str| {
             let left_out = RunOutcome {
                 status: Status::Skipped,
-                error: Some("its time had passed".to_owned()),
+                error: Some(why.to_owned()),
                 duration_ms: 0,
             };
-            self.parts.jobs.end(&job.id, to, now_ms, &left_out)?;
+            self.parts.jobs.end(&job.id, to_ms, now_ms, &left_out)
+        };
+        for (job, to_ms) in look.skip {
+            let is_back = job.state.last_planned_ms.is_some_and(|last| to_ms < last);
+            let why = if is_back { CLOCK_SET_BACK } else { TIME_PASSED };
+            skip(job, to_ms, why)?;
         }
-        let (start, next_ms) = (look.start.into_iter(), look.next_ms);
+        let has_begun = |(job, planned): &(&Job, Planned)| {
+            self.cron.has_begun(&message_id(job, planned.planned_ms))
+        };
+        let (begun, start): (Vec<_>, Vec<_>) = look.start.into_iter().partition(has_begun);
+        for (job, planned) in begun {
+            skip(job, planned.planned_ms, HAS_BEGUN)?;
+            // Its next run is not in the plan for this look.
+            self.cron.look_soon();
+        }
+        let (start, next_ms) = (start.into_iter(), look.next_ms);
         let claims = start.filter_map(|(job, planned)| self.claim(job, planned, zone));
         let claims: Vec<Claim> = claims.collect();
         drop(read.jobs);

@@ -1,110 +1,164 @@
 //! After a start: the runs that the last one had begun and whose end it has not noted.
 
-use super::run::{CHANNEL, describe_status, hold, message_id, own_session};
-use crate::chat::{Entry, EntryKind};
-use crate::cron::{Job, PayloadKind, RunOutcome, Schedule, Status};
+use std::sync::Arc;
+
+use super::run::{CHANNEL, describe_status, hold, message_id, session_of};
+use super::zone_of;
+use crate::chat::{Entry, EntryKind, ToolResult};
+use crate::cron::due::Planned;
+use crate::cron::{Job, PayloadKind, Run, RunOutcome, Schedule, Status};
 use crate::error::Result;
 use crate::gateway::Gateway;
 use crate::limits::cron::JOURNALS_KEPT;
+use crate::message::Envelope;
 use crate::outbox::{ClosesTurn, Pending};
+use crate::session::conversation::UNKNOWN_OUTCOME;
 use crate::session::line::TurnEnd;
 use crate::session::{Session, store};
+
+/// How far the turn of a run has come.
+enum TurnState {
+    /// No journal has its message.
+    NotBegun,
+    /// It can go on.
+    Unfinished(Box<Session>),
+    Ended,
+}
 
 impl Gateway {
     /// Notes how these runs ended: one whose result is in the outbox was done, any other was interrupted,
     /// and its schedule decides about it. Called before the outbox releases anything.
-    pub(in crate::gateway) fn settle_runs(&self) {
+    ///
+    /// Returns the messages of turns that were interrupted in the conversation of a chat and go on now, before
+    /// the chat's next message, as the runs of their jobs. In a job's own conversation nothing can come in
+    /// between, and the turn goes on when its job is due again.
+    pub(in crate::gateway) fn settle_runs(self: &Arc<Self>) -> Vec<Envelope> {
         let jobs = match self.parts.jobs.read() {
             Ok(read) => read.jobs,
-            Err(error) => return tracing::error!("failed to read the jobs: {error}"),
+            Err(error) => {
+                tracing::error!("failed to read the jobs: {error}");
+                return Vec::new();
+            }
         };
         let pending = self.parts.outbox.pending();
-        let pending: Vec<&Pending> = pending.iter().filter(|one| is_of_job(one)).collect();
+        let mut resumed = Vec::new();
         for job in &jobs {
-            if let Err(error) = self.settle_run(job, &pending) {
-                tracing::error!(job = %job.id, "failed to note how a run ended: {error}");
+            match self.settle_run(job, &pending) {
+                Ok(message) => resumed.extend(message),
+                Err(error) => {
+                    tracing::error!(job = %job.id, "failed to note how a run ended: {error}");
+                }
             }
         }
-        self.end_other_answers(&pending);
+        self.end_other_answers(pending.iter().filter(|one| is_of_job(one)));
         for hosted in self.live().agents.all() {
             let prefix = format!("{CHANNEL}_");
             if let Err(error) = store::delete_oldest(&hosted.sessions, &prefix, JOURNALS_KEPT) {
                 tracing::warn!("failed to delete old conversations of jobs: {error}");
             }
         }
+        resumed
     }
 
-    fn settle_run(&self, job: &Job, pending: &[&Pending]) -> Result<()> {
-        let open = job.open_run().filter(|run| run.status == Status::Running);
-        if let Some(run) = open {
-            let hold = hold(&job.id, run.planned_ms);
-            let is_done = match job.payload.kind {
-                PayloadKind::AgentTurn => {
-                    let message = message_id(job, run.planned_ms);
-                    self.end_answered_turn((job, &message), pending)?
-                }
-                _ => pending.iter().any(|one| one.closes.as_ref() == Some(&hold)),
+    fn settle_run(self: &Arc<Self>, job: &Job, pending: &[Pending]) -> Result<Option<Envelope>> {
+        let is_in_chat = job.payload.session.is_some();
+        let is_noted = |run: &&Run| run.status == Status::Interrupted && !is_in_chat;
+        let Some(run) = job.open_run().filter(|run| !is_noted(run)) else {
+            if job.delete_after_run && is_spent(job) {
+                self.remove_job(job);
+            }
+            return Ok(None);
+        };
+        let hold = hold(&job.id, run.planned_ms);
+        let mut state = match job.payload.kind {
+            PayloadKind::AgentTurn => self.state_of_turn(job, run, pending)?,
+            _ if pending.iter().any(|one| one.closes.as_ref() == Some(&hold)) => TurnState::Ended,
+            _ => TurnState::NotBegun,
+        };
+        let again = job.times().interrupted_ms.filter(|_| {
+            let is_wanted = job.enabled && job.catch_up && self.live().cron.enabled;
+            is_in_chat && is_wanted && matches!(state, TurnState::Unfinished(_))
+        });
+        if let TurnState::Unfinished(session) = &mut state
+            && is_in_chat
+            && again.is_none()
+        {
+            // Left open, it would go on as a turn of the chat.
+            give_up(session)?;
+        }
+        if run.status == Status::Running {
+            let status = match state {
+                TurnState::Ended => Status::Ok,
+                _ => Status::Interrupted,
             };
-            let status = match is_done {
-                true => Status::Ok,
-                false => Status::Interrupted,
-            };
-            let planned = run.planned_ms;
             tracing::info!(job = %job.id, "a run was cut off: {}", describe_status(status));
             let ended = RunOutcome {
                 status,
                 error: None,
                 duration_ms: 0,
             };
-            let now = self.clock().now_ms();
-            self.parts.jobs.end(&job.id, planned, now, &ended)?;
-            if is_done && job.delete_after_run {
+            let now_ms = self.clock().now_ms();
+            let jobs = &self.parts.jobs;
+            jobs.end(&job.id, run.planned_ms, now_ms, &ended)?;
+            if status == Status::Ok && job.delete_after_run {
                 self.remove_job(job);
             }
-        } else if job.delete_after_run && is_spent(job) {
-            self.remove_job(job);
         }
-        Ok(())
+        Ok(again.and_then(|planned_ms| self.resume_run(job, planned_ms)))
     }
 
-    /// Whether the turn that a message has started was finished. Ends one whose answer is in the outbox: its
-    /// journal lacks only the end.
-    fn end_answered_turn(
-        &self,
-        (job, message): (&Job, &str),
-        pending: &[&Pending],
-    ) -> Result<bool> {
-        let key = own_session(&job.id);
+    /// Claims a run that goes on at once, and returns its message.
+    fn resume_run(self: &Arc<Self>, job: &Job, planned_ms: i64) -> Option<Envelope> {
+        let planned = Planned {
+            planned_ms,
+            late_ms: (self.clock().now_ms() - planned_ms).max(0),
+            missed: 0,
+        };
+        let claim = self.claim(job, planned, &zone_of(&self.live().cron.tz))?;
+        let message = claim.run.envelope();
+        claim.keep();
+        Some(message)
+    }
+
+    /// How far the turn of a run has come. Ends one whose answer is in the outbox: its journal lacks only the
+    /// end.
+    fn state_of_turn(&self, job: &Job, run: &Run, pending: &[Pending]) -> Result<TurnState> {
+        let message = message_id(job, run.planned_ms);
+        let key = session_of(job);
         for hosted in self.live().agents.all() {
             if !store::path_of(&hosted.sessions, &key).exists() {
                 continue;
             }
-            let settings = Self::settings_of_run(&hosted.journals);
+            let settings = Self::settings_of(&hosted.journals, &key);
             let mut session = Session::open(&hosted.sessions, &key, settings)?;
-            let closes = ClosesTurn {
+            let is_known = session.holds(&message);
+            if !session.is_unfinished() {
+                match is_known {
+                    true => return Ok(TurnState::Ended),
+                    false => continue,
+                }
+            }
+            let closes = Some(ClosesTurn {
                 session: key.clone(),
                 journal: session.length(),
-            };
-            let answer = pending
-                .iter()
-                .find(|one| one.closes.as_ref() == Some(&closes));
-            if !session.is_unfinished() && session.holds(message) {
-                return Ok(true);
-            }
-            if let Some(answer) = answer.filter(|_| session.is_unfinished()) {
+            });
+            if let Some(answer) = pending.iter().find(|one| one.closes == closes) {
                 let answer = Entry::new(EntryKind::Assistant, answer.message.text.as_str());
                 session.end_turn(Some(answer), TurnEnd::Answered)?;
-                return Ok(true);
+                return Ok(TurnState::Ended);
+            }
+            if is_known {
+                return Ok(TurnState::Unfinished(Box::new(session)));
             }
         }
-        Ok(false)
+        Ok(TurnState::NotBegun)
     }
 
     /// Gives up answers of turns that are not finished and whose journal does not have what they answer:
     /// held, they would keep back all else in their chat.
-    fn end_other_answers(&self, pending: &[&Pending]) {
+    fn end_other_answers<'a>(&self, pending: impl Iterator<Item = &'a Pending>) {
         let live = self.live();
-        let closes = pending.iter().filter_map(|one| one.closes.as_ref());
+        let closes = pending.filter_map(|one| one.closes.as_ref());
         for key in closes.map(|closes| &closes.session) {
             let is_unfinished = live.agents.all().iter().any(|hosted| {
                 let unfinished = store::unfinished(&hosted.sessions);
@@ -115,6 +169,19 @@ impl Gateway {
             }
         }
     }
+}
+
+/// What stands in the journal in place of the answer of a turn that is not continued.
+const CUT_OFF: &str = "[cut off by a restart, and not continued]";
+
+/// Ends an unfinished turn without an answer.
+fn give_up(session: &mut Session) -> Result<()> {
+    for call in session.unanswered() {
+        let unknown = ToolResult::failed(UNKNOWN_OUTCOME);
+        session.append(Entry::of_result(&call, unknown))?;
+    }
+    let last = Entry::new(EntryKind::Assistant, CUT_OFF);
+    session.end_turn(Some(last), TurnEnd::Stopped)
 }
 
 /// Whether a message of the outbox waits for the end of a job's run.

@@ -61,17 +61,30 @@ pub fn own_session(job: &str) -> SessionKey {
     SessionKey::parse(&format!("{CHANNEL}:{job}"))
 }
 
+/// The key of the conversation in which a job's turns are.
+pub fn session_of(job: &Job) -> SessionKey {
+    let chosen = job.payload.session.as_deref();
+    chosen.map_or_else(|| own_session(&job.id), SessionKey::parse)
+}
+
 /// The id of the message of a run. A run that is repeated after a kill has the same; one that comes to the
 /// same planned time again, because the clock was set back, has another one.
 pub fn message_id(job: &Job, planned_ms: i64) -> String {
-    let has_ended = |run: &&Run| {
-        run.planned_ms == planned_ms && matches!(run.status, Status::Ok | Status::Failed)
+    let is_at_that_time = |run: &&Run| run.planned_ms == planned_ms;
+    let set_backs = match job.open_run().filter(is_at_that_time) {
+        // It was counted when the run began.
+        Some(_) => job.state.set_backs,
+        None => job.state.set_backs_with(planned_ms),
     };
-    let id = &job.id;
-    match job.state.runs.iter().filter(has_ended).count() {
-        0 => format!("{CHANNEL}:{id}:{planned_ms}"),
-        earlier => format!("{CHANNEL}:{id}:{planned_ms}:{earlier}"),
+    let has_ended = |run: &&Run| matches!(run.status, Status::Ok | Status::Failed);
+    let runs = job.state.runs.iter().filter(is_at_that_time);
+    let mut id = format!("{CHANNEL}:{}:{planned_ms}", job.id);
+    match (set_backs, runs.filter(has_ended).count()) {
+        (0, 0) => {}
+        (0, earlier) => id += &format!(":{earlier}"),
+        (set_backs, earlier) => id += &format!(":{set_backs}:{earlier}"),
     }
+    id
 }
 
 /// What a message of the outbox is held for that belongs to a run without a conversation.
@@ -108,8 +121,7 @@ impl JobRun {
 
     /// The conversation of its turn.
     pub fn session(&self) -> SessionKey {
-        let chosen = self.job.payload.session.as_deref();
-        chosen.map_or_else(|| own_session(&self.job.id), SessionKey::parse)
+        session_of(&self.job)
     }
 
     /// Whether the result goes to the chat.
@@ -302,7 +314,10 @@ impl Gateway {
             .jobs
             .begin(&run.job.id, run.planned.planned_ms, now);
         reached("begun");
-        begun
+        begun.inspect(|()| {
+            self.cron
+                .note_begun(&message_id(&run.job, run.planned.planned_ms))
+        })
     }
 
     fn run_reminder(self: &Arc<Self>, claim: Claim) {
@@ -511,12 +526,16 @@ impl Gateway {
         named.ok_or_else(|| Error::Failed(format!("there is no agent {id}")))
     }
 
-    /// The session of a job's turn, as it is opened: of its own conversation only the last run goes to the
+    /// The settings with which a conversation is opened: of a job's own one only the last run goes to the
     /// model, and the journal stays small.
-    pub(in crate::gateway) fn settings_of_run(
+    pub(in crate::gateway) fn settings_of(
         settings: &crate::session::Settings,
+        session: &SessionKey,
     ) -> crate::session::Settings {
         use crate::limits::cron::{JOURNAL_BYTES_MAX, RUNS_IN_WINDOW};
+        if session.parts().0 != CHANNEL {
+            return settings.clone();
+        }
         crate::session::Settings {
             window: RUNS_IN_WINDOW,
             journal_bytes: settings.journal_bytes.min(JOURNAL_BYTES_MAX),

@@ -91,7 +91,7 @@ async fn wait_turned(clock: &Clock, at_ms: i64, since: i64) -> Woken {
 }
 
 /// The wall clock minus the uptime, in milliseconds. It changes only when the clock is set.
-pub(super) fn offset(clock: &Clock) -> i64 {
+pub(in crate::gateway) fn offset(clock: &Clock) -> i64 {
     let turned = clock.turned();
     let uptime = turned.map_or_else(sys::time::uptime, |turned| turned.uptime);
     let uptime = i64::try_from(uptime.as_millis()).unwrap_or(i64::MAX);

@@ -225,6 +225,9 @@ impl Tool for Arc<Planner> {
                     message,
                     name: context.eraser.clean(&name.unwrap_or_default()).into_owned(),
                     deliver: deliver(arguments)?.unwrap_or_default(),
+                    said: said(arguments)?,
+                    // A call that a kill has interrupted is not made again, but the model makes another one.
+                    made_from: edit::mark(context.caller.message, &format!("{arguments:?}")),
                     ..NewJob::default()
                 };
                 let job = self.add(&scope, schedule, new, language)?;
@@ -258,6 +261,15 @@ impl Tool for Arc<Planner> {
         };
         Ok(ToolResult::new(text))
     }
+}
+
+/// The words for the time of a call, in the owner's time zone.
+fn said(arguments: &Arguments) -> Result<Option<String>> {
+    let wants = "a time such as \"tomorrow 7:00\"";
+    let zone = arguments.optional_text("tz", "a time zone")?;
+    let words = arguments.optional_text("when", wants)?;
+    let words = words.filter(|_| zone.is_none());
+    Ok(words.and_then(|words| edit::said(&words, "")))
 }
 
 const ACTIONS: &str = "add, list, edit, remove, enable, disable or run";

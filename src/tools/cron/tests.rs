@@ -58,6 +58,11 @@ impl Desk {
     }
 
     fn run(&self, session: &str, arguments: Value) -> ToolResult {
+        self.run_for("", session, arguments)
+    }
+
+    /// A call in the turn that answers a message.
+    fn run_for(&self, message: &str, session: &str, arguments: Value) -> ToolResult {
         let call = ToolCall {
             id: String::new(),
             name: "cron".to_owned(),
@@ -66,6 +71,7 @@ impl Desk {
         };
         let caller = Caller {
             session,
+            message,
             cancel: &Cancel::new(),
             answer: None,
             without: &[],
@@ -234,4 +240,22 @@ fn a_chat_has_a_bounded_number_of_jobs() {
 fn what_each_prompt_carries_is_small() {
     assert!(CRON.bytes() <= 800, "{}", CRON.bytes());
     crate::language::check_table(texts::TABLE);
+}
+
+/// A kill can come between a call and its result; the model then makes the call again.
+#[test]
+fn a_call_that_is_made_again_for_the_same_message_plans_nothing_new() {
+    let desk = Desk::new();
+    let add = |message: &str, when: &str| {
+        let tea = json!({"action": "add", "when": when, "message": "drink tea"});
+        let result = desk.run_for(message, CHAT, tea);
+        assert!(!result.failed, "{}", result.text);
+        (result.text, desk.store.read().unwrap().jobs.len())
+    };
+    let (first, count) = add("telegram:1001:17", "in 20m");
+    assert_eq!((add("telegram:1001:17", "in 20m"), count), ((first, 1), 1));
+    assert_eq!(add("telegram:1001:17", "in 40m").1, 2);
+    assert_eq!(add("telegram:1001:18", "in 20m").1, 3);
+    // Without a message there is nothing that is repeated.
+    assert_eq!((add("", "in 20m").1, add("", "in 20m").1), (4, 5));
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use crate::gateway::scene::Scene;
+use crate::harness::PATIENCE;
 use crate::harness::clock::Turned;
 use crate::harness::gateway::Gateway;
 use crate::harness::home::Home;
@@ -12,6 +13,22 @@ use crate::harness::program::Program;
 use crate::harness::telegram::Telegram;
 
 const HOUR: Duration = Duration::from_secs(3600);
+
+/// Waits until `/status` was answered so often, each time with a clock that is behind.
+fn wait_for_answers(scene: &Scene, count: usize) {
+    let behind = "Clock: behind, it was 2027-03-01 07:00 UTC before";
+    let begin = std::time::Instant::now();
+    while scene
+        .texts()
+        .iter()
+        .filter(|text| text.contains(behind))
+        .count()
+        < count
+    {
+        assert!(begin.elapsed() < PATIENCE, "{:?}", scene.texts());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
 
 fn scene(clock: &Turned) -> Scene {
     let mut scene = Scene::playing([]);
@@ -40,6 +57,13 @@ fn a_board_that_starts_in_1970_waits_for_the_time_and_keeps_it() {
     clock.set("2027-02-11T12:00:00Z");
     let gateway = scene.start();
     gateway.wait_for_log("the clock is behind: it was 2027-03-01 07:00 UTC before");
+    // A service that nudges the clock by seconds has not looked at its date.
+    for nudge in 1..=5 {
+        clock.set(&format!("2027-02-11T12:0{nudge}:00Z"));
+        scene.ana.says("/status");
+        wait_for_answers(&scene, nudge);
+    }
+    assert!(!gateway.log().contains("the clock is used now"));
     // Somebody types `date -s`.
     clock.set("2027-03-02T08:30:00Z");
     gateway.wait_for_log("the clock is used now, although nothing confirms it: 2027-03-02 08:30");
@@ -93,7 +117,11 @@ fn a_person_sees_why_jobs_wait() {
     let shown = Program::new(&scene.home).arg("status").run().ends_with(0);
     let row = "clock      the clock has not been synchronized since the machine started: scheduled";
     assert!(shown.stdout.contains(row), "{}", shown.stdout);
+    let add = ["cron", "add", "every 2h", "drink water"];
+    Program::new(&scene.home).args(add).run().ends_with(0);
     let doctor = Program::new(&scene.home).arg("doctor").run();
+    let waits = "1 job waits until the clock can be trusted";
+    assert!(doctor.stdout.contains(waits), "{}", doctor.stdout);
     let said = "the clock has not been synchronized since the machine started. Scheduled jobs";
     assert!(doctor.stdout.contains(said), "{}", doctor.stdout);
     // A network that never comes does not keep the jobs from running.

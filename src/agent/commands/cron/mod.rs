@@ -20,6 +20,8 @@ struct Jobs<'a> {
     scope: Scope,
     language: Language,
     surface: Surface,
+    /// The id of the message with the command.
+    message: &'a str,
 }
 
 impl Agent {
@@ -42,7 +44,7 @@ impl Agent {
         }
     }
 
-    fn jobs_of(&self, invocation: &Invocation<'_>) -> Result<Jobs<'_>> {
+    fn jobs_of<'a>(&'a self, invocation: &Invocation<'a>) -> Result<Jobs<'a>> {
         let language = invocation.language;
         let planner = self.toolbox.planner();
         let planner =
@@ -52,6 +54,7 @@ impl Agent {
             scope: Scope::of(invocation.key.as_str()),
             language,
             surface: invocation.surface,
+            message: invocation.message,
         })
     }
 }
@@ -85,6 +88,8 @@ impl Jobs<'_> {
                 let new = NewJob {
                     kind: PayloadKind::AgentTurn,
                     message: task.to_owned(),
+                    said: edit::said(rest, task),
+                    made_from: edit::mark(self.message, ""),
                     ..NewJob::default()
                 };
                 let job = planner.add(scope, schedule, new, language)?;
@@ -117,6 +122,8 @@ impl Jobs<'_> {
         let new = NewJob {
             kind: PayloadKind::Reminder,
             message: what.to_owned(),
+            said: edit::said(text, what),
+            made_from: edit::mark(self.message, ""),
             ..NewJob::default()
         };
         let job = self.planner.add(&self.scope, schedule, new, language)?;

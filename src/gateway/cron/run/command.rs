@@ -44,6 +44,7 @@ impl Gateway {
         };
         let caller = Caller {
             session: session.as_str(),
+            message: "",
             cancel: &cancel,
             answer: None,
             without: &[],

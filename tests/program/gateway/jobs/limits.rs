@@ -142,4 +142,44 @@ fn a_job_does_not_run_a_tool_that_no_one_has_approved() {
     clock.forward(60 * MINUTE);
     scene.wait_for("The lamp is on.");
     gateway.stop().ends_with(0);
+fn a_job_that_is_edited_while_it_runs_keeps_the_edit_and_its_run_ends() {
+    let clock = Turned::at(START);
+    let gate = Gate::default();
+    let opened = gate.clone();
+    let scene = scene(&clock, move |request| {
+        let text = request.last_message();
+        match text.contains("long work") {
+            true => say("Long work is done.").after(&opened),
+            false => say("Other work is done."),
+        }
+    });
+    let mut long = job(&clock, "long", at(&clock, HOUR), turn("long work"));
+    long["deleteAfterRun"] = json!(true);
+    write(&scene.home, &[long]);
+    let gateway = scene.start();
+    gateway.wait_for_log("ready");
+    clock.forward(HOUR);
+    scene.model.wait_for_requests(1);
+    let edit = [
+        "cron",
+        "edit",
+        "long",
+        "--when",
+        "every 2h",
+        "--message",
+        "other work",
+    ];
+    Program::new(&scene.home).args(edit).run().ends_with(0);
+    gate.open();
+    scene.wait_for("Long work is done.");
+    wait_for_run(&scene.home, "long", 1, "ok");
+    // It was edited, so it is not done for, and its times count from the edit.
+    clock.forward(2 * HOUR - MINUTE);
+    let listed = Program::new(&scene.home).args(["cron", "list"]).run();
+    assert!(listed.stdout.contains("every 2 hours"), "{}", listed.stdout);
+    assert_eq!(scene.model.requests().len(), 1);
+    clock.forward(MINUTE);
+    scene.wait_for("Other work is done.");
+    gateway.stop().ends_with(0);
+    assert_eq!(scene.model.requests().len(), 2);
 }

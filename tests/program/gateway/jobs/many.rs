@@ -64,3 +64,49 @@ fn of_a_thousand_jobs_all_that_are_due_at_once_run() {
     assert_eq!(log.matches(r#""status":"running""#).count(), DUE);
     assert_eq!(scene.model.requests().len(), DUE * 9 / 10);
 }
+
+#[test]
+fn a_thousand_reminders_at_one_instant_all_come() {
+    let clock = Turned::at(START);
+    let scene = scene(&clock, |_| panic!("no model is needed"));
+    // A chat takes about one message a second.
+    let people: Vec<_> = (2000..2250)
+        .map(|id| scene.telegram.person(id, "Ben", None))
+        .collect();
+    let jobs: Vec<Value> = (0..1000)
+        .map(|number| {
+            let mut payload = reminder(&format!("tea {number}"));
+            payload["channel"] = json!("telegram");
+            payload["to"] = json!((2000 + number % 250).to_string());
+            job(&clock, &format!("j{number}"), cron("0 8 1 3 *"), payload)
+        })
+        .collect();
+    write(&scene.home, &jobs);
+    let gateway = scene.start();
+    gateway.wait_for_log("ready");
+    let begin = Instant::now();
+    clock.forward(HOUR);
+    let said = || -> usize {
+        people
+            .iter()
+            .map(|ben| scene.texts_in(ben.chat()).len())
+            .sum()
+    };
+    while said() < 1000 {
+        assert!(begin.elapsed() < Duration::from_secs(900), "{}", said());
+        std::thread::sleep(Duration::from_millis(200));
+        // Between two looks for room in the outbox a second passes.
+        clock.forward(Duration::from_millis(200));
+    }
+    eprintln!("a thousand reminders: {:?}", begin.elapsed());
+    gateway.stop().ends_with(0);
+    for (number, ben) in people.iter().enumerate() {
+        let mut texts = scene.texts_in(ben.chat());
+        texts.sort();
+        let mut expected: Vec<_> = (0..4)
+            .map(|at| format!("⏰ tea {}", number + 250 * at))
+            .collect();
+        expected.sort();
+        assert_eq!(texts, expected);
+    }
+}

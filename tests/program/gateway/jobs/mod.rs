@@ -5,6 +5,7 @@ mod kills;
 mod kinds;
 mod limits;
 mod many;
+mod repeats;
 mod times;
 mod week;
 
