@@ -1,14 +1,18 @@
 //! After a start: the runs that the last one had begun and whose end it has not noted.
 
 use super::run::{CHANNEL, describe_status, hold, message_id, own_session};
+use super::{texts, zone_of};
 use crate::chat::{Entry, EntryKind};
 use crate::cron::{Job, PayloadKind, RunOutcome, Schedule, Status};
 use crate::error::Result;
 use crate::gateway::Gateway;
-use crate::limits::cron::JOURNALS_KEPT;
+use crate::limits::cron::{JOURNALS_KEPT, RUN_TRIES_MAX};
+use crate::markup::plain;
+use crate::message::OutgoingMessage;
 use crate::outbox::{ClosesTurn, Pending};
 use crate::session::line::TurnEnd;
 use crate::session::{Session, store};
+use crate::text::reveal;
 
 impl Gateway {
     /// Notes how these runs ended: one whose result is in the outbox was done, any other was interrupted,
@@ -51,13 +55,18 @@ impl Gateway {
             };
             let planned = run.planned_ms;
             tracing::info!(job = %job.id, "a run was cut off: {}", describe_status(status));
+            let is_given_up = !is_done && job.catch_up && job.is_given_up();
+            let given_up = format!("cut off {RUN_TRIES_MAX} times, and not tried again");
             let ended = RunOutcome {
                 status,
-                error: None,
+                error: Some(given_up).filter(|_| is_given_up),
                 duration_ms: 0,
             };
             let now = self.clock().now_ms();
             self.parts.jobs.end(&job.id, planned, now, &ended)?;
+            if is_given_up {
+                self.tell_given_up(job);
+            }
             if is_done && job.delete_after_run {
                 self.remove_job(job);
             }
@@ -65,6 +74,18 @@ impl Gateway {
             self.remove_job(job);
         }
         Ok(())
+    }
+
+    /// Tells the chat of a job that a run of it is not tried again.
+    fn tell_given_up(&self, job: &Job) {
+        let Some(to) = self.chat_of(job) else { return };
+        let language = self.parts.languages.get(&to);
+        let title = plain(&reveal(&job.title()));
+        let text = texts::given_up(language, &title, &RUN_TRIES_MAX);
+        self.tell_with(OutgoingMessage {
+            silent: self.is_quiet(&zone_of(&self.live().cron.tz)),
+            ..OutgoingMessage::text(&to, text)
+        });
     }
 
     /// Whether the turn that a message has started was finished. Ends one whose answer is in the outbox: its
