@@ -41,6 +41,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
         memory: true,
         cron: loaded.config.cron.enabled,
         chats: loaded.config.channels.telegram.enabled,
+        subagents: true,
     };
     for spec in specs(capabilities) {
         if json {

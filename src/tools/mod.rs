@@ -13,6 +13,7 @@ pub mod memory;
 mod message;
 mod registry;
 mod results;
+mod spawn;
 
 #[cfg(test)]
 mod tests;
@@ -41,6 +42,7 @@ use memory::{MEMORY, MemoryTool};
 use message::MESSAGE;
 use registry::{BuiltIn, Registry};
 use results::Results;
+use spawn::SPAWN;
 
 pub use files::FileType;
 pub use registry::Tool;
@@ -58,7 +60,12 @@ pub struct Capabilities {
     pub cron: bool,
     /// People are in chats rather than at the terminal.
     pub chats: bool,
+    /// Tasks can be given to subagents.
+    pub subagents: bool,
 }
+
+/// The tools that a subagent does not have: those that reach people, and more subagents.
+pub const NOT_FOR_SUBAGENTS: [&str; 2] = ["message", "spawn"];
 
 /// The built-in tools as the model is told about them.
 pub fn specs(capabilities: Capabilities) -> Vec<ToolSpec> {
@@ -74,6 +81,9 @@ pub fn specs(capabilities: Capabilities) -> Vec<ToolSpec> {
     }
     if capabilities.cron {
         specs.push(CRON);
+    }
+    if capabilities.subagents {
+        specs.push(SPAWN);
     }
     if capabilities.chats {
         specs.push(MESSAGE);
@@ -101,6 +111,8 @@ pub struct Caller<'a> {
     pub cancel: &'a Cancel,
     /// A person's answer to the question that this call led to.
     pub answer: Option<(&'a Question, Answer)>,
+    /// The names of tools that this caller does not have.
+    pub without: &'a [&'a str],
 }
 
 /// The tools, ready for use. Calls may run at the same time.
@@ -168,6 +180,13 @@ impl Toolbox {
         self.registry
             .add_built_in(CRON, Box::new(Arc::clone(&planner)));
         self.planner = Some(planner);
+        self
+    }
+
+    /// Adds the tool that gives tasks to subagents.
+    pub fn with_subagents(mut self) -> Self {
+        let run: BuiltIn = spawn::spawn;
+        self.registry.add_built_in(SPAWN, Box::new(run));
         self
     }
 
@@ -240,10 +259,11 @@ impl Toolbox {
 
     /// Runs a call. The text of a failed one begins with "Error".
     pub fn run(&self, call: &ToolCall, caller: &Caller<'_>) -> ToolResult {
-        let found = self.registry.get(&call.name);
+        let has = |name: &str| !caller.without.contains(&name);
+        let found = self.registry.get(&call.name).filter(|_| has(&call.name));
         let result = match found {
             Some((_, tool)) => self.run_tool(tool, call, caller),
-            None => Err(self.unknown(&call.name)),
+            None => Err(self.unknown(&call.name, caller)),
         };
         let mut result = result.unwrap_or_else(|error| {
             ToolResult::failed(format!("Error: {error}{}", self.advice(&error)))
@@ -283,8 +303,11 @@ impl Toolbox {
         }
     }
 
-    fn unknown(&self, name: &str) -> Error {
-        let names: Vec<&str> = self.specs().iter().map(|spec| &*spec.name).collect();
+    fn unknown(&self, name: &str, caller: &Caller<'_>) -> Error {
+        let names = self.specs().iter().map(|spec| &*spec.name);
+        let names: Vec<&str> = names
+            .filter(|name| !caller.without.contains(name))
+            .collect();
         let names = names.join(", ");
         Error::Failed(format!("there is no tool {name:?}; there are {names}"))
     }
@@ -301,6 +324,7 @@ impl Toolbox {
             session: "",
             cancel,
             answer: None,
+            without: &[],
         };
         self.run(&call, &caller).images.pop()
     }

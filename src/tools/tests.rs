@@ -80,6 +80,7 @@ fn caller(cancel: &Cancel) -> Caller<'_> {
         session: "cli:test",
         cancel,
         answer: None,
+        without: &[],
     }
 }
 
@@ -181,6 +182,7 @@ fn the_built_in_tools_pass_the_checks_for_others_and_are_listed_as_they_are_told
         memory: true,
         cron: true,
         chats: true,
+        subagents: true,
     };
     let mut registry = Registry::default();
     for spec in specs(all) {
@@ -197,6 +199,7 @@ fn the_built_in_tools_pass_the_checks_for_others_and_are_listed_as_they_are_told
             "device",
             "memory",
             "cron",
+            "spawn",
             "message"
         ]
     );
@@ -206,6 +209,7 @@ fn the_built_in_tools_pass_the_checks_for_others_and_are_listed_as_they_are_told
     let toolbox = bench.toolbox.with_board(Arc::new(board));
     let toolbox = toolbox
         .with_memory(bench.top.path().to_owned(), Clock::System)
+        .with_subagents()
         .with_chats();
     let without_commands = Capabilities {
         commands: false,

@@ -86,7 +86,8 @@ pub fn agent(
     toolbox = toolbox
         .with_board(options.board)
         .with_memory(home.sessions_of(&agent), Clock::System)
-        .with_skills(settings.skills.clone());
+        .with_skills(settings.skills.clone())
+        .with_subagents();
     if let Some(planner) = planner {
         toolbox = toolbox.with_cron(planner);
     }
