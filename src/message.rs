@@ -398,6 +398,21 @@ pub struct OutgoingMessage {
     /// [`ONCE_IDS_MAX`](crate::limits::outbox::ONCE_IDS_MAX).
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub once: String,
+    /// Whether it comes without a sound, because chats are to be left alone now.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub silent: bool,
+    /// The run of a scheduled job that it comes from: the job's history has whether it could be delivered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunRef>,
+}
+
+/// Names a run of a scheduled job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunRef {
+    /// The job's id.
+    pub job: String,
+    /// When the run should have begun, in milliseconds since 1970.
+    pub planned_ms: i64,
 }
 
 /// Separates a prefix from a file's own name where the file was copied to be sent.
@@ -422,6 +437,8 @@ impl OutgoingMessage {
             replaces: None,
             edits: String::new(),
             once: String::new(),
+            silent: false,
+            run: None,
         }
     }
 }

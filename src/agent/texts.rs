@@ -82,6 +82,11 @@ texts! {
         "Unknown command /{word}. See /help.",
         "未知命令 /{word}。发送 /help 查看所有命令。",
     }
+    /// A command of chats is typed at the terminal.
+    pub fn only_in_chats(word) {
+        "/{word} works only in chats. Send it to the bot while the gateway runs.",
+        "/{word} 只能在聊天中使用。请在网关运行时把它发给机器人。",
+    }
     pub fn unknown_command_near(word, near) {
         "Unknown command /{word}. Did you mean /{near}?",
         "未知命令 /{word}。你是想用 /{near} 吗？",

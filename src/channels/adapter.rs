@@ -64,6 +64,8 @@ pub struct Post<'a> {
     /// The same for each attempt to send the same piece, and for no other: channels that can tell
     /// repeated requests apart (Discord's `nonce`) use it. `None` for what may come twice.
     pub key: Option<u64>,
+    /// Whether people's devices make no sound for it.
+    pub silent: bool,
 }
 
 /// A file as it is sent.
@@ -75,6 +77,8 @@ pub struct Upload<'a> {
     pub name: &'a str,
     /// See [`Post::key`].
     pub key: Option<u64>,
+    /// See [`Post::silent`].
+    pub silent: bool,
 }
 
 /// Why a call to a channel failed, told apart by what can be done about it. No text contains a secret.

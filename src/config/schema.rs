@@ -502,7 +502,7 @@ pub struct Limits {
 pub struct Cron {
     /// Whether the gateway runs jobs.
     pub enabled: bool,
-    /// When nothing is sent to chats, such as `22:00-07:00`; empty: never.
+    /// When reminders wait and jobs make no sound in chats, such as `22:00-07:00`; empty: never.
     pub quiet_hours: String,
     /// The zone of jobs that name none; empty: the system's.
     pub tz: String,

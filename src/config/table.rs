@@ -143,7 +143,7 @@ pub static KEYS: &[Key] = &[
     key("limits.tokensPerDay", Whole(0, u64::MAX), "0", "Maximum tokens per day over all models. Beyond that, requests are refused until midnight. 0: no limit."),
     key("limits.usdPerDay", Real(0.0, 1_000_000.0), "0", "Maximum cost per day over all models, in US dollars. Beyond that, requests are refused until midnight. A request whose price is not known counts as free. 0: no limit."),
     key("cron.enabled", Flag, "true", "Run scheduled jobs and reminders when `peacrab gateway` runs."),
-    key("cron.quietHours", Kind::QuietHours, r#""""#, "When reminders and scheduled jobs send nothing to a chat, such as 22:00-07:00. They wait until the end. Empty: never."),
+    key("cron.quietHours", Kind::QuietHours, r#""""#, "When chats are left alone, such as 22:00-07:00. Reminders wait until the end; the results of other jobs come without a sound, and the heartbeat pauses. Empty: never."),
     key("cron.tz", Text, r#""""#, "Time zone of scheduled jobs that name none, and of the quiet hours, such as Europe/Zurich. Empty: as in agents.defaults.timezone."),
     key("heartbeat.enabled", Flag, "true", "Look at the workspace's HEARTBEAT.md regularly when `peacrab gateway` runs. Costs nothing while it has no open tasks."),
     key("heartbeat.interval", Whole(5, 10_080), "30", "Minutes between two looks at HEARTBEAT.md."),

@@ -33,7 +33,7 @@ pub fn correct(job: &mut Job, jump: Jump, zone: &Zone) -> bool {
         return false;
     };
     let created_ms = job.created_at_ms.saturating_add(jump.by_ms);
-    let Some((schedule @ Schedule::At { .. }, _)) = when::take_leading(said, created_ms, zone)
+    let Ok(Some((schedule @ Schedule::At { .. }, _))) = when::take_leading(said, created_ms, zone)
     else {
         return false;
     };
@@ -56,7 +56,9 @@ mod tests {
     fn runs_at(said: &str, by_ms: i64, change: impl FnOnce(&mut Job)) -> i64 {
         let zone = Zone::utc();
         let created_ms = NOW - 60_000;
-        let (schedule, _) = when::take_leading(said, created_ms, &zone).unwrap();
+        let (schedule, _) = when::take_leading(said, created_ms, &zone)
+            .unwrap()
+            .unwrap();
         let mut job = Job::new("a", schedule, Payload::default(), created_ms);
         job.said = Some(said.to_owned());
         change(&mut job);

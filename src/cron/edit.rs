@@ -117,14 +117,14 @@ pub fn schedule(words: &str, tz: Option<&str>, asker: Asker<'_>) -> Result<Sched
 }
 
 /// Reads a schedule at the beginning of a text, such as `in 20m take the bread out`, and returns the rest;
-/// `None` when the text does not begin with one.
+/// `None` when the text does not begin with one. Fails when it begins with one that has passed.
 pub fn split<'t>(
     text: &'t str,
     tz: Option<&str>,
     asker: Asker<'_>,
 ) -> Result<Option<(Schedule, &'t str)>> {
     let zone = find_zone(tz, asker)?;
-    let found = when::take_leading(text, asker.now_ms, zone.as_ref().unwrap_or(asker.zone));
+    let found = when::take_leading(text, asker.now_ms, zone.as_ref().unwrap_or(asker.zone))?;
     let Some((schedule, rest)) = found else {
         return Ok(None);
     };

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::due::Times;
 use super::schedule::Schedule;
-use crate::limits::cron::{NAME_CHARS_MAX, RUN_TRIES_MAX};
+use crate::limits::cron::{ERROR_CHARS_MAX, NAME_CHARS_MAX, RUN_TRIES_MAX, UNDELIVERED_RUNS_MAX};
 use crate::limits::schedule::AHEAD_MS_MAX;
 use crate::message::Address;
 use crate::text::one_line;
@@ -271,6 +271,9 @@ pub struct Run {
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Whether the chat will never take what the run had to say.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub undelivered: bool,
 }
 
 /// How a run ended.
@@ -383,13 +386,58 @@ impl Job {
         }
     }
 
+    /// Notes that the chat will never take what a run had to say, and why. Disables the job when that
+    /// is so for its last [`UNDELIVERED_RUNS_MAX`] runs, and returns true then.
+    pub fn note_undelivered(&mut self, planned_ms: i64, why: &str) -> bool {
+        let mut runs = self.state.runs.iter_mut().rev().enumerate();
+        let found = runs.find(|(_, run)| run.planned_ms == planned_ms);
+        let Some((index, run)) = found.filter(|(_, run)| !run.undelivered) else {
+            return false;
+        };
+        run.undelivered = true;
+        run.error = Some(one_line(&format!("not delivered: {why}"), ERROR_CHARS_MAX));
+        // The end of a run that still runs is noted later.
+        if run.status != Status::Running {
+            run.status = Status::Failed;
+        }
+        if index == 0 {
+            self.state.last_status = Some(run.status);
+            self.state.last_error.clone_from(&run.error);
+        }
+        let disables = self.enabled && self.undelivered_runs() >= UNDELIVERED_RUNS_MAX;
+        self.enabled &= !disables;
+        disables
+    }
+
+    /// How many of its last runs in a row could not be delivered, since a person has changed it.
+    fn undelivered_runs(&self) -> usize {
+        let since = self.updated_at_ms;
+        let is_counted = |run: &&Run| run.undelivered && run.begun_ms >= since;
+        self.state.runs.iter().rev().take_while(is_counted).count()
+    }
+
+    /// Why the program has disabled it: what became of its last run. `None` when a person has, or when it
+    /// is enabled.
+    pub fn disabled_because(&self) -> Option<&str> {
+        let is_ours = !self.enabled && self.undelivered_runs() >= UNDELIVERED_RUNS_MAX;
+        let last = self.state.runs.last().filter(|_| is_ours)?;
+        last.error.as_deref()
+    }
+
     /// The run that was interrupted and is to be tried again: not one that was cut off again and again, as
     /// when it takes the whole program with it.
     fn cut_off_run(&self) -> Option<&Run> {
-        let run = self.open_run()?;
+        self.open_run().filter(|_| !self.is_given_up())
+    }
+
+    /// Whether its open run was cut off so often that it is not tried again.
+    pub fn is_given_up(&self) -> bool {
+        let Some(run) = self.open_run() else {
+            return false;
+        };
         let same = |other: &&Run| other.planned_ms == run.planned_ms;
-        let tried = self.state.runs.iter().rev().take_while(same).count();
-        (tried < RUN_TRIES_MAX).then_some(run)
+        let tries = self.state.runs.iter().rev().take_while(same).count();
+        tries >= RUN_TRIES_MAX
     }
 
     /// The run that was begun and did not end: it runs, or it was interrupted.

@@ -28,6 +28,7 @@ pub struct Listed {
 /// What a list says about a job.
 pub fn list(job: &Job, now_ms: i64, zone: &Zone, language: Language) -> Listed {
     let next = match next_run(job, now_ms, zone) {
+        _ if job.disabled_because().is_some() => texts::disabled_undelivered(language).to_owned(),
         _ if !job.enabled => texts::disabled(language).to_owned(),
         Some(at_ms) if at_ms <= now_ms => texts::due_now(language).to_owned(),
         Some(at_ms) => {

@@ -38,6 +38,8 @@ texts! {
         "已有 {count} 个任务，达到上限。请先删除一些。",
     }
     pub fn disabled() { "disabled", "已停用" }
+    /// A job was disabled because its chat takes nothing.
+    pub fn disabled_undelivered() { "disabled, its chat is gone", "已停用：聊天无法送达" }
     pub fn done() { "done", "已完成" }
     pub fn once() { "once", "一次" }
     pub fn never() { "never", "永不" }

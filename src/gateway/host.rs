@@ -192,8 +192,17 @@ impl<'a> ChatHost<'a> {
             self.unsandboxed.push(hint.to_owned());
             let text = texts::unsandboxed(self.language, &inline_code(hint));
             if self.gateway.delivery(&self.reply).is_some() {
-                self.gateway.tell(&self.reply, &text);
+                let message = OutgoingMessage::text(&self.reply, text);
+                self.gateway.tell_with(self.stamped(message));
             }
+        }
+    }
+
+    /// A message, with what a job's run knows about it.
+    fn stamped(&self, message: OutgoingMessage) -> OutgoingMessage {
+        match &self.job {
+            Some(run) => run.stamped(self.gateway, message),
+            None => message,
         }
     }
 
@@ -295,6 +304,7 @@ impl TurnHost for ChatHost<'_> {
             replaces: Some(self.draft.clone()).filter(|_| self.job.is_none() && !is_long),
             ..OutgoingMessage::text(&self.reply, text)
         };
+        let message = self.stamped(message);
         let closes = journal.map(|journal| ClosesTurn {
             session: self.session.clone(),
             journal,
@@ -365,7 +375,7 @@ impl TurnHost for ChatHost<'_> {
             buttons: request.buttons,
             ..OutgoingMessage::text(&to, request.text)
         };
-        self.gateway.enqueue(message, None)?;
+        self.gateway.enqueue(self.stamped(message), None)?;
         if is_here && self.sent.len() < SENT_TEXTS_MAX {
             self.sent.push(text);
         }

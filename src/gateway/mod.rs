@@ -147,6 +147,8 @@ pub struct Gateway {
     memory: Upkeep,
     /// The scheduled jobs.
     cron: Cron,
+    /// Commands about jobs that wait.
+    job_commands: reminders::JobCommands,
     /// The tasks of subagents.
     tasks: Tasks,
     /// The clock, and whether it can be trusted.
@@ -208,10 +210,16 @@ impl Gateway {
 
     /// Sends a text to a chat. When it cannot be stored, it is sent without being stored.
     fn tell(&self, to: &Address, text: &str) {
-        if let Err(error) = self.enqueue(OutgoingMessage::text(to, text), None) {
+        self.tell_with(OutgoingMessage::text(to, text));
+    }
+
+    /// The same for a message with more than its text.
+    fn tell_with(&self, message: OutgoingMessage) {
+        let (to, text) = (message.to.clone(), message.text.clone());
+        if let Err(error) = self.enqueue(message, None) {
             tracing::error!(chat = %to, "failed to store a message, sending it at once: {error}");
-            if let Some(delivery) = self.delivery(to) {
-                delivery.tell(to, text);
+            if let Some(delivery) = self.delivery(&to) {
+                delivery.tell(&to, &text);
             }
         }
     }

@@ -92,6 +92,7 @@ pub fn run(
         is_closing_idle: Default::default(),
         memory: Default::default(),
         cron: Default::default(),
+        job_commands: Default::default(),
         tasks: Default::default(),
         heartbeat: Default::default(),
         time: Timekeeper::new(Clock::System, parts.known_time.clone()),
@@ -157,6 +158,7 @@ fn deliveries(
         let delivery = Delivery::new(DeliveryParts {
             adapter: Arc::clone(&channel.adapter),
             outbox: Arc::clone(&parts.outbox),
+            observer: Arc::new(cron::JobObserver(parts.jobs.clone())),
             workspace_with: Box::new(move |path| {
                 let live = Arc::clone(&live.lock());
                 live.agents.workspace_with(path)
@@ -287,6 +289,9 @@ impl Loop {
             sleep(POLL).await;
         }
         self.gateway.cron.stop();
+        while self.gateway.job_commands.is_busy() && watch.elapsed() < STOP_GRACE {
+            sleep(POLL).await;
+        }
         while self.gateway.memory.is_running() && watch.elapsed() < STOP_GRACE {
             sleep(POLL).await;
         }

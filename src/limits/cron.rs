@@ -16,6 +16,9 @@ pub const ID_BYTES_MAX: usize = 64;
 pub const PLANNED_EVERY_MS_MIN: i64 = 60 * 1000;
 /// How often a run is begun when it is cut off each time: it may be what takes the program down.
 pub const RUN_TRIES_MAX: usize = 3;
+/// Runs in a row whose result a chat does not take, as one that has blocked the bot, before their job is
+/// disabled: one or two may be a mistake.
+pub const UNDELIVERED_RUNS_MAX: usize = 3;
 /// Runs that are remembered for each job.
 pub const RUNS_KEPT: usize = 20;
 /// Runs that are remembered for all jobs: with many jobs each keeps fewer.
@@ -46,6 +49,13 @@ pub const LATE_TOLD_MS: i64 = 2 * 60 * 1000;
 pub const STORE_RETRY: Duration = Duration::from_secs(10);
 /// Messages in the outbox beyond which no reminder is added: the rest is for people and turns.
 pub const OUTBOX_ROOM_MAX: usize = 250;
+/// The same for a chat for which nothing waits: of many chats that each get a flood, none holds it up.
+pub const OUTBOX_ROOM_FIRST_MAX: usize = 400;
+/// Messages that wait for one chat beyond which no reminder is added for it: what a channel takes in half a
+/// minute.
+pub const CHAT_ROOM_MAX: usize = 25;
+/// Tries to write a reminder to the disk before it is sent without that: half a minute at most.
+pub const REMINDER_STORE_TRIES_MAX: usize = 3;
 /// Reminders of one look; each is three synced writes.
 pub const REMINDERS_PER_LOOK_MAX: usize = 50;
 /// Milliseconds until the outbox is looked at again for room.

@@ -57,6 +57,8 @@ pub const SEND_LOCK_TIME: Duration = Duration::from_secs(15);
 pub const SEND_CONFIRM_TIME: Duration = Duration::from_secs(5);
 /// Characters that a refusal shows of each message.
 pub const REFUSED_CHARS: usize = 40;
+/// Commands about jobs and presses of reminders' buttons that wait for the one thread that answers them.
+pub const JOB_COMMANDS_WAITING_MAX: usize = 100;
 /// Minutes until a reminder comes again that was snoozed.
 pub const SNOOZE_MINUTES: i64 = 10;
 /// Characters of a reminder. With its time and its buttons it is one message on every channel.

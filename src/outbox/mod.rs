@@ -6,7 +6,7 @@
 
 mod state;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -179,6 +179,16 @@ impl Outbox {
     /// How many messages are pending.
     pub fn count(&self) -> usize {
         self.lock().state.pending().count()
+    }
+
+    /// How many messages are pending for each chat.
+    pub fn count_by_chat(&self) -> BTreeMap<Address, usize> {
+        let inner = self.lock();
+        let mut counts = BTreeMap::new();
+        for pending in inner.state.pending() {
+            *counts.entry(pending.message.to.clone()).or_default() += 1;
+        }
+        counts
     }
 
     /// One message, if it is still pending.

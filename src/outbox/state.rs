@@ -18,7 +18,7 @@ pub enum Record {
     /// A message was added.
     Queued {
         /// The message.
-        message: OutgoingMessage,
+        message: Box<OutgoingMessage>,
         /// Its number.
         id: u64,
         /// See [`Pending::key`].
@@ -78,10 +78,10 @@ impl Record {
     ) -> Self {
         let text = shorten(Cow::Borrowed(&message.text)).into_owned();
         Self::Queued {
-            message: OutgoingMessage {
+            message: Box::new(OutgoingMessage {
                 text,
                 ..message.clone()
-            },
+            }),
             id,
             key,
             closes,
@@ -138,7 +138,7 @@ impl State {
                     pending: Pending {
                         id,
                         key,
-                        message,
+                        message: *message,
                         closes,
                         pieces,
                     },
@@ -313,7 +313,7 @@ impl State {
         }
         for pending in self.pending() {
             lines.extend(to_line(&Record::Queued {
-                message: pending.message.clone(),
+                message: Box::new(pending.message.clone()),
                 id: pending.id,
                 key: pending.key,
                 closes: pending.closes.clone(),

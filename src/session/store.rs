@@ -1,5 +1,6 @@
 //! The journals of a home folder: their names, their archive, and reading them without a lock.
 
+use std::collections::BTreeSet;
 use std::fs::{DirEntry, File, Metadata};
 use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::os::unix::fs::MetadataExt;
@@ -278,14 +279,29 @@ pub fn delete_oldest(folder: &Path, prefix: &str, keep: usize) -> Result<()> {
         .collect();
     found.sort();
     let excess = found.len().saturating_sub(keep);
-    for (_, path) in found.drain(..excess) {
-        let file = sys::file::open_to_read(&path).map_err(Error::io("open the session", &path))?;
-        if sys::file::try_lock(&file).map_err(Error::io("lock the session", &path))? {
-            remove(&path)?;
-            archives_of(&path)?
-                .iter()
-                .try_for_each(|path| remove(path))?;
-        }
+    found
+        .drain(..excess)
+        .try_for_each(|(_, path)| delete_unused(&path))
+}
+
+/// Deletes journals whose file names begin with `prefix`, except those at these paths. One that is in use
+/// stays.
+pub fn delete_others(folder: &Path, prefix: &str, kept: &BTreeSet<PathBuf>) -> Result<()> {
+    let is_meant = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str());
+        name.is_some_and(|name| name.starts_with(prefix)) && !kept.contains(path)
+    };
+    let mut others = journals(folder)?.into_iter().filter(is_meant);
+    others.try_for_each(|path| delete_unused(&path))
+}
+
+fn delete_unused(path: &Path) -> Result<()> {
+    let file = sys::file::open_to_read(path).map_err(Error::io("open the session", path))?;
+    if sys::file::try_lock(&file).map_err(Error::io("lock the session", path))? {
+        remove(path)?;
+        archives_of(path)?
+            .iter()
+            .try_for_each(|path| remove(path))?;
     }
     Ok(())
 }

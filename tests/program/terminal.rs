@@ -353,6 +353,18 @@ fn words_and_commands_are_taken_as_people_type_them() {
 }
 
 #[test]
+fn what_works_only_with_a_gateway_or_in_chats_says_so() {
+    let home = Home::new();
+    let mut terminal = Terminal::start(&home, &["agent"]);
+    tell(&mut terminal, "/remind 20m tea");
+    terminal.wait_for_screen("The gateway is not running: nothing comes until you start it");
+    tell(&mut terminal, "/heartbeat");
+    terminal.wait_for_screen("/heartbeat works only in chats.");
+    tell(&mut terminal, "/exit");
+    assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
+}
+
+#[test]
 fn a_second_window_has_a_conversation_of_its_own_and_says_so() {
     let model = Model::playing([say("one"), say("two"), say("three"), say("four")]);
     let home = Home::with_model(&model);

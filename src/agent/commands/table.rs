@@ -256,6 +256,11 @@ pub fn format_help(surface: Surface, language: Language) -> String {
 
 /// The answer to a command that does not exist on a surface, with the nearest one that does.
 pub fn unknown_command(word: &str, surface: Surface, language: Language) -> String {
+    let is_meant = |name: &&str| name.eq_ignore_ascii_case(word);
+    let is_of_chats = |row: &Row| row.surface == Surface::Chat && row.names.iter().any(is_meant);
+    if surface == Surface::Terminal && COMMANDS.iter().any(is_of_chats) {
+        return texts::only_in_chats(language, &word);
+    }
     let names = rows_of(surface).flat_map(|row| row.names.iter().copied());
     match nearest(&word.to_ascii_lowercase(), names) {
         Some(near) => texts::unknown_command_near(language, &word, &near),
@@ -318,5 +323,10 @@ mod tests {
         assert_eq!(unknown("sudo", Surface::Chat), none);
         let exit = unknown("exi", Surface::Terminal);
         assert!(exit.ends_with("Did you mean /exit?"), "{exit}");
+        let heartbeat = unknown("heartbeat", Surface::Terminal);
+        assert!(
+            heartbeat.starts_with("/heartbeat works only in chats"),
+            "{heartbeat}"
+        );
     }
 }

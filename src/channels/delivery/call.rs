@@ -121,7 +121,7 @@ impl<'a> Caller<'a> {
         if self.parts.adapter.is_group(to).is_none() {
             let why = "not an address of the channel";
             tracing::error!(chat = %to, "failed to deliver a message: {why}");
-            self.give_up(id, why);
+            self.give_up(&pending, why);
             return Outcome::Dropped;
         }
         let adapter = &self.parts.adapter;
@@ -152,12 +152,13 @@ impl<'a> Caller<'a> {
                 self.confirm(id, (!is_last).then_some(pending.pieces + 1));
                 done(None, is_last)
             }
-            Err(failure) => self.undelivered(to, id, failure),
+            Err(failure) => self.undelivered(&pending, failure),
         }
     }
 
     /// Decides about a piece that was not sent: some failures are temporary, others final.
-    fn undelivered(&self, to: &Address, id: u64, failure: Failure) -> Outcome {
+    fn undelivered(&self, pending: &Pending, failure: Failure) -> Outcome {
+        let to = &pending.message.to;
         if let Failure::Gone {
             moved_to: Some(moved_to),
             ..
@@ -165,6 +166,7 @@ impl<'a> Caller<'a> {
             && moved_to != to
         {
             tracing::info!(chat = %to, to = %moved_to, "the group has moved; its messages follow");
+            self.parts.observer.moved(to, moved_to);
             if let Err(error) = self.parts.outbox.moved(to, moved_to) {
                 tracing::warn!("failed to write to the outbox: {error}");
             }
@@ -174,7 +176,7 @@ impl<'a> Caller<'a> {
         let outcome = Outcome::from(failure);
         if matches!(outcome, Outcome::Dropped) {
             tracing::error!(chat = %to, "failed to deliver a message, giving up: {why}");
-            self.give_up(id, &why);
+            self.give_up(pending, &why);
         }
         outcome
     }
@@ -191,8 +193,9 @@ impl<'a> Caller<'a> {
     }
 
     /// Records that nothing more of a message is sent.
-    fn give_up(&self, id: u64, why: &str) {
-        if let Err(error) = self.parts.outbox.give_up(id, why) {
+    fn give_up(&self, pending: &Pending, why: &str) {
+        self.parts.observer.given_up(&pending.message, why);
+        if let Err(error) = self.parts.outbox.give_up(pending.id, why) {
             tracing::warn!("failed to record in the outbox what was given up: {error}");
         }
     }
@@ -222,6 +225,7 @@ impl<'a> Caller<'a> {
             buttons: &buttons,
             reply_to: self.reply_to(&message.reply_to).filter(|_| is_first),
             key: Some(key(pending)),
+            silent: message.silent,
         };
         let edits = edits.filter(|_| is_first);
         put(connection, &message.to, &post, &piece.plain, edits).map(drop)
@@ -241,7 +245,7 @@ impl<'a> Caller<'a> {
             connection,
             &pending.message.to,
             (file, name),
-            Some(key(pending)),
+            (Some(key(pending)), pending.message.silent),
         )
     }
 
@@ -251,13 +255,14 @@ impl<'a> Caller<'a> {
         connection: &mut dyn Connection,
         to: &Address,
         (file, name): (crate::error::Result<File>, &str),
-        key: Option<u64>,
+        (key, silent): (Option<u64>, bool),
     ) -> Sent {
         let sent = file.map_err(Failure::Local).and_then(|file| {
             let upload = Upload {
                 file: &file,
                 name,
                 key,
+                silent,
             };
             connection.upload(to, &upload)
         });
@@ -283,6 +288,7 @@ impl<'a> Caller<'a> {
             text: &piece.written,
             is_marked: true,
             key,
+            silent,
             ..Post::default()
         };
         put(connection, to, &post, &piece.plain, None).map(drop)
@@ -355,7 +361,7 @@ impl<'a> Caller<'a> {
                 let rendered = question::render_question(asked, None, &render);
                 if rendered.is_cut && index == 0 {
                     let file = question::as_file(&asked.question);
-                    self.upload(connection, to, (file, COMMAND_FILE), None)?;
+                    self.upload(connection, to, (file, COMMAND_FILE), (None, false))?;
                     return Ok(done(None, false));
                 }
                 (

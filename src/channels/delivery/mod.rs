@@ -33,7 +33,7 @@ use crate::language::Language;
 use crate::limits::channels::{
     DELIVERY_GROW, DELIVERY_LINGER, DELIVERY_WORKERS, LONGEST_BACKOFF, STACK_BYTES,
 };
-use crate::message::{Address, DraftKey};
+use crate::message::{Address, DraftKey, OutgoingMessage};
 use crate::outbox::Outbox;
 use crate::state::Languages;
 use crate::sync::{Condvar, Mutex, MutexGuard};
@@ -52,12 +52,23 @@ pub use question::describe_hidden;
 /// Finds the workspace that has a file.
 pub type WorkspaceWith = Box<dyn Fn(&Path) -> Result<Arc<Workspace>, Error> + Send + Sync>;
 
+/// Learns what becomes of messages, on a thread that delivers: it may write to the disk, and not wait long.
+pub trait Observer: Send + Sync {
+    /// The channel will never take a message, or what is left of it.
+    fn given_up(&self, message: &OutgoingMessage, why: &str);
+
+    /// A chat has become another one, as a group does that becomes a supergroup.
+    fn moved(&self, from: &Address, to: &Address);
+}
+
 /// What the deliveries of a channel are made of.
 pub struct DeliveryParts {
     /// The channel.
     pub adapter: Arc<dyn Adapter>,
     /// What is to be delivered.
     pub outbox: Arc<Outbox>,
+    /// Who has to know what was given up.
+    pub observer: Arc<dyn Observer>,
     /// Finds the workspace from which a file is sent.
     pub workspace_with: WorkspaceWith,
     /// The languages of the chats.

@@ -14,7 +14,7 @@ use super::limits::RateLimits;
 use super::session::Me;
 use super::types::{Channel, Message, snowflake};
 use crate::cancel::Cancel;
-use crate::channels::adapter::{Button, Failure, Post, Sent};
+use crate::channels::adapter::{Button, Failure, Post, Sent, Upload};
 use crate::channels::multipart::Form;
 use crate::channels::names;
 use crate::config::schema;
@@ -34,6 +34,9 @@ const NO_REPOSITORY: &str = "https://example.org/peacrab";
 
 /// Where files are, besides the host of the API.
 const FILE_HOSTS: [&str; 2] = [".discordapp.com", ".discordapp.net"];
+
+/// The flag of a message that makes no sound (Discord's documentation, "Message Flags").
+const SUPPRESS_NOTIFICATIONS: u32 = 1 << 12;
 
 /// The error for a wrong token.
 pub const BAD_TOKEN: &str = "Discord rejects the bot's token: set channels.discord.token to the one on the page \
@@ -188,6 +191,9 @@ impl Api {
             body["nonce"] = json!(key.to_string());
             body["enforce_nonce"] = json!(true);
         }
+        if post.silent {
+            body["flags"] = json!(SUPPRESS_NOTIFICATIONS);
+        }
         if let Some(answered) = post.reply_to.and_then(snowflake) {
             body["message_reference"] =
                 json!({"message_id": answered.to_string(), "fail_if_not_exists": false});
@@ -211,7 +217,13 @@ impl Api {
     }
 
     /// Sends a file.
-    pub fn upload(&self, channel: &str, file: &File, name: &str, key: Option<u64>) -> Sent {
+    pub fn upload(&self, channel: &str, upload: &Upload<'_>) -> Sent {
+        let Upload {
+            file,
+            name,
+            key,
+            silent,
+        } = *upload;
         let length = file.metadata().map_err(Error::io("read", name));
         let length = length.map_err(Failure::Local)?.len();
         if length > DISCORD_UPLOAD_BYTES {
@@ -226,6 +238,9 @@ impl Api {
         if let Some(key) = key {
             payload["nonce"] = json!(key.to_string());
             payload["enforce_nonce"] = json!(true);
+        }
+        if silent {
+            payload["flags"] = json!(SUPPRESS_NOTIFICATIONS);
         }
         let form = Form::new(
             &[("payload_json", payload)],

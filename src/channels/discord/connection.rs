@@ -133,7 +133,7 @@ impl Connection for Api {
     }
 
     fn upload(&mut self, to: &Address, upload: &Upload<'_>) -> Sent {
-        Self::upload(self, channel(to)?, upload.file, upload.name, upload.key)
+        Self::upload(self, channel(to)?, upload)
     }
 
     fn react(&mut self, to: &Address, message: &str, emoji: &str) -> Sent {

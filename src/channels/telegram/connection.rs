@@ -140,12 +140,20 @@ impl Connection for Api {
 
     fn upload(&mut self, to: &Address, upload: &adapter::Upload<'_>) -> Sent {
         let place = place(to)?;
-        let adapter::Upload { mut file, name, .. } = *upload;
+        let adapter::Upload {
+            mut file,
+            name,
+            silent,
+            ..
+        } = *upload;
         let as_what = |send_as| Upload {
             file,
             name,
             send_as,
-            caption: MessageBody::default(),
+            caption: MessageBody {
+                silent,
+                ..MessageBody::default()
+            },
         };
         let length = file.metadata().map_err(Error::io("read", name));
         let length = length.map_err(Failure::Local)?.len();
@@ -232,6 +240,7 @@ fn body<'a>(post: &Post<'a>, buttons: &'a [Vec<Button>]) -> MessageBody<'a> {
         text: post.text,
         html: post.is_marked,
         buttons,
+        silent: post.silent,
     }
 }
 
@@ -302,6 +311,7 @@ mod tests {
             buttons: &buttons,
             reply_to: Some("3"),
             key: Some(9),
+            silent: true,
         };
         assert_eq!(connection.send(&to, &post).unwrap(), "45");
         let (_, body) = server.request_with_body();
@@ -311,6 +321,7 @@ mod tests {
             "message_thread_id": 7,
             "text": "<b>hi</b>",
             "parse_mode": "HTML",
+            "disable_notification": true,
             "reply_parameters": {"message_id": 3, "allow_sending_without_reply": true},
             "reply_markup": {"inline_keyboard": [[{"text": "Yes", "callback_data": "w:Yes"}]]},
         });
@@ -342,6 +353,7 @@ mod tests {
             file: &file,
             name: "a.PNG",
             key: None,
+            silent: false,
         };
         let to = Address::parse("telegram:5");
         connect(&server).upload(&to, &upload).unwrap();
@@ -420,6 +432,7 @@ mod tests {
             file: &file,
             name: "a.txt",
             key: None,
+            silent: false,
         };
 
         break_promise();

@@ -39,6 +39,10 @@ impl Runner for OverSocket {
         }
     }
 
+    fn is_running(&self) -> bool {
+        matches!(control::ask(&self.0, &Request::Version), Ok(Some(_)))
+    }
+
     fn run(&self, id: &str) -> Result<String> {
         let request = Request::Cron(CronRequest::Run { id: id.to_owned() });
         let answer = control::ask(&self.0, &request)?;

@@ -77,6 +77,10 @@ pub fn print_job(planner: &Planner<'_>, name: &str, json: bool) -> Result<()> {
     if let Some(run) = job.state.runs.last() {
         text += &row("last run", &describe_run(planner, run));
     }
+    if let Some(why) = job.disabled_because() {
+        let enable = format!("{} cron enable {}", planner.peacrab(), job.id);
+        text += &row("disabled", &texts::disabled_because(why, &enable));
+    }
     text += &row("action", &texts::action(job));
     text += &row("result to", &texts::destination(job));
     let mut rules = vec![match job.catch_up {
@@ -238,6 +242,7 @@ fn job_as_json(planner: &Planner<'_>, job: &Job) -> Value {
         "model": payload.model,
         "session": payload.session,
         "catchUp": job.catch_up,
+        "disabledBecause": job.disabled_because(),
         "once": job.delete_after_run,
         "last": job.state.runs.last().map(|run| run_as_json(planner, run)),
     })

@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::path::Path;
 
 use crate::cron::{Deliver, Fault, Job, PayloadKind};
+use crate::limits::cron::UNDELIVERED_RUNS_MAX;
 
 /// There are no jobs.
 pub const NO_JOBS: &str =
@@ -47,6 +48,13 @@ pub fn not_told(error: &dyn Display) -> String {
 pub fn cannot_run(peacrab: &str) -> String {
     format!(
         "The gateway is not running, and it is what runs jobs. Start it with: {peacrab} gateway"
+    )
+}
+
+/// Why the program has disabled a job.
+pub fn disabled_because(why: &str, enable: &str) -> String {
+    format!(
+        "after {UNDELIVERED_RUNS_MAX} results in a row that could not be delivered ({why}). To go on: {enable}"
     )
 }
 

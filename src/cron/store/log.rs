@@ -109,12 +109,23 @@ fn apply(event: RunEvent, state: &mut State) {
                 run
             }
         };
-        run.status = event.status;
         run.duration_ms = event.ms;
-        run.error.clone_from(&event.error);
-        state.last_error = event.error;
+        if run.undelivered {
+            // Something that it said while it ran.
+            run.status = Status::Failed;
+        } else {
+            run.status = event.status;
+            run.error = event.error;
+        }
+        state.last_error.clone_from(&run.error);
+        state.last_status = Some(run.status);
+        return trim(state);
     }
     state.last_status = Some(event.status);
+    trim(state);
+}
+
+fn trim(state: &mut State) {
     // A log that was never folded has many.
     if state.runs.len() > 2 * RUNS_KEPT {
         state.runs.drain(..RUNS_KEPT);

@@ -23,6 +23,7 @@ use crate::limits::cron::{
     ERROR_CHARS_MAX, JOBS_FILE_BYTES_MAX, JOBS_MAX, REMOVED_JOBS_KNOWN, RUNS_FILE_BYTES_MAX,
     RUNS_FOLD_BYTES,
 };
+use crate::message::Address;
 use crate::sync::Mutex;
 use crate::sys;
 use crate::text::{grouped, one_line};
@@ -123,6 +124,32 @@ impl Store {
             status: outcome.status,
             ms: outcome.duration_ms,
             error: error.map(|error| one_line(error, ERROR_CHARS_MAX)),
+        })
+    }
+
+    /// Notes that the chat will never take what a run had to say, and why. Returns whether the job was
+    /// disabled because of it: see [`Job::note_undelivered`].
+    pub fn note_undelivered(&self, id: &str, planned_ms: i64, why: &str) -> Result<bool> {
+        self.change(|jobs| {
+            let job = jobs.iter_mut().find(|job| job.id == id);
+            Ok(job.is_some_and(|job| job.note_undelivered(planned_ms, why)))
+        })
+    }
+
+    /// Has the jobs of a chat deliver to another one. Returns how many they are.
+    pub fn move_chat(&self, from: &Address, to: &Address) -> Result<usize> {
+        let is_there = |job: &Job| job.payload.chat().as_ref() == Some(from);
+        if !self.read()?.jobs.iter().any(is_there) {
+            return Ok(0);
+        }
+        self.change(|jobs| {
+            let there = jobs.iter_mut().filter(|job| is_there(job));
+            Ok(there
+                .map(|job| {
+                    job.payload.channel = Some(to.channel.clone());
+                    job.payload.to = Some(to.within_channel());
+                })
+                .count())
         })
     }
 

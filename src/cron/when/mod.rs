@@ -42,21 +42,26 @@ pub fn parse(text: &str, now_ms: i64, zone: &Zone) -> Result<Schedule> {
 }
 
 /// Reads a time or a schedule at the beginning of a text; also returns the rest, without the space
-/// before it. `None` when the text does not begin with one, or it has passed.
-pub fn take_leading<'a>(text: &'a str, now_ms: i64, zone: &Zone) -> Option<(Schedule, &'a str)> {
+/// before it. `None` when the text does not begin with one; fails when it begins with one that has passed.
+pub fn take_leading<'a>(
+    text: &'a str,
+    now_ms: i64,
+    zone: &Zone,
+) -> Result<Option<(Schedule, &'a str)>> {
     let text = text.trim();
-    let (schedule, rest) = take_line(text).or_else(|| {
-        let (schedule, rest) = take(text, now_ms, zone)?;
-        Some((schedule.ok()?, rest))
-    })?;
-    schedule.check().ok()?;
+    let line = take_line(text).map(|(schedule, rest)| (Ok(schedule), rest));
+    let Some((schedule, rest)) = line.or_else(|| take(text, now_ms, zone)) else {
+        return Ok(None);
+    };
+    let schedule = schedule.map_err(Error::Usage)?;
+    if schedule.check().is_err() {
+        return Ok(None);
+    }
     let is_pause = |char: char| char.is_whitespace() || ",:;-，：、".contains(char);
     let rest = rest.trim_start_matches(is_pause);
     // "in 20 minutes to take the bread out"
-    Some((
-        schedule,
-        rest.strip_prefix("to ").unwrap_or(rest).trim_start(),
-    ))
+    let rest = rest.strip_prefix("to ").unwrap_or(rest).trim_start();
+    Ok(Some((schedule, rest)))
 }
 
 /// Takes a cron line. Of six words that could be one, the sixth belongs to it when it is no plain word.

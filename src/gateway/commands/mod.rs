@@ -42,8 +42,13 @@ pub fn menu() -> impl Iterator<Item = MenuEntry> {
 }
 
 impl Gateway {
-    /// Answers a command on the loop, or on a thread while its agent still has to be made.
+    /// Answers a command on the loop, or on a thread: while its agent still has to be made, and when it
+    /// changes jobs.
     pub(super) fn answer_command_soon(self: &Arc<Self>, message: Envelope) {
+        let slash = commands::typed_command(&message).map(|command| command.slash);
+        if matches!(slash, Some(Slash::Remind | Slash::Cron)) {
+            return self.answer_job_command(message);
+        }
         if self.live().agents.serving(&message).made().is_some() {
             return self.answer_command(&message);
         }

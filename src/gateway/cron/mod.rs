@@ -9,7 +9,9 @@
 //! things say so: the file of jobs, the log of runs where that file is an old copy, and the gateway's memory where
 //! both are. When the clock is set back, see [`due`](crate::cron::due).
 
+mod observer;
 mod plan;
+mod prune;
 mod recover;
 mod result;
 mod run;
@@ -32,16 +34,15 @@ use crate::cron::{Job, PayloadKind, RunOutcome, Status};
 use crate::error::{Error, Result};
 use crate::gateway::time::alarm;
 use crate::language::Language;
-use crate::limits::cron::{
-    BEGUN_RUNS_KNOWN, CLOCK_ERROR_MS_MIN, OUTBOX_ROOM_MAX, REMINDERS_PER_LOOK_MAX, STORE_RETRY,
-};
+use crate::limits::cron::{BEGUN_RUNS_KNOWN, CLOCK_ERROR_MS_MIN, STORE_RETRY};
 use crate::message::{Address, Envelope, Origin};
 use crate::sync::Mutex;
 use crate::zone::Zone;
 
-use plan::Conditions;
-use run::message_id;
+pub use observer::JobObserver;
+use plan::{Conditions, Room};
 pub use run::{CHANNEL, JobRun, reached};
+use run::{HeldUp, message_id};
 
 /// What the gateway knows of its jobs: which of them run.
 #[derive(Default)]
@@ -59,6 +60,10 @@ pub struct Cron {
     looking: Mutex<()>,
     /// Since a run could not be noted on the disk, or the jobs not be read.
     failed: Mutex<Option<Stopwatch>>,
+    /// The stamp of the file of jobs at which the conversations of removed ones were deleted last.
+    pruned: Mutex<u64>,
+    /// Reminders that the disk did not take at their time, by their jobs.
+    held_up: Mutex<BTreeMap<String, HeldUp>>,
     /// What was wrong at the last look, which is logged once.
     complaint: Mutex<String>,
     /// Raised when the gateway has waited long enough for the commands of jobs.
@@ -270,7 +275,9 @@ impl Gateway {
         let looking = self.cron.looking.lock();
         // Before the jobs are read: what ends in between looks as if it had not run.
         let running: BTreeSet<String> = self.cron.running.lock().keys().cloned().collect();
+        let stamp = self.parts.jobs.changed();
         let read = self.parts.jobs.read()?;
+        self.prune_conversations(&read, &running, stamp);
         let faults = read.faults.iter().map(|fault| format!("{fault}"));
         self.cron.complain(faults.collect::<Vec<_>>().join("; "));
         let now_ms = self.clock().now_ms();
@@ -283,9 +290,10 @@ impl Gateway {
                 quiet: QuietHours::parse(&self.live().cron.quiet_hours),
                 running: &running,
                 slots: slots.saturating_sub(self.count_slots()),
-                room: OUTBOX_ROOM_MAX
-                    .saturating_sub(self.parts.outbox.count())
-                    .min(REMINDERS_PER_LOOK_MAX),
+                room: (!self.is_reminding()).then(|| Room {
+                    last_chat: self.parts.recent.get(),
+                    pending: self.parts.outbox.count_by_chat(),
+                }),
             },
         );
         let skip = |job: &Job, to_ms: i64, why: &str| {
@@ -299,7 +307,11 @@ impl Gateway {
         for (job, to_ms) in look.skip {
             let is_back = job.state.last_planned_ms.is_some_and(|last| to_ms < last);
             let why = if is_back { CLOCK_SET_BACK } else { TIME_PASSED };
-            skip(job, to_ms, why)?;
+            // What cannot be noted is left out again later, and keeps nothing else from running.
+            if let Err(error) = skip(job, to_ms, why) {
+                cron_failed(self, &error);
+                *self.cron.failed.lock() = Some(Stopwatch::start());
+            }
         }
         let has_begun = |(job, planned): &(&Job, Planned)| {
             self.cron.has_begun(&message_id(job, planned.planned_ms))
@@ -316,12 +328,16 @@ impl Gateway {
         drop(read.jobs);
         // A run that cannot be noted waits, and nothing else waits for it.
         drop(looking);
-        for claim in claims {
+        let is_reminder = |claim: &Claim| claim.run.job.payload.kind == PayloadKind::Reminder;
+        let (reminders, others): (Vec<Claim>, Vec<Claim>) =
+            claims.into_iter().partition(is_reminder);
+        for claim in others {
             if self.is_stopping() {
-                break;
+                return Ok(None);
             }
             self.start_run(claim)?;
         }
+        self.start_reminders(reminders)?;
         Ok(next_ms)
     }
 
@@ -330,6 +346,13 @@ impl Gateway {
         let running = self.cron.running.lock();
         let kinds = running.values().map(|run| run.job.payload.kind);
         kinds.filter(|kind| *kind != PayloadKind::Reminder).count()
+    }
+
+    /// Whether reminders are being stored.
+    fn is_reminding(&self) -> bool {
+        let running = self.cron.running.lock();
+        let mut kinds = running.values().map(|run| run.job.payload.kind);
+        kinds.any(|kind| kind == PayloadKind::Reminder)
     }
 
     /// Claims a run; `None` while the job runs.

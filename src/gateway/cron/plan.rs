@@ -2,14 +2,17 @@
 //!
 //! Nothing is kept between two looks but the ids of the jobs that run: the file of jobs is the truth.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{Days, Timelike};
 
 use crate::config::QuietHours;
 use crate::cron::due::{self, Planned};
-use crate::cron::{Deliver, Job, PayloadKind, Status};
-use crate::limits::cron::ROOM_LOOK_MS;
+use crate::cron::{Deliver, Job, PayloadKind, Run, Status};
+use crate::limits::cron::{
+    CHAT_ROOM_MAX, OUTBOX_ROOM_FIRST_MAX, OUTBOX_ROOM_MAX, REMINDERS_PER_LOOK_MAX, ROOM_LOOK_MS,
+};
+use crate::message::Address;
 use crate::zone::{Local, Zone};
 
 /// What decides, beside the jobs themselves.
@@ -24,8 +27,39 @@ pub struct Conditions<'a> {
     pub running: &'a BTreeSet<String>,
     /// How many more turns and commands may run.
     pub slots: usize,
-    /// How many more reminders the outbox has room for.
-    pub room: usize,
+    /// The room of the outbox for reminders; `None` while those of an earlier look are being stored, whose
+    /// end is a reason to look again.
+    pub room: Option<Room>,
+}
+
+/// How many messages wait in the outbox.
+#[derive(Clone, Debug, Default)]
+pub struct Room {
+    /// By their chats.
+    pub pending: BTreeMap<Address, usize>,
+    /// The chat of reminders that name none.
+    pub last_chat: Option<Address>,
+}
+
+impl Room {
+    /// Takes room for a reminder; false if its chat has none left. A chat for which many messages wait
+    /// leaves room for the others.
+    fn take(&mut self, job: &Job) -> bool {
+        let all: usize = self.pending.values().sum();
+        let Some(chat) = job.payload.chat().or_else(|| self.last_chat.clone()) else {
+            // Its run fails, and needs no room.
+            return true;
+        };
+        let waiting = self.pending.entry(chat).or_default();
+        let most = if *waiting == 0 {
+            OUTBOX_ROOM_FIRST_MAX
+        } else {
+            OUTBOX_ROOM_MAX
+        };
+        let has_room = *waiting < CHAT_ROOM_MAX && all < most;
+        *waiting += usize::from(has_room);
+        has_room
+    }
 }
 
 /// What is to be done now.
@@ -51,7 +85,7 @@ pub fn look<'a>(jobs: &'a [Job], now: &Conditions<'_>) -> Look<'a> {
         let due = due::look(&job.times(), now.now_ms, now.zone);
         look.skip.extend(due.skipped_to_ms.map(|to| (job, to)));
         let next = match (due.run, quiet_until) {
-            (Some(_), Some(end)) if goes_to_chat(job) => Some(end),
+            (Some(_), Some(end)) if waits_for_day(job) => Some(end),
             (Some(run), _) => {
                 ready.push((job, run));
                 None
@@ -61,19 +95,30 @@ pub fn look<'a>(jobs: &'a [Job], now: &Conditions<'_>) -> Look<'a> {
         look.wake_at(next);
     }
     ready.sort_by_key(|(_, run)| run.planned_ms);
-    let (mut slots, mut room) = (now.slots, now.room);
+    let (mut slots, mut reminders) = (now.slots, REMINDERS_PER_LOOK_MAX);
+    let mut room = now.room.clone();
     for (job, run) in ready {
         let is_reminder = job.payload.kind == PayloadKind::Reminder;
-        let free = if is_reminder { &mut room } else { &mut slots };
-        if let Some(left) = free.checked_sub(1) {
-            *free = left;
+        let starts = match &mut room {
+            _ if !is_reminder => take_one(&mut slots),
+            Some(room) => room.take(job) && take_one(&mut reminders),
+            None => false,
+        };
+        if starts {
             look.start.push((job, run));
-        } else if is_reminder {
+        } else if is_reminder && now.room.is_some() {
             // The outbox does not say when it has room again.
             look.wake_at(Some(now.now_ms + ROOM_LOOK_MS));
         }
     }
     look
+}
+
+/// Takes one of what is left; false if there is none.
+fn take_one(left: &mut usize) -> bool {
+    let taken = left.checked_sub(1);
+    *left = taken.unwrap_or_default();
+    taken.is_some()
 }
 
 impl Look<'_> {
@@ -88,11 +133,18 @@ pub fn goes_to_chat(job: &Job) -> bool {
         || matches!(job.payload.deliver, Deliver::Chat | Deliver::Both)
 }
 
+/// Whether it waits for the end of the quiet hours. All else runs in them, and what it says comes without a
+/// sound: also a reminder that nothing makes up for, because it would be lost.
+fn waits_for_day(job: &Job) -> bool {
+    job.payload.kind == PayloadKind::Reminder && job.catch_up
+}
+
 /// Whether the last run failed: the chat has been told.
 pub fn is_failing(job: &Job) -> bool {
-    let ended = |status: &Status| matches!(status, Status::Ok | Status::Failed);
-    let mut ends = job.state.runs.iter().rev().map(|run| run.status);
-    ends.find(ended) == Some(Status::Failed)
+    let has_ended = |run: &&Run| matches!(run.status, Status::Ok | Status::Failed);
+    let last = job.state.runs.iter().rev().find(has_ended);
+    // A chat that takes nothing does not know it.
+    last.is_some_and(|run| run.status == Status::Failed && !run.undelivered)
 }
 
 /// When the quiet hours end that a time is in, in milliseconds since 1970; `None` outside of them.

@@ -3,18 +3,20 @@
 use std::sync::Arc;
 
 use super::run::{CHANNEL, describe_status, hold, message_id, session_of};
-use super::zone_of;
+use super::{texts, zone_of};
 use crate::chat::{Entry, EntryKind, ToolResult};
 use crate::cron::due::Planned;
 use crate::cron::{Job, PayloadKind, Run, RunOutcome, Schedule, Status};
 use crate::error::Result;
 use crate::gateway::Gateway;
-use crate::limits::cron::JOURNALS_KEPT;
-use crate::message::Envelope;
+use crate::limits::cron::{JOURNALS_KEPT, RUN_TRIES_MAX};
+use crate::markup::plain;
+use crate::message::{Envelope, OutgoingMessage};
 use crate::outbox::{ClosesTurn, Pending};
 use crate::session::conversation::UNKNOWN_OUTCOME;
 use crate::session::line::TurnEnd;
 use crate::session::{Session, store};
+use crate::text::reveal;
 
 /// How far the turn of a run has come.
 enum TurnState {
@@ -92,19 +94,36 @@ impl Gateway {
                 _ => Status::Interrupted,
             };
             tracing::info!(job = %job.id, "a run was cut off: {}", describe_status(status));
+            let is_given_up = status != Status::Ok && job.catch_up && job.is_given_up();
+            let given_up = format!("cut off {RUN_TRIES_MAX} times, and not tried again");
             let ended = RunOutcome {
                 status,
-                error: None,
+                error: Some(given_up).filter(|_| is_given_up),
                 duration_ms: 0,
             };
             let now_ms = self.clock().now_ms();
             let jobs = &self.parts.jobs;
             jobs.end(&job.id, run.planned_ms, now_ms, &ended)?;
+            if is_given_up {
+                self.tell_given_up(job);
+            }
             if status == Status::Ok && job.delete_after_run {
                 self.remove_job(job);
             }
         }
         Ok(again.and_then(|planned_ms| self.resume_run(job, planned_ms)))
+    }
+
+    /// Tells the chat of a job that a run of it is not tried again.
+    fn tell_given_up(&self, job: &Job) {
+        let Some(to) = self.chat_of(job) else { return };
+        let language = self.parts.languages.get(&to);
+        let title = plain(&reveal(&job.title()));
+        let text = texts::given_up(language, &title, &RUN_TRIES_MAX);
+        self.tell_with(OutgoingMessage {
+            silent: self.is_quiet(&zone_of(&self.live().cron.tz)),
+            ..OutgoingMessage::text(&to, text)
+        });
     }
 
     /// Claims a run that goes on at once, and returns its message.

@@ -4,6 +4,7 @@
 //! answer of a turn is until the journal has its end. A kill in between neither repeats nor loses it.
 
 mod command;
+mod remind;
 
 use std::sync::Arc;
 
@@ -20,15 +21,15 @@ use crate::gateway::Gateway;
 use crate::gateway::agents::Hosted;
 use crate::gateway::commands::texts::{format_error, format_minutes};
 use crate::gateway::host::{ChatHost, Work};
-use crate::gateway::reminders::Reminder;
 use crate::language::Language;
-use crate::limits::cron::LATE_TOLD_MS;
+use crate::limits::cron::{LATE_TOLD_MS, REMINDER_STORE_TRIES_MAX};
 use crate::limits::gateway::WRITE_RETRY;
 use crate::markup::plain;
-use crate::message::{Address, Envelope, Origin, OutgoingMessage, SessionKey};
+use crate::message::{Address, Envelope, Origin, OutgoingMessage, RunRef, SessionKey};
 use crate::outbox::ClosesTurn;
 use crate::sync::Mutex;
 use crate::zone::Zone;
+pub(super) use remind::HeldUp;
 
 /// Why a run that a person has stopped counts as left out.
 const STOPPED: &str = "stopped";
@@ -181,27 +182,6 @@ impl JobRun {
         )
     }
 
-    /// The reminder.
-    fn reminder(&self, to: &Address) -> OutgoingMessage {
-        let Planned {
-            planned_ms,
-            late_ms,
-            ..
-        } = self.planned;
-        let reminder = Reminder {
-            job: &self.job.id,
-            text: &self.job.payload.message,
-            planned: self.zone.at(planned_ms.div_euclid(1000)),
-            now: self
-                .zone
-                .at(planned_ms.saturating_add(late_ms).div_euclid(1000)),
-        };
-        OutgoingMessage {
-            once: message_id(&self.job, planned_ms),
-            ..reminder.message(to, self.language)
-        }
-    }
-
     /// Whether the answer of its turn goes to the chat. Writes it to a file where the job says so. An error
     /// is told at the end of the run.
     pub fn wants_answer(
@@ -244,6 +224,20 @@ impl JobRun {
         }
     }
 
+    /// A message of the run, with what the run knows about it: whether it comes without a sound, and whose
+    /// history has what becomes of it. Messages for other chats than the job's are not its result.
+    pub fn stamped(&self, gateway: &Gateway, message: OutgoingMessage) -> OutgoingMessage {
+        let run = RunRef {
+            job: self.job.id.clone(),
+            planned_ms: self.planned.planned_ms,
+        };
+        OutgoingMessage {
+            silent: gateway.is_quiet(&self.zone),
+            run: Some(run).filter(|_| self.to.as_ref() == Some(&message.to)),
+            ..message
+        }
+    }
+
     /// Notes that the result could not be delivered.
     pub fn note_fault(&self, error: &Error) {
         self.fault.lock().get_or_insert_with(|| error.to_string());
@@ -268,7 +262,7 @@ fn outcome(status: Status, error: Option<String>) -> RunOutcome {
 
 impl Gateway {
     /// The chat of a job: the one that it names, else the one that was active last.
-    fn chat_of(&self, job: &Job) -> Option<Address> {
+    pub(super) fn chat_of(&self, job: &Job) -> Option<Address> {
         let payload = &job.payload;
         let named = payload.channel.as_deref().zip(payload.to.as_deref());
         let named = named.map(|(channel, to)| Address::parse(&format!("{channel}:{to}")));
@@ -287,11 +281,10 @@ impl Gateway {
         agent.is_none_or(|agent| live.agents.serves(agent, chat))
     }
 
-    /// Does a run that was claimed, or hands it to the scheduler. Quick for all but reminders, which are
-    /// written to the disk.
+    /// Begins a run that was claimed, on a thread, or hands it to the scheduler.
     pub(super) fn start_run(self: &Arc<Self>, claim: Claim) -> Result<()> {
         match claim.run.job.payload.kind {
-            PayloadKind::Reminder => self.run_reminder(claim),
+            PayloadKind::Reminder => self.start_reminders(vec![claim])?,
             PayloadKind::AgentTurn => {
                 let envelope = claim.run.envelope();
                 claim.keep();
@@ -320,45 +313,10 @@ impl Gateway {
         })
     }
 
-    fn run_reminder(self: &Arc<Self>, claim: Claim) {
-        let run = &claim.run;
-        let watch = Stopwatch::start();
-        if let Err(error) = self.begin_run(run) {
-            return claim.not_begun(&error);
-        }
-        let Some(to) = &run.to else {
-            let failed = outcome(Status::Failed, Some(no_chat().to_string()));
-            return self.end_run(run, failed, &watch);
-        };
-        match self.deliver_result(run, run.reminder(to)) {
-            Ok(()) => self.end_run(run, outcome(Status::Ok, None), &watch),
-            // A full disk, which passes. Meanwhile the other jobs go on.
-            Err(error) => self.remind_later(claim, error),
-        }
-    }
-
-    /// Tries to store a reminder until it is stored, on a thread of its own.
-    fn remind_later(self: &Arc<Self>, claim: Claim, error: Error) {
-        tracing::error!(job = %claim.run.job.id, "failed to store a reminder, trying again: {error}");
-        let gateway = Arc::clone(self);
-        let spawned = crate::gateway::spawn("reminder", move || {
-            let (run, watch) = (&claim.run, Stopwatch::start());
-            let Some(to) = &run.to else { return };
-            // The next start settles a run that was begun and has not ended.
-            while !run.cancel.wait(WRITE_RETRY) {
-                if gateway.deliver_result(run, run.reminder(to)).is_ok() {
-                    return gateway.end_run(run, outcome(Status::Ok, None), &watch);
-                }
-            }
-        });
-        if let Err(error) = spawned {
-            tracing::error!("failed to start a thread for a reminder: {error}");
-        }
-    }
-
     /// Stores what a run without a conversation delivers, held until its end is noted.
     fn deliver_result(&self, run: &JobRun, message: OutgoingMessage) -> Result<()> {
         let hold = hold(&run.job.id, run.planned.planned_ms);
+        let message = run.stamped(self, message);
         let stored = self.enqueue(message, Some(hold)).map(drop);
         reached("delivered");
         stored
@@ -438,17 +396,27 @@ impl Gateway {
         ended.duration_ms = i64::try_from(watch.elapsed().as_millis()).unwrap_or(i64::MAX);
         self.tell_change(run, &ended);
         reached("told");
+        let is_reminder = run.job.payload.kind == PayloadKind::Reminder;
+        let mut tries = 0;
         while let Err(error) = self
             .parts
             .jobs
             .end(id, planned, self.clock().now_ms(), &ended)
         {
             tracing::error!(job = %id, "failed to note the end of a run, trying again: {error}");
+            tries += 1;
+            if is_reminder && tries >= REMINDER_STORE_TRIES_MAX {
+                self.release_unnoted(run, &error);
+                return self.release(&hold(id, planned).session);
+            }
             if self.is_stopping() || self.cron.cancel().wait(WRITE_RETRY) {
                 return;
             }
         }
         reached("ended");
+        if is_reminder {
+            self.forget_hold_up(run);
+        }
         // Only now: what is sent and not confirmed when the power goes is sent again.
         self.release(&hold(id, planned).session);
         self.release(&run.session());
@@ -476,7 +444,7 @@ impl Gateway {
         let (name, language) = (plain(run.name()), run.language);
         let text = match (ended.status, run.was_failing) {
             (Status::Ok, true) => texts::works_again(language, &name),
-            (Status::Failed, false) if !self.is_quiet(&run.zone) => {
+            (Status::Failed, false) => {
                 // The output of a command is in the chat already.
                 let is_command = run.job.payload.kind == PayloadKind::Command;
                 if is_command && run.goes_to_chat() && self.holds(run) {
@@ -491,7 +459,10 @@ impl Gateway {
             }
             _ => return,
         };
-        self.tell(to, &text);
+        self.tell_with(OutgoingMessage {
+            silent: self.is_quiet(&run.zone),
+            ..OutgoingMessage::text(to, text)
+        });
     }
 
     /// Whether the outbox holds what a run delivers.

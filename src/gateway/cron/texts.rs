@@ -28,6 +28,12 @@ texts! {
         "The job **{name}** works again.",
         "任务 **{name}** 已恢复正常。",
     }
+    /// A run was interrupted each time that it was begun.
+    pub fn given_up(name, count) {
+        "The job **{name}** was interrupted {count} times in a row, so I'm not trying this run again. \
+         `peacrab cron history` on the board shows its runs.",
+        "任务 **{name}** 连续 {count} 次被中断，这一次不再重试。在开发板上运行 `peacrab cron history` 可查看记录。",
+    }
     /// The answer to a request to run a job now.
     pub fn started(name) { "Started {name}.", "已开始运行 {name}。" }
     /// The same for a job that does not exist.

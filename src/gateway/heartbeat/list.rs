@@ -1,7 +1,5 @@
 //! PURE: what HEARTBEAT.md asks for, and whether an answer has news.
 
-use crate::limits::heartbeat::DECORATION_CHARS;
-
 /// The answer that means: nothing that a person has to know.
 pub const OK: &str = "HEARTBEAT_OK";
 
@@ -74,17 +72,26 @@ fn without_comments(text: &str) -> String {
 }
 
 /// What a person should read of an answer; `None` when there is nothing new. [`OK`] at the beginning or the
-/// end makes a short answer silent, however it is decorated, and is removed from a longer one.
+/// end is removed, with what decorates it. Only when no words are left is the answer silent: better a sentence
+/// too many than a warning that is lost.
 pub fn news(answer: &str) -> Option<&str> {
-    let is_mark = |char: char| !char.is_alphanumeric();
-    let bare = answer.trim_matches(is_mark);
-    let rest = bare.strip_prefix(OK).or_else(|| bare.strip_suffix(OK));
-    match rest.map(|rest| rest.trim_matches(is_mark)) {
-        Some(rest) if rest.chars().count() <= DECORATION_CHARS => None,
-        Some(rest) => Some(rest),
-        None if bare.is_empty() => None,
-        None => Some(answer.trim()),
-    }
+    let text = answer.trim();
+    let is_word = |char: char| char.is_alphanumeric() || char == '_';
+    let bare = text.trim_matches(|char: char| !char.is_alphanumeric());
+    let decorates = |char: char| char.is_whitespace() || "*`_>.,:;-–—…".contains(char);
+    let after = bare.strip_prefix(OK);
+    let before = bare.strip_suffix(OK);
+    let rest = if after.is_some_and(|rest| !rest.starts_with(is_word)) {
+        let after = text.split_once(OK).map(|(_, after)| after);
+        after.map(|after| after.trim_start_matches(decorates))
+    } else if before.is_some_and(|rest| !rest.ends_with(is_word)) {
+        let before = text.rsplit_once(OK).map(|(before, _)| before);
+        before.map(|before| before.trim_end_matches(|char| decorates(char) && char != '.'))
+    } else {
+        let is_punctuation = |char: char| char == '…' || char.is_ascii_punctuation();
+        return Some(text).filter(|text| !text.chars().all(is_punctuation));
+    };
+    rest.filter(|rest| rest.contains(char::is_alphanumeric))
 }
 
 #[cfg(test)]
@@ -139,8 +146,7 @@ mod tests {
             "**HEARTBEAT_OK**",
             "`HEARTBEAT_OK` ✅",
             "> HEARTBEAT_OK",
-            "All is well. HEARTBEAT_OK",
-            "HEARTBEAT_OK (checked the disk at 07:30)",
+            "✅ HEARTBEAT_OK 👍",
             "",
             " \n",
             "…",
@@ -153,9 +159,16 @@ mod tests {
     fn news_is_told() {
         assert_eq!(news(" The disk is full. "), Some("The disk is full."));
         assert_eq!(news("磁盘满了"), Some("磁盘满了"));
-        let long = "The disk is full. ".repeat(20);
-        let told = format!("{long}HEARTBEAT_OK");
-        assert_eq!(news(&told), Some(long.trim_end_matches(['.', ' '])));
+        for (answer, told) in [
+            ("The disk is full. HEARTBEAT_OK", "The disk is full."),
+            ("**HEARTBEAT_OK**\n\nDisk: 95 %!", "Disk: 95 %!"),
+            ("HEARTBEAT_OK (checked at 07:30)", "(checked at 07:30)"),
+            ("⚠️ 磁盘满了 `HEARTBEAT_OK`", "⚠️ 磁盘满了"),
+            ("HEARTBEAT_OKAY", "HEARTBEAT_OKAY"),
+            ("🔥", "🔥"),
+        ] {
+            assert_eq!(news(answer), Some(told), "{answer:?}");
+        }
         let inside = "I would have said HEARTBEAT_OK but the disk is full.";
         assert_eq!(news(inside), Some(inside));
     }

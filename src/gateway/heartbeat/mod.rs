@@ -192,17 +192,19 @@ impl Gateway {
 
     fn note_beat(&self, beat: Beat) {
         let now = self.clock().now();
+        // Before the log says so: what waits for the end of a beat finds it over.
+        let mut state = self.heartbeat.state.lock();
+        state.is_running = false;
+        state.last = Some((now.timestamp_millis(), beat.clone()));
+        drop(state);
         let time = now.format("%Y-%m-%d %H:%M");
-        match &beat {
+        match beat {
             Beat::Failed(error) => tracing::warn!("the heartbeat of {time} failed: {error}"),
             beat => {
                 let what = beat.describe(Language::English);
                 tracing::debug!("heartbeat of {time}: {what}");
             }
         }
-        let mut state = self.heartbeat.state.lock();
-        state.is_running = false;
-        state.last = Some((now.timestamp_millis(), beat));
     }
 
     /// Lets every agent look at its list, one after the other.

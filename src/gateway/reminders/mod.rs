@@ -4,7 +4,10 @@
 //! along. So a press means the same after a restart, and after the job has been removed.
 
 mod press;
+mod queue;
 mod texts;
+
+pub use queue::JobCommands;
 
 use chrono::{DateTime, FixedOffset, TimeDelta};
 
@@ -27,6 +30,17 @@ pub struct Reminder<'a> {
     pub planned: DateTime<FixedOffset>,
     /// What time it is, in the same zone.
     pub now: DateTime<FixedOffset>,
+    /// Why it is late, if that is not that the board was off or busy.
+    pub delay: Option<Delay>,
+}
+
+/// What kept a reminder from coming at its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delay {
+    /// The disk was full.
+    FullDisk,
+    /// It could not be stored for another reason.
+    NotStored,
 }
 
 impl Reminder<'_> {
@@ -54,10 +68,15 @@ impl Reminder<'_> {
         let text = ellipsize_chars(self.text.trim(), REMINDER_CHARS);
         let text = plain(&reveal_but(&text, &["\n"]));
         let late = self.now.signed_duration_since(self.planned);
+        let planned = format_time(self.planned, self.now);
+        match self.delay {
+            Some(Delay::FullDisk) => return texts::after_full_disk(language, &text, &planned),
+            Some(Delay::NotStored) => return texts::after_failures(language, &text, &planned),
+            None => {}
+        }
         if late.num_milliseconds() < LATE_TOLD_MS {
             return format!("⏰ {text}");
         }
-        let planned = format_time(self.planned, self.now);
         texts::late_reminder(language, &text, &planned, &format_span(late, language))
     }
 }

@@ -131,7 +131,8 @@ impl Gateway {
             (Some(at), None) => texts::again(language, &time(at)),
             (Some(at), Some(who)) => texts::again_by(language, &time(at), &who),
         };
-        let said = plain(&reveal_but(pressed.text.trim(), &["\n"]));
+        let said = without_outcome(pressed.text.trim());
+        let said = plain(&reveal_but(said, &["\n"]));
         Ok(match said.is_empty() {
             // The channel has not said what the message is: an answer leaves it as it is.
             true => OutgoingMessage {
@@ -209,11 +210,29 @@ fn follow_up_id(to: &Address, message: &str) -> String {
     format!("again-{hex}")
 }
 
+/// The text of a reminder's message without what an earlier press has added to it.
+pub(super) fn without_outcome(message: &str) -> &str {
+    let begins = ["✓ Done ", "✓ 已完成 ", "💤 "];
+    match message.trim_end().rsplit_once("\n\n") {
+        Some((text, last))
+            if !last.contains('\n') && begins.iter().any(|begin| last.starts_with(begin)) =>
+        {
+            text.trim_end()
+        }
+        _ => message,
+    }
+}
+
 /// What a reminder was about, from the text of its message.
 pub(super) fn text_of(message: &str) -> &str {
-    let text = message.trim();
+    let text = without_outcome(message.trim());
     let text = text.strip_prefix('⏰').unwrap_or(text).trim_start();
-    let endings = [(" (planned for ", " late)"), ("（原定 ", "）")];
+    let endings = [
+        (" (planned for ", " late)"),
+        (" (planned for ", ", late because the disk was full)"),
+        (" (planned for ", ", late because it could not be stored)"),
+        ("（原定 ", "）"),
+    ];
     let without = endings.iter().find_map(|(begin, end)| {
         let (text, _) = text.strip_suffix(end)?.rsplit_once(begin)?;
         Some(text)

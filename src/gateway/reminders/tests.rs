@@ -1,4 +1,4 @@
-use super::press::{Choice, Press, text_of};
+use super::press::{Choice, Press, text_of, without_outcome};
 use super::*;
 use crate::zone::Zone;
 
@@ -12,6 +12,7 @@ fn reminder<'a>(text: &'a str, planned: &str, now: &str) -> Reminder<'a> {
         text,
         planned: time(planned),
         now: time(now),
+        delay: None,
     }
 }
 
@@ -134,6 +135,23 @@ fn the_text_comes_back_from_the_message() {
             for now in [PLANNED, "2026-11-23T20:20:00+01:00"] {
                 let said = reminder(text, PLANNED, now).describe(language);
                 let shown = said.replace('\\', "");
+                assert_eq!(text_of(&shown), text, "{shown}");
+                for outcome in [
+                    texts::done(language, &"07:00"),
+                    texts::again_by(language, &"tomorrow 07:00", &"Ben"),
+                ] {
+                    let pressed = format!("{shown}\n\n{outcome}");
+                    assert_eq!(without_outcome(&pressed), shown);
+                    assert_eq!(text_of(&pressed), text, "{pressed}");
+                }
+            }
+            for delay in [Delay::FullDisk, Delay::NotStored] {
+                let held_up = Reminder {
+                    delay: Some(delay),
+                    ..reminder(text, PLANNED, PLANNED)
+                };
+                let shown = held_up.describe(language).replace('\\', "");
+                assert!(shown.contains("18:20"), "{shown}");
                 assert_eq!(text_of(&shown), text, "{shown}");
             }
         }

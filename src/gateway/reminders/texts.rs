@@ -8,6 +8,16 @@ texts! {
         "⏰ {text} (planned for {planned}, {late} late)",
         "⏰ {text}（原定 {planned}，晚了 {late}）",
     }
+    /// The same when the disk took nothing at its time.
+    pub fn after_full_disk(text, planned) {
+        "⏰ {text} (planned for {planned}, late because the disk was full)",
+        "⏰ {text}（原定 {planned}，因磁盘已满而延迟）",
+    }
+    /// The same for another reason.
+    pub fn after_failures(text, planned) {
+        "⏰ {text} (planned for {planned}, late because it could not be stored)",
+        "⏰ {text}（原定 {planned}，因无法写入磁盘而延迟）",
+    }
     pub fn done_button() { "✓ Done", "✓ 完成" }
     pub fn snooze_button(minutes) { "Snooze {minutes} min", "{minutes} 分钟后再提醒" }
     pub fn tomorrow_button() { "Tomorrow", "明天再提醒" }
@@ -23,6 +33,12 @@ texts! {
     pub fn text_unknown() {
         "I can't move this reminder: it is too old, and its job no longer exists. Set it again with /remind.",
         "无法推迟这条提醒：它太旧了，对应的任务也已不存在。请用 /remind 重新设置。",
+    }
+
+    /// More commands and presses came than the gateway keeps.
+    pub fn too_many_waiting() {
+        "Too many commands about jobs are waiting. Try again in a moment.",
+        "等待处理的任务命令太多，请稍后再试。",
     }
 
     /// Where the configuration turns jobs off.

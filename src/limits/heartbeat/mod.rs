@@ -4,7 +4,5 @@ use std::time::Duration;
 
 /// Bytes of HEARTBEAT.md that are read. It is sent with each beat.
 pub const LIST_BYTES: usize = 16 * 1024;
-/// Characters beside HEARTBEAT_OK that count as decoration: a short sentence.
-pub const DECORATION_CHARS: usize = 100;
 /// The pause before a beat is tried again when something else was running.
 pub const BUSY_WAIT: Duration = Duration::from_secs(60);

@@ -26,6 +26,9 @@ pub trait Runner: Send + Sync {
     /// The file of jobs has changed.
     fn look_again(&self);
 
+    /// Whether jobs run at all now: whether there is a gateway.
+    fn is_running(&self) -> bool;
+
     /// Runs a job now; returns a line for people.
     fn run(&self, id: &str) -> Result<String>;
 }

@@ -20,6 +20,10 @@ impl Runner for Asked {
         self.0.lock().unwrap().push("changed".to_owned());
     }
 
+    fn is_running(&self) -> bool {
+        true
+    }
+
     fn run(&self, id: &str) -> Result<String> {
         self.0.lock().unwrap().push(format!("run {id}"));
         Ok(format!("Started {id}."))

@@ -45,6 +45,8 @@ pub(super) struct Refusal {
     pub code: u16,
     pub description: String,
     pub retry_after: Option<u32>,
+    /// The chat that has taken the place of this one.
+    pub migrated_to: Option<i64>,
     /// Whether a correct program may get it too, because of what people do meanwhile.
     pub innocent: bool,
 }
@@ -55,6 +57,7 @@ impl Refusal {
             code,
             description: description.into(),
             retry_after: None,
+            migrated_to: None,
             innocent: false,
         }
     }
@@ -84,6 +87,15 @@ impl Refusal {
         Self::new(403, "Forbidden: bot was blocked by the user").innocent()
     }
 
+    /// The group is a supergroup now.
+    pub(super) fn upgraded(to: i64) -> Self {
+        let refusal = Self::bad("group chat was upgraded to a supergroup chat");
+        Self {
+            migrated_to: Some(to),
+            ..refusal.innocent()
+        }
+    }
+
     /// Marks the error as caused by people.
     pub(super) fn innocent(mut self) -> Self {
         self.innocent = true;
@@ -96,6 +108,9 @@ impl Refusal {
             json!({"ok": false, "error_code": self.code, "description": self.description});
         if let Some(seconds) = self.retry_after {
             body["parameters"] = json!({"retry_after": seconds});
+        }
+        if let Some(chat) = self.migrated_to {
+            body["parameters"] = json!({"migrate_to_chat_id": chat});
         }
         body
     }

@@ -198,6 +198,9 @@ impl State {
         if chat.blocked {
             return Err(Refusal::blocked());
         }
+        if let Some(to) = chat.upgraded_to {
+            return Err(Refusal::upgraded(to));
+        }
         let thread = call.integer("message_thread_id");
         if thread.is_some_and(|thread| !chat.topics.contains_key(&thread)) {
             return Err(Refusal::bad("message thread not found"));

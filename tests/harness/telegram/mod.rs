@@ -110,6 +110,13 @@ impl Telegram {
         }
     }
 
+    /// A group becomes a supergroup with another id.
+    pub fn upgrades(&self, group: Place, id: i64) -> Place {
+        self.server
+            .change(|state| state.store.chat(group.chat).upgraded_to = Some(id));
+        self.group(id, "Upgraded")
+    }
+
     /// A topic of a group, which makes it a forum.
     pub fn topic(&self, group: Place, name: &str) -> Place {
         self.server.change(|state| {

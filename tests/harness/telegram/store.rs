@@ -85,6 +85,8 @@ pub(super) struct Chat {
     pub messages: BTreeMap<i64, Message>,
     /// Whether its person has blocked the bot.
     pub blocked: bool,
+    /// The supergroup that it has become.
+    pub upgraded_to: Option<i64>,
 }
 
 impl Chat {
@@ -94,6 +96,7 @@ impl Chat {
             topics: BTreeMap::new(),
             messages: BTreeMap::new(),
             blocked: false,
+            upgraded_to: None,
         }
     }
 

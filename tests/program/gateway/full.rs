@@ -3,6 +3,7 @@
 
 use std::fs::{self, File};
 use std::io::Write;
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use serde_json::json;
 use super::order::wait_until;
 use super::scene::Scene;
 use crate::disk::{FILL, IN_OWN_MOUNTS, has_mounts_of_its_own};
+use crate::harness::clock::Turned;
 use crate::harness::gateway::Gateway;
 use crate::harness::model::{Gate, INPUT_TOKENS, call, say};
 use crate::harness::program::{PEACRAB, Program};
@@ -54,6 +56,7 @@ const SMALL_DISK: &str = r#"
             ;;
         go) : >"$PEACRAB_HOME/workspace/go" ;;
         usage*) cp "$PEACRAB_HOME/state/usage.json" "$HOME/usage.json" ;;
+        runs) cp "$PEACRAB_HOME/cron/runs.jsonl" "$HOME/runs.jsonl" || true ;;
         end) break ;;
         esac
         echo "done: $word" >&2
@@ -298,4 +301,68 @@ fn what_cannot_be_stored_for_delivery_is_seen_all_the_same() {
     disk.scene.wait_for("This chat:");
     let log = disk.end();
     assert!(log.contains("failed to store"), "{log}");
+}
+
+/// What a reminder says that the disk has held up.
+const LATE: &str = "⏰ tea (planned for 07:20, late because the disk was full)";
+
+/// A small disk on which a reminder of 07:20 is planned, and its clock.
+fn disk_with_reminder() -> (SmallDisk, Turned) {
+    let clock = Turned::at("2026-11-23T07:00:00Z");
+    let mut scene = Scene::playing([]);
+    scene.home.turn(&clock);
+    let disk = SmallDisk::start(scene, true);
+    disk.scene.ana.says("/remind 20m tea");
+    disk.scene.wait_for("⏰ tea: today 07:20");
+    disk.order("fill");
+    clock.forward(Duration::from_secs(20 * 60));
+    disk.gateway.wait_for_log("failed to begin the job");
+    (disk, clock)
+}
+
+/// Waits for something that is tried again every ten seconds, also by the turned clock.
+fn wait_while_time_passes(clock: &Turned, what: &str, holds: impl Fn() -> bool) {
+    wait_until(what, || {
+        clock.forward(Duration::from_secs(1));
+        thread::sleep(Duration::from_millis(100));
+        holds()
+    });
+}
+
+#[test]
+fn a_reminder_that_a_full_disk_holds_up_comes_when_there_is_room_and_says_why() {
+    if !has_mounts_of_its_own() {
+        return;
+    }
+    let (disk, clock) = disk_with_reminder();
+    disk.order("free");
+    wait_while_time_passes(&clock, "it comes", || disk.count(LATE) > 0);
+    let late = disk.scene.wait_for(LATE);
+    assert!(late.button("✓ Done").is_some(), "it was stored");
+    disk.end();
+}
+
+#[test]
+fn a_reminder_is_said_once_although_the_disk_stays_full() {
+    if !has_mounts_of_its_own() {
+        return;
+    }
+    let (disk, clock) = disk_with_reminder();
+    wait_while_time_passes(&clock, "it comes", || disk.count(LATE) > 0);
+    let late = disk.scene.wait_for(LATE);
+    assert!(late.button("✓ Done").is_none(), "nothing is stored");
+    disk.order("free");
+    // Its run is noted then, and nothing more is said.
+    let log = Path::new(disk.scene.home.path()).join("runs.jsonl");
+    wait_while_time_passes(&clock, "its run is noted", || {
+        disk.order("runs");
+        let runs = fs::read_to_string(&log).unwrap_or_default();
+        runs.contains("sent without being stored")
+    });
+    assert_eq!(disk.count(LATE), 1);
+    let log = disk.end();
+    assert!(
+        log.contains("sent a reminder that could not be stored"),
+        "{log}"
+    );
 }

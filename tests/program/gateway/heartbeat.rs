@@ -123,3 +123,27 @@ fn a_beat_that_fails_disturbs_no_one() {
     scene.wait_for("Last at 08:30: failed");
     gateway.stop().ends_with(0);
 }
+
+#[test]
+fn the_news_of_one_agent_is_not_for_the_chat_of_another() {
+    let clock = Turned::at("2027-03-01T08:00:00Z");
+    let mut scene = scene(&clock, [say("Hello, Ana."), say("The disk is 93 % full.")]);
+    scene.home.set("/agents/list", json!([{"id": "work"}]));
+    let bindings = json!([{"agent": "work", "channel": "telegram", "sender": 2002}]);
+    scene.home.set("/agents/bindings", bindings);
+    write_list(&scene, "Look at the disk.");
+    let work = scene.home.path().join("agents/work/workspace");
+    fs::create_dir_all(&work).unwrap();
+    fs::write(work.join("HEARTBEAT.md"), "Look at the books.").unwrap();
+    let gateway = start(&scene);
+    scene.ana.says("Hi");
+    scene.wait_for("Hello, Ana.");
+    gateway.wait_for_log("turn answered");
+    // Ana's chat was active last, and `main` serves it: `work` asks no model.
+    clock.forward(HALF_HOUR);
+    scene.wait_for("The disk is 93 % full.");
+    gateway.wait_for_log("heartbeat of 2027-03-01 08:30: sent a message");
+    gateway.stop().ends_with(0);
+    assert_eq!(scene.model.requests().len(), 2);
+    assert!(scene.asked(1).contains("Look at the disk."));
+}

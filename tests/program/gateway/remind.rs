@@ -1,7 +1,9 @@
 //! Reminders: set in words, sent on time or late, and answered with their buttons.
 
+use std::fs::File;
 use std::time::Duration;
 
+use rustix::fs::FlockOperation;
 use serde_json::json;
 
 use super::scene::Scene;
@@ -46,6 +48,22 @@ fn wait_for_another(scene: &Scene, place: Place, not: &[&Message], text: &str) -
     scene.telegram.wait_for_message(place, |now| {
         now.text.starts_with(text) && not.iter().all(|old| old.id != now.id)
     })
+}
+
+/// A press that Telegram reports, whatever the message is now: by this person in their own chat.
+fn presses_raw(scene: &Scene, person: i64, (message, text): (i64, Option<&str>), data: &str) {
+    let chat = json!({"id": person, "type": "private"});
+    let mut message = json!({"message_id": message, "date": 0, "chat": chat});
+    if let Some(text) = text {
+        message["date"] = json!(1_795_417_200);
+        message["text"] = json!(text);
+    }
+    let from = json!({"id": person, "is_bot": false, "first_name": "Ana"});
+    let id = format!("{data} {text:?}");
+    let press = json!({
+        "id": id, "from": from, "message": message, "chat_instance": "1", "data": data,
+    });
+    scene.telegram.pushes("callback_query", press);
 }
 
 fn remind(scene: &Scene, clock: &Turned) -> Message {
@@ -176,15 +194,7 @@ fn a_very_old_button_still_has_an_answer() {
     scene.wait_for("Removed ");
     clock.forward(Duration::from_secs(400 * 24 * 3600));
     // Telegram does not say any more what the message was.
-    let old = |data: &str| {
-        let chat = json!({"id": 1001, "type": "private"});
-        let message = json!({"message_id": reminder.id, "date": 0, "chat": chat});
-        let from = json!({"id": 1001, "is_bot": false, "first_name": "Ana"});
-        let press = json!({
-            "id": data, "from": from, "message": message, "chat_instance": "1", "data": data,
-        });
-        scene.telegram.pushes("callback_query", press);
-    };
+    let old = |data: &str| presses_raw(&scene, 1001, (reminder.id, None), data);
     let data = |label: &str| reminder.button(label).unwrap().to_owned();
     old(&data("Snooze 10 min"));
     scene.wait_for("I can't move this reminder");
@@ -265,6 +275,7 @@ fn each_command_about_jobs_has_an_answer() {
         ("/remind", "No reminders are pending here."),
         ("/remind 20m", "Today 07:20: what should I say?"),
         ("/remind bread", "I can't read a time at the beginning."),
+        ("/remind today 6:00 bread", "\"today 6:00\" has passed"),
         ("/remind every mon 9am bins", "⏰ bins: "),
         ("/remind", "Pending reminders:"),
         ("/remind done a 1", "I can't read a time at the beginning."),
@@ -277,5 +288,81 @@ fn each_command_about_jobs_has_an_answer() {
             });
         last = answer.id;
     }
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_second_press_does_not_take_the_outcome_for_the_reminder() {
+    let (scene, clock) = scene([]);
+    let gateway = scene.start();
+    let reminder = remind(&scene, &clock);
+    scene.telegram.forgives("query is too old");
+    let data = |label: &str| reminder.button(label).unwrap().to_owned();
+    let (snooze, tomorrow) = (data("Snooze 10 min"), data("Tomorrow"));
+    scene.ana.says("/cron remove take");
+    scene.wait_for("Removed ");
+    scene.ana.presses("Snooze 10 min");
+    let chat = scene.ana.chat();
+    let moved = wait_for_edit(&scene, chat, &reminder, "💤 Again today 07:30");
+    // Another device of hers still shows the buttons.
+    presses_raw(&scene, 1001, (reminder.id, Some(&moved.text)), &tomorrow);
+    let moved = wait_for_edit(&scene, chat, &reminder, "💤 Again tomorrow 07:20");
+    assert_eq!(
+        moved.text,
+        "⏰ take the bread out\n\n💤 Again tomorrow 07:20"
+    );
+    presses_raw(&scene, 1001, (reminder.id, Some(&moved.text)), &snooze);
+    wait_for_edit(&scene, chat, &reminder, "💤 Again today 07:30");
+    let set = scene.wait_for("in 20 min");
+    clock.forward(10 * MINUTE);
+    let again = wait_for_another(&scene, chat, &[&set, &reminder], "⏰");
+    assert_eq!(again.text, "⏰ take the bread out");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_forged_button_reads_no_reminder_of_another_chat() {
+    let (mut scene, clock) = scene([]);
+    let ben = scene.telegram.person(1002, "Ben", None);
+    scene
+        .home
+        .set("/channels/telegram/allowFrom", json!(["1001", "1002"]));
+    let gateway = scene.start();
+    let reminder = remind(&scene, &clock);
+    scene.telegram.forgives("query is too old");
+    ben.says("/id");
+    let own = scene.wait_in(ben.chat(), "This chat:");
+    let data = reminder.button("Snooze 10 min").unwrap();
+    presses_raw(&scene, 1002, (own.id, None), data);
+    scene.wait_in(ben.chat(), "I can't move this reminder");
+    presses_raw(&scene, 1002, (own.id, Some("⏰ my own")), data);
+    scene.wait_in(ben.chat(), "💤 Again today 07:30");
+    clock.forward(10 * MINUTE);
+    scene
+        .telegram
+        .wait_for_message(ben.chat(), |message| message.text == "⏰ my own");
+    gateway.stop().ends_with(0);
+    let texts = scene.texts_in(ben.chat());
+    assert!(!texts.concat().contains("bread"), "{texts:?}");
+}
+
+#[test]
+fn a_press_waits_for_the_lock_of_the_jobs_and_nothing_else_does() {
+    let (scene, clock) = scene([]);
+    let gateway = scene.start();
+    let reminder = remind(&scene, &clock);
+    let folder = File::open(scene.home.path().join("cron")).unwrap();
+    rustix::fs::flock(&folder, FlockOperation::LockExclusive).unwrap();
+    scene.ana.presses("Snooze 10 min");
+    scene.ana.says("/id");
+    scene.wait_for("This chat:");
+    let answered = |words: &str| scene.texts().iter().any(|text| text.contains(words));
+    assert!(
+        !answered("💤") && !answered("has locked"),
+        "{:?}",
+        scene.texts()
+    );
+    rustix::fs::flock(&folder, FlockOperation::Unlock).unwrap();
+    wait_for_edit(&scene, scene.ana.chat(), &reminder, "💤 Again today 07:30");
     gateway.stop().ends_with(0);
 }

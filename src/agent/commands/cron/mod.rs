@@ -145,6 +145,10 @@ impl Jobs<'_> {
             text.push('\n');
             text += texts::goes_to_last_chat(self.language);
         }
+        if self.surface == Surface::Terminal && !self.planner.runner.is_running() {
+            text.push('\n');
+            text += texts::no_gateway(self.language);
+        }
         let cancel = CommandButton {
             label: texts::cancel_button(self.language).to_owned(),
             command: format!("/cron remove {}", job.id),

@@ -51,6 +51,11 @@ texts! {
         "The gateway sends it to the chat that was active last.",
         "网关会把它发送到最近活跃的聊天。",
     }
+    /// Below what was planned at the terminal while no gateway runs.
+    pub fn no_gateway() {
+        "The gateway is not running: nothing comes until you start it with `peacrab gateway`.",
+        "网关没有运行：用 `peacrab gateway` 启动之前不会发送任何内容。",
+    }
     pub fn planned(job) { "Planned {job}", "已计划 {job}" }
     pub fn removed(job) { "Removed {job}.", "已删除 {job}。" }
     pub fn enabled(job) { "Enabled {job}", "已启用 {job}" }

@@ -14,7 +14,7 @@ use crate::cancel::Cancel;
 use crate::channels::adapter::{
     Adapter, Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent, Upload,
 };
-use crate::channels::delivery::{Delivery, DeliveryParts};
+use crate::channels::delivery::{Delivery, DeliveryParts, Observer};
 use crate::channels::intake::Intake;
 use crate::clock::{Clock, Stopwatch};
 use crate::config::schema::Tools;
@@ -43,6 +43,21 @@ struct Channel {
 }
 
 struct Fake(Arc<Channel>);
+
+/// What the observer was told, as lines.
+#[derive(Default)]
+struct Seen(Mutex<Vec<String>>);
+
+impl Observer for Seen {
+    fn given_up(&self, message: &OutgoingMessage, why: &str) {
+        let line = format!("{}: {} given up: {why}", message.to, message.text);
+        self.0.lock().unwrap().push(line);
+    }
+
+    fn moved(&self, from: &Address, to: &Address) {
+        self.0.lock().unwrap().push(format!("{from} is {to}"));
+    }
+}
 
 struct Line(Arc<Channel>, Cancel);
 
@@ -154,6 +169,7 @@ struct Scene {
     _end: tokio::sync::oneshot::Sender<()>,
     channel: Arc<Channel>,
     outbox: Arc<Outbox>,
+    seen: Arc<Seen>,
     heartbeats: Heartbeats,
     delivery: Delivery,
 }
@@ -199,9 +215,11 @@ impl Scene {
         let workspace = Arc::new(workspace);
         let outbox = Arc::new(Outbox::open(&folder.path().join("outbox.jsonl")).unwrap());
         let heartbeats = Heartbeats::default();
+        let seen = Arc::<Seen>::default();
         let parts = DeliveryParts {
             adapter: Arc::new(Fake(Arc::clone(&channel))),
             outbox: Arc::clone(&outbox),
+            observer: Arc::clone(&seen) as Arc<dyn Observer>,
             workspace_with: Box::new(move |_| Ok(Arc::clone(&workspace))),
             languages: Arc::new(Languages::new(folder.path())),
             clock: Clock::System,
@@ -216,6 +234,7 @@ impl Scene {
             _end: end,
             channel,
             outbox,
+            seen,
             heartbeats,
         }
     }
@@ -413,6 +432,14 @@ fn rejected_markup_goes_as_plain_text_and_final_failures_end_their_message() {
             "9: send e"
         ]
     );
+    let mut seen = scene.seen.0.lock().unwrap().clone();
+    seen.sort();
+    let expected = [
+        "fake:2: b given up: blocked",
+        "fake:3 is fake:9",
+        "fake:none: d given up: not an address of the channel",
+    ];
+    assert_eq!(seen, expected);
 }
 
 #[test]

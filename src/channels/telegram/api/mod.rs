@@ -145,6 +145,7 @@ impl Api {
                 place.thread(),
                 ("text", body.text.into()),
                 body.mode(),
+                body.sound(),
                 body.markup(),
                 place::reply(reply_to),
             ],

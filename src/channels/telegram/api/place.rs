@@ -64,11 +64,17 @@ pub struct MessageBody<'a> {
     pub html: bool,
     /// Rows of buttons.
     pub buttons: &'a [Vec<Button>],
+    /// Whether people get it without a sound.
+    pub silent: bool,
 }
 
 impl MessageBody<'_> {
     pub(super) fn mode(&self) -> (&'static str, Value) {
         ("parse_mode", self.html.then_some("HTML").into())
+    }
+
+    pub(super) fn sound(&self) -> (&'static str, Value) {
+        ("disable_notification", self.silent.then_some(true).into())
     }
 
     pub(super) fn markup(&self) -> (&'static str, Value) {

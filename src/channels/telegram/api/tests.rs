@@ -95,6 +95,7 @@ fn each_method_sends_what_telegram_wants_and_leaves_out_what_is_not_set() {
         text: "<b>hi</b>",
         html: true,
         buttons: &buttons,
+        silent: false,
     };
     let plain = MessageBody {
         text: "hi",
@@ -187,6 +188,7 @@ fn a_file_goes_out_as_a_form_with_its_length() {
             text: "<i>here</i>",
             html: true,
             buttons: &[],
+            silent: false,
         },
     };
     assert_eq!(api(&server).send_file(HERE, &upload, Some(3)).unwrap(), 45);

@@ -63,6 +63,7 @@ impl Api {
             place.thread(),
             ("caption", caption.into()),
             upload.caption.mode(),
+            upload.caption.sound(),
             upload.caption.markup(),
             place::reply(reply_to),
         ];

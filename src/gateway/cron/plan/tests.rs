@@ -23,7 +23,10 @@ fn look_at<'a>(jobs: &'a [Job], now_ms: i64, change: impl FnOnce(&mut Conditions
         quiet: None,
         running: &running,
         slots: 2,
-        room: 10,
+        room: Some(Room {
+            last_chat: Some(chat("1")),
+            ..Room::default()
+        }),
     };
     change(&mut now);
     look(jobs, &now)
@@ -54,7 +57,10 @@ fn a_job_that_runs_or_is_disabled_does_not_start() {
         quiet: None,
         running: &running,
         slots: 2,
-        room: 10,
+        room: Some(Room {
+            last_chat: Some(chat("1")),
+            ..Room::default()
+        }),
     };
     assert_eq!(look(&jobs, &now), Look::default());
     jobs[0].enabled = false;
@@ -77,31 +83,79 @@ fn turns_wait_for_a_slot_and_those_planned_first_go_first() {
     assert_eq!(started(&full), ["bread"]);
 }
 
-#[test]
-fn reminders_wait_for_room_in_the_outbox() {
-    let jobs = [
-        job("a", PayloadKind::Reminder, DAY),
-        job("b", PayloadKind::Reminder, DAY),
-    ];
-    let now = look_at(&jobs, DAY, |now| now.room = 1);
-    assert_eq!(started(&now), ["a"]);
-    assert_eq!(now.next_ms, Some(DAY + ROOM_LOOK_MS));
+fn chat(id: &str) -> Address {
+    Address::new("telegram", id)
+}
+
+fn reminder_for(id: &str, to: &str) -> Job {
+    let mut job = job(id, PayloadKind::Reminder, DAY);
+    (job.payload.channel, job.payload.to) = (Some("telegram".to_owned()), Some(to.to_owned()));
+    job
+}
+
+fn pending(counts: &[(&str, usize)]) -> Option<Room> {
+    let counts = counts.iter().map(|(to, count)| (chat(to), *count));
+    Some(Room {
+        pending: counts.collect(),
+        last_chat: Some(chat("1")),
+    })
 }
 
 #[test]
-fn quiet_hours_hold_what_goes_to_a_chat() {
+fn a_flood_for_one_chat_holds_up_no_other() {
+    let mut jobs: Vec<Job> = (0..200)
+        .map(|number| reminder_for(&format!("a{number}"), "1"))
+        .collect();
+    jobs.push(job("last", PayloadKind::Reminder, DAY));
+    jobs.push(reminder_for("b", "2"));
+    let now = look_at(&jobs, DAY, |_| ());
+    let started_now = started(&now);
+    assert_eq!(started_now.len(), CHAT_ROOM_MAX + 1);
+    assert_eq!(started_now.last().map(String::as_str), Some("b"));
+    assert_eq!(now.next_ms, Some(DAY + ROOM_LOOK_MS));
+    // The chat that was active last is the first one.
+    let full = look_at(&jobs, DAY, |now| {
+        now.room = pending(&[("1", CHAT_ROOM_MAX)])
+    });
+    assert_eq!(started(&full), ["b"]);
+}
+
+#[test]
+fn reminders_wait_for_room_in_the_outbox() {
+    let jobs = [reminder_for("a", "1"), reminder_for("b", "2")];
+    // Messages of others, one of them for the second chat.
+    let full = look_at(&jobs, DAY, |now| {
+        now.room = pending(&[("9", OUTBOX_ROOM_MAX), ("2", 1)]);
+    });
+    assert_eq!(started(&full), ["a"]);
+    assert_eq!(full.next_ms, Some(DAY + ROOM_LOOK_MS));
+    let fuller = look_at(&jobs, DAY, |now| {
+        now.room = pending(&[("9", OUTBOX_ROOM_FIRST_MAX)]);
+    });
+    assert_eq!(started(&fuller), Vec::<String>::new());
+}
+
+#[test]
+fn reminders_wait_until_those_of_the_last_look_are_stored() {
+    let jobs = [reminder_for("a", "1")];
+    // The end of their runs is what starts the others.
+    assert_eq!(look_at(&jobs, DAY, |now| now.room = None), Look::default());
+}
+
+#[test]
+fn quiet_hours_hold_reminders_and_nothing_else() {
     let quiet = QuietHours::parse("22:00-07:00");
     let mut jobs = vec![
         job("bread", PayloadKind::Reminder, DAY + 23 * HOUR),
         job("report", PayloadKind::AgentTurn, DAY + 23 * HOUR),
-        job("backup", PayloadKind::Command, DAY + 23 * HOUR),
+        job("pills", PayloadKind::Reminder, DAY + 23 * HOUR),
     ];
-    jobs[2].payload.deliver = Deliver::None;
+    jobs[2].catch_up = false;
     let night = look_at(&jobs, DAY + 23 * HOUR, |now| now.quiet = quiet);
-    assert_eq!(started(&night), ["backup"]);
+    assert_eq!(started(&night), ["report", "pills"]);
     assert_eq!(night.next_ms, Some(DAY + 31 * HOUR));
-    let morning = look_at(&jobs[..2], DAY + 31 * HOUR, |now| now.quiet = quiet);
-    assert_eq!(started(&morning), ["bread", "report"]);
+    let morning = look_at(&jobs[..1], DAY + 31 * HOUR, |now| now.quiet = quiet);
+    assert_eq!(started(&morning), ["bread"]);
     assert_eq!(morning.start[0].1.planned_ms, DAY + 23 * HOUR);
     assert_eq!(morning.start[0].1.late_ms, 8 * HOUR);
 }
@@ -138,4 +192,11 @@ fn a_job_is_failing_until_a_run_of_it_succeeds() {
     assert!(of(&[Status::Ok, Status::Failed]));
     assert!(of(&[Status::Failed, Status::Interrupted, Status::Skipped]));
     assert!(!of(&[Status::Failed, Status::Ok, Status::Running]));
+    let mut job = job("a", PayloadKind::Command, DAY);
+    job.state.runs.push(Run {
+        status: Status::Failed,
+        undelivered: true,
+        ..Run::default()
+    });
+    assert!(!is_failing(&job), "no one knows of it");
 }

@@ -13,6 +13,10 @@ use crate::markup::plain;
 use crate::tools::Caller;
 use crate::tools::commands::{Shell, TypedCommand};
 
+/// Why a command that needs an approval does not run.
+const UNATTENDED: &str = "it would run outside the sandbox or be risky, and no one is asked about a command that \
+    is planned";
+
 impl Gateway {
     /// Runs the command of a job, confined as `/sh` does it.
     pub(super) fn run_command_job(self: &Arc<Self>, claim: &Claim) {
@@ -37,9 +41,13 @@ impl Gateway {
         let hosted = self.agent_of_run(run)?;
         let (agent, session) = (hosted.agent()?, own_session(&run.job.id));
         let cancel = run.cancel.clone();
+        // As with /sh; a space after it makes it the shell's own negation.
+        let message = run.job.payload.message.trim();
+        let outside = message.strip_prefix('!');
+        let outside = outside.filter(|line| !line.starts_with(char::is_whitespace));
         let typed = TypedCommand {
-            line: &run.job.payload.message,
-            unsandboxed: false,
+            line: outside.unwrap_or(message),
+            unsandboxed: outside.is_some(),
             language: run.language,
         };
         let caller = Caller {
@@ -60,7 +68,10 @@ impl Gateway {
                 answer: Some((&question, answer)),
                 ..caller
             };
-            shell = toolbox.shell(typed, &caller, &mut |_| {})?;
+            shell = match (toolbox.shell(typed, &caller, &mut |_| {}), answer) {
+                (Err(_), Answer::Unattended) => return Err(Error::Failed(UNATTENDED.to_owned())),
+                (shell, _) => shell?,
+            };
         }
         let Shell::Ran(ran) = shell else {
             return Err(Error::Failed("the command was not allowed".to_owned()));

@@ -125,3 +125,38 @@ fn an_answer_that_is_held_for_a_job_keeps_nothing_else_back() {
     gateway.stop().ends_with(0);
     assert_eq!(statuses(&scene.home, "one"), ["ok"]);
 }
+
+#[test]
+fn a_run_that_takes_the_program_down_each_time_is_given_up_and_that_is_told() {
+    let clock = Turned::at(START);
+    let scene = scene(&clock, |_| panic!("no model is asked"));
+    write(
+        &scene.home,
+        &[job(&clock, "one", cron("30 7 * * *"), turn("do it"))],
+    );
+    clock.forward(30 * MINUTE);
+    for _ in 0..3 {
+        let program = Program::new(&scene.home).arg("gateway");
+        let gateway = Gateway::of(program.env("PEACRAB_TEST_JOB_CUT", "begun"));
+        assert_eq!(gateway.finish().code, None, "not cut off");
+        clock.reboot();
+    }
+    let gateway = scene.start();
+    scene.wait_for("The job one was interrupted 3 times in a row");
+    gateway.stop().ends_with(0);
+    let shown = Program::new(&scene.home).args(["cron", "show", "one"]);
+    let shown = shown.run().ends_with(0).stdout;
+    assert!(
+        shown.contains("cut off 3 times, and not tried again"),
+        "{shown}"
+    );
+    let gateway = scene.start();
+    gateway.wait_for_log("ready");
+    gateway.stop().ends_with(0);
+    assert_eq!(
+        scene.texts().len(),
+        1,
+        "it is told once: {:?}",
+        scene.texts()
+    );
+}

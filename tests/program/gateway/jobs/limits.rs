@@ -142,6 +142,9 @@ fn a_job_does_not_run_a_tool_that_no_one_has_approved() {
     clock.forward(60 * MINUTE);
     scene.wait_for("The lamp is on.");
     gateway.stop().ends_with(0);
+}
+
+#[test]
 fn a_job_that_is_edited_while_it_runs_keeps_the_edit_and_its_run_ends() {
     let clock = Turned::at(START);
     let gate = Gate::default();

@@ -1,5 +1,6 @@
 //! Scheduled jobs on a running gateway, with a clock that the stories turn.
 
+mod chats;
 mod deliver;
 mod kills;
 mod kinds;

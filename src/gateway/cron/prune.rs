@@ -1,0 +1,36 @@
+//! The conversations of jobs that were removed: by whom and how is seen in the file of jobs only.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use super::run::{CHANNEL, own_session};
+use crate::cron::Jobs;
+use crate::gateway::Gateway;
+use crate::session::store;
+
+impl Gateway {
+    /// Deletes the conversations of jobs that are not in the file any more, once after each change of it. `stamp`
+    /// is [`Store::changed`](crate::cron::Store::changed) from before the file was read.
+    pub(super) fn prune_conversations(&self, read: &Jobs, running: &BTreeSet<String>, stamp: u64) {
+        // Without a file, or with a job whose id cannot be read, it is not known whose they are.
+        let is_unclear = stamp == 0 || read.faults.iter().any(|fault| fault.id.is_none());
+        if is_unclear || *self.cron.pruned.lock() == stamp {
+            return;
+        }
+        let usable = read.jobs.iter().map(|job| &job.id);
+        let unusable = read.faults.iter().filter_map(|fault| fault.id.as_ref());
+        for hosted in self.live().agents.all() {
+            let path_of = |id: &String| store::path_of(&hosted.sessions, &own_session(id));
+            let ids = usable.clone().chain(unusable.clone()).chain(running);
+            let kept: BTreeSet<PathBuf> = ids.map(path_of).collect();
+            let prefix = format!("{CHANNEL}_");
+            if let Err(error) = store::delete_others(&hosted.sessions, &prefix, &kept) {
+                tracing::warn!("failed to delete the conversations of removed jobs: {error}");
+            }
+        }
+        // A job that is removed after its run is looked at once more.
+        if running.iter().all(|id| read.find(id).is_some()) {
+            *self.cron.pruned.lock() = stamp;
+        }
+    }
+}

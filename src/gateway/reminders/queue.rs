@@ -1,0 +1,63 @@
+//! Commands that change jobs, and presses of the buttons of reminders: in their order, on one thread. They
+//! may have to wait for the lock of the jobs, for which the loop does not wait.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::texts;
+use crate::gateway::{Gateway, spawn};
+use crate::limits::gateway::JOB_COMMANDS_WAITING_MAX;
+use crate::message::Envelope;
+use crate::sync::Mutex;
+
+/// What waits, and whether a thread is at it.
+#[derive(Default)]
+pub struct JobCommands(Mutex<Waiting>);
+
+#[derive(Default)]
+struct Waiting {
+    messages: VecDeque<Envelope>,
+    is_served: bool,
+}
+
+impl JobCommands {
+    /// Whether a command waits or is being answered.
+    pub fn is_busy(&self) -> bool {
+        self.0.lock().is_served
+    }
+
+    /// The next one; `None` ends the thread.
+    fn next(&self) -> Option<Envelope> {
+        let mut waiting = self.0.lock();
+        let next = waiting.messages.pop_front();
+        waiting.is_served = next.is_some();
+        next
+    }
+}
+
+impl Gateway {
+    /// Answers a command about jobs after those that came before it.
+    pub(in crate::gateway) fn answer_job_command(self: &Arc<Self>, message: Envelope) {
+        let mut waiting = self.job_commands.0.lock();
+        if waiting.messages.len() >= JOB_COMMANDS_WAITING_MAX {
+            drop(waiting);
+            let text = texts::too_many_waiting(message.language());
+            return self.finish_command(&message, text.to_owned());
+        }
+        waiting.messages.push_back(message);
+        if std::mem::replace(&mut waiting.is_served, true) {
+            return;
+        }
+        let gateway = Arc::clone(self);
+        let spawned = spawn("job commands", move || {
+            while let Some(message) = gateway.job_commands.next() {
+                gateway.answer_command(&message);
+            }
+        });
+        if let Err(error) = spawned {
+            // The next command starts one, and so does the next start of the gateway.
+            waiting.is_served = false;
+            tracing::error!("failed to start a thread for a command: {error}");
+        }
+    }
+}
