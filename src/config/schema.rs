@@ -3,7 +3,11 @@
 //! Only keys that something obeys stand here. `table` has their meanings and ranges for people, and
 //! a test holds the two together.
 
+mod web;
+
 use std::collections::BTreeMap;
+
+pub use web::{SearchProvider, WebFetch, WebSearch, WebTools};
 
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -325,6 +329,8 @@ pub struct Tools {
     pub protected_paths: Vec<String>,
     /// Commands.
     pub exec: ExecTool,
+    /// Pages and searches.
+    pub web: WebTools,
 }
 
 /// Which walls stand around commands.
@@ -408,6 +414,7 @@ impl Default for Tools {
             read_only_paths: Vec::new(),
             protected_paths: Vec::new(),
             exec: ExecTool::default(),
+            web: WebTools::default(),
         }
     }
 }

@@ -48,3 +48,4 @@ mod skills;
 mod terminal;
 mod update;
 mod usage;
+mod web;

@@ -31,6 +31,7 @@ use crate::sys::beneath::Resolver;
 use crate::sys::environment::Environment;
 use crate::tools::Toolbox;
 use crate::tools::commands::Commands;
+use crate::tools::web::Web;
 
 /// Options of a run that are not in the configuration.
 pub struct RunOptions<'a> {
@@ -87,6 +88,11 @@ pub fn agent(
         .with_board(options.board)
         .with_memory(home.sessions_of(&agent), Clock::System)
         .with_skills(settings.skills.clone());
+    if config.tools.web.enabled {
+        let variable = |name: &str| context.environment().get(name).cloned();
+        let tls = options.connections.tls().clone();
+        toolbox = toolbox.with_web(Web::new(config.tools.web, tls, &variable));
+    }
     if let Some(planner) = planner {
         toolbox = toolbox.with_cron(planner);
     }

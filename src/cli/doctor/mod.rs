@@ -5,6 +5,7 @@ mod machine;
 mod network;
 mod report;
 mod sandbox;
+mod search;
 mod service;
 
 use clap::{Args, Subcommand};
@@ -82,6 +83,9 @@ fn examine(context: &Context, json: bool) -> Result<Exit> {
         }
         let loaded = loaded.of_agent(None)?;
         report.add(machine::sandbox(context, &loaded)?)?;
+        if let Some(row) = search::search(context, &loaded) {
+            report.add(row)?;
+        }
         report = beyond(context, &loaded, report)?;
     }
     report.finish()

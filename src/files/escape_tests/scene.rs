@@ -118,7 +118,7 @@ impl Scene {
             protected_paths: ["AGENTS.md", "guarded", "later.txt", "later/deep"]
                 .map(str::to_owned)
                 .to_vec(),
-            exec: crate::config::schema::ExecTool::default(),
+            ..Tools::default()
         };
         let (workspace, home) = (self.path("w"), self.path("w/.peacrab"));
         let places = Places {
