@@ -44,6 +44,10 @@ pub fn problem(key: &Key, path: &str, value: &Value, open: bool) -> Option<Strin
             let wrong = ids.iter().find(|id| !is_id(id, open));
             describe_value(wrong.unwrap_or(value))
         }
+        (Kind::Hosts, Value::Array(hosts)) => {
+            let is_wrong = |host: &&Value| !host.as_str().is_some_and(is_host);
+            describe_value(hosts.iter().find(is_wrong).unwrap_or(value))
+        }
         // Shown unless a part may be a key or a password.
         (Kind::Url, Value::String(text))
             if !text.contains('@') && !text.split(['/', '.', ':']).any(looks_secret) =>
