@@ -176,6 +176,21 @@ pub enum Effect {
     Ask(Box<Question>),
     /// Send a message to a chat.
     Send(Box<SendRequest>),
+    /// Give a task to a subagent.
+    Spawn(Box<SpawnRequest>),
+}
+
+/// A task that a tool gives to a subagent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpawnRequest {
+    /// All that the subagent is told.
+    pub task: String,
+    /// What people see of it.
+    pub label: String,
+    /// The id of another agent that is to do it; `None` for the one that asks.
+    pub agent: Option<String>,
+    /// Whether the report is the result of the call, rather than a message later.
+    pub waits: bool,
 }
 
 /// A message that a tool asks to have sent.

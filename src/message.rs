@@ -192,6 +192,24 @@ pub enum Origin {
     },
     /// The heartbeat: the agent looks at its own list.
     Heartbeat,
+    /// A task for a subagent, from the turn of another conversation.
+    Subagent {
+        /// The conversation that gets the report.
+        parent: SessionKey,
+        /// The id of the agent that does it.
+        agent: String,
+        /// The id of the agent that gets the report.
+        parent_agent: String,
+        /// Its name, for people.
+        label: String,
+    },
+    /// The report of a subagent to the conversation that has started it.
+    Report {
+        /// The id of the agent of that conversation.
+        agent: String,
+        /// The subagent's name, for people.
+        label: String,
+    },
 }
 
 /// What kind of file came with a message.
@@ -319,7 +337,11 @@ impl Envelope {
     pub fn sender(&self) -> Option<&Sender> {
         match &self.origin {
             Origin::Person(sender) => Some(sender),
-            Origin::Cli | Origin::Cron { .. } | Origin::Heartbeat => None,
+            Origin::Cli
+            | Origin::Cron { .. }
+            | Origin::Heartbeat
+            | Origin::Subagent { .. }
+            | Origin::Report { .. } => None,
         }
     }
 

@@ -34,13 +34,13 @@ WRITING = (
     ("append_file", {"path": "turns/{turn}/log.txt", "content": "line\n"}, "log.txt"),
     ("edit_file", {"path": "turns/{turn}/log.txt", "old_text": "turn", "new_text": "turn {turn}"}, "log.txt"),
     ("exec", {"command": "cat turns/{turn}/log.txt; echo done > turns/{turn}/done.txt"}, "exit status 0\nturn {turn}\nline\n"),
-    ("exec", {"command": "read -r word; echo $word > turns/{turn}/word.txt; sleep 600", "background": True}, "Started as"),
+    ("exec", {"command": "read -r word; echo $word | tee turns/{turn}/word.txt; sleep 600", "background": True}, "Started as"),
 )
 BACKGROUND = (
     ("exec_session", {"action": "list"}, "{session}: running"),
     ("exec_session", {"action": "write", "session_id": "{session}", "input": "crab {turn}\n"}, "Written."),
     ("exec", {"command": "until grep crab turns/{turn}/word.txt; do sleep 0.1; done"}, "exit status 0\ncrab {turn}\n"),
-    ("exec_session", {"action": "read", "session_id": "{session}"}, "running\n"),
+    ("exec_session", {"action": "read", "session_id": "{session}"}, "running\ncrab {turn}\n"),
     ("exec_session", {"action": "kill", "session_id": "{session}"}, "Killed.\n"),
     ("grep", {"pattern": "crab|done", "path": "turns/{turn}"}, "crab {turn}"),
 )

@@ -1,8 +1,11 @@
 //! What a turn needs from its host: a terminal, or the gateway for a chat.
 
+use std::sync::Arc;
+
+use super::Agent;
 use crate::approval::{Answer, Question};
 use crate::cancel::Cancel;
-use crate::chat::SendRequest;
+use crate::chat::{SendRequest, SpawnRequest};
 use crate::error::{Error, Result};
 use crate::message::Envelope;
 
@@ -32,6 +35,9 @@ pub struct TurnOptions {
     pub model: Option<String>,
     /// Lines to add to the runtime's facts; may be empty.
     pub facts: String,
+    /// Whether it is the turn of a subagent: with a short prompt, without the tools that reach people, and
+    /// with bounds of its own.
+    pub is_subagent: bool,
 }
 
 /// The host of a running turn: it shows events, performs effects and passes on messages.
@@ -76,5 +82,18 @@ pub trait TurnHost {
         Err(Error::Failed(
             "nothing can be sent from here: answer instead, the person reads it".to_owned(),
         ))
+    }
+
+    /// Starts a subagent beside this conversation. Returns what the model reads; `None` where nothing runs
+    /// beside it: the task is then done within the call.
+    fn spawn(&mut self, _request: &SpawnRequest) -> Result<Option<String>> {
+        Ok(None)
+    }
+
+    /// Another agent that may be given tasks from here, by its id.
+    fn colleague(&self, id: &str) -> Result<Arc<Agent>> {
+        Err(Error::Failed(format!(
+            "there is no agent {id:?} here that may be given tasks: leave `agent` out"
+        )))
     }
 }

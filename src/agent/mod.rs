@@ -10,6 +10,7 @@ pub mod introduction;
 pub mod run;
 mod selection;
 mod skills;
+pub mod subagent;
 mod texts;
 pub mod turn;
 
@@ -154,19 +155,24 @@ impl Agent {
         cancel: &Cancel,
     ) -> Result<Report> {
         let options = host.options();
-        let models = match &options.model {
+        let own_model = &self.settings.subagents.model;
+        let own_model = Some(own_model).filter(|name| options.is_subagent && !name.is_empty());
+        let models = match options.model.as_ref().or(own_model) {
             Some(name) => self.selection.preview(Some(name))?,
             None => self.selection.models_of(session.chat().as_str())?,
         };
-        if !models.primary().is_offline() {
+        let is_talk = !options.is_subagent;
+        if is_talk && !models.primary().is_offline() {
             self.count_introduction();
         }
-        let run = run::Run::new(self, &models, session, message, (host, cancel));
-        let report = run.with_facts(&options.facts).drive(message);
-        if let Ok(report) = &report {
+        let run = run::Run::new(self, &models, session, (message, &options), (host, cancel));
+        let report = run.drive(message);
+        if let (Ok(report), true) = (&report, is_talk) {
             self.note_turn(session.chat(), report);
         }
-        self.finish_introduction();
+        if is_talk {
+            self.finish_introduction();
+        }
         self.ledger.sync();
         report
     }

@@ -1,13 +1,16 @@
 //! Drives one turn: does what `turn` decides and journals every step before the next one starts.
 
+use std::borrow::Cow;
+
 use crate::approval;
 use crate::cancel::Cancel;
 use crate::chat::{
-    Effect, Entry, EntryKind, ReasoningEffort, Reply, Request, ToolCall, ToolResult, Usage,
+    Effect, Entry, EntryKind, ReasoningEffort, Reply, Request, SpawnRequest, ToolCall, ToolResult,
+    ToolSpec, Usage,
 };
 use crate::error::{Error, Fault, Result};
 use crate::language::Language;
-use crate::limits::agent::{MESSAGE_BYTES, OVERFLOW_RETRIES};
+use crate::limits::agent::{MESSAGE_BYTES, OVERFLOW_RETRIES, subagent};
 use crate::limits::chat::{CALLS_KEPT_PER_REPLY, CALLS_PER_REPLY};
 use crate::message::{Envelope, Media};
 use crate::provider::{self, Answer, Models, Progress};
@@ -17,11 +20,11 @@ use crate::session::{Retry, Session};
 
 use super::budget::Budget;
 use super::context::message_text;
-use super::host::{TurnEvent, TurnHost};
+use super::host::{TurnEvent, TurnHost, TurnOptions};
 use super::turn::{Decision, Done, Ending, Turn};
-use super::{Agent, calls, skills, texts};
+use super::{Agent, calls, context, skills, subagent as subagents, texts};
 use crate::provider::table::OFFLINE;
-use crate::tools::Caller;
+use crate::tools::{Caller, NOT_FOR_SUBAGENTS};
 
 /// How a turn came out.
 #[derive(Debug)]
@@ -67,6 +70,12 @@ pub(super) struct Run<'a> {
     models: provider::Turn<'a>,
     report: Report,
     system: String,
+    /// The tools as the model is told about them.
+    tools: Cow<'a, [ToolSpec]>,
+    /// The names of those that it does not have.
+    without: &'static [&'static str],
+    /// Tokens after which it is asked no more.
+    tokens_max: u64,
     /// The model that is asked first.
     model_name: String,
     /// How much the model thinks.
@@ -90,12 +99,26 @@ impl<'a> Run<'a> {
         agent: &'a Agent,
         models: &'a Models,
         session: &'a mut Session,
-        message: Option<&Envelope>,
+        (message, options): (Option<&Envelope>, &TurnOptions),
         (host, cancel): (&'a mut dyn TurnHost, &'a Cancel),
     ) -> Self {
-        let system = agent.prompt().text();
+        let is_subagent = options.is_subagent;
+        let system = match is_subagent {
+            true => context::subagent_prompt(&agent.host_info),
+            false => agent.prompt().text(),
+        };
         let address = message.and_then(|message| message.reply.as_ref());
-        let facts = agent.runtime_facts(session.chat(), address);
+        let mut facts = agent.runtime_facts(session.chat(), address);
+        facts.push_str(&options.facts);
+        let (without, tools, steps_max): (&'static [&'static str], _, _) = match is_subagent {
+            true => {
+                let specs = agent.toolbox.specs().iter();
+                let has = |spec: &&ToolSpec| !NOT_FOR_SUBAGENTS.contains(&&*spec.name);
+                let specs = specs.filter(has).cloned().collect();
+                (&NOT_FOR_SUBAGENTS, Cow::Owned(specs), subagent::STEPS)
+            }
+            false => (&[], Cow::Borrowed(agent.toolbox.specs()), u32::MAX),
+        };
         let report = Report {
             outcome: Outcome::Answered,
             text: String::new(),
@@ -109,7 +132,14 @@ impl<'a> Run<'a> {
         let model_name = models.names().into_iter().next().unwrap_or_default();
         Self {
             budget: agent.budget(&model_name, &system, &facts),
-            turn: Turn::new(agent.settings.max_tool_iterations),
+            turn: Turn::new(agent.settings.max_tool_iterations.min(steps_max)),
+            tools,
+            without,
+            tokens_max: if is_subagent {
+                subagent::TOKENS
+            } else {
+                u64::MAX
+            },
             models: models.for_turn(cancel),
             effort: agent.effort_of(session.chat()),
             model_name,
@@ -125,12 +155,6 @@ impl<'a> Run<'a> {
             system,
             facts: Entry::new(EntryKind::Note, facts),
         }
-    }
-
-    /// Adds lines to the runtime's facts.
-    pub fn with_facts(mut self, more: &str) -> Self {
-        self.facts.content.push_str(more);
-        self
     }
 
     /// Runs the turn to its end: journals the message, takes the steps, and ends.
@@ -203,6 +227,11 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
+    fn tokens_used(&self) -> u64 {
+        let usage = &self.report.usage;
+        usage.input.saturating_add(usage.output)
+    }
+
     fn steps(&mut self) -> Result<Ending> {
         let mut decision = self.turn.begin();
         let mut reply = Reply::default();
@@ -211,6 +240,9 @@ impl<'a> Run<'a> {
                 return Err(Error::Stopped);
             }
             decision = match decision {
+                Decision::Ask { .. } if self.tokens_used() >= self.tokens_max => {
+                    return Ok(Ending::TokenLimit);
+                }
                 Decision::Ask { note } => {
                     if let Some(note) = note {
                         self.append(Entry::new(EntryKind::Note, note))?;
@@ -263,7 +295,7 @@ impl<'a> Run<'a> {
             // The next turn has other facts.
             stable: fitted.turn,
             entries: &fitted.entries,
-            tools: self.agent.toolbox.specs(),
+            tools: &self.tools,
             max_tokens: settings.max_tokens,
             temperature: settings.temperature,
             reasoning_effort: self.effort,
@@ -396,6 +428,7 @@ impl<'a> Run<'a> {
             session: &session,
             cancel: self.cancel,
             answer: None,
+            without: self.without,
         };
         let mut results = calls::run(&self.agent.toolbox, group, &caller);
         for (call, result) in group.iter().zip(&mut results) {
@@ -420,10 +453,35 @@ impl<'a> Run<'a> {
                         *result = ToolResult::failed(format!("Error: {error}"));
                     }
                 }
+                Some(Effect::Spawn(request)) => {
+                    *result = self.spawn(&request).map_or_else(
+                        |error| ToolResult::failed(format!("Error: {error}")),
+                        ToolResult::new,
+                    );
+                }
                 None => {}
             }
         }
         results
+    }
+
+    /// Gives a task to a subagent: beside this conversation where the host can, else within the call.
+    fn spawn(&mut self, request: &SpawnRequest) -> Result<String> {
+        if !request.waits
+            && let Some(begun) = self.host.spawn(request)?
+        {
+            return Ok(begun);
+        }
+        let colleague = request.agent.as_deref().map(|id| self.host.colleague(id));
+        let colleague = colleague.transpose()?;
+        let agent = colleague.as_deref().unwrap_or(self.agent);
+        let task = subagents::Inline {
+            request,
+            beside: &*self.session,
+        };
+        let (report, usage) = agent.run_inline(task, &mut *self.host, self.cancel)?;
+        self.report.usage.add(usage);
+        Ok(self.agent.toolbox.cleaned(&report).into_owned())
     }
 
     fn append_result(&mut self, call: &ToolCall, result: ToolResult) -> Result<()> {
@@ -477,7 +535,10 @@ impl<'a> Run<'a> {
             return Ok(Outcome::Answered);
         }
         let account = ending.format_account(self.turn.steps(), &self.report.tools, self.language);
-        if matches!(ending, Ending::StepLimit | Ending::Circles(_)) {
+        if matches!(
+            ending,
+            Ending::StepLimit | Ending::TokenLimit | Ending::Circles(_)
+        ) {
             // The model should know in the next turn why this one was cut short.
             closing = Some(Entry::new(EntryKind::Assistant, account.as_str()));
         }

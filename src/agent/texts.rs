@@ -14,6 +14,7 @@ pub fn describe_tool(name: &str, language: Language) -> Option<&'static str> {
         "grep" => tool_grep(language),
         "exec" => tool_exec(language),
         "exec_session" => tool_exec_session(language),
+        "spawn" => tool_spawn(language),
         "device" => tool_device(language),
         "memory" => tool_memory(language),
         "message" => tool_message(language),
@@ -58,6 +59,7 @@ texts! {
         "运行命令：/sh df -h；/sh !命令 会请求在沙箱外运行",
     }
     pub fn help_stop() { "Stop what is running in this chat", "停止此聊天中正在运行的一切" }
+    pub fn help_tasks() { "Show the subagents of this chat", "查看此聊天的子代理" }
     pub fn help_approve() {
         "Allow the pending command: /approve [NUMBER] [always]",
         "允许待批准的命令：/approve [编号] [always]",
@@ -340,6 +342,7 @@ texts! {
     fn tool_cron() { "Plan reminders and jobs", "设置提醒和定时任务" }
     fn tool_web_search() { "Search the web", "搜索网页" }
     fn tool_web_fetch() { "Read a web page", "读取网页" }
+    fn tool_spawn() { "Give a task to a subagent", "把任务交给子代理" }
     fn tool_message() { "Send a message, files or buttons", "发送消息、文件或按钮" }
 
     /// `hints`: the tools that were used, such as `read_file("a")`.
@@ -350,6 +353,10 @@ texts! {
          to go on, or split the task into smaller parts.",
         "已达到 {steps} 步的上限（agents.defaults.maxToolIterations），我停了下来。{done}\
          你可以让我继续，或把任务拆小。",
+    }
+    pub fn token_limit(steps, done) {
+        "I stopped after {steps} steps: the tokens of a subagent were used up.{done}",
+        "子代理的令牌已用完，我在 {steps} 步后停了下来。{done}",
     }
     pub fn circles(tool, done) {
         "I stopped because I was going in circles: the same {tool} call again and again, with the \

@@ -39,6 +39,8 @@ pub enum Ending {
     Filtered,
     /// The limit of steps was reached.
     StepLimit,
+    /// The tokens of the turn were used up.
+    TokenLimit,
     /// The model repeated a call despite a warning; the tool's name.
     Circles(String),
 }
@@ -53,6 +55,7 @@ impl Ending {
         };
         match self {
             Ending::StepLimit => texts::step_limit(language, &steps, &done),
+            Ending::TokenLimit => texts::token_limit(language, &steps, &done),
             Ending::Circles(tool) => texts::circles(language, tool, &done),
             Ending::Empty => texts::empty_answer(language).to_owned(),
             Ending::Filtered => texts::filtered(language).to_owned(),

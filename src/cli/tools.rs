@@ -42,6 +42,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
         web: loaded.config.tools.web.enabled,
         cron: loaded.config.cron.enabled,
         chats: loaded.config.channels.telegram.enabled,
+        subagents: true,
     };
     for spec in specs(capabilities) {
         if json {

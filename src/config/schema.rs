@@ -83,10 +83,22 @@ pub struct AgentDefaults {
     pub max_tool_result_chars: usize,
     /// The only skills that the agent may use; none: all.
     pub skills: Option<Vec<String>>,
+    /// Subagents.
+    pub subagents: Subagents,
     /// Most turns at a time over all sessions; one session never runs two.
     pub max_parallel_turns: usize,
     /// An IANA zone, or `auto`.
     pub timezone: String,
+}
+
+/// `agents.defaults.subagents`
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Subagents {
+    /// Their model; empty: that of their agent.
+    pub model: String,
+    /// The ids of other agents that may be given tasks; `*`: all.
+    pub allow_agents: Vec<String>,
 }
 
 impl Default for AgentDefaults {
@@ -104,6 +116,7 @@ impl Default for AgentDefaults {
             memory_window: 100,
             max_tool_result_chars: 16_000,
             skills: None,
+            subagents: Subagents::default(),
             max_parallel_turns: 2,
             timezone: "auto".to_owned(),
         }

@@ -84,6 +84,8 @@ pub static KEYS: &[Key] = &[
     key("agents.defaults.memoryWindow", Whole(2, 100_000), "100", "Maximum number of earlier turns (a message and all until its answer) sent with a request."),
     key("agents.defaults.maxToolResultChars", Whole(500, 1_000_000), "16000", "Maximum characters of a tool's result that the model sees. The rest goes to a file in the workspace, which the result names."),
     key("agents.defaults.skills", Texts, "null", "The only skills that the agent may use, by name; an empty list means none. null allows all.").or_null(),
+    key("agents.defaults.subagents.model", Text, r#""""#, "Which model subagents use. Empty: that of the agent that starts them."),
+    key("agents.defaults.subagents.allowAgents", Texts, "[]", "Ids of other agents that an agent may give tasks to. *: all of them."),
     key("agents.defaults.maxParallelTurns", Whole(1, 16), "2", "Maximum number of conversations answered at the same time. Within one conversation, messages are answered one after the other."),
     key("agents.defaults.timezone", Zone, r#""auto""#, "Time zone, such as Europe/Zurich. auto uses the system's."),
     key("agents.list", Kind::Agents, "[]", "Agents besides main, each with its own workspace, conversations and memory. What an entry leaves out is as in agents.defaults. An entry with the id main changes main itself."),

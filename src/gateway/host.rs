@@ -9,17 +9,20 @@ use super::commands::texts;
 use super::cron::{self, JobRun};
 use super::progress::Progress;
 use super::scheduler::WorkId;
+use super::tasks::{Parent, Task};
+use crate::agent::Agent;
 use crate::agent::host::{TurnEvent, TurnHost, TurnOptions};
 use crate::approval::{Answer, Question};
 use crate::bus::Event;
 use crate::cancel::Cancel;
-use crate::chat::SendRequest;
+use crate::chat::{SendRequest, SpawnRequest};
+use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
 use crate::language::Language;
 use crate::limits::cancel::POLL;
-use crate::limits::gateway::{SENT_TEXTS_MAX, WRITE_RETRY};
+use crate::limits::gateway::{LONG_TURN, SENT_TEXTS_MAX, WRITE_RETRY};
 use crate::markup::inline_code;
-use crate::message::{Address, DraftKey, Envelope, OutgoingMessage, SessionKey};
+use crate::message::{Address, DraftKey, Envelope, Origin, OutgoingMessage, SessionKey};
 use crate::outbox::ClosesTurn;
 use crate::sync::Mutex;
 
@@ -67,6 +70,10 @@ pub struct ChatHost<'a> {
     is_write_failure_told: bool,
     /// The run of a job that it is.
     job: Option<Arc<JobRun>>,
+    /// The task of a subagent that it is.
+    task: Option<Arc<Task>>,
+    /// How long it has been running.
+    watch: Stopwatch,
 }
 
 impl<'a> ChatHost<'a> {
@@ -81,7 +88,8 @@ impl<'a> ChatHost<'a> {
         let of_session = || Address::parse(session.as_str());
         let reply = message.map_or_else(of_session, Envelope::address);
         let progress = Progress::new(gateway.display_settings(&reply));
-        let language = match message {
+        let is_report = |message: &&Envelope| matches!(message.origin, Origin::Report { .. });
+        let language = match message.filter(|message| !is_report(message)) {
             Some(message) => message.language(),
             None => gateway.parts.languages.get(&reply),
         };
@@ -101,6 +109,8 @@ impl<'a> ChatHost<'a> {
             unread: Vec::new(),
             is_write_failure_told: false,
             job: None,
+            task: None,
+            watch: Stopwatch::start(),
         }
     }
 
@@ -109,6 +119,17 @@ impl<'a> ChatHost<'a> {
         self.job = Some(Arc::clone(run));
         self.language = run.language;
         self
+    }
+
+    /// The same for a task of a subagent: nothing is shown, and its answer is a report.
+    pub fn for_task(mut self, task: &Arc<Task>) -> Self {
+        self.task = Some(Arc::clone(task));
+        self
+    }
+
+    /// Whether nothing of it is shown while it runs.
+    fn is_quiet(&self) -> bool {
+        self.job.is_some() || self.task.is_some()
     }
 
     /// The agent that runs the turn.
@@ -133,7 +154,7 @@ impl<'a> ChatHost<'a> {
 
     /// Shows the draft when it is due, or later when it came too early.
     fn show(&self) {
-        if self.job.is_some() {
+        if self.is_quiet() {
             return;
         }
         let (gateway, progress) = (Arc::clone(self.gateway), Arc::clone(&self.progress));
@@ -197,7 +218,10 @@ impl Drop for ChatHost<'_> {
 impl TurnHost for ChatHost<'_> {
     fn options(&self) -> TurnOptions {
         let job = self.job.as_ref();
-        job.map_or_else(TurnOptions::default, |run| run.options())
+        TurnOptions {
+            is_subagent: self.task.is_some(),
+            ..job.map_or_else(TurnOptions::default, |run| run.options())
+        }
     }
 
     fn on_event(&mut self, event: TurnEvent<'_>) {
@@ -206,6 +230,9 @@ impl TurnHost for ChatHost<'_> {
         }
         if let TurnEvent::Unsandboxed(hint) = event {
             self.tell_unsandboxed(hint);
+        }
+        if let Some(task) = &self.task {
+            return task.on_event(&event);
         }
         self.progress.lock().on_event(&event);
         self.show();
@@ -246,12 +273,15 @@ impl TurnHost for ChatHost<'_> {
 
     fn journalled(&mut self, id: &str) {
         self.unread.retain(|message| message.id != id);
-        self.gateway.parts.inbox.taken(id);
+        // A task stays until its report is stored.
+        if self.task.is_none() {
+            self.gateway.parts.inbox.taken(id);
+        }
     }
 
     fn close(&mut self, text: &str, journal: Option<u64>) -> Result<()> {
         let is_said = |sent: &String| sent.trim() == text.trim();
-        if text.trim().is_empty() || self.sent.iter().any(is_said) {
+        if self.task.is_some() || text.trim().is_empty() || self.sent.iter().any(is_said) {
             return Ok(());
         }
         if let Some(run) = &self.job
@@ -259,9 +289,10 @@ impl TurnHost for ChatHost<'_> {
         {
             return Ok(());
         }
+        let is_long = self.watch.elapsed() >= long_turn();
         let message = OutgoingMessage {
             reply_to: self.reference.clone(),
-            replaces: Some(self.draft.clone()).filter(|_| self.job.is_none()),
+            replaces: Some(self.draft.clone()).filter(|_| self.job.is_none() && !is_long),
             ..OutgoingMessage::text(&self.reply, text)
         };
         let closes = journal.map(|journal| ClosesTurn {
@@ -288,13 +319,31 @@ impl TurnHost for ChatHost<'_> {
             let shown = self
                 .gateway
                 .delivery(&self.reply)
-                .filter(|_| self.job.is_none());
+                .filter(|_| !self.is_quiet());
             if let Some(delivery) = shown {
                 let text = texts::write_failed(self.language, error);
                 delivery.tell(&self.reply, &text);
             }
         }
         !self.gateway.is_stopping() && !cancel.wait(WRITE_RETRY)
+    }
+
+    fn spawn(&mut self, request: &SpawnRequest) -> Result<Option<String>> {
+        // The conversation of a job ends with its run: nobody would read a report.
+        if self.is_quiet() {
+            return Ok(None);
+        }
+        let parent = Parent {
+            session: &self.session,
+            reply: &self.reply,
+            is_attended: self.is_attended,
+        };
+        let begun = self.gateway.start_task(self.hosted, &parent, request);
+        begun.map(Some)
+    }
+
+    fn colleague(&self, id: &str) -> Result<Arc<Agent>> {
+        self.gateway.colleague_of(self.hosted, id)?.agent()
     }
 
     fn send(&mut self, request: SendRequest) -> Result<()> {
@@ -322,4 +371,13 @@ impl TurnHost for ChatHost<'_> {
         }
         Ok(())
     }
+}
+
+/// After how long a turn ends with a message of its own.
+fn long_turn() -> std::time::Duration {
+    #[cfg(feature = "test-hooks")]
+    if std::env::var_os("PEACRAB_TEST_EVERY_TURN_IS_LONG").is_some() {
+        return std::time::Duration::ZERO;
+    }
+    LONG_TURN
 }

@@ -19,6 +19,7 @@ mod recover;
 pub mod reminders;
 mod run;
 mod scheduler;
+mod tasks;
 pub mod time;
 mod turns;
 
@@ -58,6 +59,7 @@ use memory::Upkeep;
 use progress::DisplaySettings;
 pub use run::{Channel, run};
 use scheduler::Load;
+use tasks::Tasks;
 use time::Timekeeper;
 
 /// What a gateway is made of.
@@ -145,6 +147,8 @@ pub struct Gateway {
     memory: Upkeep,
     /// The scheduled jobs.
     cron: Cron,
+    /// The tasks of subagents.
+    tasks: Tasks,
     /// The clock, and whether it can be trusted.
     time: Timekeeper,
     heartbeat: Heartbeat,

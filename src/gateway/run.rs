@@ -32,7 +32,7 @@ use crate::limits::board::SAMPLE_INTERVAL;
 use crate::limits::cancel::POLL;
 use crate::limits::channels::STACK_BYTES;
 use crate::limits::gateway::{SEND_GRACE, STOP_GRACE};
-use crate::message::{Address, Envelope, SessionKey};
+use crate::message::{Address, Envelope, Origin, SessionKey};
 use crate::sys::memory;
 use crate::sys::notify::Notifier;
 use crate::text::count_of;
@@ -92,6 +92,7 @@ pub fn run(
         is_closing_idle: Default::default(),
         memory: Default::default(),
         cron: Default::default(),
+        tasks: Default::default(),
         heartbeat: Default::default(),
         time: Timekeeper::new(Clock::System, parts.known_time.clone()),
         since: Stopwatch::start(),
@@ -379,10 +380,11 @@ impl Loop {
                 let (to, language) = (message.address(), message.language());
                 let job = gateway.claimed(&message);
                 self.start(work, "turn", (&to, language), move |gateway, work| {
-                    if let Some(claim) = job {
-                        return gateway.run_job_turn(work, &message, &claim);
+                    match (job, &message.origin) {
+                        (Some(claim), _) => gateway.run_job_turn(work, &message, &claim),
+                        (_, Origin::Subagent { .. }) => gateway.run_task(work, &message),
+                        _ => gateway.run_turn(work, &message.session, Some(&message)),
                     }
-                    gateway.run_turn(work, &message.session, Some(&message));
                 });
             }
             Action::ResumeTurn { work, session } => {
@@ -445,10 +447,10 @@ impl Loop {
             } => gateway.refuse(&messages, more, reason),
             Action::Forget(message) => gateway.parts.inbox.taken(&message.id),
             Action::Drop(messages) => {
-                let inbox = &gateway.parts.inbox;
-                messages.iter().for_each(|message| inbox.taken(&message.id));
                 for message in &messages {
+                    gateway.parts.inbox.taken(&message.id);
                     gateway.drop_run(message);
+                    gateway.tasks.remove(&message.session);
                 }
             }
         }

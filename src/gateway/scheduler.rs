@@ -57,6 +57,8 @@ struct Session {
 #[derive(Debug)]
 struct Work {
     session: SessionKey,
+    /// The conversation that it is a task of.
+    parent: Option<SessionKey>,
     kind: Kind,
     is_cancelled: bool,
 }
@@ -64,6 +66,8 @@ struct Work {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Turn(Slot),
+    /// A subagent's turn. It needs no slot, so that conversations go on beside it.
+    Task,
     /// A command that uses its session exclusively, or the end of an abandoned turn.
     Exclusive,
     /// The note of a consolidation in the journal: a few milliseconds, which no /stop ends.
@@ -161,7 +165,9 @@ impl Scheduler {
         let key = message.session.clone();
         let session = self.sessions.entry(key.clone()).or_default();
         // Few jobs run at a time, and each message of theirs has a run that waits for it.
-        if session.queue.len() >= WAITING_MAX && !is_of_job(&message) {
+        // A report is what somebody waits for, and few subagents run too.
+        let is_inner = is_of_job(&message) || is_of_subagent(&message);
+        if session.queue.len() >= WAITING_MAX && !is_inner {
             return self.refuse(message, RefusalReason::QueueFull, actions);
         }
         session.queue.push_back(message);
@@ -328,15 +334,18 @@ impl Scheduler {
     fn stop(&mut self, message: Envelope, actions: &mut Vec<Action>) {
         let mut count = Stopped::default();
         for (id, work) in &mut self.works {
+            let is_task = work.parent.as_ref() == Some(&message.session);
             let is_ours = work.session == message.session && work.kind != Kind::Upkeep;
-            if is_ours && !std::mem::replace(&mut work.is_cancelled, true) {
+            if (is_ours || is_task) && !std::mem::replace(&mut work.is_cancelled, true) {
                 match work.kind {
+                    Kind::Task => count.tasks += 1,
                     Kind::Turn(_) => count.turns += 1,
                     Kind::Exclusive | Kind::Beside | Kind::Upkeep => count.commands += 1,
                 }
                 actions.push(Action::Cancel(*id));
             }
         }
+        self.drop_tasks(&message.session, &mut count, actions);
         let session = self.sessions.entry(message.session.clone()).or_default();
         let waiting: Vec<Envelope> = session.queue.drain(..).collect();
         count.messages = waiting.len();
@@ -355,6 +364,23 @@ impl Scheduler {
         self.forget_if_idle(&message.session);
         let message = Box::new(message);
         actions.push(Action::Stopped { message, count });
+    }
+
+    /// Drops the tasks of a conversation that have not begun.
+    fn drop_tasks(&mut self, parent: &SessionKey, count: &mut Stopped, actions: &mut Vec<Action>) {
+        let mut emptied = Vec::new();
+        for (key, session) in &mut self.sessions {
+            let is_task = |message: &Envelope| parent_of(message) == Some(parent);
+            if session.queue.iter().any(is_task) {
+                let waiting: Vec<Envelope> = session.queue.drain(..).collect();
+                count.tasks += waiting.len();
+                actions.push(Action::Drop(waiting));
+                emptied.push(key.clone());
+            }
+        }
+        for key in emptied {
+            self.forget_if_idle(&key);
+        }
     }
 
     /// Starts what may start: returning turns before new ones.
@@ -424,6 +450,15 @@ impl Scheduler {
             let work = self.take_session(key, Kind::Exclusive);
             return Some(Action::StartCommand { work, message });
         }
+        let parent = session.queue.front().and_then(parent_of).cloned();
+        if parent.is_some() {
+            let message = Box::new(session.queue.pop_front()?);
+            let work = self.take_session(key, Kind::Task);
+            if let Some(started) = self.works.get_mut(&work) {
+                started.parent = parent;
+            }
+            return Some(Action::StartTurn { work, message });
+        }
         if self.slots_held >= self.slots {
             return None;
         }
@@ -480,6 +515,7 @@ impl Scheduler {
         self.last_work += 1;
         let work = Work {
             session,
+            parent: None,
             kind,
             is_cancelled: false,
         };
@@ -499,6 +535,22 @@ fn acts_at_once(message: &Envelope) -> bool {
 /// Whether it starts a turn of its own: a job's.
 fn is_of_job(message: &Envelope) -> bool {
     matches!(message.origin, Origin::Cron { .. })
+}
+
+/// Whether it is a subagent's: its task or its report.
+fn is_of_subagent(message: &Envelope) -> bool {
+    matches!(
+        message.origin,
+        Origin::Subagent { .. } | Origin::Report { .. }
+    )
+}
+
+/// The conversation that a message is a task of.
+fn parent_of(message: &Envelope) -> Option<&SessionKey> {
+    match &message.origin {
+        Origin::Subagent { parent, .. } => Some(parent),
+        _ => None,
+    }
 }
 
 fn is_command(message: &Envelope) -> bool {

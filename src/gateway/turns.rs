@@ -8,14 +8,14 @@ use super::commands::texts::format_error;
 use super::host::{ChatHost, Work};
 use super::{Gateway, cron};
 use crate::agent::host::TurnHost;
-use crate::agent::{Outcome, Report};
+use crate::agent::{Outcome, Report, subagent};
 use crate::bus::Event;
 use crate::channels::delivery::Delivery;
 use crate::chat::{Entry, EntryKind};
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
 use crate::language::Language;
-use crate::message::{Address, DraftKey, Envelope, SessionKey};
+use crate::message::{Address, DraftKey, Envelope, Origin, SessionKey};
 use crate::outbox::ClosesTurn;
 use crate::session::Session;
 use crate::session::line::TurnEnd;
@@ -87,9 +87,11 @@ impl Gateway {
         let mut session = self.open_patiently(host, work, key)?;
         let is_known = message.is_none_or(|message| session.holds(&message.id));
         if !session.is_unfinished() && is_known {
-            // A power cut has taken the note that the session has the message.
+            // A power cut has taken the note that the session has the message. A task stays until its
+            // report is stored.
             message
                 .iter()
+                .filter(|message| !matches!(message.origin, Origin::Subagent { .. }))
                 .for_each(|message| self.parts.inbox.taken(&message.id));
             return Ok(None);
         }
@@ -112,7 +114,7 @@ impl Gateway {
         let (seconds, steps) = (watch.elapsed().as_secs(), report.steps);
         tracing::info!(session = %key, steps, seconds, "turn {outcome}");
         let id = host.hosted().profile.id.clone();
-        if key.parts().0 != cron::CHANNEL {
+        if ![cron::CHANNEL, subagent::CHANNEL].contains(&key.parts().0) {
             self.plan_consolidation((&id, &agent), &session);
         }
         Ok(Some(report))

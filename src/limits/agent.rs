@@ -111,3 +111,25 @@ pub mod consolidation {
     /// Results that wait for their journal; more means that they cannot be applied.
     pub const STAGED_MAX: usize = 256;
 }
+
+/// Bounds of subagents.
+pub mod subagent {
+    use std::time::Duration;
+
+    /// Questions to the model that one subagent may take.
+    pub const STEPS: u32 = 15;
+    /// Tokens that one may use, read and written together: its steps with a window of 20,000 each.
+    pub const TOKENS: u64 = 300_000;
+    /// How many run at once beside the conversations. Each needs the memory of a turn.
+    pub const AT_ONCE: usize = 2;
+    /// Bytes of a task: what the subagent has to know.
+    pub const TASK_BYTES: usize = 16 * 1024;
+    /// Characters of the label that people see.
+    pub const LABEL_CHARS: usize = 60;
+    /// Bytes of a report; a longer one keeps its ends.
+    pub const REPORT_BYTES: usize = 24 * 1024;
+    /// Journals that are kept to look at, the newest ones.
+    pub const JOURNALS_KEPT: usize = 20;
+    /// How often a report that cannot be stored is tried again.
+    pub const REPORT_RETRY: Duration = Duration::from_secs(5);
+}

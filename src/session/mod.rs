@@ -119,6 +119,16 @@ impl Session {
         Ok(Some(session))
     }
 
+    /// Opens another journal in the same folder, in the same manner.
+    pub fn open_beside(&self, chat: &SessionKey) -> Result<Self> {
+        Self::open(self.folder(), chat, self.settings.clone())
+    }
+
+    /// The folder of the journal.
+    pub fn folder(&self) -> &Path {
+        self.log.path().parent().unwrap_or(Path::new("."))
+    }
+
     /// Whose conversation it is.
     pub fn chat(&self) -> &SessionKey {
         &self.chat

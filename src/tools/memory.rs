@@ -298,6 +298,7 @@ mod tests {
             session,
             cancel: &Cancel::new(),
             answer: None,
+            without: &[],
         };
         bench.toolbox.run(&call, &caller).text
     }

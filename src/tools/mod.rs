@@ -13,6 +13,7 @@ pub mod memory;
 mod message;
 mod registry;
 mod results;
+mod spawn;
 pub mod web;
 
 #[cfg(test)]
@@ -42,6 +43,7 @@ use memory::{MEMORY, MemoryTool};
 use message::MESSAGE;
 use registry::{BuiltIn, Registry};
 use results::Results;
+use spawn::SPAWN;
 use web::{Fetch, Search, WEB_FETCH, WEB_SEARCH, Web};
 
 pub use files::FileType;
@@ -62,7 +64,12 @@ pub struct Capabilities {
     pub cron: bool,
     /// People are in chats rather than at the terminal.
     pub chats: bool,
+    /// Tasks can be given to subagents.
+    pub subagents: bool,
 }
+
+/// The tools that a subagent does not have: those that reach people, and more subagents.
+pub const NOT_FOR_SUBAGENTS: [&str; 2] = ["message", "spawn"];
 
 /// The built-in tools as the model is told about them.
 pub fn specs(capabilities: Capabilities) -> Vec<ToolSpec> {
@@ -81,6 +88,9 @@ pub fn specs(capabilities: Capabilities) -> Vec<ToolSpec> {
     }
     if capabilities.cron {
         specs.push(CRON);
+    }
+    if capabilities.subagents {
+        specs.push(SPAWN);
     }
     if capabilities.chats {
         specs.push(MESSAGE);
@@ -108,6 +118,8 @@ pub struct Caller<'a> {
     pub cancel: &'a Cancel,
     /// A person's answer to the question that this call led to.
     pub answer: Option<(&'a Question, Answer)>,
+    /// The names of tools that this caller does not have.
+    pub without: &'a [&'a str],
 }
 
 /// The tools, ready for use. Calls may run at the same time.
@@ -187,6 +199,13 @@ impl Toolbox {
         self
     }
 
+    /// Adds the tool that gives tasks to subagents.
+    pub fn with_subagents(mut self) -> Self {
+        let run: BuiltIn = spawn::spawn;
+        self.registry.add_built_in(SPAWN, Box::new(run));
+        self
+    }
+
     /// Adds the tool that sends messages, for where people are in chats.
     pub fn with_chats(mut self) -> Self {
         let run: BuiltIn = message::message;
@@ -256,10 +275,11 @@ impl Toolbox {
 
     /// Runs a call. The text of a failed one begins with "Error".
     pub fn run(&self, call: &ToolCall, caller: &Caller<'_>) -> ToolResult {
-        let found = self.registry.get(&call.name);
+        let has = |name: &str| !caller.without.contains(&name);
+        let found = self.registry.get(&call.name).filter(|_| has(&call.name));
         let result = match found {
             Some((_, tool)) => self.run_tool(tool, call, caller),
-            None => Err(self.unknown(&call.name)),
+            None => Err(self.unknown(&call.name, caller)),
         };
         let mut result = result.unwrap_or_else(|error| {
             ToolResult::failed(format!("Error: {error}{}", self.advice(&error)))
@@ -299,8 +319,11 @@ impl Toolbox {
         }
     }
 
-    fn unknown(&self, name: &str) -> Error {
-        let names: Vec<&str> = self.specs().iter().map(|spec| &*spec.name).collect();
+    fn unknown(&self, name: &str, caller: &Caller<'_>) -> Error {
+        let names = self.specs().iter().map(|spec| &*spec.name);
+        let names: Vec<&str> = names
+            .filter(|name| !caller.without.contains(name))
+            .collect();
         let names = names.join(", ");
         Error::Failed(format!("there is no tool {name:?}; there are {names}"))
     }
@@ -317,6 +340,7 @@ impl Toolbox {
             session: "",
             cancel,
             answer: None,
+            without: &[],
         };
         self.run(&call, &caller).images.pop()
     }

@@ -80,6 +80,7 @@ fn caller(cancel: &Cancel) -> Caller<'_> {
         session: "cli:test",
         cancel,
         answer: None,
+        without: &[],
     }
 }
 
@@ -182,6 +183,7 @@ fn the_built_in_tools_pass_the_checks_for_others_and_are_listed_as_they_are_told
         web: true,
         cron: true,
         chats: true,
+        subagents: true,
     };
     let mut registry = Registry::default();
     for spec in specs(all) {
@@ -200,6 +202,7 @@ fn the_built_in_tools_pass_the_checks_for_others_and_are_listed_as_they_are_told
             "web_search",
             "web_fetch",
             "cron",
+            "spawn",
             "message"
         ]
     );
@@ -210,6 +213,7 @@ fn the_built_in_tools_pass_the_checks_for_others_and_are_listed_as_they_are_told
     let toolbox = toolbox
         .with_memory(bench.top.path().to_owned(), Clock::System)
         .with_web(web::tests::web())
+        .with_subagents()
         .with_chats();
     let without_commands = Capabilities {
         commands: false,

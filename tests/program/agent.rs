@@ -624,3 +624,24 @@ fn after_an_overflow_the_next_turn_fits_at_once() {
         assert_eq!(overflows(), 1, "message {number} after the overflow");
     }
 }
+
+#[test]
+fn at_the_terminal_a_subagent_does_its_task_within_the_call() {
+    let model = Model::answering(|request| {
+        let last = request.last_message();
+        match request.body.to_string().contains("You are a subagent") {
+            true if last.contains("count the herons") => call("list_dir", json!({"path": "."})),
+            true => say("seventeen herons"),
+            false if last.contains("seventeen herons") => say("There are seventeen."),
+            false => call("spawn", json!({"task": "count the herons"})),
+        }
+    });
+    let home = Home::with_model(&model);
+    let output = Program::new(&home).args(["agent", "-s", "default", "-m", "count them"]);
+    let output = output.run().ends_with(0);
+    assert_eq!(output.stdout, "There are seventeen.\n");
+    // People see what it does.
+    assert!(output.stderr.contains("list_dir"), "{}", output.stderr);
+    // Its conversation is not that of the person.
+    assert!(!home.journal("default").contains("list_dir"));
+}

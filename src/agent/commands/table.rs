@@ -40,6 +40,8 @@ pub enum Slash {
     Sh,
     /// `/stop`
     Stop,
+    /// `/tasks`
+    Tasks,
     /// `/approve`
     Approve,
     /// `/deny`
@@ -119,6 +121,7 @@ pub const COMMANDS: &[Row] = &[
     row(Slash::Context, &["context"], Surface::Everywhere, texts::help_context),
     row(Slash::Sh, &["sh"], Surface::Chat, texts::help_sh),
     row(Slash::Stop, &["stop"], Surface::Chat, texts::help_stop),
+    row(Slash::Tasks, &["tasks"], Surface::Chat, texts::help_tasks),
     row(Slash::Approve, &["approve"], Surface::Chat, texts::help_approve),
     row(Slash::Deny, &["deny"], Surface::Chat, texts::help_deny),
     row(Slash::Approvals, &["approvals"], Surface::Everywhere, texts::help_approvals),
@@ -239,8 +242,7 @@ pub fn parse(text: &str) -> Option<Command<'_>> {
 
 /// The slash command that a person typed; `None` when the message is for the model.
 pub fn typed_command(message: &Envelope) -> Option<Command<'_>> {
-    let is_typed =
-        !message.is_relayed && !matches!(message.origin, Origin::Cron { .. } | Origin::Heartbeat);
+    let is_typed = !message.is_relayed && matches!(message.origin, Origin::Cli | Origin::Person(_));
     let typed = Some(message).filter(|_| is_typed);
     typed.and_then(|message| parse(&message.text))
 }

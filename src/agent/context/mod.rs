@@ -88,6 +88,19 @@ const RULES: &str = "\
 - When something is missing or risky, ask. Otherwise finish the task.
 - Answer in the person's language, briefly, and say honestly what did not work.";
 
+/// The system prompt of a subagent.
+pub fn subagent_prompt(host_info: &HostInfo) -> String {
+    let identity = identity(host_info);
+    format!(
+        "{identity}\n\n\
+         ## Subagent\n\
+         You are a subagent: another conversation has given you the task below and waits for your report.\n\
+         - Do this task and nothing else. Nobody can answer questions: decide what is reasonable and say what you \
+         assumed.\n\
+         - Your last answer is the report: the result, what it is based on, what did not work. Be brief."
+    )
+}
+
 /// The facts of the moment, which go along right before the person's message and are not saved.
 /// `time` is `None` while the clock is not set; `reply` is where the answer goes, `None` where the
 /// session says it.

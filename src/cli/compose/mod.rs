@@ -87,7 +87,8 @@ pub fn agent(
     toolbox = toolbox
         .with_board(options.board)
         .with_memory(home.sessions_of(&agent), Clock::System)
-        .with_skills(settings.skills.clone());
+        .with_skills(settings.skills.clone())
+        .with_subagents();
     if config.tools.web.enabled {
         let variable = |name: &str| context.environment().get(name).cloned();
         let tls = options.connections.tls().clone();

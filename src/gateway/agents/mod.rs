@@ -9,7 +9,7 @@ use crate::config::agents::Profile;
 use crate::config::schema::Agents;
 use crate::error::{Error, Result};
 use crate::files::Workspace;
-use crate::message::{Address, Envelope, SessionKey};
+use crate::message::{Address, Envelope, Origin, SessionKey};
 use crate::session::{Settings, store};
 use crate::sync::Mutex;
 
@@ -143,7 +143,10 @@ impl Roster {
 
     /// The agent that serves a message. This is the only place where that is decided.
     pub fn serving(&self, message: &Envelope) -> &Arc<Hosted> {
-        self.or_default(self.rules.serving(message))
+        match &message.origin {
+            Origin::Report { agent, .. } => self.or_default(agent),
+            _ => self.or_default(self.rules.serving(message)),
+        }
     }
 
     /// Ends the background commands of a conversation, whichever agent has started them, and returns them.

@@ -182,6 +182,7 @@ impl Gateway {
                 texts::restarting(language).to_owned()
             }
             Slash::Heartbeat => self.answer_heartbeat(message, command.argument)?,
+            Slash::Tasks => self.describe_tasks(message),
             Slash::Agents => self.describe_agents(message),
             _ => {
                 let live = self.live();
@@ -279,6 +280,7 @@ fn describe_stop(count: Stopped, background: &str, language: Language) -> String
     let Stopped {
         turns,
         commands,
+        tasks,
         messages,
     } = count;
     let mut parts = Vec::new();
@@ -291,6 +293,11 @@ fn describe_stop(count: Stopped, background: &str, language: Language) -> String
         0 => {}
         1 => parts.push(texts::command_ended(language).to_owned()),
         commands => parts.push(texts::commands_ended(language, &commands)),
+    }
+    match tasks {
+        0 => {}
+        1 => parts.push(texts::subagent_ended(language).to_owned()),
+        tasks => parts.push(texts::subagents_ended(language, &tasks)),
     }
     match messages {
         0 => {}
@@ -351,9 +358,10 @@ mod tests {
         let count = Stopped {
             turns: 1,
             commands: 0,
+            tasks: 1,
             messages: 2,
         };
-        let told = "Stopped. 1 reply cancelled, 2 queued messages dropped.";
+        let told = "Stopped. 1 reply cancelled, 1 subagent ended, 2 queued messages dropped.";
         assert_eq!(describe_stop(count, "", Language::English), told);
         let none = Stopped::default();
         assert_eq!(

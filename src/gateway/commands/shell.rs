@@ -82,6 +82,7 @@ impl Gateway {
             session: message.session.as_str(),
             cancel,
             answer: None,
+            without: &[],
         };
         let mut push = |bytes: &[u8]| tail.push(bytes);
         let mut shell = toolbox.shell(typed, &caller, &mut push)?;

@@ -147,6 +147,8 @@ texts! {
     pub fn reply_cancelled() { "1 reply cancelled", "已取消 1 条回复" }
     pub fn commands_ended(count) { "{count} commands ended", "已结束 {count} 个命令" }
     pub fn command_ended() { "1 command ended", "已结束 1 个命令" }
+    pub fn subagents_ended(count) { "{count} subagents ended", "已结束 {count} 个子代理" }
+    pub fn subagent_ended() { "1 subagent ended", "已结束 1 个子代理" }
     pub fn messages_dropped(count) {
         "{count} queued messages dropped",
         "已丢弃 {count} 条排队的消息",

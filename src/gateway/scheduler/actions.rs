@@ -134,6 +134,8 @@ pub struct Stopped {
     pub turns: usize,
     /// Commands.
     pub commands: usize,
+    /// Tasks of subagents.
+    pub tasks: usize,
     /// Messages that waited.
     pub messages: usize,
 }

@@ -68,6 +68,7 @@ impl Desk {
             session,
             cancel: &Cancel::new(),
             answer: None,
+            without: &[],
         };
         self.bench.toolbox.run(&call, &caller)
     }

@@ -62,7 +62,7 @@ pub(super) const FIND_FILES: ToolSpec = ToolSpec::fixed(
     "find_files",
     "Find files and folders by name. A glob without \"/\" is matched with names at any \
      depth (*.md), one with \"/\" with paths from the start folder (src/**/*.rs).",
-    r#"{"type":"object","properties":{"glob":{"type":"string"},"path":{"type":"string","description":"Start folder; default: workspace"},"type":{"enum":["file","folder"]},"max_entries":{"type":"integer"}}}"#,
+    r#"{"type":"object","properties":{"glob":{"type":"string"},"path":{"type":"string"},"type":{"enum":["file","folder"]},"max_entries":{"type":"integer"}}}"#,
 ).read_only();
 
 pub(super) fn find_files(context: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {
@@ -109,7 +109,7 @@ fn parse_kind(arguments: &Arguments) -> Result<Option<Kind>> {
 pub(super) const GREP: ToolSpec = ToolSpec::fixed(
     "grep",
     "Search text files for a regular expression (no look-around, no back-references).",
-    r#"{"type":"object","properties":{"pattern":{"type":"string"},"path":{"type":"string","description":"File or folder; default: workspace"},"glob":{"type":"string","description":"Only these files, as in find_files"},"case_insensitive":{"type":"boolean"},"context":{"type":"integer","description":"Lines around a match"},"max_matches":{"type":"integer"}},"required":["pattern"]}"#,
+    r#"{"type":"object","properties":{"pattern":{"type":"string"},"path":{"type":"string"},"glob":{"type":"string","description":"Only these files, as in find_files"},"case_insensitive":{"type":"boolean"},"context":{"type":"integer"},"max_matches":{"type":"integer"}},"required":["pattern"]}"#,
 ).read_only();
 
 pub(super) fn grep(context: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {

@@ -40,7 +40,7 @@ pub(super) const WEB_SEARCH: ToolSpec = ToolSpec::fixed(
 pub(super) const WEB_FETCH: ToolSpec = ToolSpec::fixed(
     "web_fetch",
     "Read a web page",
-    r#"{"type":"object","properties":{"url":{"type":"string"},"extract_mode":{"enum":["markdown","text"]},"max_chars":{"type":"integer"}},"required":["url"]}"#,
+    r#"{"type":"object","properties":{"url":{"type":"string"}},"required":["url"]}"#,
 )
 .read_only();
 

@@ -383,6 +383,7 @@ fn a_stopped_turn_ends_a_page_that_is_on_its_way() {
         session: "cli:test",
         cancel: &cancel,
         answer: None,
+        without: &[],
     };
     let result = std::thread::scope(|scope| {
         let turn = scope.spawn(|| bench.toolbox.run(&call, &caller));

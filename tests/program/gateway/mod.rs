@@ -28,6 +28,7 @@ mod sending;
 mod slots;
 mod slow;
 mod stop;
+mod tasks;
 mod typed;
 mod update;
 mod wear;

@@ -46,6 +46,7 @@ impl Gateway {
             session: session.as_str(),
             cancel: &cancel,
             answer: None,
+            without: &[],
         };
         let toolbox = agent.toolbox();
         let mut shell = toolbox.shell(typed, &caller, &mut |_| {})?;

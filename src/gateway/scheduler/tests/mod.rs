@@ -54,8 +54,15 @@ fn describe(action: &Action) -> String {
         Action::Forget(message) => format!("forget {}", message.text),
         Action::Drop(messages) => format!("drop {}", texts(messages)),
         Action::Stopped { count, .. } => format!(
-            "stopped {} {} {}",
-            count.turns, count.commands, count.messages
+            "stopped {} {} {}{}",
+            count.turns,
+            count.commands,
+            count.messages,
+            if count.tasks > 0 {
+                format!(", {} tasks", count.tasks)
+            } else {
+                String::new()
+            }
         ),
     }
 }
@@ -196,6 +203,48 @@ fn stop_cancels_running_work_and_drops_waiting_messages() {
     let ended = Input::Finished { work: 1, unread };
     assert_eq!(scene.handle(ended), ["drop 0", "turn 3 3"]);
     assert_eq!(scene.finish(3), ["turn 4 4"]);
+}
+
+/// A task that Ana's or another conversation has given away.
+fn task(parent: &str, name: &str) -> Envelope {
+    Envelope {
+        origin: Origin::Subagent {
+            parent: key(parent),
+            agent: "main".to_owned(),
+            parent_agent: "main".to_owned(),
+            label: name.to_owned(),
+        },
+        ..Envelope::typed(&SessionKey::parse(&format!("subagent:{name}")), name)
+    }
+}
+
+#[test]
+fn stop_ends_the_tasks_of_its_conversation_begun_or_not() {
+    let mut scene = Scene::new(2);
+    // They take no slots from the conversations.
+    for (work, (parent, name)) in [("ana", "one"), ("bob", "two"), ("ana", "three")]
+        .iter()
+        .enumerate()
+    {
+        let begun = scene.handle(Input::Arrived(task(parent, name)));
+        assert_eq!(begun, [format!("turn {} {name}", work + 1)]);
+    }
+    assert_eq!(scene.receive("ana", "hello"), ["turn 4 hello"]);
+    let waiting = Envelope {
+        session: SessionKey::parse("subagent:two"),
+        ..task("ana", "four")
+    };
+    assert!(scene.handle(Input::Arrived(waiting)).is_empty());
+    assert_eq!(
+        scene.receive("ana", "/stop"),
+        [
+            "cancel 1",
+            "cancel 3",
+            "cancel 4",
+            "drop four",
+            "stopped 1 0 0, 3 tasks"
+        ]
+    );
 }
 
 #[test]

@@ -1,0 +1,95 @@
+//! A subagent: a turn of its own for one task. It has a short prompt, sees nothing of the conversation, and its
+//! last answer is the report.
+
+use super::host::{TurnEvent, TurnHost, TurnOptions};
+use super::{Agent, Outcome, Report};
+use crate::approval::{Answer, Question};
+use crate::cancel::Cancel;
+use crate::chat::{SpawnRequest, Usage};
+use crate::error::{Error, Result};
+use crate::limits::agent::subagent::{JOURNALS_KEPT, REPORT_BYTES};
+use crate::message::{Envelope, SessionKey};
+use crate::session::{Session, store};
+use crate::sys::random;
+use crate::text::ellipsize_bytes;
+
+/// The channel in the keys of the conversations of subagents. Nothing is delivered to it.
+pub const CHANNEL: &str = "subagent";
+
+/// A task that is done within the call that gives it.
+pub(super) struct Inline<'a> {
+    /// The task.
+    pub request: &'a SpawnRequest,
+    /// The conversation of the call. The task's journal is beside its own.
+    pub beside: &'a Session,
+}
+
+/// The key of a new subagent's conversation, such as `subagent:1f93a0c2`.
+pub fn new_key() -> Result<SessionKey> {
+    let id = u32::from_ne_bytes(random::bytes()?);
+    Ok(SessionKey::parse(&format!("{CHANNEL}:{id:08x}")))
+}
+
+/// The report of a turn that has ended: its last answer, or why there is none.
+pub fn report_of(report: Report) -> Result<String> {
+    match report.outcome {
+        Outcome::Answered | Outcome::Bounded(_) => {
+            Ok(ellipsize_bytes(&report.text, REPORT_BYTES).into_owned())
+        }
+        Outcome::Stopped => Err(Error::Stopped),
+        Outcome::Failed(error) => Err(error),
+    }
+}
+
+impl Agent {
+    /// Does a task within a call, and returns its report with what it cost. The host is asked where a
+    /// person has to be, and shows what is done.
+    pub(super) fn run_inline(
+        &self,
+        task: Inline<'_>,
+        host: &mut dyn TurnHost,
+        cancel: &Cancel,
+    ) -> Result<(String, Usage)> {
+        let key = new_key()?;
+        let mut session = task.beside.open_beside(&key)?;
+        let message = Envelope::typed(&key, &task.request.task);
+        let mut host = InlineHost(host);
+        let report = self.run(&mut session, Some(&message), &mut host, cancel);
+        self.end_background(&key);
+        drop(session);
+        let prefix = format!("{CHANNEL}_");
+        if let Err(error) = store::delete_oldest(task.beside.folder(), &prefix, JOURNALS_KEPT) {
+            tracing::warn!("failed to delete old journals of subagents: {error}");
+        }
+        let report = report?;
+        let usage = report.usage;
+        Ok((report_of(report)?, usage))
+    }
+}
+
+/// The host of a task within a call: that of the call, except for what the subagent says.
+struct InlineHost<'a>(&'a mut dyn TurnHost);
+
+impl TurnHost for InlineHost<'_> {
+    fn options(&self) -> TurnOptions {
+        TurnOptions {
+            is_subagent: true,
+            ..TurnOptions::default()
+        }
+    }
+
+    fn on_event(&mut self, event: TurnEvent<'_>) {
+        // Its words are not the answer.
+        if !matches!(event, TurnEvent::Delta(_) | TurnEvent::Said(_)) {
+            self.0.on_event(event);
+        }
+    }
+
+    fn ask(&mut self, question: &Question, cancel: &Cancel) -> Answer {
+        self.0.ask(question, cancel)
+    }
+
+    fn retry_write(&mut self, error: &Error, cancel: &Cancel) -> bool {
+        self.0.retry_write(error, cancel)
+    }
+}

@@ -1,0 +1,47 @@
+//! spawn: gives a task to a subagent, which does it beside the conversation.
+
+use crate::chat::{Effect, SpawnRequest, ToolResult, ToolSpec};
+use crate::error::{Error, Result};
+use crate::limits::agent::subagent::{LABEL_CHARS, TASK_BYTES};
+use crate::text::one_line;
+
+use super::Context;
+use super::arguments::Arguments;
+
+pub(super) const SPAWN: ToolSpec = ToolSpec::fixed(
+    "spawn",
+    "Give long work to a subagent. It knows only the task; its report comes as a message, or with wait as the result.",
+    r#"{"type":"object","properties":{"task":{"type":"string"},"label":{"type":"string"},"agent":{"type":"string"},"wait":{"type":"boolean"}},"required":["task"]}"#,
+);
+
+pub(super) fn spawn(_: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {
+    let task = arguments.text("task", "all that the subagent has to know")?;
+    let task = task.trim();
+    if task.is_empty() {
+        return Err(Error::Failed("the task is empty".to_owned()));
+    }
+    if task.len() > TASK_BYTES {
+        return Err(Error::TooLarge {
+            what: "the task".to_owned(),
+            limit: TASK_BYTES,
+        });
+    }
+    let label = arguments.optional_text("label", "a few words for people")?;
+    let label = label
+        .as_deref()
+        .map(str::trim)
+        .filter(|label| !label.is_empty());
+    let agent = arguments.optional_text("agent", "the id of another agent")?;
+    let request = SpawnRequest {
+        task: task.to_owned(),
+        label: one_line(label.unwrap_or(task), LABEL_CHARS),
+        agent: agent
+            .map(|id| id.trim().to_owned())
+            .filter(|id| !id.is_empty()),
+        waits: arguments.flag("wait")?,
+    };
+    Ok(ToolResult {
+        effect: Some(Effect::Spawn(Box::new(request))),
+        ..ToolResult::default()
+    })
+}
