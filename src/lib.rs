@@ -28,11 +28,12 @@ pub mod zone;
 pub mod config;
 pub mod net;
 
-// Floor 4: HTTP, Markdown, the workspace's files, confined commands, the event queue, append-only files.
+// Floor 4: HTTP, pages of the web, Markdown, the workspace's files, confined commands, the event queue, append-only files.
 pub mod append_log;
 pub mod bus;
 pub mod confine;
 pub mod files;
+pub mod html;
 pub mod http;
 pub mod markup;
 

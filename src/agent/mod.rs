@@ -1,7 +1,6 @@
 //! Floor 7: the agent. `turn` decides, `run` performs, `context` writes the texts for the model.
 
 mod budget;
-mod calls;
 pub mod commands;
 pub mod consolidate;
 pub mod context;

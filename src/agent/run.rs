@@ -1,5 +1,7 @@
 //! Drives one turn: does what `turn` decides and journals every step before the next one starts.
 
+mod calls;
+
 use crate::approval;
 use crate::cancel::Cancel;
 use crate::chat::{
@@ -20,7 +22,7 @@ use super::budget::Budget;
 use super::context::message_text;
 use super::host::{TurnEvent, TurnHost, TurnOptions};
 use super::turn::{Decision, Done, Ending, Turn};
-use super::{Agent, calls, context, skills, subagent as subagents, texts};
+use super::{Agent, context, skills, subagent as subagents, texts};
 use crate::provider::table::OFFLINE;
 use crate::tools::{Caller, NOT_FOR_SUBAGENTS};
 

@@ -19,6 +19,8 @@ pub fn describe_tool(name: &str, language: Language) -> Option<&'static str> {
         "memory" => tool_memory(language),
         "message" => tool_message(language),
         "cron" => tool_cron(language),
+        "web_search" => tool_web_search(language),
+        "web_fetch" => tool_web_fetch(language),
         _ => return None,
     })
 }
@@ -343,6 +345,8 @@ texts! {
     fn tool_device() { "Read the state of the board", "读取开发板的状态" }
     fn tool_memory() { "Search the memory and past conversations, or add a note", "搜索记忆和以往的对话，或添加笔记" }
     fn tool_cron() { "Plan reminders and jobs", "设置提醒和定时任务" }
+    fn tool_web_search() { "Search the web", "搜索网页" }
+    fn tool_web_fetch() { "Read a web page", "读取网页" }
     fn tool_spawn() { "Give a task to a subagent", "把任务交给子代理" }
     fn tool_message() { "Send a message, files or buttons", "发送消息、文件或按钮" }
 

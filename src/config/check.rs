@@ -14,7 +14,7 @@ use super::texts;
 use crate::limits::config as limits;
 use crate::text::ellipsize_chars;
 pub use quiet::QuietHours;
-use values::{is_id, is_proxy, price_problem};
+use values::{is_host, is_id, is_proxy, price_problem};
 
 mod quiet;
 mod values;
@@ -43,6 +43,10 @@ pub fn problem(key: &Key, path: &str, value: &Value, open: bool) -> Option<Strin
         (Kind::Ids, Value::Array(ids)) => {
             let wrong = ids.iter().find(|id| !is_id(id, open));
             describe_value(wrong.unwrap_or(value))
+        }
+        (Kind::Hosts, Value::Array(hosts)) => {
+            let is_wrong = |host: &&Value| !host.as_str().is_some_and(is_host);
+            describe_value(hosts.iter().find(is_wrong).unwrap_or(value))
         }
         // Shown unless a part may be a key or a password.
         (Kind::Url, Value::String(text))
@@ -106,6 +110,7 @@ fn accepts(kind: Kind, value: &Value, open: bool) -> bool {
         Kind::Choice(words) => text(&|text| words.contains(&text)),
         Kind::Texts => each(&|_| true),
         Kind::QuietHours => text(&|text| text.is_empty() || QuietHours::parse(text).is_some()),
+        Kind::Hosts => each(&|text| is_host(text) || open && resolve::refers(text)),
         Kind::Ids => list.is_some_and(|ids| ids.iter().all(|id| is_id(id, open))),
         Kind::Url => text(&|text| {
             text.is_empty() || text.starts_with("http://") || text.starts_with("https://")

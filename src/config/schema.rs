@@ -3,7 +3,11 @@
 //! Only keys that something obeys stand here. `table` has their meanings and ranges for people, and
 //! a test holds the two together.
 
+mod web;
+
 use std::collections::BTreeMap;
+
+pub use web::{SearchProvider, WebFetch, WebSearch, WebTools};
 
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -340,6 +344,8 @@ pub struct Tools {
     pub exec: ExecTool,
     /// Tools in the workspace.
     pub custom: CustomTools,
+    /// Pages and searches.
+    pub web: WebTools,
 }
 
 /// `tools.custom`
@@ -438,6 +444,7 @@ impl Default for Tools {
             protected_paths: Vec::new(),
             exec: ExecTool::default(),
             custom: CustomTools::default(),
+            web: WebTools::default(),
         }
     }
 }

@@ -39,6 +39,8 @@ pub enum Kind {
     Ids,
     /// An `http` or `https` URL, or an empty string.
     Url,
+    /// A list of hosts, each with or without a port.
+    Hosts,
     /// A path that begins with `/` or `~`, or an empty string.
     Path,
     /// A list of such paths.
@@ -136,6 +138,14 @@ pub static KEYS: &[Key] = &[
     key("tools.exec.pathAppend", Text, r#""""#, "Folders to append to PATH, separated by colons."),
     key("tools.custom.enabled", Flag, "true", "Let the agent use the tools in tools/ of its workspace. Each has to be approved before its first run, and needs tools.exec.enabled."),
     key("tools.protectedPaths", Paths, "[]", "Files and folders that tools must not change, even inside a folder that they may write to."),
+    key("tools.web.enabled", Flag, "true", "Allow the agent to search the web and read pages."),
+    key("tools.web.search.provider", Choice(&["auto", "brave", "tavily", "exa", "perplexity", "searxng", "duckduckgo"]), r#""auto""#, "Search engine. auto: the first that has an API key, here or in the environment (such as BRAVE_API_KEY); otherwise DuckDuckGo, which needs no key but limits how often you may search."),
+    key("tools.web.search.apiKey", Kind::Secret, r#""""#, "API key of the search engine. ${NAME} reads it from the environment, file:PATH from a file. Empty: the engine's own variable, such as BRAVE_API_KEY."),
+    key("tools.web.search.baseUrl", Url, r#""""#, "URL of your own SearXNG server, or another address of the search engine's API."),
+    key("tools.web.search.maxResults", Whole(1, 10), "5", "Results of a search, unless the agent asks for more or fewer."),
+    key("tools.web.fetch.maxBytes", Whole(1_000, 1_000_000_000), "5242880", "Maximum size of a page, in bytes. The rest of a longer one is left out."),
+    key("tools.web.allowHosts", Kind::Hosts, "[]", "Hosts that the agent may read although they are not on the public Internet: names or addresses, each with or without a port, such as nas.local, 192.168.1.5:8080 or [fd00::5]:80."),
+    key("tools.web.proxy", Kind::Secret, "null", "URL of a proxy for pages and searches. The proxy resolves names, so names of hosts on its own network are not refused. null: none; the variables of the environment are not used.").or_null(),
     key("storage.fsync", Choice(&["always", "turn"]), r#""always""#, "When conversations are forced to the disk. always: after every entry; turn: at the end of a turn, which writes less to the SD card, but a power cut may lose that turn."),
     key("storage.inboxMaxMb", Whole(0, 1_000_000), "512", "Maximum size of received files in the workspace's inbox folder, in megabytes. Beyond that the oldest are deleted, except files of the last 24 hours and those that a waiting message needs. 0: no limit."),
     key("storage.journalMaxMb", Whole(1, 10_000), "4", "Maximum size of one conversation's file, in megabytes. Beyond that, the part that is no longer sent to the model moves to sessions/archive."),
@@ -210,7 +220,7 @@ impl Key {
                     _ => plain(),
                 }
             }
-            Texts | Ids | Paths => match parsed {
+            Texts | Ids | Paths | Kind::Hosts => match parsed {
                 Ok(value @ (Value::Array(_) | Value::Null | Value::Object(_))) => value,
                 Ok(value @ Value::String(_)) => Value::Array(vec![value]),
                 Err(_) if text.trim_start().starts_with(['[', '{', '"']) => plain(),
@@ -406,6 +416,7 @@ mod tests {
             Choice(words) => json!(words[usize::from(key.default_value() == words[0])]),
             Texts | Paths => json!(["/a"]),
             Ids => json!(["1"]),
+            Kind::Hosts => json!(["a:80"]),
             Url => json!("http://a"),
             Kind::Secret if key.path.ends_with(".proxy") => json!("http://a"),
             Text | Zone | Kind::Path | Kind::Secret => json!("/a"),

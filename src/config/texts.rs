@@ -89,6 +89,10 @@ pub fn describe_type(kind: Kind) -> String {
         Kind::Choice(words) => format!("one of {}", words.join(", ")),
         Kind::Texts => r#"a list of strings, such as ["one", "two"]"#.to_owned(),
         Kind::Ids => r#"a list of ids, such as ["123456", "@name"]"#.to_owned(),
+        Kind::Hosts => {
+            r#"a list of hosts without http://, such as ["nas.local", "192.168.1.5:8080"]"#
+                .to_owned()
+        }
         Kind::Url => "a URL that begins with http:// or https://".to_owned(),
         Kind::Path => "a path that begins with / or ~/".to_owned(),
         Kind::Paths => {

@@ -19,7 +19,7 @@ use crate::cancel::Cancel;
 use crate::clock::{Clock, Stopwatch};
 use crate::error::{Error, Result};
 use crate::limits;
-use crate::net::{Dialer, Failure, Guard, Tls, known_addresses};
+use crate::net::{Dialer, Failure, Guard, Lookup, Tls, known_addresses, system_lookup};
 use crate::secret::Secret;
 
 /// How one server is called.
@@ -27,6 +27,10 @@ use crate::secret::Secret;
 pub struct Settings {
     /// An HTTP proxy's URL; none: from `ALL_PROXY`, `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`.
     pub proxy: Option<Secret>,
+    /// Whether those variables count. With a guard they would lead around it.
+    pub proxy_from_environment: bool,
+    /// How names are looked up.
+    pub lookup: Lookup,
     /// Time from the end of the request until the header of the reply is there.
     pub first_byte: Duration,
     /// Longest silence within the body of the reply.
@@ -48,6 +52,8 @@ impl Settings {
     pub fn new(first_byte: Duration, idle: Duration) -> Self {
         Self {
             proxy: None,
+            proxy_from_environment: true,
+            lookup: system_lookup,
             first_byte,
             idle,
             clock: Clock::System,
@@ -91,7 +97,11 @@ impl Client {
     ///
     /// Fails with [`Error::Config`] when the proxy's URL cannot be understood.
     pub fn new(tls: &Tls, settings: Settings, cancel: &Cancel) -> Result<Self> {
-        Self::with_dialer(tls, settings, Dialer::new(cancel))
+        let dialer = Dialer {
+            lookup: settings.lookup,
+            ..Dialer::new(cancel)
+        };
+        Self::with_dialer(tls, settings, dialer)
     }
 
     pub(super) fn with_dialer(tls: &Tls, settings: Settings, dialer: Dialer) -> Result<Self> {
@@ -196,6 +206,20 @@ impl Client {
         })
     }
 
+    /// Asks for a page that may have moved, and follows no redirect: where it leads is not known yet.
+    pub fn find(&self, url: &str, headers: &[(&str, &str)]) -> Result<Found> {
+        let exchange = || self.exchange(Method::GET, url, headers, None);
+        let (answer, context) = self.repeating(true, exchange)?;
+        let is_moved = answer.status().is_redirection();
+        match answer.headers().get(LOCATION).filter(|_| is_moved) {
+            Some(target) => {
+                let target = String::from_utf8_lossy(target.as_bytes());
+                Ok(Found::Moved(target.into_owned()))
+            }
+            None => Response::of(answer, context).map(Found::Here),
+        }
+    }
+
     /// The token that breaks its calls.
     pub(super) fn cancel(&self) -> &Cancel {
         &self.shared.cancel
@@ -266,6 +290,14 @@ impl Client {
         tracing::debug!(%method, host = %context.host, status, millis, sent, "http");
         Ok((outcome?, context))
     }
+}
+
+/// What a server says about a page.
+pub enum Found {
+    /// It is here.
+    Here(Response),
+    /// It is at another address, which may be relative to this one and is only text so far.
+    Moved(String),
 }
 
 /// The beginning of a reply, whose body is still to be read.

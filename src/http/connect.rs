@@ -118,7 +118,8 @@ impl Reach {
                         .to_owned(),
                 )
             })?),
-            None => Proxy::try_from_env(),
+            None if settings.proxy_from_environment => Proxy::try_from_env(),
+            None => None,
         };
         Ok(Self {
             tls: tls.clone(),

@@ -476,6 +476,7 @@ pub mod skills {
 
 pub mod agent;
 pub mod tools;
+pub mod web;
 
 /// Bounds of the terminal.
 pub mod cli {

@@ -5,6 +5,7 @@
 //! can be [secured](Stream::secure) with TLS. Its [`Guard`] is asked about every address before it is
 //! dialled: what a name resolves to is known only then, and may be another address the next time.
 
+pub mod guard;
 pub mod owner;
 mod resolve;
 mod stream;

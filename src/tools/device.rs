@@ -13,7 +13,7 @@ use super::{Context, Tool};
 pub(super) const DEVICE: ToolSpec = ToolSpec::fixed(
     "device",
     "How this machine is: temperature, throttling, load, memory, disk, uptime, network. history is its last 24 hours.",
-    r#"{"type":"object","properties":{"action":{"type":"string","enum":["status","history"]}},"required":["action"]}"#,
+    r#"{"type":"object","properties":{"action":{"enum":["status","history"]}},"required":["action"]}"#,
 )
 .read_only();
 

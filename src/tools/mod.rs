@@ -15,6 +15,7 @@ mod message;
 mod registry;
 mod results;
 mod spawn;
+pub mod web;
 
 #[cfg(test)]
 mod tests;
@@ -46,6 +47,7 @@ use message::MESSAGE;
 use registry::{BuiltIn, Registry};
 use results::Results;
 use spawn::SPAWN;
+use web::{Fetch, Search, WEB_FETCH, WEB_SEARCH, Web};
 
 pub use files::FileType;
 pub use registry::Tool;
@@ -59,6 +61,8 @@ pub struct Capabilities {
     pub board: bool,
     /// Conversations are stored and can be searched.
     pub memory: bool,
+    /// Pages can be read.
+    pub web: bool,
     /// Jobs can be planned.
     pub cron: bool,
     /// People are in chats rather than at the terminal.
@@ -81,6 +85,9 @@ pub fn specs(capabilities: Capabilities) -> Vec<ToolSpec> {
     }
     if capabilities.memory {
         specs.push(MEMORY);
+    }
+    if capabilities.web {
+        specs.extend([WEB_SEARCH, WEB_FETCH]);
     }
     if capabilities.cron {
         specs.push(CRON);
@@ -173,6 +180,15 @@ impl Toolbox {
     pub fn with_memory(mut self, sessions: PathBuf, clock: Clock) -> Self {
         let tool = MemoryTool { sessions, clock };
         self.registry.add_built_in(MEMORY, Box::new(tool));
+        self
+    }
+
+    /// Adds the tools that search the web and read pages.
+    pub fn with_web(mut self, web: Web) -> Self {
+        let web = Arc::new(web);
+        self.registry
+            .add_built_in(WEB_SEARCH, Box::new(Search(Arc::clone(&web))));
+        self.registry.add_built_in(WEB_FETCH, Box::new(Fetch(web)));
         self
     }
 

@@ -181,6 +181,7 @@ fn the_built_in_tools_pass_the_checks_for_others_and_are_listed_as_they_are_told
         commands: true,
         board: true,
         memory: true,
+        web: true,
         cron: true,
         chats: true,
         subagents: true,
@@ -199,6 +200,8 @@ fn the_built_in_tools_pass_the_checks_for_others_and_are_listed_as_they_are_told
             "exec_session",
             "device",
             "memory",
+            "web_search",
+            "web_fetch",
             "cron",
             "spawn",
             "message"
@@ -210,6 +213,7 @@ fn the_built_in_tools_pass_the_checks_for_others_and_are_listed_as_they_are_told
     let toolbox = bench.toolbox.with_board(Arc::new(board));
     let toolbox = toolbox
         .with_memory(bench.top.path().to_owned(), Clock::System)
+        .with_web(web::tests::web())
         .with_subagents()
         .with_chats();
     let without_commands = Capabilities {

@@ -14,7 +14,15 @@ const FLOORS: [&[&str]; 10] = [
     ],
     &["message", "chat", "sys", "zone"],
     &["config", "net"],
-    &["http", "files", "confine", "markup", "bus", "append_log"],
+    &[
+        "http",
+        "html",
+        "files",
+        "confine",
+        "markup",
+        "bus",
+        "append_log",
+    ],
     &[
         "session", "state", "memory", "inbox", "outbox", "board", "skills", "update", "cron",
     ],

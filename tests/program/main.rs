@@ -49,3 +49,4 @@ mod skills;
 mod terminal;
 mod update;
 mod usage;
+mod web;

@@ -95,7 +95,7 @@ pub fn subagent_prompt(host_info: &HostInfo) -> String {
         "{identity}\n\n\
          ## Subagent\n\
          You are a subagent: another conversation has given you the task below and waits for your report.\n\
-         - Do this task and nothing else. Nobody can answer questions: decide what is reasonable and say what you \
+         - Do this task and nothing else. There is no one to ask: decide what is reasonable and say what you \
          assumed.\n\
          - Your last answer is the report: the result, what it is based on, what did not work. Be brief."
     )

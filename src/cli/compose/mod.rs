@@ -32,6 +32,7 @@ use crate::sys::environment::Environment;
 use crate::tools::Toolbox;
 use crate::tools::commands::Commands;
 use crate::tools::custom::CustomTools;
+use crate::tools::web::Web;
 
 /// Options of a run that are not in the configuration.
 pub struct RunOptions<'a> {
@@ -93,6 +94,11 @@ pub fn agent(
         .with_memory(home.sessions_of(&agent), Clock::System)
         .with_skills(settings.skills.clone())
         .with_subagents();
+    if config.tools.web.enabled {
+        let variable = |name: &str| context.environment().get(name).cloned();
+        let tls = options.connections.tls().clone();
+        toolbox = toolbox.with_web(Web::new(config.tools.web, tls, &variable));
+    }
     if let Some(planner) = planner {
         toolbox = toolbox.with_cron(planner);
     }

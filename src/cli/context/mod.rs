@@ -18,6 +18,7 @@ use crate::provider::table::PROVIDERS;
 use crate::secret::{Eraser, Secret};
 use crate::sys;
 use crate::sys::environment::{self, Environment};
+use crate::tools::web;
 
 /// Which home folder a command works on when none is named and the user's own has no configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,6 +111,7 @@ impl Context {
     /// Redacts the secrets of the configuration, and the API keys in the environment.
     pub fn eraser(&self, loaded: &Loaded) -> Eraser {
         let variables = PROVIDERS.iter().flat_map(|provider| provider.variables);
+        let variables = variables.chain(&web::VARIABLES);
         let keys = variables.filter_map(|name| self.environment.get(*name));
         Eraser::new(
             loaded

@@ -5,6 +5,7 @@ mod machine;
 mod network;
 mod report;
 mod sandbox;
+mod search;
 mod service;
 mod tools;
 
@@ -84,6 +85,9 @@ fn examine(context: &Context, json: bool) -> Result<Exit> {
         let loaded = loaded.of_agent(None)?;
         report.add(machine::sandbox(context, &loaded)?)?;
         if let Some(row) = tools::tools(context, &loaded)? {
+            report.add(row)?;
+        }
+        if let Some(row) = search::search(context, &loaded) {
             report.add(row)?;
         }
         report = beyond(context, &loaded, report)?;

@@ -1,6 +1,5 @@
 //! `peacrab skills install` and `new`.
 
-use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
 use clap::Args;
@@ -15,6 +14,7 @@ use crate::http::{Client, Settings};
 use crate::limits::cli::LINE_CHARS;
 use crate::limits::skills::{ARCHIVE_BYTES, FILES_SHOWN, SERVER_TIME};
 use crate::net::Guard;
+use crate::net::guard::special_purpose;
 use crate::skills::manifest::Manifest;
 use crate::skills::package::{File, Package};
 use crate::skills::{FILE, Skills, built_in, is_proper_name};
@@ -117,9 +117,9 @@ fn download(context: &Context, arguments: &Arguments) -> Result<Vec<u8>> {
         carries_secret: false,
         guard: match arguments.allow_private {
             true => Guard::default(),
-            false => Guard::new(|address: SocketAddr| match is_public(address.ip()) {
-                true => Ok(()),
-                false => Err(texts::PRIVATE),
+            false => Guard::new(|address| match special_purpose(address.ip()) {
+                None => Ok(()),
+                Some(_) => Err(texts::PRIVATE),
             }),
         },
         ..Settings::new(SERVER_TIME, SERVER_TIME)
@@ -129,32 +129,6 @@ fn download(context: &Context, arguments: &Arguments) -> Result<Vec<u8>> {
     client
         .get_moved(&arguments.source)?
         .read_to_end(ARCHIVE_BYTES)
-}
-
-/// Whether an address is one of the internet: no machine, network or service of one's own
-/// (RFC 6890 and its updates).
-fn is_public(address: IpAddr) -> bool {
-    match address.to_canonical() {
-        IpAddr::V4(address) => {
-            let [first, second, third, _] = address.octets();
-            !(address.is_private()
-                || address.is_loopback()
-                || address.is_link_local()
-                || address.is_documentation()
-                || first == 0
-                || first >= 224
-                || (first == 100 && (64..128).contains(&second))
-                || (first == 198 && (18..20).contains(&second))
-                || (first == 192 && second == 0 && third == 0))
-        }
-        // Global unicast is 2000::/3; 2002::/16 and 2001::/32 carry IPv4 addresses within.
-        IpAddr::V6(address) => {
-            let [first, second, ..] = address.segments();
-            (0x2000..0x4000).contains(&first)
-                && first != 0x2002
-                && !(first == 0x2001 && (second == 0 || second == 0xdb8))
-        }
-    }
 }
 
 /// What would be installed: the description, what it needs, its files, and the scripts among them.
@@ -205,47 +179,4 @@ fn describe(skills: &Skills<'_>, package: &Package) -> String {
         text.push_str(&format!("  {}\n", texts::replaces_built_in(name)));
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn addresses_of_ones_own_are_not_public() {
-        for address in [
-            "127.0.0.1",
-            "10.1.2.3",
-            "192.168.1.1",
-            "172.16.0.1",
-            "169.254.169.254",
-            "100.64.0.1",
-            "0.0.0.0",
-            "224.0.0.1",
-            "255.255.255.255",
-            "198.18.0.1",
-            "192.0.0.8",
-            "::1",
-            "::",
-            "fe80::1",
-            "fd00::1",
-            "ff02::1",
-            "::ffff:10.0.0.1",
-            "64:ff9b::a00:1",
-            "2002:a00:1::",
-            "2001:db8::1",
-        ] {
-            assert!(!is_public(address.parse().unwrap()), "{address}");
-        }
-        for address in [
-            "1.1.1.1",
-            "140.82.121.3",
-            "100.128.0.1",
-            "2606:4700::1",
-            "2a00:1450::1",
-            "::ffff:1.1.1.1",
-        ] {
-            assert!(is_public(address.parse().unwrap()), "{address}");
-        }
-    }
 }

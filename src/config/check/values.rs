@@ -1,5 +1,7 @@
 //! What single values may look like.
 
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+
 use serde_json::Value;
 
 use super::{describe_value, safe_path};
@@ -19,6 +21,19 @@ pub fn is_id(id: &Value, open: bool) -> bool {
             Some(name) => !name.is_empty() && !name.contains(char::is_whitespace),
             None => text == "*" || is_number(text.strip_prefix('-').unwrap_or(text)),
         }
+}
+
+/// Whether a text can be a host with or without a port: `nas.local:80`, `192.168.1.5`, `[fd00::5]:80`.
+pub fn is_host(text: &str) -> bool {
+    let is_address = text.parse::<IpAddr>().is_ok() || text.parse::<SocketAddr>().is_ok();
+    let bare = text
+        .strip_prefix('[')
+        .and_then(|text| text.strip_suffix(']'));
+    let is_bare = bare.is_some_and(|bare| bare.parse::<Ipv6Addr>().is_ok());
+    let (name, port) = text.split_once(':').unwrap_or((text, "0"));
+    let is_part = |char: char| char.is_alphanumeric() || matches!(char, '-' | '_' | '.');
+    let is_name = !name.is_empty() && name.chars().all(is_part) && port.parse::<u16>().is_ok();
+    is_address || is_bare || is_name
 }
 
 /// Whether a text can be a proxy's URL: `http://host:port`, the scheme or the port may be missing.
@@ -70,6 +85,36 @@ pub fn price_problem(path: &str, prices: &Value) -> Option<String> {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_host_is_a_name_or_an_address_and_may_have_a_port() {
+        for host in [
+            "nas",
+            "nas.local:80",
+            "192.168.1.5",
+            "10.0.0.1:8080",
+            "::1",
+            "[fd00::5]",
+            "[fd00::5]:80",
+        ] {
+            assert!(is_host(host), "{host}");
+        }
+        for odd in [
+            "",
+            "http://nas",
+            "nas/",
+            "nas:",
+            "nas:x",
+            "nas:99999",
+            "a b",
+            "*",
+            "*.lan",
+            "[nas]",
+            "10.0.0.0/8",
+        ] {
+            assert!(!is_host(odd), "{odd}");
+        }
+    }
 
     #[test]
     fn a_wrong_price_is_named_by_its_path() {

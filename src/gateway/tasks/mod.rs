@@ -159,7 +159,7 @@ impl Gateway {
         let found = live.agents.named(id).filter(|_| is_allowed);
         found.map(Arc::clone).ok_or_else(|| {
             Error::Failed(format!(
-                "{id:?} is no agent that may be given tasks from here (subagents.allowAgents): leave `agent` out"
+                "the agent {id:?} may not be given tasks from here (subagents.allowAgents): leave `agent` out"
             ))
         })
     }

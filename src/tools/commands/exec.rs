@@ -191,7 +191,7 @@ fn render_outcome(
 const EXEC_SESSION: ToolSpec = ToolSpec::fixed(
     "exec_session",
     "Background commands of exec: list them, read what came since the last read, write input, kill.",
-    r#"{"type":"object","properties":{"action":{"type":"string","enum":["list","read","write","kill"]},"session_id":{"type":"integer"},"input":{"type":"string"}},"required":["action"]}"#,
+    r#"{"type":"object","properties":{"action":{"enum":["list","read","write","kill"]},"session_id":{"type":"integer"},"input":{"type":"string"}},"required":["action"]}"#,
 );
 
 /// Lists, reads, writes and kills commands in the background.

@@ -99,6 +99,7 @@ pub fn check_name(name: &str) -> std::result::Result<(), String> {
         commands: true,
         board: true,
         memory: true,
+        web: true,
         cron: true,
         chats: true,
         subagents: true,

@@ -28,7 +28,7 @@ use super::read::{FileType, Lines};
 pub(super) const LIST_DIR: ToolSpec = ToolSpec::fixed(
     "list_dir",
     "List a folder with sizes; \".\" is the workspace.",
-    r#"{"type":"object","properties":{"path":{"type":"string"},"recursive":{"type":"boolean"},"max_entries":{"type":"integer","description":"Default 200"}},"required":["path"]}"#,
+    r#"{"type":"object","properties":{"path":{"type":"string"},"recursive":{"type":"boolean"},"max_entries":{"type":"integer"}},"required":["path"]}"#,
 ).read_only();
 
 pub(super) fn list_dir(context: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {
@@ -62,7 +62,7 @@ pub(super) const FIND_FILES: ToolSpec = ToolSpec::fixed(
     "find_files",
     "Find files and folders by name. A glob without \"/\" is matched with names at any \
      depth (*.md), one with \"/\" with paths from the start folder (src/**/*.rs).",
-    r#"{"type":"object","properties":{"glob":{"type":"string"},"path":{"type":"string","description":"Start folder; default: workspace"},"type":{"enum":["file","folder"]},"max_entries":{"type":"integer","description":"Default 200"}}}"#,
+    r#"{"type":"object","properties":{"glob":{"type":"string"},"path":{"type":"string"},"type":{"enum":["file","folder"]},"max_entries":{"type":"integer"}}}"#,
 ).read_only();
 
 pub(super) fn find_files(context: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {
@@ -108,9 +108,8 @@ fn parse_kind(arguments: &Arguments) -> Result<Option<Kind>> {
 
 pub(super) const GREP: ToolSpec = ToolSpec::fixed(
     "grep",
-    "Search text files for a regular expression (no look-around, no back-references). \
-     Shows each file's path, then its matching lines with their numbers.",
-    r#"{"type":"object","properties":{"pattern":{"type":"string"},"path":{"type":"string","description":"File or folder; default: workspace"},"glob":{"type":"string","description":"Only these files, as in find_files"},"case_insensitive":{"type":"boolean"},"context":{"type":"integer","description":"Lines around a match"},"max_matches":{"type":"integer","description":"Default 100"}},"required":["pattern"]}"#,
+    "Search text files for a regular expression (no look-around, no back-references).",
+    r#"{"type":"object","properties":{"pattern":{"type":"string"},"path":{"type":"string"},"glob":{"type":"string","description":"Only these files, as in find_files"},"case_insensitive":{"type":"boolean"},"context":{"type":"integer"},"max_matches":{"type":"integer"}},"required":["pattern"]}"#,
 ).read_only();
 
 pub(super) fn grep(context: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {

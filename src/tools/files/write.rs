@@ -15,7 +15,7 @@ use super::required_path;
 
 pub(super) const WRITE_FILE: ToolSpec = ToolSpec::fixed(
     "write_file",
-    "Write a whole file, replacing what was there; makes missing folders. To change a \
+    "Write a whole file; makes missing folders. To change a \
      part use edit_file.",
     r#"{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"}},"required":["path","content"]}"#,
 );
@@ -35,7 +35,7 @@ pub(super) fn write_file(context: &Context<'_>, arguments: &Arguments) -> Result
 pub(super) const APPEND_FILE: ToolSpec = ToolSpec::fixed(
     "append_file",
     "Add text to a file's end, exactly as given: begin or end it with a line break where \
-     one is needed. Makes the file if there is none.",
+     one is needed.",
     r#"{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"}},"required":["path","content"]}"#,
 );
 

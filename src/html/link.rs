@@ -1,0 +1,206 @@
+//! Addresses in pages: where a reference leads (RFC 3986, section 5.2).
+
+/// The `http` or `https` address that a reference leads to on the page at `base`, in ASCII and without a
+/// fragment. `None` for a place on the same page, other schemes, names and passwords in an address, and hosts
+/// that are not written in ASCII.
+pub fn absolute(base: &str, reference: &str) -> Option<String> {
+    let is_kept = |char: &char| !char.is_control();
+    let reference: String = reference.trim().chars().filter(is_kept).collect();
+    let reference = reference
+        .split('#')
+        .next()
+        .filter(|rest| !rest.is_empty())?;
+    let (scheme, authority, path) = split(base)?;
+    match scheme_of(reference) {
+        Some(_) => {
+            let (scheme, authority, path) = split(reference)?;
+            joined(scheme, authority, path)
+        }
+        None if reference.starts_with("//") => {
+            let address = format!("{scheme}:{reference}");
+            let (scheme, authority, path) = split(&address)?;
+            joined(scheme, authority, path)
+        }
+        None if reference.starts_with('/') => joined(scheme, authority, reference),
+        None => {
+            let path = path.split(['?', '#']).next().unwrap_or_default();
+            let path = match reference.starts_with('?') {
+                true => format!("{path}{reference}"),
+                false => {
+                    let folder = path
+                        .rfind('/')
+                        .map_or("", |at| path.get(..at).unwrap_or_default());
+                    format!("{folder}/{reference}")
+                }
+            };
+            joined(scheme, authority, &path)
+        }
+    }
+}
+
+/// The address that a person or a model means: `example.org` is `https://example.org/`.
+pub fn typed(text: &str) -> Option<String> {
+    let text = text.trim();
+    match text.contains("://") {
+        true => absolute("https://a/", text),
+        false => absolute("https://a/", &format!("https://{text}")),
+    }
+}
+
+/// The host of an address, without the brackets of an IPv6 address, and the port.
+pub fn host_and_port(address: &str) -> Option<(&str, u16)> {
+    let (scheme, authority, _) = split(address)?;
+    let usual = match scheme {
+        "https" => 443,
+        _ => 80,
+    };
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => (host, port.parse().ok()?),
+        _ => (authority, usual),
+    };
+    Some((host.trim_start_matches('[').trim_end_matches(']'), port))
+}
+
+fn scheme_of(reference: &str) -> Option<&str> {
+    let (scheme, _) = reference.split_once(':')?;
+    let is_part = |char: char| char.is_ascii_alphanumeric() || matches!(char, '+' | '-' | '.');
+    let is_scheme = scheme.starts_with(|char: char| char.is_ascii_alphabetic());
+    (is_scheme && scheme.chars().all(is_part)).then_some(scheme)
+}
+
+/// Scheme, host with port, and all that follows.
+fn split(address: &str) -> Option<(&'static str, &str, &str)> {
+    let (scheme, rest) = address.split_once("://")?;
+    let known = ["https", "http"];
+    let scheme = known
+        .into_iter()
+        .find(|known| scheme.eq_ignore_ascii_case(known))?;
+    let end = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at_checked(end)?;
+    let is_host =
+        !authority.is_empty() && authority.is_ascii() && !authority.contains(['@', ' ', '%']);
+    is_host.then_some((scheme, authority, path))
+}
+
+fn joined(scheme: &str, authority: &str, rest: &str) -> Option<String> {
+    let end = rest.find('?').unwrap_or(rest.len());
+    let (path, query) = rest.split_at_checked(end)?;
+    let mut address = format!("{scheme}://{}", authority.to_ascii_lowercase());
+    let path = path.replace('\\', "/");
+    let mut segments: Vec<&str> = Vec::new();
+    let mut all = path.trim_start_matches('/').split('/').peekable();
+    while let Some(segment) = all.next() {
+        let is_last = all.peek().is_none();
+        match segment {
+            "." | ".." => {
+                if segment == ".." {
+                    segments.pop();
+                }
+                if is_last {
+                    segments.push("");
+                }
+            }
+            _ => segments.push(segment),
+        }
+    }
+    address.push('/');
+    address.extend(
+        segments
+            .join("/")
+            .chars()
+            .chain(query.chars())
+            .flat_map(encoded),
+    );
+    Some(address)
+}
+
+/// A character as it is in an address; one that cannot be there in percent signs.
+fn encoded(char: char) -> impl Iterator<Item = char> {
+    let is_plain = char.is_ascii_graphic() && !"\"<>`{}|^\\".contains(char);
+    let mut bytes = [0; 4];
+    let text = char.encode_utf8(&mut bytes);
+    let encoded = match is_plain {
+        true => text.to_owned(),
+        false => text.bytes().map(|byte| format!("%{byte:02X}")).collect(),
+    };
+    encoded.chars().collect::<Vec<_>>().into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_lead_to_where_the_standard_says() {
+        // RFC 3986, section 5.4.
+        let base = "http://a/b/c/d;p?q";
+        for (reference, expected) in [
+            ("g", "http://a/b/c/g"),
+            ("./g", "http://a/b/c/g"),
+            ("g/", "http://a/b/c/g/"),
+            ("/g", "http://a/g"),
+            ("//g", "http://g/"),
+            ("?y", "http://a/b/c/d;p?y"),
+            ("g?y", "http://a/b/c/g?y"),
+            ("g#s", "http://a/b/c/g"),
+            (";x", "http://a/b/c/;x"),
+            (".", "http://a/b/c/"),
+            ("..", "http://a/b/"),
+            ("../g", "http://a/b/g"),
+            ("../../g", "http://a/g"),
+            ("../../../g", "http://a/g"),
+            ("/./g", "http://a/g"),
+            ("g/../h", "http://a/b/c/h"),
+            ("HTTPS://X.org", "https://x.org/"),
+            (" ä b\n", "http://a/b/c/%C3%A4%20b"),
+            ("x%20y?a=%2f&b", "http://a/b/c/x%20y?a=%2f&b"),
+        ] {
+            let found = absolute(base, reference);
+            assert_eq!(found.as_deref(), Some(expected), "{reference}");
+        }
+        for odd in [
+            "",
+            "#s",
+            "javascript:alert(1)",
+            "mailto:a@b.c",
+            "data:text/html,x",
+            "file:///etc/passwd",
+            "http:g",
+            "https://",
+            "http://me:password@a/",
+            "http://ä.org/",
+        ] {
+            assert_eq!(absolute(base, odd), None, "{odd}");
+        }
+    }
+
+    #[test]
+    fn a_typed_address_may_lack_its_scheme() {
+        assert_eq!(
+            typed(" example.org "),
+            Some("https://example.org/".to_owned())
+        );
+        assert_eq!(
+            typed("http://[::1]:8080?a b"),
+            Some("http://[::1]:8080/?a%20b".to_owned())
+        );
+        assert_eq!(typed("ftp://example.org/"), None);
+        assert_eq!(host_and_port("http://[::1]:8080/x"), Some(("::1", 8080)));
+        assert_eq!(host_and_port("https://[::1]/x"), Some(("::1", 443)));
+        assert_eq!(host_and_port("http://a.b/"), Some(("a.b", 80)));
+        assert_eq!(host_and_port("http://a.b:x/"), None);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_reference_leads_to_an_address_or_nowhere(reference in ".{0,40}", base in ".{0,20}") {
+            for base in ["http://a/b?c", &base] {
+                if let Some(found) = absolute(base, &reference) {
+                    proptest::prop_assert!(found.starts_with("http"));
+                    proptest::prop_assert!(found.bytes().all(|byte| byte.is_ascii_graphic()));
+                    proptest::prop_assert_eq!(absolute(&found, &found), Some(found.clone()));
+                }
+            }
+        }
+    }
+}
