@@ -3,10 +3,12 @@
 //! Only keys that something obeys stand here. `table` has their meanings and ranges for people, and
 //! a test holds the two together.
 
+mod tools;
 mod web;
 
 use std::collections::BTreeMap;
 
+pub use tools::{ApprovalMode, CustomTools, ExecTool, SandboxChoice, Tools};
 pub use web::{SearchProvider, WebFetch, WebSearch, WebTools};
 
 use serde::{Deserialize, Deserializer, Serialize};
@@ -326,127 +328,6 @@ fn telegram<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Bot, D::Error>
 
 fn discord<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Bot, D::Error> {
     Bot::read(deserializer, DISCORD_API)
-}
-
-/// `tools`
-#[derive(Clone, Debug, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct Tools {
-    /// Whether tools see only the workspace and the paths below.
-    pub restrict_to_workspace: bool,
-    /// Further folders, read and write.
-    pub allowed_paths: Vec<String>,
-    /// Further folders, read only.
-    pub read_only_paths: Vec<String>,
-    /// Never written, even inside an allowed folder.
-    pub protected_paths: Vec<String>,
-    /// Commands.
-    pub exec: ExecTool,
-    /// Tools in the workspace.
-    pub custom: CustomTools,
-    /// Pages and searches.
-    pub web: WebTools,
-}
-
-/// `tools.custom`
-#[derive(Clone, Debug, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct CustomTools {
-    /// Whether the tools in the workspace can be used.
-    pub enabled: bool,
-}
-
-impl Default for CustomTools {
-    fn default() -> Self {
-        Self { enabled: true }
-    }
-}
-
-/// Which walls stand around commands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SandboxChoice {
-    /// All that work; at least namespaces or Landlock.
-    #[default]
-    Auto,
-    /// Namespaces and not Landlock.
-    Namespaces,
-    /// Landlock and not namespaces.
-    Landlock,
-    /// None.
-    Off,
-}
-
-/// When a person is asked about a command.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ApprovalMode {
-    /// Never: what needs more than the sandbox gives is refused.
-    Never,
-    /// When a command is to run outside the sandbox.
-    #[default]
-    Escalation,
-    /// Also when a built-in pattern calls it risky.
-    Risky,
-    /// Every time.
-    Always,
-}
-
-/// `tools.exec`
-#[derive(Clone, Debug, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct ExecTool {
-    /// Whether there are commands.
-    pub enabled: bool,
-    /// Seconds that a command gets when its call names none.
-    pub timeout: u64,
-    /// Seconds that a call may ask for.
-    pub max_timeout: u64,
-    /// The walls.
-    pub sandbox: SandboxChoice,
-    /// Whether commands reach the network.
-    pub network: bool,
-    /// When a person is asked.
-    pub approval: ApprovalMode,
-    /// Patterns that forbid a command.
-    pub deny_patterns: Vec<String>,
-    /// Patterns of which every command has to match one, unless there are none.
-    pub allow_patterns: Vec<String>,
-    /// Variables of our environment that commands get too.
-    pub allowed_env_keys: Vec<String>,
-    /// Folders put behind PATH, with colons between them.
-    pub path_append: String,
-}
-
-impl Default for ExecTool {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            timeout: 60,
-            max_timeout: 600,
-            sandbox: SandboxChoice::Auto,
-            network: true,
-            approval: ApprovalMode::Escalation,
-            deny_patterns: Vec::new(),
-            allow_patterns: Vec::new(),
-            allowed_env_keys: Vec::new(),
-            path_append: String::new(),
-        }
-    }
-}
-
-impl Default for Tools {
-    fn default() -> Self {
-        Self {
-            restrict_to_workspace: true,
-            allowed_paths: Vec::new(),
-            read_only_paths: Vec::new(),
-            protected_paths: Vec::new(),
-            exec: ExecTool::default(),
-            custom: CustomTools::default(),
-            web: WebTools::default(),
-        }
-    }
 }
 
 /// When a journal is forced to the disk.
