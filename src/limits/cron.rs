@@ -58,8 +58,8 @@ pub const CHAT_ROOM_MAX: usize = 25;
 pub const REMINDER_STORE_TRIES_MAX: usize = 3;
 /// Reminders of one look; each is three synced writes.
 pub const REMINDERS_PER_LOOK_MAX: usize = 50;
-/// Milliseconds until the outbox is looked at again for room.
-pub const ROOM_LOOK_MS: i64 = 1000;
+/// How often the outbox is looked at for room.
+pub const ROOM_LOOK: Duration = Duration::from_secs(1);
 /// Earlier runs of a job in the model's window: it can see what it said the last time.
 pub const RUNS_IN_WINDOW: usize = 1;
 /// Bytes of the journal of a job's own conversation; the older part goes to the archive.

@@ -21,8 +21,10 @@ mod watch;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::{Notify, oneshot};
+use tokio::time::timeout;
 
 use super::{Gateway, spawn};
 use crate::cancel::Cancel;
@@ -34,7 +36,7 @@ use crate::cron::{Job, PayloadKind, RunOutcome, Status};
 use crate::error::{Error, Result};
 use crate::gateway::time::alarm;
 use crate::language::Language;
-use crate::limits::cron::{BEGUN_RUNS_KNOWN, CLOCK_ERROR_MS_MIN, STORE_RETRY};
+use crate::limits::cron::{BEGUN_RUNS_KNOWN, CLOCK_ERROR_MS_MIN, ROOM_LOOK, STORE_RETRY};
 use crate::message::{Address, Envelope, Origin};
 use crate::sync::Mutex;
 use crate::zone::Zone;
@@ -58,6 +60,8 @@ pub struct Cron {
     corrected: Mutex<Option<i64>>,
     /// Locked from the look at what runs, over the reading of the jobs, until new runs are claimed.
     looking: Mutex<()>,
+    /// Whether reminders wait for room in the outbox.
+    waits_for_room: AtomicBool,
     /// Since a run could not be noted on the disk, or the jobs not be read.
     failed: Mutex<Option<Stopwatch>>,
     /// The stamp of the file of jobs at which the conversations of removed ones were deleted last.
@@ -181,7 +185,12 @@ pub(super) async fn keep(gateway: Arc<Gateway>) {
     ));
     while !gateway.is_stopping() {
         let next = look(&gateway).await;
-        alarm::until(gateway.clock(), next, &cron.changed).await;
+        let alarm = alarm::until(gateway.clock(), next, &cron.changed);
+        match cron.waits_for_room.load(Ordering::SeqCst) {
+            // Not by the clock, which may be set meanwhile.
+            true => drop(timeout(ROOM_LOOK, alarm).await),
+            false => drop(alarm.await),
+        }
     }
 }
 
@@ -322,6 +331,10 @@ impl Gateway {
             // Its next run is not in the plan for this look.
             self.cron.look_soon();
         }
+        let waits_for_room = look.waits_for_room;
+        self.cron
+            .waits_for_room
+            .store(waits_for_room, Ordering::SeqCst);
         let (start, next_ms) = (start.into_iter(), look.next_ms);
         let claims = start.filter_map(|(job, planned)| self.claim(job, planned, zone));
         let claims: Vec<Claim> = claims.collect();

@@ -10,7 +10,7 @@ use crate::config::QuietHours;
 use crate::cron::due::{self, Planned};
 use crate::cron::{Deliver, Job, PayloadKind, Run, Status};
 use crate::limits::cron::{
-    CHAT_ROOM_MAX, OUTBOX_ROOM_FIRST_MAX, OUTBOX_ROOM_MAX, REMINDERS_PER_LOOK_MAX, ROOM_LOOK_MS,
+    CHAT_ROOM_MAX, OUTBOX_ROOM_FIRST_MAX, OUTBOX_ROOM_MAX, REMINDERS_PER_LOOK_MAX,
 };
 use crate::message::Address;
 use crate::zone::{Local, Zone};
@@ -71,6 +71,8 @@ pub struct Look<'a> {
     pub skip: Vec<(&'a Job, i64)>,
     /// When to look again; `None` when nothing is planned. The end of a run is another reason.
     pub next_ms: Option<i64>,
+    /// Whether reminders wait for room in the outbox, which does not say when it has some again.
+    pub waits_for_room: bool,
 }
 
 /// Decides what is to be done now.
@@ -107,8 +109,7 @@ pub fn look<'a>(jobs: &'a [Job], now: &Conditions<'_>) -> Look<'a> {
         if starts {
             look.start.push((job, run));
         } else if is_reminder && now.room.is_some() {
-            // The outbox does not say when it has room again.
-            look.wake_at(Some(now.now_ms + ROOM_LOOK_MS));
+            look.waits_for_room = true;
         }
     }
     look

@@ -102,7 +102,10 @@ pub fn runs(home: &Home, id: &str) -> Vec<(i64, String)> {
     let events = log
         .lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    for event in events.filter(|event| event["id"] == id) {
+    // Lines that went into the file stay in the log, for older copies of the file.
+    let folded = file["runsFoldedTo"].as_u64().unwrap_or_default();
+    let is_news = |event: &Value| event["n"].as_u64().unwrap_or_default() > folded;
+    for event in events.filter(|event| event["id"] == id && is_news(event)) {
         note(&event["planned"], &event["status"]);
     }
     let mut runs: Vec<_> = found
