@@ -31,6 +31,20 @@ pub struct Question {
     pub hash: String,
 }
 
+impl Question {
+    /// The same, asked by a subagent: what is kept for a conversation is of no use for one that ends with
+    /// its task. A tool of the workspace is allowed for its agent.
+    #[must_use]
+    pub fn of_subagent(&self) -> Self {
+        let mut question = self.clone();
+        if question.always == AlwaysOption::Offered && !matches!(question.cause, Cause::Tool { .. })
+        {
+            question.always = AlwaysOption::Subagent;
+        }
+        question
+    }
+}
+
 /// Why a person is asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Cause {
@@ -103,6 +117,8 @@ pub enum AlwaysOption {
     TooRisky(Risk),
     /// It loads files that the model can change and that the hash does not cover.
     Changeable,
+    /// A subagent wants it, whose conversation ends with its task.
+    Subagent,
 }
 
 /// A file that a command runs, as it was when the question was asked.

@@ -76,6 +76,8 @@ pub(super) struct Run<'a> {
     without: &'static [&'static str],
     /// Tokens after which it is asked no more.
     tokens_max: u64,
+    /// Tasks that it has given to subagents.
+    tasks_given: u32,
     /// The model that is asked first.
     model_name: String,
     /// How much the model thinks.
@@ -132,6 +134,7 @@ impl<'a> Run<'a> {
             specs,
             without,
             tokens_max,
+            tasks_given: 0,
             turn: Turn::new(agent.settings.max_tool_iterations.min(steps_max)),
             models: models.for_turn(cancel),
             effort: agent.effort_of(session.chat()),
@@ -462,6 +465,13 @@ impl<'a> Run<'a> {
 
     /// Gives a task to a subagent: beside this conversation where the host can, else within the call.
     fn spawn(&mut self, request: &SpawnRequest) -> Result<String> {
+        self.tasks_given += 1;
+        if self.tasks_given > subagent::PER_TURN {
+            return Err(Error::Failed(format!(
+                "{} tasks were given away in this turn, which is the most: do the rest yourself",
+                subagent::PER_TURN
+            )));
+        }
         if !request.waits
             && let Some(begun) = self.host.spawn(request)?
         {

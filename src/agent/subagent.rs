@@ -86,7 +86,7 @@ impl TurnHost for InlineHost<'_> {
     }
 
     fn ask(&mut self, question: &Question, cancel: &Cancel) -> Answer {
-        self.0.ask(question, cancel)
+        self.0.ask(&question.of_subagent(), cancel)
     }
 
     fn retry_write(&mut self, error: &Error, cancel: &Cancel) -> bool {

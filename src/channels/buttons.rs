@@ -37,7 +37,7 @@ pub fn for_question(number: u64, question: &Question, language: Language) -> Vec
     });
     match question.always {
         AlwaysOption::Offered => vec![vec![once, deny], vec![always]],
-        AlwaysOption::TooRisky(_) | AlwaysOption::Changeable => vec![vec![once, deny]],
+        _ => vec![vec![once, deny]],
     }
 }
 

@@ -81,6 +81,10 @@ pub mod approve {
             "This command cannot be allowed always: {what}.",
             "此命令不能始终允许：{what}。",
         }
+        pub(crate) fn of_subagent() {
+            "What a subagent asks for can be allowed only once.",
+            "子代理的请求只能逐次允许。",
+        }
         pub(crate) fn changeable() {
             "This command cannot be allowed always: it may load files that the agent can change.",
             "此命令不能始终允许：它可能会加载智能体可以更改的文件。",

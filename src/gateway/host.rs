@@ -72,6 +72,8 @@ pub struct ChatHost<'a> {
     job: Option<Arc<JobRun>>,
     /// The task of a subagent that it is.
     task: Option<Arc<Task>>,
+    /// Whether it began with the report of a subagent.
+    is_report: bool,
     /// How long it has been running.
     watch: Stopwatch,
 }
@@ -110,6 +112,7 @@ impl<'a> ChatHost<'a> {
             is_write_failure_told: false,
             job: None,
             task: None,
+            is_report: message.as_ref().is_some_and(is_report),
             watch: Stopwatch::start(),
         }
     }
@@ -252,6 +255,10 @@ impl TurnHost for ChatHost<'_> {
             return Answer::Unattended;
         }
         self.gateway.events.send(Event::Waits(self.work.id));
+        let question = match self.task {
+            Some(_) => &question.of_subagent(),
+            None => question,
+        };
         let answer = self
             .gateway
             .ask(&self.reply, question, self.language, cancel);
@@ -343,10 +350,18 @@ impl TurnHost for ChatHost<'_> {
         if self.is_quiet() {
             return Ok(None);
         }
+        // Else reports and tasks could follow each other without end and without a person.
+        if self.is_report {
+            return Err(Error::Failed(
+                "this turn is about a report, and starts no subagents beside it: use wait, or ask the person"
+                    .to_owned(),
+            ));
+        }
         let parent = Parent {
             session: &self.session,
             reply: &self.reply,
             is_attended: self.is_attended,
+            cancel: &self.work.cancel,
         };
         let begun = self.gateway.start_task(self.hosted, &parent, request);
         begun.map(Some)

@@ -384,6 +384,7 @@ impl Loop {
             Action::StartTurn { work, message } => {
                 let (to, language) = (message.address(), message.language());
                 let job = gateway.claimed(&message);
+                let session = message.session.clone();
                 self.start(work, "turn", (&to, language), move |gateway, work| {
                     match (job, &message.origin) {
                         (Some(claim), _) => gateway.run_job_turn(work, &message, &claim),
@@ -391,6 +392,10 @@ impl Loop {
                         _ => gateway.run_turn(work, &message.session, Some(&message)),
                     }
                 });
+                if !self.running.contains_key(&work) {
+                    // A task that could not begin takes no place; it waits in the inbox.
+                    gateway.tasks.remove(&session);
+                }
             }
             Action::ResumeTurn { work, session } => {
                 let to = address_of(&session);

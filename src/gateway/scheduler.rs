@@ -275,8 +275,13 @@ impl Scheduler {
         let Some(session) = session.filter(|session| session.running == Some(work)) else {
             return Vec::new();
         };
-        let is_readable =
-            |message: &&Envelope| is_ready(message) && !is_command(message) && !is_of_job(message);
+        // A report has a turn of its own: the running one may deliver elsewhere, or be another agent's.
+        let is_readable = |message: &&Envelope| {
+            is_ready(message)
+                && !is_command(message)
+                && !is_of_job(message)
+                && !is_of_subagent(message)
+        };
         let count = session.queue.iter().take_while(is_readable).count();
         session.queue.drain(..count).collect()
     }

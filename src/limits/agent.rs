@@ -122,6 +122,8 @@ pub mod subagent {
     pub const TOKENS: u64 = 300_000;
     /// How many run at once beside the conversations. Each needs the memory of a turn.
     pub const AT_ONCE: usize = 2;
+    /// Tasks that one turn may give away, one after the other.
+    pub const PER_TURN: u32 = 8;
     /// Bytes of a task: what the subagent has to know.
     pub const TASK_BYTES: usize = 16 * 1024;
     /// Characters of the label that people see.

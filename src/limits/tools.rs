@@ -10,6 +10,10 @@ pub const READ_CHARS: usize = 128 * 1024;
 pub const NOTE_CHARS: usize = 240;
 /// Bytes at a file's beginning by which it is told what it is.
 pub const SNIFF_BYTES: usize = 8 * 1024;
+/// Objects and arrays within each other in the schema of a custom tool.
+pub const CUSTOM_SCHEMA_DEPTH_MAX: usize = 5;
+/// The largest length that such a schema may name.
+pub const CUSTOM_SCHEMA_COUNT_MAX: u64 = 1_000_000;
 /// Bytes of a line that are held; the rest of a longer one is passed over.
 pub const LINE_BYTES: usize = 128 * 1024;
 /// Bytes of a file that is edited: it is held whole, twice.

@@ -71,8 +71,8 @@ pub struct Capabilities {
     pub subagents: bool,
 }
 
-/// The tools that a subagent does not have: those that reach people, and more subagents.
-pub const NOT_FOR_SUBAGENTS: [&str; 2] = ["message", "spawn"];
+/// The tools that a subagent does not have: those that reach people, now or later, and more subagents.
+pub const NOT_FOR_SUBAGENTS: [&str; 3] = ["message", "cron", "spawn"];
 
 /// The built-in tools as the model is told about them.
 pub fn specs(capabilities: Capabilities) -> Vec<ToolSpec> {

@@ -174,7 +174,7 @@ fn choices(question: &Question, is_cut: bool) -> String {
         (Cause::Input { .. }, AlwaysOption::Offered) => "  [a] allow all its input",
         (Cause::Tool { .. }, AlwaysOption::Offered) => "  [a] always allow this tool as it is",
         (_, AlwaysOption::Offered) => "  [a] always allow this exact command",
-        (_, AlwaysOption::TooRisky(_) | AlwaysOption::Changeable) => "",
+        _ => "",
     };
     let show = if is_cut { "  [s] show all of it" } else { "" };
     format!("Run it? [y] once{always}{show}  [N] no: ")
@@ -189,6 +189,7 @@ fn why_once(always: AlwaysOption) -> Option<String> {
             Some(approve::too_risky(english, &describe_risk(english, risk)))
         }
         AlwaysOption::Changeable => Some(approve::changeable(english).to_owned()),
+        AlwaysOption::Subagent => Some(approve::of_subagent(english).to_owned()),
     }
 }
 

@@ -15,6 +15,7 @@ use crate::config::Loaded;
 use crate::error::{Error, Exit, Result};
 use crate::files::Workspace;
 use crate::limits::skills::NAME_CHARS;
+use crate::limits::tools::SCRIPT_HEAD_BYTES;
 use crate::state::ToolApproval;
 use crate::text::{grouped, nearest, one_line, reveal};
 use crate::tools::custom::{FILE, FOLDER, check_name, examine, list, manifest};
@@ -123,8 +124,8 @@ fn format_file(file: &Script) -> String {
 
 /// Whether there is more in a file than its first lines.
 fn is_cut(file: &Script) -> bool {
-    // Without the last newline.
-    file.bytes > file.head.len() as u64 + 1
+    // The head is without the last newline.
+    file.bytes > file.head.len() as u64 + 1 || file.bytes > SCRIPT_HEAD_BYTES as u64
 }
 
 /// Asks at the terminal. Without one nothing is approved that was not confirmed with `--yes`.

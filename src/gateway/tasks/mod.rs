@@ -17,6 +17,7 @@ use super::host::{ChatHost, Work};
 use crate::agent::host::TurnEvent;
 use crate::agent::subagent;
 use crate::bus::Event;
+use crate::cancel::Cancel;
 use crate::chat::{EntryKind, SpawnRequest};
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
@@ -48,6 +49,8 @@ pub(super) struct Parent<'a> {
     pub session: &'a SessionKey,
     pub reply: &'a Address,
     pub is_attended: bool,
+    /// Raised when the person stops its turn.
+    pub cancel: &'a Cancel,
 }
 
 impl Task {
@@ -79,10 +82,15 @@ impl Tasks {
     fn add(&self, task: Arc<Task>) -> Result<()> {
         let mut tasks = self.0.lock();
         if tasks.len() >= AT_ONCE {
-            let labels: Vec<&str> = tasks.iter().map(|task| task.label.as_str()).collect();
+            // What others have given away is not for this conversation.
+            let ours = tasks.iter().filter(|other| other.parent == task.parent);
+            let labels: Vec<&str> = ours.map(|task| task.label.as_str()).collect();
+            let ours = match labels.is_empty() {
+                true => "for other conversations".to_owned(),
+                false => format!("here: {}", labels.join("; ")),
+            };
             return Err(Error::Failed(format!(
-                "{AT_ONCE} subagents run already ({}): wait for a report, or do the task yourself",
-                labels.join("; ")
+                "{AT_ONCE} subagents run already ({ours}): wait for a report, or do the task yourself"
             )));
         }
         tasks.push(task);
@@ -135,6 +143,12 @@ impl Gateway {
         };
         match self.parts.inbox.accept(vec![message]) {
             Ok(accepted) => {
+                // A /stop that came meanwhile has not seen it.
+                if parent.cancel.is_cancelled() {
+                    self.parts.inbox.taken(key.as_str());
+                    self.tasks.remove(&key);
+                    return Err(Error::Stopped);
+                }
                 for message in accepted {
                     self.events.send(Event::Arrived(message));
                 }
@@ -269,14 +283,19 @@ impl Gateway {
             ..Envelope::typed(parent, &text)
         };
         let accepted = loop {
+            if work.cancel.is_cancelled() {
+                self.parts.inbox.taken(&message.id);
+                return;
+            }
             match self.parts.inbox.accept(vec![envelope.clone()]) {
                 Ok(accepted) => break accepted,
                 Err(error) => tracing::error!("failed to store a report, trying again: {error}"),
             }
             // The task stays in the inbox, and the next start reports it.
-            if self.is_stopping() || work.cancel.wait(REPORT_RETRY) {
+            if self.is_stopping() {
                 return;
             }
+            work.cancel.wait(REPORT_RETRY);
         };
         reached("task reported");
         self.parts.inbox.taken(&message.id);

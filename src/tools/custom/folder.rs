@@ -98,6 +98,11 @@ impl Reading<'_> {
         let Some(path) = found.path.to_str() else {
             return Err(self.fault("the name of a file is not UTF-8"));
         };
+        if path.chars().any(char::is_control) {
+            return Err(
+                self.fault("the name of a file has a line break or another control character")
+            );
+        }
         match found.status.kind {
             Kind::Folder => {
                 self.add(b"folder", path.as_bytes());

@@ -100,7 +100,8 @@ impl Manifest {
 /// Whether a folder can be a tool by its name.
 pub fn is_name(name: &str) -> bool {
     let is_fine = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
-    !name.is_empty() && name.len() <= CUSTOM_NAME_BYTES_MAX && name.bytes().all(is_fine)
+    let begins = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_');
+    begins && name.len() <= CUSTOM_NAME_BYTES_MAX && name.bytes().all(is_fine)
 }
 
 /// Whether a text is the plain path of something within a folder.

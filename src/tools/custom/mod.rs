@@ -92,7 +92,7 @@ pub fn list(workspace: &Workspace) -> Vec<Listed> {
 pub fn check_name(name: &str) -> std::result::Result<(), String> {
     if !is_name(name) {
         return Err(format!(
-            "the name of a tool has 1 to {CUSTOM_NAME_BYTES_MAX} lower-case letters, digits and _"
+            "the name of a tool has 1 to {CUSTOM_NAME_BYTES_MAX} lower-case letters, digits and _, and begins with a letter"
         ));
     }
     let all = Capabilities {
