@@ -311,25 +311,31 @@ impl Gateway {
                 error: Some(why.to_owned()),
                 duration_ms: 0,
             };
-            self.parts.jobs.end(&job.id, to_ms, now_ms, &left_out)
+            // What cannot be noted is left out again later, and keeps nothing else from running.
+            let noted = self.parts.jobs.end(&job.id, to_ms, now_ms, &left_out);
+            if let Err(error) = &noted {
+                cron_failed(self, error);
+                *self.cron.failed.lock() = Some(Stopwatch::start());
+            }
+            noted.is_ok()
         };
         for (job, to_ms) in look.skip {
             let is_back = job.state.last_planned_ms.is_some_and(|last| to_ms < last);
             let why = if is_back { CLOCK_SET_BACK } else { TIME_PASSED };
-            // What cannot be noted is left out again later, and keeps nothing else from running.
-            if let Err(error) = skip(job, to_ms, why) {
-                cron_failed(self, &error);
-                *self.cron.failed.lock() = Some(Stopwatch::start());
-            }
+            skip(job, to_ms, why);
         }
+        // A reminder that was sent without being stored has begun too: its run has to be noted as what it is.
         let has_begun = |(job, planned): &(&Job, Planned)| {
-            self.cron.has_begun(&message_id(job, planned.planned_ms))
+            let planned_ms = planned.planned_ms;
+            self.cron.has_begun(&message_id(job, planned_ms))
+                && !self.is_unnoted(&job.id, planned_ms)
         };
         let (begun, start): (Vec<_>, Vec<_>) = look.start.into_iter().partition(has_begun);
         for (job, planned) in begun {
-            skip(job, planned.planned_ms, HAS_BEGUN)?;
-            // Its next run is not in the plan for this look.
-            self.cron.look_soon();
+            if skip(job, planned.planned_ms, HAS_BEGUN) {
+                // Its next run is not in the plan for this look.
+                self.cron.look_soon();
+            }
         }
         let waits_for_room = look.waits_for_room;
         self.cron
