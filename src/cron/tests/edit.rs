@@ -257,3 +257,35 @@ fn a_run_that_was_cut_off_is_closed_by_a_new_schedule_and_by_enabling() {
         assert!(!is_made_up_for(&store));
     });
 }
+
+#[test]
+fn a_message_that_is_refused_is_noted_and_only_a_chat_that_is_gone_ends_the_job() {
+    let (_folder, store) = home();
+    let mut id = String::new();
+    at(NOW, |asker| {
+        id = add(&store, every(1), named("tea"), asker).unwrap().id
+    });
+    let ended = RunOutcome {
+        status: Status::Ok,
+        error: None,
+        duration_ms: 5,
+    };
+    let run = |number: i64, is_chat_gone| {
+        let planned_ms = NOW + number * HOUR;
+        store.begin(&id, planned_ms, planned_ms).unwrap();
+        // Something that it says while it runs.
+        let refused = store.note_undelivered(&id, planned_ms, "refused", is_chat_gone);
+        store.end(&id, planned_ms, planned_ms, &ended).unwrap();
+        let run = store.runs(&id, 1).unwrap().remove(0);
+        assert_eq!(run.error.as_deref(), Some("not delivered: refused"));
+        (run.status, refused.unwrap())
+    };
+    for number in 1..=4 {
+        assert_eq!(run(number, false), (Status::Ok, false));
+    }
+    for number in 5..=6 {
+        assert_eq!(run(number, true), (Status::Failed, false));
+    }
+    assert_eq!(run(7, true), (Status::Failed, true));
+    assert!(!store.read().unwrap().jobs[0].enabled);
+}
