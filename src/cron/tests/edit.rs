@@ -15,6 +15,7 @@ fn at(now_ms: i64, act: impl FnOnce(Asker<'_>)) {
         now_ms,
         zone: &Zone::utc(),
         language: Language::English,
+        is_clock_right: false,
     });
 }
 
@@ -288,4 +289,24 @@ fn a_message_that_is_refused_is_noted_and_only_a_chat_that_is_gone_ends_the_job(
     }
     assert_eq!(run(7, true), (Status::Failed, true));
     assert!(!store.read().unwrap().jobs[0].enabled);
+}
+
+#[test]
+fn the_words_for_a_time_are_kept_only_while_the_clock_may_be_wrong() {
+    let (_folder, store) = home();
+    for (is_clock_right, kept) in [(false, Some("in 20m")), (true, None)] {
+        at(NOW, |asker| {
+            let asker = Asker {
+                is_clock_right,
+                ..asker
+            };
+            let new = NewJob {
+                said: Some("in 20m".to_owned()),
+                ..named("tea")
+            };
+            let schedule = schedule("in 20m", None, asker).unwrap();
+            let job = add(&store, schedule, new, asker).unwrap();
+            assert_eq!(job.said.as_deref(), kept);
+        });
+    }
 }
