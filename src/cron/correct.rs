@@ -4,8 +4,8 @@
 //! then, that date is wrong too: "in 20 minutes" would come a day late. So once the clock is set, and can be
 //! trusted, the date is reckoned again from the words and the right time of the request.
 //!
-//! That holds for jobs that run once, and that were planned since the machine started: how wrong the clock was
-//! before is not known. A cron line names times of day, which are right with any clock. An interval keeps its
+//! That holds for jobs that run once, and that were planned since the machine started by a clock that no time service
+//! kept right: how wrong the clock was before is not known. A cron line names times of day, which are right with any clock. An interval keeps its
 //! rhythm or begins a new one, and [`due`](super::due) keeps it from being silent.
 
 use super::job::Job;
@@ -33,11 +33,19 @@ pub fn correct(job: &mut Job, jump: Jump, zone: &Zone) -> bool {
         return false;
     };
     let created_ms = job.created_at_ms.saturating_add(jump.by_ms);
-    let Ok(Some((schedule @ Schedule::At { .. }, _))) = when::take_leading(said, created_ms, zone)
+    let (Ok(Some((Schedule::At { at_ms }, _))), Schedule::At { at_ms: before_ms }) =
+        (when::take_leading(said, created_ms, zone), &job.schedule)
     else {
         return false;
     };
-    job.schedule = schedule;
+    let later_ms = at_ms.saturating_sub(*before_ms);
+    let has_passed = *before_ms <= jump.before_ms.saturating_add(jump.by_ms);
+    // A time of day that has passed is late, and not put off to the next day: the clock may have stood still while
+    // the machine slept. A span, such as 20 minutes, is as long by any clock.
+    if has_passed && later_ms > 0 && later_ms != jump.by_ms {
+        return false;
+    }
+    job.schedule = Schedule::At { at_ms };
     (job.created_at_ms, job.updated_at_ms) = (created_ms, created_ms);
     true
 }
@@ -87,7 +95,9 @@ mod tests {
             ("tomorrow 7:00", -DAY, tomorrow - DAY),
             ("tomorrow 7:00", -3 * HOUR, tomorrow),
             ("tomorrow 7:00", 5 * HOUR, tomorrow + DAY),
-            ("7:00", 12 * HOUR, tomorrow + DAY),
+            // What has passed is late.
+            ("7:00", 12 * HOUR, tomorrow),
+            ("tomorrow 7:00", 12 * HOUR, tomorrow),
             // A date is one with any clock.
             ("2026-12-24 18:00", -DAY, 1_798_135_200_000),
             ("every 2h", -DAY, NOW - 60_000),

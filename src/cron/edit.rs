@@ -107,6 +107,8 @@ pub struct Asker<'a> {
     pub zone: &'a Zone,
     /// The language of errors.
     pub language: Language,
+    /// Whether a time service keeps the clock right: what is planned then is never corrected.
+    pub is_clock_right: bool,
 }
 
 /// Reads a schedule from words. `tz` is an IANA time zone in which they are meant, if it is not the owner's.
@@ -225,7 +227,7 @@ pub fn add(store: &Store, schedule: Schedule, new: NewJob, asker: Asker<'_>) -> 
         job.delete_after_run = new.once;
         job.made_from = new.made_from;
         let is_once = matches!(job.schedule, Schedule::At { .. });
-        job.said = new.said.filter(|_| is_once);
+        job.said = new.said.filter(|_| is_once && !asker.is_clock_right);
         check_schedule(&job, asker)?;
         jobs.push(job.clone());
         Ok(job)

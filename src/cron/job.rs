@@ -43,7 +43,8 @@ pub struct Job {
     #[serde(default, alias = "delete_after_run")]
     pub delete_after_run: bool,
     /// The words for the time of a job that runs once, such as `tomorrow 7:00`: a time that was reckoned with a
-    /// wrong clock is [corrected](super::correct::correct). `None` for one that is a date in any case.
+    /// wrong clock is [corrected](super::correct::correct). `None` for one that is a date in any case, or that was
+    /// planned by a clock that a time service kept right.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said: Option<String>,
     /// The [mark](super::edit::mark) of the request that added it: a request that is repeated after a kill
@@ -386,16 +387,22 @@ impl Job {
         }
     }
 
-    /// Notes that the chat will never take what a run had to say, and why. Disables the job when that
-    /// is so for its last [`UNDELIVERED_RUNS_MAX`] runs, and returns true then.
-    pub fn note_undelivered(&mut self, planned_ms: i64, why: &str) -> bool {
+    /// Notes that the chat has not taken a message of a run, and why. When the chat is gone, the run has failed, and
+    /// the job is disabled once that is so for its last [`UNDELIVERED_RUNS_MAX`] runs: true is returned then. Any
+    /// other refusal may be of one message only, and the run is what it was.
+    pub fn note_undelivered(&mut self, planned_ms: i64, why: &str, is_chat_gone: bool) -> bool {
         let mut runs = self.state.runs.iter_mut().rev().enumerate();
         let found = runs.find(|(_, run)| run.planned_ms == planned_ms);
         let Some((index, run)) = found.filter(|(_, run)| !run.undelivered) else {
             return false;
         };
+        let why = one_line(&format!("not delivered: {why}"), ERROR_CHARS_MAX);
+        if !is_chat_gone {
+            run.error.get_or_insert(why);
+            return false;
+        }
         run.undelivered = true;
-        run.error = Some(one_line(&format!("not delivered: {why}"), ERROR_CHARS_MAX));
+        run.error = Some(why);
         // The end of a run that still runs is noted later.
         if run.status != Status::Running {
             run.status = Status::Failed;

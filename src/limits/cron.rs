@@ -60,6 +60,8 @@ pub const REMINDER_STORE_TRIES_MAX: usize = 3;
 pub const REMINDERS_PER_LOOK_MAX: usize = 50;
 /// How often the outbox is looked at for room.
 pub const ROOM_LOOK: Duration = Duration::from_secs(1);
+/// How often, and from when on, if there is none: the channel takes nothing, as when the network is gone.
+pub const ROOM_LOOK_LATER: Duration = Duration::from_mins(1);
 /// Earlier runs of a job in the model's window: it can see what it said the last time.
 pub const RUNS_IN_WINDOW: usize = 1;
 /// Bytes of the journal of a job's own conversation; the older part goes to the archive.

@@ -200,6 +200,12 @@ impl Conversation {
         newest.find_map(|held| held.entry.origin.as_deref())
     }
 
+    /// Whether the last turn began with this message of a channel.
+    pub fn last_turn_answers(&self, origin: &str) -> bool {
+        let first = self.entries.get(self.last_turn());
+        first.is_some_and(|held| held.entry.origin.as_deref() == Some(origin))
+    }
+
     /// The calls at the end that have no result, in order.
     pub fn unanswered(&self) -> Vec<ToolCall> {
         self.open_calls().into_iter().cloned().collect()

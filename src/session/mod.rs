@@ -166,6 +166,11 @@ impl Session {
         self.conversation.holds(origin)
     }
 
+    /// Whether the last turn has not ended and began with this message of a channel.
+    pub fn is_answering(&self, origin: &str) -> bool {
+        self.unfinished && self.conversation.last_turn_answers(origin)
+    }
+
     /// The id of the last message that is in the journal, for entries that came from a message.
     pub fn last_origin(&self) -> Option<&str> {
         self.conversation.last_origin()

@@ -284,15 +284,37 @@ pub fn delete_oldest(folder: &Path, prefix: &str, keep: usize) -> Result<()> {
         .try_for_each(|(_, path)| delete_unused(&path))
 }
 
-/// Deletes journals whose file names begin with `prefix`, except those at these paths. One that is in use
-/// stays.
+/// Deletes journals whose file names begin with `prefix`, except those at these paths, and those without a message
+/// that is [named after the journal](has_own_messages). One that is in use stays.
 pub fn delete_others(folder: &Path, prefix: &str, kept: &BTreeSet<PathBuf>) -> Result<()> {
     let is_meant = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str());
-        name.is_some_and(|name| name.starts_with(prefix)) && !kept.contains(path)
+        let is_other = name.is_some_and(|name| name.starts_with(prefix)) && !kept.contains(path);
+        is_other && has_own_messages(path).unwrap_or_default()
     };
     let mut others = journals(folder)?.into_iter().filter(is_meant);
     others.try_for_each(|path| delete_unused(&path))
+}
+
+/// Whether a journal has a message whose id is the journal's key and something more, as the runs of a job have in
+/// the job's own conversation.
+fn has_own_messages(path: &Path) -> io::Result<bool> {
+    let mut file = sys::file::open_to_read(path)?;
+    let Some(key) = key_of(&file)? else {
+        return Ok(false);
+    };
+    file.rewind()?;
+    let mut lines = Lines::new(BufReader::new(file));
+    while let Some(bytes) = lines.following()? {
+        let Some(Line::Entry(entry)) = line::decode(bytes) else {
+            continue;
+        };
+        let more = entry.origin.as_deref().and_then(|id| id.strip_prefix(&key));
+        if more.is_some_and(|more| more.starts_with(':')) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn delete_unused(path: &Path) -> Result<()> {

@@ -474,6 +474,27 @@ fn a_list_names_the_sessions_by_their_true_keys() {
     assert!(store::list(place.0.path()).unwrap().is_empty());
 }
 
+#[test]
+fn an_unfinished_turn_is_known_by_the_message_that_it_began_with() {
+    let place = Place::new();
+    let of = |text: &str, id: &str| Entry {
+        origin: Some(id.to_owned()),
+        ..user(text)
+    };
+    let mut session = place.open();
+    session.append(of("the job", "a")).unwrap();
+    assert!(session.is_answering("a"));
+    let answer = Entry::new(EntryKind::Assistant, "done");
+    session.end_turn(Some(answer), TurnEnd::Answered).unwrap();
+    assert!(!session.is_answering("a"));
+    session.append(of("a question", "b")).unwrap();
+    session.append(of("and another one", "c")).unwrap();
+    drop(session);
+    let session = place.open();
+    let answering = ["a", "b", "c"].map(|id| session.is_answering(id));
+    assert_eq!(answering, [false, true, false]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

@@ -121,7 +121,7 @@ impl<'a> Caller<'a> {
         if self.parts.adapter.is_group(to).is_none() {
             let why = "not an address of the channel";
             tracing::error!(chat = %to, "failed to deliver a message: {why}");
-            self.give_up(&pending, why);
+            self.give_up(&pending, why, true);
             return Outcome::Dropped;
         }
         let adapter = &self.parts.adapter;
@@ -173,10 +173,11 @@ impl<'a> Caller<'a> {
             return Outcome::Moved;
         }
         let why = failure.to_string();
+        let is_chat_gone = matches!(failure, Failure::Gone { .. });
         let outcome = Outcome::from(failure);
         if matches!(outcome, Outcome::Dropped) {
             tracing::error!(chat = %to, "failed to deliver a message, giving up: {why}");
-            self.give_up(pending, &why);
+            self.give_up(pending, &why, is_chat_gone);
         }
         outcome
     }
@@ -193,8 +194,9 @@ impl<'a> Caller<'a> {
     }
 
     /// Records that nothing more of a message is sent.
-    fn give_up(&self, pending: &Pending, why: &str) {
-        self.parts.observer.given_up(&pending.message, why);
+    fn give_up(&self, pending: &Pending, why: &str, is_chat_gone: bool) {
+        let observer = &self.parts.observer;
+        observer.given_up(&pending.message, why, is_chat_gone);
         if let Err(error) = self.parts.outbox.give_up(pending.id, why) {
             tracing::warn!("failed to record in the outbox what was given up: {error}");
         }

@@ -54,8 +54,9 @@ pub type WorkspaceWith = Box<dyn Fn(&Path) -> Result<Arc<Workspace>, Error> + Se
 
 /// Learns what becomes of messages, on a thread that delivers: it may write to the disk, and not wait long.
 pub trait Observer: Send + Sync {
-    /// The channel will never take a message, or what is left of it.
-    fn given_up(&self, message: &OutgoingMessage, why: &str);
+    /// The channel will never take a message, or what is left of it; with `is_chat_gone` also no other one for its
+    /// chat.
+    fn given_up(&self, message: &OutgoingMessage, why: &str, is_chat_gone: bool);
 
     /// A chat has become another one, as a group does that becomes a supergroup.
     fn moved(&self, from: &Address, to: &Address);

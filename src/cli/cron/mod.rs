@@ -15,6 +15,7 @@ use crate::cron::{Jobs, Store};
 use crate::error::{Error, Exit, Result};
 use crate::gateway::control::{self, CronRequest, Request};
 use crate::language::Language;
+use crate::state::KnownTime;
 use crate::zone::Zone;
 
 const AFTER_HELP: &str = "\
@@ -131,6 +132,7 @@ impl<'a> Planner<'a> {
             now_ms: self.now_ms,
             zone: &self.zone,
             language: Language::English,
+            is_clock_right: KnownTime::is_synchronized(&Clock::System) == Some(true),
         }
     }
 

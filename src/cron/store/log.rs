@@ -115,7 +115,8 @@ fn apply(event: RunEvent, state: &mut State) {
             run.status = Status::Failed;
         } else {
             run.status = event.status;
-            run.error = event.error;
+            // A message of it may have been refused while it ran.
+            run.error = event.error.or_else(|| run.error.take());
         }
         state.last_error.clone_from(&run.error);
         state.last_status = Some(run.status);

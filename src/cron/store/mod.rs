@@ -127,12 +127,18 @@ impl Store {
         })
     }
 
-    /// Notes that the chat will never take what a run had to say, and why. Returns whether the job was
-    /// disabled because of it: see [`Job::note_undelivered`].
-    pub fn note_undelivered(&self, id: &str, planned_ms: i64, why: &str) -> Result<bool> {
+    /// Notes that a message of a run was not taken, and why. Returns whether the job was disabled because of it:
+    /// see [`Job::note_undelivered`].
+    pub fn note_undelivered(
+        &self,
+        id: &str,
+        planned_ms: i64,
+        why: &str,
+        is_chat_gone: bool,
+    ) -> Result<bool> {
         self.change(|jobs| {
             let job = jobs.iter_mut().find(|job| job.id == id);
-            Ok(job.is_some_and(|job| job.note_undelivered(planned_ms, why)))
+            Ok(job.is_some_and(|job| job.note_undelivered(planned_ms, why, is_chat_gone)))
         })
     }
 

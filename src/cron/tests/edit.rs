@@ -15,6 +15,7 @@ fn at(now_ms: i64, act: impl FnOnce(Asker<'_>)) {
         now_ms,
         zone: &Zone::utc(),
         language: Language::English,
+        is_clock_right: false,
     });
 }
 
@@ -256,4 +257,56 @@ fn a_run_that_was_cut_off_is_closed_by_a_new_schedule_and_by_enabling() {
         enable(&store, "tea", true, asker).unwrap();
         assert!(!is_made_up_for(&store));
     });
+}
+
+#[test]
+fn a_message_that_is_refused_is_noted_and_only_a_chat_that_is_gone_ends_the_job() {
+    let (_folder, store) = home();
+    let mut id = String::new();
+    at(NOW, |asker| {
+        id = add(&store, every(1), named("tea"), asker).unwrap().id
+    });
+    let ended = RunOutcome {
+        status: Status::Ok,
+        error: None,
+        duration_ms: 5,
+    };
+    let run = |number: i64, is_chat_gone| {
+        let planned_ms = NOW + number * HOUR;
+        store.begin(&id, planned_ms, planned_ms).unwrap();
+        // Something that it says while it runs.
+        let refused = store.note_undelivered(&id, planned_ms, "refused", is_chat_gone);
+        store.end(&id, planned_ms, planned_ms, &ended).unwrap();
+        let run = store.runs(&id, 1).unwrap().remove(0);
+        assert_eq!(run.error.as_deref(), Some("not delivered: refused"));
+        (run.status, refused.unwrap())
+    };
+    for number in 1..=4 {
+        assert_eq!(run(number, false), (Status::Ok, false));
+    }
+    for number in 5..=6 {
+        assert_eq!(run(number, true), (Status::Failed, false));
+    }
+    assert_eq!(run(7, true), (Status::Failed, true));
+    assert!(!store.read().unwrap().jobs[0].enabled);
+}
+
+#[test]
+fn the_words_for_a_time_are_kept_only_while_the_clock_may_be_wrong() {
+    let (_folder, store) = home();
+    for (is_clock_right, kept) in [(false, Some("in 20m")), (true, None)] {
+        at(NOW, |asker| {
+            let asker = Asker {
+                is_clock_right,
+                ..asker
+            };
+            let new = NewJob {
+                said: Some("in 20m".to_owned()),
+                ..named("tea")
+            };
+            let schedule = schedule("in 20m", None, asker).unwrap();
+            let job = add(&store, schedule, new, asker).unwrap();
+            assert_eq!(job.said.as_deref(), kept);
+        });
+    }
 }

@@ -36,7 +36,9 @@ use crate::cron::{Job, PayloadKind, RunOutcome, Status};
 use crate::error::{Error, Result};
 use crate::gateway::time::alarm;
 use crate::language::Language;
-use crate::limits::cron::{BEGUN_RUNS_KNOWN, CLOCK_ERROR_MS_MIN, ROOM_LOOK, STORE_RETRY};
+use crate::limits::cron::{
+    BEGUN_RUNS_KNOWN, CLOCK_ERROR_MS_MIN, ROOM_LOOK, ROOM_LOOK_LATER, STORE_RETRY,
+};
 use crate::message::{Address, Envelope, Origin};
 use crate::sync::Mutex;
 use crate::zone::Zone;
@@ -183,13 +185,21 @@ pub(super) async fn keep(gateway: Arc<Gateway>) {
         gateway.parts.jobs.path(),
         Arc::clone(&cron.changed),
     ));
+    let mut full_since = None;
     while !gateway.is_stopping() {
         let next = look(&gateway).await;
         let alarm = alarm::until(gateway.clock(), next, &cron.changed);
-        match cron.waits_for_room.load(Ordering::SeqCst) {
+        if cron.waits_for_room.load(Ordering::SeqCst) {
+            let full = full_since.get_or_insert_with(Stopwatch::start).elapsed();
+            let wait = match full < ROOM_LOOK_LATER {
+                true => ROOM_LOOK,
+                false => ROOM_LOOK_LATER,
+            };
             // Not by the clock, which may be set meanwhile.
-            true => drop(timeout(ROOM_LOOK, alarm).await),
-            false => drop(alarm.await),
+            drop(timeout(wait, alarm).await);
+        } else {
+            full_since = None;
+            alarm.await;
         }
     }
 }
@@ -288,7 +298,11 @@ impl Gateway {
         let read = self.parts.jobs.read()?;
         self.prune_conversations(&read, &running, stamp);
         let faults = read.faults.iter().map(|fault| format!("{fault}"));
-        self.cron.complain(faults.collect::<Vec<_>>().join("; "));
+        let faults = faults.collect::<Vec<_>>().join("; ");
+        let has_faults = !faults.is_empty();
+        if has_faults {
+            self.cron.complain(faults);
+        }
         let now_ms = self.clock().now_ms();
         let slots = self.parts.max_parallel_turns.max(1);
         let look = plan::look(
@@ -311,25 +325,31 @@ impl Gateway {
                 error: Some(why.to_owned()),
                 duration_ms: 0,
             };
-            self.parts.jobs.end(&job.id, to_ms, now_ms, &left_out)
+            // What cannot be noted is left out again later, and keeps nothing else from running.
+            let noted = self.parts.jobs.end(&job.id, to_ms, now_ms, &left_out);
+            if let Err(error) = &noted {
+                cron_failed(self, error);
+                *self.cron.failed.lock() = Some(Stopwatch::start());
+            }
+            noted.is_ok()
         };
         for (job, to_ms) in look.skip {
             let is_back = job.state.last_planned_ms.is_some_and(|last| to_ms < last);
             let why = if is_back { CLOCK_SET_BACK } else { TIME_PASSED };
-            // What cannot be noted is left out again later, and keeps nothing else from running.
-            if let Err(error) = skip(job, to_ms, why) {
-                cron_failed(self, &error);
-                *self.cron.failed.lock() = Some(Stopwatch::start());
-            }
+            skip(job, to_ms, why);
         }
+        // A reminder that was sent without being stored has begun too: its run has to be noted as what it is.
         let has_begun = |(job, planned): &(&Job, Planned)| {
-            self.cron.has_begun(&message_id(job, planned.planned_ms))
+            let planned_ms = planned.planned_ms;
+            self.cron.has_begun(&message_id(job, planned_ms))
+                && !self.is_unnoted(&job.id, planned_ms)
         };
         let (begun, start): (Vec<_>, Vec<_>) = look.start.into_iter().partition(has_begun);
         for (job, planned) in begun {
-            skip(job, planned.planned_ms, HAS_BEGUN)?;
-            // Its next run is not in the plan for this look.
-            self.cron.look_soon();
+            if skip(job, planned.planned_ms, HAS_BEGUN) {
+                // Its next run is not in the plan for this look.
+                self.cron.look_soon();
+            }
         }
         let waits_for_room = look.waits_for_room;
         self.cron
@@ -338,6 +358,11 @@ impl Gateway {
         let (start, next_ms) = (start.into_iter(), look.next_ms);
         let claims = start.filter_map(|(job, planned)| self.claim(job, planned, zone));
         let claims: Vec<Claim> = claims.collect();
+        let has_failed = has_faults || self.cron.failed.lock().is_some();
+        // A run that begins now, or is tried again, may fail as the last one did.
+        if !has_failed && claims.is_empty() && running.is_empty() {
+            self.cron.complain(String::new());
+        }
         drop(read.jobs);
         // A run that cannot be noted waits, and nothing else waits for it.
         drop(looking);

@@ -9,9 +9,10 @@ use crate::message::{Address, OutgoingMessage};
 pub struct JobObserver(pub Store);
 
 impl Observer for JobObserver {
-    fn given_up(&self, message: &OutgoingMessage, why: &str) {
+    fn given_up(&self, message: &OutgoingMessage, why: &str, is_chat_gone: bool) {
         let Some(run) = &message.run else { return };
-        match self.0.note_undelivered(&run.job, run.planned_ms, why) {
+        let (job, planned_ms) = (&run.job, run.planned_ms);
+        match self.0.note_undelivered(job, planned_ms, why, is_chat_gone) {
             Ok(true) => tracing::error!(
                 job = %run.job, chat = %message.to,
                 "disabled a job whose results cannot be delivered: {why}"

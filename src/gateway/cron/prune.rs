@@ -3,14 +3,15 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use super::run::{CHANNEL, own_session};
+use super::run::{CHANNEL, own_session, session_of};
 use crate::cron::Jobs;
 use crate::gateway::Gateway;
 use crate::session::store;
 
 impl Gateway {
-    /// Deletes the conversations of jobs that are not in the file any more, once after each change of it. `stamp`
-    /// is [`Store::changed`](crate::cron::Store::changed) from before the file was read.
+    /// Deletes the conversations of jobs that are not in the file any more, once after each change of it: those of
+    /// the jobs' own. A conversation that a job was given is a person's, whatever its key begins with. `stamp` is
+    /// [`Store::changed`](crate::cron::Store::changed) from before the file was read.
     pub(super) fn prune_conversations(&self, read: &Jobs, running: &BTreeSet<String>, stamp: u64) {
         // Without a file, or with a job whose id cannot be read, it is not known whose they are.
         let is_unclear = stamp == 0 || read.faults.iter().any(|fault| fault.id.is_none());
@@ -20,9 +21,12 @@ impl Gateway {
         let usable = read.jobs.iter().map(|job| &job.id);
         let unusable = read.faults.iter().filter_map(|fault| fault.id.as_ref());
         for hosted in self.live().agents.all() {
-            let path_of = |id: &String| store::path_of(&hosted.sessions, &own_session(id));
             let ids = usable.clone().chain(unusable.clone()).chain(running);
-            let kept: BTreeSet<PathBuf> = ids.map(path_of).collect();
+            let own = ids.map(|id| own_session(id));
+            let keys = own.chain(read.jobs.iter().map(session_of));
+            let kept: BTreeSet<PathBuf> = keys
+                .map(|key| store::path_of(&hosted.sessions, &key))
+                .collect();
             let prefix = format!("{CHANNEL}_");
             if let Err(error) = store::delete_others(&hosted.sessions, &prefix, &kept) {
                 tracing::warn!("failed to delete the conversations of removed jobs: {error}");

@@ -64,7 +64,9 @@ impl Gateway {
 
     fn settle_run(self: &Arc<Self>, job: &Job, pending: &[Pending]) -> Result<Option<Envelope>> {
         let is_in_chat = job.payload.session.is_some();
-        let is_noted = |run: &&Run| run.status == Status::Interrupted && !is_in_chat;
+        // An error says that the turn is given up: what is unfinished in the chat now is not of this run.
+        let is_noted =
+            |run: &&Run| run.status == Status::Interrupted && (!is_in_chat || run.error.is_some());
         let Some(run) = job.open_run().filter(|run| !is_noted(run)) else {
             if job.delete_after_run && is_spent(job) {
                 self.remove_job(job);
@@ -81,12 +83,14 @@ impl Gateway {
             let is_wanted = job.enabled && job.catch_up && self.live().cron.enabled;
             is_in_chat && is_wanted && matches!(state, TurnState::Unfinished(_))
         });
+        let mut why = None;
         if let TurnState::Unfinished(session) = &mut state
             && is_in_chat
             && again.is_none()
         {
             // Left open, it would go on as a turn of the chat.
             give_up(session)?;
+            why = Some(NOT_CONTINUED.to_owned());
         }
         if run.status == Status::Running {
             let status = match state {
@@ -95,10 +99,14 @@ impl Gateway {
             };
             tracing::info!(job = %job.id, "a run was cut off: {}", describe_status(status));
             let is_given_up = status != Status::Ok && job.catch_up && job.is_given_up();
-            let given_up = format!("cut off {RUN_TRIES_MAX} times, and not tried again");
+            if is_given_up {
+                why = Some(format!(
+                    "cut off {RUN_TRIES_MAX} times, and not tried again"
+                ));
+            }
             let ended = RunOutcome {
                 status,
-                error: Some(given_up).filter(|_| is_given_up),
+                error: why,
                 duration_ms: 0,
             };
             let now_ms = self.clock().now_ms();
@@ -166,8 +174,12 @@ impl Gateway {
                 session.end_turn(Some(answer), TurnEnd::Answered)?;
                 return Ok(TurnState::Ended);
             }
-            if is_known {
+            if session.is_answering(&message) {
                 return Ok(TurnState::Unfinished(Box::new(session)));
+            }
+            if is_known {
+                // What is unfinished is a later turn of the chat.
+                return Ok(TurnState::Ended);
             }
         }
         Ok(TurnState::NotBegun)
@@ -192,6 +204,9 @@ impl Gateway {
 
 /// What stands in the journal in place of the answer of a turn that is not continued.
 const CUT_OFF: &str = "[cut off by a restart, and not continued]";
+
+/// The same in the history of its job.
+const NOT_CONTINUED: &str = "cut off by a restart, and not continued";
 
 /// Ends an unfinished turn without an answer.
 fn give_up(session: &mut Session) -> Result<()> {

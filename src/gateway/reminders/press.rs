@@ -56,6 +56,18 @@ impl<'a> Press<'a> {
         words.next().is_none().then_some(press)
     }
 
+    /// The words for when it comes again, by which it is [corrected](crate::cron::correct::correct).
+    pub fn words(&self, zone: &Zone) -> Option<String> {
+        match self.choice {
+            Choice::Done => None,
+            Choice::Snooze => Some(format!("in {SNOOZE_MINUTES}m")),
+            Choice::Tomorrow => {
+                let planned = zone.at(self.planned_ms.div_euclid(1000));
+                Some(format!("tomorrow {}", planned.format("%H:%M")))
+            }
+        }
+    }
+
     /// When it comes again; `None` when it is done.
     pub fn again_at(&self, now_ms: i64, zone: &Zone) -> Option<i64> {
         match self.choice {
@@ -188,7 +200,9 @@ fn settle(
         to: Some(to.within_channel()),
         ..Payload::default()
     };
-    let now_ms = planner.asker(language).now_ms;
+    let asker = planner.asker(language);
+    let now_ms = asker.now_ms;
+    let said = press.words(asker.zone).filter(|_| !asker.is_clock_right);
     planner.store.change(|jobs| {
         jobs.retain(|job| job.id != id);
         if jobs.len() >= JOBS_MAX {
@@ -196,6 +210,7 @@ fn settle(
         }
         let mut job = Job::new(&id, Schedule::At { at_ms }, payload, now_ms);
         job.delete_after_run = true;
+        job.said = said;
         jobs.push(job);
         Ok(())
     })?;

@@ -1,5 +1,6 @@
 use super::press::{Choice, Press, text_of, without_outcome};
 use super::*;
+use crate::cron::Schedule;
 use crate::zone::Zone;
 
 fn time(text: &str) -> DateTime<FixedOffset> {
@@ -155,5 +156,23 @@ fn the_text_comes_back_from_the_message() {
                 assert_eq!(text_of(&shown), text, "{shown}");
             }
         }
+    }
+}
+
+#[test]
+fn the_words_for_when_it_comes_again_mean_that_time() {
+    let zone = Zone::find("Europe/Zurich").unwrap();
+    let planned_ms = 1_795_420_800_000;
+    let now_ms = planned_ms + 3 * 60_000;
+    for choice in [Choice::Snooze, Choice::Tomorrow] {
+        let press = Press {
+            choice,
+            job: "a",
+            planned_ms,
+        };
+        let words = press.words(&zone).unwrap();
+        let read = crate::cron::when::take_leading(&words, now_ms, &zone);
+        let at_ms = press.again_at(now_ms, &zone).unwrap();
+        assert_eq!(read.unwrap().unwrap().0, Schedule::At { at_ms }, "{words}");
     }
 }

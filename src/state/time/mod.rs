@@ -76,17 +76,23 @@ impl KnownTime {
         judge(&Self::facts(clock, self.latest(clock), None))
     }
 
+    /// Whether a time service keeps the clock right; `None` where that cannot be found out.
+    pub fn is_synchronized(clock: &Clock) -> Option<bool> {
+        match clock.turned() {
+            Some(turned) => Some(turned.is_synchronized),
+            None => sys::time::is_synchronized(),
+        }
+    }
+
     /// What is known about a clock. `known` is what [`latest`](Self::latest) said when the program
     /// started, before it wrote anything.
     pub fn facts(clock: &Clock, known: Option<i64>, before: Option<Trust>) -> Facts {
         let turned = clock.turned();
+        let is_synchronized = Self::is_synchronized(clock);
         Facts {
             now: clock.now_ms().div_euclid(1000),
             known,
-            is_synchronized: match turned {
-                Some(turned) => Some(turned.is_synchronized),
-                None => sys::time::is_synchronized(),
-            },
+            is_synchronized,
             hardware: match turned {
                 Some(_) => Vec::new(),
                 None => sys::time::hardware_clocks(),

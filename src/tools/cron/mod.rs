@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::language::Language;
 use crate::limits::cron::{CHAT_JOBS_MAX, MESSAGE_BYTES_MAX};
 use crate::message::Address;
+use crate::state::KnownTime;
 use crate::zone::Zone;
 
 pub(super) const CRON: ToolSpec = ToolSpec::fixed(
@@ -93,6 +94,7 @@ impl Planner {
             now_ms: self.clock.now().timestamp_millis(),
             zone: &self.zone,
             language,
+            is_clock_right: KnownTime::is_synchronized(&self.clock) == Some(true),
         }
     }
 

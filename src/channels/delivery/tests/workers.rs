@@ -49,8 +49,10 @@ struct Fake(Arc<Channel>);
 struct Seen(Mutex<Vec<String>>);
 
 impl Observer for Seen {
-    fn given_up(&self, message: &OutgoingMessage, why: &str) {
-        let line = format!("{}: {} given up: {why}", message.to, message.text);
+    fn given_up(&self, message: &OutgoingMessage, why: &str, is_chat_gone: bool) {
+        let (to, text) = (&message.to, &message.text);
+        let gone = if is_chat_gone { ", gone" } else { "" };
+        let line = format!("{to}: {text} given up{gone}: {why}");
         self.0.lock().unwrap().push(line);
     }
 
@@ -435,9 +437,9 @@ fn rejected_markup_goes_as_plain_text_and_final_failures_end_their_message() {
     let mut seen = scene.seen.0.lock().unwrap().clone();
     seen.sort();
     let expected = [
-        "fake:2: b given up: blocked",
+        "fake:2: b given up, gone: blocked",
         "fake:3 is fake:9",
-        "fake:none: d given up: not an address of the channel",
+        "fake:none: d given up, gone: not an address of the channel",
     ];
     assert_eq!(seen, expected);
 }

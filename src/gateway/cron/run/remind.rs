@@ -117,7 +117,8 @@ impl Gateway {
 
     /// The message of a reminder; says so when the disk is why it is late.
     fn reminder(&self, run: &JobRun, to: &Address) -> OutgoingMessage {
-        let delay = self.held_up(run).map(|held| held.delay);
+        let held = self.held_up(&run.job.id, run.planned.planned_ms);
+        let delay = held.map(|held| held.delay);
         self.describe_reminder(run, to, delay)
     }
 
@@ -142,13 +143,19 @@ impl Gateway {
         }
     }
 
-    fn held_up(&self, run: &JobRun) -> Option<HeldUp> {
-        let held = self.cron.held_up.lock().get(&run.job.id).copied();
-        held.filter(|held| held.planned_ms == run.planned.planned_ms)
+    fn held_up(&self, job: &str, planned_ms: i64) -> Option<HeldUp> {
+        let held = self.cron.held_up.lock().get(job).copied();
+        held.filter(|held| held.planned_ms == planned_ms)
     }
 
     fn is_sent_unstored(&self, run: &JobRun) -> bool {
-        self.held_up(run).is_some_and(|held| held.is_sent)
+        self.is_unnoted(&run.job.id, run.planned.planned_ms)
+    }
+
+    /// Whether the person has the reminder of a run that the disk has not taken.
+    pub(in crate::gateway::cron) fn is_unnoted(&self, job: &str, planned_ms: i64) -> bool {
+        let held = self.held_up(job, planned_ms);
+        held.is_some_and(|held| held.is_sent)
     }
 
     /// The end of a reminder's run is noted.

@@ -223,9 +223,12 @@ fn the_conversation_of_a_job_goes_with_it() {
     let scene = scene(&clock, |_| say("The news."));
     let mut once = job(&clock, "once", at(&clock, MINUTE), turn("once"));
     once["deleteAfterRun"] = json!(true);
+    let mut given = turn("summary");
+    given["sessionKey"] = json!("cron:daily");
     let jobs = [
         job(&clock, "news", at(&clock, MINUTE), turn("news")),
         job(&clock, "kept", at(&clock, MINUTE), turn("kept")),
+        job(&clock, "summary", at(&clock, MINUTE), given),
         once,
     ];
     write(&scene.home, &jobs);
@@ -236,7 +239,10 @@ fn the_conversation_of_a_job_goes_with_it() {
     let gateway = scene.start();
     gateway.wait_for_log("ready");
     clock.forward(MINUTE);
-    wait_for_count(&scene, "The news.", 3);
+    wait_for_count(&scene, "The news.", 4);
+    wait_for_run(&scene.home, "summary", 1, "ok");
+    let typed = ["agent", "-s", "cron:notes", "-m", "remember this"];
+    Program::new(&scene.home).args(typed).run().ends_with(0);
     wait_until("that of the job that was removed after its run", || {
         !has("once")
     });
@@ -245,6 +251,6 @@ fn the_conversation_of_a_job_goes_with_it() {
     assert!(has("news") && has("kept"));
     cron_command(&scene, &["remove", "news"]);
     wait_until("that of the job that a person removed", || !has("news"));
-    assert!(has("kept"));
+    assert!(has("kept") && has("daily") && has("notes"));
     gateway.stop().ends_with(0);
 }

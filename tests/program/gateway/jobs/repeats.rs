@@ -109,13 +109,15 @@ fn a_reminder_that_is_set_just_before_the_power_goes_is_set_once() {
     assert_eq!(scene.texts()[1], "⏰ take the bread out");
 }
 
-/// A job whose turn is in Ana's conversation and whose result goes to a file. The power goes in the turn.
-fn cut_off_in_a_chat(catch_up: bool) -> (Turned, Scene, Gateway) {
+/// A job whose turn is in Ana's conversation and whose result goes to a file. The power goes in the turn. The
+/// model answers a later question of hers after the gate.
+fn cut_off_in_a_chat(catch_up: bool, later: &Gate) -> (Turned, Scene, Gateway) {
     let clock = Turned::at(START);
     let gate = Gate::default();
-    let opened = gate.clone();
+    let (opened, later) = (gate.clone(), later.clone());
     let scene = scene(&clock, move |request| {
         let messages = request.messages();
+        let is_later = request.last_message().contains("Are you there");
         let question = messages.iter().rposition(|message| {
             message["role"] == "user" && message["content"].to_string().contains("write the report")
         });
@@ -126,6 +128,7 @@ fn cut_off_in_a_chat(catch_up: bool) -> (Turned, Scene, Gateway) {
                 .any(|message| message["role"] == "tool")
         }) {
             _ if is_hello => say("Hello, Ana."),
+            _ if is_later => say("I am here.").after(&later),
             false => call("append_file", json!({"path": "log.txt", "content": "x\n"})),
             true => say("The report is written.").after(&opened),
         }
@@ -152,7 +155,7 @@ fn cut_off_in_a_chat(catch_up: bool) -> (Turned, Scene, Gateway) {
 
 #[test]
 fn a_jobs_turn_in_a_chat_goes_on_as_the_jobs() {
-    let (clock, scene, gateway) = cut_off_in_a_chat(true);
+    let (clock, scene, gateway) = cut_off_in_a_chat(true, &Gate::default());
     wait_for_run(&scene.home, "report", 1, "ok");
     scene.ana.says("Hello");
     scene.wait_for("Hello, Ana.");
@@ -177,7 +180,7 @@ fn a_jobs_turn_in_a_chat_goes_on_as_the_jobs() {
 
 #[test]
 fn without_catch_up_a_jobs_turn_in_a_chat_is_given_up() {
-    let (clock, scene, gateway) = cut_off_in_a_chat(false);
+    let (clock, scene, gateway) = cut_off_in_a_chat(false, &Gate::default());
     wait_for_run(&scene.home, "report", 1, "interrupted");
     scene.ana.says("Hello");
     scene.wait_for("Hello, Ana.");
@@ -206,4 +209,24 @@ fn without_catch_up_a_jobs_turn_in_a_chat_is_given_up() {
             .exists()
     );
     assert_eq!(count(&scene, "report is written"), 0, "{:?}", scene.texts());
+}
+
+#[test]
+fn a_question_that_is_cut_off_after_a_jobs_turn_was_given_up_is_answered() {
+    let later = Gate::default();
+    let (_clock, scene, gateway) = cut_off_in_a_chat(false, &later);
+    wait_for_run(&scene.home, "report", 1, "interrupted");
+    scene.ana.says("Are you there?");
+    scene.model.wait_for_requests(3);
+    gateway.kill();
+    later.open();
+    let gateway = scene.start();
+    scene.wait_for("I am here.");
+    gateway.stop().ends_with(0);
+    let shown = Program::new(&scene.home).args(["cron", "show", "report"]);
+    let shown = shown.run().ends_with(0).stdout;
+    assert!(
+        shown.contains("cut off by a restart, and not continued"),
+        "{shown}"
+    );
 }
