@@ -10,6 +10,8 @@ pub const FETCH_CHARS_MAX: usize = 100_000;
 pub const SECRET_CHARS: usize = 200;
 /// Time in which a page has to come. What has come until then is used.
 pub const FETCH_TIME: Duration = Duration::from_secs(60);
+/// Bytes that may come beyond the page's own: headers, and what the transfer adds.
+pub const WIRE_SPARE: u64 = 256 * 1024;
 /// Time until a server's reply begins, and the longest silence within it.
 pub const SERVER_TIME: Duration = Duration::from_secs(20);
 /// Bytes of an address. Servers accept 8 kB.

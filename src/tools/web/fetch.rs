@@ -71,11 +71,12 @@ fn is_usable(url: &str) -> bool {
 /// Follows redirects to the page, and asks the guard at each of them.
 fn find(call: &Call<'_>, mut url: String) -> Result<(String, Response)> {
     let (web, cancel) = (call.web, call.context.caller.cancel);
+    let bound = (call.watch, web.settings.fetch.max_bytes);
     for _ in 0..=REDIRECTS_MAX {
         let (host, port) = link::host_and_port(&url).unwrap_or_default();
         let (guard, refused) = guard_for(&web.settings.allow_hosts, host, port);
         let found = web
-            .client(guard, false, cancel)?
+            .client(guard, false, bound, cancel)?
             .find(&url, &[("accept", ACCEPT)]);
         let target = match found {
             Ok(Found::Here(response)) => return Ok((url, response)),
@@ -359,7 +360,11 @@ impl Read for Limited {
                 Ok(0)
             }
             Err(error) => {
-                self.end = Some(End::Broken(error_of(error)));
+                self.end = Some(match error_of(error) {
+                    Error::TooLarge { .. } => End::Bytes,
+                    Error::Timeout { .. } if self.watch.elapsed() >= self.time => End::Time,
+                    error => End::Broken(error),
+                });
                 Ok(0)
             }
         }

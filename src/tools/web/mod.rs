@@ -20,11 +20,12 @@ use super::arguments::Arguments;
 use super::{Context, Tool};
 use crate::cancel::Cancel;
 use crate::chat::{ToolResult, ToolSpec};
+use crate::clock::Stopwatch;
 use crate::config::schema::WebTools;
 use crate::error::Result;
 use crate::html::{Form, Page, Tokenizer, Writer};
-use crate::http::{Client, Settings, Tls};
-use crate::limits::web::{FETCH_TIME, SERVER_TIME};
+use crate::http::{Bound, Client, Settings, Tls};
+use crate::limits::web::{FETCH_TIME, SERVER_TIME, WIRE_SPARE};
 use crate::net::{Guard, Lookup, system_lookup};
 use crate::sys::random;
 
@@ -50,7 +51,7 @@ pub struct Web {
     tls: Tls,
     engine: Engine,
     lookup: Lookup,
-    /// Time for a page.
+    /// Time for a page or a search.
     page_time: Duration,
     /// Time until a reply begins, and for any silence in it.
     server_time: Duration,
@@ -70,13 +71,25 @@ impl Web {
         }
     }
 
-    fn client(&self, guard: Guard, carries_secret: bool, cancel: &Cancel) -> Result<Client> {
+    /// A client for what began with `watch`, and has at most `bytes`.
+    fn client(
+        &self,
+        guard: Guard,
+        carries_secret: bool,
+        (watch, bytes): (Stopwatch, u64),
+        cancel: &Cancel,
+    ) -> Result<Client> {
         let settings = Settings {
             proxy: self.settings.proxy.clone(),
             proxy_from_environment: false,
             lookup: self.lookup,
             guard,
             carries_secret,
+            bound: Some(Bound {
+                watch,
+                time: self.page_time,
+                bytes: bytes.saturating_add(WIRE_SPARE),
+            }),
             ..Settings::new(self.server_time, self.server_time)
         };
         Client::new(&self.tls, settings, cancel)

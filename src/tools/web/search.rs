@@ -7,6 +7,7 @@ use serde_json::json;
 use super::results::{self, Hit};
 use super::{Context, Web, marked, plain};
 use crate::chat::ToolResult;
+use crate::clock::Stopwatch;
 use crate::config::schema::SearchProvider;
 use crate::error::{Error, Result};
 use crate::http::{Client, Response};
@@ -31,7 +32,9 @@ pub fn search(web: &Web, context: &Context<'_>, arguments: &Arguments) -> Result
     }
     // The address is the owner's, or in the program.
     let carries_secret = !web.engine.key.is_empty();
-    let client = web.client(Guard::default(), carries_secret, context.caller.cancel)?;
+    let bound = (Stopwatch::start(), SEARCH_BYTES as u64);
+    let cancel = context.caller.cancel;
+    let client = web.client(Guard::default(), carries_secret, bound, cancel)?;
     let reply = ask(web, &client, query, count).map_err(|error| explain(web, error))?;
     let reply = reply.read_to_end(SEARCH_BYTES)?;
     let hits = match web.engine.known.provider {

@@ -1,7 +1,7 @@
 //! Both tools against small servers on this machine.
 
-use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::io::{self, Write as _};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
@@ -264,7 +264,7 @@ fn a_page_that_is_too_long_or_breaks_is_cut_and_says_so() {
 #[test]
 fn a_server_that_falls_silent_or_drips_does_not_hold_the_turn() {
     let part = "HTTP/1.1 200 OK\r\ncontent-length: 100\r\ncontent-type: text/plain\r\n\r\na part";
-    let server = Server::plain([keep(part), keep(part)]);
+    let server = Server::plain([keep(part)]);
     let silent = Web {
         server_time: Duration::from_secs(2),
         ..web_with(settings(&server))
@@ -276,13 +276,45 @@ fn a_server_that_falls_silent_or_drips_does_not_hold_the_turn() {
         below.starts_with("\n[cut: ") && below.contains("its reply stopped for"),
         "{below}"
     );
+}
+
+/// A compressed page of nothing but empty blocks (RFC 1951, section 3.2.4), without its blocks.
+const HOLLOW: &[u8] =
+    b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-encoding: gzip\r\n\r\n\
+                        \x1f\x8b\x08\0\0\0\0\0\0\x03";
+const EMPTY_BLOCK: &[u8] = b"\0\0\0\xff\xff";
+
+#[test]
+fn a_page_that_never_ends_and_has_no_content_ends_by_its_time_or_its_size() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let dripping = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let _ = stream.write_all(HOLLOW);
+        while stream.write_all(EMPTY_BLOCK).is_ok() {
+            Cancel::new().wait(Duration::from_millis(20));
+        }
+    });
     let slow = Web {
-        page_time: Duration::ZERO,
-        ..web_with(settings(&server))
+        page_time: Duration::from_secs(2),
+        ..web_with(WebTools {
+            allow_hosts: vec![address.to_string()],
+            ..WebTools::default()
+        })
     };
+    let url = format!("http://{address}/");
     let (_, text, below) = unmarked(&bench(slow).succeeds("web_fetch", json!({"url": url})));
+    dripping.join().unwrap();
     assert_eq!(text, "(no text; the page may need JavaScript)");
     assert!(below.starts_with("\n[cut: the server is slow"), "{below}");
+
+    let server = Server::plain([keep([HOLLOW, &EMPTY_BLOCK.repeat(100_000)].concat())]);
+    let mut settings = settings(&server);
+    settings.fetch.max_bytes = 10_000;
+    let url = format!("http://{}/", server.address);
+    let result = bench(web_with(settings)).succeeds("web_fetch", json!({"url": url}));
+    let (_, _, below) = unmarked(&result);
+    assert!(below.contains("more than 10000 bytes"), "{below}");
 }
 
 #[test]
