@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::hosts::guard_for;
-use super::{Context, Web, marked, plain};
+use super::{Context, Web, answered, marked};
 use crate::chat::ToolResult;
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
@@ -13,9 +13,7 @@ use crate::html::charset::{Charset, Source};
 use crate::html::{Form, Page, Tokenizer, Writer, link};
 use crate::http::{Body, Found, Response, error_of};
 use crate::limits::http::REDIRECTS_MAX;
-use crate::limits::web::{
-    ERROR_CHARS, FETCH_CHARS, FETCH_CHARS_MAX, LABEL_CHARS, SECRET_CHARS, URL_BYTES,
-};
+use crate::limits::web::{FETCH_CHARS, FETCH_CHARS_MAX, LABEL_CHARS, SECRET_CHARS, URL_BYTES};
 use crate::text::{is_prose, truncate_chars};
 use crate::tools::arguments::Arguments;
 
@@ -82,14 +80,7 @@ fn find(call: &Call<'_>, mut url: String) -> Result<(String, Response)> {
             Ok(Found::Here(response)) => return Ok((url, response)),
             Ok(Found::Moved(target)) => target,
             Err(Error::Status { status, body, .. }) => {
-                let body = plain(&body, ERROR_CHARS);
-                return Err(Error::Failed(match body.is_empty() {
-                    true => format!("{url} answered with HTTP status {status}"),
-                    false => format!(
-                        "{url} answered with HTTP status {status}\n\n{}",
-                        marked(&body)?
-                    ),
-                }));
+                return Err(answered(&url, status, &body));
             }
             Err(error @ Error::Network { .. }) if refused.load(Ordering::Relaxed) => {
                 return Err(Error::Failed(format!(

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::json;
 
 use super::results::{self, Hit};
-use super::{Context, Web, marked, plain};
+use super::{Context, Web, answered, marked, plain};
 use crate::chat::ToolResult;
 use crate::clock::Stopwatch;
 use crate::config::schema::SearchProvider;
@@ -103,7 +103,7 @@ fn ask(web: &Web, client: &Client, query: &str, count: usize) -> Result<Response
 /// What to do about an error.
 fn explain(web: &Web, error: Error) -> Error {
     let known = web.engine.known;
-    let Error::Status { status, .. } = &error else {
+    let Error::Status { status, body, .. } = &error else {
         return error;
     };
     let name = known.name;
@@ -120,7 +120,9 @@ fn explain(web: &Web, error: Error) -> Error {
         }
         (429, SearchProvider::DuckDuckGo) => results::TOO_MANY.to_owned(),
         (429, _) => format!("Too many searches at {name}. Wait a while, and search less often"),
-        _ => return error,
+        // That is in our words.
+        (300..=399, _) => return error,
+        _ => return answered(name, *status, body),
     })
 }
 
