@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
-/// Characters of a page that the model gets, unless the call says otherwise. nanobot's number.
+/// Characters of a page that the model gets, unless the call says otherwise or a result has less room.
+/// nanobot's number.
 pub const FETCH_CHARS: usize = 50_000;
+/// Characters of a result around the page and its address: the title, the marks and a note.
+pub const FRAME_CHARS: usize = 600;
 /// Characters of a page, whatever the call says: at most 400 kB of memory.
 pub const FETCH_CHARS_MAX: usize = 100_000;
 /// Characters that are read beyond those, so that a secret at the end is found before it is cut.

@@ -13,7 +13,9 @@ use crate::html::charset::{Charset, Source};
 use crate::html::{Form, Page, Tokenizer, Writer, link};
 use crate::http::{Body, Found, Response, error_of};
 use crate::limits::http::REDIRECTS_MAX;
-use crate::limits::web::{FETCH_CHARS, FETCH_CHARS_MAX, LABEL_CHARS, SECRET_CHARS, URL_BYTES};
+use crate::limits::web::{
+    FETCH_CHARS, FETCH_CHARS_MAX, FRAME_CHARS, LABEL_CHARS, SECRET_CHARS, URL_BYTES,
+};
 use crate::text::{is_prose, truncate_chars};
 use crate::tools::arguments::Arguments;
 
@@ -48,7 +50,9 @@ pub fn fetch(web: &Web, context: &Context<'_>, arguments: &Arguments) -> Result<
         web,
         context,
         form,
-        max_chars: max_chars.unwrap_or(FETCH_CHARS).clamp(1, FETCH_CHARS_MAX),
+        max_chars: max_chars
+            .unwrap_or_else(|| room(context.results.max_chars(), &typed))
+            .clamp(1, FETCH_CHARS_MAX),
         watch: Stopwatch::start(),
     };
     let url = link::typed(&typed).filter(|url| is_usable(url)).ok_or_else(|| {
@@ -60,6 +64,13 @@ pub fn fetch(web: &Web, context: &Context<'_>, arguments: &Arguments) -> Result<
     })?;
     let (url, response) = find(&call, url)?;
     read(&call, &url, response)
+}
+
+/// Characters of a page that fit into a result whole, with its marks.
+fn room(result_chars: usize, url: &str) -> usize {
+    let frame = url.len() + FRAME_CHARS;
+    let room = result_chars.saturating_sub(frame).max(result_chars / 2);
+    room.min(FETCH_CHARS)
 }
 
 fn is_usable(url: &str) -> bool {

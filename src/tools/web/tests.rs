@@ -262,6 +262,23 @@ fn a_page_that_is_too_long_or_breaks_is_cut_and_says_so() {
 }
 
 #[test]
+fn a_long_page_fits_into_a_result_with_its_marks() {
+    let page = format!("<title>{0}</title><p>{0}", "word ".repeat(10_000));
+    let server = Server::plain([html(&page)]);
+    let mut bench = Bench::new(16_000);
+    bench.toolbox = bench.toolbox.with_web(web_with(settings(&server)));
+    let url = format!("http://{}/", server.address);
+    let result = bench.succeeds("web_fetch", json!({"url": url}));
+    let (_, text, below) = unmarked(&result);
+    assert!(
+        text.len() > 15_000 && result.len() < 16_000,
+        "{}",
+        result.len()
+    );
+    assert!(below.starts_with("\n[cut after "), "{below}");
+}
+
+#[test]
 fn a_server_that_falls_silent_or_drips_does_not_hold_the_turn() {
     let part = "HTTP/1.1 200 OK\r\ncontent-length: 100\r\ncontent-type: text/plain\r\n\r\na part";
     let server = Server::plain([keep(part)]);
@@ -507,6 +524,10 @@ fn an_engine_that_refuses_says_what_to_do() {
         (
             brave("429 No"),
             "Error: Too many searches at Brave. Wait a while",
+        ),
+        (
+            brave("500 No"),
+            "Error: Brave answered with HTTP status 500\n\n[",
         ),
         (
             says(SearchProvider::Brave, "", "200 OK", ""),
