@@ -61,8 +61,8 @@ impl<R: Read> Source<R> {
     }
 
     /// The character set, from the page's first bytes, from what the header says, from what the page says
-    /// if it is HTML, and else from how its first bytes look. The error is the name of one that is not
-    /// known.
+    /// if it is HTML, and else from how its first bytes look. A label that means nothing counts as none.
+    /// The error is the name of a set that is not known here.
     pub fn charset(&self, header: Option<&str>, is_html: bool) -> Result<Charset, String> {
         match self.bytes.as_slice() {
             [0xef, 0xbb, 0xbf, ..] => return Ok(Charset::Utf8),
@@ -70,11 +70,12 @@ impl<R: Read> Source<R> {
             [0xfe, 0xff, ..] => return Ok(Charset::Utf16(true)),
             _ => {}
         }
-        if let Some(name) = header {
-            return Charset::named(name).ok_or_else(|| name.to_owned());
+        if let Some(charset) = header.and_then(labelled) {
+            return charset;
         }
-        if let Some(name) = declared(&self.bytes).filter(|_| is_html) {
-            return match Charset::named(&name).ok_or(name)? {
+        let name = declared(&self.bytes).filter(|_| is_html);
+        if let Some(charset) = name.as_deref().and_then(labelled) {
+            return match charset? {
                 // It could be read, so it is not.
                 Charset::Utf16(_) => Ok(Charset::Utf8),
                 charset => Ok(charset),
@@ -120,6 +121,25 @@ impl<R: Read> Source<R> {
             }
             self.bytes.extend(chunk.iter().take(count));
         }
+    }
+}
+
+/// How the labels of the other sets begin (Encoding standard, section 4.2).
+const OTHERS: [&str; 24] = [
+    "gb", "x-gbk", "chinese", "iso-ir", "big5", "cn-big5", "x-x-big5", "shift", "sjis", "x-sjis",
+    "ms_kanji", "windows", "ms932", "euc", "x-euc", "iso-2022", "iso-8859", "iso8859", "iso_8859",
+    "ks", "koi", "cp", "mac", "x-mac",
+];
+
+/// The set of a label; `None` where the label means nothing. The error is the name of another set.
+fn labelled(label: &str) -> Option<Result<Charset, String>> {
+    let name = label.trim().trim_matches(['"', '\'']).to_ascii_lowercase();
+    match Charset::named(&name) {
+        Some(charset) => Some(Ok(charset)),
+        None => OTHERS
+            .iter()
+            .any(|other| name.starts_with(other))
+            .then_some(Err(name)),
     }
 }
 

@@ -1,5 +1,7 @@
 //! Addresses in pages: where a reference leads (RFC 3986, section 5.2).
 
+use std::net::{Ipv4Addr, Ipv6Addr};
+
 /// The `http` or `https` address that a reference leads to on the page at `base`, in ASCII and without a
 /// fragment. `None` for a place on the same page, other schemes, names and passwords in an address, and hosts
 /// that are not written in ASCII.
@@ -41,10 +43,16 @@ pub fn absolute(base: &str, reference: &str) -> Option<String> {
 /// The address that a person or a model means: `example.org` is `https://example.org/`.
 pub fn typed(text: &str) -> Option<String> {
     let text = text.trim();
-    match text.contains("://") {
-        true => absolute("https://a/", text),
-        false => absolute("https://a/", &format!("https://{text}")),
+    let start = text.split_once("://");
+    match start.is_some_and(|(scheme, _)| is_scheme(scheme)) {
+        true => whole(text),
+        false => whole(&format!("https://{text}")),
     }
+}
+
+/// The same as [`absolute`] for an address that says all by itself.
+pub fn whole(address: &str) -> Option<String> {
+    absolute(address, address)
 }
 
 /// The host of an address, without the brackets of an IPv6 address, and the port.
@@ -63,9 +71,12 @@ pub fn host_and_port(address: &str) -> Option<(&str, u16)> {
 
 fn scheme_of(reference: &str) -> Option<&str> {
     let (scheme, _) = reference.split_once(':')?;
+    is_scheme(scheme).then_some(scheme)
+}
+
+fn is_scheme(text: &str) -> bool {
     let is_part = |char: char| char.is_ascii_alphanumeric() || matches!(char, '+' | '-' | '.');
-    let is_scheme = scheme.starts_with(|char: char| char.is_ascii_alphabetic());
-    (is_scheme && scheme.chars().all(is_part)).then_some(scheme)
+    text.starts_with(|char: char| char.is_ascii_alphabetic()) && text.chars().all(is_part)
 }
 
 /// Scheme, host with port, and all that follows.
@@ -77,9 +88,33 @@ fn split(address: &str) -> Option<(&'static str, &str, &str)> {
         .find(|known| scheme.eq_ignore_ascii_case(known))?;
     let end = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
     let (authority, path) = rest.split_at_checked(end)?;
-    let is_host =
-        !authority.is_empty() && authority.is_ascii() && !authority.contains(['@', ' ', '%']);
-    is_host.then_some((scheme, authority, path))
+    is_authority(authority).then_some((scheme, authority, path))
+}
+
+/// Whether this is a host that everything reads in the same way, perhaps with a port.
+fn is_authority(authority: &str) -> bool {
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
+        _ => (authority, None),
+    };
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if port.is_some_and(|port| !is_number(port) || port.parse::<u16>().is_err()) {
+        return false;
+    }
+    if let Some(address) = host.strip_prefix('[') {
+        let address = address.strip_suffix(']');
+        return address.is_some_and(|address| address.parse::<Ipv6Addr>().is_ok());
+    }
+    // Numbers such as 127.1 and 0x7f000001 are addresses to some programs and names to others (URL
+    // standard, "ends in a number").
+    let name = host.strip_suffix('.').unwrap_or(host);
+    let last = name.rsplit('.').next().unwrap_or_default();
+    let is_numeric = is_number(last) || last.starts_with("0x") || last.starts_with("0X");
+    let is_name = host.is_ascii() && !host.contains(['@', ' ', '%', ':', '[', ']']);
+    match is_numeric {
+        true => host.parse::<Ipv4Addr>().is_ok(),
+        false => is_name,
+    }
 }
 
 fn joined(scheme: &str, authority: &str, rest: &str) -> Option<String> {
@@ -184,11 +219,60 @@ mod tests {
             typed("http://[::1]:8080?a b"),
             Some("http://[::1]:8080/?a%20b".to_owned())
         );
-        assert_eq!(typed("ftp://example.org/"), None);
+        assert_eq!(
+            typed("example.org:8080/?u=http://b/"),
+            Some("https://example.org:8080/?u=http://b/".to_owned())
+        );
+        for odd in [
+            "ftp://example.org/",
+            "/etc/://x",
+            "//x",
+            "?x",
+            "file:/x",
+            "",
+        ] {
+            assert_eq!(typed(odd), None, "{odd}");
+        }
         assert_eq!(host_and_port("http://[::1]:8080/x"), Some(("::1", 8080)));
         assert_eq!(host_and_port("https://[::1]/x"), Some(("::1", 443)));
         assert_eq!(host_and_port("http://a.b/"), Some(("a.b", 80)));
         assert_eq!(host_and_port("http://a.b:x/"), None);
+    }
+
+    #[test]
+    fn a_host_is_a_name_or_an_address_in_its_usual_form() {
+        for host in [
+            "a",
+            "a.b.",
+            "1.2.3.4",
+            "1.2.3.4:80",
+            "[::1]",
+            "1.b",
+            "0x1.org",
+            "a-1:1",
+        ] {
+            assert!(split(&format!("http://{host}/")).is_some(), "{host}");
+        }
+        for host in [
+            "127.1",
+            "2130706433",
+            "0x7f000001",
+            "a.0X7f",
+            "0177.0.0.1",
+            "127.0.0.1.",
+            "1.2.3.4.5",
+            "a.1",
+            "a:+80",
+            "a:",
+            "a:65536",
+            "a:8o",
+            "[::1",
+            "[a]",
+            "::1",
+            "a:b:1",
+        ] {
+            assert_eq!(split(&format!("http://{host}/")), None, "{host}");
+        }
     }
 
     proptest::proptest! {

@@ -2,7 +2,9 @@
 
 use super::link;
 use super::tokens::{Sink, Tag};
-use crate::limits::web::{LIST_LEVELS, MAIN_CHARS, QUOTE_LEVELS, TABLE_COLUMNS, TITLE_CHARS};
+use crate::limits::web::{
+    LIST_LEVELS, MAIN_CHARS, QUOTE_LEVELS, TABLE_COLUMNS, TITLE_CHARS, URL_BYTES,
+};
 use crate::text::is_prose;
 
 /// How a page is written.
@@ -51,6 +53,8 @@ pub struct Writer {
     /// Those of the line before.
     last_quotes: usize,
     is_pre: bool,
+    /// Whether the page has said what its references begin from; only the first time counts.
+    has_base: bool,
     code: Code,
     link: Option<Link>,
     table: Table,
@@ -82,6 +86,9 @@ enum Code {
     Empty,
     Open,
 }
+
+/// The line before code.
+const FENCE: &str = "```\n";
 
 /// The link that is open.
 #[derive(Debug)]
@@ -177,6 +184,7 @@ impl Writer {
             quotes: 0,
             last_quotes: 0,
             is_pre: false,
+            has_base: false,
             code: Code::Outside,
             link: None,
             table: Table::default(),
@@ -310,15 +318,15 @@ impl Writer {
         self.end_link();
         self.end_code();
         self.begin_block(2);
-        if self.is_markdown() {
-            self.marker.push_str("```\n");
+        if self.is_markdown() && !self.marker.ends_with(FENCE) {
+            self.marker.push_str(FENCE);
         }
         self.is_pre = true;
     }
 
     fn end_pre(&mut self) {
         if std::mem::take(&mut self.is_pre) {
-            match self.marker.ends_with("```\n") {
+            match self.marker.ends_with(FENCE) {
                 // It was empty.
                 true => self.marker.clear(),
                 false if self.is_markdown() => {
@@ -428,8 +436,11 @@ impl Writer {
     /// Whether the element is left out. The page's content is not, where the end tag of a menu is missing.
     fn skips(&mut self, tag: &Tag) -> bool {
         let is_content = matches!(&*tag.name, "main" | "article" | "h1");
+        // Menus have none of these.
+        let is_prose = matches!(&*tag.name, "p" | "pre" | "blockquote" | "table");
         match &mut self.skipped {
             Some((name, _)) if is_content && name != "template" => self.skipped = None,
+            Some((name, _)) if is_prose && name == "nav" => self.skipped = None,
             Some((name, depth)) => {
                 if *name == tag.name {
                     *depth = depth.saturating_add(1);
@@ -457,12 +468,15 @@ impl Sink for Writer {
             "title" if self.title_state == TitleState::Missing => {
                 self.title_state = TitleState::Open;
             }
-            "base" => {
-                let target = tag.attribute("href").unwrap_or_default();
-                if let Some(base) = link::absolute(&self.base, target) {
+            "base" if !self.has_base => {
+                let target = tag.attribute("href");
+                self.has_base = target.is_some();
+                let base = target.and_then(|target| link::absolute(&self.base, target));
+                if let Some(base) = base.filter(|base| base.len() <= URL_BYTES) {
                     self.base = base;
                 }
             }
+            "base" => {}
             "main" => self.begin_main(),
             "a" => self.begin_link(tag),
             "img" => {

@@ -63,9 +63,26 @@ fn the_main_part_is_all_that_counts_where_there_is_one() {
     assert_eq!(markdown(empty), "Before\n\nAfter");
     // The end of the menu is missing.
     assert_eq!(
+        markdown("<nav><a href=/>Home</a><p>Text<p>more"),
+        "Text\n\nmore"
+    );
+    assert_eq!(
         markdown("<nav><a href=/>Home</a><h1>Title</h1><p>Text"),
         "# Title\n\nText"
     );
+}
+
+#[test]
+fn only_the_first_base_counts_and_code_within_code_begins_once() {
+    let two = "<base href=http://b/x/><base href=http://c/><a href=y>z</a>";
+    assert_eq!(markdown(two), "[z](http://b/x/y)");
+    let long = format!(
+        "<base href=http://b/{}><base href=z/><a href=y>z</a>",
+        "x".repeat(5_000)
+    );
+    assert!(markdown(&long).len() < 100);
+    let deep = "<pre>".repeat(3) + "x</pre>";
+    assert_eq!(markdown(&deep), "```\nx\n```");
 }
 
 #[test]
@@ -200,6 +217,13 @@ fn a_page_is_read_in_its_character_set() {
     let meta = b"<META http-equiv=Content-Type content=\"text/html; charset=iso-8859-1\">\xe9";
     assert!(decoded(None, meta).unwrap().ends_with('é'));
     assert_eq!(decoded(None, b"<meta charset=gbk>"), Err("gbk".to_owned()));
+    let unknown = decoded(Some("none"), b"<meta charset=latin1>\xe9");
+    assert!(unknown.unwrap().ends_with('é'));
+    assert!(
+        decoded(None, b"<meta charset=x>\xc3\xa9")
+            .unwrap()
+            .ends_with('é')
+    );
     assert_eq!(Charset::named("utf8"), Some(Charset::Utf8));
 }
 

@@ -22,6 +22,17 @@ use crate::limits;
 use crate::net::{Dialer, Failure, Guard, Lookup, Tls, known_addresses, system_lookup};
 use crate::secret::Secret;
 
+/// How much a client may receive, however little of it is content.
+#[derive(Clone, Copy, Debug)]
+pub struct Bound {
+    /// Measures the time.
+    pub watch: Stopwatch,
+    /// Time on that watch.
+    pub time: Duration,
+    /// Bytes before anything is decompressed, with headers.
+    pub bytes: u64,
+}
+
 /// How one server is called.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -42,6 +53,9 @@ pub struct Settings {
     /// Whether the calls carry a key, a token or a password: then a server on this machine without TLS
     /// has to belong to a trusted user.
     pub carries_secret: bool,
+    /// How long all replies may take together, and how large they may be on the wire; none: as long as
+    /// something comes.
+    pub bound: Option<Bound>,
     /// Whether a POST may be sent again when the connection, which was kept from an earlier call,
     /// broke before any of the reply came. Only where it does no harm if the server acts on both.
     pub may_repeat: bool,
@@ -59,6 +73,7 @@ impl Settings {
             clock: Clock::System,
             guard: Guard::default(),
             carries_secret: true,
+            bound: None,
             may_repeat: false,
         }
     }
@@ -111,7 +126,7 @@ impl Client {
         };
         let cancel = dialer.cancel.clone();
         let reach = Arc::new(Reach::new(tls, &settings, dialer)?);
-        let line = Arc::new(Line::default());
+        let line = Arc::new(Line::new(settings.bound));
         line.set_idle_timeout(settings.idle);
         let connector = ReachConnector {
             reach: reach.clone(),

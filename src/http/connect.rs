@@ -19,7 +19,7 @@ use ureq::unversioned::transport::{
 use ureq::{Proxy, ProxyProtocol, Timeout};
 
 use super::address;
-use super::client::Settings;
+use super::client::{Bound, Settings};
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
 use crate::limits::http::{BUFFER_BYTES, WRITE_TIMEOUT};
@@ -37,9 +37,35 @@ pub struct Line {
     dialled: AtomicBool,
     /// Whether any of the reply has come in this call.
     received: AtomicBool,
+    /// What all calls may take together.
+    bound: Option<Bound>,
+    /// Bytes that all calls received.
+    received_bytes: AtomicU64,
 }
 
 impl Line {
+    /// The line of a client with this bound.
+    pub fn new(bound: Option<Bound>) -> Self {
+        Self {
+            bound,
+            ..Self::default()
+        }
+    }
+
+    /// The time that is left for all calls; `None`: there is no bound.
+    fn time_left(&self) -> Result<Option<Duration>, ureq::Error> {
+        let Some(bound) = self.bound else {
+            return Ok(None);
+        };
+        if self.received_bytes.load(Ordering::Relaxed) > bound.bytes {
+            return Err(ureq::Error::BodyExceedsLimit(bound.bytes));
+        }
+        match bound.time.saturating_sub(bound.watch.elapsed()) {
+            Duration::ZERO => Err(ureq::Error::Timeout(Timeout::Global)),
+            left => Ok(Some(left)),
+        }
+    }
+
     /// Sets how long a connection may be silent within a body.
     pub fn set_idle_timeout(&self, time: Duration) {
         let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
@@ -364,12 +390,21 @@ impl Transport for Connection {
             timeout.after = self.line.idle_timeout().into();
             timeout.reason = Timeout::PerRead;
         }
+        // An idle time begins again with every byte, also with those that are no content.
+        let left = self.line.time_left()?;
+        if let Some(left) = left.filter(|left| *left < *timeout.after) {
+            timeout.after = left.into();
+            timeout.reason = Timeout::Global;
+        }
         self.stream.set_read_deadline(*timeout.after);
         let amount = self
             .stream
             .read(room)
             .map_err(|error| timed(error, timeout.reason))?;
         self.buffers.input_appended(amount);
+        self.line
+            .received_bytes
+            .fetch_add(amount as u64, Ordering::Relaxed);
         if amount > 0 {
             self.line.received.store(true, Ordering::Relaxed);
         }

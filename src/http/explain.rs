@@ -46,6 +46,10 @@ impl Context {
                 what: format!("the header of the reply from {}", self.host),
                 limit: limits::http::BUFFER_BYTES,
             },
+            ureq::Error::BodyExceedsLimit(limit) => Error::TooLarge {
+                what: format!("the reply from {}", self.host),
+                limit: usize::try_from(limit).unwrap_or(usize::MAX),
+            },
             ureq::Error::Other(inner) => self.other(inner),
             error => self.network(describe(&error)),
         }
@@ -82,6 +86,13 @@ impl Context {
         let (what, time) = match phase {
             Timeout::RecvResponse => ("no reply began within", self.shared.settings.first_byte),
             Timeout::PerRead => ("its reply stopped for", self.shared.settings.idle),
+            Timeout::Global => {
+                let bound = self.shared.settings.bound;
+                (
+                    "its reply did not end within",
+                    bound.map_or(Duration::ZERO, |bound| bound.time),
+                )
+            }
             Timeout::PerWrite => (
                 "it accepted nothing of the request for",
                 limits::http::WRITE_TIMEOUT,

@@ -19,7 +19,7 @@ mod transfer;
 pub mod websocket;
 
 pub use crate::net::Tls;
-pub use client::{Client, Found, Response, Settings, look_up};
+pub use client::{Bound, Client, Found, Response, Settings, look_up};
 pub use pool::{Pool, PooledClient};
 pub use transfer::{Body, Upload, error_of};
 pub use ureq::http::Method;

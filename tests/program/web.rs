@@ -245,6 +245,16 @@ fn the_web_can_be_turned_off_and_doctor_names_the_search_engine() {
         missing,
         "failed: Exa needs an API key. Set tools.web.search.apiKey or EXA_API_KEY"
     );
+    let inside = json!({"enabled": false, "network": false});
+    home.set("/tools", json!({"exec": inside}));
+    assert!(!listed(&home).contains("web_"), "{}", listed(&home));
+    let off = doctor(&home, &[]).unwrap();
+    assert!(
+        off.starts_with("ok: off, because tools.exec.network is false"),
+        "{off}"
+    );
+    home.set("/tools", json!({"exec": inside, "web": {"enabled": true}}));
+    assert!(listed(&home).contains("web_search("), "{}", listed(&home));
     home.set("/tools", json!({"exec": exec, "web": {"enabled": false}}));
     assert!(!listed(&home).contains("web_"), "{}", listed(&home));
     assert_eq!(doctor(&home, &[]), None);

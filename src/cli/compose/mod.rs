@@ -94,7 +94,7 @@ pub fn agent(
         .with_memory(home.sessions_of(&agent), Clock::System)
         .with_skills(settings.skills.clone())
         .with_subagents();
-    if config.tools.web.enabled {
+    if config.tools.has_web() {
         let variable = |name: &str| context.environment().get(name).cloned();
         let tls = options.connections.tls().clone();
         toolbox = toolbox.with_web(Web::new(config.tools.web, tls, &variable));

@@ -5,7 +5,8 @@ use crate::cli::Context;
 use crate::config::Loaded;
 use crate::tools::web::Engine;
 
-/// The engine, and what it lacks; nothing where the web tools are turned off.
+/// The engine, and what it lacks, or why the web tools are off; nothing where they are turned off by
+/// themselves.
 pub fn search(context: &Context, loaded: &Loaded) -> Option<Row> {
     let settings = &loaded.config.tools.web;
     let variable = |name: &str| context.environment().get(name).cloned();
@@ -14,7 +15,16 @@ pub fn search(context: &Context, loaded: &Loaded) -> Option<Row> {
         true => "no API key needed",
         false => "API key set",
     };
-    settings.enabled.then(|| match engine.problem {
+    if !loaded.config.tools.has_web() {
+        return settings.enabled.is_none().then(|| {
+            Row::ok(
+                "search",
+                "off, because tools.exec.network is false; set tools.web.enabled to true to search and \
+                 read pages anyway",
+            )
+        });
+    }
+    Some(match engine.problem {
         Some(problem) => Row::failed("search", problem),
         None => Row::ok("search", format!("{} ({key})", engine.known.name)),
     })

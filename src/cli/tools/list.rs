@@ -23,7 +23,7 @@ pub fn run(context: &Context, loaded: &Loaded, json: bool) -> Result<Exit> {
         commands: loaded.config.tools.exec.enabled,
         board: true,
         memory: true,
-        web: loaded.config.tools.web.enabled,
+        web: loaded.config.tools.has_web(),
         cron: loaded.config.cron.enabled,
         chats: loaded.config.channels.telegram.enabled,
         subagents: true,

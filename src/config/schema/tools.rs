@@ -111,6 +111,14 @@ impl Default for ExecTool {
     }
 }
 
+impl Tools {
+    /// Whether the agent may search and read pages. Where commands are kept from the network, only if the
+    /// configuration says so: addresses and queries carry data out.
+    pub fn has_web(&self) -> bool {
+        self.web.enabled.unwrap_or(self.exec.network)
+    }
+}
+
 impl Default for Tools {
     fn default() -> Self {
         Self {

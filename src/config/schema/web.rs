@@ -5,11 +5,11 @@ use serde::Deserialize;
 use crate::secret::Secret;
 
 /// `tools.web`
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct WebTools {
-    /// Whether the agent may search and read pages.
-    pub enabled: bool,
+    /// Whether the agent may search and read pages; see [`Tools::has_web`](super::Tools::has_web).
+    pub enabled: Option<bool>,
     /// Searches.
     pub search: WebSearch,
     /// Pages.
@@ -18,18 +18,6 @@ pub struct WebTools {
     pub allow_hosts: Vec<String>,
     /// A proxy's URL; `None`: no proxy.
     pub proxy: Option<Secret>,
-}
-
-impl Default for WebTools {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            search: WebSearch::default(),
-            fetch: WebFetch::default(),
-            allow_hosts: Vec::new(),
-            proxy: None,
-        }
-    }
 }
 
 /// A search engine.

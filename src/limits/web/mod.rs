@@ -2,14 +2,19 @@
 
 use std::time::Duration;
 
-/// Characters of a page that the model gets, unless the call says otherwise. nanobot's number.
+/// Characters of a page that the model gets, unless the call says otherwise or a result has less room.
+/// nanobot's number.
 pub const FETCH_CHARS: usize = 50_000;
+/// Characters of a result around the page and its address: the title, the marks and a note.
+pub const FRAME_CHARS: usize = 600;
 /// Characters of a page, whatever the call says: at most 400 kB of memory.
 pub const FETCH_CHARS_MAX: usize = 100_000;
 /// Characters that are read beyond those, so that a secret at the end is found before it is cut.
 pub const SECRET_CHARS: usize = 200;
 /// Time in which a page has to come. What has come until then is used.
 pub const FETCH_TIME: Duration = Duration::from_secs(60);
+/// Bytes that may come beyond the page's own: headers, and what the transfer adds.
+pub const WIRE_SPARE: u64 = 256 * 1024;
 /// Time until a server's reply begins, and the longest silence within it.
 pub const SERVER_TIME: Duration = Duration::from_secs(20);
 /// Bytes of an address. Servers accept 8 kB.

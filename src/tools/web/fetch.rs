@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::hosts::guard_for;
-use super::{Context, Web, marked, plain};
+use super::{Context, Web, answered, marked};
 use crate::chat::ToolResult;
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
@@ -14,7 +14,7 @@ use crate::html::{Form, Page, Tokenizer, Writer, link};
 use crate::http::{Body, Found, Response, error_of};
 use crate::limits::http::REDIRECTS_MAX;
 use crate::limits::web::{
-    ERROR_CHARS, FETCH_CHARS, FETCH_CHARS_MAX, LABEL_CHARS, SECRET_CHARS, URL_BYTES,
+    FETCH_CHARS, FETCH_CHARS_MAX, FRAME_CHARS, LABEL_CHARS, SECRET_CHARS, URL_BYTES,
 };
 use crate::text::{is_prose, truncate_chars};
 use crate::tools::arguments::Arguments;
@@ -50,7 +50,9 @@ pub fn fetch(web: &Web, context: &Context<'_>, arguments: &Arguments) -> Result<
         web,
         context,
         form,
-        max_chars: max_chars.unwrap_or(FETCH_CHARS).clamp(1, FETCH_CHARS_MAX),
+        max_chars: max_chars
+            .unwrap_or_else(|| room(context.results.max_chars(), &typed))
+            .clamp(1, FETCH_CHARS_MAX),
         watch: Stopwatch::start(),
     };
     let url = link::typed(&typed).filter(|url| is_usable(url)).ok_or_else(|| {
@@ -64,6 +66,13 @@ pub fn fetch(web: &Web, context: &Context<'_>, arguments: &Arguments) -> Result<
     read(&call, &url, response)
 }
 
+/// Characters of a page that fit into a result whole, with its marks.
+fn room(result_chars: usize, url: &str) -> usize {
+    let frame = url.len() + FRAME_CHARS;
+    let room = result_chars.saturating_sub(frame).max(result_chars / 2);
+    room.min(FETCH_CHARS)
+}
+
 fn is_usable(url: &str) -> bool {
     url.len() <= URL_BYTES && link::host_and_port(url).is_some()
 }
@@ -71,24 +80,18 @@ fn is_usable(url: &str) -> bool {
 /// Follows redirects to the page, and asks the guard at each of them.
 fn find(call: &Call<'_>, mut url: String) -> Result<(String, Response)> {
     let (web, cancel) = (call.web, call.context.caller.cancel);
+    let bound = (call.watch, web.settings.fetch.max_bytes);
     for _ in 0..=REDIRECTS_MAX {
         let (host, port) = link::host_and_port(&url).unwrap_or_default();
         let (guard, refused) = guard_for(&web.settings.allow_hosts, host, port);
         let found = web
-            .client(guard, false, cancel)?
+            .client(guard, false, bound, cancel)?
             .find(&url, &[("accept", ACCEPT)]);
         let target = match found {
             Ok(Found::Here(response)) => return Ok((url, response)),
             Ok(Found::Moved(target)) => target,
             Err(Error::Status { status, body, .. }) => {
-                let body = plain(&body, ERROR_CHARS);
-                return Err(Error::Failed(match body.is_empty() {
-                    true => format!("{url} answered with HTTP status {status}"),
-                    false => format!(
-                        "{url} answered with HTTP status {status}\n\n{}",
-                        marked(&body)?
-                    ),
-                }));
+                return Err(answered(&url, status, &body));
             }
             Err(error @ Error::Network { .. }) if refused.load(Ordering::Relaxed) => {
                 return Err(Error::Failed(format!(
@@ -359,7 +362,11 @@ impl Read for Limited {
                 Ok(0)
             }
             Err(error) => {
-                self.end = Some(End::Broken(error_of(error)));
+                self.end = Some(match error_of(error) {
+                    Error::TooLarge { .. } => End::Bytes,
+                    Error::Timeout { .. } if self.watch.elapsed() >= self.time => End::Time,
+                    error => End::Broken(error),
+                });
                 Ok(0)
             }
         }

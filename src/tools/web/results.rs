@@ -1,6 +1,10 @@
 //! What search engines reply. PURE.
 
-use serde::Deserialize;
+use std::fmt;
+
+use serde::de::{IgnoredAny, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
 
 use crate::html::{Sink, Tag, Tokenizer, link};
 use crate::json;
@@ -40,7 +44,7 @@ struct Row {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Reply {
-    results: Vec<Row>,
+    results: Hits,
     /// Brave
     web: Option<Web>,
 }
@@ -48,7 +52,48 @@ struct Reply {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Web {
-    results: Vec<Row>,
+    results: Hits,
+}
+
+impl Row {
+    fn into_hit(self) -> Option<Hit> {
+        let summary = self.description.or(self.content).or(self.snippet);
+        Some(Hit {
+            title: self.title.unwrap_or_default(),
+            url: link::whole(&self.url?)?,
+            summary: summary.or(self.text).unwrap_or_default(),
+        })
+    }
+}
+
+/// The first results of a list. Only those are kept, and what is not a result is passed over.
+#[derive(Default)]
+struct Hits(Vec<Hit>);
+
+impl<'de> Deserialize<'de> for Hits {
+    fn deserialize<D: Deserializer<'de>>(list: D) -> Result<Self, D::Error> {
+        struct First;
+        impl<'de> Visitor<'de> for First {
+            type Value = Hits;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of results")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Hits, A::Error> {
+                let mut hits = Vec::new();
+                while hits.len() < RESULTS_MAX
+                    && let Some(row) = list.next_element::<&RawValue>()?
+                {
+                    let row = json::from_str::<Row>(row.get()).ok();
+                    hits.extend(row.and_then(Row::into_hit));
+                }
+                while list.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(Hits(hits))
+            }
+        }
+        list.deserialize_seq(First)
+    }
 }
 
 /// The results in the reply of an API. The error says what is wrong with it.
@@ -58,16 +103,7 @@ pub fn of_json(reply: &[u8]) -> Result<Vec<Hit>, &'static str> {
             "the reply of the search engine is not what it should be. Check tools.web.search.baseUrl if it is set",
         );
     };
-    let rows = reply.web.map_or(reply.results, |web| web.results);
-    let hit = |row: Row| {
-        let summary = row.description.or(row.content).or(row.snippet).or(row.text);
-        Some(Hit {
-            title: row.title.unwrap_or_default(),
-            url: link::absolute("https://a/", &row.url?)?,
-            summary: summary.unwrap_or_default(),
-        })
-    };
-    Ok(rows.into_iter().filter_map(hit).take(RESULTS_MAX).collect())
+    Ok(reply.web.map_or(reply.results, |web| web.results).0)
 }
 
 /// The results on a page of DuckDuckGo. The error says why it has none.
@@ -189,11 +225,14 @@ mod tests {
         ] {
             assert_eq!(of_json(reply.as_bytes()).unwrap(), expected, "{reply}");
         }
-        let odd =
-            br#"{"results": [{"title": null}, {"url": "javascript:x"}, {"url": "http://b"}]}"#;
+        let odd = br#"{"results": [{"title": null}, {"url": "javascript:x"}, 5, {"url": "/x"},
+            {"title": {}, "url": "http://c"}, {"url": "http://b"}]}"#;
         assert_eq!(of_json(odd).unwrap(), [hit("", "http://b/", "")]);
         assert_eq!(of_json(b"{}").unwrap(), []);
         assert!(of_json(b"<html>").is_err());
+        let row = r#"{"url": "http://b"}"#;
+        let many = format!(r#"{{"results": [{}]}}"#, [row; 50].join(","));
+        assert_eq!(of_json(many.as_bytes()).unwrap().len(), RESULTS_MAX);
     }
 
     #[test]

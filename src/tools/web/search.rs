@@ -5,8 +5,9 @@ use std::fmt::Write;
 use serde_json::json;
 
 use super::results::{self, Hit};
-use super::{Context, Web, marked, plain};
+use super::{Context, Web, answered, marked, plain};
 use crate::chat::ToolResult;
+use crate::clock::Stopwatch;
 use crate::config::schema::SearchProvider;
 use crate::error::{Error, Result};
 use crate::http::{Client, Response};
@@ -31,7 +32,9 @@ pub fn search(web: &Web, context: &Context<'_>, arguments: &Arguments) -> Result
     }
     // The address is the owner's, or in the program.
     let carries_secret = !web.engine.key.is_empty();
-    let client = web.client(Guard::default(), carries_secret, context.caller.cancel)?;
+    let bound = (Stopwatch::start(), SEARCH_BYTES as u64);
+    let cancel = context.caller.cancel;
+    let client = web.client(Guard::default(), carries_secret, bound, cancel)?;
     let reply = ask(web, &client, query, count).map_err(|error| explain(web, error))?;
     let reply = reply.read_to_end(SEARCH_BYTES)?;
     let hits = match web.engine.known.provider {
@@ -100,7 +103,7 @@ fn ask(web: &Web, client: &Client, query: &str, count: usize) -> Result<Response
 /// What to do about an error.
 fn explain(web: &Web, error: Error) -> Error {
     let known = web.engine.known;
-    let Error::Status { status, .. } = &error else {
+    let Error::Status { status, body, .. } = &error else {
         return error;
     };
     let name = known.name;
@@ -117,7 +120,9 @@ fn explain(web: &Web, error: Error) -> Error {
         }
         (429, SearchProvider::DuckDuckGo) => results::TOO_MANY.to_owned(),
         (429, _) => format!("Too many searches at {name}. Wait a while, and search less often"),
-        _ => return error,
+        // That is in our words.
+        (300..=399, _) => return error,
+        _ => return answered(name, *status, body),
     })
 }
 
