@@ -381,22 +381,7 @@ impl Loop {
     fn perform(&mut self, action: Action) {
         let gateway = Arc::clone(&self.gateway);
         match action {
-            Action::StartTurn { work, message } => {
-                let (to, language) = (message.address(), message.language());
-                let job = gateway.claimed(&message);
-                let session = message.session.clone();
-                self.start(work, "turn", (&to, language), move |gateway, work| {
-                    match (job, &message.origin) {
-                        (Some(claim), _) => gateway.run_job_turn(work, &message, &claim),
-                        (_, Origin::Subagent { .. }) => gateway.run_task(work, &message),
-                        _ => gateway.run_turn(work, &message.session, Some(&message)),
-                    }
-                });
-                if !self.running.contains_key(&work) {
-                    // A task that could not begin takes no place; it waits in the inbox.
-                    gateway.tasks.remove(&session);
-                }
-            }
+            Action::StartTurn { work, message } => self.start_turn(work, *message),
             Action::ResumeTurn { work, session } => {
                 let to = address_of(&session);
                 self.start(
@@ -463,6 +448,24 @@ impl Loop {
                     gateway.tasks.remove(&message.session);
                 }
             }
+        }
+    }
+
+    /// Starts the turn of a message: a job's, a subagent's or a conversation's.
+    fn start_turn(&mut self, work: WorkId, message: Envelope) {
+        let (to, language) = (message.address(), message.language());
+        let job = self.gateway.claimed(&message);
+        let session = message.session.clone();
+        self.start(work, "turn", (&to, language), move |gateway, work| {
+            match (job, &message.origin) {
+                (Some(claim), _) => gateway.run_job_turn(work, &message, &claim),
+                (_, Origin::Subagent { .. }) => gateway.run_task(work, &message),
+                _ => gateway.run_turn(work, &message.session, Some(&message)),
+            }
+        });
+        if !self.running.contains_key(&work) {
+            // A task that could not begin takes no place; it waits in the inbox.
+            self.gateway.tasks.remove(&session);
         }
     }
 
