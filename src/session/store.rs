@@ -285,7 +285,7 @@ pub fn delete_oldest(folder: &Path, prefix: &str, keep: usize) -> Result<()> {
 }
 
 /// Deletes journals whose file names begin with `prefix`, except those at these paths, and those without a message
-/// that is [named after the journal](has_own_messages). One that is in use stays.
+/// that is named after the journal. One that is in use stays.
 pub fn delete_others(folder: &Path, prefix: &str, kept: &BTreeSet<PathBuf>) -> Result<()> {
     let is_meant = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str());
