@@ -1,12 +1,13 @@
 //! Drives one turn: does what `turn` decides and journals every step before the next one starts.
 
 mod calls;
+mod tasks;
 
 use crate::approval;
 use crate::cancel::Cancel;
 use crate::chat::{
-    Effect, Entry, EntryKind, ReasoningEffort, Reply, Request, SpawnRequest, ToolCall, ToolResult,
-    ToolSpec, Usage,
+    Effect, Entry, EntryKind, ReasoningEffort, Reply, Request, ToolCall, ToolResult, ToolSpec,
+    Usage,
 };
 use crate::error::{Error, Fault, Result};
 use crate::language::Language;
@@ -22,7 +23,7 @@ use super::budget::Budget;
 use super::context::message_text;
 use super::host::{TurnEvent, TurnHost, TurnOptions};
 use super::turn::{Decision, Done, Ending, Turn};
-use super::{Agent, context, skills, subagent as subagents, texts};
+use super::{Agent, context, skills, texts};
 use crate::provider::table::OFFLINE;
 use crate::tools::{Caller, NOT_FOR_SUBAGENTS};
 
@@ -461,32 +462,6 @@ impl<'a> Run<'a> {
             }
         }
         results
-    }
-
-    /// Gives a task to a subagent: beside this conversation where the host can, else within the call.
-    fn spawn(&mut self, request: &SpawnRequest) -> Result<String> {
-        self.tasks_given += 1;
-        if self.tasks_given > subagent::PER_TURN {
-            return Err(Error::Failed(format!(
-                "{} tasks were given away in this turn, which is the most: do the rest yourself",
-                subagent::PER_TURN
-            )));
-        }
-        if !request.waits
-            && let Some(begun) = self.host.spawn(request)?
-        {
-            return Ok(begun);
-        }
-        let colleague = request.agent.as_deref().map(|id| self.host.colleague(id));
-        let colleague = colleague.transpose()?;
-        let agent = colleague.as_deref().unwrap_or(self.agent);
-        let task = subagents::Inline {
-            request,
-            beside: &*self.session,
-        };
-        let (report, usage) = agent.run_inline(task, &mut *self.host, self.cancel)?;
-        self.report.usage.add(usage);
-        Ok(self.agent.toolbox.cleaned(&report).into_owned())
     }
 
     fn append_result(&mut self, call: &ToolCall, result: ToolResult) -> Result<()> {

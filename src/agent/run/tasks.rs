@@ -1,0 +1,35 @@
+//! The tasks that a turn gives away.
+
+use super::Run;
+use crate::agent::subagent::Inline;
+use crate::chat::SpawnRequest;
+use crate::error::{Error, Result};
+use crate::limits::agent::subagent;
+
+impl Run<'_> {
+    /// Gives a task to a subagent: beside this conversation where the host can, else within the call.
+    pub(super) fn spawn(&mut self, request: &SpawnRequest) -> Result<String> {
+        self.tasks_given += 1;
+        if self.tasks_given > subagent::PER_TURN {
+            return Err(Error::Failed(format!(
+                "{} tasks were given away in this turn, which is the most: do the rest yourself",
+                subagent::PER_TURN
+            )));
+        }
+        if !request.waits
+            && let Some(begun) = self.host.spawn(request)?
+        {
+            return Ok(begun);
+        }
+        let colleague = request.agent.as_deref().map(|id| self.host.colleague(id));
+        let colleague = colleague.transpose()?;
+        let agent = colleague.as_deref().unwrap_or(self.agent);
+        let task = Inline {
+            request,
+            beside: &*self.session,
+        };
+        let (report, usage) = agent.run_inline(task, &mut *self.host, self.cancel)?;
+        self.report.usage.add(usage);
+        Ok(self.agent.toolbox.cleaned(&report).into_owned())
+    }
+}
