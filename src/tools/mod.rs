@@ -71,6 +71,19 @@ pub struct Capabilities {
     pub subagents: bool,
 }
 
+impl Capabilities {
+    /// All there can be.
+    pub const ALL: Self = Self {
+        commands: true,
+        board: true,
+        memory: true,
+        web: true,
+        cron: true,
+        chats: true,
+        subagents: true,
+    };
+}
+
 /// The tools that a subagent does not have: those that reach people, now or later, and more subagents.
 pub const NOT_FOR_SUBAGENTS: [&str; 3] = ["message", "cron", "spawn"];
 

@@ -177,17 +177,8 @@ fn a_tool_made_at_run_time_is_told_run_and_cleaned_like_any_other() {
 
 #[test]
 fn the_built_in_tools_pass_the_checks_for_others_and_are_listed_as_they_are_told() {
-    let all = Capabilities {
-        commands: true,
-        board: true,
-        memory: true,
-        web: true,
-        cron: true,
-        chats: true,
-        subagents: true,
-    };
     let mut registry = Registry::default();
-    for spec in specs(all) {
+    for spec in specs(Capabilities::ALL) {
         registry
             .add(spec, Box::new(Repeat(AtomicI64::new(0))))
             .unwrap();
@@ -219,7 +210,7 @@ fn the_built_in_tools_pass_the_checks_for_others_and_are_listed_as_they_are_told
     let without_commands = Capabilities {
         commands: false,
         cron: false,
-        ..all
+        ..Capabilities::ALL
     };
     assert_eq!(toolbox.specs(), specs(without_commands));
 }

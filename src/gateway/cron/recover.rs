@@ -202,7 +202,7 @@ impl Gateway {
     }
 }
 
-/// What stands in the journal in place of the answer of a turn that is not continued.
+/// What the journal has in place of the answer of a turn that is not continued.
 const CUT_OFF: &str = "[cut off by a restart, and not continued]";
 
 /// The same in the history of its job.

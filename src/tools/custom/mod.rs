@@ -95,16 +95,10 @@ pub fn check_name(name: &str) -> std::result::Result<(), String> {
             "the name of a tool has 1 to {CUSTOM_NAME_BYTES_MAX} lower-case letters, digits and _, and begins with a letter"
         ));
     }
-    let all = Capabilities {
-        commands: true,
-        board: true,
-        memory: true,
-        web: true,
-        cron: true,
-        chats: true,
-        subagents: true,
-    };
-    let is_built_in = specs(all).iter().any(|spec| spec.name == name) || RESERVED.contains(&name);
+    let is_built_in = specs(Capabilities::ALL)
+        .iter()
+        .any(|spec| spec.name == name)
+        || RESERVED.contains(&name);
     match is_built_in || name.starts_with(MCP_PREFIX) {
         true if is_built_in => Err(format!("{name} is the name of a built-in tool; rename it")),
         true => Err(format!(
