@@ -1,7 +1,7 @@
 # Each command installs the tools that it needs and says so. `make` alone lists the commands.
 .DEFAULT_GOAL := help
-.PHONY: help run test screens fakes croniter units fuzz footprint soak boards boards-test deploy install-test boards-today reproducible
-.PHONY: packages packages-test release deny clean day
+.PHONY: help run test screens fakes croniter conformance units fuzz footprint soak boards boards-test deploy install-test boards-today reproducible
+.PHONY: mcp-servers packages packages-test release deny clean day
 
 CARGO ?= cargo
 PEACRAB = $(CARGO) run --release --locked --quiet --
@@ -60,6 +60,12 @@ croniter: ## Compare the runs of 10,000 random cron lines with those of Python's
 	"$${CARGO_TARGET_DIR:-target}/croniter/bin/python" scripts/croniter/compare.py \
 		"$${CARGO_TARGET_DIR:-target}/debug/examples/cron"
 
+conformance: ## Run the MCP conformance suites against the client (WORDS: only scenarios with one of them in the name)
+	@scripts/setup conformance
+	$(CARGO) build --locked --example conformance
+	scripts/conformance/run.py "$${CARGO_TARGET_DIR:-target}/debug/examples/conformance" \
+		"$${CARGO_TARGET_DIR:-target}/conformance" $(WORDS)
+
 day: ## Talk for 300 turns, and remember for two months, with a scripted model; print what came of it
 	DAY_TURNS=300 $(CARGO) test --locked --test program -- day:: --nocapture
 	$(CARGO) test --locked --test program -- memory_days:: --ignored --nocapture
@@ -82,6 +88,10 @@ fuzz: ## Fuzz everything that parses outside input (needs nightly Rust and cargo
 		$(CARGO) +nightly fuzz run --fuzz-dir tests/fuzz $$target -- \
 			-max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_funcs=0 || exit 1; \
 	done
+
+mcp-servers: ## List and call the tools of real MCP servers from npm and PyPI (needs Node.js)
+	$(CARGO) build --locked
+	python3 scripts/mcp-servers "$${CARGO_TARGET_DIR:-target}/debug/peacrab"
 
 footprint: ## Build the static binary and measure its size, memory, instructions and writes
 	@scripts/setup footprint

@@ -2,12 +2,16 @@
 //!
 //! Providers translate it to and from the wire, tools answer calls, sessions keep it.
 
+mod input;
+
 use std::borrow::Cow;
 
 use chrono::{DateTime, FixedOffset};
 use serde::{Deserialize, Serialize};
 
 use crate::approval::Question;
+
+pub use input::{Choice, Field, FieldKind, InputAnswer, InputKind, InputRequest, Sample, TextForm};
 
 // They are on a lower floor because the crate's error contains them.
 pub use crate::error::{Fault, ModelError};
@@ -170,7 +174,7 @@ pub struct ToolCall {
 
 /// Something that a call needs from the host of the turn. A tool returns it as a value; the turn passes
 /// it to its host, which performs it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     /// Ask a person whether the call is allowed. It is then made again, with the answer.
     Ask(Box<Question>),
@@ -178,6 +182,8 @@ pub enum Effect {
     Send(Box<SendRequest>),
     /// Give a task to a subagent.
     Spawn(Box<SpawnRequest>),
+    /// Ask a person, or a model, what a server wants to know. The call is then made again, with the answer.
+    Input(Box<InputRequest>),
 }
 
 /// A task that a tool gives to a subagent.
@@ -207,7 +213,7 @@ pub struct SendRequest {
 }
 
 /// What a tool call returned.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolResult {
     /// What the model reads.
     pub text: String,

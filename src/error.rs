@@ -135,6 +135,9 @@ impl fmt::Display for Error {
             Self::Timeout { host, what } => write!(f, "{host} did not answer: {what}"),
             Self::Status {
                 host, status, body, ..
+            } if body.is_empty() => write!(f, "{host} answered {status}"),
+            Self::Status {
+                host, status, body, ..
             } => write!(f, "{host} answered {status}: {body}"),
             Self::Model(error) => error.fmt(f),
             Self::TooLarge { what, limit } => {

@@ -3,6 +3,10 @@
 //! serde_json reads 128 levels. A level of a large type costs kilobytes of stack, and a stack that
 //! overflows is an abort, so the depth is looked at before a value is built.
 
+mod members;
+
+pub use members::Members;
+
 use serde::de::{Deserialize, Error as _};
 use serde_json::{Error, Result};
 

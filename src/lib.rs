@@ -37,10 +37,11 @@ pub mod html;
 pub mod http;
 pub mod markup;
 
-// Floor 5: what is stored on disk, the state of the board, skills, jobs, and releases of this program.
+// Floor 5: what is stored on disk, the state of the board, skills, jobs, releases of this program, and servers of tools.
 pub mod board;
 pub mod cron;
 pub mod inbox;
+pub mod mcp;
 pub mod memory;
 pub mod outbox;
 pub mod session;

@@ -1,12 +1,20 @@
-//! Floor 0: a mutex and a condition variable that cannot be poisoned.
+//! Floor 0: a mutex and a condition variable that cannot be poisoned, and threads.
 //!
 //! A mutex of the standard library remembers that a thread panicked while it held the lock. The
 //! release aborts on a panic, so no thread would ever see it; in tests the lock is simply taken.
 
+use std::io;
 use std::sync::{self, PoisonError};
+use std::thread::Builder;
 use std::time::Duration;
 
 pub use std::sync::MutexGuard;
+
+/// Starts a thread that ends by itself. The work is boxed: the code that starts a thread would otherwise be
+/// in the program once for each kind of work.
+pub fn spawn(builder: Builder, work: Box<dyn FnOnce() + Send>) -> io::Result<()> {
+    builder.spawn(work).map(drop)
+}
 
 /// A [`std::sync::Mutex`] whose `lock` always succeeds.
 #[derive(Debug, Default)]

@@ -22,6 +22,7 @@ sys.dont_write_bytecode = True
 import certificates
 import gateway
 import search
+import servers
 import soak
 import turns
 from model import Model
@@ -72,6 +73,7 @@ def measure(arguments, folder, model, table):
         search.measure(program("search"), table)
     if arguments.only != "turns":
         gateway.measure(program("gateway"), Telegram(folder), table)
+        servers.measure(program("servers"), Telegram(folder), table)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Agent;
 use crate::approval::{Answer, Question};
 use crate::cancel::Cancel;
-use crate::chat::{SendRequest, SpawnRequest};
+use crate::chat::{InputAnswer, InputRequest, SendRequest, SpawnRequest};
 use crate::error::{Error, Result};
 use crate::message::Envelope;
 
@@ -22,6 +22,8 @@ pub enum TurnEvent<'a> {
     ToolHint(&'a str),
     /// A command runs outside the sandbox by a standing approval: the call, as in a hint.
     Unsandboxed(&'a str),
+    /// How far a running call is, in its own words.
+    Progress(&'a str),
     /// A tool failed; the model has been told.
     ToolFailed(&'a str),
     /// News for the person: a retry, a fallback, a repaired journal.
@@ -53,6 +55,11 @@ pub trait TurnHost {
     /// Asks a person whether a command may run. Blocks until there is an answer, `cancel` is raised or
     /// [`ANSWER_TIME`](crate::limits::agent::ANSWER_TIME) is over.
     fn ask(&mut self, question: &Question, cancel: &Cancel) -> Answer;
+
+    /// Asks a person what a server of tools wants to know. Blocks as [`ask`](Self::ask) does.
+    fn input(&mut self, _request: &InputRequest, _cancel: &Cancel) -> InputAnswer {
+        InputAnswer::Cancelled
+    }
 
     /// Takes the messages that arrived since the turn began. Called between two steps.
     fn interjections(&mut self) -> Vec<Envelope> {

@@ -5,6 +5,7 @@ pub mod commands;
 pub mod consolidate;
 pub mod context;
 pub mod host;
+pub mod interview;
 pub mod introduction;
 pub mod run;
 mod selection;

@@ -1,13 +1,12 @@
 //! Drives one turn: does what `turn` decides and journals every step before the next one starts.
 
 mod calls;
+mod effects;
 mod tasks;
 
-use crate::approval;
 use crate::cancel::Cancel;
 use crate::chat::{
-    Effect, Entry, EntryKind, ReasoningEffort, Reply, Request, ToolCall, ToolResult, ToolSpec,
-    Usage,
+    Entry, EntryKind, ReasoningEffort, Reply, Request, ToolCall, ToolResult, ToolSpec, Usage,
 };
 use crate::error::{Error, Fault, Result};
 use crate::language::Language;
@@ -25,6 +24,7 @@ use super::host::{TurnEvent, TurnHost, TurnOptions};
 use super::turn::{Decision, Done, Ending, Turn};
 use super::{Agent, context, skills, texts};
 use crate::provider::table::OFFLINE;
+use crate::tools::mcp::FIND_TOOLS;
 use crate::tools::{Caller, NOT_FOR_SUBAGENTS};
 
 /// How a turn came out.
@@ -110,7 +110,7 @@ impl<'a> Run<'a> {
             true => context::subagent_prompt(&agent.host_info),
             false => agent.prompt().text(),
         };
-        let mut specs = agent.toolbox.specs();
+        let mut specs = agent.toolbox.begin_turn(session.chat().as_str());
         let address = message.and_then(|message| message.reply.as_ref());
         let mut facts = agent.runtime_facts(session.chat(), address);
         facts.push_str(&options.facts);
@@ -400,6 +400,9 @@ impl<'a> Run<'a> {
             );
             self.append_result(call, ToolResult::failed(text))?;
         }
+        if wanted.iter().any(|call| call.name == FIND_TOOLS) {
+            self.tell_found();
+        }
         let done: Vec<Done<'_>> = wanted
             .iter()
             .zip(outcomes)
@@ -410,6 +413,19 @@ impl<'a> Run<'a> {
             })
             .collect();
         Ok(self.turn.used(&done))
+    }
+
+    /// From the next step on the model is told about the tools that it has found.
+    fn tell_found(&mut self) {
+        self.specs = self.agent.toolbox.specs_for(self.session.chat().as_str());
+        self.specs
+            .retain(|spec| !self.without.contains(&&*spec.name));
+        let facts = &self.facts.content;
+        let budget = self
+            .agent
+            .budget(&self.model_name, &self.system, facts, &self.specs);
+        self.budget.fixed = budget.fixed;
+        self.budget.history = self.budget.history.min(budget.history);
     }
 
     /// Runs calls. The effects that their tools return are performed by the host.
@@ -427,39 +443,15 @@ impl<'a> Run<'a> {
             message: &message,
             cancel: self.cancel,
             answer: None,
+            progress: None,
+            input: None,
             without: self.without,
         };
-        let mut results = calls::run(&self.agent.toolbox, group, &caller);
+        let host = &mut *self.host;
+        let mut told = |text: &str| host.on_event(TurnEvent::Progress(text));
+        let mut results = calls::run_watched(&self.agent.toolbox, group, &caller, &mut told);
         for (call, result) in group.iter().zip(&mut results) {
-            match result.effect.take() {
-                Some(Effect::Ask(question)) => {
-                    let answer = match question.is_standing {
-                        true => {
-                            let hint = self.agent.toolbox.hint(call);
-                            self.host.on_event(TurnEvent::Unsandboxed(&hint));
-                            approval::Answer::Standing
-                        }
-                        false => self.host.ask(&question, self.cancel),
-                    };
-                    let caller = Caller {
-                        answer: Some((&question, answer)),
-                        ..caller
-                    };
-                    *result = self.agent.toolbox.run(call, &caller);
-                }
-                Some(Effect::Send(request)) => {
-                    if let Err(error) = self.host.send(*request) {
-                        *result = ToolResult::failed(format!("Error: {error}"));
-                    }
-                }
-                Some(Effect::Spawn(request)) => {
-                    *result = self.spawn(&request).map_or_else(
-                        |error| ToolResult::failed(format!("Error: {error}")),
-                        ToolResult::new,
-                    );
-                }
-                None => {}
-            }
+            self.perform(call, result, &caller);
         }
         results
     }

@@ -5,7 +5,7 @@ use super::host::{TurnEvent, TurnHost, TurnOptions};
 use super::{Agent, Outcome, Report};
 use crate::approval::{Answer, Question};
 use crate::cancel::Cancel;
-use crate::chat::{SpawnRequest, Usage};
+use crate::chat::{InputAnswer, InputRequest, SpawnRequest, Usage};
 use crate::error::{Error, Result};
 use crate::limits::agent::subagent::{JOURNALS_KEPT, REPORT_BYTES};
 use crate::message::{Envelope, SessionKey};
@@ -87,6 +87,10 @@ impl TurnHost for InlineHost<'_> {
 
     fn ask(&mut self, question: &Question, cancel: &Cancel) -> Answer {
         self.0.ask(&question.of_subagent(), cancel)
+    }
+
+    fn input(&mut self, request: &InputRequest, cancel: &Cancel) -> InputAnswer {
+        self.0.input(request, cancel)
     }
 
     fn retry_write(&mut self, error: &Error, cancel: &Cancel) -> bool {

@@ -21,6 +21,7 @@ pub fn describe_tool(name: &str, language: Language) -> Option<&'static str> {
         "cron" => tool_cron(language),
         "web_search" => tool_web_search(language),
         "web_fetch" => tool_web_fetch(language),
+        "find_tools" => tool_find_tools(language),
         _ => return None,
     })
 }
@@ -49,6 +50,10 @@ texts! {
         "How much the model thinks: /think off, low, medium, high or default",
         "模型思考的程度：/think off、low、medium、high 或 default",
     }
+    pub fn help_mcp() {
+        "List the servers of tools (MCP); /mcp login NAME signs in to one",
+        "列出工具服务器（MCP）；/mcp login 名称 用于登录",
+    }
     pub fn help_remind() { "Set a reminder: /remind 20m take the bread out", "设置提醒：/remind 20分钟后 取面包" }
     pub fn help_cron() { "List, add and change scheduled jobs", "列出、添加和更改定时任务" }
     pub fn help_usage() { "Tokens and cost by day and model", "查看每天各模型的 token 用量和费用" }
@@ -65,6 +70,7 @@ texts! {
         "允许待批准的命令：/approve [编号] [always]",
     }
     pub fn help_deny() { "Refuse it: /deny [NUMBER]", "拒绝待批准的命令：/deny [编号]" }
+    pub fn help_answer() { "Answer what a tool server asks: /answer TEXT", "回答工具服务器的问题：/answer 文本" }
     pub fn help_approvals() {
         "Commands that are always allowed here: /approvals [remove NUMBER]",
         "此处始终允许的命令：/approvals [remove 编号]",
@@ -346,6 +352,7 @@ texts! {
     fn tool_memory() { "Search the memory and past conversations, or add a note", "搜索记忆和以往的对话，或添加笔记" }
     fn tool_cron() { "Plan reminders and jobs", "设置提醒和定时任务" }
     fn tool_web_search() { "Search the web", "搜索网页" }
+    fn tool_find_tools() { "Find tools of MCP servers", "查找 MCP 服务器的工具" }
     fn tool_web_fetch() { "Read a web page", "读取网页" }
     fn tool_spawn() { "Give a task to a subagent", "把任务交给子代理" }
     fn tool_message() { "Send a message, files or buttons", "发送消息、文件或按钮" }
@@ -404,6 +411,32 @@ texts! {
         "今日 token 已达上限（{used}/{limit}），午夜后重置。\
          如需提高上限，请运行 `peacrab config set limits.tokensPerDay 数值`。",
     }
+    pub fn no_mcp() {
+        "No servers of tools are set up. `peacrab mcp add` on the board adds one.",
+        "尚未设置工具服务器。请在开发板上用 `peacrab mcp add` 添加。",
+    }
+    pub fn mcp_not_listed() { "not used yet", "尚未使用" }
+    pub fn mcp_failed(why) { "failed: {why}", "失败：{why}" }
+    pub fn mcp_one_tool() { "1 tool", "1 个工具" }
+    pub fn mcp_tools(count) { "{count} tools", "{count} 个工具" }
+    pub fn mcp_needs_login(name) {
+        "needs a login: `/mcp login {name}`",
+        "需要登录：`/mcp login {name}`",
+    }
+    pub fn mcp_running() { "running", "运行中" }
+    pub fn mcp_is_logged_in() { "logged in", "已登录" }
+    pub fn mcp_searched() {
+        "There are many tools, so I search them when I need one.",
+        "工具很多，我会在需要时查找。",
+    }
+    pub fn mcp_login(server, url) {
+        "To sign in to {server}, open this address in a browser:\n\n{url}\n\nAt the end the browser shows an address \
+         that begins with http://127.0.0.1; it is fine if that page cannot be opened. Copy the whole address and send \
+         `/mcp login NAME ADDRESS`.",
+        "要登录 {server}，请在浏览器中打开此地址：\n\n{url}\n\n最后浏览器会显示以 http://127.0.0.1 开头的地址，\
+         页面打不开也没关系。请复制完整地址并发送 `/mcp login 名称 地址`。",
+    }
+    pub fn mcp_logged_in(server) { "Logged in to {server}.", "已登录 {server}。" }
 }
 
 #[cfg(test)]

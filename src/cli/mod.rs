@@ -10,6 +10,7 @@ mod context;
 pub mod cron;
 pub mod doctor;
 pub mod gateway;
+pub mod mcp;
 pub mod memory;
 pub mod onboard;
 pub mod prompt;
@@ -145,6 +146,8 @@ enum Command {
     /// List the tools that the model can use, and manage your own
     #[command(alias = "tool")]
     Tools(tools::Arguments),
+    /// List, add, test and call MCP servers, and sign in to them
+    Mcp(mcp::Arguments),
     /// Show what goes to the model, and how much of its context is used
     Context(prompt::Arguments),
     /// Print a completion script for your shell
@@ -177,6 +180,7 @@ impl Command {
             Self::Config(arguments) if !arguments.changes() => HomeUse::Readable,
             Self::Skills(arguments) if !arguments.changes() => HomeUse::Readable,
             Self::Tools(arguments) if !arguments.changes() => HomeUse::Readable,
+            Self::Mcp(arguments) if !arguments.changes() => HomeUse::Readable,
             _ => HomeUse::Installed,
         }
     }
@@ -202,6 +206,7 @@ impl Command {
             Self::Service(arguments) => service::run(context, &arguments),
             Self::Update(arguments) => update::run(context, arguments),
             Self::Tools(arguments) => tools::run(context, arguments),
+            Self::Mcp(arguments) => mcp::run(context, arguments),
             Self::Context(arguments) => prompt::run(context, &arguments),
             Self::Completions(arguments) => completions::run(&arguments),
             Self::Version => print::out(&Cli::command().render_version()).map(|()| Exit::Done),

@@ -1,7 +1,6 @@
 //! Whether a value fits its setting, how a wrong one is shown, and which settings weaken what
 //! SECURITY.md promises. Pure, apart from [`Installation::examine`].
 
-use std::net::IpAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -14,9 +13,12 @@ use super::texts;
 use crate::limits::config as limits;
 use crate::text::ellipsize_chars;
 pub use quiet::QuietHours;
-use values::{is_host, is_id, is_proxy, price_problem};
+use servers::paths_of_servers;
+pub use servers::{is_plain_variable, is_server_name, server_problems};
+use values::{is_host, is_id, is_proxy, is_readable_on_the_way, price_problem};
 
 mod quiet;
+mod servers;
 mod values;
 
 /// What is wrong with the value of the setting at the path; `None` when it is valid. `open`: references
@@ -260,12 +262,15 @@ fn weak_tools(config: &Config, at: &Installation, add: Add<'_>) {
         );
     }
     let workspace = std::slice::from_ref(&config.agents.defaults.workspace);
-    for (name, paths, writes) in [
+    let workspaces = config.agents.workspaces();
+    let lists = [
         ("agents.defaults.workspace", workspace, true),
-        ("agents.list", &config.agents.workspaces(), true),
-        ("tools.allowedPaths", &tools.allowed_paths, true),
-        ("tools.readOnlyPaths", &tools.read_only_paths, false),
-    ] {
+        ("agents.list", &*workspaces, true),
+        ("tools.allowedPaths", &*tools.allowed_paths, true),
+        ("tools.readOnlyPaths", &*tools.read_only_paths, false),
+    ];
+    let lists = lists.map(|(name, paths, writes)| (name.to_owned(), paths, writes));
+    for (name, paths, writes) in lists.into_iter().chain(paths_of_servers(tools)) {
         for path in paths.iter().filter(|path| !path.is_empty()) {
             if let Some(opens) = opened(path, name.starts_with("agents"), writes, at) {
                 add(format!("{name} contains {path}"), opens);
@@ -290,6 +295,15 @@ fn weak_connections(config: &Config, add: Add<'_>) {
             add(
                 format!("providers.{name}.apiBase is plain HTTP to another machine"),
                 "others on the network can read the API key and the conversation. Use https",
+            );
+        }
+    }
+    for (name, server) in &config.tools.mcp_servers {
+        let secret = !server.headers.is_empty() || !server.client_secret.is_empty();
+        if secret && is_readable_on_the_way(&server.url) {
+            add(
+                format!("tools.mcpServers.{name}.url is plain HTTP to another machine"),
+                "others on the network can read the headers and all calls. Use https",
             );
         }
     }
@@ -349,24 +363,6 @@ fn opened(path: &str, is_workspace: bool, writes: bool, at: &Installation) -> Op
     } else {
         None
     }
-}
-
-/// Whether the network can read what is sent to this URL: plain HTTP to another machine.
-fn is_readable_on_the_way(url: &str) -> bool {
-    let Some(rest) = url.strip_prefix("http://") else {
-        return false;
-    };
-    let host = rest.split(['/', '?']).next().unwrap_or_default();
-    let host = host.rsplit('@').next().unwrap_or_default();
-    let host = match host.strip_prefix('[') {
-        Some(address) => address.split(']').next().unwrap_or_default(),
-        None => host.split(':').next().unwrap_or_default(),
-    };
-    let is_here = host.eq_ignore_ascii_case("localhost")
-        || host
-            .parse()
-            .is_ok_and(|address: IpAddr| address.is_loopback());
-    !is_here
 }
 
 #[cfg(test)]
@@ -470,6 +466,14 @@ mod tests {
         (
             r#"{"providers": {"x": {"apiBase": "http://127.0.0.1:8080/v1", "apiKey": "k"}, "y": {"apiBase": "http://[::1]:1/", "apiKey": "k"}}}"#,
             "",
+        ),
+        (
+            r#"{"tools": {"mcpServers": {"x": {"url": "http://nas.lan/mcp", "headers": {"A": "k"}}, "y": {"url": "http://nas.lan/mcp"}}}}"#,
+            "tools.mcpServers.x.url is plain HTTP",
+        ),
+        (
+            r#"{"tools": {"mcpServers": {"x": {"command": "npx", "readOnlyPaths": ["~/.ssh"]}}}}"#,
+            "tools.mcpServers.x.readOnlyPaths contains ~/.ssh: it contains keys",
         ),
         (
             r#"{"channels": {"telegram": {"enabled": true, "apiBase": "http://bots.example"}}}"#,

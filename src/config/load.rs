@@ -135,6 +135,7 @@ pub fn load_text(text: Option<&str>, file: &Path, environment: &Environment) -> 
     settings.take_environment(environment.iter().map(|(name, value)| (&**name, &**value)));
     check_zone(&mut settings, file);
     check_bindings(&mut settings, file);
+    check_servers(&mut settings, file);
     settings.verdict()?;
     let values = Value::Object(std::mem::take(&mut settings.values));
     let config = serde_json::from_value(values)
@@ -233,6 +234,7 @@ fn check(text: &str, file: &Path) -> Result<()> {
     let mut settings = Settings::new(None);
     settings.take_file(text, &file.display().to_string())?;
     check_bindings(&mut settings, file);
+    check_servers(&mut settings, file);
     settings.verdict()
 }
 
@@ -258,6 +260,26 @@ fn check_zone(settings: &mut Settings<'_>, file: &Path) {
 fn check_bindings(settings: &mut Settings<'_>, file: &Path) {
     let problem = agents::check::unknown_agent(&settings.values);
     add_problem(settings, BINDINGS_KEY, file, problem);
+}
+
+/// Every MCP server has to be complete.
+fn check_servers(settings: &mut Settings<'_>, file: &Path) {
+    for (path, problem) in check::server_problems(&settings.values) {
+        let prefix = format!("{path}.");
+        let of_server = settings
+            .set
+            .iter()
+            .filter(|(path, _)| path.starts_with(&prefix));
+        let lines = of_server.filter_map(|(_, setting)| match setting.source {
+            Source::File(line) => Some(line),
+            _ => None,
+        });
+        let place = match lines.min() {
+            Some(line) => format!("{}:{line}", file.display()),
+            None => file.display().to_string(),
+        };
+        settings.problem(&place, &problem);
+    }
 }
 
 /// Adds a problem of a setting that is set.

@@ -164,7 +164,8 @@ impl Folders {
     }
 }
 
-fn expanded(text: &str, workspace: &Path, user_home: Option<&Path>) -> Result<PathBuf> {
+/// A path of the configuration: beneath the workspace unless it is absolute; `~` is the account's home.
+pub fn expanded(text: &str, workspace: &Path, user_home: Option<&Path>) -> Result<PathBuf> {
     let Some(rest) = text.strip_prefix('~') else {
         return Ok(workspace.join(text));
     };

@@ -3,11 +3,13 @@
 //! Only keys that something obeys stand here. `table` has their meanings and ranges for people, and
 //! a test holds the two together.
 
+mod mcp;
 mod tools;
 mod web;
 
 use std::collections::BTreeMap;
 
+pub use mcp::McpServer;
 pub use tools::{ApprovalMode, CustomTools, ExecTool, SandboxChoice, Tools};
 pub use web::{SearchProvider, WebFetch, WebSearch, WebTools};
 

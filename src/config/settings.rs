@@ -213,6 +213,7 @@ impl<'a> Settings<'a> {
     fn take(&mut self, key: &'static Key, names: &[String], value: Value, from: (Source, &str)) {
         let (source, place) = from;
         let path = names.join(".");
+        let written = value.clone();
         let resolved = match self.outside {
             Some(outside) => outside.resolve(key, value),
             None => Ok(value),
@@ -228,7 +229,9 @@ impl<'a> Settings<'a> {
             return self.problem(place, &problem);
         }
         if key.is_secret() {
-            self.secrets.extend(strings(&value).map(Secret::new));
+            let is_plain = |text: &str| check::is_plain_variable(key, (&written, &value), text);
+            let secrets = strings(&value).filter(|text| !is_plain(text));
+            self.secrets.extend(secrets.map(Secret::new));
         }
         insert(&mut self.values, names, value.clone());
         self.set.insert(path, Setting { key, value, source });

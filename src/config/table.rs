@@ -146,6 +146,22 @@ pub static KEYS: &[Key] = &[
     key("tools.web.fetch.maxBytes", Whole(1_000, 1_000_000_000), "5242880", "Maximum size of a page, in bytes. The rest of a longer one is left out."),
     key("tools.web.allowHosts", Kind::Hosts, "[]", "Hosts that the agent may read although they are not on the public Internet: names or addresses, each with or without a port, such as nas.local, 192.168.1.5:8080 or [fd00::5]:80."),
     key("tools.web.proxy", Kind::Secret, "null", "URL of a proxy for pages and searches. The proxy resolves names, so names of hosts on its own network are not refused. null: none; the variables of the environment are not used.").or_null(),
+    key("tools.mcpServers.*.command", Text, r#""""#, "Program of an MCP server that is started here, such as npx or uvx. It runs in the sandbox, and only while it is used. Each server has either this or url."),
+    key("tools.mcpServers.*.args", Texts, "[]", "Arguments of the program."),
+    key("tools.mcpServers.*.env", Secrets, "{}", "Environment variables of the program, in addition to those of commands. ${NAME} reads a value from the environment, file:PATH from a file."),
+    key("tools.mcpServers.*.cwd", Kind::Path, r#""""#, "Folder that the program is started in. Empty: the workspace."),
+    key("tools.mcpServers.*.network", Flag, "null", "Allow the program to use the network. null: as tools.exec.network says.").or_null(),
+    key("tools.mcpServers.*.allowedPaths", Paths, "[]", "Additional folders that the program may read and write."),
+    key("tools.mcpServers.*.readOnlyPaths", Paths, "[]", "Additional folders that the program may read."),
+    key("tools.mcpServers.*.url", Url, r#""""#, "URL of an MCP server that runs elsewhere."),
+    key("tools.mcpServers.*.headers", Secrets, "{}", "HTTP headers to add to every request to the server, such as {\"Authorization\": \"Bearer ${TOKEN}\"}."),
+    key("tools.mcpServers.*.clientId", Text, r#""""#, "Client id for `peacrab mcp login`, if you registered a client with the server yourself. Empty: Peacrab registers one."),
+    key("tools.mcpServers.*.clientSecret", Kind::Secret, r#""""#, "Secret of that client, if it has one. ${NAME} reads it from the environment, file:PATH from a file."),
+    key("tools.mcpServers.*.toolTimeout", Whole(1, 3_600), "30", "How long a call may take, in seconds. It starts again with each progress report of the server."),
+    key("tools.mcpServers.*.idleTimeout", Whole(1, 86_400), "300", "Stop the program after so many seconds without a call. The next call starts it again."),
+    key("tools.mcpServers.*.enabledTools", Texts, r#"["*"]"#, "The server's tools that the agent may use, by the server's names. * at the end of a name stands for anything, so \"*\" allows all."),
+    key("tools.mcpServers.*.sampling", Flag, "false", "Let the server ask the agent's model. That uses your tokens."),
+    key("tools.mcpServers.*.enabled", Flag, "true", "Use the server."),
     key("storage.fsync", Choice(&["always", "turn"]), r#""always""#, "When conversations are forced to the disk. always: after every entry; turn: at the end of a turn, which writes less to the SD card, but a power cut may lose that turn."),
     key("storage.inboxMaxMb", Whole(0, 1_000_000), "512", "Maximum size of received files in the workspace's inbox folder, in megabytes. Beyond that the oldest are deleted, except files of the last 24 hours and those that a waiting message needs. 0: no limit."),
     key("storage.journalMaxMb", Whole(1, 10_000), "4", "Maximum size of one conversation's file, in megabytes. Beyond that, the part that is no longer sent to the model moves to sessions/archive."),
@@ -393,9 +409,9 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// The configuration, printed, with one key set; the provider `x` is always there.
+    /// The configuration, printed, with one key set; the provider and the server `x` are always there.
     fn printed(path: &str, value: Option<Value>) -> String {
-        let mut file = json!({"providers": {"x": {}}});
+        let mut file = json!({"providers": {"x": {}}, "tools": {"mcpServers": {"x": {}}}});
         if let Some(value) = value {
             let mut place = &mut file;
             for name in path.split('.') {

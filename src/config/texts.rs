@@ -68,6 +68,55 @@ pub fn set_twice(path: &str, first_line: usize) -> String {
     format!("{path} is set twice; the first time on line {first_line}")
 }
 
+/// An MCP server whose name cannot be part of a tool's name.
+pub fn wrong_server_name(path: &str, bytes: usize) -> String {
+    format!("{path}: the name of an MCP server must have 1 to {bytes} letters, digits, - or _")
+}
+
+/// An MCP server whose tools could have the names of another one's.
+pub fn server_names_overlap(path: &str, other: &str) -> String {
+    format!(
+        "{path}: rename this MCP server. Its tools could not be told from those of {other}, because its name begins \
+         with {other}_"
+    )
+}
+
+/// An MCP server whose program cannot be started with this.
+pub fn has_nul(path: &str) -> String {
+    format!("{path}: the command and its args must not contain a NUL character")
+}
+
+/// An MCP server with an environment variable that no program can have.
+pub fn wrong_variable(path: &str, name: &str) -> String {
+    format!(
+        "{path}.env: {name:?} cannot be set. A name must not be empty or contain =, and nothing a NUL character"
+    )
+}
+
+/// An MCP server with neither a program nor an address, or with both.
+pub fn command_or_url(path: &str, is_neither: bool) -> String {
+    match is_neither {
+        true => format!(
+            "{path} needs a command or a url: command for a program that is started here, url for a server \
+             that runs elsewhere"
+        ),
+        false => format!("{path} must have a command or a url, not both"),
+    }
+}
+
+/// The arguments of an MCP server's program are in the wrong setting.
+pub fn command_is_a_line(path: &str) -> String {
+    format!(
+        "{path}.command must be the program alone. Put its arguments into args: \"command\": \"npx\", \
+         \"args\": [\"-y\", \"server\"]"
+    )
+}
+
+/// A pattern that matches nothing, or not what it seems to.
+pub fn wrong_tool_pattern(path: &str) -> String {
+    format!("{path}.enabledTools must be a list of tools' names. Only the end of a name can be *")
+}
+
 /// The heading above several problems.
 pub fn found_problems(count: usize) -> String {
     format!("Found {count} problems in the configuration:")

@@ -13,12 +13,13 @@ mod outside;
 mod policy;
 mod run;
 mod self_test;
+mod served;
 mod session;
 
 use crate::sync::Mutex;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 #[cfg(feature = "test-hooks")]
 #[doc(hidden)]
@@ -26,6 +27,7 @@ pub use policy::{HOOKED, Step};
 pub use policy::{Isolation, Namespaces, SandboxMode, Settings};
 pub use run::{Captured, End, Outcome, Output, OutputChunk};
 pub use self_test::EscapeAttempt;
+pub use served::{Served, ServedErrors, Service};
 pub use session::{Observer, SessionEvent, SessionInfo, Sessions, UnreadOutput};
 
 use crate::error::{Error, Result};
@@ -130,7 +132,16 @@ impl Exec {
 
     /// The policy of a child with this isolation, with what there is to hide and to protect now.
     fn policy(&self, isolation: Isolation, task: ChildTask, folder: &Path) -> Result<Policy> {
-        let settings = &self.settings;
+        self.policy_by(&self.settings, isolation, task, folder)
+    }
+
+    fn policy_by(
+        &self,
+        settings: &Settings,
+        isolation: Isolation,
+        task: ChildTask,
+        folder: &Path,
+    ) -> Result<Policy> {
         let (mut hide, mut protect) = (Vec::new(), Vec::new());
         if isolation.system_calls {
             hide = policy::real(&settings.hide);
@@ -147,6 +158,7 @@ impl Exec {
             network: settings.network,
             whole: settings.whole,
             keep_input: false,
+            errors_apart: false,
             task,
             folder: folder.to_owned(),
             inode: None,
@@ -177,17 +189,20 @@ impl Exec {
         isolation
     }
 
+    /// The isolation of a command that starts now.
+    fn isolation_of_commands(&self) -> Result<Isolation> {
+        // Before the kernel is tried, for with a home that was moved nothing is started.
+        self.home
+            .as_ref()
+            .map_or(Ok(()), |home| home.path().map(drop))?;
+        self.isolation()
+    }
+
     /// The policy of a command.
     fn policy_for(&self, command: &ShellCommand<'_>) -> Result<Policy> {
         let isolation = match command.unsandboxed {
             true => Isolation::default(),
-            false => {
-                // Before the kernel is tried, for with a home that was moved nothing is started.
-                self.home
-                    .as_ref()
-                    .map_or(Ok(()), |home| home.path().map(drop))?;
-                self.isolation()?
-            }
+            false => self.isolation_of_commands()?,
         };
         let task = ChildTask::Shell(command.line.into());
         let mut policy = self.policy(isolation, task, command.folder)?;
@@ -202,7 +217,12 @@ impl Exec {
 
     /// Starts a child with its policy.
     fn start(&self, policy: &Policy) -> Result<Running> {
-        let child = Command::new(&self.settings.program)
+        Running::new(self.spawn()?, policy)
+    }
+
+    /// Starts a child, which waits for its policy.
+    fn spawn(&self) -> Result<Child> {
+        Command::new(&self.settings.program)
             .arg(CONFINE)
             .env_clear()
             .current_dir("/")
@@ -210,8 +230,7 @@ impl Exec {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .map_err(Error::io("start", &self.settings.program))?;
-        Running::new(child, policy)
+            .map_err(Error::io("start", &self.settings.program))
     }
 
     /// After a failure the kernel is tried again: a setting of the system may have changed.

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::limits::confine as bounds;
 
 /// Raised whenever the form changes: a daemon may run while its file is replaced by an update.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 
 /// How the child gets a view of the machine of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -114,7 +114,7 @@ impl Hooks {
 }
 
 /// Limits of each process of a child (setrlimit(2)), and of the child's private /tmp.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Bounds {
     /// Seconds of processor time.
     pub cpu_seconds: u64,
@@ -150,6 +150,8 @@ pub struct Policy {
     pub whole: bool,
     /// Whether the pipe that brings this policy goes on as the command's input.
     pub keep_input: bool,
+    /// Whether the command's errors follow what its supervisor reports, and not its output.
+    pub errors_apart: bool,
     /// What to do.
     pub task: ChildTask,
     /// Where to do it.
@@ -228,6 +230,7 @@ impl Policy {
             self.network,
             self.whole,
             self.keep_input,
+            self.errors_apart,
         ] {
             out.push(u8::from(flag));
         }
@@ -290,6 +293,7 @@ impl Policy {
             network: from.flag()?,
             whole: from.flag()?,
             keep_input: from.flag()?,
+            errors_apart: from.flag()?,
             hooks: Hooks::decode(from.byte()?)?,
             task: match from.byte()? {
                 0 => ChildTask::Shell(from.text()?),
@@ -385,7 +389,7 @@ impl<'a> Reader<'a> {
 }
 
 /// Which isolation commands get.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SandboxMode {
     /// All that works, and at least namespaces or Landlock.
     #[default]
@@ -399,7 +403,7 @@ pub enum SandboxMode {
 }
 
 /// What commands may do and see.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Settings {
     /// This program, which confines itself when it is called with [`super::CONFINE`].
     pub program: PathBuf,

@@ -112,6 +112,23 @@ impl SupervisorReport {
         }
     }
 
+    /// Takes bytes until the command is confined; returns what came after that.
+    pub fn take_until_confined(&mut self, bytes: &[u8]) -> Vec<u8> {
+        self.rest.extend_from_slice(bytes);
+        while !self.confined
+            && let Some(end) = self.rest.iter().position(|byte| *byte == b'\n')
+        {
+            let line: Vec<u8> = self.rest.drain(..=end).collect();
+            self.line(&String::from_utf8_lossy(
+                line.get(..end).unwrap_or_default(),
+            ));
+        }
+        match self.confined {
+            true => std::mem::take(&mut self.rest),
+            false => Vec::new(),
+        }
+    }
+
     fn line(&mut self, line: &str) {
         let (word, text) = line.split_once(' ').unwrap_or((line, ""));
         let number = text.parse().unwrap_or_default();

@@ -15,7 +15,7 @@ use crate::agent::host::{TurnEvent, TurnHost, TurnOptions};
 use crate::approval::{Answer, Question};
 use crate::bus::Event;
 use crate::cancel::Cancel;
-use crate::chat::{SendRequest, SpawnRequest};
+use crate::chat::{InputAnswer, InputRequest, SendRequest, SpawnRequest};
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
 use crate::language::Language;
@@ -57,6 +57,8 @@ pub struct ChatHost<'a> {
     language: Language,
     /// Whether there is a person who can be asked.
     is_attended: bool,
+    /// The person whose message began it.
+    person: Option<String>,
     /// The message that the answer answers.
     reference: String,
     progress: Arc<Mutex<Progress>>,
@@ -104,6 +106,9 @@ impl<'a> ChatHost<'a> {
             language,
             draft: DraftKey::turn(session),
             is_attended: message.is_none_or(|message| message.attended),
+            person: message
+                .and_then(Envelope::sender)
+                .map(|sender| sender.id.clone()),
             reference: message.map_or_else(String::new, |message| message.reference.clone()),
             progress: Arc::new(Mutex::new(progress)),
             sent: Vec::new(),
@@ -262,6 +267,19 @@ impl TurnHost for ChatHost<'_> {
         let answer = self
             .gateway
             .ask(&self.reply, question, self.language, cancel);
+        if self.gateway.events.send(Event::GoesOn(self.work.id)) {
+            self.wait_for_slot();
+        }
+        answer
+    }
+
+    fn input(&mut self, request: &InputRequest, cancel: &Cancel) -> InputAnswer {
+        if !self.is_attended {
+            return InputAnswer::Cancelled;
+        }
+        self.gateway.events.send(Event::Waits(self.work.id));
+        let whom = (&self.reply, self.person.as_deref());
+        let answer = self.gateway.input(whom, request, self.language, cancel);
         if self.gateway.events.send(Event::GoesOn(self.work.id)) {
             self.wait_for_slot();
         }

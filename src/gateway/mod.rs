@@ -15,8 +15,9 @@ mod host;
 mod memory;
 mod notify;
 mod progress;
+pub mod questions;
 mod recover;
-pub mod reminders;
+mod reminders;
 mod run;
 mod scheduler;
 mod tasks;
@@ -131,6 +132,7 @@ pub struct Changes {
 pub struct Gateway {
     parts: Parts,
     approvals: Approvals,
+    questions: questions::Questions,
     /// By the channel's name.
     deliveries: BTreeMap<&'static str, Delivery>,
     events: EventSender,
@@ -242,11 +244,8 @@ impl Gateway {
 }
 
 fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
-    thread::Builder::new()
-        .name(name.to_owned())
-        .stack_size(TURN_STACK_BYTES)
-        .spawn(run)
-        .map(drop)
+    let builder = thread::Builder::new().name(name.to_owned());
+    crate::sync::spawn(builder.stack_size(TURN_STACK_BYTES), Box::new(run))
 }
 
 /// Waits on the runtime.

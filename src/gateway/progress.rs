@@ -43,6 +43,8 @@ pub struct Progress {
     lines: VecDeque<String>,
     /// The text so far of the current reply.
     partial: String,
+    /// How far the running call is.
+    call: String,
     shown: Option<Stopwatch>,
     is_fresh: bool,
     /// Whether the news is shown at once: what follows may take long.
@@ -60,6 +62,7 @@ impl Progress {
             settings,
             lines: VecDeque::new(),
             partial: String::new(),
+            call: String::new(),
             shown: None,
             is_fresh: false,
             is_pressing: false,
@@ -70,6 +73,9 @@ impl Progress {
 
     /// Takes an event of the turn.
     pub fn on_event(&mut self, event: &TurnEvent<'_>) {
+        if !matches!(event, TurnEvent::Progress(_)) {
+            self.call.clear();
+        }
         match event {
             TurnEvent::Delta(piece) if self.settings.streaming => {
                 if self.partial.len() + piece.len() <= DRAFT_BYTES {
@@ -89,6 +95,11 @@ impl Progress {
                     self.line(format!("▸ {}", inline_code(hint)));
                 }
             }
+            TurnEvent::Progress(text) if self.settings.hints => {
+                self.call = format!("· {}", inline_code(text));
+                self.is_fresh = true;
+            }
+            TurnEvent::Progress(_) => {}
             // A message of its own, which stays.
             TurnEvent::Unsandboxed(_) => {}
             TurnEvent::ToolFailed(what) if self.settings.hints => {
@@ -107,8 +118,9 @@ impl Progress {
         (self.is_fresh, self.is_pressing) = (false, false);
         self.shown = Some(Stopwatch::start());
         let lines = self.lines.iter().map(String::as_str);
-        let partial = Some(self.partial.as_str()).filter(|text| !text.trim().is_empty());
-        Some(lines.chain(partial).collect::<Vec<_>>().join("\n\n"))
+        let rest = [self.partial.as_str(), self.call.as_str()];
+        let rest = rest.into_iter().filter(|text| !text.trim().is_empty());
+        Some(lines.chain(rest).collect::<Vec<_>>().join("\n\n"))
     }
 
     /// The time until the draft is due; `None` while there is nothing new.
@@ -163,6 +175,18 @@ mod tests {
             streaming: true,
             interval: Duration::ZERO,
         }
+    }
+
+    #[test]
+    fn how_far_a_call_is_is_shown_until_it_has_ended() {
+        let mut progress = Progress::new(settings());
+        progress.on_event(&TurnEvent::ToolHint("build()"));
+        progress.on_event(&TurnEvent::Progress("1/3"));
+        progress.on_event(&TurnEvent::Progress("2/3 linking"));
+        assert_eq!(progress.due().unwrap(), "▸ `build()`\n\n· `2/3 linking`");
+        progress.on_event(&TurnEvent::Said("Done."));
+        progress.on_event(&TurnEvent::Delta(" "));
+        assert!(!progress.due().unwrap().contains("2/3"));
     }
 
     fn shown(settings: DisplaySettings, events: &[TurnEvent<'_>]) -> Option<String> {

@@ -83,6 +83,7 @@ pub fn run(
     let deliveries = deliveries(&parts, &channels, &heartbeats, &runtime);
     let gateway = Arc::new(Gateway {
         approvals: Approvals::default(),
+        questions: Default::default(),
         deliveries,
         events: sender,
         timers: runtime.handle().clone(),
@@ -274,6 +275,7 @@ impl Loop {
         self.handle(Input::Stopping);
         // An answer could take longer than the grace.
         self.gateway.approvals.shut_down();
+        self.gateway.questions.shut_down();
         self.gateway.memory.stop();
         self.gateway.heartbeat.stop();
         self.gateway.cron.look_soon();
@@ -313,6 +315,9 @@ impl Loop {
             Event::Arrived(message) => {
                 if message.sender().is_some() {
                     self.note(&message);
+                }
+                if self.gateway.questions.take_message(&message) {
+                    return;
                 }
                 Input::Arrived(message)
             }

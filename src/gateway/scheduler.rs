@@ -426,11 +426,13 @@ impl Scheduler {
             let slash = commands::typed_command(&message).map(|command| command.slash);
             match slash {
                 // The open question may be another one than the person saw.
-                Some(Slash::Approve | Slash::Deny) => actions.push(Action::Refuse {
-                    messages: vec![message],
-                    more: 0,
-                    reason: RefusalReason::Edited,
-                }),
+                Some(Slash::Approve | Slash::Deny | Slash::Answer) => {
+                    actions.push(Action::Refuse {
+                        messages: vec![message],
+                        more: 0,
+                        reason: RefusalReason::Edited,
+                    })
+                }
                 _ => self.arrived(message, actions),
             }
         }

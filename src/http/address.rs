@@ -54,6 +54,20 @@ pub fn origin(url: &str) -> Option<String> {
     Some(shown.chars().filter(|char| !char.is_control()).collect())
 }
 
+/// Whether two URLs are at the same server: scheme, host and port are the same.
+pub fn is_same_origin(one: &str, other: &str) -> bool {
+    let origin = |url: &str| {
+        let uri = parse(url).ok()?;
+        let (host, port) = host_and_port(&uri)?;
+        Some((
+            uri.scheme_str()?.to_owned(),
+            host.to_ascii_lowercase(),
+            port,
+        ))
+    };
+    origin(one).is_some_and(|one| origin(other) == Some(one))
+}
+
 /// Where a redirect leads: another URL, or a path on the same server. `None` for anything else, and for a
 /// way out of TLS.
 pub fn join(url: &str, target: &str) -> Option<String> {
@@ -78,6 +92,27 @@ mod tests {
         assert_eq!(joined("http://a:1/b", "http://c/").unwrap(), "http://c/");
         for odd in ["http://example.org/c", "c", "//x.org/c", "file:///c", ""] {
             assert_eq!(joined(url, odd), None, "{odd}");
+        }
+    }
+
+    #[test]
+    fn an_origin_is_scheme_host_and_port() {
+        let url = "https://Example.org/a";
+        for same in [
+            "https://example.org",
+            "https://example.org:443/b?c",
+            "https://u:p@example.org/",
+        ] {
+            assert!(is_same_origin(url, same), "{same}");
+        }
+        for other in [
+            "http://example.org/a",
+            "https://example.org:444/a",
+            "https://example.org.evil.org/",
+            "https://example.org@evil.org/",
+            "/a",
+        ] {
+            assert!(!is_same_origin(url, other), "{other}");
         }
     }
 

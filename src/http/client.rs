@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ureq::config::Config;
 use ureq::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, LOCATION};
-use ureq::http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
+use ureq::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
 use ureq::{Agent, SendBody};
 
 use super::address;
@@ -42,7 +42,7 @@ pub struct Settings {
     pub proxy_from_environment: bool,
     /// How names are looked up.
     pub lookup: Lookup,
-    /// Time from the end of the request until the header of the reply is there.
+    /// Time from the end of the request until the header of the reply is there; zero: as `idle`.
     pub first_byte: Duration,
     /// Longest silence within the body of the reply.
     pub idle: Duration,
@@ -94,7 +94,7 @@ impl Settings {
             .max_idle_age(limits::http::IDLE_AGE)
             .timeout_per_write(Some(limits::http::WRITE_TIMEOUT))
             .timeout_send_request(Some(limits::http::WRITE_TIMEOUT))
-            .timeout_recv_response(Some(self.first_byte))
+            .timeout_recv_response(Some(self.first_byte).filter(|time| !time.is_zero()))
             .build()
     }
 }
@@ -193,6 +193,33 @@ impl Client {
         self.repeating(true, || self.call(Method::GET, url, headers, None))
     }
 
+    /// Makes a call with any method, never twice, and gives the reply whatever its status:
+    /// [`Response::checked`] judges it. Without a body for GET and DELETE.
+    pub fn ask(
+        &self,
+        method: Method,
+        url: &str,
+        headers: &[(&str, &str)],
+        body: Option<&[u8]>,
+    ) -> Result<Response> {
+        let mut reader = body.unwrap_or_default();
+        let length = reader.len() as u64;
+        let upload = body.map(|_| Upload::new(&mut reader, length));
+        let (answer, context) = self.exchange(method, url, headers, upload)?;
+        Ok(Response::new(answer, context))
+    }
+
+    /// Sets the longest silence for what comes from now on, as [`Settings::idle`].
+    pub fn set_idle(&self, time: Duration) {
+        self.shared.line.set_idle_timeout(time);
+    }
+
+    /// Sets how long a reply may take from now on, however little of it comes at a time; `None`: as long as
+    /// something comes.
+    pub fn set_reply_time(&self, time: Option<Duration>) {
+        self.shared.line.set_reply_time(time);
+    }
+
     /// Makes a call, and once more when it met a connection that the server was just closing.
     fn repeating<T>(&self, may_repeat: bool, call: impl Fn() -> Result<T>) -> Result<T> {
         match call() {
@@ -212,7 +239,7 @@ impl Client {
             let target = answer.headers().get(LOCATION).filter(|_| is_moved);
             match target.and_then(|target| address::join(&url, target.to_str().ok()?)) {
                 Some(next) => url = Cow::Owned(next),
-                None => return Response::of(answer, context),
+                None => return Response::new(answer, context).checked(),
             }
         }
         Err(Error::Network {
@@ -231,12 +258,12 @@ impl Client {
                 let target = String::from_utf8_lossy(target.as_bytes());
                 Ok(Found::Moved(target.into_owned()))
             }
-            None => Response::of(answer, context).map(Found::Here),
+            None => Response::new(answer, context).checked().map(Found::Here),
         }
     }
 
     /// The token that breaks its calls.
-    pub(super) fn cancel(&self) -> &Cancel {
+    pub fn cancel(&self) -> &Cancel {
         &self.shared.cancel
     }
 
@@ -253,7 +280,7 @@ impl Client {
         body: Option<Upload<'_>>,
     ) -> Result<Response> {
         let (answer, context) = self.exchange(method, url, headers, body)?;
-        Response::of(answer, context)
+        Response::new(answer, context).checked()
     }
 
     /// Makes a call, whatever the status of its reply.
@@ -317,12 +344,29 @@ pub enum Found {
 
 /// The beginning of a reply, whose body is still to be read.
 pub struct Response {
+    status: StatusCode,
     headers: HeaderMap,
     body: ureq::Body,
     context: Context,
 }
 
 impl Response {
+    /// Its status.
+    pub fn status(&self) -> u16 {
+        self.status.as_u16()
+    }
+
+    /// Host and port of the server.
+    pub fn host(&self) -> &str {
+        &self.context.host
+    }
+
+    /// The values of a header that may be there several times, as far as they can be shown.
+    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        let values = self.headers.get_all(name).into_iter();
+        values.filter_map(|value| value.to_str().ok())
+    }
+
     /// The value of a header, if it is there and can be shown.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
@@ -349,35 +393,37 @@ impl Response {
         self.into_reader(limit).copy(to, progress)
     }
 
-    fn of(answer: ureq::http::Response<ureq::Body>, context: Context) -> Result<Self> {
+    fn new(answer: ureq::http::Response<ureq::Body>, context: Context) -> Self {
         let (head, body) = answer.into_parts();
-        let response = Self {
+        Self {
+            status: head.status,
             headers: head.headers,
             body,
             context,
-        };
-        if head.status.is_success() {
+        }
+    }
+
+    /// The reply of a server that has done what was asked; [`Error::Status`] for any other, a redirect
+    /// included.
+    pub fn checked(self) -> Result<Self> {
+        if self.status.is_success() {
             // ureq takes away the one encoding that it decodes.
-            if response.headers.contains_key(CONTENT_ENCODING) {
+            if self.headers.contains_key(CONTENT_ENCODING) {
                 return Err(Error::Network {
-                    host: response.context.host,
+                    host: self.context.host,
                     what: "its reply has a compression that was not asked for".to_owned(),
                 });
             }
-            return Ok(response);
+            return Ok(self);
         }
-        let status = head.status.as_u16();
-        let host = response.context.host.clone();
-        let clock = &response.context.shared.settings.clock;
-        let retry_after = retry_after(status, &response.headers, clock);
-        let body = if head.status.is_redirection() {
-            let target = response
-                .headers
-                .get(LOCATION)
-                .and_then(|value| value.to_str().ok());
-            redirect(target)
+        let status = self.status();
+        let host = self.context.host.clone();
+        let clock = &self.context.shared.settings.clock;
+        let retry_after = retry_after(status, &self.headers, clock);
+        let body = if self.status.is_redirection() {
+            redirect(self.header(LOCATION.as_str()))
         } else {
-            response.beginning()?
+            self.beginning()?
         };
         Err(Error::Status {
             host,

@@ -25,6 +25,7 @@ use crate::error::{Error, Result};
 use crate::limits::http::{BUFFER_BYTES, WRITE_TIMEOUT};
 use crate::limits::net::{CONNECT_TIMEOUT, RESOLVE_TIMEOUT};
 use crate::net::{Dialer, Failure, Guard, Stream, Tls, is_loopback, known_addresses, owner};
+use crate::sync::Mutex;
 
 /// What a client and its connections share.
 #[derive(Default)]
@@ -39,6 +40,8 @@ pub struct Line {
     received: AtomicBool,
     /// What all calls may take together.
     bound: Option<Bound>,
+    /// What the reply that is read now may take, from when on.
+    reply_time: Mutex<Option<(Stopwatch, Duration)>>,
     /// Bytes that all calls received.
     received_bytes: AtomicU64,
 }
@@ -54,16 +57,30 @@ impl Line {
 
     /// The time that is left for all calls; `None`: there is no bound.
     fn time_left(&self) -> Result<Option<Duration>, ureq::Error> {
-        let Some(bound) = self.bound else {
-            return Ok(None);
-        };
-        if self.received_bytes.load(Ordering::Relaxed) > bound.bytes {
+        if let Some(bound) = self.bound
+            && self.received_bytes.load(Ordering::Relaxed) > bound.bytes
+        {
             return Err(ureq::Error::BodyExceedsLimit(bound.bytes));
         }
-        match bound.time.saturating_sub(bound.watch.elapsed()) {
-            Duration::ZERO => Err(ureq::Error::Timeout(Timeout::Global)),
-            left => Ok(Some(left)),
+        let of_all = self.bound.map(|bound| (bound.watch, bound.time));
+        let times = of_all.into_iter().chain(*self.reply_time.lock());
+        let left = times.map(|(watch, time)| time.saturating_sub(watch.elapsed()));
+        match left.min() {
+            Some(Duration::ZERO) => Err(ureq::Error::Timeout(Timeout::Global)),
+            left => Ok(left),
         }
+    }
+
+    /// Sets how long the reply may take from now on, however little of it comes at a time.
+    pub fn set_reply_time(&self, time: Option<Duration>) {
+        *self.reply_time.lock() = time.map(|time| (Stopwatch::start(), time));
+    }
+
+    /// The shorter of the times that a reply has.
+    pub fn total_time(&self) -> Duration {
+        let of_all = self.bound.map(|bound| bound.time);
+        let of_reply = self.reply_time.lock().map(|(_, time)| time);
+        of_all.into_iter().chain(of_reply).min().unwrap_or_default()
     }
 
     /// Sets how long a connection may be silent within a body.

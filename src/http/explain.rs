@@ -86,13 +86,10 @@ impl Context {
         let (what, time) = match phase {
             Timeout::RecvResponse => ("no reply began within", self.shared.settings.first_byte),
             Timeout::PerRead => ("its reply stopped for", self.shared.settings.idle),
-            Timeout::Global => {
-                let bound = self.shared.settings.bound;
-                (
-                    "its reply did not end within",
-                    bound.map_or(Duration::ZERO, |bound| bound.time),
-                )
-            }
+            Timeout::Global => (
+                "its reply did not end within",
+                self.shared.line.total_time(),
+            ),
             Timeout::PerWrite => (
                 "it accepted nothing of the request for",
                 limits::http::WRITE_TIMEOUT,

@@ -8,7 +8,7 @@
 //! The log has one line per call, at level debug: method, host, status, milliseconds until the
 //! answer began, and bytes sent.
 
-mod address;
+pub mod address;
 mod client;
 mod connect;
 mod explain;

@@ -12,13 +12,15 @@ pub struct Event<'a> {
     pub data: &'a str,
 }
 
-/// A line or an event is longer than [`EVENT_BYTES`].
+/// A line or an event is longer than the parser allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLong;
 
 /// Parses a stream that arrives in pieces of any size.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Parser {
+    /// Bytes of the longest line or event.
+    bytes_max: usize,
     /// The line that is not complete yet.
     line: Vec<u8>,
     /// Whether the last byte was a carriage return, so that a line feed ends no second line.
@@ -28,9 +30,45 @@ pub struct Parser {
     name: String,
     data: String,
     has_data: bool,
+    /// The id of the event that is not complete yet, and of the last one that was.
+    next_id: String,
+    last_id: String,
+    retry: Option<u64>,
+}
+
+impl Default for Parser {
+    fn default() -> Self {
+        Self::with_bytes_max(EVENT_BYTES)
+    }
 }
 
 impl Parser {
+    /// A parser that refuses longer lines and events.
+    pub fn with_bytes_max(bytes_max: usize) -> Self {
+        Self {
+            bytes_max,
+            line: Vec::new(),
+            after_return: false,
+            begun: false,
+            name: String::new(),
+            data: String::new(),
+            has_data: false,
+            next_id: String::new(),
+            last_id: String::new(),
+            retry: None,
+        }
+    }
+
+    /// The id of the last event that had one; may be empty.
+    pub fn last_id(&self) -> &str {
+        &self.last_id
+    }
+
+    /// After how many milliseconds the server wants to be asked again.
+    pub fn retry(&self) -> Option<u64> {
+        self.retry
+    }
+
     /// Takes the next piece of the stream and calls `handle` with each event that it completes,
     /// until that fails.
     pub fn push<E: From<TooLong>>(
@@ -45,7 +83,7 @@ impl Parser {
             }
             let end = bytes.iter().position(|byte| matches!(byte, b'\r' | b'\n'));
             let piece = &bytes[..end.unwrap_or(bytes.len())];
-            if self.line.len() + piece.len() > EVENT_BYTES {
+            if self.line.len() + piece.len() > self.bytes_max {
                 return Err(TooLong.into());
             }
             self.line.extend_from_slice(piece);
@@ -94,7 +132,7 @@ impl Parser {
         match field {
             "event" => value.clone_into(&mut self.name),
             "data" => {
-                if self.data.len() + value.len() >= EVENT_BYTES {
+                if self.data.len() + value.len() >= self.bytes_max {
                     return Err(TooLong);
                 }
                 if self.has_data {
@@ -103,13 +141,16 @@ impl Parser {
                 self.data.push_str(value);
                 self.has_data = true;
             }
-            // A comment has an empty name; `id` and `retry` are for browsers.
+            "id" if !value.contains('\0') => value.clone_into(&mut self.next_id),
+            "retry" => self.retry = value.parse().ok().or(self.retry),
+            // A comment has an empty name.
             _ => {}
         }
         Ok(())
     }
 
     fn dispatch<E>(&mut self, handle: &mut dyn FnMut(Event<'_>) -> Result<(), E>) -> Result<(), E> {
+        self.last_id.clone_from(&self.next_id);
         let handled = if self.has_data {
             handle(Event {
                 name: &self.name,
@@ -160,6 +201,23 @@ mod tests {
                 pair("", " last"),
             ]
         );
+    }
+
+    #[test]
+    fn an_id_counts_when_its_event_is_complete() {
+        let mut parser = Parser::default();
+        let mut push = |text: &str| {
+            parser
+                .push::<TooLong>(text.as_bytes(), &mut |_| Ok(()))
+                .unwrap();
+            (parser.last_id().to_owned(), parser.retry())
+        };
+        assert_eq!(
+            push("id: 1\nretry: 500\ndata:\n"),
+            (String::new(), Some(500))
+        );
+        assert_eq!(push("\nid: 2\n"), ("1".to_owned(), Some(500)));
+        assert_eq!(push("retry: soon\n\n"), ("2".to_owned(), Some(500)));
     }
 
     #[test]

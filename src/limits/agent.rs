@@ -36,6 +36,8 @@ pub const SKILL_DESCRIPTION_CHARS: usize = 240;
 pub const PROMPT_MARGIN_BYTES: usize = 1024;
 /// Bytes of one message of a person.
 pub const MESSAGE_BYTES: usize = 128 * 1024;
+/// Reports of progress that wait to be shown; more are dropped.
+pub const PROGRESS_WAITING: usize = 4;
 /// How long a question to a person waits; then it counts as denied.
 pub const ANSWER_TIME: Duration = Duration::from_mins(10);
 /// Times a question that is too long for the model is asked again, each time with half of it: from

@@ -71,5 +71,7 @@ pub const READ_TIME: Duration = Duration::from_secs(2);
 pub const READ_POLL: Duration = Duration::from_millis(20);
 /// How long a command in the background may take to read its input.
 pub const INPUT_TIME: Duration = Duration::from_secs(5);
+/// Bytes that are kept of what a program that is served writes to its standard error: a traceback.
+pub const ERRORS_BYTES: usize = 4 * 1024;
 /// Stack of the thread that follows a command in the background; it needs 10 kB.
 pub const SESSION_STACK_BYTES: usize = 128 * 1024;

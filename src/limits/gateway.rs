@@ -7,6 +7,12 @@ use std::time::Duration;
 pub const WAITING_MAX: usize = 20;
 /// The numbers that questions get: short enough to be typed.
 pub const QUESTION_NUMBERS: Range<u64> = 100_000..1_000_000;
+/// Rows of buttons for the choices of a question, below which others come; Discord shows five rows.
+pub const CHOICE_ROWS: usize = 4;
+/// Buttons in a row of choices.
+pub const CHOICES_IN_ROW: usize = 5;
+/// How long after a message its question may be shown: the outbox knows a little later than the person.
+pub const SHOWN_TIME: Duration = Duration::from_secs(2);
 /// Characters of a mistyped number that are shown again.
 pub const NUMBER_CHARS: usize = 40;
 /// Questions remembered after they were closed; their buttons are pressed twice at once or never.

@@ -254,6 +254,8 @@ pub mod json {
     /// Levels of lists and objects. A tool's schema with objects ten levels deep has as many; a level
     /// takes 4 kB of stack in a build without optimisation.
     pub const LEVELS_MAX: usize = 32;
+    /// Members of an object that is read one by one. Known documents about logins have up to 80.
+    pub const MEMBERS_MAX: usize = 256;
 }
 
 /// Bounds of Markdown.
@@ -475,6 +477,7 @@ pub mod skills {
 }
 
 pub mod agent;
+pub mod mcp;
 pub mod tools;
 pub mod web;
 
@@ -490,6 +493,8 @@ pub mod cli {
     pub const COMMAND_LINES: (usize, usize) = (30, 10);
     /// Characters of what else the question shows on a line.
     pub const LINE_CHARS: usize = 300;
+    /// Characters of what a running call says about itself, on the line that shows what a turn waits for.
+    pub const STATUS_CHARS: usize = 60;
     /// Bytes of an answer at a prompt; keys have a few hundred.
     pub const ANSWER_BYTES: u64 = 16 * 1024;
     /// Columns of a list of names in a question: a line of 80 with a margin.

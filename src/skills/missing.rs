@@ -83,7 +83,7 @@ fn is_for_linux(systems: &[String]) -> bool {
 }
 
 /// Whether a program of this name is in one of the folders of PATH.
-fn is_program(name: &str, path: &OsStr) -> bool {
+pub fn is_program(name: &str, path: &OsStr) -> bool {
     let is_executable = |file: &Path| {
         let about = std::fs::metadata(file);
         about.is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)

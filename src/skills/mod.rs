@@ -25,7 +25,7 @@ use crate::text::{nearest, one_line, truncate_bytes};
 use built_in::{BUILT_IN, built_in};
 use front_matter::Fault;
 use manifest::Manifest;
-pub use missing::Missing;
+pub use missing::{Missing, is_program};
 
 /// The folder of the workspace's skills.
 pub const FOLDER: &str = "skills";

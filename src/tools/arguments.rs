@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{Deserializer, MapAccess, Visitor};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
 use crate::json;
@@ -42,7 +42,12 @@ impl Arguments {
 
     /// All of them as a JSON object, as a program gets it. The last of several with one name counts.
     pub fn to_json(&self) -> String {
-        Value::Object(self.0.iter().cloned().collect()).to_string()
+        Value::Object(self.members()).to_string()
+    }
+
+    /// All of them by their names. The last of several with one name counts.
+    pub fn members(&self) -> Map<String, Value> {
+        self.0.iter().cloned().collect()
     }
 
     /// A required string.

@@ -299,6 +299,8 @@ mod tests {
             message: "",
             cancel: &Cancel::new(),
             answer: None,
+            progress: None,
+            input: None,
             without: &[],
         };
         bench.toolbox.run(&call, &caller).text

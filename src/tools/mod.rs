@@ -10,6 +10,7 @@ pub mod cron;
 pub mod custom;
 mod device;
 mod files;
+pub mod mcp;
 pub mod memory;
 mod message;
 mod registry;
@@ -27,7 +28,7 @@ use std::sync::Arc;
 use crate::approval::{Answer, Question};
 use crate::board::Board;
 use crate::cancel::Cancel;
-use crate::chat::{Image, ToolCall, ToolResult, ToolSpec};
+use crate::chat::{Image, InputAnswer, ToolCall, ToolResult, ToolSpec};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::files::Workspace;
@@ -40,8 +41,8 @@ use arguments::Arguments;
 use commands::Commands;
 use cron::{CRON, Planner};
 use custom::CustomTools;
-use custom::manifest::is_name;
 use device::{DEVICE, Device};
+use mcp::{Mcp, names};
 use memory::{MEMORY, MemoryTool};
 use message::MESSAGE;
 use registry::{BuiltIn, Registry};
@@ -51,6 +52,7 @@ use web::{Fetch, Search, WEB_FETCH, WEB_SEARCH, Web};
 
 pub use files::FileType;
 pub use registry::Tool;
+pub use results::unmarked;
 
 /// What there is beyond the workspace. It decides which built-in tools there are.
 #[derive(Clone, Copy, Debug, Default)]
@@ -86,6 +88,9 @@ impl Capabilities {
 
 /// The tools that a subagent does not have: those that reach people, now or later, and more subagents.
 pub const NOT_FOR_SUBAGENTS: [&str; 3] = ["message", "cron", "spawn"];
+
+/// What a model is told to do about most errors. People do not see it.
+pub const ADVICE: &str = "\n\nLook at the error and try another way.";
 
 /// The built-in tools as the model is told about them.
 pub fn specs(capabilities: Capabilities) -> Vec<ToolSpec> {
@@ -136,6 +141,10 @@ pub struct Caller<'a> {
     pub cancel: &'a Cancel,
     /// A person's answer to the question that this call led to.
     pub answer: Option<(&'a Question, Answer)>,
+    /// Takes what a long call says about how far it is.
+    pub progress: Option<&'a (dyn Fn(&str) + Sync)>,
+    /// The answer to what a server wanted to know in the middle of this call.
+    pub input: Option<&'a InputAnswer>,
     /// The names of tools that this caller does not have.
     pub without: &'a [&'a str],
 }
@@ -151,6 +160,7 @@ pub struct Toolbox {
     skills: Option<Vec<String>>,
     planner: Option<Arc<Planner>>,
     custom: Option<CustomTools>,
+    mcp: Option<Mcp>,
 }
 
 impl Toolbox {
@@ -170,6 +180,7 @@ impl Toolbox {
             skills: None,
             planner: None,
             custom: None,
+            mcp: None,
         }
     }
 
@@ -232,6 +243,12 @@ impl Toolbox {
         self
     }
 
+    /// Adds the tools of MCP servers.
+    pub fn with_mcp(mut self, mcp: Mcp) -> Self {
+        self.mcp = Some(mcp);
+        self
+    }
+
     /// Adds the tool that sends messages, for where people are in chats.
     pub fn with_chats(mut self) -> Self {
         let run: BuiltIn = message::message;
@@ -250,6 +267,11 @@ impl Toolbox {
         self.commands.as_deref()
     }
 
+    /// The tools of MCP servers, where there are any.
+    pub fn mcp(&self) -> Option<&Mcp> {
+        self.mcp.as_ref()
+    }
+
     /// The jobs, where any can be planned.
     pub fn planner(&self) -> Option<&Planner> {
         self.planner.as_deref()
@@ -262,15 +284,24 @@ impl Toolbox {
         commands.map_or_else(Vec::new, |commands| commands.end_of(session))
     }
 
-    /// Ends the background commands of all sessions. Blocks until they are gone.
+    /// Ends the background commands of all sessions, and the programs of servers. Blocks until they are
+    /// gone.
     pub fn end_all(&self) {
+        if let Some(mcp) = &self.mcp {
+            mcp.servers().stop_all();
+        }
         if let Some(commands) = &self.commands {
             commands.end_all();
         }
     }
 
-    /// The tools as the model is told about them. Those in the workspace are read now.
+    /// The tools as the model is told about them, in a conversation that has not searched for any.
     pub fn specs(&self) -> Vec<ToolSpec> {
+        self.specs_for("")
+    }
+
+    /// The tools as the model is told about them in a conversation. Those in the workspace are read now.
+    pub fn specs_for(&self, session: &str) -> Vec<ToolSpec> {
         let mut specs = self.registry.specs().to_vec();
         if self.custom().is_some() {
             let custom = CustomTools::specs(&self.workspace).into_iter();
@@ -280,6 +311,19 @@ impl Toolbox {
                 parameters: self.cleaned(&spec.parameters).into_owned().into(),
                 ..spec
             }));
+        }
+        if let Some(mcp) = &self.mcp {
+            specs.extend(mcp.specs(session, &|text| self.cleaned(text).into_owned()));
+        }
+        specs
+    }
+
+    /// Begins a turn of a conversation, and returns the tools as the model is told about them.
+    pub fn begin_turn(&self, session: &str) -> Vec<ToolSpec> {
+        let specs = self.specs_for(session);
+        // By now it is known how old the lists of servers are.
+        if let Some(mcp) = &self.mcp {
+            mcp.begin_turn(session);
         }
         specs
     }
@@ -310,7 +354,15 @@ impl Toolbox {
     /// Whether a tool only reads; false for an unknown one.
     pub fn is_read_only(&self, name: &str) -> bool {
         let found = self.registry.get(name);
-        found.is_some_and(|(spec, _)| spec.read_only)
+        match found {
+            Some((spec, _)) => spec.read_only,
+            None => self.mcp.as_ref().is_some_and(|mcp| mcp.is_read_only(name)),
+        }
+    }
+
+    /// Whether a tool's calls can say how far they are.
+    pub fn tells_progress(&self, name: &str) -> bool {
+        name.starts_with(names::PREFIX)
     }
 
     /// Runs a call. The text of a failed one begins with "Error".
@@ -319,7 +371,9 @@ impl Toolbox {
         let found = self.registry.get(&call.name).filter(|_| has(&call.name));
         let result = match found {
             Some((_, tool)) => self.run_tool(tool, call, caller),
-            None => self.run_custom(call, caller),
+            None => self
+                .run_mcp(call, caller)
+                .unwrap_or_else(|| self.run_custom(call, caller)),
         };
         let mut result = result.unwrap_or_else(|error| {
             ToolResult::failed(format!("Error: {error}{}", self.advice(&error)))
@@ -327,7 +381,7 @@ impl Toolbox {
         let text = self.eraser.clean(&result.text).into_owned();
         let name = match found {
             Some((spec, _)) => &spec.name,
-            None if is_name(&call.name) => call.name.as_str(),
+            None if names::is_plain(&call.name) => call.name.as_str(),
             None => "call",
         };
         result.text = self.results.fit(&self.workspace, name, text);
@@ -344,6 +398,21 @@ impl Toolbox {
             return Err(Error::Stopped);
         }
         tool.run(&self.context(caller), &Arguments::parse(&call.arguments)?)
+    }
+
+    /// `None` when no MCP server can have a tool of this name.
+    fn run_mcp(&self, call: &ToolCall, caller: &Caller<'_>) -> Option<Result<ToolResult>> {
+        let mcp = self.mcp.as_ref()?;
+        if caller.cancel.is_cancelled() {
+            if caller.input.is_some() {
+                mcp.give_up(caller.session);
+            }
+            return Some(Err(Error::Stopped));
+        }
+        match Arguments::parse(&call.arguments) {
+            Ok(arguments) => mcp.run(call, &self.context(caller), &arguments),
+            Err(error) => Some(Err(error)),
+        }
     }
 
     fn run_custom(&self, call: &ToolCall, caller: &Caller<'_>) -> Result<ToolResult> {
@@ -374,7 +443,7 @@ impl Toolbox {
             // Nothing is wrong with the call.
             Error::Stopped => String::new(),
             Error::Refused { .. } => format!("\n\n{}", self.workspace.rules()),
-            _ => "\n\nLook at the error and try another way.".to_owned(),
+            _ => ADVICE.to_owned(),
         }
     }
 
@@ -401,6 +470,8 @@ impl Toolbox {
             message: "",
             cancel,
             answer: None,
+            progress: None,
+            input: None,
             without: &[],
         };
         self.run(&call, &caller).images.pop()

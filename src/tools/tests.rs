@@ -81,6 +81,8 @@ fn caller(cancel: &Cancel) -> Caller<'_> {
         message: "",
         cancel,
         answer: None,
+        progress: None,
+        input: None,
         without: &[],
     }
 }

@@ -12,6 +12,7 @@ mod feature;
 mod network;
 mod paths;
 mod refused;
+mod served;
 mod world;
 
 use std::os::unix::fs::MetadataExt;

@@ -24,7 +24,7 @@ const FLOORS: [&[&str]; 10] = [
         "append_log",
     ],
     &[
-        "session", "state", "memory", "inbox", "outbox", "board", "skills", "update", "cron",
+        "session", "state", "memory", "inbox", "outbox", "board", "skills", "update", "cron", "mcp",
     ],
     &["provider", "tools"],
     &["agent", "channels"],

@@ -33,6 +33,8 @@ mod gateway;
 mod kill;
 mod layout;
 mod make;
+mod mcp;
+mod mcp_questions;
 mod memory;
 mod memory_days;
 mod memory_kill;

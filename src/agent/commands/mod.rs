@@ -19,6 +19,7 @@ use super::{Agent, texts};
 mod compact;
 mod context;
 mod cron;
+mod mcp;
 mod memory;
 mod skills;
 mod status;
@@ -109,6 +110,7 @@ impl Agent {
             Slash::Tools => self.list_tools(language),
             Slash::Memory => self.answer_memory(invocation)?,
             Slash::Skills => return Ok(Some(self.answer_skills(invocation))),
+            Slash::Mcp => return self.answer_mcp(invocation).map(Some),
             Slash::Remind => return self.answer_remind(invocation).map(Some),
             Slash::Cron => return self.answer_cron(invocation).map(Some),
             Slash::Usage => self.list_usage(language),

@@ -28,6 +28,8 @@ pub enum Slash {
     Memory,
     /// `/skills`
     Skills,
+    /// `/mcp`
+    Mcp,
     /// `/remind`
     Remind,
     /// `/cron`
@@ -46,6 +48,8 @@ pub enum Slash {
     Approve,
     /// `/deny`
     Deny,
+    /// `/answer`
+    Answer,
     /// `/approvals`
     Approvals,
     /// `/pair`
@@ -115,6 +119,7 @@ pub const COMMANDS: &[Row] = &[
     row(Slash::Tools, &["tools"], Surface::Everywhere, texts::help_tools),
     row(Slash::Memory, &["memory"], Surface::Everywhere, texts::help_memory),
     row(Slash::Skills, &["skills", "skill"], Surface::Everywhere, texts::help_skills),
+    row(Slash::Mcp, &["mcp"], Surface::Everywhere, texts::help_mcp),
     row(Slash::Remind, &["remind", "reminder", "reminders"], Surface::Everywhere, texts::help_remind),
     row(Slash::Cron, &["cron", "jobs"], Surface::Everywhere, texts::help_cron),
     row(Slash::Usage, &["usage"], Surface::Everywhere, texts::help_usage),
@@ -124,6 +129,7 @@ pub const COMMANDS: &[Row] = &[
     row(Slash::Tasks, &["tasks"], Surface::Chat, texts::help_tasks),
     row(Slash::Approve, &["approve"], Surface::Chat, texts::help_approve),
     row(Slash::Deny, &["deny"], Surface::Chat, texts::help_deny),
+    row(Slash::Answer, &["answer"], Surface::Chat, texts::help_answer),
     row(Slash::Approvals, &["approvals"], Surface::Everywhere, texts::help_approvals),
     row(Slash::Pair, &["pair"], Surface::Chat, texts::help_pair),
     row(Slash::Id, &["id"], Surface::Chat, texts::help_id),
@@ -204,6 +210,8 @@ impl Command<'_> {
             // It asks the provider's server.
             Slash::Model if self.lists_models() => When::Beside,
             Slash::Model => When::InOrder,
+            // A login talks to a server.
+            Slash::Mcp if !self.argument.is_empty() => When::Beside,
             Slash::Think if !self.argument.is_empty() => When::InOrder,
             _ => When::AtOnce,
         }

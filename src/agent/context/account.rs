@@ -92,7 +92,7 @@ impl Agent {
         let facts = Entry::new(EntryKind::Note, facts);
         let model = self.model_names(key)?.into_iter().next();
         let model = model.unwrap_or_default();
-        let specs = self.toolbox.specs();
+        let specs = self.toolbox.specs_for(key.as_str());
         let budget = self
             .budget(&model, &prompt.text(), &facts.content, &specs)
             .history;

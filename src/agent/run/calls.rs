@@ -1,9 +1,10 @@
 //! Runs the calls of one reply: those that only read side by side, the others one after the other.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::sync_channel;
 
 use crate::chat::{ToolCall, ToolResult};
-use crate::limits::agent::{CALL_STACK_BYTES, CALLS_AT_ONCE};
+use crate::limits::agent::{CALL_STACK_BYTES, CALLS_AT_ONCE, PROGRESS_WAITING};
 use crate::sync::Mutex;
 use crate::tools::{Caller, Toolbox};
 
@@ -15,8 +16,40 @@ pub fn groups(calls: &[ToolCall], reads: impl Fn(&ToolCall) -> bool) -> Vec<&[To
         .collect()
 }
 
+/// Runs a group, and tells how far it is where its tools say so. The results are in the order of the calls.
+pub fn run_watched(
+    toolbox: &Toolbox,
+    group: &[ToolCall],
+    caller: &Caller<'_>,
+    told: &mut dyn FnMut(&str),
+) -> Vec<ToolResult> {
+    if !group.iter().any(|call| toolbox.tells_progress(&call.name)) {
+        return run(toolbox, group, caller);
+    }
+    let (sender, receiver) = sync_channel::<String>(PROGRESS_WAITING);
+    let work = move || {
+        // News that nobody has taken yet is newer than what would wait behind it.
+        let tell = |text: &str| drop(sender.try_send(text.to_owned()));
+        let caller = Caller {
+            progress: Some(&tell),
+            ..*caller
+        };
+        run(toolbox, group, &caller)
+    };
+    std::thread::scope(|scope| {
+        let builder = std::thread::Builder::new()
+            .name("call".to_owned())
+            .stack_size(CALL_STACK_BYTES);
+        let Ok(working) = builder.spawn_scoped(scope, work) else {
+            return run(toolbox, group, caller);
+        };
+        receiver.iter().for_each(|text| told(&text));
+        working.join().unwrap_or_default()
+    })
+}
+
 /// Runs a group; the results are in the order of the calls.
-pub fn run(toolbox: &Toolbox, group: &[ToolCall], caller: &Caller<'_>) -> Vec<ToolResult> {
+fn run(toolbox: &Toolbox, group: &[ToolCall], caller: &Caller<'_>) -> Vec<ToolResult> {
     if let [call] = group {
         return vec![toolbox.run(call, caller)];
     }

@@ -176,8 +176,11 @@ fn show_repairs<Output: Write, Errors: Write>(session: &Session, view: &mut View
 }
 
 /// Ends the background commands of a conversation that is over, and names them: they cannot outlive the
-/// program.
+/// program. The programs of servers end too.
 fn end_background_commands(agent: &Agent, chat: &SessionKey) {
+    if let Some(mcp) = agent.toolbox().mcp() {
+        mcp.servers().stop_all();
+    }
     let ended = describe_ended(&agent.end_background(chat), Language::English);
     if !ended.is_empty() {
         print::notice(&ended);

@@ -310,6 +310,10 @@ fn values(context: &Context, place: &Place<'_>, argument: &Arg) -> Vec<Candidate
             sessions.into_iter().flatten().map(named).collect()
         }
         (_, "skill") => super::skills::names(context),
+        (_, "server") => {
+            let loaded = place.load(context);
+            loaded.map_or_else(Vec::new, |loaded| super::mcp::names(&loaded))
+        }
         (_, "tool") => super::tools::names(context),
         (_, "job" | "jobs") => {
             let home = place.home(context);

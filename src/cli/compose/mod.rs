@@ -3,10 +3,12 @@
 mod agents;
 mod commands;
 mod jobs;
+mod mcp;
 use agents::workspaces_of_others;
 pub use agents::{check_agents, create_workspaces};
 use commands::commands_of;
 pub use commands::exec_of;
+pub use mcp::{folder_of as mcp_folder_of, mcp_of};
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -60,6 +62,9 @@ pub fn agent(
     let eraser = context.eraser(&loaded);
     let workspace = open_workspace(context, home, &loaded)?;
     let commands = commands_of(context, home, &loaded)?;
+    let tls = options.connections.tls().clone();
+    let mcp_before = options.before.and_then(|agent| agent.toolbox().mcp());
+    let mcp = mcp_of(context, home, &loaded, tls, mcp_before)?;
     let agent = loaded.agent_id().to_owned();
     let planner = jobs::planner(home, &loaded);
     let config = loaded.config;
@@ -98,6 +103,9 @@ pub fn agent(
         let variable = |name: &str| context.environment().get(name).cloned();
         let tls = options.connections.tls().clone();
         toolbox = toolbox.with_web(Web::new(config.tools.web, tls, &variable));
+    }
+    if let Some(mcp) = mcp {
+        toolbox = toolbox.with_mcp(mcp);
     }
     if let Some(planner) = planner {
         toolbox = toolbox.with_cron(planner);

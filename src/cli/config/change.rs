@@ -55,7 +55,7 @@ pub fn unset(context: &Context, path: &str) -> Result<()> {
 }
 
 /// Writes the new text, unless Peacrab would not start with it but did start before.
-fn write(context: &Context, file: &Path, text: &str) -> Result<()> {
+pub fn write(context: &Context, file: &Path, text: &str) -> Result<()> {
     let check = |text: &str| {
         let loaded = load_text(Some(text), file, context.environment())?;
         check_start(context, &loaded)
@@ -83,7 +83,7 @@ fn write(context: &Context, file: &Path, text: &str) -> Result<()> {
 }
 
 /// Has a running gateway apply the change, or says what it needs to take effect.
-fn apply(context: &Context, key: Option<&Key>, path: &str) -> Result<()> {
+pub fn apply(context: &Context, key: Option<&Key>, path: &str) -> Result<()> {
     if let Some(key) = key {
         warn_of_variable(context, key, path);
     }

@@ -1,6 +1,6 @@
 //! `peacrab config`: shows, explains, changes and checks the configuration.
 
-mod change;
+pub(super) mod change;
 mod check;
 mod texts;
 

@@ -2,6 +2,7 @@
 
 mod jobs;
 mod machine;
+mod mcp;
 mod network;
 mod report;
 mod sandbox;
@@ -85,6 +86,9 @@ fn examine(context: &Context, json: bool) -> Result<Exit> {
         let loaded = loaded.of_agent(None)?;
         report.add(machine::sandbox(context, &loaded)?)?;
         if let Some(row) = tools::tools(context, &loaded)? {
+            report.add(row)?;
+        }
+        if let Some(row) = mcp::mcp(context, &loaded)? {
             report.add(row)?;
         }
         if let Some(row) = search::search(context, &loaded) {

@@ -299,10 +299,14 @@ fn changed(
 /// The new configuration with everything that only a restart applies as it was.
 fn merge(running: &Config, new: Config) -> Config {
     let (old, defaults) = (&running.agents.defaults, new.agents.defaults.clone());
+    let tools = &running.tools;
     let mut config = Config {
         tools: Tools {
-            exec: new.tools.exec,
-            ..running.tools.clone()
+            restrict_to_workspace: tools.restrict_to_workspace,
+            allowed_paths: tools.allowed_paths.clone(),
+            read_only_paths: tools.read_only_paths.clone(),
+            protected_paths: tools.protected_paths.clone(),
+            ..new.tools
         },
         tls: running.tls.clone(),
         ..new
@@ -336,8 +340,10 @@ fn merge_channels(running: &Channels, new: Channels) -> Channels {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
-    use crate::config::table::KEYS;
+    use crate::config::table::{KEYS, Key, Kind};
 
     #[test]
     fn what_needs_a_restart_is_in_the_table_of_settings() {
@@ -353,6 +359,56 @@ mod tests {
         assert!(applies_at_once("channels.sendProgress"));
         assert!(!applies_at_once("channels.telegram.token"));
         assert!(!applies_at_once("tls.caFile"));
+    }
+
+    /// Another value than the default; `None` for settings that this cannot make up.
+    fn other_value(key: &Key) -> Option<Value> {
+        Some(match key.kind {
+            Kind::Flag => json!(key.default != "true"),
+            Kind::Whole(least, most) => match key.default_value() == json!(most) {
+                true => json!(least),
+                false => json!(most),
+            },
+            Kind::Choice(all) => {
+                let others = all.iter().map(|one| json!(one));
+                others.into_iter().find(|one| *one != key.default_value())?
+            }
+            Kind::Text | Kind::Url | Kind::Path => json!("/other"),
+            Kind::Texts | Kind::Ids | Kind::Hosts | Kind::Paths => json!(["/other"]),
+            _ => return None,
+        })
+    }
+
+    fn config_with(path: &str, value: &Value) -> Config {
+        let nested = path.rsplit('.').fold(value.clone(), |inner, name| {
+            let name = if name == "*" { "x" } else { name };
+            json!({ name: inner })
+        });
+        serde_json::from_value(nested).unwrap()
+    }
+
+    #[test]
+    fn each_setting_of_tools_is_applied_as_is_said() {
+        let before = Config::default();
+        let shown = |config: &Config| format!("{:?}", config.tools);
+        let mut count = 0;
+        for key in KEYS.iter().filter(|key| key.path.starts_with("tools.")) {
+            let Some(value) = other_value(key) else {
+                continue;
+            };
+            let new = config_with(key.path, &value);
+            assert_ne!(shown(&new), shown(&before), "{}", key.path);
+            let expected = match applies_at_once(key.path) {
+                true => shown(&new),
+                false => shown(&before),
+            };
+            assert_eq!(shown(&merge(&before, new)), expected, "{}", key.path);
+            count += 1;
+        }
+        assert!(count > 20, "{count}");
+        // A server that is gone is not used any longer.
+        let with = config_with("tools.mcpServers.x.command", &json!("x"));
+        assert!(merge(&with, before).tools.mcp_servers.is_empty());
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub fn ask(question: &Question, cancel: &Cancel) -> Answer {
 }
 
 /// Waits for a line; false when the time is over or the turn is stopped.
-fn wait(cancel: &Cancel) -> bool {
+pub(super) fn wait(cancel: &Cancel) -> bool {
     let stdin = std::io::stdin();
     let watch = Stopwatch::start();
     let slice = Timespec {

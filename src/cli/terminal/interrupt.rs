@@ -14,7 +14,7 @@ use super::{mode, texts};
 use crate::cancel::Cancel;
 use crate::error::{Exit, Result};
 use crate::limits::agent::TURN_STACK_BYTES;
-use crate::sync::Mutex;
+use crate::sync::{self, Mutex};
 
 /// The runtime, and the token of what runs now.
 pub struct Foreground {
@@ -61,18 +61,26 @@ impl Foreground {
         &self,
         work: impl FnOnce(&Cancel) -> T + Send + 'static,
     ) -> Result<T> {
+        let slot = Arc::new(Mutex::new(None));
+        let result = Arc::clone(&slot);
+        self.run_boxed(Box::new(move |cancel| *result.lock() = Some(work(cancel))))?;
+        let result = slot.lock().take();
+        result.ok_or_else(texts::no_result)
+    }
+
+    /// In the program once, and not for each kind of work and result.
+    fn run_boxed(&self, work: Box<dyn FnOnce(&Cancel) + Send>) -> Result<()> {
         let cancel = Cancel::new();
         let (sender, receiver) = oneshot::channel();
         *self.running.lock() = Some(cancel.clone());
-        let spawned = thread::Builder::new()
-            .name("turn".to_owned())
-            .stack_size(TURN_STACK_BYTES)
-            .spawn(move || {
-                // The receiver below waits until the end.
-                let _ = sender.send(work(&cancel));
-            });
-        let result = match spawned {
-            Ok(_) => self
+        let builder = thread::Builder::new().name("turn".to_owned());
+        let work = Box::new(move || {
+            work(&cancel);
+            // The receiver below waits until the end.
+            let _ = sender.send(());
+        });
+        let result = match sync::spawn(builder.stack_size(TURN_STACK_BYTES), work) {
+            Ok(()) => self
                 .runtime
                 .block_on(receiver)
                 .map_err(|_| texts::no_result()),

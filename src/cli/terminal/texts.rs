@@ -26,6 +26,15 @@ pub fn running(tool: &str) -> String {
     format!("running {tool}")
 }
 
+/// Above the question of a server of tools.
+pub fn server_asks(server: &str) -> String {
+    format!("The tool server {server} asks:")
+}
+
+/// What to do at the end of a login.
+pub const PASTE_ADDRESS: &str =
+    "Then copy the address that the browser shows at the end and paste it here";
+
 /// Where a command would run, and as whom.
 pub fn outside(account: &str) -> String {
     format!(" outside the sandbox, as {account}")

@@ -10,8 +10,10 @@ use super::{print, status, texts};
 use crate::agent::host::{TurnEvent, TurnHost};
 use crate::approval::{Answer, Question};
 use crate::cancel::Cancel;
+use crate::chat::{InputAnswer, InputRequest};
 use crate::error::{Error, Result};
-use crate::text::{is_prose, reveal};
+use crate::limits::cli::STATUS_CHARS;
+use crate::text::{is_prose, one_line, reveal};
 
 /// What is shown of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +84,7 @@ impl<Output: Write, Errors: Write> View<Output, Errors> {
                 let tool = hint.split('(').next().unwrap_or_default();
                 status::set(Some(texts::running(tool)));
             }
+            TurnEvent::Progress(text) => status::set(Some(one_line(text, STATUS_CHARS))),
             TurnEvent::Unsandboxed(hint) => {
                 self.aside("▸", &format!("{hint} · outside the sandbox"));
             }
@@ -191,6 +194,12 @@ impl<Output: Write, Errors: Write> TurnHost for View<Output, Errors> {
         self.end_line();
         status::set(None);
         super::ask::ask(question, cancel)
+    }
+
+    fn input(&mut self, request: &InputRequest, cancel: &Cancel) -> InputAnswer {
+        self.end_line();
+        status::set(None);
+        super::form::fill_in(request, cancel)
     }
 }
 

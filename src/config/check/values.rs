@@ -81,6 +81,24 @@ pub fn price_problem(path: &str, prices: &Value) -> Option<String> {
     })
 }
 
+/// Whether the network can read what is sent to this URL: plain HTTP to another machine.
+pub fn is_readable_on_the_way(url: &str) -> bool {
+    let Some(rest) = url.strip_prefix("http://") else {
+        return false;
+    };
+    let host = rest.split(['/', '?']).next().unwrap_or_default();
+    let host = host.rsplit('@').next().unwrap_or_default();
+    let host = match host.strip_prefix('[') {
+        Some(address) => address.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    let is_here = host.eq_ignore_ascii_case("localhost")
+        || host
+            .parse()
+            .is_ok_and(|address: IpAddr| address.is_loopback());
+    !is_here
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

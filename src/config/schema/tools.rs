@@ -1,7 +1,10 @@
 //! `tools`: what the model may use.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
+use super::mcp::McpServer;
 use super::web::WebTools;
 
 /// `tools`
@@ -22,6 +25,8 @@ pub struct Tools {
     pub custom: CustomTools,
     /// Pages and searches.
     pub web: WebTools,
+    /// Servers of tools by their names.
+    pub mcp_servers: BTreeMap<String, McpServer>,
 }
 
 /// `tools.custom`
@@ -129,6 +134,7 @@ impl Default for Tools {
             exec: ExecTool::default(),
             custom: CustomTools::default(),
             web: WebTools::default(),
+            mcp_servers: BTreeMap::new(),
         }
     }
 }

@@ -231,7 +231,10 @@ fn command(
             shell.arg("-c").arg(line).env_clear();
             shell.envs(policy.environment.iter().map(|(name, value)| (name, value)));
             shell.env("TMPDIR", temporary);
-            rustix::stdio::dup2_stderr(rustix::stdio::stdout()).doing("join the outputs")?;
+            if !policy.errors_apart {
+                let output = rustix::stdio::stdout();
+                rustix::stdio::dup2_stderr(output).doing("join the outputs")?;
+            }
             process::unblock_signals().doing("let signals through")?;
             Err(shell.exec()).doing("run /bin/sh")
         }

@@ -194,8 +194,8 @@ impl Status {
     }
 
     fn line(&self, text: &str) {
-        // Without a reader there is nothing to do.
-        let _ = rustix::io::write(&self.0, format!("{text}\n").as_bytes());
+        // A line of the command's own errors may have no end. Without a reader there is nothing to do.
+        let _ = rustix::io::write(&self.0, format!("\n{text}\n").as_bytes());
     }
 }
 

@@ -12,6 +12,7 @@ fn policy(command: &str, paths: Vec<String>, number: u64) -> Policy {
         network: false,
         whole: false,
         keep_input: true,
+        errors_apart: true,
         task: ChildTask::Shell(command.into()),
         folder: "/w".into(),
         inode: number.is_multiple_of(2).then_some((number, 3)),

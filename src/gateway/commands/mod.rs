@@ -143,6 +143,10 @@ impl Gateway {
         if self.answer_reminder_press(message, command) {
             return;
         }
+        if command.slash == Slash::Answer && self.questions.take_command(message, command.argument)
+        {
+            return self.parts.inbox.taken(&message.id);
+        }
         let answer = self.answer_to(message, command, cancel);
         super::cron::reached("planned");
         let answer = answer.unwrap_or_else(|error| format_error(&error, message.language()).into());
@@ -181,6 +185,7 @@ impl Gateway {
             Slash::Help => commands::format_help(Surface::Chat, language),
             Slash::Approve => self.approve(&to, command.argument, language)?,
             Slash::Deny => self.settle(&to, command.argument, Answer::Deny, language)?,
+            Slash::Answer => super::questions::nothing_asked(language).to_owned(),
             Slash::Id => describe_ids(message),
             Slash::Pair => self.answer_pair(command.argument, language)?,
             Slash::Restart => {

@@ -83,6 +83,8 @@ impl Gateway {
             message: &message.id,
             cancel,
             answer: None,
+            progress: None,
+            input: None,
             without: &[],
         };
         let mut push = |bytes: &[u8]| tail.push(bytes);

@@ -78,6 +78,8 @@ impl Desk {
             message,
             cancel: &Cancel::new(),
             answer: None,
+            progress: None,
+            input: None,
             without: &[],
         };
         self.bench.toolbox.run(&call, &caller)

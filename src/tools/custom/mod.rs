@@ -7,7 +7,7 @@
 
 mod folder;
 pub mod manifest;
-mod schema;
+pub(super) mod schema;
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -27,6 +27,7 @@ use crate::sys::at::Kind;
 
 use super::arguments::Arguments;
 use super::commands::{Commands, ToolRun};
+use super::mcp::names::PREFIX;
 use super::results::Spool;
 use super::{Capabilities, Context, specs};
 use folder::Copies;
@@ -38,8 +39,6 @@ pub const FOLDER: &str = "tools";
 /// The file that describes a tool.
 pub const FILE: &str = "tool.json";
 
-/// How the names of the tools of MCP servers begin.
-const MCP_PREFIX: &str = "mcp_";
 /// Names of built-in tools that are not always there.
 const RESERVED: [&str; 5] = ["web_fetch", "web_search", "spawn", "tasks", "find_tools"];
 
@@ -99,10 +98,10 @@ pub fn check_name(name: &str) -> std::result::Result<(), String> {
         .iter()
         .any(|spec| spec.name == name)
         || RESERVED.contains(&name);
-    match is_built_in || name.starts_with(MCP_PREFIX) {
+    match is_built_in || name.starts_with(PREFIX) {
         true if is_built_in => Err(format!("{name} is the name of a built-in tool; rename it")),
         true => Err(format!(
-            "names that begin with {MCP_PREFIX} are those of MCP servers; rename it"
+            "names that begin with {PREFIX} are those of MCP servers; rename it"
         )),
         false => Ok(()),
     }

@@ -44,7 +44,7 @@ fn check_at(schema: &Value, at: &str, depth: usize) -> Result<(), String> {
 }
 
 /// Whether a keyword has a meaning for a type; true for those that are not known.
-fn fits_type(key: &str, kind: &str) -> bool {
+pub fn fits_type(key: &str, kind: &str) -> bool {
     match key {
         "items" | "minItems" | "maxItems" => kind == "array",
         "properties" | "required" | "additionalProperties" => kind == "object",
@@ -57,7 +57,7 @@ fn fits_type(key: &str, kind: &str) -> bool {
 }
 
 /// Whether a value is of a scalar type.
-fn is_of(kind: &str, value: &Value) -> bool {
+pub fn is_of(kind: &str, value: &Value) -> bool {
     match kind {
         "string" => value.is_string(),
         "number" => value.is_number(),
@@ -105,14 +105,19 @@ fn check_member(
     Err(format!("{at} must be {should_be}"))
 }
 
+/// Whether every provider takes a property with this name.
+pub fn is_property_name(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    begins && name.len() <= TOOL_NAME_BYTES_MAX && name.bytes().all(is_plain)
+}
+
 fn check_properties(value: &Value, at: &str, depth: usize) -> Result<(), String> {
     let properties = value
         .as_object()
         .ok_or_else(|| format!("{at} must be an object"))?;
     for (name, property) in properties {
-        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-        let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-        if !begins || name.len() > TOOL_NAME_BYTES_MAX || !name.bytes().all(is_plain) {
+        if !is_property_name(name) {
             return Err(format!(
                 "{at}: a name must have 1 to {TOOL_NAME_BYTES_MAX} letters, digits, _ or -, and begin with a letter or _"
             ));

@@ -432,6 +432,8 @@ fn a_stopped_turn_ends_a_page_that_is_on_its_way() {
         session: "cli:test",
         cancel: &cancel,
         answer: None,
+        progress: None,
+        input: None,
         message: "",
         without: &[],
     };

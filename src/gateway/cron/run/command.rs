@@ -55,6 +55,8 @@ impl Gateway {
             message: "",
             cancel: &cancel,
             answer: None,
+            progress: None,
+            input: None,
             without: &[],
         };
         let toolbox = agent.toolbox();

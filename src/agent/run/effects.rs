@@ -1,0 +1,122 @@
+//! What a call needs from the host of the turn before it has a result.
+
+use super::{Run, calls};
+use crate::agent::host::TurnEvent;
+use crate::approval;
+use crate::chat::{
+    Effect, Entry, EntryKind, InputAnswer, InputKind, InputRequest, Request, Sample, ToolCall,
+    ToolResult,
+};
+use crate::error::Result;
+use crate::limits::mcp::SAMPLE_TOKENS;
+use crate::tools::Caller;
+
+impl Run<'_> {
+    /// Performs the effects of a result until there is none. Each question ends with an answer, and the tool
+    /// bounds their number.
+    pub(super) fn perform(
+        &mut self,
+        call: &ToolCall,
+        result: &mut ToolResult,
+        caller: &Caller<'_>,
+    ) {
+        while let Some(effect) = result.effect.take() {
+            match effect {
+                Effect::Ask(question) => {
+                    let answer = match question.is_standing {
+                        true => {
+                            let hint = self.agent.toolbox.hint(call);
+                            self.host.on_event(TurnEvent::Unsandboxed(&hint));
+                            approval::Answer::Standing
+                        }
+                        false => self.host.ask(&question, self.cancel),
+                    };
+                    let caller = Caller {
+                        answer: Some((&question, answer)),
+                        ..*caller
+                    };
+                    *result = self.agent.toolbox.run(call, &caller);
+                }
+                Effect::Input(request) => {
+                    let answer = self.input(&request);
+                    let caller = Caller {
+                        input: Some(&answer),
+                        ..*caller
+                    };
+                    *result = self.run_one(call, &caller);
+                }
+                Effect::Send(request) => {
+                    if let Err(error) = self.host.send(*request) {
+                        *result = ToolResult::failed(format!("Error: {error}"));
+                    }
+                }
+                Effect::Spawn(request) => {
+                    *result = self.spawn(&request).map_or_else(
+                        |error| ToolResult::failed(format!("Error: {error}")),
+                        ToolResult::new,
+                    );
+                }
+            }
+        }
+    }
+
+    fn run_one(&mut self, call: &ToolCall, caller: &Caller<'_>) -> ToolResult {
+        let host = &mut *self.host;
+        let mut told = |text: &str| host.on_event(TurnEvent::Progress(text));
+        let group = std::slice::from_ref(call);
+        let results = calls::run_watched(&self.agent.toolbox, group, caller, &mut told);
+        let first = results.into_iter().next();
+        first.unwrap_or_else(|| ToolResult::failed("Error: the call did not finish."))
+    }
+
+    fn input(&mut self, request: &InputRequest) -> InputAnswer {
+        let InputKind::Sample(sample) = &request.kind else {
+            return self.host.input(request, self.cancel);
+        };
+        let notice = format!("{} asks the model", request.server);
+        self.host.on_event(TurnEvent::Notice(&notice));
+        self.sample(sample).unwrap_or_else(|error| {
+            tracing::warn!(server = %request.server, "a prompt of a server failed: {error}");
+            InputAnswer::Cancelled
+        })
+    }
+
+    /// Asks the model of this turn what a server wants to know from one. It counts as the turn's own request.
+    fn sample(&mut self, sample: &Sample) -> Result<InputAnswer> {
+        self.agent.check_spending(self.language)?;
+        let kind = |is_model: bool| match is_model {
+            true => EntryKind::Assistant,
+            false => EntryKind::Person,
+        };
+        let entries = sample.messages.iter();
+        let entries: Vec<Entry> = entries
+            .map(|(is_model, text)| Entry::new(kind(*is_model), text.as_str()))
+            .collect();
+        let entries: Vec<&Entry> = entries.iter().collect();
+        let wanted = match sample.max_tokens {
+            0 => SAMPLE_TOKENS,
+            wanted => wanted.min(SAMPLE_TOKENS),
+        };
+        let settings = &self.agent.settings;
+        let request = Request {
+            system: &sample.system,
+            entries: &entries,
+            stable: 0,
+            tools: &[],
+            max_tokens: wanted.min(settings.max_tokens),
+            temperature: settings.temperature,
+            reasoning_effort: None,
+            stream: false,
+        };
+        let answer = self.models.ask(&request, &mut |_| ())?;
+        if answer.failure.is_some() {
+            return Ok(InputAnswer::Cancelled);
+        }
+        self.agent.ledger.add(&answer.model, answer.reply.usage);
+        self.report.usage.add(answer.reply.usage);
+        Ok(InputAnswer::Sampled {
+            text: answer.reply.text,
+            model: answer.model,
+        })
+    }
+}

@@ -1,0 +1,192 @@
+//! `peacrab mcp add` and `remove`.
+
+use clap::Args;
+use serde_json::{Map, Value};
+
+use super::{open, texts, try_out};
+use crate::cli::Context;
+use crate::cli::compose::mcp_folder_of;
+use crate::cli::config::change::{apply, write};
+use crate::cli::terminal::print;
+use crate::config::Loaded;
+use crate::config::load::{text_with, text_without};
+use crate::config::table::{self, Key};
+use crate::error::{Error, Exit, Result};
+use crate::mcp::oauth;
+use crate::mcp::servers::FAILURE;
+use crate::text::one_line;
+
+/// The section of the servers.
+const SECTION: &str = "tools.mcpServers";
+
+/// `peacrab mcp add …`
+#[derive(Debug, Args)]
+pub struct AddArguments {
+    /// A name for it: letters, digits, - and _
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// An environment variable of the program; write '${NAME}' for one of Peacrab's own
+    #[arg(long = "env", value_name = "NAME=VALUE")]
+    env: Vec<String>,
+    /// An HTTP header for every request
+    #[arg(long = "header", value_name = "NAME=VALUE")]
+    headers: Vec<String>,
+    /// Let the program use the network, whatever commands may do
+    #[arg(long, conflicts_with = "no_network")]
+    network: bool,
+    /// Keep the program from the network
+    #[arg(long)]
+    no_network: bool,
+    /// Let the program read this folder too; can be used several times
+    #[arg(long = "read", value_name = "PATH")]
+    read: Vec<String>,
+    /// Do not connect to it now
+    #[arg(long)]
+    no_test: bool,
+    /// Its URL, or -- and its command with the arguments
+    #[arg(
+        value_name = "URL|COMMAND",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    target: Vec<String>,
+}
+
+/// Adds a server to the configuration, and tests it.
+pub fn add(context: &Context, agent: Option<&str>, arguments: &AddArguments) -> Result<Exit> {
+    let loaded = context.load()?;
+    let name = &arguments.name;
+    if loaded.config.tools.mcp_servers.contains_key(name) {
+        return Err(Error::Usage(texts::already_there(name)));
+    }
+    let changes = changes(arguments)?;
+    let mut rows: Vec<(&Key, &str, &Value)> = Vec::new();
+    for (path, value) in &changes {
+        let (key, _) = table::find_spelt(path).ok_or_else(|| {
+            Error::Usage(format!(
+                "{} cannot be the name of a server",
+                one_line(name, 40)
+            ))
+        })?;
+        rows.push((key, path, value));
+    }
+    let file = context.config_file()?;
+    write(context, &file, &text_with(&file, &rows)?)?;
+    print::line(&texts::added(name, &file))?;
+    apply(context, None, &format!("{SECTION}.{name}.command"))?;
+    if arguments.no_test {
+        return Ok(Exit::Done);
+    }
+    let loaded = context.start()?.of_agent(agent)?;
+    let examined = open(context, &loaded, name).and_then(|mcp| try_out::examine(mcp, name, false));
+    match examined {
+        Ok(text) => print::out(&text).map(|()| Exit::Done),
+        Err(Error::Stopped) => Err(Error::Stopped),
+        Err(error) => Err(Error::Failed(texts::added_but(name, &error))),
+    }
+}
+
+/// The settings of a new server.
+fn changes(arguments: &AddArguments) -> Result<Vec<(String, Value)>> {
+    let path = |key: &str| format!("{SECTION}.{}.{key}", arguments.name);
+    let mut changes = Vec::new();
+    match arguments.target.as_slice() {
+        [] => return Err(Error::Usage(texts::WHAT_TO_ADD.to_owned())),
+        [url] if url.starts_with("http://") || url.starts_with("https://") => {
+            changes.push((path("url"), Value::from(url.as_str())));
+        }
+        [command, rest @ ..] => {
+            changes.push((path("command"), Value::from(command.as_str())));
+            if !rest.is_empty() {
+                changes.push((path("args"), Value::from(rest)));
+            }
+        }
+    }
+    for (key, option, list) in [
+        ("env", "--env", &arguments.env),
+        ("headers", "--header", &arguments.headers),
+    ] {
+        if !list.is_empty() {
+            changes.push((path(key), pairs(option, list)?.into()));
+        }
+    }
+    if !arguments.read.is_empty() {
+        let list = Value::from(arguments.read.as_slice());
+        changes.push((path("readOnlyPaths"), list));
+    }
+    if arguments.network || arguments.no_network {
+        changes.push((path("network"), arguments.network.into()));
+    }
+    Ok(changes)
+}
+
+/// Names with values. A header may be written with a colon, as in HTTP.
+fn pairs(option: &str, list: &[String]) -> Result<Map<String, Value>> {
+    let pair = |text: &String| {
+        let at_equals = text.split_once('=');
+        let at_colon = || text.split_once(':').filter(|_| option == "--header");
+        let (name, value) = match (at_equals, at_colon()) {
+            (Some((name, _)), Some(pair)) if name.contains(':') => pair,
+            (Some(pair), _) | (None, Some(pair)) => pair,
+            (None, None) => return Err(Error::Usage(texts::not_a_pair(option, text))),
+        };
+        match name.trim() {
+            "" => Err(Error::Usage(texts::not_a_pair(option, text))),
+            name => Ok((name.to_owned(), Value::from(value.trim()))),
+        }
+    };
+    list.iter().map(pair).collect()
+}
+
+/// Removes a server from the configuration, with what is stored of it.
+pub fn remove(context: &Context, loaded: &Loaded, name: &str) -> Result<Exit> {
+    if !loaded.config.tools.mcp_servers.contains_key(name) {
+        // This says what there is.
+        open(context, loaded, name)?;
+    }
+    let file = context.config_file()?;
+    let path = format!("{SECTION}.{name}");
+    let Some(text) = text_without(&file, &path)? else {
+        return Err(Error::Usage(texts::not_in_file(name, &file)));
+    };
+    write(context, &file, &text)?;
+    let folder = mcp_folder_of(&context.home()?, loaded);
+    oauth::forget(&folder, name)?;
+    // It may never have been read.
+    for ending in ["json", FAILURE] {
+        let _ = std::fs::remove_file(folder.join(format!("{name}.{ending}")));
+    }
+    print::line(&texts::removed(name))?;
+    apply(context, None, &path)?;
+    Ok(Exit::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(option: &str, text: &str) -> Option<(String, String)> {
+        let pairs = pairs(option, &[text.to_owned()]).ok()?;
+        let (name, value) = pairs.into_iter().next()?;
+        Some((name, value.as_str().unwrap_or_default().to_owned()))
+    }
+
+    #[test]
+    fn a_header_is_written_in_either_way() {
+        let both = |name: &str, value: &str| Some((name.to_owned(), value.to_owned()));
+        assert_eq!(pair("--env", "A=b=c"), both("A", "b=c"));
+        assert_eq!(pair("--header", "X-Key=a:b"), both("X-Key", "a:b"));
+        assert_eq!(
+            pair("--header", "Authorization: Bearer x="),
+            both("Authorization", "Bearer x=")
+        );
+        for (option, text) in [
+            ("--env", "A"),
+            ("--env", "A:b"),
+            ("--env", "=b"),
+            ("--header", "A"),
+        ] {
+            assert_eq!(pair(option, text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,462 @@
+//! What servers of tools want to know from people: asked in the chat, value by value. A button, `/answer`
+//! and the next message of the chat answer.
+
+mod texts;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Gateway;
+use crate::agent::interview::{Asked, Interview, Reply, shown_default};
+use crate::bus::Event;
+use crate::cancel::Cancel;
+use crate::chat::{Choice, Field, FieldKind, InputAnswer, InputRequest, TextForm};
+use crate::clock::Stopwatch;
+use crate::language::Language;
+use crate::limits::agent::ANSWER_TIME;
+use crate::limits::cancel::POLL;
+use crate::limits::gateway::{CHOICE_ROWS, CHOICES_IN_ROW, QUESTION_NUMBERS, SHOWN_TIME};
+use crate::limits::tools::BUTTON_CHARS;
+use crate::markup::{inline_code, plain};
+use crate::message::{Address, CommandButton, Envelope, OutgoingMessage};
+use crate::sync::{Condvar, Mutex};
+use crate::sys::random;
+use crate::text::{one_line, reveal};
+
+pub(super) use texts::nothing_asked;
+
+/// The open questions. A chat has at most one at a time, so that a message answers just one.
+#[derive(Default)]
+pub struct Questions {
+    inner: Mutex<Inner>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Inner {
+    open: BTreeMap<u64, Open>,
+    /// The ids of messages that came before their question was shown: they are for the model.
+    passed: BTreeSet<String>,
+    is_shutting_down: bool,
+}
+
+struct Open {
+    chat: Address,
+    /// The person whose answers count in a group; `None`: everyone's.
+    person: Option<String>,
+    /// The message that asks, in the outbox.
+    asked: Option<u64>,
+    reply: Option<Reply>,
+    /// A message of the chat, and when it came.
+    words: Option<(Box<Envelope>, Stopwatch)>,
+}
+
+impl Open {
+    fn is_answered_by(&self, chat: &Address, sender: Option<&str>, is_group: bool) -> bool {
+        let is_theirs = || self.person.is_none() || self.person.as_deref() == sender;
+        self.chat == *chat && (!is_group || is_theirs())
+    }
+
+    fn is_free(&self) -> bool {
+        self.reply.is_none() && self.words.is_none()
+    }
+}
+
+/// What came for a question.
+enum Came {
+    /// A button, or `/answer`.
+    Reply(Reply),
+    /// A message that answers it.
+    Words(Box<Envelope>),
+    /// A message that was written before the question could be read.
+    Early(Box<Envelope>),
+}
+
+impl Questions {
+    /// Opens a question in a chat, once no other is open there. `None`: it was stopped, or none came to its
+    /// end in time.
+    fn open(&self, chat: &Address, person: Option<&str>, cancel: &Cancel) -> Option<u64> {
+        let watch = Stopwatch::start();
+        let mut inner = self.inner.lock();
+        while inner.open.values().any(|open| open.chat == *chat) {
+            if inner.is_over(cancel, &watch) {
+                return None;
+            }
+            inner = self.changed.wait_timeout(inner, POLL);
+        }
+        let span = QUESTION_NUMBERS.end - QUESTION_NUMBERS.start;
+        // An old button of another run of the program has another number.
+        let drawn = random::bytes().map_or(0, u64::from_ne_bytes);
+        let mut number = QUESTION_NUMBERS.start + drawn % span;
+        while inner.open.contains_key(&number) {
+            number += 1;
+        }
+        let open = Open {
+            chat: chat.clone(),
+            person: person.map(str::to_owned),
+            asked: None,
+            reply: None,
+            words: None,
+        };
+        inner.open.insert(number, open);
+        Some(number)
+    }
+
+    /// Notes the message that asks now.
+    fn ask(&self, number: u64, message: u64) {
+        if let Some(open) = self.inner.lock().open.get_mut(&number) {
+            open.asked = Some(message);
+        }
+    }
+
+    /// Waits for what comes next; `None`: nothing will. `is_sent` says whether a message has left the outbox.
+    fn wait(
+        &self,
+        number: u64,
+        is_sent: &dyn Fn(u64) -> bool,
+        (cancel, watch): (&Cancel, &Stopwatch),
+    ) -> Option<Came> {
+        let mut inner = self.inner.lock();
+        loop {
+            if let Some(came) = inner.take(number, is_sent) {
+                return Some(came);
+            }
+            if inner.is_over(cancel, watch) {
+                return None;
+            }
+            inner = self.changed.wait_timeout(inner, POLL);
+        }
+    }
+
+    /// Closes a question; a message that was not looked at yet is returned.
+    fn close(&self, number: u64) -> Option<Box<Envelope>> {
+        let mut inner = self.inner.lock();
+        let words = inner.open.remove(&number).and_then(|open| open.words);
+        let left = words.map(|(message, _)| message);
+        if let Some(message) = &left {
+            inner.passed.insert(message.id.clone());
+        }
+        self.changed.notify_all();
+        left
+    }
+
+    /// Takes a message of a chat, which may be the reply to the question there. Returns whether it was taken.
+    pub fn take_message(&self, message: &Envelope) -> bool {
+        let mut inner = self.inner.lock();
+        let is_words = !message.text.trim().is_empty()
+            && !message.text.trim_start().starts_with('/')
+            && message.attachments.is_empty()
+            && message.remote_files.is_empty()
+            && !message.is_relayed;
+        if inner.passed.remove(&message.id) || !is_words {
+            return false;
+        }
+        let Some(sender) = message.sender() else {
+            return false;
+        };
+        let (chat, sender) = (message.address(), sender.id.as_str());
+        let is_meant = |open: &&mut Open| {
+            open.is_answered_by(&chat, Some(sender), message.is_group) && open.is_free()
+        };
+        // A second message in quick succession is one for the model.
+        let Some(open) = inner.open.values_mut().find(is_meant) else {
+            return false;
+        };
+        open.words = Some((Box::new(message.clone()), Stopwatch::start()));
+        self.changed.notify_all();
+        true
+    }
+
+    /// Takes the argument of `/answer`: `#NUMBER WORD` from a button, else words. Returns whether there was
+    /// such a question for this person.
+    pub fn take_command(&self, message: &Envelope, argument: &str) -> bool {
+        let (number, reply) = match argument
+            .strip_prefix('#')
+            .and_then(|rest| rest.split_once(' '))
+        {
+            Some((number, word)) => match (number.parse::<u64>(), read_word(word.trim())) {
+                (Ok(number), Some(reply)) => (Some(number), reply),
+                _ => return false,
+            },
+            None => match argument.trim() {
+                "" => return false,
+                DECLINE => (None, Reply::Decline),
+                text => (None, Reply::Text(text.to_owned())),
+            },
+        };
+        let chat = message.address();
+        let sender = message.sender().map(|sender| sender.id.as_str());
+        let mut inner = self.inner.lock();
+        let is_meant = |(key, open): &(&u64, &mut Open)| {
+            number.is_none_or(|number| number == **key)
+                && open.is_answered_by(&chat, sender, message.is_group)
+        };
+        let Some((_, open)) = inner.open.iter_mut().find(is_meant) else {
+            return false;
+        };
+        // A button that is pressed twice.
+        open.reply.get_or_insert(reply);
+        self.changed.notify_all();
+        true
+    }
+
+    /// Ends all waiting, now and from now on: the gateway stops.
+    pub fn shut_down(&self) {
+        self.inner.lock().is_shutting_down = true;
+        self.changed.notify_all();
+    }
+}
+
+impl Inner {
+    fn take(&mut self, number: u64, is_sent: &dyn Fn(u64) -> bool) -> Option<Came> {
+        let open = self.open.get_mut(&number)?;
+        if let Some(reply) = open.reply.take() {
+            return Some(Came::Reply(reply));
+        }
+        let is_shown = open.asked.is_some_and(is_sent);
+        let (_, since) = open.words.as_ref()?;
+        if !is_shown && since.elapsed() < SHOWN_TIME {
+            return None;
+        }
+        let (message, _) = open.words.take()?;
+        if !is_shown {
+            self.passed.insert(message.id.clone());
+            return Some(Came::Early(message));
+        }
+        Some(Came::Words(message))
+    }
+
+    fn is_over(&self, cancel: &Cancel, watch: &Stopwatch) -> bool {
+        self.is_shutting_down || cancel.is_cancelled() || watch.elapsed() >= ANSWER_TIME
+    }
+}
+
+const ACCEPT: &str = "ok";
+const DECLINE: &str = "decline";
+const SKIP: &str = "skip";
+
+fn read_word(word: &str) -> Option<Reply> {
+    Some(match word {
+        ACCEPT => Reply::Accept,
+        DECLINE => Reply::Decline,
+        SKIP => Reply::Skip,
+        _ => Reply::Pick(word.parse().ok()?),
+    })
+}
+
+impl Gateway {
+    /// Asks the people of a chat what a server wants to know, and waits for the answer.
+    pub(super) fn input(
+        &self,
+        (to, person): (&Address, Option<&str>),
+        request: &InputRequest,
+        language: Language,
+        cancel: &Cancel,
+    ) -> InputAnswer {
+        let Some(number) = self.questions.open(to, person, cancel) else {
+            return InputAnswer::Cancelled;
+        };
+        let answer = self.interview((number, to), request, language, cancel);
+        self.pass_on(self.questions.close(number));
+        let outcome = match &answer {
+            InputAnswer::Declined => texts::declined(language, &inline_code(&request.server)),
+            InputAnswer::Cancelled if cancel.is_cancelled() || self.is_stopping() => return answer,
+            InputAnswer::Cancelled => texts::no_answer(language, &inline_code(&request.server)),
+            _ => return answer,
+        };
+        self.tell(to, &outcome);
+        answer
+    }
+
+    fn interview(
+        &self,
+        (number, to): (u64, &Address),
+        request: &InputRequest,
+        language: Language,
+        cancel: &Cancel,
+    ) -> InputAnswer {
+        let mut interview = Interview::new(request);
+        let mut is_first = true;
+        while let Some(asked) = interview.asked() {
+            let opening = std::mem::take(&mut is_first).then_some(request);
+            let message = OutgoingMessage {
+                command_buttons: buttons(number, asked, language),
+                ..OutgoingMessage::text(to, describe(opening, asked, language))
+            };
+            match self.enqueue(message, None) {
+                Ok(id) => self.questions.ask(number, id),
+                Err(error) => {
+                    tracing::error!(chat = %to, "failed to ask for a server: {error}");
+                    return InputAnswer::Cancelled;
+                }
+            }
+            let (watch, outbox) = (Stopwatch::start(), &self.parts.outbox);
+            let is_sent = |id: u64| outbox.get(id).is_none();
+            loop {
+                let reply = match self.questions.wait(number, &is_sent, (cancel, &watch)) {
+                    Some(Came::Reply(reply)) => reply,
+                    Some(Came::Words(message)) => {
+                        self.parts.inbox.taken(&message.id);
+                        Reply::Text(message.text)
+                    }
+                    Some(Came::Early(message)) => {
+                        self.pass_on(Some(message));
+                        continue;
+                    }
+                    None => return InputAnswer::Cancelled,
+                };
+                match interview.take(&reply) {
+                    Ok(Some(answer)) => return answer,
+                    Ok(None) => break,
+                    Err(wanted) => self.tell(to, &texts::wanted(language, &wanted)),
+                }
+            }
+        }
+        InputAnswer::Cancelled
+    }
+
+    /// Lets a message that is no answer go where it would have gone.
+    fn pass_on(&self, message: Option<Box<Envelope>>) {
+        if let Some(message) = message {
+            self.events.send(Event::Arrived(*message));
+        }
+    }
+}
+
+/// The question as Markdown. What comes from the server is quoted, so that none of it can pose as a text of
+/// ours.
+fn describe(opening: Option<&InputRequest>, asked: Asked<'_>, language: Language) -> String {
+    let mut text = String::new();
+    if let Some(request) = opening {
+        let server = inline_code(&request.server);
+        text = match asked {
+            Asked::Login(_) => texts::login(language, &server),
+            _ => texts::asks(language, &server),
+        };
+        text.push_str(&quoted(&request.message));
+    }
+    match asked {
+        Asked::Field(field) => text.push_str(&describe_field(field, language)),
+        Asked::Consent => text.push_str(&format!("\n\n{}", texts::go_on(language))),
+        Asked::Page(url) => {
+            text.push_str(&format!(
+                "\n\n{}\n\n{}",
+                texts::open_page(language),
+                inline_code(url)
+            ));
+        }
+        Asked::Login(url) => {
+            text.push_str(&format!(
+                "\n\n{}\n\n{}",
+                url_line(url),
+                texts::send_address(language)
+            ));
+        }
+    }
+    text.trim().to_owned()
+}
+
+/// An address that we have made ourselves, to be pressed.
+fn url_line(url: &str) -> String {
+    format!("<{url}>")
+}
+
+fn describe_field(field: &Field, language: Language) -> String {
+    let mut text = format!("\n\n**{}**", plain(&one_line(&field.title, BUTTON_CHARS)));
+    text.push_str(&quoted(&field.description));
+    if let FieldKind::Choice(of) | FieldKind::Choices { of, .. } = &field.kind {
+        for (at, one) in of.iter().enumerate() {
+            text.push_str(&format!(
+                "\n{}. {}",
+                at + 1,
+                plain(&one_line(&one.title, BUTTON_CHARS))
+            ));
+        }
+    }
+    let how = match &field.kind {
+        FieldKind::Choices { .. } => texts::choose_several(language),
+        FieldKind::Choice(_) | FieldKind::Flag => texts::choose(language),
+        FieldKind::Text {
+            form: TextForm::Email,
+            ..
+        } => texts::email(language),
+        FieldKind::Text {
+            form: TextForm::Uri,
+            ..
+        } => texts::uri(language),
+        FieldKind::Text {
+            form: TextForm::Date,
+            ..
+        } => texts::date(language),
+        FieldKind::Text {
+            form: TextForm::DateTime,
+            ..
+        } => texts::time(language),
+        FieldKind::Text { .. } | FieldKind::Number { .. } => texts::write(language),
+    };
+    format!("{text}\n\n{how}")
+}
+
+/// Words of a server as quoted lines.
+fn quoted(text: &str) -> String {
+    let text = reveal(text.trim());
+    if text.is_empty() {
+        return String::new();
+    }
+    let lines = text.lines().map(|line| format!("\n> {}", plain(line)));
+    format!("\n{}", lines.collect::<String>())
+}
+
+/// Few choices have a row each; more of them have their numbers in the text. A channel shows few rows.
+fn choice_rows(
+    of: &[Choice],
+    button: &dyn Fn(&str, &str) -> CommandButton,
+) -> Vec<Vec<CommandButton>> {
+    let all = of.iter().enumerate();
+    if of.len() <= CHOICE_ROWS {
+        return all
+            .map(|(at, one)| vec![button(&one.title, &at.to_string())])
+            .collect();
+    }
+    let numbered: Vec<CommandButton> = all
+        .take(CHOICE_ROWS * CHOICES_IN_ROW)
+        .map(|(at, _)| button(&(at + 1).to_string(), &at.to_string()))
+        .collect();
+    numbered.chunks(CHOICES_IN_ROW).map(<[_]>::to_vec).collect()
+}
+
+fn buttons(number: u64, asked: Asked<'_>, language: Language) -> Vec<Vec<CommandButton>> {
+    let button = |label: &str, word: &str| CommandButton {
+        label: one_line(label, BUTTON_CHARS),
+        command: format!("/answer #{number} {word}"),
+    };
+    let decline = button(texts::decline(language), DECLINE);
+    let field = match asked {
+        Asked::Field(field) => field,
+        Asked::Login(_) => return vec![vec![decline]],
+        Asked::Consent | Asked::Page(_) => {
+            return vec![vec![button(texts::done(language), ACCEPT), decline]];
+        }
+    };
+    let mut rows: Vec<Vec<CommandButton>> = match &field.kind {
+        FieldKind::Choice(of) => choice_rows(of, &button),
+        FieldKind::Flag => {
+            vec![vec![
+                button(texts::yes(language), "0"),
+                button(texts::no(language), "1"),
+            ]]
+        }
+        _ => Vec::new(),
+    };
+    let mut last = Vec::new();
+    match shown_default(field) {
+        Some(value) => last.push(button(&texts::keep(language, &value), SKIP)),
+        None if !field.is_required => last.push(button(texts::skip(language), SKIP)),
+        None => {}
+    }
+    last.push(decline);
+    rows.push(last);
+    rows
+}
+
+#[cfg(test)]
+mod tests;

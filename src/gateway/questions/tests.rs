@@ -1,0 +1,167 @@
+//! Tests of the questions of servers.
+
+use super::*;
+use crate::chat::InputKind;
+use crate::message::Sender;
+
+#[test]
+fn every_text_is_there_in_each_language() {
+    crate::language::check_table(texts::TABLE);
+}
+
+fn chat(id: &str) -> Address {
+    Address::new("telegram", id)
+}
+
+/// A message of a person in a chat.
+fn says(id: &str, person: &str, text: &str, is_group: bool) -> Envelope {
+    let sender = Sender {
+        id: person.to_owned(),
+        name: person.to_owned(),
+        ..Sender::default()
+    };
+    Envelope {
+        id: format!("telegram:{text}"),
+        is_group,
+        ..Envelope::written(&chat(id), sender, text)
+    }
+}
+
+fn is_sent(_: u64) -> bool {
+    true
+}
+
+fn reply(came: Option<Came>) -> Option<Reply> {
+    match came? {
+        Came::Reply(reply) => Some(reply),
+        Came::Words(message) => Some(Reply::Text(message.text)),
+        Came::Early(message) => panic!("{message:?}"),
+    }
+}
+
+#[test]
+fn a_button_a_command_and_a_message_answer_the_question_of_their_chat() {
+    let (questions, cancel) = (Questions::default(), Cancel::new());
+    let number = questions.open(&chat("1"), None, &cancel).unwrap();
+    questions.ask(number, 7);
+    let wait = || reply(questions.wait(number, &is_sent, (&cancel, &Stopwatch::start())));
+    let command = |id: &str, argument: &str| {
+        questions.take_command(&says(id, "ana", "/answer", false), argument)
+    };
+    assert!(!command("2", &format!("#{number} ok")), "another chat");
+    assert!(!command("1", &format!("#{} ok", number + 1)));
+    assert!(!command("1", &format!("#{number} rm -rf")));
+    assert!(command("1", &format!("#{number} 2")));
+    assert_eq!(wait(), Some(Reply::Pick(2)));
+    assert!(command("1", "the attic"));
+    assert_eq!(wait(), Some(Reply::Text("the attic".into())));
+    assert!(command("1", "decline"));
+    assert_eq!(wait(), Some(Reply::Decline));
+    assert!(!questions.take_message(&says("2", "ana", "hello", false)));
+    assert!(questions.take_message(&says("1", "ana", "hello", false)));
+    assert!(!questions.take_message(&says("1", "ana", "and more", false)));
+    assert_eq!(wait(), Some(Reply::Text("hello".into())));
+    assert!(questions.close(number).is_none());
+    assert!(!command("1", "late"));
+}
+
+#[test]
+fn in_a_group_only_the_person_who_is_asked_answers() {
+    let (questions, cancel) = (Questions::default(), Cancel::new());
+    let number = questions.open(&chat("-5"), Some("ana"), &cancel).unwrap();
+    let button = format!("#{number} ok");
+    let of = |person: &str| says("-5", person, "the attic", true);
+    assert!(!questions.take_command(&of("bob"), &button));
+    assert!(!questions.take_command(&of("bob"), "the cellar"));
+    assert!(!questions.take_message(&of("bob")));
+    assert!(questions.take_message(&of("ana")));
+}
+
+#[test]
+fn what_was_written_before_the_question_was_shown_is_for_the_model() {
+    let (questions, cancel) = (Questions::default(), Cancel::new());
+    let number = questions.open(&chat("1"), None, &cancel).unwrap();
+    questions.ask(number, 7);
+    let message = says("1", "ana", "my PIN is 4321", false);
+    assert!(questions.take_message(&message), "it is looked at");
+    let came = questions.wait(number, &|_| false, (&cancel, &Stopwatch::start()));
+    let Some(Came::Early(early)) = came else {
+        panic!("it was taken for the answer");
+    };
+    assert_eq!(early.id, message.id);
+    assert!(!questions.take_message(&message), "it goes on to the model");
+    assert!(questions.take_message(&message), "once");
+    assert!(questions.close(number).is_some(), "nothing is lost");
+}
+
+#[test]
+fn a_stopped_turn_and_a_stopping_gateway_end_the_wait_also_for_a_place() {
+    let (questions, cancel) = (Questions::default(), Cancel::new());
+    let number = questions.open(&chat("1"), None, &cancel).unwrap();
+    let stopped = Cancel::new();
+    stopped.cancel();
+    let wait = |cancel| reply(questions.wait(number, &is_sent, (cancel, &Stopwatch::start())));
+    assert_eq!(wait(&stopped), None);
+    let second = questions.open(&chat("1"), None, &stopped);
+    assert_eq!(second, None, "one at a time");
+    questions.shut_down();
+    assert_eq!(wait(&cancel), None);
+}
+
+#[test]
+fn many_choices_are_numbers_and_leave_room_for_the_rest() {
+    let choice = |number: usize| Choice {
+        value: number.to_string(),
+        title: format!("Room {number}"),
+    };
+    let rows = |count: usize| {
+        let field = Field {
+            name: "room".into(),
+            title: "Room".into(),
+            description: String::new(),
+            kind: FieldKind::Choice((1..=count).map(choice).collect()),
+            is_required: false,
+            default: None,
+        };
+        buttons(123_456, Asked::Field(&field), Language::English)
+    };
+    assert_eq!(rows(4).len(), 5);
+    assert_eq!(rows(4)[0][0].label, "Room 1");
+    for count in [5, 20, 50] {
+        let rows = rows(count);
+        assert!(rows.len() <= 5, "Discord shows five");
+        assert_eq!(rows[0][4].label, "5");
+        assert_eq!(rows.last().unwrap().len(), 2, "skip and decline");
+    }
+}
+
+#[test]
+fn what_a_server_says_is_quoted_and_its_choices_are_buttons() {
+    let field = Field {
+        name: "room".into(),
+        title: "Room\n**bold**".into(),
+        description: "Which\n# one".into(),
+        kind: FieldKind::Choice(vec![Choice {
+            value: "a".into(),
+            title: "Attic".into(),
+        }]),
+        is_required: true,
+        default: None,
+    };
+    let request = InputRequest {
+        server: "lamp".into(),
+        message: "Press [here](https://evil)".into(),
+        kind: InputKind::Form(vec![field.clone()]),
+    };
+    let text = describe(Some(&request), Asked::Field(&field), Language::English);
+    assert!(text.contains("`lamp`"), "{text}");
+    assert!(!text.contains("](https"), "{text}");
+    assert!(!text.contains("\n# one"), "{text}");
+    let rows = buttons(123_456, Asked::Field(&field), Language::Chinese);
+    assert_eq!(rows[0][0].command, "/answer #123456 0");
+    assert_eq!(
+        rows.last().unwrap().len(),
+        1,
+        "it is required and has no default"
+    );
+}

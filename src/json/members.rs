@@ -1,0 +1,136 @@
+//! The members of an object, each read only when it is asked for.
+//!
+//! For documents that are read in one place: a derived reader costs some kilobytes of program for each type.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::{envelope_from_str, from_str};
+use crate::limits::json::MEMBERS_MAX;
+
+/// The members of an object, by name. A member that is `null` or of another type counts as missing.
+#[derive(Debug, Default)]
+pub struct Members<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'a> Members<'a> {
+    /// Reads an object; `None` when the text is none, or has more than [`MEMBERS_MAX`] members.
+    pub fn read(text: &'a str) -> Option<Self> {
+        envelope_from_str(text).ok()
+    }
+
+    /// A member as it is written.
+    pub fn raw(&self, name: &str) -> Option<&'a RawValue> {
+        let (_, raw) = self.0.iter().rfind(|(one, _)| one == name)?;
+        (raw.get() != "null").then_some(*raw)
+    }
+
+    /// A member of any type.
+    pub fn value(&self, name: &str) -> Value {
+        let value = self.raw(name).and_then(|raw| from_str(raw.get()).ok());
+        value.unwrap_or_default()
+    }
+
+    /// A string.
+    pub fn text(&self, name: &str) -> Option<String> {
+        match self.value(name) {
+            Value::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// A string; empty when it is missing.
+    pub fn text_or_empty(&self, name: &str) -> String {
+        self.text(name).unwrap_or_default()
+    }
+
+    /// Whether a boolean is there and true.
+    pub fn is_true(&self, name: &str) -> bool {
+        self.value(name) == Value::Bool(true)
+    }
+
+    /// A list, empty when it is missing; `None` when it is something else.
+    pub fn list(&self, name: &str) -> Option<Vec<&'a RawValue>> {
+        match self.raw(name) {
+            Some(raw) => envelope_from_str(raw.get()).ok(),
+            None => Some(Vec::new()),
+        }
+    }
+
+    /// A list of strings.
+    pub fn texts(&self, name: &str) -> Option<Vec<String>> {
+        from_str(self.raw(name)?.get()).ok()
+    }
+
+    /// The members of an object; none when it is missing.
+    pub fn members(&self, name: &str) -> Self {
+        let raw = self.raw(name).and_then(|raw| Self::read(raw.get()));
+        raw.unwrap_or_default()
+    }
+}
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    if members.len() == MEMBERS_MAX {
+                        return Err(A::Error::custom("it has too many members"));
+                    }
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+
+        deserializer.deserialize_map(Reader)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_are_read_by_name_and_type() {
+        let text =
+            r#"{"a": "x\n", "b": true, "c": [1, {}], "d": {"e": ["f"]}, "n": null, "a": "last"}"#;
+        let members = Members::read(text).unwrap();
+        assert_eq!(members.text("a").unwrap(), "last");
+        assert!(members.is_true("b") && !members.is_true("a"));
+        let list = members.list("c").unwrap();
+        let list: Vec<&str> = list.iter().map(|one| one.get()).collect();
+        assert_eq!(list, ["1", "{}"]);
+        assert_eq!(members.members("d").texts("e").unwrap(), ["f"]);
+        assert!(members.raw("n").is_none() && members.text("b").is_none());
+        assert!(members.list("missing").unwrap().is_empty() && members.list("a").is_none());
+        assert_eq!(members.texts("c"), None, "not strings");
+        for text in ["[]", "7", "{", "null", "", r#"{"a":1} x"#] {
+            assert!(Members::read(text).is_none(), "{text}");
+        }
+    }
+
+    #[test]
+    fn depth_and_number_of_members_are_bounded() {
+        let deep = format!("{{\"a\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
+        let members = Members::read(&deep).unwrap();
+        assert_eq!(
+            (members.value("a"), members.texts("a")),
+            (Value::Null, None)
+        );
+        let many = |count: usize| format!("{{{}\"last\":1}}", "\"a\":1,".repeat(count));
+        assert!(Members::read(&many(MEMBERS_MAX - 1)).is_some());
+        assert!(Members::read(&many(MEMBERS_MAX)).is_none());
+    }
+}

@@ -1,0 +1,80 @@
+//! Connects with a server.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Inner;
+use super::entry::Entry;
+use crate::cancel::Cancel;
+use crate::error::{Error, Result};
+use crate::mcp::http::{Http, HttpParts};
+use crate::mcp::link::{Link, Options};
+use crate::mcp::protocol::{self, Abilities};
+use crate::mcp::stdio::{Connection, End, Settings, Stdio};
+use crate::secret::Eraser;
+
+type Opened = (Arc<Link>, Option<Arc<Connection>>);
+
+impl Inner {
+    pub(super) fn open(&self, entry: &Entry, cancel: &Cancel) -> Result<Opened> {
+        let server = &entry.server;
+        let abilities = Abilities {
+            elicitation: self.parts.elicitation,
+            sampling: server.sampling,
+        };
+        let mut options = Options::new(&entry.name, abilities, self.parts.root.clone());
+        let stored = self.stored(entry);
+        options.known_version = stored.and_then(|stored| protocol::version(stored.version()));
+        if !server.url.is_empty() {
+            let http = Http::new(HttpParts {
+                name: entry.name.clone(),
+                server: server.clone(),
+                tls: self.parts.tls.clone(),
+                logins: self.parts.folder.clone(),
+                clock: self.parts.clock.clone(),
+            })?;
+            return Ok((Link::open(Box::new(http), options, cancel)?, None));
+        }
+        let is_new = options.known_version.is_none();
+        let (opened, connection) = self.start(entry, options.clone(), cancel)?;
+        let has_failed = matches!(connection.end(), Some(End::Failed(_)));
+        let (opened, connection) = match opened {
+            // Some programs end when their first message is one that they do not know.
+            Err(_) if is_new && has_failed => {
+                options.known_version = protocol::LEGACY.first().copied();
+                self.start(entry, options, cancel)?
+            }
+            opened => (opened, connection),
+        };
+        let link = opened?;
+        link.subscribe(cancel)?;
+        Ok((link, Some(connection)))
+    }
+
+    /// Starts a program and says hello.
+    fn start(
+        &self,
+        entry: &Entry,
+        options: Options,
+        cancel: &Cancel,
+    ) -> Result<(Result<Arc<Link>>, Arc<Connection>)> {
+        let server = &entry.server;
+        let launcher = self.parts.launcher.as_ref().ok_or_else(|| {
+            Error::Failed(format!(
+                "the MCP server {} is a program, and commands are turned off (tools.exec.enabled)",
+                entry.name
+            ))
+        })?;
+        let settings = Settings {
+            name: entry.name.clone(),
+            eraser: Eraser::new(server.env.values().cloned()),
+            root: self.parts.root.clone(),
+            idle: Duration::from_secs(server.idle_timeout),
+            patience: Duration::from_secs(server.tool_timeout),
+        };
+        let served = launcher.launch(server, cancel)?;
+        let connection = self.hub.attach(served, settings)?;
+        let transport = Box::new(Stdio(Arc::clone(&connection)));
+        Ok((Link::open(transport, options, cancel), connection))
+    }
+}

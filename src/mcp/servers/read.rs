@@ -1,0 +1,141 @@
+//! Reads all lists of a server.
+
+use std::sync::Arc;
+
+use serde_json::Map;
+
+use super::listing::{ListState, Listing, Weight, keep_light};
+use crate::cancel::Cancel;
+use crate::clock::Stopwatch;
+use crate::error::{Error, Result};
+use crate::limits::mcp::{CONNECT_TIME, LIST_BYTES, LIST_READ_TIME, LISTED, PAGES, REFUSED};
+use crate::mcp::link::{Call, Link};
+use crate::mcp::tool::{self, Page};
+
+/// The lists, and for how many milliseconds they are fresh where the server says so.
+pub fn all(
+    link: &Arc<Link>,
+    with_headers: bool,
+    cancel: &Cancel,
+) -> Result<(Listing, Option<u64>)> {
+    let hello = link.hello();
+    let mut listing = Listing {
+        instructions: hello.instructions.clone(),
+        name: hello.name.clone(),
+        version: hello.version.to_owned(),
+        state: ListState::Fresh,
+        ..Listing::default()
+    };
+    let mut fresh = None;
+    if hello.tools {
+        let read = &mut |text: &str, all: &mut Pages| {
+            let page = tool::read_tools(text, with_headers)?;
+            Some(all.take(&mut listing.tools, page))
+        };
+        let tools = pages(link, "tools/list", read, cancel)?;
+        (listing.refused, fresh) = (tools.refused, tools.fresh);
+    }
+    if hello.resources {
+        for (method, into) in [
+            ("resources/list", &mut listing.resources),
+            ("resources/templates/list", &mut listing.templates),
+        ] {
+            let read = &mut |text: &str, all: &mut Pages| {
+                Some(all.take(into, tool::read_resources(text)?))
+            };
+            if !is_there(pages(link, method, read, cancel))? {
+                into.clear();
+            }
+        }
+    }
+    if hello.prompts {
+        let read = &mut |text: &str, all: &mut Pages| {
+            Some(all.take(&mut listing.prompts, tool::read_prompts(text)?))
+        };
+        if !is_there(pages(link, "prompts/list", read, cancel))? {
+            listing.prompts.clear();
+        }
+    }
+    Ok((listing, fresh))
+}
+
+/// A server without tools is of no use, and one without the other lists is.
+fn is_there(pages: Result<Pages>) -> Result<bool> {
+    match pages {
+        Ok(_) => Ok(true),
+        Err(Error::Stopped) => Err(Error::Stopped),
+        Err(error) => {
+            tracing::debug!("failed to read a list: {error}");
+            Ok(false)
+        }
+    }
+}
+
+/// What is known about the pages of a list beside what is on them.
+struct Pages {
+    next: Option<String>,
+    fresh: Option<u64>,
+    refused: Vec<String>,
+    /// How many bytes more are read.
+    left: usize,
+    /// How much of the last page was left out because it is too large.
+    left_out: usize,
+}
+
+impl Pages {
+    /// Adds a page to the others. Whether there is room for more.
+    fn take<T: Weight>(&mut self, all: &mut Vec<T>, page: Page<T>) -> bool {
+        let mut items = page.items;
+        self.left_out = keep_light(&mut items, &mut self.left);
+        self.refused.extend(page.refused);
+        self.fresh = self.fresh.into_iter().chain(page.fresh).min();
+        self.next = page.next;
+        all.append(&mut items);
+        all.truncate(LISTED);
+        all.len() < LISTED
+    }
+}
+
+/// Reads all pages of a list.
+fn pages(
+    link: &Arc<Link>,
+    method: &'static str,
+    read: &mut dyn FnMut(&str, &mut Pages) -> Option<bool>,
+    cancel: &Cancel,
+) -> Result<Pages> {
+    let mut all = Pages {
+        next: None,
+        fresh: None,
+        refused: Vec::new(),
+        left: LIST_BYTES,
+        left_out: 0,
+    };
+    let watch = Stopwatch::start();
+    for _ in 0..PAGES {
+        let left = LIST_READ_TIME.saturating_sub(watch.elapsed());
+        let mut params = Map::new();
+        if let Some(cursor) = all.next.take() {
+            params.insert("cursor".to_owned(), cursor.into());
+        }
+        let call = Call {
+            method,
+            params,
+            parameters: Vec::new(),
+            patience: CONNECT_TIME.min(left),
+        };
+        let has_room = read(&link.ask(call, cancel)?, &mut all)
+            .ok_or_else(|| link.fault(&format!("did not answer {method} as MCP specifies")))?;
+        if all.left_out > 0 {
+            let why = format!(
+                "{} of {method} were left out: the list is too large",
+                all.left_out
+            );
+            all.refused.push(why);
+        }
+        all.refused.truncate(REFUSED);
+        if all.next.is_none() || !has_room {
+            break;
+        }
+    }
+    Ok(all)
+}

@@ -1,0 +1,191 @@
+//! What a server returns, for the model: text, images, and files in the workspace.
+
+use std::path::PathBuf;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use ring::digest::{SHA256, digest};
+
+use crate::chat::{Image, ToolResult};
+use crate::error::{Error, Result};
+use crate::json::Members;
+use crate::limits::chat::IMAGE_BYTES;
+use crate::limits::mcp::{FILES, PARTS};
+use crate::text::one_line;
+use crate::tools::Context;
+use crate::tools::files::FileType;
+use crate::tools::results::marked;
+
+/// Bytes of the hash in the name of a file.
+const HASH_BYTES: usize = 8;
+/// Characters of an address or a name that a server gives.
+const LABEL_CHARS: usize = 200;
+
+/// What has been read of a result.
+struct Reader<'a> {
+    context: &'a Context<'a>,
+    texts: Vec<String>,
+    images: Vec<Image>,
+    files: usize,
+}
+
+/// The result of a call as the model reads it. `what` names the call, such as `the tool on of the MCP
+/// server lamp`.
+pub fn render(context: &Context<'_>, what: &str, server: &str, result: &str) -> Result<ToolResult> {
+    let unreadable = || Error::Failed(format!("{what} returned something that cannot be read"));
+    let raw = Members::read(result).ok_or_else(unreadable)?;
+    // Of a tool, of a resource, and of a prompt.
+    let list = |name: &str| raw.list(name).ok_or_else(unreadable);
+    let (content, contents) = (list("content")?, list("contents")?);
+    let messages = list("messages")?;
+    let mut reader = Reader {
+        context,
+        texts: Vec::new(),
+        images: Vec::new(),
+        files: 0,
+    };
+    let parts = content.iter().chain(&contents);
+    for part in parts.take(PARTS) {
+        reader.read(part.get());
+    }
+    for message in messages.iter().take(PARTS) {
+        let message = Members::read(message.get()).ok_or_else(unreadable)?;
+        let role = one_line(&message.text_or_empty("role"), LABEL_CHARS);
+        reader.texts.push(format!("{role}:"));
+        reader.read(message.raw("content").ok_or_else(unreadable)?.get());
+    }
+    if reader.texts.is_empty()
+        && let Some(structured) = raw.raw("structuredContent")
+    {
+        reader.texts.push(structured.get().to_owned());
+    }
+    let left_out = content.len().max(contents.len()).max(messages.len());
+    if left_out > PARTS {
+        reader
+            .texts
+            .push(format!("[{} more parts are left out]", left_out - PARTS));
+    }
+    let text = match reader.texts.is_empty() {
+        true => "(no output)".to_owned(),
+        false => marked(
+            &format!("content of the MCP server {server}"),
+            &reader.texts.join("\n"),
+        )?,
+    };
+    Ok(match raw.is_true("isError") {
+        true => ToolResult::failed(format!("Error: {what} failed:\n\n{text}")),
+        false => ToolResult {
+            images: reader.images,
+            ..ToolResult::new(text)
+        },
+    })
+}
+
+impl Reader<'_> {
+    fn read(&mut self, part: &str) {
+        match Members::read(part) {
+            Some(part) => self.take(&part),
+            None => self.texts.push("[a part that cannot be read]".to_owned()),
+        }
+    }
+
+    /// Takes a part of a result, or what is in a resource.
+    fn take(&mut self, part: &Members<'_>) {
+        // One within another is none.
+        let resource = part.raw("resource").map(|_| part.members("resource"));
+        let part = resource.as_ref().unwrap_or(part);
+        let label = |name: &str| one_line(&part.text_or_empty(name), LABEL_CHARS);
+        let uri = label("uri");
+        // An image or a sound, or the bytes of a resource.
+        let base64 = part.text("data").or_else(|| part.text("blob"));
+        let text = part.text("text");
+        if !uri.is_empty() && (base64.is_some() || text.is_some()) {
+            self.texts.push(format!("[{uri}]"));
+        } else if !uri.is_empty() {
+            let about = format!("{} {}", label("name"), label("description"));
+            let about = one_line(&about, LABEL_CHARS);
+            self.texts
+                .push(format!("[resource {uri}: {}]", about.trim()));
+        }
+        match (base64, text) {
+            (Some(base64), _) => self.take_bytes(&base64, &part.text_or_empty("mimeType")),
+            (None, text) => self.texts.extend(text),
+        }
+    }
+
+    /// Bytes that are not text: stored as a file, and shown to a model that sees.
+    fn take_bytes(&mut self, base64: &str, media_type: &str) {
+        let Ok(bytes) = STANDARD.decode(base64.trim()) else {
+            return self.texts.push("[bytes that cannot be read]".to_owned());
+        };
+        // A provider refuses an image that is not what its type says.
+        let image_type = match FileType::detect(&bytes) {
+            FileType::Image(image_type) => Some(image_type),
+            _ => None,
+        };
+        let media_type = image_type.unwrap_or(media_type);
+        let shown_type = one_line(media_type, LABEL_CHARS);
+        self.files += 1;
+        if self.files > FILES {
+            return self
+                .texts
+                .push(format!("[{shown_type}: left out, there are too many]"));
+        }
+        let path = match self.store(&bytes, extension(media_type)) {
+            Ok(path) => path.display().to_string(),
+            Err(error) => {
+                return self
+                    .texts
+                    .push(format!("[{shown_type}: could not be stored: {error}]"));
+            }
+        };
+        self.texts.push(format!(
+            "[{shown_type}, {} bytes, stored as {path}]",
+            bytes.len()
+        ));
+        if let Some(image_type) = image_type
+            && bytes.len() <= IMAGE_BYTES
+        {
+            self.images.push(Image {
+                media_type: image_type.to_owned(),
+                // Padded and without white space, as providers take it.
+                base64: STANDARD.encode(&bytes),
+                path,
+            });
+        }
+    }
+
+    fn store(&self, bytes: &[u8], extension: &str) -> Result<PathBuf> {
+        let hash = digest(&SHA256, bytes);
+        let hash = hash.as_ref().iter().take(HASH_BYTES);
+        let name: String = hash.map(|byte| format!("{byte:02x}")).collect();
+        let name = format!("{name}.{extension}");
+        let Context {
+            results, workspace, ..
+        } = self.context;
+        results.store_bytes(workspace, &name, bytes)
+    }
+}
+
+/// The ending of a file with this media type.
+fn extension(media_type: &str) -> &'static str {
+    let plain = media_type.split(';').next().unwrap_or_default().trim();
+    match plain.to_ascii_lowercase().as_str() {
+        "image/png" => "png",
+        "image/jpeg" => "jpg",
+        "image/gif" => "gif",
+        "image/webp" => "webp",
+        "image/svg+xml" => "svg",
+        "audio/wav" | "audio/x-wav" => "wav",
+        "audio/mpeg" => "mp3",
+        "audio/ogg" => "ogg",
+        "video/mp4" => "mp4",
+        "application/pdf" => "pdf",
+        "application/json" => "json",
+        "application/zip" => "zip",
+        "text/plain" => "txt",
+        "text/html" => "html",
+        "text/csv" => "csv",
+        _ => "bin",
+    }
+}

@@ -1,0 +1,213 @@
+//! Servers of tools that want to know something in the middle of a call: from a person in a chat or at the
+//! terminal, or from the model.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::gateway::scene::Scene;
+use crate::harness::home::Home;
+use crate::harness::model::{Model, Request, Step, call, say};
+use crate::harness::program::Program;
+use crate::harness::terminal::{RETURN, Terminal};
+
+/// Puts a server with the name lamp into a home.
+fn put_lamp(home: &mut Home, more: Value) {
+    let script = include_str!("../harness/mcp/lamp.py");
+    fs::write(home.workspace("mcp.py"), script).unwrap();
+    let mut settings = json!({"command": "python3", "args": ["mcp.py", "modern"]});
+    let (settings_map, more) = (settings.as_object_mut().unwrap(), more);
+    for (key, value) in more.as_object().unwrap() {
+        settings_map.insert(key.clone(), value.clone());
+    }
+    home.set("/tools/mcpServers/lamp", settings);
+    Program::new(home)
+        .args(["mcp", "test", "lamp"])
+        .run()
+        .ends_with(0);
+}
+
+fn scene(answer: impl Fn(&Request) -> Step + Send + Sync + 'static) -> Scene {
+    let mut scene = Scene::answering(answer);
+    put_lamp(&mut scene.home, json!({}));
+    scene
+}
+
+/// A form with a choice, a number with a default, and words.
+fn form() -> Value {
+    json!({"type": "object", "required": ["color", "note"], "properties": {
+        "color": {"type": "string", "title": "Color", "enum": ["r", "g"], "enumNames": ["Red", "Green"]},
+        "level": {"type": "integer", "minimum": 1, "maximum": 10, "default": 3},
+        "note": {"type": "string", "minLength": 2},
+    }})
+}
+
+/// Calls the tool that asks, and then says what it answered.
+fn asking(schema: Value) -> impl Fn(&Request) -> Step + Send + Sync + 'static {
+    move |request| match request.last_message() {
+        last if last.contains("\"tool\"") => say(&format!("The lamp says: {}", result_of(&last))),
+        last => {
+            let last: Value = serde_json::from_str(&last).unwrap();
+            let words = last["content"].as_str().unwrap();
+            let words = words.lines().last().unwrap();
+            call(
+                "mcp_lamp_ask",
+                json!({"schema": schema, "message": format!("Which color for {words}?")}),
+            )
+        }
+    }
+}
+
+fn result_of(message: &str) -> String {
+    let message: Value = serde_json::from_str(message).unwrap();
+    message["content"].as_str().unwrap().replace('"', "'")
+}
+
+#[test]
+fn a_form_is_filled_in_with_buttons_and_messages_and_none_of_them_reaches_the_model() {
+    let scene = scene(asking(form()));
+    let gateway = scene.start();
+    scene.ana.says("light please");
+    let question = scene.wait_for("The tool server lamp asks");
+    assert!(
+        question.text.contains("Which color for light please?"),
+        "{}",
+        question.text
+    );
+    // The choice, the default, words that are too short, and then some that are not.
+    scene.ana.presses("Green");
+    scene.wait_for("level");
+    scene.ana.presses("Keep: 3");
+    scene.wait_for("note");
+    scene.ana.says("x");
+    scene.wait_for("Send 2 to");
+    scene.ana.says("over the door");
+    let said = scene.wait_for("The lamp says");
+    for part in ["'color': 'g'", "'level': 3", "'note': 'over the door'"] {
+        assert!(said.text.contains(part), "{part} in {}", said.text);
+    }
+    // A late press of an old button does nothing and says so.
+    scene.ana.presses("Green");
+    scene.wait_for("No question is open here");
+    scene.ana.says("thanks");
+    gateway.stop().ends_with(0);
+    let asked = scene.model.requests();
+    let heard = asked.iter().map(Request::last_message);
+    assert!(
+        !heard
+            .into_iter()
+            .any(|text| text.contains("\"over the door\""))
+    );
+}
+
+#[test]
+fn two_chats_are_asked_at_once_and_each_answers_for_itself() {
+    let words =
+        json!({"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]});
+    let mut scene = Scene::answering(asking(words));
+    put_lamp(&mut scene.home, json!({}));
+    let scene = scene.set("allowFrom", json!(["1001", "1002"]));
+    let bob = scene.telegram.person(1002, "Bob", None);
+    let gateway = scene.start();
+    scene.ana.says("one");
+    scene.wait_for("The tool server lamp asks");
+    bob.says("two");
+    scene.wait_in(bob.chat(), "The tool server lamp asks");
+    bob.says("/answer from Bob");
+    let said = scene.wait_in(bob.chat(), "The lamp says");
+    assert!(said.text.contains("'word': 'from Bob'"), "{}", said.text);
+    scene.ana.says("from Ana");
+    let said = scene.wait_for("The lamp says");
+    assert!(said.text.contains("'word': 'from Ana'"), "{}", said.text);
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_question_can_be_declined_and_a_stop_ends_it() {
+    let scene = scene(asking(form()));
+    let gateway = scene.start();
+    scene.ana.says("light please");
+    scene.wait_for("The tool server lamp asks");
+    scene.ana.presses("✗ Decline");
+    scene.wait_for("gets no answer");
+    let said = scene.wait_for("The lamp says");
+    assert!(said.text.contains("'action': 'decline'"), "{}", said.text);
+    scene.ana.says("and once more");
+    scene.wait_for("Which color for and once more?");
+    scene.ana.says("/stop");
+    scene.wait_for("cancelled");
+    // What comes now is a message again.
+    scene.ana.says("Green");
+    scene.wait_for("Which color for Green?");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_job_has_no_one_to_ask() {
+    let mut scene = Scene::answering(asking(form()));
+    put_lamp(&mut scene.home, json!({}));
+    let output = Program::new(&scene.home)
+        .args(["agent", "-m", "light please"])
+        .run()
+        .ends_with(0);
+    assert!(
+        output.stdout.contains("'action': 'cancel'"),
+        "{}",
+        output.stdout
+    );
+}
+
+#[test]
+fn a_server_asks_the_model_only_where_that_is_allowed() {
+    for is_allowed in [true, false] {
+        let model = Model::answering(|request| match request.last_message() {
+            last if last.contains("\"tool\"") => say(&format!("It got: {}", result_of(&last))),
+            last if last.contains("\"Hi\"") => say("Hello lamp"),
+            _ => call("mcp_lamp_sample", json!({})),
+        });
+        let mut home = Home::with_model(&model);
+        let mut settings = json!({"sampling": is_allowed});
+        settings["args"] = json!(["mcp.py", "legacy"]);
+        put_lamp(&mut home, settings);
+        let output = Program::new(&home)
+            .args(["agent", "-m", "let it ask"])
+            .run()
+            .ends_with(0);
+        let words = if is_allowed {
+            "Hello lamp"
+        } else {
+            "not supported here"
+        };
+        assert!(output.stdout.contains(words), "{}", output.stdout);
+        let of_server = |request: &Request| !request.body.to_string().contains("let it ask");
+        let count = model
+            .requests()
+            .iter()
+            .filter(|request| of_server(request))
+            .count();
+        assert_eq!(
+            count,
+            usize::from(is_allowed),
+            "nothing of the conversation goes along"
+        );
+    }
+}
+
+#[test]
+fn at_the_terminal_a_form_is_filled_in_line_by_line() {
+    let model = Model::answering(asking(form()));
+    let mut home = Home::with_model(&model);
+    put_lamp(&mut home, json!({}));
+    let mut terminal = Terminal::start(&home, &["agent", "-m", "light please"]);
+    terminal.wait_for("The tool server lamp asks");
+    terminal.wait_for("2. Green");
+    terminal.type_text(&format!("blue{RETURN}"));
+    terminal.wait_for("Type one of them");
+    terminal.type_text(&format!("green{RETURN}"));
+    terminal.wait_for("level");
+    terminal.type_text(RETURN);
+    terminal.wait_for("note");
+    terminal.type_text(&format!("door{RETURN}"));
+    terminal.wait_for("'note': 'door'");
+    assert_eq!(terminal.finish(), Some(0));
+}
