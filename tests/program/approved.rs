@@ -37,16 +37,6 @@ fn answering(home: &Home, answers: &[&str]) -> String {
     terminal.shown()
 }
 
-/// What the model was told of each of its calls.
-fn results(model: &Model) -> Vec<String> {
-    let requests = model.requests();
-    let last = requests.iter().skip(1).map(|request| {
-        let last: Value = serde_json::from_str(&request.last_message()).unwrap();
-        last["content"].as_str().unwrap_or_default().to_owned()
-    });
-    last.collect()
-}
-
 /// Runs once with no one to ask.
 fn unattended(home: &Home, session: &str) {
     let arguments = ["agent", "-s", session, "-m", "do it"];
@@ -113,7 +103,7 @@ fn nothing_of_the_workspace_is_loaded_because_it_is_home() {
     }
     put(".docker/cli-plugins/docker-evil", &evil);
     answering(&home, &["y"]);
-    let told = &results(&model)[0];
+    let told = &model.tool_results()[0];
     let workspace = home.path().canonicalize().unwrap().join("workspace");
     let workspace = workspace.to_str().unwrap();
     let leading: Vec<&str> = told
@@ -169,7 +159,7 @@ fn the_question_has_the_real_folder_and_what_lies_in_it() {
     let shown = answering(&home, &["y"]);
     let line = format!("folder  {}", real.display());
     assert!(shown.contains(&line), "{shown}");
-    let told = &results(&model)[0];
+    let told = &model.tool_results()[0];
     assert!(told.contains(real.to_str().unwrap()), "{told}");
     assert_eq!(audit(&home)[0]["folder"], real.to_str().unwrap());
 }
@@ -188,7 +178,7 @@ fn a_folder_that_is_swapped_during_the_question_is_another_one() {
     terminal.type_text("y");
     terminal.type_text(RETURN);
     assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
-    let told = &results(&model)[0];
+    let told = &model.tool_results()[0];
     assert!(told.contains("changed since it was approved"), "{told}");
     assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
 }
@@ -203,7 +193,7 @@ fn a_script_that_changes_after_the_question_is_not_run() {
     let model = Model::playing((0..4).flat_map(|_| run()).collect::<Vec<_>>());
     let home = Home::with_model(&model);
     let script = home.workspace("x.sh");
-    let told = || results(&model).into_iter().next_back().unwrap();
+    let told = || model.tool_results().into_iter().next_back().unwrap();
 
     fs::write(&script, good).unwrap();
     let mut terminal = Terminal::start(&home, &["agent", "-m", "do it"]);
@@ -246,7 +236,7 @@ fn a_script_is_not_run_outside_where_it_could_be_changed_meanwhile() {
     let home = Home::with_model(&model);
     fs::write(home.workspace("x.sh"), "echo ran\n").unwrap();
     answering(&home, &["y"]);
-    let told = results(&model);
+    let told = model.tool_results();
     assert!(told[0].contains("in the foreground"), "{}", told[0]);
     assert!(told[2].contains("have to end first: [1]"), "{}", told[2]);
     assert!(told[3].contains("free of it"), "{}", told[3]);
@@ -257,7 +247,7 @@ fn a_standing_approval_of_one_chat_serves_no_other() {
     let run = || [outside("echo allowed", json!({})), say("done")];
     let model = Model::playing((0..3).flat_map(|_| run()).collect::<Vec<_>>());
     let home = Home::with_model(&model);
-    let told = || results(&model).into_iter().next_back().unwrap();
+    let told = || model.tool_results().into_iter().next_back().unwrap();
     answering(&home, &["a"]);
     unattended(&home, "other");
     assert!(told().contains("no one to ask"), "{}", told());
@@ -325,7 +315,7 @@ fn one_chat_does_not_take_all_places_in_the_background() {
     let model = Model::playing(script);
     let home = Home::with_model(&model);
     unattended(&home, "default");
-    let told = results(&model);
+    let told = model.tool_results();
     assert!(told[3].starts_with("Started as session 4"), "{}", told[3]);
     assert!(
         told[4].contains("4 commands of this chat run in the background already"),
@@ -354,7 +344,7 @@ fn input_is_bound_to_the_files_that_it_names() {
         terminal.type_text(RETURN);
     }
     assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
-    let told = &results(&model)[1];
+    let told = &model.tool_results()[1];
     assert!(told.contains("the input was not written"), "{told}");
     assert!(!home.workspace("evil").exists());
 }

@@ -48,16 +48,6 @@ fn run(home: &Home) -> Output {
         .ends_with(0)
 }
 
-/// The results of all calls, in the order of the calls, as the model was given them.
-fn results(model: &Model) -> Vec<String> {
-    let requests = model.requests();
-    let told = requests.iter().filter_map(|request| {
-        let last: Value = serde_json::from_str(&request.last_message()).unwrap();
-        (last["role"] == "tool").then(|| last["content"].as_str().unwrap().to_owned())
-    });
-    told.collect()
-}
-
 /// A model that calls each of these tools once, in a turn of its own.
 fn calling(names: &[&str]) -> Model {
     let steps = names
@@ -93,7 +83,7 @@ fn a_tool_in_python_and_one_in_shell_run_in_a_turn() {
         assert!(approved.stdout.contains("run ("), "{approved:?}");
     }
     run(&home);
-    let told = results(&model);
+    let told = model.tool_results();
     assert_eq!(told[0], "Hello, Ana!");
     assert_eq!(told[1], "Hello, Bo \"B\" Ö!");
     assert!(
@@ -157,7 +147,7 @@ fn a_new_tool_is_asked_about_and_again_when_it_changes() {
         shown.contains("lamp, which has changed since you allowed it"),
         "{shown}"
     );
-    let told = results(&model);
+    let told = model.tool_results();
     assert_eq!(told[..3], ["on", "on", "on"]);
     assert!(
         told[3].starts_with("Error: the tool lamp was not run: it is not approved, and there is no one to ask. To approve it: `peacrab tools approve lamp`"),
@@ -182,7 +172,7 @@ fn what_is_swapped_between_the_question_and_the_run_does_not_run() {
     terminal.type_text("a");
     terminal.type_text(RETURN);
     assert_eq!(terminal.finish(), Some(0), "{}", terminal.shown());
-    let told = results(&model).remove(0);
+    let told = model.tool_results().remove(0);
     assert!(
         told.starts_with("Error: the tool lamp was not run: its folder changed after"),
         "{told}"
@@ -208,7 +198,7 @@ fn a_revoked_tool_and_a_tool_that_may_not_be_asked_about_are_not_run() {
         .complains_of(&["lamp is not approved"]);
     home.set("/tools", json!({"exec": {"approval": "never"}}));
     run(&home);
-    let told = results(&model);
+    let told = model.tool_results();
     assert_eq!(told[0], "on");
     assert!(
         told[1].contains("tools.exec.approval is \"never\". To approve it: `peacrab"),
@@ -264,7 +254,7 @@ fn whatever_a_tool_does_the_turn_goes_on_and_nothing_gets_out() {
     for _ in &table {
         run(&home);
     }
-    let told = results(&model);
+    let told = model.tool_results();
     for ((name, _, begins), told) in table.iter().zip(&told) {
         assert!(told.starts_with(begins), "{name}: {told}");
         assert!(!told.contains(KEY), "{name}");
@@ -332,7 +322,7 @@ fn a_check_names_every_fault_and_the_agent_still_answers() {
     let doctor = Program::new(&home).arg("doctor").run().stdout;
     assert!(doctor.contains("peacrab tools check"), "{doctor}");
     run(&home);
-    assert!(results(&model)[0].contains("built in"));
+    assert!(model.tool_results()[0].contains("built in"));
     let list = model.requests()[0].body["tools"].to_string();
     assert!(
         list.contains("\"fine\"") && !list.contains("\"schema\""),
@@ -375,7 +365,7 @@ fn the_question_in_a_chat_shows_the_tool_and_its_buttons_answer_it() {
         list.text
     );
     gateway.stop().ends_with(0);
-    assert_eq!(results(&model), ["on", "on"]);
+    assert_eq!(model.tool_results(), ["on", "on"]);
 }
 
 #[test]
@@ -409,7 +399,7 @@ fn each_agent_has_the_tools_of_its_own_workspace() {
         .args(["agent", "--agent", "work", "-m", "do it"])
         .run()
         .ends_with(0);
-    let told = results(&model);
+    let told = model.tool_results();
     assert_eq!(told[0], "on");
     assert!(told[1].contains("it is not approved"), "{}", told[1]);
 }
@@ -436,7 +426,7 @@ fn the_agent_writes_a_tool_for_itself_and_custom_tools_can_be_turned_off() {
     ]);
     let mut home = Home::with_model(&model);
     run(&home);
-    let told = results(&model);
+    let told = model.tool_results();
     assert!(
         told[2].contains("is not executable: chmod +x tools/answer/run"),
         "{}",
@@ -444,10 +434,10 @@ fn the_agent_writes_a_tool_for_itself_and_custom_tools_can_be_turned_off() {
     );
     approve(&home, "answer");
     run(&home);
-    assert_eq!(results(&model)[4], "forty-two");
+    assert_eq!(model.tool_results()[4], "forty-two");
     home.set("/tools", json!({"custom": {"enabled": false}}));
     run(&home);
-    assert!(results(&model)[5].starts_with("Error: there is no tool \"answer\""));
+    assert!(model.tool_results()[5].starts_with("Error: there is no tool \"answer\""));
     let listed = tools(&home, &["list"]).ends_with(0).stdout;
     assert!(
         listed.contains("yours, not used: tools.custom.enabled"),
@@ -478,7 +468,7 @@ fn a_tool_runs_the_same_in_every_kind_of_sandbox() {
         .unwrap();
         approve(&home, "lamp");
         run(&home);
-        let told = results(&model).remove(0);
+        let told = model.tool_results().remove(0);
         let found = match told.contains("cannot be sandboxed here") {
             true => Err(told.as_str()),
             false => Ok(()),

@@ -206,6 +206,17 @@ impl Model {
         self.shared.seen().requests.clone()
     }
 
+    /// The results of all calls, in the order of the calls, as the model was given them.
+    pub fn tool_results(&self) -> Vec<String> {
+        let requests = self.requests();
+        let told = requests.iter().filter_map(|request| {
+            let last: Value = serde_json::from_str(&request.last_message()).unwrap();
+            let content = last["content"].as_str().unwrap_or_default();
+            (last["role"] == "tool").then(|| content.to_owned())
+        });
+        told.collect()
+    }
+
     /// How many connections were made.
     pub fn connections(&self) -> usize {
         self.shared.seen().sockets.len()
