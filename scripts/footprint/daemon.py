@@ -76,10 +76,14 @@ class Gateway:
         return time.clock_gettime(~self.pid << 3 | 2)
 
     def wakeups(self):
-        """How often its threads have been woken: voluntary switches, of those that run."""
-        switches = 0
+        """How often each of its threads has been woken: voluntary switches, by the thread's number."""
+        switches = {}
         for status in Path(f"/proc/{self.pid}/task").glob("*/status"):
-            switches += int(re.search(r"\nvoluntary_ctxt_switches:\s+(\d+)", status.read_text())[1])
+            try:
+                text = status.read_text()
+            except (FileNotFoundError, ProcessLookupError):
+                continue  # it has just ended
+            switches[status.parent.name] = int(re.search(r"\nvoluntary_ctxt_switches:\s+(\d+)", text)[1])
         return switches
 
     def files(self):
