@@ -15,6 +15,8 @@ pub struct Question {
     pub reason: String,
     /// Why the person is asked.
     pub cause: Cause,
+    /// For whom it is, when that is someone else than the one who is asked; may be empty. It may be anything.
+    pub asked_for: String,
     /// Names of files in the folder that the model can write and that can change what the command
     /// does, such as `Makefile` or `.git`.
     pub influences: Vec<String>,

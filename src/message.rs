@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::access::Role;
 use crate::language::Language;
 
 /// The key of a conversation, of its journal and of its queue, such as `telegram:812` or
@@ -265,6 +266,10 @@ pub struct Envelope {
     /// Where the answer goes; `None` where the caller reads it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply: Option<Address>,
+    /// What the one who caused it may do. A file of an earlier version says nothing, and then there were
+    /// only owners.
+    #[serde(default, skip_serializing_if = "Role::is_owner")]
+    pub role: Role,
     /// Whether there is a person who can be asked for approval.
     pub attended: bool,
     /// Whether others can write in this conversation too.
@@ -312,6 +317,7 @@ impl Envelope {
             session: session.clone(),
             origin: Origin::Cli,
             reply: None,
+            role: Role::Owner,
             attended: true,
             is_group: false,
             is_relayed: false,
@@ -324,11 +330,12 @@ impl Envelope {
         }
     }
 
-    /// A text that a person wrote in a chat.
+    /// A text that a person wrote in a chat, with the least role until the intake has decided.
     pub fn written(address: &Address, sender: Sender, text: &str) -> Self {
         Self {
             origin: Origin::Person(sender),
             reply: Some(address.clone()),
+            role: Role::Guest,
             ..Self::typed(&address.session(), text)
         }
     }

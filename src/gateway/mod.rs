@@ -81,6 +81,8 @@ pub struct Parts {
     pub pair_command: String,
     /// The chat that was active last.
     pub recent: LastChat,
+    /// The private chat in which an owner wrote last.
+    pub owner_chat: LastChat,
     /// The languages of the chats.
     pub languages: Arc<Languages>,
     /// The chats that have asked for a restart.

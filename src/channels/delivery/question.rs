@@ -109,6 +109,10 @@ fn describe(asked: &ChatQuestion, room: usize) -> (String, bool) {
             let _ = writeln!(text, "{}", texts::see_file(language, &all));
         }
     }
+    if !question.asked_for.is_empty() {
+        let person = short(&question.asked_for, QUESTION_NAME_CHARS);
+        let _ = write!(text, "\n{}", texts::asked_for(language, &person));
+    }
     let folder = short(&question.folder, room);
     let _ = write!(text, "\n{}", texts::folder(language, &folder));
     write_warnings(&mut text, asked, room);

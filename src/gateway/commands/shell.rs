@@ -80,6 +80,7 @@ impl Gateway {
         };
         let caller = Caller {
             session: message.session.as_str(),
+            role: message.role,
             message: &message.id,
             cancel,
             answer: None,

@@ -53,6 +53,18 @@ texts! {
     fn span_days(days, hours) { "{days} d {hours} h", "{days} 天 {hours} 小时" }
 
     /// The answer to `/start`; `commands` is a list.
+    /// To a person who may not use a command; `word` is inline code, the roles are words of the configuration.
+    pub fn not_for_role(word, needed, role) {
+        "{word} needs the role {needed}, and yours is {role} here.",
+        "{word} 需要 {needed} 角色，而你在这里的角色是 {role}。",
+    }
+    /// To a person whose turn waits for an owner.
+    pub fn asking_owner() {
+        "This needs an approval. I've asked an owner.",
+        "这需要批准，已询问所有者。",
+    }
+    /// In the answer to `/id`.
+    pub fn your_role(role) { "Your role here is {role}.", "你在这里的角色是 {role}。" }
     pub fn greeting(commands) {
         "I'm Peacrab, and I live on this board. Write to me, or use a command:\n\n{commands}",
         "我是 Peacrab，住在这块开发板上。直接给我发消息，或使用命令：\n\n{commands}",

@@ -441,6 +441,7 @@ impl Request {
             reason: self.reason.clone(),
             account: account(),
             cause,
+            asked_for: String::new(),
             always,
             is_standing: false,
             unsandboxed: self.unsandboxed,

@@ -23,6 +23,7 @@ mod power;
 mod recovery;
 mod reload;
 mod remind;
+mod roles;
 pub mod scene;
 mod sending;
 mod slots;
