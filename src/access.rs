@@ -41,7 +41,10 @@ impl Role {
     }
 
     /// Whether it may do everything: then it is left out in files.
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde passes a reference"
+    )]
     pub fn is_owner(&self) -> bool {
         *self == Self::Owner
     }
@@ -155,10 +158,7 @@ mod tests {
     fn rules(allow_from: &[&str], roles: &[(&str, Role)]) -> Rules {
         let named = roles.iter().map(|(who, role)| ((*who).to_owned(), *role));
         Rules {
-            allow_from: allow_from
-                .iter()
-                .map(|entry| (*entry).to_owned())
-                .collect(),
+            allow_from: allow_from.iter().map(|entry| (*entry).to_owned()).collect(),
             roles: named.collect(),
             default_role: Role::User,
         }
@@ -174,8 +174,7 @@ mod tests {
 
     #[test]
     fn an_id_or_a_name_or_everyone() {
-        let role =
-            |list: &[&str], id: &str, name: &str| rules(list, &[]).role(&person(id, name));
+        let role = |list: &[&str], id: &str, name: &str| rules(list, &[]).role(&person(id, name));
         assert_eq!(role(&[], "1", "ana"), None);
         assert_eq!(role(&["7", "1"], "1", ""), Some(Role::Owner));
         assert_eq!(role(&["@Ana"], "1", "ana"), Some(Role::Owner));
@@ -236,7 +235,11 @@ mod tests {
 
     #[test]
     fn the_people_are_those_who_are_named() {
-        let entries = [("-100", Role::Guest), ("@bob", Role::User), ("7", Role::User)];
+        let entries = [
+            ("-100", Role::Guest),
+            ("@bob", Role::User),
+            ("7", Role::User),
+        ];
         let rules = rules(&["7", "*", "@ana"], &entries);
         let mut ids: Vec<&str> = rules.ids().collect();
         ids.dedup();

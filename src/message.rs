@@ -80,11 +80,24 @@ impl DraftKey {
         Self(format!("turn:{session}"))
     }
 
+    /// What an owner allows in a session for some minutes.
+    pub fn allowance(session: &SessionKey) -> Self {
+        Self(format!("{ALLOWANCE}{session}"))
+    }
+
+    /// The session of such an allowance.
+    pub fn allowed_session(&self) -> Option<SessionKey> {
+        self.0.strip_prefix(ALLOWANCE).map(SessionKey::parse)
+    }
+
     /// A slash command, by the id of the envelope that it came in.
     pub fn command(envelope: &str) -> Self {
         Self(format!("command:{envelope}"))
     }
 }
+
+/// How the keys of allowances begin.
+const ALLOWANCE: &str = "allowance:";
 
 impl fmt::Display for DraftKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

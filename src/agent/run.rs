@@ -63,7 +63,8 @@ pub struct Report {
 }
 
 /// What the model is told about a person who is no owner.
-const FACT_USER: &str = "\nThe person is a user, not an owner: what needs an approval is asked of an owner elsewhere.";
+const FACT_USER: &str =
+    "\nThe person is a user, not an owner: what needs an approval is asked of an owner elsewhere.";
 
 /// One turn, running.
 pub(super) struct Run<'a> {

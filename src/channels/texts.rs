@@ -15,6 +15,7 @@ pub mod answers {
     texts! {
         fn allowed_once() { "✓ Allowed once", "✓ 已允许一次" }
         fn allowed_always() { "✓ Always allowed", "✓ 已始终允许" }
+        fn allowed_all() { "✓ Everything allowed for 10 minutes", "✓ 已允许全部操作 10 分钟" }
         fn denied() { "✗ Denied", "✗ 已拒绝" }
         fn timed_out() { "✗ Denied: no answer in time", "✗ 已拒绝：超时未答复" }
         fn unattended() { "✗ Denied: no one to ask", "✗ 已拒绝：没有可以询问的人" }
@@ -26,6 +27,9 @@ pub mod answers {
         fn run_once() { "Run once", "运行一次" }
         fn always() { "Always this command", "始终允许此命令" }
         fn all_input() { "Allow all input", "允许全部后续输入" }
+        fn everything() { "Allow everything for 10 minutes", "允许全部操作 10 分钟" }
+        /// `person` is a name.
+        pub(crate) fn by(outcome, person) { "**{outcome}** by {person}", "**{outcome}**，由 {person} 答复" }
         fn always_tool() { "Always this tool", "始终允许此工具" }
         fn deny() { "Deny", "拒绝" }
     }
@@ -35,6 +39,7 @@ pub mod answers {
         let text = match answer {
             Answer::Once => allowed_once,
             Answer::Always | Answer::Standing => allowed_always,
+            Answer::Everything => allowed_all,
             Answer::Deny => denied,
             Answer::TimedOut => timed_out,
             Answer::Unattended => unattended,
@@ -51,6 +56,7 @@ pub mod answers {
             (Answer::Always, Cause::Input { .. }) => all_input,
             (Answer::Always, Cause::Tool { .. }) => always_tool,
             (Answer::Always | Answer::Standing, _) => always,
+            (Answer::Everything, _) => everything,
             (
                 Answer::Deny
                 | Answer::TimedOut
@@ -91,6 +97,10 @@ pub mod approve {
         pub(crate) fn changeable() {
             "This command cannot be allowed always: it may load files that the agent can change.",
             "此命令不能始终允许：它可能会加载智能体可以更改的文件。",
+        }
+        pub(crate) fn not_everything() {
+            "This question does not offer to allow everything.",
+            "此询问不提供允许全部操作的选项。",
         }
         pub(crate) fn allow_once(number) {
             "To allow it once: /approve {number}",

@@ -15,7 +15,7 @@ use crate::text::ellipsize_chars;
 pub use quiet::QuietHours;
 use servers::paths_of_servers;
 pub use servers::{is_plain_variable, is_server_name, server_problems};
-use values::{is_host, is_id, is_role, is_proxy, is_readable_on_the_way, price_problem};
+use values::{is_host, is_id, is_proxy, is_readable_on_the_way, is_role, price_problem};
 
 mod quiet;
 mod servers;
@@ -131,9 +131,9 @@ fn accepts(kind: Kind, value: &Value, open: bool) -> bool {
         Kind::Secrets => value
             .as_object()
             .is_some_and(|members| members.values().all(Value::is_string)),
-        Kind::Roles => value.as_object().is_some_and(|roles| {
-            roles.iter().all(|(id, role)| is_role(id, role, open))
-        }),
+        Kind::Roles => value
+            .as_object()
+            .is_some_and(|roles| roles.iter().all(|(id, role)| is_role(id, role, open))),
         Kind::Object | Kind::Prices => value.is_object(),
         Kind::Agents | Kind::Bindings => value.is_array(),
     }

@@ -347,7 +347,12 @@ impl Gateway {
                     channel, sender, ..
                 } = self.pair(&code, role, Language::English)?;
                 let person = format!("{} ({})", sender.name, sender.id);
-                Ok(describe_paired(Language::English, &person, &title(&channel), role))
+                Ok(describe_paired(
+                    Language::English,
+                    &person,
+                    &title(&channel),
+                    role,
+                ))
             }
             Request::Send {
                 chat,

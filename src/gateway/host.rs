@@ -5,6 +5,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 
 use super::Gateway;
 use super::agents::Hosted;
+use super::approvals::Asker;
 use super::commands::texts;
 use super::cron::{self, JobRun};
 use super::progress::Progress;
@@ -233,7 +234,7 @@ impl<'a> ChatHost<'a> {
     fn ask_owner(&self, question: &Question, cancel: &Cancel) -> Answer {
         let gateway = self.gateway;
         if self.role == Role::Owner {
-            return gateway.ask(&self.reply, question, self.language, cancel);
+            return gateway.ask(&self.asker(&self.reply, self.language), question, cancel);
         }
         let Some(owner) = gateway.parts.owner_chat.get() else {
             return Answer::Unattended;
@@ -248,7 +249,16 @@ impl<'a> ChatHost<'a> {
             ..question.clone()
         };
         gateway.tell(&self.reply, texts::asking_owner(self.language));
-        gateway.ask(&owner, &question, language, cancel)
+        gateway.ask(&self.asker(&owner, language), &question, cancel)
+    }
+
+    fn asker<'b>(&'b self, to: &'b Address, language: Language) -> Asker<'b> {
+        Asker {
+            hosted: self.hosted,
+            session: &self.session,
+            to,
+            language,
+        }
     }
 
     /// Waits until the loop lets the turn go on, which a stopped turn does at once.

@@ -6,6 +6,7 @@
 //! share is [`Gateway`].
 
 pub mod agents;
+mod allowance;
 mod approvals;
 mod commands;
 pub mod control;
@@ -134,6 +135,8 @@ pub struct Changes {
 pub struct Gateway {
     parts: Parts,
     approvals: Approvals,
+    /// What is allowed for some minutes.
+    countdowns: allowance::Countdowns,
     questions: questions::Questions,
     /// By the channel's name.
     deliveries: BTreeMap<&'static str, Delivery>,

@@ -84,6 +84,7 @@ pub fn run(
     let deliveries = deliveries(&parts, &channels, &heartbeats, &runtime);
     let gateway = Arc::new(Gateway {
         approvals: Approvals::default(),
+        countdowns: Default::default(),
         questions: Default::default(),
         deliveries,
         events: sender,
@@ -185,11 +186,7 @@ fn start_receiving(
     receivers: &mut Receivers,
 ) -> Result<BTreeMap<&'static str, Intake>> {
     let mut intakes = BTreeMap::new();
-    for Channel {
-        adapter,
-        access,
-    } in channels
-    {
+    for Channel { adapter, access } in channels {
         let name = adapter.name();
         let Some(delivery) = gateway.deliveries.get(name) else {
             continue;

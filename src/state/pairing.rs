@@ -203,11 +203,7 @@ impl Pairing {
     }
 
     /// Pairs the person who was given this code, with this role. Lower case is accepted; spaces and dashes are ignored.
-    pub fn confirm(
-        &self,
-        code: &str,
-        role: Role,
-    ) -> Result<std::result::Result<Paired, Rejected>> {
+    pub fn confirm(&self, code: &str, role: Role) -> Result<std::result::Result<Paired, Rejected>> {
         let code: String = code.chars().filter(char::is_ascii_alphanumeric).collect();
         let code = code.to_ascii_uppercase();
         let now = self.clock.now();
@@ -508,7 +504,15 @@ mod tests {
         assert_eq!(crowd(0..500), PAIRING_OFFERS - 1);
         place.pass(PAIRING_VALID_SECS - 1);
         assert_eq!(crowd(500..1000), 0);
-        assert_eq!(pairing.confirm(&code, Role::Owner).unwrap().unwrap().sender.id, "early");
+        assert_eq!(
+            pairing
+                .confirm(&code, Role::Owner)
+                .unwrap()
+                .unwrap()
+                .sender
+                .id,
+            "early"
+        );
         // The crowd's codes make room when they expire, not an hour later.
         place.pass(1);
         assert!(pairing.offer(&chat(), &sender("late")).unwrap().is_some());

@@ -473,9 +473,7 @@ impl Toolbox {
     fn unknown(&self, name: &str, caller: &Caller<'_>) -> Error {
         let specs = self.specs();
         let names = specs.iter().map(|spec| &*spec.name);
-        let names: Vec<&str> = names
-            .filter(|name| caller.has(name))
-            .collect();
+        let names: Vec<&str> = names.filter(|name| caller.has(name)).collect();
         let names = names.join(", ");
         Error::Failed(format!("there is no tool {name:?}; there are {names}"))
     }

@@ -418,7 +418,8 @@ mod tests {
     #[test]
     fn each_command_has_the_roles_that_may_use_it() {
         let everyone = "start help id context answer exit";
-        let users = "new compact status model think tools memory skills mcp remind cron usage tasks agents";
+        let users =
+            "new compact status model think tools memory skills mcp remind cron usage tasks agents";
         let owners = "sh approve deny approvals pair heartbeat restart update";
         let private = "stop";
         let is_in = |list: &str, name: &str| list.split(' ').any(|one| one == name);
@@ -445,7 +446,8 @@ mod tests {
                 };
                 assert_eq!(may_use(&message), expected, "{text} {role} {is_group}");
                 let reader = Reader::of(&message);
-                let is_listed = format_help(reader, Language::English).contains(&format!("`{text}`"));
+                let is_listed =
+                    format_help(reader, Language::English).contains(&format!("`{text}`"));
                 let is_shown = row.help.is_some() && row.surface != Surface::Terminal;
                 assert_eq!(is_listed, expected && is_shown, "{text} {role} {is_group}");
             }

@@ -149,7 +149,10 @@ impl Gateway {
         tracing::info!(chat = %message.address(), word = command.word, %role, "command refused");
         let word = inline_code(&format!("/{}", command.word));
         let needed = command.role(message.is_group);
-        self.finish_command(message, texts::not_for_role(language, &word, &needed, &role));
+        self.finish_command(
+            message,
+            texts::not_for_role(language, &word, &needed, &role),
+        );
     }
 
     fn answer_and_finish(&self, message: &Envelope, command: Command<'_>, cancel: &Cancel) {
@@ -197,9 +200,12 @@ impl Gateway {
                 texts::greeting(language, &commands::format_help(reader, language))
             }
             Slash::Help => commands::format_help(Reader::of(message), language),
-            Slash::Approve => self.approve(&to, command.argument, language)?,
-            Slash::Deny => self.settle(&to, command.argument, Answer::Deny, language)?,
+            Slash::Approve => self.approve(message, command.argument)?,
+            Slash::Deny => self.settle(message, command.argument, Answer::Deny)?,
             Slash::Answer => super::questions::nothing_asked(language).to_owned(),
+            Slash::Approvals if command.argument.trim() == "revoke" => {
+                self.revoke_allowance(message)?
+            }
             Slash::Id => describe_ids(message),
             Slash::Pair => self.answer_pair(command.argument, language)?,
             Slash::Restart => {

@@ -1,6 +1,7 @@
 //! `peacrab gateway`: people on Telegram, and what they are promised.
 
 mod agents;
+mod allowance;
 mod approvals;
 mod clock;
 mod conversation;

@@ -19,7 +19,10 @@ fn scene(answer: impl Fn(&Request) -> Step + Send + Sync + 'static) -> (Scene, P
 
 /// The names of the tools in a request.
 fn tools(request: &Request) -> Vec<String> {
-    let list = request.body["tools"].as_array().cloned().unwrap_or_default();
+    let list = request.body["tools"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
     let name = |tool: &Value| tool["function"]["name"].as_str().unwrap().to_owned();
     list.iter().map(name).collect()
 }
@@ -29,9 +32,15 @@ fn each_command_is_for_the_roles_that_may_use_it_and_help_shows_no_others() {
     let (scene, bob, cora) = scene(|_| say("unused"));
     let gateway = scene.start();
     bob.says("/sh echo no");
-    scene.wait_in(bob.chat(), "/sh needs the role owner, and yours is user here.");
+    scene.wait_in(
+        bob.chat(),
+        "/sh needs the role owner, and yours is user here.",
+    );
     cora.says("/status");
-    scene.wait_in(cora.chat(), "/status needs the role user, and yours is guest here.");
+    scene.wait_in(
+        cora.chat(),
+        "/status needs the role user, and yours is guest here.",
+    );
     cora.says("/sh echo no");
     scene.wait_in(cora.chat(), "/sh needs the role owner");
     bob.says("/status");
@@ -43,7 +52,10 @@ fn each_command_is_for_the_roles_that_may_use_it_and_help_shows_no_others() {
     assert!(!help.contains("/sh") && !help.contains("/memory"), "{help}");
     bob.says("/help");
     let help = scene.wait_in(bob.chat(), "/memory").text;
-    assert!(!help.contains("/sh") && !help.contains("/restart"), "{help}");
+    assert!(
+        !help.contains("/sh") && !help.contains("/restart"),
+        "{help}"
+    );
     scene.ana.says("/sh echo yes");
     scene.wait_for("yes");
     gateway.stop().ends_with(0);
@@ -53,16 +65,25 @@ fn each_command_is_for_the_roles_that_may_use_it_and_help_shows_no_others() {
 
 #[test]
 fn a_guest_talks_with_a_model_that_has_nothing_here() {
-    let (scene, bob, cora) = scene(|request| {
-        match request.messages().last().unwrap()["role"].as_str().unwrap() {
-            "tool" => say("I cannot."),
-            _ if tools(request).iter().any(|name| name == "exec") => say("I have commands."),
-            _ => call("exec", json!({"command": "echo sneaked > sneaked"})),
-        }
-    });
-    fs::write(scene.home.workspace("MEMORY.md"), "The safe's number is 4711.").unwrap();
+    let (scene, bob, cora) =
+        scene(
+            |request| match request.messages().last().unwrap()["role"].as_str().unwrap() {
+                "tool" => say("I cannot."),
+                _ if tools(request).iter().any(|name| name == "exec") => say("I have commands."),
+                _ => call("exec", json!({"command": "echo sneaked > sneaked"})),
+            },
+        );
+    fs::write(
+        scene.home.workspace("MEMORY.md"),
+        "The safe's number is 4711.",
+    )
+    .unwrap();
     fs::create_dir_all(scene.home.workspace("memory")).unwrap();
-    fs::write(scene.home.workspace("memory/MEMORY.md"), "The safe's number is 4711.").unwrap();
+    fs::write(
+        scene.home.workspace("memory/MEMORY.md"),
+        "The safe's number is 4711.",
+    )
+    .unwrap();
     let gateway = scene.start();
     bob.says("hello");
     scene.wait_in(bob.chat(), "I have commands.");
@@ -82,12 +103,16 @@ fn a_guest_talks_with_a_model_that_has_nothing_here() {
 
 #[test]
 fn what_a_user_needs_an_approval_for_is_asked_of_the_owner() {
-    let (scene, bob, _) = scene(|request| {
-        match request.messages().last().unwrap()["role"].as_str().unwrap() {
-            "tool" => say("done"),
-            _ => call("exec", json!({"command": "true", "escalate": true, "reason": "for Bob"})),
-        }
-    });
+    let (scene, bob, _) =
+        scene(
+            |request| match request.messages().last().unwrap()["role"].as_str().unwrap() {
+                "tool" => say("done"),
+                _ => call(
+                    "exec",
+                    json!({"command": "true", "escalate": true, "reason": "for Bob"}),
+                ),
+            },
+        );
     let gateway = scene.start();
     // Without an owner's chat there is no one to ask.
     bob.says("please");
@@ -104,7 +129,10 @@ fn what_a_user_needs_an_approval_for_is_asked_of_the_owner() {
     scene.model.wait_for_requests(4);
     gateway.stop().ends_with(0);
     let decisions: Vec<Value> = scene.audit();
-    let decisions: Vec<&str> = decisions.iter().filter_map(|one| one["decision"].as_str()).collect();
+    let decisions: Vec<&str> = decisions
+        .iter()
+        .filter_map(|one| one["decision"].as_str())
+        .collect();
     assert_eq!(decisions, ["denied: no one to ask", "allowed once"]);
 }
 
@@ -116,12 +144,16 @@ fn number(text: &str) -> String {
 
 #[test]
 fn in_a_group_its_entry_bounds_everyone_and_only_owners_press() {
-    let (scene, bob, _) = scene(|request| {
-        match request.messages().last().unwrap()["role"].as_str().unwrap() {
-            "tool" => say("done"),
-            _ => call("exec", json!({"command": "true", "escalate": true, "reason": "r"})),
-        }
-    });
+    let (scene, bob, _) =
+        scene(
+            |request| match request.messages().last().unwrap()["role"].as_str().unwrap() {
+                "tool" => say("done"),
+                _ => call(
+                    "exec",
+                    json!({"command": "true", "escalate": true, "reason": "r"}),
+                ),
+            },
+        );
     let group = scene.telegram.group(-900, "Home");
     let scene = scene.set("groupPolicy", json!("open"));
     let gateway = scene.start();
@@ -131,7 +163,9 @@ fn in_a_group_its_entry_bounds_everyone_and_only_owners_press() {
     scene.telegram.wait_for_offset(pressed);
     let told = scene.telegram.wait_for_calls("answerCallbackQuery", 1);
     assert!(
-        told[0].to_string().contains("Only an owner can answer this."),
+        told[0]
+            .to_string()
+            .contains("Only an owner can answer this."),
         "{told:?}"
     );
     scene.ana.presses_in(group, "Deny");
@@ -146,12 +180,21 @@ fn a_person_is_paired_with_a_role() {
     let gateway = scene.start();
     dan.says("hello?");
     let told = scene.wait_in(dan.chat(), "/pair").text;
-    let code: String = told.split_once("/pair ").unwrap().1.chars().take_while(char::is_ascii_alphanumeric).collect();
+    let code: String = told
+        .split_once("/pair ")
+        .unwrap()
+        .1
+        .chars()
+        .take_while(char::is_ascii_alphanumeric)
+        .collect();
     scene.ana.says(&format!("/pair {code} user"));
     scene.wait_for("Dan (4004) is now paired on Telegram, as a user.");
     dan.says("/id");
     scene.wait_in(dan.chat(), "Your role here is user.");
-    let listed = Program::new(&scene.home).args(["channels", "pair"]).run().ends_with(0);
+    let listed = Program::new(&scene.home)
+        .args(["channels", "pair"])
+        .run()
+        .ends_with(0);
     assert!(listed.stdout.contains("as a user"), "{}", listed.stdout);
     dan.says("/pair ABCDEFGH");
     scene.wait_in(dan.chat(), "/pair needs the role owner");

@@ -225,7 +225,11 @@ impl Scene {
             pairing: Arc::clone(&pairing),
             access: AccessList::new(Rules {
                 allow_from: vec!["1".to_owned()],
-                roles: [("13".to_owned(), Role::Guest), ("14".to_owned(), Role::User)].into(),
+                roles: [
+                    ("13".to_owned(), Role::Guest),
+                    ("14".to_owned(), Role::User),
+                ]
+                .into(),
                 default_role: Role::User,
             }),
             outbox: Arc::clone(&outbox),

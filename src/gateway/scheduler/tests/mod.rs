@@ -387,7 +387,7 @@ fn an_edit_makes_no_command_that_the_person_may_not_use() {
 #[test]
 fn a_turn_is_not_joined_by_someone_who_may_do_less() {
     let mut scene = Scene::new(1);
-    let mut says = |scene: &mut Scene, text: &str, role| {
+    let says = |scene: &mut Scene, text: &str, role| {
         let message = message("a", text);
         scene.handle(Input::Arrived(Envelope { role, ..message }))
     };
