@@ -397,6 +397,9 @@ pub struct OutgoingMessage {
     /// Files to attach, as absolute paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
+    /// Those of them that were made to be sent: they are removed once the message is delivered or given up.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub made_files: Vec<String>,
     /// Rows of buttons; a press comes back as a message with the button's label.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub buttons: Vec<Vec<String>>,
@@ -451,6 +454,7 @@ impl OutgoingMessage {
             to: to.clone(),
             text: text.into(),
             files: Vec::new(),
+            made_files: Vec::new(),
             buttons: Vec::new(),
             command_buttons: Vec::new(),
             reply_to: String::new(),

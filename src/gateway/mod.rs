@@ -11,6 +11,7 @@ mod approvals;
 mod commands;
 pub mod control;
 mod cron;
+mod files;
 pub mod heartbeat;
 mod host;
 mod memory;

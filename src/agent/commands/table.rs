@@ -41,6 +41,12 @@ pub enum Slash {
     Context,
     /// `/sh`
     Sh,
+    /// `/get`
+    Get,
+    /// `/put`, the caption of a file
+    Put,
+    /// `/ls`
+    Ls,
     /// `/stop`
     Stop,
     /// `/tasks`
@@ -113,6 +119,9 @@ impl Slash {
             | Self::Tasks
             | Self::Agents => Role::User,
             Self::Sh
+            | Self::Get
+            | Self::Put
+            | Self::Ls
             | Self::Approve
             | Self::Deny
             | Self::Approvals
@@ -199,6 +208,9 @@ pub const COMMANDS: &[Row] = &[
     row(Slash::Usage, &["usage"], Surface::Everywhere, texts::help_usage),
     row(Slash::Context, &["context"], Surface::Everywhere, texts::help_context),
     row(Slash::Sh, &["sh"], Surface::Chat, texts::help_sh),
+    row(Slash::Get, &["get"], Surface::Chat, texts::help_get),
+    row(Slash::Put, &["put"], Surface::Chat, texts::help_put),
+    row(Slash::Ls, &["ls"], Surface::Chat, texts::help_ls),
     row(Slash::Stop, &["stop"], Surface::Chat, texts::help_stop),
     row(Slash::Tasks, &["tasks"], Surface::Chat, texts::help_tasks),
     row(Slash::Approve, &["approve"], Surface::Chat, texts::help_approve),
@@ -286,7 +298,9 @@ impl Command<'_> {
         match self.slash {
             Slash::Stop => When::Stop,
             // An update is fetched over the network; the end of a compaction is reported later.
-            Slash::Sh | Slash::Update | Slash::Compact => When::Beside,
+            Slash::Sh | Slash::Update | Slash::Compact | Slash::Get | Slash::Ls => When::Beside,
+            // Its file is fetched first, for which only what is in the queue waits.
+            Slash::Put => When::InOrder,
             Slash::Remind if self.is_reminder_button() => When::AtOnce,
             // They write the file of jobs, and talk to what runs them.
             Slash::Cron | Slash::Remind => When::Beside,
@@ -315,12 +329,22 @@ impl Command<'_> {
     }
 }
 
+/// The commands whose name may have a `!` behind it, which then begins their argument.
+const TAKES_FORCE: [&str; 2] = ["sh", "put"];
+
 /// Reads a slash command, in any case; `None` when the text is for the model, such as
 /// `/etc/hosts is empty`.
 pub fn parse(text: &str) -> Option<Command<'_>> {
     let line = text.trim();
     let rest = line.strip_prefix('/')?;
     let (word, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    // `/sh! ls` is `/sh ! ls`.
+    let (word, argument) = match word.strip_suffix('!') {
+        Some(bare) if TAKES_FORCE.iter().any(|name| name.eq_ignore_ascii_case(bare)) => {
+            (bare, rest.get(bare.len()..).unwrap_or_default())
+        }
+        _ => (word, argument),
+    };
     let is_word = !word.is_empty()
         && word
             .chars()
@@ -381,6 +405,9 @@ mod tests {
         assert_eq!(command("/HELP"), Some((Slash::Help, "")));
         assert_eq!(command("/clear"), Some((Slash::New, "")));
         assert_eq!(command("/sh\nls"), Some((Slash::Sh, "ls")));
+        assert_eq!(command("/sh! ls"), Some((Slash::Sh, "! ls")));
+        assert_eq!(command("/SH!"), Some((Slash::Sh, "!")));
+        assert_eq!(command("/new! x"), None);
         let lists = |text| parse(text).is_some_and(|command| command.lists_models());
         assert!(lists("/model") && lists("/model LIST") && !lists("/model gpt-5"));
         assert_eq!(command("/foo x"), Some((Slash::Unknown, "x")));
@@ -420,7 +447,7 @@ mod tests {
         let everyone = "start help id context answer exit";
         let users =
             "new compact status model think tools memory skills mcp remind cron usage tasks agents";
-        let owners = "sh approve deny approvals pair heartbeat restart update";
+        let owners = "sh get put ls approve deny approvals pair heartbeat restart update";
         let private = "stop";
         let is_in = |list: &str, name: &str| list.split(' ').any(|one| one == name);
         for row in COMMANDS {

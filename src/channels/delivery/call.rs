@@ -150,6 +150,9 @@ impl<'a> Caller<'a> {
         match sent {
             Ok(()) => {
                 self.confirm(id, (!is_last).then_some(pending.pieces + 1));
+                if is_last {
+                    self.remove_made(&pending.message);
+                }
                 done(None, is_last)
             }
             Err(failure) => self.undelivered(&pending, failure),
@@ -199,6 +202,18 @@ impl<'a> Caller<'a> {
         observer.given_up(&pending.message, why, is_chat_gone);
         if let Err(error) = self.parts.outbox.give_up(pending.id, why) {
             tracing::warn!("failed to record in the outbox what was given up: {error}");
+        }
+        self.remove_made(&pending.message);
+    }
+
+    /// Removes the files that were made for a message which is over.
+    fn remove_made(&self, message: &OutgoingMessage) {
+        for path in &message.made_files {
+            let path = Path::new(path);
+            let removed = (self.parts.workspace_with)(path).and_then(|it| it.remove(path));
+            if let Err(error) = removed {
+                tracing::warn!("failed to remove a file that was sent: {error}");
+            }
         }
     }
 

@@ -251,6 +251,11 @@ impl Delivery {
         self.change(|inner, _| inner.plan.reachable());
     }
 
+    /// Bytes of the largest file that the channel takes.
+    pub fn upload_bytes(&self) -> u64 {
+        self.0.parts.adapter.capabilities().upload_bytes
+    }
+
     /// Where the outages of the channel are reported.
     pub fn health(&self) -> Health {
         self.0.lock().health.clone()

@@ -108,6 +108,15 @@ impl Gateway {
             Some(command) if command.slash == Slash::Sh => {
                 self.shell(message, command.argument, &work.cancel);
             }
+            Some(command) if command.slash == Slash::Get => {
+                self.answer_files(message, |job| job.get(command.argument), &work.cancel);
+            }
+            Some(command) if command.slash == Slash::Put => {
+                self.answer_files(message, |job| job.put(command.argument), &work.cancel);
+            }
+            Some(command) if command.slash == Slash::Ls => {
+                self.answer_files(message, |job| job.list(command.argument), &work.cancel);
+            }
             Some(command) if command.slash == Slash::Update => {
                 self.update(message, command.argument, &work.cancel);
             }

@@ -396,7 +396,7 @@ impl Commands {
     }
 }
 
-/// What allows a command that nobody is asked about.
+/// What allows a command without a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Grant {
     /// A standing approval of exactly this.

@@ -8,6 +8,7 @@ mod conversation;
 mod crowd;
 mod discord;
 mod faults;
+mod files;
 mod flood;
 mod full;
 mod groups;
