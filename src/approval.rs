@@ -1,5 +1,7 @@
 //! Floor 1: the question to a person whether one command may be run, and the answer.
 
+pub mod pattern;
+
 use std::fmt;
 
 /// What the person is asked. The answer holds for exactly this and nothing else.
@@ -15,6 +17,8 @@ pub struct Question {
     pub reason: String,
     /// Why the person is asked.
     pub cause: Cause,
+    /// For whom it is, when that is someone else than the one who is asked; may be empty. It may be anything.
+    pub asked_for: String,
     /// Names of files in the folder that the model can write and that can change what the command
     /// does, such as `Makefile` or `.git`.
     pub influences: Vec<String>,
@@ -24,6 +28,8 @@ pub struct Question {
     pub unsandboxed: bool,
     /// Whether it can be allowed always.
     pub always: AlwaysOption,
+    /// Whether the answer can be to allow everything in this chat for some minutes.
+    pub can_allow_all: bool,
     /// Whether a standing approval allows it already: then the person is not asked, only shown it.
     pub is_standing: bool,
     /// SHA-256 of command, folder and whether it is unsandboxed, in hexadecimal. What is run later has to
@@ -37,6 +43,7 @@ impl Question {
     #[must_use]
     pub fn of_subagent(&self) -> Self {
         let mut question = self.clone();
+        question.can_allow_all = false;
         if question.always == AlwaysOption::Offered && !matches!(question.cause, Cause::Tool { .. })
         {
             question.always = AlwaysOption::Subagent;
@@ -139,6 +146,8 @@ pub enum Answer {
     Once,
     /// Run it, and from now on without asking.
     Always,
+    /// Run it, and for some minutes everything else in this chat.
+    Everything,
     /// Do not run it.
     Deny,
     /// No answer came in time, which denies it.
@@ -156,7 +165,10 @@ pub enum Answer {
 impl Answer {
     /// Whether the command may run.
     pub fn allows(self) -> bool {
-        matches!(self, Self::Once | Self::Always | Self::Standing)
+        matches!(
+            self,
+            Self::Once | Self::Always | Self::Everything | Self::Standing
+        )
     }
 }
 
@@ -166,6 +178,7 @@ impl fmt::Display for Answer {
         f.write_str(match self {
             Self::Once => "allowed once",
             Self::Always => "allowed always",
+            Self::Everything => "allowed, with everything for 10 minutes",
             Self::Deny => "denied",
             Self::TimedOut => "denied: no answer in time",
             Self::Unattended => "denied: no one to ask",

@@ -114,6 +114,8 @@ pub struct Entry {
     pub timestamp: Option<DateTime<FixedOffset>>,
     /// For a person's entry: the channel's id of the message, where it has one.
     pub origin: Option<String>,
+    /// For a person's entry: what they may do. An interrupted turn goes on with it.
+    pub person: crate::access::Role,
 }
 
 impl Entry {
@@ -129,6 +131,7 @@ impl Entry {
             reasoning: Vec::new(),
             timestamp: None,
             origin: None,
+            person: crate::access::Role::Owner,
         }
     }
 

@@ -8,6 +8,7 @@ pub mod limits;
 pub mod sync;
 
 // Floor 1: errors, time, secrets and other basics.
+pub mod access;
 pub mod approval;
 pub mod cancel;
 pub mod clock;

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::access::Role;
 use crate::language::Language;
 
 /// The key of a conversation, of its journal and of its queue, such as `telegram:812` or
@@ -79,11 +80,24 @@ impl DraftKey {
         Self(format!("turn:{session}"))
     }
 
+    /// What an owner allows in a session for some minutes.
+    pub fn allowance(session: &SessionKey) -> Self {
+        Self(format!("{ALLOWANCE}{session}"))
+    }
+
+    /// The session of such an allowance.
+    pub fn allowed_session(&self) -> Option<SessionKey> {
+        self.0.strip_prefix(ALLOWANCE).map(SessionKey::parse)
+    }
+
     /// A slash command, by the id of the envelope that it came in.
     pub fn command(envelope: &str) -> Self {
         Self(format!("command:{envelope}"))
     }
 }
+
+/// How the keys of allowances begin.
+const ALLOWANCE: &str = "allowance:";
 
 impl fmt::Display for DraftKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -265,6 +279,10 @@ pub struct Envelope {
     /// Where the answer goes; `None` where the caller reads it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply: Option<Address>,
+    /// What the one who caused it may do. A file of an earlier version says nothing, and then there were
+    /// only owners.
+    #[serde(default, skip_serializing_if = "Role::is_owner")]
+    pub role: Role,
     /// Whether there is a person who can be asked for approval.
     pub attended: bool,
     /// Whether others can write in this conversation too.
@@ -312,6 +330,7 @@ impl Envelope {
             session: session.clone(),
             origin: Origin::Cli,
             reply: None,
+            role: Role::Owner,
             attended: true,
             is_group: false,
             is_relayed: false,
@@ -324,11 +343,12 @@ impl Envelope {
         }
     }
 
-    /// A text that a person wrote in a chat.
+    /// A text that a person wrote in a chat, with the least role until the intake has decided.
     pub fn written(address: &Address, sender: Sender, text: &str) -> Self {
         Self {
             origin: Origin::Person(sender),
             reply: Some(address.clone()),
+            role: Role::Guest,
             ..Self::typed(&address.session(), text)
         }
     }
@@ -377,6 +397,9 @@ pub struct OutgoingMessage {
     /// Files to attach, as absolute paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
+    /// Those of them that were made to be sent: they are removed once the message is delivered or given up.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub made_files: Vec<String>,
     /// Rows of buttons; a press comes back as a message with the button's label.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub buttons: Vec<Vec<String>>,
@@ -431,6 +454,7 @@ impl OutgoingMessage {
             to: to.clone(),
             text: text.into(),
             files: Vec::new(),
+            made_files: Vec::new(),
             buttons: Vec::new(),
             command_buttons: Vec::new(),
             reply_to: String::new(),

@@ -4,6 +4,7 @@ mod calls;
 mod effects;
 mod tasks;
 
+use crate::access::Role;
 use crate::cancel::Cancel;
 use crate::chat::{
     Entry, EntryKind, ReasoningEffort, Reply, Request, ToolCall, ToolResult, ToolSpec, Usage,
@@ -25,7 +26,7 @@ use super::turn::{Decision, Done, Ending, Turn};
 use super::{Agent, context, skills, texts};
 use crate::provider::table::OFFLINE;
 use crate::tools::mcp::FIND_TOOLS;
-use crate::tools::{Caller, NOT_FOR_SUBAGENTS};
+use crate::tools::{Caller, NOT_FOR_SUBAGENTS, has_tool};
 
 /// How a turn came out.
 #[derive(Debug)]
@@ -61,6 +62,10 @@ pub struct Report {
     pub failure: Option<Error>,
 }
 
+/// What the model is told about a person who is no owner.
+const FACT_USER: &str =
+    "\nThe person is a user, not an owner: what needs an approval is asked of an owner elsewhere.";
+
 /// One turn, running.
 pub(super) struct Run<'a> {
     agent: &'a Agent,
@@ -75,6 +80,8 @@ pub(super) struct Run<'a> {
     specs: Vec<ToolSpec>,
     /// The names of those that it does not have.
     without: &'static [&'static str],
+    /// What the person may do for whom it is.
+    role: Role,
     /// Tokens after which it is asked no more.
     tokens_max: u64,
     /// Tasks that it has given to subagents.
@@ -106,19 +113,24 @@ impl<'a> Run<'a> {
         (host, cancel): (&'a mut dyn TurnHost, &'a Cancel),
     ) -> Self {
         let is_subagent = options.is_subagent;
-        let system = match is_subagent {
-            true => context::subagent_prompt(&agent.host_info),
-            false => agent.prompt().text(),
+        let role = message.map_or_else(|| session.last_role(), |message| message.role);
+        let system = match (is_subagent, role) {
+            (_, Role::Guest) => context::guest_prompt(&agent.host_info),
+            (true, _) => context::subagent_prompt(&agent.host_info),
+            (false, _) => agent.prompt().text(),
         };
         let mut specs = agent.toolbox.begin_turn(session.chat().as_str());
         let address = message.and_then(|message| message.reply.as_ref());
         let mut facts = agent.runtime_facts(session.chat(), address);
         facts.push_str(&options.facts);
+        if role == Role::User && message.is_some_and(|message| message.sender().is_some()) {
+            facts.push_str(FACT_USER);
+        }
         let (without, steps_max, tokens_max): (&[&str], _, _) = match is_subagent {
             true => (&NOT_FOR_SUBAGENTS, subagent::STEPS, subagent::TOKENS),
             false => (&[], u32::MAX, u64::MAX),
         };
-        specs.retain(|spec| !without.contains(&&*spec.name));
+        specs.retain(|spec| has_tool(role, &spec.name) && !without.contains(&&*spec.name));
         let report = Report {
             outcome: Outcome::Answered,
             text: String::new(),
@@ -134,6 +146,7 @@ impl<'a> Run<'a> {
             budget: agent.budget(&model_name, &system, &facts, &specs),
             specs,
             without,
+            role,
             tokens_max,
             tasks_given: 0,
             turn: Turn::new(agent.settings.max_tool_iterations.min(steps_max)),
@@ -201,6 +214,7 @@ impl<'a> Run<'a> {
         if !self.session.holds(&message.id) {
             let mut entry = Entry::new(EntryKind::Person, message_text(message));
             entry.origin = Some(message.id.clone()).filter(|id| !id.is_empty());
+            entry.person = message.role;
             let photos = message
                 .attachments
                 .iter()
@@ -218,6 +232,10 @@ impl<'a> Run<'a> {
 
     /// Journals the skills that a message names with `$NAME`, unless the turn has them already.
     fn load_skills(&mut self, message: Option<&Envelope>) -> Result<()> {
+        // They are files of the workspace.
+        if self.role == Role::Guest {
+            return Ok(());
+        }
         for note in skills::named(&self.agent.toolbox, self.session, message) {
             self.append(Entry::new(EntryKind::Note, note))?;
         }
@@ -419,7 +437,7 @@ impl<'a> Run<'a> {
     fn tell_found(&mut self) {
         self.specs = self.agent.toolbox.specs_for(self.session.chat().as_str());
         self.specs
-            .retain(|spec| !self.without.contains(&&*spec.name));
+            .retain(|spec| has_tool(self.role, &spec.name) && !self.without.contains(&&*spec.name));
         let facts = &self.facts.content;
         let budget = self
             .agent
@@ -440,6 +458,7 @@ impl<'a> Run<'a> {
         let message = self.session.last_origin().unwrap_or_default().to_owned();
         let caller = Caller {
             session: &session,
+            role: self.role,
             message: &message,
             cancel: self.cancel,
             answer: None,

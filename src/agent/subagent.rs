@@ -3,6 +3,7 @@
 
 use super::host::{TurnEvent, TurnHost, TurnOptions};
 use super::{Agent, Outcome, Report};
+use crate::access::Role;
 use crate::approval::{Answer, Question};
 use crate::cancel::Cancel;
 use crate::chat::{InputAnswer, InputRequest, SpawnRequest, Usage};
@@ -20,6 +21,8 @@ pub const CHANNEL: &str = "subagent";
 pub(super) struct Inline<'a> {
     /// The task.
     pub request: &'a SpawnRequest,
+    /// What the person may do for whom it is done.
+    pub role: Role,
     /// The conversation of the call. The task's journal is beside its own.
     pub beside: &'a Session,
 }
@@ -52,7 +55,10 @@ impl Agent {
     ) -> Result<(String, Usage)> {
         let key = new_key()?;
         let mut session = task.beside.open_beside(&key)?;
-        let message = Envelope::typed(&key, &task.request.task);
+        let message = Envelope {
+            role: task.role,
+            ..Envelope::typed(&key, &task.request.task)
+        };
         let mut host = InlineHost(host);
         let report = self.run(&mut session, Some(&message), &mut host, cancel);
         self.end_background(&key);

@@ -63,6 +63,9 @@ texts! {
         "Run a command: /sh df -h; /sh !COMMAND asks to run it outside the sandbox",
         "运行命令：/sh df -h；/sh !命令 会请求在沙箱外运行",
     }
+    pub fn help_get() { "Send a file, or a folder as an archive: /get PATH", "发送文件或打包的文件夹：/get 路径" }
+    pub fn help_put() { "Store a file, as its caption: /put PATH", "保存文件（作为附件说明）：/put 路径" }
+    pub fn help_ls() { "List a folder: /ls PATH", "列出文件夹：/ls 路径" }
     pub fn help_stop() { "Stop what is running in this chat", "停止此聊天中正在运行的一切" }
     pub fn help_tasks() { "Show the subagents of this chat", "查看此聊天的子代理" }
     pub fn help_approve() {

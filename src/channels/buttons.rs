@@ -23,22 +23,27 @@ pub enum Press {
 }
 
 /// The answers to a question, and the words that stand for them in a button's data.
-const ANSWERS: [(&str, Answer); 3] = [
+const ANSWERS: [(&str, Answer); 4] = [
     ("once", Answer::Once),
     ("always", Answer::Always),
     ("deny", Answer::Deny),
+    ("all", Answer::Everything),
 ];
 
 /// The buttons of a question.
 pub fn for_question(number: u64, question: &Question, language: Language) -> Vec<Vec<Button>> {
-    let [once, always, deny] = ANSWERS.map(|(word, answer)| Button {
+    let [once, always, deny, everything] = ANSWERS.map(|(word, answer)| Button {
         label: label(language, answer, &question.cause).to_owned(),
         data: format!("q:{number}:{word}"),
     });
-    match question.always {
-        AlwaysOption::Offered => vec![vec![once, deny], vec![always]],
-        _ => vec![vec![once, deny]],
+    let mut rows = vec![vec![once, deny]];
+    if question.always == AlwaysOption::Offered {
+        rows.push(vec![always]);
     }
+    if question.can_allow_all {
+        rows.push(vec![everything]);
+    }
+    rows
 }
 
 /// Buttons whose press comes back as their label, or as much of it as fits into `data_bytes`.
@@ -89,10 +94,19 @@ mod tests {
 
     #[test]
     fn each_button_of_a_question_comes_back_as_its_answer() {
-        let question = Question::default();
+        let question = Question {
+            can_allow_all: true,
+            ..Question::default()
+        };
         let buttons = for_question(123_456, &question, Language::English).concat();
         let pressed: Vec<_> = buttons.iter().map(|button| read(&button.data)).collect();
-        let expected = [Answer::Once, Answer::Deny, Answer::Always].map(|answer| {
+        let expected = [
+            Answer::Once,
+            Answer::Deny,
+            Answer::Always,
+            Answer::Everything,
+        ]
+        .map(|answer| {
             Some(Press::Answer {
                 question: 123_456,
                 answer,
@@ -101,6 +115,7 @@ mod tests {
         assert_eq!(pressed, expected);
         let risky = Question {
             always: AlwaysOption::TooRisky(Risk::Power),
+            can_allow_all: false,
             ..question
         };
         let buttons = for_question(123_456, &risky, Language::Chinese).concat();

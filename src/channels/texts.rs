@@ -1,5 +1,8 @@
 //! What the channels say to people, in each language.
 
+use std::fmt::Display;
+
+use crate::access::Role;
 use crate::language::{Language, texts};
 use crate::limits::state::{PAIRED, PAIRING_VALID_SECS};
 use crate::state::pairing::Rejected;
@@ -12,6 +15,7 @@ pub mod answers {
     texts! {
         fn allowed_once() { "✓ Allowed once", "✓ 已允许一次" }
         fn allowed_always() { "✓ Always allowed", "✓ 已始终允许" }
+        fn allowed_all() { "✓ Everything allowed for 10 minutes", "✓ 已允许全部操作 10 分钟" }
         fn denied() { "✗ Denied", "✗ 已拒绝" }
         fn timed_out() { "✗ Denied: no answer in time", "✗ 已拒绝：超时未答复" }
         fn unattended() { "✗ Denied: no one to ask", "✗ 已拒绝：没有可以询问的人" }
@@ -23,6 +27,9 @@ pub mod answers {
         fn run_once() { "Run once", "运行一次" }
         fn always() { "Always this command", "始终允许此命令" }
         fn all_input() { "Allow all input", "允许全部后续输入" }
+        fn everything() { "Allow everything for 10 minutes", "允许全部操作 10 分钟" }
+        /// `person` is a name.
+        pub(crate) fn by(outcome, person) { "**{outcome}** by {person}", "**{outcome}**，由 {person} 答复" }
         fn always_tool() { "Always this tool", "始终允许此工具" }
         fn deny() { "Deny", "拒绝" }
     }
@@ -32,6 +39,7 @@ pub mod answers {
         let text = match answer {
             Answer::Once => allowed_once,
             Answer::Always | Answer::Standing => allowed_always,
+            Answer::Everything => allowed_all,
             Answer::Deny => denied,
             Answer::TimedOut => timed_out,
             Answer::Unattended => unattended,
@@ -48,6 +56,7 @@ pub mod answers {
             (Answer::Always, Cause::Input { .. }) => all_input,
             (Answer::Always, Cause::Tool { .. }) => always_tool,
             (Answer::Always | Answer::Standing, _) => always,
+            (Answer::Everything, _) => everything,
             (
                 Answer::Deny
                 | Answer::TimedOut
@@ -89,6 +98,10 @@ pub mod approve {
             "This command cannot be allowed always: it may load files that the agent can change.",
             "此命令不能始终允许：它可能会加载智能体可以更改的文件。",
         }
+        pub(crate) fn not_everything() {
+            "This question does not offer to allow everything.",
+            "此询问不提供允许全部操作的选项。",
+        }
         pub(crate) fn allow_once(number) {
             "To allow it once: /approve {number}",
             "如需允许一次：/approve {number}",
@@ -129,6 +142,8 @@ pub mod question {
             "It has {count} characters; the file above has all of them.",
             "共 {count} 个字符；完整内容见上面的文件。",
         }
+        /// `person` is inline code.
+        pub(crate) fn asked_for(person) { "Asked for by {person}.", "请求者：{person}。" }
         pub(crate) fn folder(folder) { "Folder: {folder}", "文件夹：{folder}" }
         /// `what` is a clause, such as "it would restart the board".
         pub(crate) fn risk(what) { "⚠ Careful: {what}.", "⚠ 注意：{what}。" }
@@ -169,6 +184,8 @@ pub mod question {
 texts! {
     /// To an unknown person who presses a button or uses a command.
     pub fn no_access() { "You don't have access to this bot.", "你没有使用此机器人的权限。" }
+    /// To a person who presses a button that only owners may press.
+    pub fn only_owners() { "Only an owner can answer this.", "只有所有者可以答复。" }
     /// To a person who presses a button of an earlier version.
     pub fn unknown_button() { "This button no longer works.", "此按钮已失效。" }
     /// To a person whose button belongs to a question of an earlier run.
@@ -192,14 +209,19 @@ texts! {
         "已配对。直接给我发消息即可；/help 会列出我能做的事。",
     }
     /// To a person who pairs someone; `person` has a name and an id.
-    pub fn paired(person, channel) {
+    fn paired(person, channel) {
         "{person} is now paired on {channel}.",
         "{person} 已在 {channel} 上配对。",
     }
+    /// The same, for someone who is no owner.
+    fn paired_as(person, channel, role) {
+        "{person} is now paired on {channel}, as a {role}.",
+        "{person} 已在 {channel} 上配对，角色为 {role}。",
+    }
     /// The usage of `/pair`.
     pub fn pair_usage() {
-        "Add the code that the other person was given, for example `/pair ABCD2345`",
-        "请加上对方收到的配对码，例如 `/pair ABCD2345`",
+        "Add the code that the other person was given, for example `/pair ABCD2345` (an owner) or `/pair ABCD2345 user`",
+        "请加上对方收到的配对码，例如 `/pair ABCD2345`（所有者）或 `/pair ABCD2345 user`",
     }
     fn unknown_code(code) {
         "Unknown or expired pairing code {code}. Send the bot any message to get a new one.",
@@ -225,6 +247,19 @@ texts! {
          `{command} {code}`\n\n\
          否则请已有权限的人给我发送：\n`/pair {code}`\n\n\
          配对码 {minutes} 分钟内有效。你的 ID 是 {id}。",
+    }
+}
+
+/// To the one who has paired a person, who has this role now.
+pub fn describe_paired(
+    language: Language,
+    person: &dyn Display,
+    channel: &dyn Display,
+    role: Role,
+) -> String {
+    match role {
+        Role::Owner => paired(language, person, channel),
+        Role::User | Role::Guest => paired_as(language, person, channel, &role),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::text::ellipsize_chars;
 pub use quiet::QuietHours;
 use servers::paths_of_servers;
 pub use servers::{is_plain_variable, is_server_name, server_problems};
-use values::{is_host, is_id, is_proxy, is_readable_on_the_way, price_problem};
+use values::{is_host, is_id, is_proxy, is_readable_on_the_way, is_role, price_problem};
 
 mod quiet;
 mod servers;
@@ -45,6 +45,15 @@ pub fn problem(key: &Key, path: &str, value: &Value, open: bool) -> Option<Strin
         (Kind::Ids, Value::Array(ids)) => {
             let wrong = ids.iter().find(|id| !is_id(id, open));
             describe_value(wrong.unwrap_or(value))
+        }
+        (Kind::Roles, Value::Object(roles)) => {
+            match roles.iter().find(|(id, role)| !is_role(id, role, open)) {
+                Some((id, role)) => {
+                    let role = describe_value(role);
+                    format!("{}: {role}", describe_value(&Value::from(id.as_str())))
+                }
+                None => describe_value(value),
+            }
         }
         (Kind::Hosts, Value::Array(hosts)) => {
             let is_wrong = |host: &&Value| !host.as_str().is_some_and(is_host);
@@ -122,6 +131,9 @@ fn accepts(kind: Kind, value: &Value, open: bool) -> bool {
         Kind::Secrets => value
             .as_object()
             .is_some_and(|members| members.values().all(Value::is_string)),
+        Kind::Roles => value
+            .as_object()
+            .is_some_and(|roles| roles.iter().all(|(id, role)| is_role(id, role, open))),
         Kind::Object | Kind::Prices => value.is_object(),
         Kind::Agents | Kind::Bindings => value.is_array(),
     }
@@ -319,7 +331,7 @@ fn weak_connections(config: &Config, add: Add<'_>) {
             if who == "*" {
                 add(
                     what,
-                    "anyone can use the agent and approve commands. List numeric ids instead",
+                    "anyone can use the agent and its tools in the sandbox. List numeric ids instead, or set defaultRole to guest",
                 );
             } else if who.starts_with('@') {
                 add(what, "a user name can change hands. Use the numeric id");

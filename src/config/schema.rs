@@ -16,6 +16,7 @@ pub use web::{SearchProvider, WebFetch, WebSearch, WebTools};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::agents::{AgentEntry, Binding};
+use crate::access::{Role, Rules};
 use crate::chat::ReasoningEffort;
 use crate::secret::Secret;
 
@@ -277,6 +278,10 @@ pub struct Bot {
     pub api_base: String,
     /// Who may speak with it: ids, or names with an @; `*`: everyone.
     pub allow_from: Vec<String>,
+    /// The roles of people and groups.
+    pub roles: BTreeMap<String, Role>,
+    /// The role of a person whom only `*` lets in.
+    pub default_role: Role,
     /// A proxy's URL; `None`: from the environment.
     pub proxy: Option<Secret>,
     /// When a message in a group is for us.
@@ -292,6 +297,15 @@ pub struct Bot {
 }
 
 impl Bot {
+    /// Who has access, and with which role.
+    pub fn rules(&self) -> Rules {
+        Rules {
+            allow_from: self.allow_from.clone(),
+            roles: self.roles.clone(),
+            default_role: self.default_role,
+        }
+    }
+
     /// The defaults, with an API at this address.
     fn at(api_base: &str) -> Self {
         Self {
@@ -299,6 +313,8 @@ impl Bot {
             token: Secret::default(),
             api_base: api_base.to_owned(),
             allow_from: Vec::new(),
+            roles: BTreeMap::new(),
+            default_role: Role::User,
             proxy: None,
             group_policy: GroupPolicy::Mention,
             reply_to_message: false,

@@ -55,6 +55,8 @@ pub enum Kind {
     Secrets,
     /// Any object.
     Object,
+    /// An object of roles, by a person's or a group's id or a name with an `@`.
+    Roles,
     /// An object of prices by model.
     Prices,
     /// `agents.list`
@@ -107,6 +109,8 @@ pub static KEYS: &[Key] = &[
     key("channels.telegram.token", Kind::Secret, r#""""#, "The bot's token, from @BotFather. ${NAME} reads it from the environment, file:PATH from a file."),
     key("channels.telegram.apiBase", Url, r#""https://api.telegram.org""#, "URL of the Bot API. Change it if you run your own Bot API server."),
     key("channels.telegram.allowFrom", Ids, "[]", "Who may use the bot: numeric user ids, or user names with an @. Empty: only people who were paired; *: everyone."),
+    key("channels.telegram.roles", Kind::Roles, "{}", "What people may do: {\"ID\": \"owner\"}, by numeric id or @name. owner: everything; user: talk with the agent, whose tools work in the sandbox, while an owner answers questions; guest: only talk. A person with an entry has access; people in allowFrom and paired ones without an entry are owners. The entry of a group, by its id, is the highest role there, except for owners with an entry of their own."),
+    key("channels.telegram.defaultRole", Choice(&["guest", "user"]), r#""user""#, "Role of people who have access only because allowFrom contains *."),
     key("channels.telegram.proxy", Kind::Secret, "null", "URL of a proxy. null uses HTTPS_PROXY and the like from the environment.").or_null(),
     key("channels.telegram.groupPolicy", Choice(&["mention", "open", "off"]), r#""mention""#, "Which messages in groups are for the agent. mention: those that mention the bot or reply to it, and commands; open: all; off: none."),
     key("channels.telegram.replyToMessage", Flag, "false", "Send answers as replies to the message that they answer."),
@@ -117,6 +121,8 @@ pub static KEYS: &[Key] = &[
     key("channels.discord.token", Kind::Secret, r#""""#, "The bot's token, from the page \"Bot\" of your application at https://discord.com/developers/applications. ${NAME} reads it from the environment, file:PATH from a file."),
     key("channels.discord.apiBase", Url, r#""https://discord.com/api/v10""#, "URL of Discord's API, including its version."),
     key("channels.discord.allowFrom", Ids, "[]", "Who may use the bot: numeric user ids, or user names with an @. Empty: only people who were paired; *: everyone."),
+    key("channels.discord.roles", Kind::Roles, "{}", "What people may do: {\"ID\": \"owner\"}, by numeric id or @name. owner: everything; user: talk with the agent, whose tools work in the sandbox, while an owner answers questions; guest: only talk. A person with an entry has access; people in allowFrom and paired ones without an entry are owners. The entry of a group, by its id, is the highest role there, except for owners with an entry of their own."),
+    key("channels.discord.defaultRole", Choice(&["guest", "user"]), r#""user""#, "Role of people who have access only because allowFrom contains *."),
     key("channels.discord.proxy", Kind::Secret, "null", "URL of a proxy. null uses HTTPS_PROXY and the like from the environment.").or_null(),
     key("channels.discord.groupPolicy", Choice(&["mention", "open", "off"]), r#""mention""#, "Which messages in servers are for the agent. mention: those that mention the bot or reply to it, and slash commands; open: all in the channels that the bot can see (needs the message content intent); off: none."),
     key("channels.discord.replyToMessage", Flag, "false", "Send answers as replies to the message that they answer."),
@@ -438,6 +444,7 @@ mod tests {
             Text | Zone | Kind::Path | Kind::Secret => json!("/a"),
             Kind::QuietHours => json!("22:00-07:00"),
             Secrets | Object => json!({"a": "/a"}),
+            Kind::Roles => json!({"1": "guest"}),
             Prices => json!({"a": {"input": 1, "output": 2}}),
             Kind::Agents => json!([{"id": "a"}]),
             Kind::Bindings => json!([{"agent": "main", "chat": "1"}]),

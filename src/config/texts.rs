@@ -152,6 +152,9 @@ pub fn describe_type(kind: Kind) -> String {
         Kind::Secret => "a string, ${NAME} or file:PATH".to_owned(),
         Kind::Secrets => r#"an object of strings, such as {"X-Name": "value"}"#.to_owned(),
         Kind::Object => r#"an object, such as {"name": 1}"#.to_owned(),
+        Kind::Roles => {
+            r#"an object of ids with owner, user or guest, such as {"123456": "user"}"#.to_owned()
+        }
         Kind::Prices => {
             r#"an object of prices, such as {"MODEL": {"input": 3, "output": 15}}"#.to_owned()
         }

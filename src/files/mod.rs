@@ -6,7 +6,9 @@
 //! use. What is inside and still off limits is recognised by inode, not by name.
 
 mod folders;
+pub mod gzip;
 mod roots;
+pub mod tar;
 mod walk;
 
 #[cfg(test)]
@@ -153,6 +155,53 @@ impl Workspace {
             roots::check_thing(&self.marks()?, status.inode, Intent::Write)?;
             Ok(at::remove_file(&spot.folder, &spot.name)?)
         })
+    }
+
+    /// Gives a regular file another path, in the place of a file that is there, and makes the folders it is in.
+    /// On another file system it is copied.
+    pub fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        let renamed = self.access("rename", from, |root, rest| {
+            self.needs_writable(root)?;
+            let spot = self.locate(root, rest, Intent::Write)?;
+            let status = at::status_at(&spot.folder, &spot.name)?;
+            self.vet(&status)?;
+            roots::check_thing(&self.marks()?, status.inode, Intent::Write)?;
+            Ok(spot)
+        });
+        let from_spot = renamed?;
+        let is_elsewhere = self.access("write", to, |root, rest| {
+            let spot = self.locate_or_make(root, rest)?;
+            if let Some(before) = at::status_if_any(&spot.folder, &spot.name)? {
+                self.vet(&before)?;
+                roots::check_thing(&self.marks()?, before.inode, Intent::Write)?;
+                writable_mode(&before)?;
+            }
+            let (folder, name) = (&from_spot.folder, &from_spot.name);
+            // A handle that only names a folder cannot be synchronised.
+            match at::rename(folder, name, &spot.folder, &spot.name, false) {
+                Err(error) if error.kind() == io::ErrorKind::CrossesDevices => Ok(true),
+                renamed => {
+                    renamed?;
+                    at::sync_names(&spot.folder)?;
+                    Ok(false)
+                }
+            }
+        })?;
+        if is_elsewhere {
+            let (source, made) = (self.open_read(from)?, beside(to));
+            let copied = self.create(&made).and_then(|mut target| {
+                io::copy(&mut &source, &mut target)
+                    .and_then(|_| target.sync_all())
+                    .map_err(Error::io("copy", to))?;
+                self.rename(&made, to)
+            });
+            if copied.is_err() {
+                let _ = self.remove(&made);
+            }
+            copied?;
+            self.remove(from)?;
+        }
+        Ok(())
     }
 
     /// What a path is, links followed: a file, a folder, or something that no tool opens.
@@ -338,6 +387,14 @@ impl Workspace {
         }
         self.roots.check_mount(mount, intent)
     }
+}
+
+/// A path in the same folder for a file that takes the place of another one once it is whole.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(".part");
+    path.with_file_name(name)
 }
 
 /// The permissions of a file that is about to be replaced. A rename would ignore a missing write

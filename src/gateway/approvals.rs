@@ -2,10 +2,12 @@
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use ring::rand::{SecureRandom, SystemRandom};
 
 use super::Gateway;
+use super::agents::Hosted;
 use crate::approval::{AlwaysOption, Answer, Question};
 use crate::cancel::Cancel;
 use crate::channels::texts::answers::outcome;
@@ -17,7 +19,7 @@ use crate::limits::agent::ANSWER_TIME;
 use crate::limits::cancel::POLL;
 use crate::limits::gateway::{CLOSED_QUESTIONS, NUMBER_CHARS, QUESTION_NUMBERS};
 use crate::markup::inline_code;
-use crate::message::{Address, Sender};
+use crate::message::{Address, Envelope, Sender, SessionKey};
 use crate::sync::{Condvar, Mutex};
 use crate::text::truncate_chars;
 use crate::tools::commands::texts::describe_risk;
@@ -42,7 +44,10 @@ struct Questions {
 struct Open {
     chat: Address,
     always: AlwaysOption,
+    can_allow_all: bool,
     answer: Option<Answer>,
+    /// Who gave it.
+    by: String,
 }
 
 /// What became of an answer.
@@ -54,12 +59,14 @@ pub enum Taken {
     Unknown,
     /// The question with this number stays open: its command can be allowed once only.
     OnceOnly(u64, AlwaysOption),
+    /// The question stays open: it does not offer to allow everything.
+    NotEverything,
 }
 
 impl Approvals {
     /// Opens a question in a chat. Its number cannot be guessed, and an old button of another run of
     /// the program does not have it.
-    pub fn open(&self, chat: &Address, always: AlwaysOption) -> u64 {
+    pub fn open(&self, chat: &Address, question: &Question) -> u64 {
         let open = &mut self.questions.lock().open;
         loop {
             let mut bytes = [0; 8];
@@ -73,8 +80,10 @@ impl Approvals {
             if let Entry::Vacant(place) = open.entry(number) {
                 place.insert(Open {
                     chat: chat.clone(),
-                    always,
+                    always: question.always,
+                    can_allow_all: question.can_allow_all,
                     answer: None,
+                    by: String::new(),
                 });
                 return number;
             }
@@ -88,7 +97,7 @@ impl Approvals {
     }
 
     /// Waits for the answer, the token, the end of the time or of the gateway; closes the question.
-    pub fn wait(&self, number: u64, cancel: &Cancel) -> Answer {
+    pub fn wait(&self, number: u64, cancel: &Cancel) -> (Answer, String) {
         let watch = Stopwatch::start();
         let mut questions = self.questions.lock();
         loop {
@@ -105,15 +114,21 @@ impl Approvals {
                 None => None,
             };
             if let Some(answer) = over {
-                questions.close(number);
-                return answer;
+                let by = questions.close(number);
+                return (answer, by.unwrap_or_default());
             }
             questions = self.answered.wait_timeout(questions, left.min(POLL));
         }
     }
 
     /// Answers a question of a chat; without a number the only one there.
-    pub fn answer(&self, chat: &Address, number: Option<u64>, answer: Answer) -> Taken {
+    /// `by` is the name of the person who answers.
+    pub fn answer(
+        &self,
+        chat: &Address,
+        number: Option<u64>,
+        (answer, by): (Answer, &str),
+    ) -> Taken {
         let mut questions = self.questions.lock();
         let mut of_chat = questions
             .open
@@ -128,7 +143,11 @@ impl Approvals {
         if answer == Answer::Always && question.always != AlwaysOption::Offered {
             return Taken::OnceOnly(*number, question.always);
         }
+        if answer == Answer::Everything && !question.can_allow_all {
+            return Taken::NotEverything;
+        }
         question.answer = Some(answer);
+        by.clone_into(&mut question.by);
         self.answered.notify_all();
         Taken::Yes
     }
@@ -150,53 +169,66 @@ impl Approvals {
     }
 }
 
+/// The work that a question is about.
+#[derive(Clone, Copy)]
+pub(super) struct Asker<'a> {
+    /// The agent whose command it is.
+    pub hosted: &'a Arc<Hosted>,
+    /// The conversation.
+    pub session: &'a SessionKey,
+    /// Where it is asked.
+    pub to: &'a Address,
+    /// The language of the person who is asked.
+    pub language: Language,
+}
+
 impl Gateway {
     /// Asks a person for approval in their language, and waits for the answer.
     pub(super) fn ask(
-        &self,
-        to: &Address,
+        self: &Arc<Self>,
+        asker: &Asker<'_>,
         question: &Question,
-        language: Language,
         cancel: &Cancel,
     ) -> Answer {
-        let number = self.approvals.open(to, question.always);
+        let Asker { to, language, .. } = *asker;
+        let number = self.approvals.open(to, question);
         let is_asked = self
             .delivery(to)
             .is_some_and(|delivery| delivery.ask(to, number, question.clone(), language));
         if !is_asked {
             tracing::error!(chat = %to, "failed to ask for approval: too many questions are open");
-            self.approvals.answer(to, Some(number), Answer::Unattended);
+            self.approvals
+                .answer(to, Some(number), (Answer::Unattended, ""));
         }
-        let answer = self.approvals.wait(number, cancel);
+        let (answer, by) = self.approvals.wait(number, cancel);
         if let Some(delivery) = self.delivery(to) {
-            delivery.settle(number, answer);
+            delivery.settle(number, answer, &by);
+        }
+        if answer == Answer::Everything {
+            self.begin_allowance(asker);
         }
         answer
     }
 
     /// Performs `/approve ARGUMENT`, and says what came of it.
-    pub(super) fn approve(
-        &self,
-        to: &Address,
-        argument: &str,
-        language: Language,
-    ) -> Result<String> {
+    pub(super) fn approve(&self, message: &Envelope, argument: &str) -> Result<String> {
         let lower = argument.to_ascii_lowercase();
-        let (number, answer) = match lower.strip_suffix("always") {
-            Some(number) => (number, Answer::Always),
-            None => (argument, Answer::Once),
-        };
-        self.settle(to, number, answer, language)
+        let endings = [("always", Answer::Always), ("all", Answer::Everything)];
+        let mut endings = endings.into_iter();
+        let found = endings.find_map(|(word, answer)| Some((lower.strip_suffix(word)?, answer)));
+        let (number, answer) = found.unwrap_or((argument, Answer::Once));
+        self.settle(message, number, answer)
     }
 
     /// Answers an open question of a chat, and says what came of it.
     pub(super) fn settle(
         &self,
-        to: &Address,
+        message: &Envelope,
         number: &str,
         answer: Answer,
-        language: Language,
     ) -> Result<String> {
+        let (to, language) = (&message.address(), message.language());
+        let by = message.sender().map_or("", |sender| sender.name.as_str());
         let number = match number.trim() {
             "" => None,
             text => {
@@ -207,9 +239,10 @@ impl Gateway {
                 Some(number)
             }
         };
-        Ok(match self.approvals.answer(to, number, answer) {
+        Ok(match self.approvals.answer(to, number, (answer, by)) {
             Taken::Yes => outcome(language, answer).to_owned(),
             Taken::OnceOnly(number, always) => once_only(language, number, always),
+            Taken::NotEverything => texts::not_everything(language).to_owned(),
             Taken::Unknown => {
                 let open = self.approvals.open_in(to);
                 let open: Vec<String> = open.iter().map(u64::to_string).collect();
@@ -223,13 +256,15 @@ impl Gateway {
 
     /// Takes the answer that a pressed button gives.
     pub(super) fn press(&self, to: &Address, person: &Sender, question: u64, answer: Answer) {
-        let taken = self.approvals.answer(to, Some(question), answer);
+        let by = (answer, person.name.as_str());
+        let taken = self.approvals.answer(to, Some(question), by);
         tracing::info!(chat = %to, sender = %person.id, ?taken, "{answer}");
         match taken {
             Taken::Yes => {}
             Taken::OnceOnly(number, always) => {
                 self.tell(to, &once_only(person.language, number, always));
             }
+            Taken::NotEverything => self.tell(to, texts::not_everything(person.language)),
             Taken::Unknown if self.approvals.knows(question) => {}
             Taken::Unknown => self.tell(to, question_closed(person.language)),
         }
@@ -247,12 +282,14 @@ fn once_only(language: Language, number: u64, always: AlwaysOption) -> String {
 }
 
 impl Questions {
-    fn close(&mut self, number: u64) {
-        self.open.remove(&number);
+    /// Closes a question, and returns who has answered it.
+    fn close(&mut self, number: u64) -> Option<String> {
+        let closed = self.open.remove(&number);
         if self.closed.len() >= CLOSED_QUESTIONS {
             self.closed.pop_front();
         }
         self.closed.push_back(number);
+        closed.map(|question| question.by)
     }
 }
 
@@ -265,8 +302,8 @@ mod tests {
     fn an_answer_reaches_the_question_of_its_chat_once() {
         let approvals = Approvals::default();
         let (here, there) = (Address::new("telegram", "1"), Address::new("telegram", "2"));
-        let number = approvals.open(&here, AlwaysOption::Offered);
-        let answer = |chat, number, answer| approvals.answer(chat, number, answer);
+        let number = approvals.open(&here, &Question::default());
+        let answer = |chat, number, answer| approvals.answer(chat, number, (answer, ""));
         let elsewhere = answer(&there, Some(number), Answer::Once);
         assert_eq!(elsewhere, Taken::Unknown, "another chat");
         let other = answer(&here, Some(number + 1), Answer::Once);
@@ -274,7 +311,7 @@ mod tests {
         assert_eq!(answer(&here, None, Answer::Once), Taken::Yes);
         let again = answer(&here, Some(number), Answer::Deny);
         assert_eq!(again, Taken::Unknown, "it is answered");
-        assert_eq!(approvals.wait(number, &Cancel::new()), Answer::Once);
+        assert_eq!(approvals.wait(number, &Cancel::new()).0, Answer::Once);
         assert!(approvals.open_in(&here).is_empty());
         let late = answer(&here, Some(number), Answer::Deny);
         assert_eq!(late, Taken::Unknown, "it is over");
@@ -286,11 +323,14 @@ mod tests {
     fn without_a_number_two_open_questions_are_one_too_many() {
         let approvals = Approvals::default();
         let chat = Address::new("telegram", "1");
-        let open = || approvals.open(&chat, AlwaysOption::Offered);
+        let open = || approvals.open(&chat, &Question::default());
         let (first, second) = (open(), open());
         assert_ne!(first, second);
-        assert_eq!(approvals.answer(&chat, None, Answer::Once), Taken::Unknown);
-        let answered = approvals.answer(&chat, Some(second), Answer::Always);
+        assert_eq!(
+            approvals.answer(&chat, None, (Answer::Once, "Ana")),
+            Taken::Unknown
+        );
+        let answered = approvals.answer(&chat, Some(second), (Answer::Always, ""));
         assert_eq!(answered, Taken::Yes);
     }
 
@@ -299,24 +339,33 @@ mod tests {
         let approvals = Approvals::default();
         let chat = Address::new("telegram", "1");
         let always = AlwaysOption::TooRisky(Risk::Power);
-        let number = approvals.open(&chat, always);
-        let answered = approvals.answer(&chat, None, Answer::Always);
+        let number = approvals.open(
+            &chat,
+            &Question {
+                always,
+                ..Question::default()
+            },
+        );
+        let answered = approvals.answer(&chat, None, (Answer::Always, ""));
         assert_eq!(answered, Taken::OnceOnly(number, always));
-        assert_eq!(approvals.answer(&chat, None, Answer::Once), Taken::Yes);
+        assert_eq!(
+            approvals.answer(&chat, None, (Answer::Once, "Ana")),
+            Taken::Yes
+        );
     }
 
     #[test]
     fn a_stopped_turn_and_a_stopping_gateway_end_the_wait() {
         let (approvals, cancel) = (Approvals::default(), Cancel::new());
-        let number = approvals.open(&Address::new("telegram", "1"), AlwaysOption::Offered);
+        let number = approvals.open(&Address::new("telegram", "1"), &Question::default());
         cancel.cancel();
-        assert_eq!(approvals.wait(number, &cancel), Answer::Stopped);
+        assert_eq!(approvals.wait(number, &cancel).0, Answer::Stopped);
         approvals.shut_down();
-        let open = || approvals.open(&Address::new("telegram", "1"), AlwaysOption::Offered);
+        let open = || approvals.open(&Address::new("telegram", "1"), &Question::default());
         let (unanswered, answered) = (open(), open());
         let chat = Address::new("telegram", "1");
-        approvals.answer(&chat, Some(answered), Answer::Once);
-        let wait = |number| approvals.wait(number, &Cancel::new());
+        approvals.answer(&chat, Some(answered), (Answer::Once, ""));
+        let wait = |number| approvals.wait(number, &Cancel::new()).0;
         assert_eq!(wait(unanswered), Answer::ShuttingDown);
         assert_eq!(wait(answered), Answer::Once);
         assert!(!Answer::Stopped.allows() && !Answer::ShuttingDown.allows());

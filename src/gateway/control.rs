@@ -17,10 +17,11 @@ use tokio::net::UnixListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{Changes, Gateway, spawn};
+use crate::access::Role;
 use crate::bus::{Ending, Event};
 use crate::channels::health::Task;
 use crate::channels::names::title;
-use crate::channels::texts::paired;
+use crate::channels::texts::describe_paired;
 use crate::clock::{Clock, Stopwatch};
 use crate::error::{Error, Result};
 use crate::json;
@@ -65,6 +66,9 @@ pub enum Request {
     Pair {
         /// As it was typed.
         code: String,
+        /// What the person may do.
+        #[serde(default)]
+        role: Role,
     },
     /// About scheduled jobs.
     Cron(CronRequest),
@@ -338,12 +342,17 @@ impl Gateway {
                 Ok(String::new())
             }
             Request::Cron(CronRequest::Run { id }) => self.run_job(&id, Language::English),
-            Request::Pair { code } => {
+            Request::Pair { code, role } => {
                 let Paired {
                     channel, sender, ..
-                } = self.pair(&code, Language::English)?;
+                } = self.pair(&code, role, Language::English)?;
                 let person = format!("{} ({})", sender.name, sender.id);
-                Ok(paired(Language::English, &person, &title(&channel)))
+                Ok(describe_paired(
+                    Language::English,
+                    &person,
+                    &title(&channel),
+                    role,
+                ))
             }
             Request::Send {
                 chat,

@@ -5,11 +5,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 
 use super::Gateway;
 use super::agents::Hosted;
+use super::approvals::Asker;
 use super::commands::texts;
 use super::cron::{self, JobRun};
 use super::progress::Progress;
 use super::scheduler::WorkId;
 use super::tasks::{Parent, Task};
+use crate::access::Role;
 use crate::agent::Agent;
 use crate::agent::host::{TurnEvent, TurnHost, TurnOptions};
 use crate::approval::{Answer, Question};
@@ -59,6 +61,10 @@ pub struct ChatHost<'a> {
     is_attended: bool,
     /// The person whose message began it.
     person: Option<String>,
+    /// That person's name, for the owner who is asked in their place.
+    name: String,
+    /// What the person may do.
+    role: Role,
     /// The message that the answer answers.
     reference: String,
     progress: Arc<Mutex<Progress>>,
@@ -109,6 +115,10 @@ impl<'a> ChatHost<'a> {
             person: message
                 .and_then(Envelope::sender)
                 .map(|sender| sender.id.clone()),
+            name: message
+                .and_then(Envelope::sender)
+                .map_or_else(String::new, |sender| sender.name.clone()),
+            role: message.map_or(Role::Guest, |message| message.role),
             reference: message.map_or_else(String::new, |message| message.reference.clone()),
             progress: Arc::new(Mutex::new(progress)),
             sent: Vec::new(),
@@ -148,6 +158,12 @@ impl<'a> ChatHost<'a> {
     /// The language of the program's own texts.
     pub fn language(&self) -> Language {
         self.language
+    }
+
+    /// What the person may do, where no message says it: an interrupted turn goes on with the role that its
+    /// journal has.
+    pub fn set_role(&mut self, role: Role) {
+        self.role = role;
     }
 
     /// Where the answer goes.
@@ -214,6 +230,37 @@ impl<'a> ChatHost<'a> {
         }
     }
 
+    /// Asks in the chat of the turn, or an owner elsewhere when the person is none.
+    fn ask_owner(&self, question: &Question, cancel: &Cancel) -> Answer {
+        let gateway = self.gateway;
+        if self.role == Role::Owner {
+            return gateway.ask(&self.asker(&self.reply, self.language), question, cancel);
+        }
+        let Some(owner) = gateway.parts.owner_chat.get() else {
+            return Answer::Unattended;
+        };
+        let language = gateway.parts.languages.get(&owner);
+        let name = match self.name.is_empty() {
+            true => self.reply.to_string(),
+            false => format!("{} ({})", self.name, self.reply),
+        };
+        let question = Question {
+            asked_for: name,
+            ..question.clone()
+        };
+        gateway.tell(&self.reply, texts::asking_owner(self.language));
+        gateway.ask(&self.asker(&owner, language), &question, cancel)
+    }
+
+    fn asker<'b>(&'b self, to: &'b Address, language: Language) -> Asker<'b> {
+        Asker {
+            hosted: self.hosted,
+            session: &self.session,
+            to,
+            language,
+        }
+    }
+
     /// Waits until the loop lets the turn go on, which a stopped turn does at once.
     fn wait_for_slot(&self) {
         while !self.work.cancel.is_cancelled() {
@@ -264,9 +311,7 @@ impl TurnHost for ChatHost<'_> {
             Some(_) => &question.of_subagent(),
             None => question,
         };
-        let answer = self
-            .gateway
-            .ask(&self.reply, question, self.language, cancel);
+        let answer = self.ask_owner(question, cancel);
         if self.gateway.events.send(Event::GoesOn(self.work.id)) {
             self.wait_for_slot();
         }
@@ -379,6 +424,7 @@ impl TurnHost for ChatHost<'_> {
             session: &self.session,
             reply: &self.reply,
             is_attended: self.is_attended,
+            role: self.role,
             cancel: &self.work.cancel,
         };
         let begun = self.gateway.start_task(self.hosted, &parent, request);

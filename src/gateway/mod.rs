@@ -6,10 +6,12 @@
 //! share is [`Gateway`].
 
 pub mod agents;
+mod allowance;
 mod approvals;
 mod commands;
 pub mod control;
 mod cron;
+mod files;
 pub mod heartbeat;
 mod host;
 mod memory;
@@ -81,6 +83,8 @@ pub struct Parts {
     pub pair_command: String,
     /// The chat that was active last.
     pub recent: LastChat,
+    /// The private chat in which an owner wrote last.
+    pub owner_chat: LastChat,
     /// The languages of the chats.
     pub languages: Arc<Languages>,
     /// The chats that have asked for a restart.
@@ -132,6 +136,8 @@ pub struct Changes {
 pub struct Gateway {
     parts: Parts,
     approvals: Approvals,
+    /// What is allowed for some minutes.
+    countdowns: allowance::Countdowns,
     questions: questions::Questions,
     /// By the channel's name.
     deliveries: BTreeMap<&'static str, Delivery>,

@@ -19,12 +19,13 @@ use super::recover::Accepted;
 use super::scheduler::{Action, Input, Scheduler, WorkId};
 use super::time::{self, Timekeeper};
 use super::{Gateway, Parts, control, cron, heartbeat, notify, sleep, spawn};
-use crate::agent::commands::{Slash, typed_command};
+use crate::access::Role;
+use crate::agent::commands::{Slash, may_use, typed_command};
 use crate::bus::{self, Ending, Event, EventSender, Heartbeats};
 use crate::cancel::Cancel;
 use crate::channels::adapter::Adapter;
 use crate::channels::delivery::{Delivery, DeliveryParts};
-use crate::channels::intake::{AllowList, Intake, IntakeParts};
+use crate::channels::intake::{AccessList, Intake, IntakeParts};
 use crate::clock::{Clock, Stopwatch};
 use crate::error::{Error, Exit, Result};
 use crate::language::Language;
@@ -41,8 +42,8 @@ use crate::text::count_of;
 pub struct Channel {
     /// The channel.
     pub adapter: Arc<dyn Adapter>,
-    /// The people whom the configuration allows to write to it.
-    pub allow_from: AllowList,
+    /// The people whom the configuration allows to write to it, with their roles.
+    pub access: AccessList,
 }
 
 /// The loop's own state.
@@ -83,6 +84,7 @@ pub fn run(
     let deliveries = deliveries(&parts, &channels, &heartbeats, &runtime);
     let gateway = Arc::new(Gateway {
         approvals: Approvals::default(),
+        countdowns: Default::default(),
         questions: Default::default(),
         deliveries,
         events: sender,
@@ -184,11 +186,7 @@ fn start_receiving(
     receivers: &mut Receivers,
 ) -> Result<BTreeMap<&'static str, Intake>> {
     let mut intakes = BTreeMap::new();
-    for Channel {
-        adapter,
-        allow_from,
-    } in channels
-    {
+    for Channel { adapter, access } in channels {
         let name = adapter.name();
         let Some(delivery) = gateway.deliveries.get(name) else {
             continue;
@@ -200,7 +198,7 @@ fn start_receiving(
             channel: name,
             inbox: Arc::clone(&parts.inbox),
             pairing: Arc::clone(&parts.pairing),
-            allow_from,
+            access,
             outbox: Arc::clone(&parts.outbox),
             workspace_for: Box::new(move |message| {
                 let live = Arc::clone(&live.lock());
@@ -240,6 +238,9 @@ fn stop(work: Loop, receivers: Receivers) {
     // A thread that is not waited for may keep the agents until the process ends, and their ends would
     // not be recorded.
     work.gateway.live().agents.end_all_background();
+    if let Err(error) = work.gateway.parts.owner_chat.save() {
+        tracing::warn!("failed to save the chat of an owner: {error}");
+    }
     if let Err(error) = work.gateway.parts.recent.save() {
         tracing::warn!("failed to save the last active chat: {error}");
     }
@@ -316,6 +317,9 @@ impl Loop {
                 if message.sender().is_some() {
                     self.note(&message);
                 }
+                if !may_use(&message) {
+                    return self.gateway.refuse_command(&message);
+                }
                 if self.gateway.questions.take_message(&message) {
                     return;
                 }
@@ -375,8 +379,17 @@ impl Loop {
     /// Acknowledges a person's message, and notes that their chat is the active one.
     fn note(&self, message: &Envelope) {
         let to = message.address();
-        if let Err(error) = self.gateway.parts.recent.note(&to) {
+        // What is meant for the people of the board does not go to a guest.
+        if message.role > Role::Guest
+            && let Err(error) = self.gateway.parts.recent.note(&to)
+        {
             tracing::warn!("failed to save the last active chat: {error}");
+        }
+        if message.role == Role::Owner
+            && !message.is_group
+            && let Err(error) = self.gateway.parts.owner_chat.note(&to)
+        {
+            tracing::warn!("failed to save the chat of an owner: {error}");
         }
         if let Some(delivery) = self.gateway.delivery(&to) {
             delivery.accepted(&to, &message.reference);

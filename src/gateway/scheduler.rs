@@ -9,6 +9,7 @@ mod actions;
 
 use std::collections::{BTreeMap, VecDeque};
 
+use crate::access::Role;
 use crate::agent::commands::{self, Slash, When};
 use crate::limits::gateway::{
     COMMANDS_MAX, PARKED_TURNS_MAX, REFUSED_COUNT_MAX, REFUSED_NAMES_MAX, WAITING_MAX,
@@ -60,6 +61,8 @@ struct Work {
     /// The conversation that it is a task of.
     parent: Option<SessionKey>,
     kind: Kind,
+    /// What the person may do whose message it is about.
+    role: Role,
     is_cancelled: bool,
 }
 
@@ -264,6 +267,8 @@ impl Scheduler {
         let mut waiting = queue.into_iter().flatten();
         if let Some(message) = waiting.find(|message| message.reference == reference) {
             message.text = text;
+            // An edit makes no command of it that the person may not use.
+            message.is_relayed |= !commands::may_use(message);
         }
     }
 
@@ -271,6 +276,7 @@ impl Scheduler {
     /// command: what was sent after that belongs after it.
     fn interjections(&mut self, work: WorkId) -> Vec<Envelope> {
         let session = self.works.get(&work).filter(|work| !work.is_cancelled);
+        let role = session.map_or(Role::Owner, |work| work.role);
         let session = session.and_then(|work| self.sessions.get_mut(&work.session));
         let Some(session) = session.filter(|session| session.running == Some(work)) else {
             return Vec::new();
@@ -281,6 +287,8 @@ impl Scheduler {
                 && !is_command(message)
                 && !is_of_job(message)
                 && !is_of_subagent(message)
+                // A turn does for no one what they could not have it do.
+                && message.role >= role
         };
         let count = session.queue.iter().take_while(is_readable).count();
         session.queue.drain(..count).collect()
@@ -477,6 +485,9 @@ impl Scheduler {
         }
         let message = Box::new(session.queue.pop_front()?);
         let work = self.take_session(key, Kind::Turn(Slot::Held));
+        if let Some(started) = self.works.get_mut(&work) {
+            started.role = message.role;
+        }
         Some(Action::StartTurn { work, message })
     }
 
@@ -524,6 +535,7 @@ impl Scheduler {
             session,
             parent: None,
             kind,
+            role: Role::Owner,
             is_cancelled: false,
         };
         self.works.insert(self.last_work, work);

@@ -85,6 +85,9 @@ impl Gateway {
         message: Option<&Envelope>,
     ) -> Result<Option<Report>> {
         let mut session = self.open_patiently(host, work, key)?;
+        if message.is_none() {
+            host.set_role(session.last_role());
+        }
         let is_known = message.is_none_or(|message| session.holds(&message.id));
         if !session.is_unfinished() && is_known {
             // A power cut has taken the note that the session has the message. A task stays until its

@@ -71,3 +71,19 @@ pub const SNOOZE_MINUTES: i64 = 10;
 pub const REMINDER_CHARS: usize = 1000;
 /// Characters of the name of a person who has pressed a button.
 pub const REMINDER_NAME_CHARS: usize = 40;
+/// Files that one `/get` with a pattern sends: more belong into an archive.
+pub const GET_FILES_MAX: usize = 20;
+/// Parts that a `/get` sends; their numbers have three digits, and the last ones would take an hour.
+pub const GET_PARTS_MAX: usize = 99;
+/// Bytes of the disk that stay free while something is packed.
+pub const GET_FREE_BYTES: u64 = 100_000_000;
+/// How long something is packed before people see how far it is, and how often then.
+pub const GET_SHOWN_AFTER: Duration = Duration::from_secs(2);
+/// After what time something that was packed and not delivered is removed.
+pub const OUTGOING_AGE: Duration = Duration::from_hours(24);
+/// Bytes that are copied or hashed at a time.
+pub const COPY_BYTES: usize = 64 * 1024;
+/// Names that `/ls` shows.
+pub const LS_NAMES_MAX: usize = 100;
+/// Characters of a name that it shows: two lines on a phone.
+pub const LS_NAME_CHARS: usize = 60;

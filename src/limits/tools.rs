@@ -112,3 +112,13 @@ pub const CUSTOM_INPUT_BYTES_MAX: usize = 32 * 1024;
 pub const CUSTOM_ERRORS_BYTES: usize = 2000;
 /// How long the copy of a tool that was allowed once is kept; no run takes longer.
 pub const CUSTOM_COPY_AGE: Duration = Duration::from_secs(48 * 60 * 60);
+/// How long everything is allowed in a chat when an owner says so: enough for one repair.
+pub const ALLOWANCE_TIME: Duration = Duration::from_mins(10);
+/// How often the time that is left of it is shown.
+pub const ALLOWANCE_SHOWN: Duration = Duration::from_mins(1);
+/// Chats of an agent in which everything is allowed at a time; the oldest gives way.
+pub const ALLOWANCES_MAX: usize = 16;
+/// Words of a pattern of allowed commands.
+pub const ALLOWED_WORDS_MAX: usize = 24;
+/// Characters of such a pattern.
+pub const ALLOWED_CHARS_MAX: usize = 300;

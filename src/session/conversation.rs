@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 
+use crate::access::Role;
 use crate::chat::{Entry, EntryKind, ToolCall, ToolResult};
 use crate::limits::session::{
     HISTORY_BYTES, IMAGE_TOKENS, IMAGE_WEIGHT, SHORT_HEAD_BYTES, SHORT_MIN_BYTES, SHORT_TAIL_BYTES,
@@ -198,6 +199,13 @@ impl Conversation {
     pub fn last_origin(&self) -> Option<&str> {
         let mut newest = self.entries.iter().rev();
         newest.find_map(|held| held.entry.origin.as_deref())
+    }
+
+    /// What the person may do whose message the last turn is about: the least of all that it has read.
+    pub fn last_role(&self) -> Role {
+        let turn = self.entries.iter().skip(self.last_turn());
+        let roles = turn.map(|held| held.entry.person);
+        roles.min().unwrap_or_default()
     }
 
     /// Whether the last turn began with this message of a channel.

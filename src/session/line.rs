@@ -10,6 +10,7 @@ use chrono::{DateTime, FixedOffset};
 use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
+use crate::access;
 use crate::append_log::{cut, to_line};
 use crate::chat::{Entry, EntryKind, Image, Role, ToolCall};
 use crate::json;
@@ -141,6 +142,7 @@ fn encode_within(entry: &Entry, content_bytes: usize, call_bytes: usize) -> Vec<
             .map(|name| truncate_bytes(name, call_bytes)),
         timestamp: entry.timestamp.map(|time| time.to_rfc3339()),
         origin: entry.origin.as_deref(),
+        person: entry.person,
     })
 }
 
@@ -271,6 +273,7 @@ pub fn decode(line: &[u8]) -> Option<Line> {
                 .timestamp
                 .and_then(|time| DateTime::parse_from_rfc3339(&time).ok()),
             origin: wire.origin,
+            person: wire.person.unwrap_or_default(),
             ..Entry::new(
                 role.into(),
                 wire.content.map(|content| content.0).unwrap_or_default(),
@@ -296,6 +299,8 @@ struct WireEntry<'a> {
     timestamp: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<&'a str>,
+    #[serde(skip_serializing_if = "access::Role::is_owner")]
+    person: access::Role,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -386,6 +391,8 @@ struct Wire {
     name: Option<String>,
     timestamp: Option<String>,
     origin: Option<String>,
+    #[serde(default)]
+    person: Option<access::Role>,
 }
 
 /// Content: a string, or the parts in which nanobot keeps a message with images.

@@ -19,6 +19,7 @@ use std::borrow::Cow;
 use std::io;
 use std::path::Path;
 
+use crate::access::Role;
 use crate::append_log::{AppendLog, Durability};
 use crate::chat::{Entry, ToolCall};
 use crate::clock::Clock;
@@ -171,7 +172,12 @@ impl Session {
         self.unfinished && self.conversation.last_turn_answers(origin)
     }
 
-    /// The id of the last message that is in the journal, for entries that came from a message.
+    /// What the person may do whose message the last turn is about.
+    pub fn last_role(&self) -> Role {
+        self.conversation.last_role()
+    }
+
+    /// The id of the last message that an entry was made from.
     pub fn last_origin(&self) -> Option<&str> {
         self.conversation.last_origin()
     }

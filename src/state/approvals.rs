@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::approval::Question;
+use crate::approval::{Question, pattern};
 use crate::config::agents::MAIN;
 use crate::error::{Error, Result};
 use crate::limits::state::{APPROVALS, APPROVALS_FILE_BYTES};
@@ -23,7 +23,10 @@ pub struct StandingApproval {
     #[serde(default)]
     pub number: u64,
     hash: String,
-    /// The command, as `sh -c` gets it.
+    /// Whether the command is a pattern, which allows all lines that match it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_pattern: bool,
+    /// The command, as `sh -c` gets it, or the pattern.
     pub command: String,
     /// The folder that it runs in.
     pub folder: String,
@@ -45,7 +48,8 @@ pub struct StandingApproval {
 
 impl StandingApproval {
     fn applies(&self, question: &Question, chat: &str, agent: Option<&str>) -> bool {
-        self.hash == question.hash
+        !self.is_pattern
+            && self.hash == question.hash
             && self.chat.as_deref() == Some(chat)
             && self.agent.as_deref() == agent
     }
@@ -83,22 +87,63 @@ impl Approvals {
         self.0.read().is_ok_and(|list| list.iter().any(is_same))
     }
 
+    /// Whether a pattern that was allowed in this chat matches a command line.
+    pub fn matches(&self, line: &str, chat: &str) -> bool {
+        let (chat, agent) = (SessionKey::approval_scope(chat), self.1.as_deref());
+        let is_meant = |one: &StandingApproval| {
+            one.is_pattern
+                && one.chat.as_deref() == Some(chat)
+                && one.agent.as_deref() == agent
+                && pattern::matches(&one.command, line)
+        };
+        self.0.read().is_ok_and(|list| list.iter().any(is_meant))
+    }
+
+    /// Allows all lines that match a pattern, which [`pattern::parse`] has made, in this chat. Returns its
+    /// number; it keeps that of one that is there already.
+    pub fn add_pattern(&self, pattern: &str, chat: &str, since: String) -> Result<u64> {
+        let chat = SessionKey::approval_scope(chat);
+        self.0.update(|list| {
+            number_all(list);
+            let is_same = |one: &&StandingApproval| {
+                one.is_pattern && one.command == pattern && self.is_of(one, Some(chat))
+            };
+            if let Some(same) = list.iter().find(is_same) {
+                return Ok(same.number);
+            }
+            check_room(list)?;
+            let number = next_number(list);
+            list.push(StandingApproval {
+                number,
+                hash: String::new(),
+                is_pattern: true,
+                command: pattern.to_owned(),
+                folder: String::new(),
+                unsandboxed: true,
+                since,
+                chat: Some(chat.to_owned()),
+                agent: self.1.clone(),
+            });
+            Ok(number)
+        })
+    }
+
     /// Allows exactly this always in this chat. `since` is the time, RFC 3339.
     pub fn add(&self, question: &Question, chat: &str, since: String) -> Result<()> {
         let (chat, agent) = (SessionKey::approval_scope(chat), self.1.as_deref());
         self.0.update(|list| {
-            if list.iter().any(|standing| standing.applies(question, chat, agent)) {
+            if list
+                .iter()
+                .any(|standing| standing.applies(question, chat, agent))
+            {
                 return Ok(());
             }
-            if list.len() >= APPROVALS {
-                return Err(Error::Failed(format!(
-                    "there are already {APPROVALS} standing approvals; remove some with `peacrab approvals remove`"
-                )));
-            }
+            check_room(list)?;
             number_all(list);
             list.push(StandingApproval {
                 number: next_number(list),
                 hash: question.hash.clone(),
+                is_pattern: false,
                 command: question.command.clone(),
                 folder: question.folder.clone(),
                 unsandboxed: question.unsandboxed,
@@ -135,6 +180,15 @@ impl Approvals {
             let found = list.iter().position(is_meant);
             Ok(found.map(|index| list.remove(index)))
         })
+    }
+}
+
+fn check_room(list: &[StandingApproval]) -> Result<()> {
+    match list.len() >= APPROVALS {
+        true => Err(Error::Failed(format!(
+            "there are already {APPROVALS} standing approvals; remove some with `peacrab approvals remove`"
+        ))),
+        false => Ok(()),
     }
 }
 
@@ -200,6 +254,22 @@ mod tests {
         assert_eq!(of_agent("main").list(None).unwrap().len(), 2);
         of_agent("work").remove(1, Some("c")).unwrap().unwrap();
         assert!(of_agent("main").allow(&question("a"), "c"));
+    }
+
+    #[test]
+    fn a_pattern_allows_the_lines_that_match_in_its_chat_and_for_its_agent() {
+        let folder = tempfile::tempdir().unwrap();
+        let approvals = Approvals::new(folder.path());
+        let add = |chat| approvals.add_pattern("systemctl restart *", chat, "now".into());
+        assert_eq!((add("c").unwrap(), add("c").unwrap()), (1, 1));
+        assert!(approvals.matches("systemctl restart nginx", "c"));
+        assert!(!approvals.matches("systemctl restart nginx; id", "c"));
+        assert!(!approvals.matches("systemctl restart nginx", "d"));
+        let other = Approvals::new(folder.path()).of_agent("work");
+        assert!(!other.matches("systemctl restart nginx", "c"));
+        assert!(!approvals.allow(&question(""), "c"), "it is no exact one");
+        assert!(approvals.remove(1, Some("c")).unwrap().is_some());
+        assert!(!approvals.matches("systemctl restart nginx", "c"));
     }
 
     #[test]

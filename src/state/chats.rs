@@ -1,7 +1,7 @@
 //! What is remembered of chats: the model and the thinking that each has chosen, `state/models.json`,
-//! which was active last, `state/recent.json`, and which have asked for a restart, `state/restart.json`.
+//! which was active last, `state/recent.json`, and in which an owner was, `state/owner.json`, and which have asked for a restart, `state/restart.json`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -139,12 +139,21 @@ struct Known {
 impl LastChat {
     /// The chat that the file below the folder `state` names.
     pub fn new(state: &Path) -> Self {
+        Self::in_file(state.join("recent.json"))
+    }
+
+    /// The private chat in which an owner wrote last.
+    pub fn of_owner(state: &Path) -> Self {
+        Self::in_file(state.join("owner.json"))
+    }
+
+    fn in_file(path: PathBuf) -> Self {
         let policy = Policy {
             bytes_max: RECENT_FILE_BYTES,
             damaged: Damaged::StartFresh,
             synced: true,
         };
-        let file = StateFile::new(state.join("recent.json"), policy);
+        let file = StateFile::new(path, policy);
         let known = Known {
             chat: file.read().unwrap_or_default(),
             ..Known::default()

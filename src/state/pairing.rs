@@ -13,6 +13,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::access::Role;
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::limits::state::{
@@ -45,6 +46,9 @@ pub struct Paired {
     pub sender: Sender,
     /// When, RFC 3339.
     pub since: String,
+    /// What they may do. Those of an earlier version are owners.
+    #[serde(default, skip_serializing_if = "Role::is_owner")]
+    pub role: Role,
     /// Where they asked, which need not have the sender's id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chat: Option<Address>,
@@ -96,6 +100,9 @@ pub struct Invitation {
     pub code: String,
     /// When, in seconds since 1970.
     pub at: i64,
+    /// What that person may do.
+    #[serde(default, skip_serializing_if = "Role::is_owner")]
+    pub role: Role,
 }
 
 fn is_within(at: i64, seconds: i64, now: i64) -> bool {
@@ -148,6 +155,11 @@ impl Pairing {
         pairings.is_ok_and(|known| known.has(channel, sender_id))
     }
 
+    /// The role of someone who is paired; `None` for others.
+    pub fn role_of(&self, channel: &str, sender_id: &str) -> Option<Role> {
+        self.file.read().ok()?.find(channel, sender_id)
+    }
+
     /// Creates a code for an unknown sender who wrote in a chat; `None` when none is due: the person is
     /// paired, has one that is valid, or too many others have one that is valid.
     pub fn offer(&self, chat: &Address, sender: &Sender) -> Result<Option<String>> {
@@ -190,8 +202,8 @@ impl Pairing {
         })
     }
 
-    /// Pairs the person who was given this code. Lower case is accepted; spaces and dashes are ignored.
-    pub fn confirm(&self, code: &str) -> Result<std::result::Result<Paired, Rejected>> {
+    /// Pairs the person who was given this code, with this role. Lower case is accepted; spaces and dashes are ignored.
+    pub fn confirm(&self, code: &str, role: Role) -> Result<std::result::Result<Paired, Rejected>> {
         let code: String = code.chars().filter(char::is_ascii_alphanumeric).collect();
         let code = code.to_ascii_uppercase();
         let now = self.clock.now();
@@ -215,6 +227,7 @@ impl Pairing {
                 channel,
                 sender,
                 since: now.to_rfc3339(),
+                role,
                 chat,
             };
             known.paired.push(paired.clone());
@@ -223,7 +236,7 @@ impl Pairing {
     }
 
     /// Creates an invitation: see [`Pairing::accept`]. Of too many the oldest is dropped.
-    pub fn invite(&self) -> Result<String> {
+    pub fn invite(&self, role: Role) -> Result<String> {
         let at = self.clock.now().timestamp();
         self.file.update(|known| {
             let invitations = &mut known.invitations;
@@ -235,6 +248,7 @@ impl Pairing {
             invitations.push(Invitation {
                 code: code.clone(),
                 at,
+                role,
             });
             Ok(code)
         })
@@ -262,10 +276,10 @@ impl Pairing {
                 return Ok(false);
             };
             known.check_capacity()?;
-            known.invitations.remove(index);
             known
                 .offers
                 .retain(|offer| !is(offer, &chat.channel, &sender.id));
+            let role = known.invitations.remove(index).role;
             known.paired.push(Paired {
                 channel: chat.channel.clone(),
                 sender: Sender {
@@ -274,6 +288,7 @@ impl Pairing {
                     language: sender.language,
                 },
                 since: now.to_rfc3339(),
+                role,
                 chat: Some(chat.clone()),
             });
             Ok(true)
@@ -305,9 +320,14 @@ impl Pairing {
 
 impl Pairings {
     fn has(&self, channel: &str, sender_id: &str) -> bool {
-        self.paired
-            .iter()
-            .any(|paired| paired.channel == channel && paired.sender.id == sender_id)
+        self.find(channel, sender_id).is_some()
+    }
+
+    fn find(&self, channel: &str, sender_id: &str) -> Option<Role> {
+        let mut paired = self.paired.iter();
+        paired.find_map(|one| {
+            (one.channel == channel && one.sender.id == sender_id).then_some(one.role)
+        })
     }
 
     fn check_capacity(&self) -> Result<()> {
@@ -383,7 +403,7 @@ mod tests {
 
         let command_line = place.pairing();
         let typed = format!(" {}-{} ", &code[..4].to_lowercase(), &code[4..]);
-        let paired = command_line.confirm(&typed).unwrap().unwrap();
+        let paired = command_line.confirm(&typed, Role::Owner).unwrap().unwrap();
         assert_eq!(
             (paired.channel.as_str(), paired.sender),
             ("telegram", sender("7"))
@@ -392,7 +412,7 @@ mod tests {
         assert!(gateway.is_paired("telegram", "7"));
         assert!(!gateway.is_paired("other", "7") && !gateway.is_paired("telegram", "8"));
         assert_eq!(gateway.offer(&chat(), &sender("7")).unwrap(), None);
-        let again = gateway.confirm(&code).unwrap();
+        let again = gateway.confirm(&code, Role::Owner).unwrap();
         assert_eq!(again, Err(Rejected::Unknown(code)), "a code works once");
         assert_eq!(gateway.list().unwrap().offers, []);
         assert!(gateway.remove("telegram", "7").unwrap());
@@ -411,14 +431,14 @@ mod tests {
         assert_eq!(pairing.offer(&chat(), &sender("7")).unwrap(), None);
         place.pass(1);
         let expired = Err(Rejected::Expired(code.clone()));
-        assert_eq!(pairing.confirm(&code).unwrap(), expired);
+        assert_eq!(pairing.confirm(&code, Role::Owner).unwrap(), expired);
         assert_eq!(pairing.list().unwrap().offers, []);
         let later = pairing.offer(&chat(), &sender("7")).unwrap().unwrap();
         assert_ne!(later, code);
         place.pass(PAIRING_VALID_SECS - 1);
-        assert!(pairing.confirm(&later).unwrap().is_ok());
+        assert!(pairing.confirm(&later, Role::Owner).unwrap().is_ok());
         let unknown = Err(Rejected::Unknown("ABCDEFGH".to_owned()));
-        assert_eq!(pairing.confirm("ABCD EFGH").unwrap(), unknown);
+        assert_eq!(pairing.confirm("ABCD EFGH", Role::Owner).unwrap(), unknown);
     }
 
     #[test]
@@ -428,9 +448,9 @@ mod tests {
         let code = pairing.offer(&chat(), &sender("7")).unwrap().unwrap();
         place.pass(-1);
         let expired = Err(Rejected::Expired(code.clone()));
-        assert_eq!(pairing.confirm(&code).unwrap(), expired);
+        assert_eq!(pairing.confirm(&code, Role::Owner).unwrap(), expired);
         let again = pairing.offer(&chat(), &sender("7")).unwrap().unwrap();
-        assert!(pairing.confirm(&again).unwrap().is_ok());
+        assert!(pairing.confirm(&again, Role::Owner).unwrap().is_ok());
     }
 
     #[test]
@@ -484,14 +504,22 @@ mod tests {
         assert_eq!(crowd(0..500), PAIRING_OFFERS - 1);
         place.pass(PAIRING_VALID_SECS - 1);
         assert_eq!(crowd(500..1000), 0);
-        assert_eq!(pairing.confirm(&code).unwrap().unwrap().sender.id, "early");
+        assert_eq!(
+            pairing
+                .confirm(&code, Role::Owner)
+                .unwrap()
+                .unwrap()
+                .sender
+                .id,
+            "early"
+        );
         // The crowd's codes make room when they expire, not an hour later.
         place.pass(1);
         assert!(pairing.offer(&chat(), &sender("late")).unwrap().is_some());
         assert_eq!(crowd(0..1000), PAIRING_OFFERS - 1);
         assert_eq!(pairing.offer(&chat(), &sender("last")).unwrap(), None);
         // An invited person needs none.
-        let invitation = pairing.invite().unwrap();
+        let invitation = pairing.invite(Role::Owner).unwrap();
         crowd(0..1000);
         let said = format!("/start {}", invitation.to_lowercase());
         assert!(pairing.accept(&said, &chat(), &sender("last")).unwrap());
@@ -500,7 +528,7 @@ mod tests {
             !pairing.accept(&said, &chat(), &sender("other")).unwrap(),
             "it works once"
         );
-        let old = pairing.invite().unwrap();
+        let old = pairing.invite(Role::Owner).unwrap();
         place.pass(PAIRING_VALID_SECS);
         assert!(
             !pairing.accept(&old, &chat(), &sender("other")).unwrap(),
@@ -520,7 +548,7 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(error.contains("pairing.json is damaged"), "{error}");
-        assert!(pairing.confirm("ABCDEFGH").is_err());
+        assert!(pairing.confirm("ABCDEFGH", Role::Owner).is_err());
         assert_eq!(std::fs::read(&path).unwrap(), b"{\"paired\":[");
     }
 
@@ -534,7 +562,7 @@ mod tests {
             let code = pairing.offer(&chat(), &sender("7")).unwrap().unwrap();
             let letters: String = typed.chars().filter(char::is_ascii_alphanumeric).collect();
             let is_right = letters.to_ascii_uppercase() == code;
-            prop_assert_eq!(pairing.confirm(&typed).unwrap().is_ok(), is_right);
+            prop_assert_eq!(pairing.confirm(&typed, Role::Owner).unwrap().is_ok(), is_right);
             prop_assert_eq!(pairing.is_paired("telegram", "7"), is_right);
         }
     }

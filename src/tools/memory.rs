@@ -296,6 +296,7 @@ mod tests {
         };
         let caller = crate::tools::Caller {
             session,
+            role: crate::access::Role::Owner,
             message: "",
             cancel: &Cancel::new(),
             answer: None,

@@ -20,7 +20,9 @@ pub(super) const MESSAGE: ToolSpec = ToolSpec::fixed(
 );
 
 /// How answers to a question for approval begin, with nothing between their letters.
-const OUR_ANSWERS: [&str; 6] = ["runonce", "always", "deny", "denied", "allow", "approve"];
+const OUR_ANSWERS: [&str; 7] = [
+    "runonce", "always", "deny", "denied", "allow", "approve", "revoke",
+];
 
 pub(super) fn message(context: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {
     let content = arguments.text("content", "the words; may be empty when there are files")?;

@@ -25,6 +25,7 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::access::Role;
 use crate::approval::{Answer, Question};
 use crate::board::Board;
 use crate::cancel::Cancel;
@@ -89,6 +90,10 @@ impl Capabilities {
 /// The tools that a subagent does not have: those that reach people, now or later, and more subagents.
 pub const NOT_FOR_SUBAGENTS: [&str; 3] = ["message", "cron", "spawn"];
 
+/// The only tools that a turn has for a guest: they neither run anything here nor reach files, memory or
+/// other people.
+const FOR_GUESTS: [&str; 2] = ["web_search", "web_fetch"];
+
 /// What a model is told to do about most errors. People do not see it.
 pub const ADVICE: &str = "\n\nLook at the error and try another way.";
 
@@ -135,6 +140,8 @@ pub struct Context<'a> {
 pub struct Caller<'a> {
     /// The session key. Background commands belong to it.
     pub session: &'a str,
+    /// What the person may do for whom it is made. A guest has few tools.
+    pub role: Role,
     /// The id of the message that the turn answers; empty for none.
     pub message: &'a str,
     /// Stops the call.
@@ -147,6 +154,21 @@ pub struct Caller<'a> {
     pub input: Option<&'a InputAnswer>,
     /// The names of tools that this caller does not have.
     pub without: &'a [&'a str],
+}
+
+impl Caller<'_> {
+    /// Whether it has the tool of this name.
+    fn has(&self, name: &str) -> bool {
+        has_tool(self.role, name) && !self.without.contains(&name)
+    }
+}
+
+/// Whether someone with a role has the tool of this name.
+pub fn has_tool(role: Role, name: &str) -> bool {
+    match role {
+        Role::Guest => FOR_GUESTS.contains(&name),
+        Role::User | Role::Owner => true,
+    }
 }
 
 /// The tools, ready for use. Calls may run at the same time.
@@ -367,10 +389,11 @@ impl Toolbox {
 
     /// Runs a call. The text of a failed one begins with "Error".
     pub fn run(&self, call: &ToolCall, caller: &Caller<'_>) -> ToolResult {
-        let has = |name: &str| !caller.without.contains(&name);
+        let has = |name: &str| caller.has(name);
         let found = self.registry.get(&call.name).filter(|_| has(&call.name));
         let result = match found {
             Some((_, tool)) => self.run_tool(tool, call, caller),
+            None if caller.role == Role::Guest => Err(self.unknown(&call.name, caller)),
             None => self
                 .run_mcp(call, caller)
                 .unwrap_or_else(|| self.run_custom(call, caller)),
@@ -450,9 +473,7 @@ impl Toolbox {
     fn unknown(&self, name: &str, caller: &Caller<'_>) -> Error {
         let specs = self.specs();
         let names = specs.iter().map(|spec| &*spec.name);
-        let names: Vec<&str> = names
-            .filter(|name| !caller.without.contains(name))
-            .collect();
+        let names: Vec<&str> = names.filter(|name| caller.has(name)).collect();
         let names = names.join(", ");
         Error::Failed(format!("there is no tool {name:?}; there are {names}"))
     }
@@ -467,6 +488,7 @@ impl Toolbox {
         };
         let caller = Caller {
             session: "",
+            role: Role::Owner,
             message: "",
             cancel,
             answer: None,

@@ -78,6 +78,7 @@ impl Bench {
 fn caller(cancel: &Cancel) -> Caller<'_> {
     Caller {
         session: "cli:test",
+        role: crate::access::Role::Owner,
         message: "",
         cancel,
         answer: None,

@@ -10,7 +10,8 @@ use crate::source::{Word, test_modules, words};
 const FLOORS: [&[&str]; 10] = [
     &["limits", "sync"],
     &[
-        "error", "secret", "clock", "approval", "cancel", "text", "json", "language", "tokens",
+        "access", "error", "secret", "clock", "approval", "cancel", "text", "json", "language",
+        "tokens",
     ],
     &["message", "chat", "sys", "zone"],
     &["config", "net"],

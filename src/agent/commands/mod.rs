@@ -29,8 +29,8 @@ pub mod usage;
 
 pub use compact::{describe_compacted, nothing_to_compact};
 pub use table::{
-    COMMANDS, Command, Listed, REMINDER_BUTTONS, Row, Slash, Surface, When, format_help,
-    list_commands, parse, typed_command, unknown_command,
+    COMMANDS, Command, Listed, REMINDER_BUTTONS, Reader, Row, Slash, Surface, When, format_help,
+    list_commands, may_use, parse, typed_command, unknown_command,
 };
 
 /// The answer to a slash command.

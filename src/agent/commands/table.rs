@@ -1,5 +1,6 @@
 //! The table of all slash commands, and how a typed one is read.
 
+use crate::access::Role;
 use crate::agent::texts;
 use crate::language::Language;
 use crate::message::{Envelope, Origin};
@@ -40,6 +41,12 @@ pub enum Slash {
     Context,
     /// `/sh`
     Sh,
+    /// `/get`
+    Get,
+    /// `/put`, the caption of a file
+    Put,
+    /// `/ls`
+    Ls,
     /// `/stop`
     Stop,
     /// `/tasks`
@@ -79,6 +86,82 @@ pub enum Surface {
     Chat,
     /// At the terminal.
     Terminal,
+}
+
+impl Slash {
+    /// The least role that may use it; in a group some take more, because they change what others do there.
+    /// There is no other table of this: a command without a role does not compile.
+    pub fn role(self, is_group: bool) -> Role {
+        match self {
+            Self::Start
+            | Self::Help
+            | Self::Id
+            | Self::Context
+            | Self::Answer
+            | Self::Exit
+            | Self::Unknown => Role::Guest,
+            Self::Stop => match is_group {
+                true => Role::User,
+                false => Role::Guest,
+            },
+            Self::New
+            | Self::Compact
+            | Self::Status
+            | Self::Model
+            | Self::Think
+            | Self::Tools
+            | Self::Memory
+            | Self::Skills
+            | Self::Mcp
+            | Self::Remind
+            | Self::Cron
+            | Self::Usage
+            | Self::Tasks
+            | Self::Agents => Role::User,
+            Self::Sh
+            | Self::Get
+            | Self::Put
+            | Self::Ls
+            | Self::Approve
+            | Self::Deny
+            | Self::Approvals
+            | Self::Pair
+            | Self::Heartbeat
+            | Self::Restart
+            | Self::Update => Role::Owner,
+        }
+    }
+}
+
+/// Who reads the help, and where.
+#[derive(Clone, Copy, Debug)]
+pub struct Reader {
+    /// Where.
+    pub surface: Surface,
+    /// What they may do.
+    pub role: Role,
+    /// Whether others read too.
+    pub is_group: bool,
+}
+
+impl Reader {
+    /// The one who has written a message in a chat.
+    pub fn of(message: &Envelope) -> Self {
+        Self {
+            surface: Surface::Chat,
+            role: message.role,
+            is_group: message.is_group,
+        }
+    }
+
+    /// An owner.
+    pub fn owner(surface: Surface) -> Self {
+        Self {
+            surface,
+            role: Role::Owner,
+            is_group: false,
+        }
+    }
 }
 
 /// When a command of a chat runs.
@@ -125,6 +208,9 @@ pub const COMMANDS: &[Row] = &[
     row(Slash::Usage, &["usage"], Surface::Everywhere, texts::help_usage),
     row(Slash::Context, &["context"], Surface::Everywhere, texts::help_context),
     row(Slash::Sh, &["sh"], Surface::Chat, texts::help_sh),
+    row(Slash::Get, &["get"], Surface::Chat, texts::help_get),
+    row(Slash::Put, &["put"], Surface::Chat, texts::help_put),
+    row(Slash::Ls, &["ls"], Surface::Chat, texts::help_ls),
     row(Slash::Stop, &["stop"], Surface::Chat, texts::help_stop),
     row(Slash::Tasks, &["tasks"], Surface::Chat, texts::help_tasks),
     row(Slash::Approve, &["approve"], Surface::Chat, texts::help_approve),
@@ -167,6 +253,8 @@ fn rows_of(surface: Surface) -> impl Iterator<Item = &'static Row> {
 /// A command as help and menus show it.
 #[derive(Clone, Copy, Debug)]
 pub struct Listed {
+    /// The command.
+    pub slash: Slash,
     /// Its name without the slash.
     pub name: &'static str,
     /// What it does, in a language.
@@ -177,6 +265,7 @@ pub struct Listed {
 pub fn list_commands(surface: Surface) -> impl Iterator<Item = Listed> {
     rows_of(surface).filter_map(|row| {
         Some(Listed {
+            slash: row.slash,
             name: row.names.first()?,
             help: row.help?,
         })
@@ -195,12 +284,23 @@ pub struct Command<'a> {
 }
 
 impl Command<'_> {
+    /// The least role that may use it like this.
+    pub fn role(&self, is_group: bool) -> Role {
+        match self.slash {
+            // A login gives the agent an account elsewhere.
+            Slash::Mcp if !self.argument.is_empty() => Role::Owner,
+            slash => slash.role(is_group),
+        }
+    }
+
     /// When it runs in a chat.
     pub fn when(&self) -> When {
         match self.slash {
             Slash::Stop => When::Stop,
             // An update is fetched over the network; the end of a compaction is reported later.
-            Slash::Sh | Slash::Update | Slash::Compact => When::Beside,
+            Slash::Sh | Slash::Update | Slash::Compact | Slash::Get | Slash::Ls => When::Beside,
+            // Its file is fetched first, for which only what is in the queue waits.
+            Slash::Put => When::InOrder,
             Slash::Remind if self.is_reminder_button() => When::AtOnce,
             // They write the file of jobs, and talk to what runs them.
             Slash::Cron | Slash::Remind => When::Beside,
@@ -229,12 +329,22 @@ impl Command<'_> {
     }
 }
 
+/// The commands whose name may have a `!` behind it, which then begins their argument.
+const TAKES_FORCE: [&str; 2] = ["sh", "put"];
+
 /// Reads a slash command, in any case; `None` when the text is for the model, such as
 /// `/etc/hosts is empty`.
 pub fn parse(text: &str) -> Option<Command<'_>> {
     let line = text.trim();
     let rest = line.strip_prefix('/')?;
     let (word, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    // `/sh! ls` is `/sh ! ls`.
+    let (word, argument) = match word.strip_suffix('!') {
+        Some(bare) if TAKES_FORCE.iter().any(|name| name.eq_ignore_ascii_case(bare)) => {
+            (bare, rest.get(bare.len()..).unwrap_or_default())
+        }
+        _ => (word, argument),
+    };
     let is_word = !word.is_empty()
         && word
             .chars()
@@ -255,9 +365,15 @@ pub fn typed_command(message: &Envelope) -> Option<Command<'_>> {
     typed.and_then(|message| parse(&message.text))
 }
 
-/// The commands of a surface as a list.
-pub fn format_help(surface: Surface, language: Language) -> String {
-    let lines = list_commands(surface)
+/// Whether the one who has typed the command of a message may use it; true where it is none.
+pub fn may_use(message: &Envelope) -> bool {
+    typed_command(message).is_none_or(|command| command.role(message.is_group) <= message.role)
+}
+
+/// The commands that a reader can use, as a list.
+pub fn format_help(reader: Reader, language: Language) -> String {
+    let lines = list_commands(reader.surface)
+        .filter(|listed| listed.slash.role(reader.is_group) <= reader.role)
         .map(|listed| format!("- `/{}` {}", listed.name, (listed.help)(language)));
     lines.collect::<Vec<_>>().join("\n")
 }
@@ -279,6 +395,7 @@ pub fn unknown_command(word: &str, surface: Surface, language: Language) -> Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::{Address, Sender};
 
     #[test]
     fn only_a_slash_with_a_word_is_a_command() {
@@ -288,6 +405,9 @@ mod tests {
         assert_eq!(command("/HELP"), Some((Slash::Help, "")));
         assert_eq!(command("/clear"), Some((Slash::New, "")));
         assert_eq!(command("/sh\nls"), Some((Slash::Sh, "ls")));
+        assert_eq!(command("/sh! ls"), Some((Slash::Sh, "! ls")));
+        assert_eq!(command("/SH!"), Some((Slash::Sh, "!")));
+        assert_eq!(command("/new! x"), None);
         let lists = |text| parse(text).is_some_and(|command| command.lists_models());
         assert!(lists("/model") && lists("/model LIST") && !lists("/model gpt-5"));
         assert_eq!(command("/foo x"), Some((Slash::Unknown, "x")));
@@ -305,7 +425,7 @@ mod tests {
 
     #[test]
     fn the_help_of_a_surface_names_its_commands() {
-        let help = |surface| format_help(surface, Language::English);
+        let help = |surface| format_help(Reader::owner(surface), Language::English);
         let (chat, terminal) = (help(Surface::Chat), help(Surface::Terminal));
         assert!(
             chat.contains("`/sh`") && !terminal.contains("`/sh`"),
@@ -316,9 +436,54 @@ mod tests {
             "{terminal}"
         );
         assert!(chat.contains("`/new`") && terminal.contains("`/new`"));
-        let chinese = format_help(Surface::Chat, Language::Chinese);
+        let chinese = format_help(Reader::owner(Surface::Chat), Language::Chinese);
         assert!(chinese.contains("- `/stop` 停止"), "{chinese}");
         assert_eq!(chinese.lines().count(), chat.lines().count());
+    }
+
+    /// Each command with the roles that may use it, in private and in a group: the table of the roles.
+    #[test]
+    fn each_command_has_the_roles_that_may_use_it() {
+        let everyone = "start help id context answer exit";
+        let users =
+            "new compact status model think tools memory skills mcp remind cron usage tasks agents";
+        let owners = "sh get put ls approve deny approvals pair heartbeat restart update";
+        let private = "stop";
+        let is_in = |list: &str, name: &str| list.split(' ').any(|one| one == name);
+        for row in COMMANDS {
+            let name = row.names[0];
+            let text = format!("/{name}");
+            for (role, is_group) in [
+                (Role::Guest, false),
+                (Role::Guest, true),
+                (Role::User, false),
+                (Role::User, true),
+                (Role::Owner, false),
+                (Role::Owner, true),
+            ] {
+                let expected = match role {
+                    Role::Guest => is_in(everyone, name) || !is_group && is_in(private, name),
+                    Role::User => !is_in(owners, name),
+                    Role::Owner => true,
+                };
+                let message = Envelope {
+                    role,
+                    is_group,
+                    ..Envelope::written(&Address::new("a", "1"), Sender::default(), &text)
+                };
+                assert_eq!(may_use(&message), expected, "{text} {role} {is_group}");
+                let reader = Reader::of(&message);
+                let is_listed =
+                    format_help(reader, Language::English).contains(&format!("`{text}`"));
+                let is_shown = row.help.is_some() && row.surface != Surface::Terminal;
+                assert_eq!(is_listed, expected && is_shown, "{text} {role} {is_group}");
+            }
+            let listed = [everyone, users, owners, private];
+            let count = listed.iter().filter(|list| is_in(list, name)).count();
+            assert_eq!(count, 1, "{name}");
+        }
+        let login = parse("/mcp login lamp").unwrap();
+        assert_eq!(login.role(false), Role::Owner);
     }
 
     #[test]

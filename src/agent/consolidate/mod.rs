@@ -13,6 +13,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::Agent;
+use crate::access::Role;
 use crate::cancel::Cancel;
 use crate::chat::{Entry, EntryKind, Fault, ReasoningEffort, Reply, Request, StopReason, Usage};
 use crate::error::{Error, Result};
@@ -128,7 +129,8 @@ impl Agent {
     /// Why an open session should be consolidated now; [`Why::Idle`]: once it has rested. `None` while a turn
     /// has not ended: a result could not be noted, and the end of the turn asks again.
     pub fn consolidation_due(&self, session: &Session) -> Option<Why> {
-        if session.is_unfinished() {
+        // What a guest says is not for the memory.
+        if session.is_unfinished() || session.last_role() == Role::Guest {
             return None;
         }
         let pending = session.pending();

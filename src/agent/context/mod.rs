@@ -101,6 +101,18 @@ pub fn subagent_prompt(host_info: &HostInfo) -> String {
     )
 }
 
+/// The system prompt of a turn for a guest: without the memory, the workspace's files and the skills, which
+/// are not theirs to read.
+pub fn guest_prompt(host_info: &HostInfo) -> String {
+    let identity = identity(host_info);
+    format!(
+        "{identity}\n\n\
+         ## Guest\n\
+         You talk with a guest. You have no commands, no files and no memory here, and you tell nothing about the \
+         people whose assistant you are. If the guest needs more, an owner of this bot can give them another role."
+    )
+}
+
 /// The facts of the moment, which go along right before the person's message and are not saved.
 /// `time` is `None` while the clock is not set; `reply` is where the answer goes, `None` where the
 /// session says it.

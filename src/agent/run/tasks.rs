@@ -26,6 +26,7 @@ impl Run<'_> {
         let agent = colleague.as_deref().unwrap_or(self.agent);
         let task = Inline {
             request,
+            role: self.role,
             beside: &*self.session,
         };
         let (report, usage) = agent.run_inline(task, &mut *self.host, self.cancel)?;

@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::path::Path;
 
-use crate::approval::Answer;
 use crate::bus::Heartbeat;
 use crate::cancel::Cancel;
 use crate::channels::adapter::{Connection, Failure, Piece, Post, Sent, Upload};
@@ -18,6 +17,8 @@ use crate::outbox::Pending;
 use super::DeliveryParts;
 use super::job::{Content, Job, Outcome};
 use super::question;
+use super::question::Settled;
+use super::work::DraftText;
 
 /// The name of the file with a command that is too long for its question.
 const COMMAND_FILE: &str = "command.sh";
@@ -85,9 +86,8 @@ impl<'a> Caller<'a> {
                 to,
                 key,
                 text,
-                reply_to,
                 message,
-            } => return self.show(connection, (to, key), (text, reply_to), message.as_deref()),
+            } => return self.show(connection, (to, key), text, message.as_deref()),
             Job::Notify {
                 to, content, piece, ..
             } => return self.notify(connection, to, content, *piece),
@@ -95,9 +95,9 @@ impl<'a> Caller<'a> {
                 to,
                 content,
                 message,
-                answer,
+                settled,
                 ..
-            } => self.settle(connection, to, content, (message, *answer))?,
+            } => self.settle(connection, to, content, (message, settled))?,
             Job::React { to, message } => {
                 let reaction = &self.parts.adapter.capabilities().reaction;
                 connection.react(to, message, reaction)?;
@@ -150,6 +150,9 @@ impl<'a> Caller<'a> {
         match sent {
             Ok(()) => {
                 self.confirm(id, (!is_last).then_some(pending.pieces + 1));
+                if is_last {
+                    self.remove_made(&pending.message);
+                }
                 done(None, is_last)
             }
             Err(failure) => self.undelivered(&pending, failure),
@@ -199,6 +202,18 @@ impl<'a> Caller<'a> {
         observer.given_up(&pending.message, why, is_chat_gone);
         if let Err(error) = self.parts.outbox.give_up(pending.id, why) {
             tracing::warn!("failed to record in the outbox what was given up: {error}");
+        }
+        self.remove_made(&pending.message);
+    }
+
+    /// Removes the files that were made for a message which is over.
+    fn remove_made(&self, message: &OutgoingMessage) {
+        for path in &message.made_files {
+            let path = Path::new(path);
+            let removed = (self.parts.workspace_with)(path).and_then(|it| it.remove(path));
+            if let Err(error) = removed {
+                tracing::warn!("failed to remove a file that was sent: {error}");
+            }
         }
     }
 
@@ -313,16 +328,21 @@ impl<'a> Caller<'a> {
         &self,
         connection: &mut dyn Connection,
         (to, key): (&Address, &DraftKey),
-        (text, reply_to): (&str, &str),
+        text: &DraftText,
         message: Option<&str>,
     ) -> Sent<Outcome> {
-        let Some(piece) = self.parts.adapter.render_draft(text) else {
+        let Some(piece) = self.parts.adapter.render_draft(&text.text) else {
             return Ok(Outcome::Dropped);
         };
+        let bytes = self.parts.adapter.capabilities().button_data_bytes;
+        let buttons = buttons::for_commands(&text.buttons, bytes);
         let post = Post {
             text: &piece.written,
             is_marked: true,
-            reply_to: self.reply_to(reply_to),
+            buttons: &buttons,
+            reply_to: self.reply_to(&text.reply_to),
+            // What it comes to rings.
+            silent: true,
             ..Post::default()
         };
         let sent = put(connection, to, &post, &piece.plain, message)?;
@@ -396,13 +416,13 @@ impl<'a> Caller<'a> {
         connection: &mut dyn Connection,
         to: &Address,
         content: &Content,
-        (message, answer): (&str, Answer),
+        (message, settled): (&str, &Settled),
     ) -> Sent {
         let Content::Question(asked) = content else {
             return Ok(());
         };
         let render = |text: &str| self.parts.adapter.render(text);
-        let piece = |answer| question::render_question(asked, answer, &render).piece;
+        let piece = |settled| question::render_question(asked, settled, &render).piece;
         let mut edit = |piece: &Piece| {
             let post = Post {
                 text: &piece.written,
@@ -411,7 +431,7 @@ impl<'a> Caller<'a> {
             };
             connection.edit(to, message, &post)
         };
-        let edited = match piece(Some(answer)) {
+        let edited = match piece(Some(settled)) {
             Some(piece) => edit(&piece),
             None => Err(Failure::TooLong),
         };

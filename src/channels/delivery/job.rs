@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::question::ChatQuestion;
-use crate::approval::Answer;
+use super::question::{ChatQuestion, Settled};
+use super::work::DraftText;
 use crate::channels::adapter::Failure;
 use crate::message::{Address, DraftKey};
 
@@ -31,8 +31,7 @@ pub(super) enum Job {
     Show {
         to: Address,
         key: DraftKey,
-        text: String,
-        reply_to: String,
+        text: DraftText,
         message: Option<String>,
     },
     /// Send the next piece of a notice.
@@ -48,7 +47,7 @@ pub(super) enum Job {
         serial: u64,
         content: Content,
         message: String,
-        answer: Answer,
+        settled: Settled,
     },
     /// React to a message.
     React { to: Address, message: String },

@@ -33,7 +33,7 @@ use crate::language::Language;
 use crate::limits::channels::{
     DELIVERY_GROW, DELIVERY_LINGER, DELIVERY_WORKERS, LONGEST_BACKOFF, STACK_BYTES,
 };
-use crate::message::{Address, DraftKey, OutgoingMessage};
+use crate::message::{Address, CommandButton, DraftKey, OutgoingMessage};
 use crate::outbox::Outbox;
 use crate::state::Languages;
 use crate::sync::{Condvar, Mutex, MutexGuard};
@@ -46,8 +46,8 @@ use job::{Content, Job, Next, Outcome, Report, Ticket};
 use plan::Plan;
 use work::DraftText;
 
-use question::ChatQuestion;
 pub use question::describe_hidden;
+use question::{ChatQuestion, Settled};
 
 /// Finds the workspace that has a file.
 pub type WorkspaceWith = Box<dyn Fn(&Path) -> Result<Arc<Workspace>, Error> + Send + Sync>;
@@ -196,7 +196,27 @@ impl Delivery {
     /// often than the channel can show it.
     pub fn draft(&self, work: &DraftKey, to: &Address, text: String, reply_to: &str) {
         let reply_to = reply_to.to_owned();
-        let text = DraftText { text, reply_to };
+        let text = DraftText {
+            text,
+            reply_to,
+            buttons: Vec::new(),
+        };
+        self.change(|inner, now| inner.plan.draft(work, to, text, now));
+    }
+
+    /// The same with buttons of the program's own, for something that lasts.
+    pub fn show(
+        &self,
+        work: &DraftKey,
+        to: &Address,
+        text: String,
+        buttons: Vec<Vec<CommandButton>>,
+    ) {
+        let text = DraftText {
+            text,
+            reply_to: String::new(),
+            buttons,
+        };
         self.change(|inner, now| inner.plan.draft(work, to, text, now));
     }
 
@@ -212,8 +232,11 @@ impl Delivery {
     }
 
     /// A question is over: its buttons go, and the outcome is written below it.
-    pub fn settle(&self, number: u64, answer: Answer) {
-        self.change(|inner, _| inner.plan.settle(number, answer));
+    /// `by` is the name of the person who has answered; empty when no one has.
+    pub fn settle(&self, number: u64, answer: Answer, by: &str) {
+        let by = by.to_owned();
+        let settled = Settled { answer, by };
+        self.change(|inner, _| inner.plan.settle(number, settled));
     }
 
     /// Sends a text that cannot be stored in the outbox, such as one about a full disk. It is tried until
@@ -226,6 +249,11 @@ impl Delivery {
     /// The receiver has reached the channel: nothing waits for it any longer.
     pub fn reachable(&self) {
         self.change(|inner, _| inner.plan.reachable());
+    }
+
+    /// Bytes of the largest file that the channel takes.
+    pub fn upload_bytes(&self) -> u64 {
+        self.0.parts.adapter.capabilities().upload_bytes
     }
 
     /// Where the outages of the channel are reported.

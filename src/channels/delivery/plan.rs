@@ -9,7 +9,6 @@ mod finish;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use crate::approval::Answer;
 use crate::channels::adapter::Capabilities;
 use crate::limits::channels::{
     DELIVERY_WORKERS, LONGEST_BACKOFF, NOTICES, REACTIONS, REACTIONS_WAITING, WORKS,
@@ -19,6 +18,7 @@ use crate::outbox::{Backlog, Draft, Head};
 
 use super::job::{Content, Job, Next, Ticket};
 use super::pace::{Limits, Pace};
+use super::question::Settled;
 use super::work::{DraftText, Work};
 
 /// A message that is not kept across a restart.
@@ -31,7 +31,7 @@ struct Notice {
     pieces: usize,
     /// The message of the last piece, once all are sent.
     message: Option<String>,
-    answer: Option<Answer>,
+    settled: Option<Settled>,
     tries: u32,
     is_busy: bool,
 }
@@ -42,7 +42,7 @@ impl Notice {
     }
 
     fn is_settleable(&self) -> bool {
-        self.message.is_some() && self.answer.is_some()
+        self.message.is_some() && self.settled.is_some()
     }
 }
 
@@ -234,7 +234,7 @@ impl Plan {
             content,
             pieces: 0,
             message: None,
-            answer: None,
+            settled: None,
             tries: 0,
             is_busy: false,
         });
@@ -242,10 +242,10 @@ impl Plan {
     }
 
     /// A question is over. One that was not shown yet is dropped.
-    pub fn settle(&mut self, number: u64, answer: Answer) {
+    pub fn settle(&mut self, number: u64, settled: Settled) {
         let mut notices = self.notices.iter_mut();
         if let Some(notice) = notices.find(|notice| notice.is_question(number)) {
-            notice.answer = Some(answer);
+            notice.settled = Some(settled);
         }
         self.notices.retain(|notice| {
             !notice.is_question(number) || notice.is_busy || notice.message.is_some()
@@ -394,7 +394,7 @@ impl Plan {
                 serial: notice.serial,
                 content: notice.content.clone(),
                 message: notice.message.clone()?,
-                answer: notice.answer?,
+                settled: notice.settled.clone()?,
             })
         })
     }
@@ -456,8 +456,7 @@ impl Plan {
             (may && self.may_try(to)).then(|| Job::Show {
                 to: to.clone(),
                 key: key.clone(),
-                text: text.text.clone(),
-                reply_to: text.reply_to.clone(),
+                text: text.clone(),
                 message: work.message.clone(),
             })
         })

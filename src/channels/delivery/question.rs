@@ -8,7 +8,7 @@ use std::io::{Seek, Write as _};
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use crate::approval::{Answer, Cause, Question};
-use crate::channels::texts::answers::outcome;
+use crate::channels::texts::answers::{by as by_whom, outcome};
 use crate::channels::texts::question as texts;
 use crate::error::{Error, Result};
 use crate::language::Language;
@@ -18,7 +18,7 @@ use crate::limits::channels::{
     SCRIPT_CHARS_MIN, SCRIPT_LINES,
 };
 use crate::markup::{self, Piece};
-use crate::text::{count_hidden, ends_of, grouped, looks_latin, reveal};
+use crate::text::{count_hidden, ellipsize_chars, ends_of, grouped, looks_latin, reveal};
 use crate::tools::commands::texts::describe_risk;
 
 /// A question to the people of a chat.
@@ -30,6 +30,30 @@ pub(super) struct ChatQuestion {
     pub question: Question,
     /// The language of the person who is asked.
     pub language: Language,
+}
+
+/// What became of a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Settled {
+    /// The answer.
+    pub answer: Answer,
+    /// The name of the person who gave it; may be empty. It may be anything.
+    pub by: String,
+}
+
+impl Settled {
+    fn describe(&self, language: Language) -> String {
+        let outcome = outcome(language, self.answer);
+        match self.by.trim() {
+            "" => format!("**{outcome}**"),
+            by => by_whom(language, &outcome, &markup::plain(&short_name(by))),
+        }
+    }
+}
+
+/// A person's name on one line.
+fn short_name(name: &str) -> String {
+    ellipsize_chars(&markup::inline_text(name), QUESTION_NAME_CHARS).into_owned()
 }
 
 /// A question as one message.
@@ -44,7 +68,7 @@ pub(super) struct Rendered {
 /// stand below what they are about: what the model wrote is cut until `render` makes one piece.
 pub(super) fn render_question(
     asked: &ChatQuestion,
-    answer: Option<Answer>,
+    settled: Option<&Settled>,
     render: &dyn Fn(&str) -> Vec<Piece>,
 ) -> Rendered {
     let (language, minutes) = (asked.language, ANSWER_TIME.as_secs() / 60);
@@ -57,8 +81,8 @@ pub(super) fn render_question(
             continue;
         }
         // The outcome is shorter than how to answer.
-        if let Some(answer) = answer {
-            pieces = render(&format!("{text}\n\n**{}**", outcome(language, answer)));
+        if let Some(settled) = settled {
+            pieces = render(&format!("{text}\n\n{}", settled.describe(language)));
         }
         let piece = pieces.into_iter().next();
         return Rendered { piece, is_cut };
@@ -108,6 +132,10 @@ fn describe(asked: &ChatQuestion, room: usize) -> (String, bool) {
             text += &code(tail, "sh");
             let _ = writeln!(text, "{}", texts::see_file(language, &all));
         }
+    }
+    if !question.asked_for.is_empty() {
+        let person = short(&question.asked_for, QUESTION_NAME_CHARS);
+        let _ = write!(text, "\n{}", texts::asked_for(language, &person));
     }
     let folder = short(&question.folder, room);
     let _ = write!(text, "\n{}", texts::folder(language, &folder));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::limits::channels::{DRAFT_DOUBLINGS, DRAFT_EDITS, TYPING_DELAY};
-use crate::message::Address;
+use crate::message::{Address, CommandButton};
 
 /// The progress of work.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,6 +12,8 @@ pub(super) struct DraftText {
     pub text: String,
     /// The message that it is about, by its id within the chat; may be empty.
     pub reply_to: String,
+    /// Rows of buttons below it.
+    pub buttons: Vec<Vec<CommandButton>>,
 }
 
 /// One piece of work: a turn, or a slash command.

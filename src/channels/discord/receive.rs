@@ -383,9 +383,13 @@ impl<'a> Receiver<'a> {
                 sender,
                 username,
                 data,
+                address,
+                is_group,
                 ..
             } => {
-                let notice = self.parts.intake.press_notice(sender, username, data);
+                let group = is_group.then_some(address);
+                let intake = &self.parts.intake;
+                let notice = intake.press_notice(sender, username, group, data);
                 notice.map(str::to_owned)
             }
             Incoming::Message { envelope, username } => {

@@ -6,7 +6,7 @@
 //! written after a file does not overtake it, because the session waits.
 
 mod access;
-pub use access::{AllowList, is_allowed};
+pub use access::AccessList;
 mod fetch;
 mod store;
 pub use store::create as new_received_file;
@@ -21,7 +21,8 @@ use chrono::{DateTime, FixedOffset};
 use super::adapter::Adapter;
 use super::buttons::{self, Press};
 use super::health::Health;
-use super::texts::{no_access, unknown_button};
+use super::texts::{no_access, only_owners, unknown_button};
+use crate::access::{Person, Role};
 use crate::bus::{Event, EventSender, Heartbeat, Heartbeats};
 use crate::cancel::Cancel;
 use crate::clock::Clock;
@@ -48,8 +49,8 @@ pub struct IntakeParts {
     pub inbox: Arc<Inbox>,
     /// The people who are paired.
     pub pairing: Arc<Pairing>,
-    /// Who has access by the configuration.
-    pub allow_from: AllowList,
+    /// Who has access by the configuration, and the roles.
+    pub access: AccessList,
     /// Where pairing codes are stored for delivery.
     pub outbox: Arc<Outbox>,
     /// Finds the workspace in which the files of a message are stored.
@@ -188,10 +189,20 @@ impl Intake {
 
     /// Whether a person has access: by the configuration, or because they are paired.
     pub fn has_access(&self, sender: &Sender, username: &str) -> bool {
-        let username = Some(username).filter(|name| !name.is_empty());
+        self.role(sender, username, None).is_some()
+    }
+
+    /// The role of a person in a chat, which is given when it is a group; `None` when they have no access.
+    /// This is the one place where roles are decided: what a person sends has its role from here on.
+    pub fn role(&self, sender: &Sender, username: &str, group: Option<&Address>) -> Option<Role> {
         let parts = &self.0.parts;
-        access::is_allowed(&parts.allow_from.entries(), &sender.id, username)
-            || parts.pairing.is_paired(parts.channel, &sender.id)
+        let person = Person {
+            id: &sender.id,
+            username,
+            group: group.map(|group| group.chat.as_str()),
+            paired: parts.pairing.role_of(parts.channel, &sender.id),
+        };
+        parts.access.rules().role(&person)
     }
 
     /// What a person is told at once who presses a button with this data; `None` when the press counts.
@@ -199,24 +210,24 @@ impl Intake {
         &self,
         sender: &Sender,
         username: &str,
+        group: Option<&Address>,
         data: &str,
     ) -> Option<&'static str> {
-        match (self.has_access(sender, username), buttons::read(data)) {
-            (false, _) => Some(no_access(sender.language)),
-            (true, None) => Some(unknown_button(sender.language)),
-            (true, Some(_)) => None,
+        let language = sender.language;
+        match (self.role(sender, username, group), buttons::read(data)) {
+            (None, _) => Some(no_access(language)),
+            (Some(_), None) => Some(unknown_button(language)),
+            (Some(role), Some(Press::Answer { .. })) if role < Role::Owner => {
+                Some(only_owners(language))
+            }
+            (Some(_), Some(_)) => None,
         }
     }
 
     /// The ids of the people who have access, as far as they are known by an id.
     pub fn known_people(&self) -> Vec<String> {
         let parts = &self.0.parts;
-        let allowed = parts.allow_from.entries();
-        let mut people: Vec<String> = allowed
-            .iter()
-            .map(|entry| entry.trim().to_owned())
-            .collect();
-        people.retain(|entry| entry != "*" && !entry.starts_with('@'));
+        let mut people: Vec<String> = parts.access.rules().ids().map(str::to_owned).collect();
         match parts.pairing.list() {
             Ok(list) => {
                 let paired = list.paired.into_iter();
@@ -280,8 +291,11 @@ impl Intake {
         match incoming {
             Incoming::Message { envelope, username } => {
                 let sender = envelope.sender().cloned().unwrap_or_default();
-                if self.has_access(&sender, &username) {
+                let place = envelope.address();
+                let group = envelope.is_group.then_some(&place);
+                if let Some(role) = self.role(&sender, &username, group) {
                     self.note_language(&envelope, &sender);
+                    let envelope = Envelope { role, ..envelope };
                     return Some(Step::Accept(within_bounds(envelope)));
                 }
                 access::refuse(&self.0.parts, &envelope, &sender);
@@ -305,8 +319,11 @@ impl Intake {
                 message,
                 data,
             } => {
-                let press = buttons::read(&data).filter(|_| self.has_access(&sender, &username))?;
-                Some(match press {
+                let group = is_group.then_some(&address);
+                let role = self.role(&sender, &username, group)?;
+                Some(match buttons::read(&data)? {
+                    // What it would allow is not theirs to allow.
+                    Press::Answer { .. } if role < Role::Owner => return None,
                     Press::Answer { question, answer } => Step::Tell(Event::Answered {
                         address,
                         sender,
@@ -316,12 +333,14 @@ impl Intake {
                     Press::Command(command) => Step::Accept(Envelope {
                         id,
                         is_group,
+                        role,
                         pressed: Some(message),
                         ..Envelope::written(&address, sender, &command)
                     }),
                     Press::Text(text) => Step::Accept(Envelope {
                         id,
                         is_group,
+                        role,
                         reference: message.id,
                         is_relayed: true,
                         ..Envelope::written(&address, sender, &format!("[button] {text}"))
@@ -389,13 +408,22 @@ impl Step {
     }
 }
 
-/// The message with no more files than a message may have.
+/// The message with no more files than a message may have. A guest's files are not fetched.
 fn within_bounds(mut envelope: Envelope) -> Envelope {
-    let more = envelope.remote_files.len().saturating_sub(MESSAGE_FILES);
+    let most = match envelope.role {
+        Role::Guest => 0,
+        Role::User | Role::Owner => MESSAGE_FILES,
+    };
+    let more = envelope.remote_files.len().saturating_sub(most);
     if more > 0 {
-        envelope.remote_files.truncate(MESSAGE_FILES);
+        envelope.remote_files.truncate(most);
+        let files = match (most, more) {
+            (0, 1) => "file was",
+            (0, _) => "files were",
+            _ => "more files were",
+        };
         let gap = if envelope.text.is_empty() { "" } else { "\n" };
-        envelope.text += &format!("{gap}[{more} more files were not fetched]");
+        envelope.text += &format!("{gap}[{more} {files} not fetched]");
     }
     envelope
 }

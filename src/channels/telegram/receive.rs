@@ -237,9 +237,13 @@ impl<'a> Receiver<'a> {
                         sender,
                         username,
                         data,
+                        chat,
+                        is_group,
                         ..
                     } = &**pressed;
-                    let notice = self.parts.intake.press_notice(sender, username, data);
+                    let group = is_group.then_some(chat);
+                    let intake = &self.parts.intake;
+                    let notice = intake.press_notice(sender, username, group, data);
                     Some((pressed.callback.clone(), notice.unwrap_or_default()))
                 }
                 _ => None,

@@ -152,7 +152,10 @@ impl Talk {
     /// Answers a slash command.
     fn answer(&self, command: Command<'_>) -> Result<String> {
         if matches!(command.slash, Slash::Help | Slash::Start) {
-            return Ok(commands::format_help(Surface::Terminal, Language::English));
+            return Ok(commands::format_help(
+                commands::Reader::owner(Surface::Terminal),
+                Language::English,
+            ));
         }
         if command.slash == Slash::Compact {
             return self.compact();

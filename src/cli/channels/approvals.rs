@@ -4,9 +4,12 @@ use clap::{Args, Subcommand};
 
 use crate::cli::Context;
 use crate::cli::terminal::print;
+use crate::clock::Clock;
 use crate::error::{Error, Exit, Result};
-use crate::state::Approvals;
+use crate::language::Language;
+use crate::state::{Approvals, LastChat};
 use crate::text::reveal;
+use crate::tools::commands::parse_pattern;
 
 /// `peacrab approvals …`
 #[derive(Debug, Args)]
@@ -19,7 +22,20 @@ pub struct Arguments {
 enum Action {
     /// List the commands that are always allowed, with their numbers
     List,
+    /// Always allow the commands that match a pattern; * stands for one word
+    Add {
+        /// The pattern, such as: systemctl restart '*'
+        #[arg(required = true, value_name = "WORD", trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+        /// The chat that it is for, such as telegram:1001 [default: the one in which an owner wrote last]
+        #[arg(long, value_name = "CHAT")]
+        chat: Option<String>,
+        /// The agent that it is for
+        #[arg(long, value_name = "ID", default_value = "main")]
+        agent: String,
+    },
     /// Ask again before a command runs
+    #[command(alias = "revoke")]
     Remove {
         /// Its number in the list
         #[arg(required = true, value_name = "NUMBER")]
@@ -30,9 +46,28 @@ enum Action {
 /// Runs the action. A running gateway notices the change at once.
 pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
     let _ = context.start()?;
-    let approvals = Approvals::new(&context.home()?.state());
+    let state = context.home()?.state();
+    let approvals = Approvals::new(&state);
     match &arguments.action {
         None | Some(Action::List) => list(&approvals)?,
+        Some(Action::Add { words, chat, agent }) => {
+            let owner = || {
+                LastChat::of_owner(&state)
+                    .get()
+                    .map(|chat| chat.to_string())
+            };
+            let chat = chat.clone().or_else(owner).ok_or_else(|| {
+                Error::Usage("No chat yet. Message the bot first, or use --chat CHAT.".to_owned())
+            })?;
+            let pattern = parse_pattern(&words.join(" "), Language::English)?;
+            let since = Clock::System.now().to_rfc3339();
+            let approvals = approvals.of_agent(agent);
+            let number = approvals.add_pattern(&pattern, &chat, since)?;
+            print::line(&format!(
+                "Always allowed for {}: {pattern} (number {number})",
+                on_line(&chat)
+            ))?;
+        }
         Some(Action::Remove { numbers }) => remove(&approvals, numbers)?,
     }
     Ok(Exit::Done)
@@ -56,6 +91,15 @@ fn list(approvals: &Approvals) -> Result<()> {
             None => "for no chat (from an earlier version; no longer used)".to_owned(),
         };
         let since = one.since.split('T').next().unwrap_or_default();
+        if one.is_pattern {
+            print::line(&format!(
+                "{:>3}  {}\n     a pattern, outside the sandbox too, {chat}, since {}",
+                one.number,
+                on_line(&one.command),
+                on_line(since),
+            ))?;
+            continue;
+        }
         print::line(&format!(
             "{:>3}  {}\n     in {}, {sandbox}, {chat}, since {}",
             one.number,

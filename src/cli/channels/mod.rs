@@ -11,12 +11,13 @@ use clap::{Args, Subcommand};
 use super::Context;
 use super::send::hand_over;
 use super::terminal::print;
+use crate::access::Role;
 use crate::cancel::Cancel;
 use crate::channels::adapter::{Adapter, Failure, Post};
 use crate::channels::discord::{self, Discord};
 use crate::channels::names::title;
 use crate::channels::telegram::{self, Telegram, api};
-use crate::channels::texts::{describe_rejection, paired, welcome};
+use crate::channels::texts::{describe_paired, describe_rejection, welcome};
 use crate::clock::Clock;
 use crate::config::Loaded;
 use crate::config::home::command_for;
@@ -51,6 +52,9 @@ enum Action {
     Pair {
         /// The code that the bot sent them
         code: Option<String>,
+        /// What they may do: everything, use the agent and its tools in the sandbox, or only talk
+        #[arg(long, value_parser = ["owner", "user", "guest"], default_value = "owner", conflicts_with = "remove")]
+        role: String,
         /// Remove someone's access
         #[arg(long, value_name = "ID", conflicts_with = "code")]
         remove: Option<String>,
@@ -79,9 +83,13 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
             remove: Some(id), ..
         } => remove(context, id),
         Action::Pair {
-            code: Some(code), ..
-        } => pair(context, code),
-        Action::Pair { invite: true, .. } => invite(context),
+            code: Some(code),
+            role,
+            ..
+        } => pair(context, code, named(role)),
+        Action::Pair {
+            invite: true, role, ..
+        } => invite(context, named(role)),
         Action::Pair { .. } => list_pairings(context),
         Action::Test { channel, chat } => test(&loaded, channel.as_deref(), *chat),
     }
@@ -101,7 +109,7 @@ fn list(context: &Context, loaded: &Loaded) -> Result<Exit> {
     for (name, config) in loaded.config.channels.all() {
         let state = texts::channel_state(name, config.enabled, !config.token.is_empty());
         let count = paired.iter().filter(|one| one.channel == name).count();
-        let access = texts::access(&config.allow_from, count);
+        let access = texts::access(&config.rules(), count);
         let gap = " ".repeat(INDENT - name.len());
         let (name, indent) = (print::bold(name), " ".repeat(INDENT));
         print::line(&format!("{name}{gap}{state}\n{indent}{access}"))?;
@@ -119,19 +127,25 @@ fn status(context: &Context) -> Result<Exit> {
     }
 }
 
-fn pair(context: &Context, code: &str) -> Result<Exit> {
+/// The role of this name, one of those that the argument takes.
+fn named(role: &str) -> Role {
+    Role::parse(role).unwrap_or(Role::Guest)
+}
+
+fn pair(context: &Context, code: &str, role: Role) -> Result<Exit> {
     let request = Request::Pair {
         code: code.to_owned(),
+        role,
     };
     let answer = match control::ask(&context.home()?.control(), &request)? {
         Some(answer) => answer,
-        None => match pairing(context)?.confirm(code)? {
+        None => match pairing(context)?.confirm(code, role)? {
             Ok(one) => {
                 if let Err(error) = welcome_later(context, &one) {
                     print::complain(&texts::welcome_failed(&error));
                 }
                 let person = texts::person(&one.sender.name, &one.sender.id);
-                paired(Language::English, &person, &title(&one.channel))
+                describe_paired(Language::English, &person, &title(&one.channel), role)
             }
             Err(rejected) => {
                 let why = describe_rejection(Language::English, &rejected);
@@ -154,8 +168,8 @@ fn welcome_later(context: &Context, one: &Paired) -> Result<()> {
     hand_over(&context.home()?, request).map(drop)
 }
 
-fn invite(context: &Context) -> Result<Exit> {
-    let code = pairing(context)?.invite()?;
+fn invite(context: &Context, role: Role) -> Result<Exit> {
+    let code = pairing(context)?.invite(role)?;
     print::line(&texts::invitation(&code, PAIRING_VALID_SECS / 60))?;
     Ok(Exit::Done)
 }

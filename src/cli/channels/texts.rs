@@ -2,6 +2,7 @@
 
 use chrono::DateTime;
 
+use crate::access::{Role, Rules};
 use crate::channels::names::title;
 use crate::error::Error;
 use crate::state::pairing::{Offer, Paired};
@@ -26,13 +27,22 @@ pub(super) fn channel_state(name: &str, is_enabled: bool, has_token: bool) -> St
 }
 
 /// Who has access to a channel.
-pub(super) fn access(allow_from: &[String], paired: usize) -> String {
-    let allowed = match allow_from {
+pub(super) fn access(rules: &Rules, paired: usize) -> String {
+    let named: Vec<String> = rules.named().map(|who| named(rules, who)).collect();
+    let allowed = match named.as_slice() {
         [] => "nobody in allowFrom".to_owned(),
-        list if list.iter().any(|entry| entry == "*") => "everyone (allowFrom is *)".to_owned(),
+        _ if rules.is_open() => format!("everyone (allowFrom is *), as a {}", rules.default_role),
         list => list.join(", "),
     };
     format!("access: {allowed}, {paired} paired")
+}
+
+/// Someone who is named in the configuration, with a role that is not the usual one.
+pub fn named(rules: &Rules, who: &str) -> String {
+    match rules.roles.get(who) {
+        Some(role) if *role < Role::Owner => format!("{who} ({role})"),
+        _ => who.to_owned(),
+    }
 }
 
 /// A person by the name that they chose and by the id that never changes.
@@ -58,8 +68,12 @@ pub(super) fn pairings(paired: &[Paired], waiting: &[Offer], command: &str, now:
             Err(_) => one_line(&one.since, usize::MAX),
         };
         lines.push(format!(
-            "  {person} on {}, since {since}",
-            title(&one.channel)
+            "  {person} on {}, since {since}{}",
+            title(&one.channel),
+            match one.role {
+                Role::Owner => String::new(),
+                role => format!(", as a {role}"),
+            }
         ));
     }
     if !waiting.is_empty() {

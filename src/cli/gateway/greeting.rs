@@ -31,7 +31,10 @@ pub fn print_later(channels: &[Channel], pairing: &Arc<Pairing>, lacks_model: bo
         .collect();
     let allowed: Vec<String> = channels
         .iter()
-        .flat_map(|channel| channel.allow_from.entries().to_vec())
+        .flat_map(|channel| {
+            let rules = channel.access.rules();
+            rules.named().map(str::to_owned).collect::<Vec<_>>()
+        })
         .collect();
     let pairing = Arc::clone(pairing);
     let run = move || {

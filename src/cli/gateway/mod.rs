@@ -108,6 +108,7 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
         pairing,
         files_max_bytes: config.storage.inbox_max_bytes(),
         recent: LastChat::new(&state),
+        owner_chat: LastChat::of_owner(&state),
         known_time: KnownTime::new(&state),
         languages: Arc::new(Languages::new(&state)),
         restarts: RestartRequests::new(&state),
@@ -151,7 +152,7 @@ pub fn damaged_files(state: &Path) -> Vec<Error> {
 fn channels(config: &Channels, tls: &Tls, state: &Path, reloader: &Reloader) -> Vec<Channel> {
     let channel = |(name, bot): (&str, &Bot)| Channel {
         adapter: adapter(name, bot, tls, state),
-        allow_from: reloader.allow_list(name),
+        access: reloader.access_list(name),
     };
     config.enabled().map(channel).collect()
 }

@@ -9,7 +9,7 @@ use clap::Args;
 
 use crate::agent::Agent;
 use crate::board::Board;
-use crate::channels::intake::AllowList;
+use crate::channels::intake::AccessList;
 use crate::cli::Context;
 use crate::cli::compose::{self, RunOptions};
 use crate::cli::terminal::{log, print};
@@ -83,12 +83,18 @@ const NEEDS_RESTART: [&str; 9] = [
 ];
 
 /// The settings of a channel that apply at once.
-const OF_CHANNEL: [&str; 3] = ["allowFrom", "streaming", "streamEditIntervalMs"];
+const OF_CHANNEL: [&str; 4] = [
+    "allowFrom",
+    "defaultRole",
+    "streaming",
+    "streamEditIntervalMs",
+];
 
 /// Whether a change of this setting takes effect without a restart.
 fn applies_at_once(path: &str) -> bool {
     let parts: Vec<&str> = path.split('.').collect();
     match parts.as_slice() {
+        ["channels", _, "roles", ..] => true,
         ["channels", _, name] => OF_CHANNEL.contains(name),
         ["channels", name] => *name != "sendMaxRetries",
         ["tls", ..] => false,
@@ -103,7 +109,7 @@ pub struct Reloader {
     board: Arc<Board>,
     tls: Tls,
     /// By the channel's name.
-    allow_lists: BTreeMap<&'static str, AllowList>,
+    access_lists: BTreeMap<&'static str, AccessList>,
     running: Mutex<Running>,
 }
 
@@ -126,14 +132,13 @@ impl Reloader {
         tls: &Tls,
     ) -> Self {
         let channels = loaded.config.channels.all().into_iter();
-        let allow_lists =
-            channels.map(|(name, bot)| (name, AllowList::new(bot.allow_from.clone())));
+        let access_lists = channels.map(|(name, bot)| (name, AccessList::new(bot.rules())));
         Self {
             context: context.clone(),
             home: home.clone(),
             board: Arc::clone(board),
             tls: tls.clone(),
-            allow_lists: allow_lists.collect(),
+            access_lists: access_lists.collect(),
             running: Mutex::new(Running {
                 config: loaded.config.clone(),
                 settings: loaded.settings.clone(),
@@ -143,9 +148,9 @@ impl Reloader {
         }
     }
 
-    /// The people whom the configuration allows to write to a channel.
-    pub fn allow_list(&self, channel: &str) -> AllowList {
-        self.allow_lists.get(channel).cloned().unwrap_or_default()
+    /// The people whom the configuration allows to write to a channel, with their roles.
+    pub fn access_list(&self, channel: &str) -> AccessList {
+        self.access_lists.get(channel).cloned().unwrap_or_default()
     }
 
     /// What the gateway works with. `before` is what it has worked with so far.
@@ -197,7 +202,7 @@ impl Reloader {
         // From here on nothing fails.
         log::change(self.context.log_level(&config.log), eraser);
         for (name, bot) in config.channels.all() {
-            self.allow_list(name).replace(bot.allow_from.clone());
+            self.access_list(name).replace(bot.rules());
         }
         let changes = Changes { applied, restart };
         for path in &changes.applied {
@@ -330,6 +335,8 @@ fn merge_channels(running: &Channels, new: Channels) -> Channels {
         (&mut channels.discord, new.discord),
     ] {
         bot.allow_from = new.allow_from;
+        bot.roles = new.roles;
+        bot.default_role = new.default_role;
         bot.streaming = new.streaming;
         bot.stream_edit_interval_ms = new.stream_edit_interval_ms;
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::{open, texts};
+use crate::access::Role;
 use crate::cancel::Cancel;
 use crate::chat::{Effect, ToolCall, ToolResult};
 use crate::cli::Context;
@@ -187,6 +188,7 @@ fn call_tool(
     let tell = |text: &str| print::notice(text);
     let caller = Caller {
         session: "cli:mcp",
+        role: Role::Owner,
         message: "",
         cancel,
         answer: None,

@@ -23,6 +23,13 @@ pub fn is_id(id: &Value, open: bool) -> bool {
         }
 }
 
+/// Whether an entry of an object of roles is right: an id or a name, with a role.
+pub fn is_role(id: &str, role: &Value, open: bool) -> bool {
+    let name = role.as_str();
+    let is_known = name.is_some_and(|name| ["owner", "user", "guest"].contains(&name));
+    id.trim() == id && id != "*" && is_id(&Value::from(id), open) && is_known
+}
+
 /// Whether a text can be a host with or without a port: `nas.local:80`, `192.168.1.5`, `[fd00::5]:80`.
 pub fn is_host(text: &str) -> bool {
     let is_address = text.parse::<IpAddr>().is_ok() || text.parse::<SocketAddr>().is_ok();

@@ -12,15 +12,16 @@ use std::sync::Arc;
 use super::host::Work;
 use super::scheduler::{RefusalReason, Stopped};
 use super::{Gateway, spawn};
+use crate::access::Role;
 use crate::agent::commands::{
-    self, Command, CommandAnswer, Invocation, Slash, Surface, describe_ended,
+    self, Command, CommandAnswer, Invocation, Reader, Slash, Surface, describe_ended,
 };
 use crate::approval::Answer;
 use crate::bus::Event;
 use crate::cancel::Cancel;
 use crate::channels::adapter::MenuEntry;
 use crate::channels::names::title;
-use crate::channels::texts::{describe_rejection, pair_usage, paired, welcome};
+use crate::channels::texts::{describe_paired, describe_rejection, pair_usage, welcome};
 use crate::error::{Error, Result};
 use crate::language::Language;
 use crate::limits::gateway::{COMMANDS_MAX, REFUSED_CHARS, WAITING_MAX};
@@ -107,6 +108,15 @@ impl Gateway {
             Some(command) if command.slash == Slash::Sh => {
                 self.shell(message, command.argument, &work.cancel);
             }
+            Some(command) if command.slash == Slash::Get => {
+                self.answer_files(message, |job| job.get(command.argument), &work.cancel);
+            }
+            Some(command) if command.slash == Slash::Put => {
+                self.answer_files(message, |job| job.put(command.argument), &work.cancel);
+            }
+            Some(command) if command.slash == Slash::Ls => {
+                self.answer_files(message, |job| job.list(command.argument), &work.cancel);
+            }
             Some(command) if command.slash == Slash::Update => {
                 self.update(message, command.argument, &work.cancel);
             }
@@ -137,6 +147,21 @@ impl Gateway {
         for message in messages {
             self.parts.inbox.taken(&message.id);
         }
+    }
+
+    /// Refuses a command that the person may not use.
+    pub(super) fn refuse_command(&self, message: &Envelope) {
+        let Some(command) = commands::typed_command(message) else {
+            return;
+        };
+        let (language, role) = (message.language(), message.role);
+        tracing::info!(chat = %message.address(), word = command.word, %role, "command refused");
+        let word = inline_code(&format!("/{}", command.word));
+        let needed = command.role(message.is_group);
+        self.finish_command(
+            message,
+            texts::not_for_role(language, &word, &needed, &role),
+        );
     }
 
     fn answer_and_finish(&self, message: &Envelope, command: Command<'_>, cancel: &Cancel) {
@@ -180,12 +205,16 @@ impl Gateway {
         let (to, language) = (message.address(), message.language());
         let text = match command.slash {
             Slash::Start => {
-                texts::greeting(language, &commands::format_help(Surface::Chat, language))
+                let reader = Reader::of(message);
+                texts::greeting(language, &commands::format_help(reader, language))
             }
-            Slash::Help => commands::format_help(Surface::Chat, language),
-            Slash::Approve => self.approve(&to, command.argument, language)?,
-            Slash::Deny => self.settle(&to, command.argument, Answer::Deny, language)?,
+            Slash::Help => commands::format_help(Reader::of(message), language),
+            Slash::Approve => self.approve(message, command.argument)?,
+            Slash::Deny => self.settle(message, command.argument, Answer::Deny)?,
             Slash::Answer => super::questions::nothing_asked(language).to_owned(),
+            Slash::Approvals if command.argument.trim() == "revoke" => {
+                self.revoke_allowance(message)?
+            }
             Slash::Id => describe_ids(message),
             Slash::Pair => self.answer_pair(command.argument, language)?,
             Slash::Restart => {
@@ -229,28 +258,44 @@ impl Gateway {
     }
 
     /// Answers `/pair CODE`.
-    fn answer_pair(&self, code: &str, language: Language) -> Result<String> {
-        if code.is_empty() {
+    fn answer_pair(&self, argument: &str, language: Language) -> Result<String> {
+        // A code may be typed with spaces.
+        let (code, role) = match argument.rsplit_once(char::is_whitespace) {
+            Some((code, name)) => match Role::parse(name) {
+                Some(role) => (code, role),
+                None => (argument, Role::Owner),
+            },
+            None => (argument, Role::Owner),
+        };
+        if code.is_empty() || Role::parse(code).is_some() {
             return Err(Error::Usage(pair_usage(language).to_owned()));
         }
-        let one = self.pair(code, language)?;
+        let one = self.pair(code, role, language)?;
         // As code, a name is neither markup nor a link.
         let (name, id) = (&one.sender.name, &one.sender.id);
         let person = format!("{} ({})", inline_code(name), inline_code(id));
-        Ok(paired(language, &person, &title(&one.channel)))
+        Ok(describe_paired(
+            language,
+            &person,
+            &title(&one.channel),
+            role,
+        ))
     }
 
     /// Pairs the person who was given this code, and tells them. An error is in this language.
-    pub(super) fn pair(&self, code: &str, language: Language) -> Result<Paired> {
+    pub(super) fn pair(&self, code: &str, role: Role, language: Language) -> Result<Paired> {
         let paired = self
             .parts
             .pairing
-            .confirm(code)?
+            .confirm(code, role)?
             .map_err(|rejected| Error::Usage(describe_rejection(language, &rejected)))?;
         let (sender, channel) = (&paired.sender.id, &paired.channel);
         tracing::info!(sender, channel, "paired by a code");
         let chat = paired.private_chat();
         self.tell(&chat, welcome(paired.sender.language));
+        if role < Role::User {
+            return Ok(paired);
+        }
         // From now on there is a chat to send to.
         if let Err(error) = self.parts.recent.note(&chat) {
             tracing::warn!("failed to save the last active chat: {error}");
@@ -355,7 +400,8 @@ fn describe_ids(message: &Envelope) -> String {
     match message.sender() {
         Some(sender) => {
             let you = texts::you(language, &sender.id, &inline_code(&sender.name));
-            format!("{chat}\n{you}")
+            let role = texts::your_role(language, &message.role);
+            format!("{chat}\n{you}\n{role}")
         }
         None => chat,
     }

@@ -8,6 +8,7 @@ use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
 use crate::gateway::Gateway;
+use crate::gateway::approvals::Asker;
 use crate::language::Language;
 use crate::limits::gateway::SHOWN_OUTPUT_BYTES;
 use crate::markup::{self, inline_code};
@@ -80,6 +81,7 @@ impl Gateway {
         };
         let caller = Caller {
             session: message.session.as_str(),
+            role: message.role,
             message: &message.id,
             cancel,
             answer: None,
@@ -92,7 +94,15 @@ impl Gateway {
         if let Shell::Ask(question) = shell {
             let answer = match question.is_standing {
                 true => Answer::Standing,
-                false => self.ask(&to, &question, typed.language, cancel),
+                false => {
+                    let asker = Asker {
+                        hosted: &hosted,
+                        session: &message.session,
+                        to: &to,
+                        language: typed.language,
+                    };
+                    self.ask(&asker, &question, cancel)
+                }
             };
             let caller = Caller {
                 answer: Some((&question, answer)),

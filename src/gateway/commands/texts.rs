@@ -53,6 +53,41 @@ texts! {
     fn span_days(days, hours) { "{days} d {hours} h", "{days} 天 {hours} 小时" }
 
     /// The answer to `/start`; `commands` is a list.
+    /// To a person who may not use a command; `word` is inline code, the roles are words of the configuration.
+    pub fn not_for_role(word, needed, role) {
+        "{word} needs the role {needed}, and yours is {role} here.",
+        "{word} 需要 {needed} 角色，而你在这里的角色是 {role}。",
+    }
+    /// While everything is allowed in a chat.
+    pub fn allowance_left(minutes) {
+        "⏱ **Everything is allowed here.** Time left: {minutes} min",
+        "⏱ **此处允许全部操作。** 剩余 {minutes} 分钟",
+    }
+    /// The label of the button that ends it.
+    pub fn revoke() { "Revoke", "撤销" }
+    pub fn allowance_over() {
+        "The 10 minutes are over. I'll ask again before commands run outside the sandbox.",
+        "10 分钟已到。命令在沙箱外运行之前会再次询问。",
+    }
+    pub fn allowance_revoked() {
+        "Revoked. I'll ask again before commands run outside the sandbox.",
+        "已撤销。命令在沙箱外运行之前会再次询问。",
+    }
+    pub fn allowance_restarted() {
+        "The restart has ended the 10 minutes. I'll ask again before commands run outside the sandbox.",
+        "重启已结束这 10 分钟的许可。命令在沙箱外运行之前会再次询问。",
+    }
+    pub fn allowance_none() {
+        "Not everything is allowed here, so there is nothing to revoke.",
+        "此处并未允许全部操作，无需撤销。",
+    }
+    /// To a person whose turn waits for an owner.
+    pub fn asking_owner() {
+        "This needs an approval. I've asked an owner.",
+        "这需要批准，已询问所有者。",
+    }
+    /// In the answer to `/id`.
+    pub fn your_role(role) { "Your role here is {role}.", "你在这里的角色是 {role}。" }
     pub fn greeting(commands) {
         "I'm Peacrab, and I live on this board. Write to me, or use a command:\n\n{commands}",
         "我是 Peacrab，住在这块开发板上。直接给我发消息，或使用命令：\n\n{commands}",

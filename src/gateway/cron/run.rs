@@ -9,6 +9,7 @@ mod remind;
 use std::sync::Arc;
 
 use super::{Claim, texts};
+use crate::access::Role;
 use crate::agent::Outcome;
 use crate::agent::host::TurnOptions;
 use crate::bus::Event;
@@ -143,6 +144,8 @@ impl JobRun {
             id: message_id(&self.job, self.planned.planned_ms),
             origin: Origin::Cron { job, name },
             reply: self.to.clone(),
+            // No owner is there to whom something was allowed.
+            role: Role::User,
             attended: false,
             ..Envelope::typed(&self.session(), &self.job.payload.message)
         }

@@ -18,6 +18,7 @@ use super::commands::texts::format_error;
 use super::cron::zone_of;
 use super::time::alarm::{self, Woken};
 use super::{Gateway, spawn};
+use crate::access::Role;
 use crate::agent::Outcome;
 use crate::agent::host::{TurnEvent, TurnHost};
 use crate::approval::{Answer, Question};
@@ -255,6 +256,7 @@ impl Gateway {
         let message = Envelope {
             origin: Origin::Heartbeat,
             reply: Some(to.clone()),
+            role: Role::User,
             attended: false,
             ..Envelope::typed(&key, &prompt(&tasks))
         };

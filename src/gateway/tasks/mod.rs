@@ -14,6 +14,7 @@ use super::Gateway;
 use super::agents::Hosted;
 use super::cron::reached;
 use super::host::{ChatHost, Work};
+use crate::access::Role;
 use crate::agent::host::TurnEvent;
 use crate::agent::subagent;
 use crate::bus::Event;
@@ -49,6 +50,8 @@ pub(super) struct Parent<'a> {
     pub session: &'a SessionKey,
     pub reply: &'a Address,
     pub is_attended: bool,
+    /// What its person may do.
+    pub role: Role,
     /// Raised when the person stops its turn.
     pub cancel: &'a Cancel,
 }
@@ -137,6 +140,7 @@ impl Gateway {
                 label: request.label.clone(),
             },
             reply: Some(parent.reply.clone()),
+            role: parent.role,
             attended: parent.is_attended,
             is_relayed: true,
             ..Envelope::typed(&key, &request.task)
@@ -278,6 +282,7 @@ impl Gateway {
                 label: label.clone(),
             },
             reply: message.reply.clone(),
+            role: message.role,
             attended: message.attended,
             is_relayed: true,
             ..Envelope::typed(parent, &text)

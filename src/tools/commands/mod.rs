@@ -1,11 +1,13 @@
 //! Commands: whether one may run, has to be approved or is refused. Each is recorded before it runs;
 //! `confine` runs it.
 
+mod allowance;
 pub(super) mod bound;
 mod exec;
 mod refusal;
 pub mod risk;
 mod standing;
+pub use standing::parse_pattern;
 pub mod texts;
 mod tool;
 
@@ -18,6 +20,7 @@ use std::time::Duration;
 
 use ring::digest::{Context, SHA256};
 
+use crate::access::Role;
 use crate::approval::{AlwaysOption, Answer, Cause, Question};
 use crate::cancel::Cancel;
 use crate::clock::Clock;
@@ -32,6 +35,7 @@ use crate::sync::Mutex;
 use crate::sys::port::user_name;
 
 use super::Caller;
+pub use allowance::Allowances;
 use bound::{Located, Place, Uses};
 use refusal::Refusal;
 use risk::{Objection, Patterns};
@@ -51,6 +55,7 @@ pub struct Commands {
     timeout: Duration,
     max_timeout: Duration,
     approvals: Approvals,
+    allowances: Arc<Allowances>,
     audit: Audit,
     clock: Clock,
     /// Commands that run in the sandbox and are waited for.
@@ -84,6 +89,7 @@ impl Commands {
             timeout: Duration::from_secs(config.timeout.min(config.max_timeout)),
             max_timeout: Duration::from_secs(config.max_timeout),
             approvals: records.approvals,
+            allowances: Arc::default(),
             audit: records.audit,
             clock: records.clock,
             in_foreground: Arc::default(),
@@ -94,6 +100,7 @@ impl Commands {
     pub fn continuing(mut self, earlier: &Self) -> Self {
         self.sessions = Arc::clone(&earlier.sessions);
         self.in_foreground = Arc::clone(&earlier.in_foreground);
+        self.allowances = Arc::clone(&earlier.allowances);
         self
     }
 
@@ -157,8 +164,10 @@ impl Commands {
             }
         }
         let mut question = request.question(cause);
-        question.is_standing = question.always == AlwaysOption::Offered
-            && self.approvals.allow(&question, caller.session);
+        let is_too_risky = matches!(question.always, AlwaysOption::TooRisky(_));
+        question.can_allow_all = caller.role == Role::Owner && !is_too_risky;
+        let grant = self.grant(request, &question, caller);
+        question.is_standing = grant.is_some();
         let Some((asked, answer)) = caller.answer else {
             return Ok(Permit::Ask(Box::new(question)));
         };
@@ -179,7 +188,33 @@ impl Commands {
             let now = self.clock.now().to_rfc3339();
             self.approvals.add(&question, caller.session, now)?;
         }
-        self.start(request, caller, &answer.to_string())
+        let decision = match (answer, grant) {
+            (Answer::Standing, Some(grant)) => grant.decision().to_owned(),
+            (answer, _) => answer.to_string(),
+        };
+        self.start(request, caller, &decision)
+    }
+
+    /// What allows a command without asking, if something does.
+    fn grant(&self, request: &Request, question: &Question, caller: &Caller<'_>) -> Option<Grant> {
+        let is_offered = question.always == AlwaysOption::Offered;
+        if is_offered && self.approvals.allow(question, caller.session) {
+            return Some(Grant::Exact);
+        }
+        let uses = &request.uses;
+        // What the model can write must not decide what a pattern comes to.
+        let is_bound =
+            uses.marks.is_empty() && uses.influences.is_empty() && uses.scripts.is_empty();
+        if is_offered && is_bound && self.approvals.matches(&request.command, caller.session) {
+            return Some(Grant::Pattern);
+        }
+        let is_allowed = question.can_allow_all && self.allowances.left(caller.session).is_some();
+        is_allowed.then_some(Grant::Allowance)
+    }
+
+    /// What an owner has allowed for some minutes.
+    pub fn allowances(&self) -> &Allowances {
+        &self.allowances
     }
 
     /// What the command uses of the files that the model can write. An error where an approval cannot
@@ -254,6 +289,14 @@ impl Commands {
         let SessionInfo { id, command, .. } = session;
         if caller.answer.is_none() && session.is_input_allowed {
             return Ok(Ok(Answer::Always));
+        }
+        let is_owner = caller.role == Role::Owner;
+        if caller.answer.is_none()
+            && is_owner
+            && self.mode != ApprovalMode::Never
+            && self.allowances.left(caller.session).is_some()
+        {
+            return Ok(Ok(Answer::Standing));
         }
         let uses = self.uses_of(input, &session.folder)?;
         let id_text = id.to_string();
@@ -353,6 +396,28 @@ impl Commands {
     }
 }
 
+/// What allows a command without a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Grant {
+    /// A standing approval of exactly this.
+    Exact,
+    /// A pattern that it matches.
+    Pattern,
+    /// Everything is allowed for some minutes.
+    Allowance,
+}
+
+impl Grant {
+    /// For the audit log.
+    fn decision(self) -> &'static str {
+        match self {
+            Self::Exact => "allowed by a standing approval",
+            Self::Pattern => "allowed by a pattern",
+            Self::Allowance => "allowed with everything for 10 minutes",
+        }
+    }
+}
+
 /// Whether a command may run now.
 enum Permit {
     /// Yes, and it is recorded.
@@ -441,7 +506,9 @@ impl Request {
             reason: self.reason.clone(),
             account: account(),
             cause,
+            asked_for: String::new(),
             always,
+            can_allow_all: false,
             is_standing: false,
             unsandboxed: self.unsandboxed,
             influences: self.uses.influences.clone(),

@@ -1,13 +1,15 @@
 //! `/approvals`: the standing approvals of a chat, for its people.
 
+use super::risk::find_risk;
 use super::texts;
+use crate::approval::pattern::{self, Fault};
 use crate::error::{Error, Result};
 use crate::language::Language;
-use crate::limits::tools::STANDING_CHARS;
+use crate::limits::tools::{ALLOWED_WORDS_MAX, STANDING_CHARS};
 use crate::markup::{inline_code, inline_text};
 use crate::state::Approvals;
 use crate::state::approvals::StandingApproval;
-use crate::text::ellipsize_chars;
+use crate::text::{ellipsize_chars, reveal};
 use crate::tools::Toolbox;
 
 impl Toolbox {
@@ -19,13 +21,66 @@ impl Toolbox {
         language: Language,
     ) -> Result<String> {
         match &self.commands {
-            Some(commands) => answer(&commands.approvals, chat, argument, language),
+            Some(commands) => {
+                let since = commands.clock.now().to_rfc3339();
+                let text = answer(&commands.approvals, chat, (argument, since), language)?;
+                Ok(match commands.allowances.left(chat) {
+                    Some(left) if argument.is_empty() => {
+                        let minutes = left.as_secs().div_ceil(60);
+                        format!(
+                            "{}\n\n{text}",
+                            texts::standing_everything(language, &minutes)
+                        )
+                    }
+                    _ => text,
+                })
+            }
             None => Ok(texts::standing_none(language).to_owned()),
         }
     }
 }
 
-fn answer(approvals: &Approvals, chat: &str, argument: &str, language: Language) -> Result<String> {
+/// A pattern as it is kept, for the one who has typed it.
+pub fn parse_pattern(text: &str, language: Language) -> Result<String> {
+    let pattern = pattern::parse(text).map_err(|fault| {
+        Error::Usage(match fault {
+            Fault::Size => texts::pattern_size(language, &ALLOWED_WORDS_MAX),
+            Fault::Character(char) => {
+                texts::pattern_character(language, &inline_code(&reveal(&char.to_string())))
+            }
+            Fault::Program => texts::pattern_program(language).to_owned(),
+            Fault::Part => texts::pattern_part(language).to_owned(),
+        })
+    })?;
+    match find_risk(&pattern) {
+        Some(risk) => {
+            let why = texts::describe_risk(language, risk);
+            Err(Error::Usage(texts::pattern_risky(language, &why)))
+        }
+        None => Ok(pattern),
+    }
+}
+
+fn answer(
+    approvals: &Approvals,
+    chat: &str,
+    (argument, since): (&str, String),
+    language: Language,
+) -> Result<String> {
+    if let Some(rest) = argument.strip_prefix("add")
+        && (rest.is_empty() || rest.starts_with(char::is_whitespace))
+    {
+        if rest.trim().is_empty() {
+            return Err(Error::Usage(texts::standing_usage(language).to_owned()));
+        }
+        let pattern = parse_pattern(rest, language)?;
+        let number = approvals.add_pattern(&pattern, chat, since)?;
+        return Ok(texts::standing_added(
+            language,
+            &number,
+            &inline_code(&pattern),
+        ));
+    }
     let mut words = argument.split_whitespace();
     match (words.next(), words.next(), words.next()) {
         (None | Some("list"), None, None) => {
@@ -49,6 +104,18 @@ fn format_list(list: &[StandingApproval], language: Language) -> String {
     };
     let mut text = texts::standing_heading(language).to_owned();
     for one in list {
+        if one.is_pattern {
+            let since = one.since.split('T').next().unwrap_or_default();
+            text.push_str("\n- ");
+            let command = inline_code(&one.command);
+            text.push_str(&texts::standing_pattern(
+                language,
+                &one.number,
+                &command,
+                &since,
+            ));
+            continue;
+        }
         let describe = match one.unsandboxed {
             true => texts::standing_unsandboxed,
             false => texts::standing_sandboxed,
@@ -88,8 +155,15 @@ mod tests {
         };
         add("echo `a`\nb", "telegram:1");
         add("reboot", "telegram:2");
-        let english =
-            |argument: &str| answer(&approvals, "telegram:1", argument, Language::English).unwrap();
+        let english = |argument: &str| {
+            answer(
+                &approvals,
+                "telegram:1",
+                (argument, "2026-11-23T".to_owned()),
+                Language::English,
+            )
+            .unwrap()
+        };
         assert_eq!(
             english(""),
             "Always allowed here:\n- 1: `` echo `a` b `` in `/w`, outside the sandbox (since 2026-11-22)\n\n\
@@ -99,11 +173,32 @@ mod tests {
             english("remove 2"),
             "There is no number `2` here. /approvals lists them."
         );
-        let chinese = answer(&approvals, "telegram:1", "remove 1", Language::Chinese).unwrap();
+        let now = || "2026-11-23T".to_owned();
+        let chinese = answer(
+            &approvals,
+            "telegram:1",
+            ("remove 1", now()),
+            Language::Chinese,
+        )
+        .unwrap();
         assert!(chinese.starts_with("已移除："), "{chinese}");
         assert_eq!(english(""), "No command is always allowed here.");
-        for wrong in ["x", "remove all"] {
-            assert!(answer(&approvals, "telegram:1", wrong, Language::English).is_err());
+        assert!(english("add systemctl  restart *").contains("as number"));
+        assert!(
+            english("")
+                .contains("`systemctl restart *`, outside the sandbox too (since 2026-11-23)")
+        );
+        for (wrong, why) in [
+            ("x", "Use `/approvals`"),
+            ("remove all", "Use `/approvals`"),
+            ("add", "Use `/approvals`"),
+            ("add echo $HOME", "must not contain `$`"),
+            ("add *", "begins with the program"),
+            ("add reboot", "down or restart it"),
+        ] {
+            let error = answer(&approvals, "telegram:1", (wrong, now()), Language::English);
+            let error = error.unwrap_err().to_string();
+            assert!(error.contains(why), "{wrong}: {error}");
         }
     }
 }

@@ -95,8 +95,45 @@ texts! {
         "此处没有编号 {number}。发送 /approvals 查看列表。",
     }
     pub(super) fn standing_usage() {
-        "Use `/approvals`, or `/approvals remove NUMBER`",
-        "用法：`/approvals` 或 `/approvals remove 编号`",
+        "Use `/approvals`, `/approvals add systemctl restart *`, `/approvals remove NUMBER` or \
+         `/approvals revoke`",
+        "用法：`/approvals`、`/approvals add systemctl restart *`、`/approvals remove 编号` 或 \
+         `/approvals revoke`",
+    }
+    /// A pattern; `command` is inline code, `since` is a date.
+    pub(super) fn standing_pattern(number, command, since) {
+        "{number}: {command}, outside the sandbox too (since {since})",
+        "{number}：{command}，也可在沙箱外运行（自 {since}）",
+    }
+    pub(super) fn standing_added(number, command) {
+        "Always allowed here, as number {number}: {command}. `*` stands for one word that is not an option.",
+        "此处始终允许，编号 {number}：{command}。`*` 代表一个单词，且不能是选项。",
+    }
+    /// While everything is allowed.
+    pub(super) fn standing_everything(minutes) {
+        "Everything is allowed here for another {minutes} min. To end that: /approvals revoke",
+        "此处允许全部操作，剩余 {minutes} 分钟。如需结束：/approvals revoke",
+    }
+    pub(super) fn pattern_size(words) {
+        "A pattern has 1 to {words} words",
+        "模式须包含 1 到 {words} 个单词",
+    }
+    /// `char` is inline code.
+    pub(super) fn pattern_character(char) {
+        "A pattern must not contain {char}. Letters, digits and - _ . / : @ , + = are fine",
+        "模式不能包含 {char}。可使用字母、数字和 - _ . / : @ , + =",
+    }
+    pub(super) fn pattern_program() {
+        "A pattern begins with the program, written out, such as `systemctl` or `/usr/sbin/nginx`",
+        "模式须以完整的程序名开头，例如 `systemctl` 或 `/usr/sbin/nginx`",
+    }
+    pub(super) fn pattern_part() {
+        "In a pattern, `*` is a whole word",
+        "在模式中，`*` 必须是一个完整的单词",
+    }
+    pub(super) fn pattern_risky(why) {
+        "This pattern would not be used, because such commands are confirmed each time: {why}",
+        "此模式不会生效，因为此类命令每次都需确认：{why}",
     }
     /// No command can be run.
     pub(super) fn turned_off() {

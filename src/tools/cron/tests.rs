@@ -75,6 +75,7 @@ impl Desk {
         };
         let caller = Caller {
             session,
+            role: crate::access::Role::Owner,
             message,
             cancel: &Cancel::new(),
             answer: None,

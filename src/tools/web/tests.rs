@@ -430,6 +430,7 @@ fn a_stopped_turn_ends_a_page_that_is_on_its_way() {
     };
     let caller = Caller {
         session: "cli:test",
+        role: crate::access::Role::Owner,
         cancel: &cancel,
         answer: None,
         progress: None,

@@ -296,7 +296,10 @@ fn a_question_that_telegram_did_not_hear_is_asked_when_it_is_back() {
 #[test]
 fn a_question_that_telegram_refuses_holds_up_nobody_else() {
     let (scene, _outside, _file) = wanting_out(1);
-    let scene = scene.set("allowFrom", json!(["*"]));
+    let scene = scene.set(
+        "allowFrom",
+        json!(["1001", "1002", "1003", "1004", "1005", "2002"]),
+    );
     let bob = scene.telegram.person(2002, "Bob", None);
     let gateway = scene.start();
     let refused = Fault::BadRequest("BUTTON_DATA_INVALID");

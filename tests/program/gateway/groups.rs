@@ -58,7 +58,10 @@ fn the_policy_says_what_is_for_us() {
 #[test]
 fn an_answer_to_us_is_for_us_and_the_model_sees_who_speaks_and_of_what() {
     let scene = Scene::playing([say("It is 21 degrees."), say("In the kitchen.")]);
-    let scene = scene.set("allowFrom", json!(["*"]));
+    let scene = scene.set(
+        "allowFrom",
+        json!(["1001", "1002", "1003", "1004", "1005", "2002"]),
+    );
     let bob = scene.telegram.person(2002, "Bob", None);
     let home = scene.telegram.group(-1_005, "Home");
     let gateway = scene.start();

@@ -1,12 +1,14 @@
 //! `peacrab gateway`: people on Telegram, and what they are promised.
 
 mod agents;
+mod allowance;
 mod approvals;
 mod clock;
 mod conversation;
 mod crowd;
 mod discord;
 mod faults;
+mod files;
 mod flood;
 mod full;
 mod groups;
@@ -23,6 +25,7 @@ mod power;
 mod recovery;
 mod reload;
 mod remind;
+mod roles;
 pub mod scene;
 mod sending;
 mod slots;

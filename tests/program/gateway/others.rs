@@ -24,7 +24,7 @@ fn of_four() -> (Scene, [Person; 3]) {
             _ => say("Here I am."),
         }
     });
-    let scene = scene.set("allowFrom", json!(["*"]));
+    let scene = scene.set("allowFrom", json!(["1001", "1002", "1003", "1004"]));
     let people = PEOPLE.map(|(id, name)| scene.telegram.person(id, name, None));
     (scene, people)
 }

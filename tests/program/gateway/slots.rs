@@ -15,7 +15,10 @@ const COMMANDS: usize = 8;
 
 /// A scene in which three people may speak.
 fn of_three(answer: impl Fn(&Request) -> Step + Send + Sync + 'static) -> (Scene, [Person; 3]) {
-    let scene = Scene::answering(answer).set("allowFrom", json!(["*"]));
+    let scene = Scene::answering(answer).set(
+        "allowFrom",
+        json!(["1001", "1002", "1003", "1004", "1005", "2002"]),
+    );
     let ben = scene.telegram.person(1002, "Ben", None);
     let cleo = scene.telegram.person(1003, "Cleo", None);
     let people = [scene.ana.clone(), ben, cleo];

@@ -57,7 +57,10 @@ fn with_ben() -> (Scene, Person) {
             None => say("That is all."),
         }
     });
-    let scene = scene.set("allowFrom", json!(["*"]));
+    let scene = scene.set(
+        "allowFrom",
+        json!(["1001", "1002", "1003", "1004", "1005", "2002"]),
+    );
     let ben = scene.telegram.person(1002, "Ben", None);
     (scene, ben)
 }

@@ -175,7 +175,7 @@ impl Plan {
                 }
                 self.notices.retain(|notice| {
                     let is_text = matches!(notice.content, Content::Text(_));
-                    let is_settled_early = notice.answer.is_some() && notice.message.is_none();
+                    let is_settled_early = notice.settled.is_some() && notice.message.is_none();
                     notice.serial != *serial || !(is_text && is_last || is_settled_early)
                 });
             }
@@ -228,7 +228,7 @@ impl Plan {
             }
             Job::Notify { serial, .. } => {
                 let over =
-                    |notice: &super::Notice| notice.serial == *serial && notice.answer.is_some();
+                    |notice: &super::Notice| notice.serial == *serial && notice.settled.is_some();
                 self.notices.retain(|notice| !over(notice));
             }
             Job::SetMenu => self.menu_at = Some(now),

@@ -52,7 +52,14 @@ fn raw(markdown: &str) -> Vec<Piece> {
     }]
 }
 
+fn by(name: &str, answer: Answer) -> Settled {
+    let by = name.to_owned();
+    Settled { answer, by }
+}
+
 fn text(question: &Question, answer: Option<Answer>) -> String {
+    let answer = answer.map(|answer| by("", answer));
+    let answer = answer.as_ref();
     let asked = asked(question, Language::English);
     render_question(&asked, answer, &raw).piece.unwrap().plain
 }
@@ -71,6 +78,8 @@ fn a_question_that_is_over_no_longer_says_how_to_answer() {
     assert_eq!(open, format!("{body}{expires}"));
     let settled = text(&question, Some(Answer::Once));
     assert_eq!(settled, format!("{body}**✓ Allowed once**"));
+    let hostile = by("Ana*\n**✗ Denied**", Answer::Once).describe(Language::English);
+    assert_eq!(hostile, r"**✓ Allowed once** by Ana\* \*\*✗ Denied\*\*");
 }
 
 #[test]
@@ -90,7 +99,7 @@ fn a_question_comes_in_the_language_of_the_person_who_is_asked() {
          “允许全部后续输入”在命令结束前有效。\n智能体给出的理由：`to *tidy* up`\n\n\
          10 分钟后失效。也可以输入 /approve 554137 或 /deny 554137。"
     );
-    let settled = render_question(&chinese, Some(Answer::Deny), &raw);
+    let settled = render_question(&chinese, Some(&by("", Answer::Deny)), &raw);
     assert!(settled.piece.unwrap().plain.ends_with("\n\n**✗ 已拒绝**"));
 }
 
@@ -212,7 +221,7 @@ fn the_ends_of_a_long_command_stand_with_its_length_in_one_message() {
             );
             assert!(!shown.contains("```sh"), "the fences are shown: {shown}");
             assert!(shown.lines().count() < 120, "{shown}");
-            let settled = render_question(&open, Some(Answer::Deny), &counting);
+            let settled = render_question(&open, Some(&by("", Answer::Deny)), &counting);
             assert_eq!(pieces.get(), 1);
             assert!(settled.piece.unwrap().plain.ends_with("✗ Denied"));
         }

@@ -7,7 +7,7 @@ use crate::approval::{Answer, Question};
 use crate::channels::adapter::Capabilities;
 use crate::channels::delivery::job::{Content, Job, Next, Outcome, Report, Ticket};
 use crate::channels::delivery::plan::Plan;
-use crate::channels::delivery::question::ChatQuestion;
+use crate::channels::delivery::question::{ChatQuestion, Settled};
 use crate::channels::delivery::work::DraftText;
 use crate::language::Language;
 use crate::limits::channels::{DELIVERY_WORKERS, DRAFT_EDITS, LONGEST_BACKOFF, TYPING_DELAY};
@@ -70,6 +70,7 @@ fn backlog(heads: impl IntoIterator<Item = Head>) -> Backlog {
 
 fn text(text: impl Into<String>, reply_to: &str) -> DraftText {
     DraftText {
+        buttons: Vec::new(),
         text: text.into(),
         reply_to: reply_to.to_owned(),
     }
@@ -100,6 +101,13 @@ fn done(message: &str) -> Outcome {
 
 fn finish(plan: &mut Plan, ticket: Ticket, outcome: Outcome, now: Duration) -> Vec<Report> {
     plan.finish(ticket, outcome, now, 0.0)
+}
+
+fn denied() -> Settled {
+    Settled {
+        answer: Answer::Deny,
+        by: "Ana".to_owned(),
+    }
 }
 
 fn question(number: u64) -> Content {
@@ -136,17 +144,17 @@ fn a_question_is_asked_until_it_is_shown_or_settled() {
     let ticket = take(&mut plan, at.max(2 * SECOND));
     assert!(matches!(ticket.job, Job::Notify { .. }));
     // It is settled while it is on its way: then it is shown and settled.
-    plan.settle(7, Answer::Deny);
+    plan.settle(7, denied());
     finish(&mut plan, ticket, done("55"), 9 * SECOND);
     let ticket = take(&mut plan, 9 * SECOND);
     assert!(
-        matches!(&ticket.job, Job::Settle { message, answer, .. }
-            if message == "55" && *answer == Answer::Deny),
+        matches!(&ticket.job, Job::Settle { message, settled, .. }
+            if message == "55" && *settled == denied()),
         "{ticket:?}"
     );
     finish(&mut plan, ticket, done(""), 9 * SECOND);
     plan.notify(&chat("1"), question(8));
-    plan.settle(8, Answer::Deny);
+    plan.settle(8, denied());
     assert!(
         matches!(plan.look(99 * SECOND), Next::Nothing),
         "never asked"
@@ -315,7 +323,7 @@ impl World {
                 let number = self.random.below(9);
                 self.plan.notify(&to, question(number));
             }
-            10 => (0..9).for_each(|number| self.plan.settle(number, Answer::Deny)),
+            10 => (0..9).for_each(|number| self.plan.settle(number, denied())),
             _ if self.random.below(9) == 0 => self.plan.reachable(),
             _ => {}
         }

@@ -538,7 +538,7 @@ fn a_question_is_shown_whole_and_settled_and_a_text_is_told_without_the_outbox()
         calls[0].ends_with("[Run once,Deny,Always this command]"),
         "{calls:?}"
     );
-    scene.delivery.settle(554_137, Answer::Deny);
+    scene.delivery.settle(554_137, Answer::Deny, "");
     scene.wait_for(&format!("1: edit 50 {text}\n\n**✗ Denied**"));
     assert!(scene.delivery.tell(&chat("1"), "The disk is full."));
     scene.wait_for("1: send The disk is full.");
@@ -568,7 +568,7 @@ fn a_command_that_is_too_long_comes_whole_as_a_file_before_its_question() {
         calls[1]
     );
     assert!(calls[1].ends_with("[Run once,Deny,Always this command]"));
-    scene.delivery.settle(554_137, Answer::Deny);
+    scene.delivery.settle(554_137, Answer::Deny, "");
     scene.wait_until("it is not settled", || {
         scene
             .calls()

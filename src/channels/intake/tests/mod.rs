@@ -245,13 +245,59 @@ fn a_press_that_does_not_count_is_answered_at_once() {
         language: Language::Chinese,
         ..sender(id)
     };
-    let notice = |sender: &Sender, data| scene.intake.press_notice(sender, "", data);
+    let notice = |sender: &Sender, data| scene.intake.press_notice(sender, "", None, data);
     assert_eq!(notice(&sender("1"), "q:7:once"), None);
     let unknown = notice(&sender("1"), "nonsense");
     assert_eq!(unknown, Some("This button no longer works."));
     let denied = notice(&sender("2"), "q:7:once");
     assert_eq!(denied, Some("You don't have access to this bot."));
     assert_eq!(notice(&chinese("1"), "nonsense"), Some("此按钮已失效。"));
+}
+
+#[test]
+fn each_message_has_the_role_of_its_sender_and_only_owners_answer_questions() {
+    let mut scene = Scene::new();
+    let place = Address::new("fake", "g");
+    let says = |id: &str, number: usize, files: &[&str]| Incoming::Message {
+        envelope: Envelope {
+            id: format!("fake:{number}"),
+            role: Role::Owner,
+            remote_files: files.iter().map(|id| file(id)).collect(),
+            ..Envelope::written(&place, sender(id), "hello")
+        },
+        username: String::new(),
+    };
+    scene.take(vec![says("13", 1, &["a"])]);
+    let guest = scene.arrived();
+    assert_eq!(guest.role, Role::Guest);
+    assert!(guest.remote_files.is_empty());
+    assert_eq!(guest.text, "hello\n[1 file was not fetched]");
+    scene.take(vec![says("14", 2, &[])]);
+    let user = scene.arrived();
+    assert_eq!(user.role, Role::User);
+    for (id, counts) in [("13", false), ("14", false), ("1", true)] {
+        let notice = scene.intake.press_notice(&sender(id), "", None, "q:7:once");
+        let only = Some("Only an owner can answer this.");
+        assert_eq!(notice, only.filter(|_| !counts), "{id}");
+        let pressed = |number: usize, data: &str| Incoming::Pressed {
+            id: format!("fake:{id}{number}"),
+            address: place.clone(),
+            is_group: true,
+            sender: sender(id),
+            username: String::new(),
+            message: PressedMessage {
+                id: "7".to_owned(),
+                text: String::new(),
+            },
+            data: data.to_owned(),
+        };
+        scene.take(vec![pressed(3, "q:7:once")]);
+        let is_answered = matches!(scene.events.try_recv(), Ok(Event::Answered { .. }));
+        assert_eq!(is_answered, counts, "{id}");
+        scene.take(vec![pressed(4, "c:/sh ls")]);
+        let command = scene.arrived();
+        assert_eq!(crate::agent::commands::may_use(&command), counts);
+    }
 }
 
 #[test]
@@ -265,7 +311,7 @@ fn an_invitation_pairs_its_sender_and_is_not_a_message() {
         },
         username: String::new(),
     };
-    let code = scene.pairing.invite().unwrap();
+    let code = scene.pairing.invite(Role::Owner).unwrap();
     scene.take(vec![said(1, &code, true)]);
     assert!(
         !scene.pairing.is_paired("fake", "2"),
@@ -303,7 +349,7 @@ fn strangers_get_one_code_and_are_not_heard() {
     let pending = scene.outbox.pending();
     assert_eq!(pending.len(), 1);
     let code = scene.pairing.list().unwrap().offers[0].code.clone();
-    assert!(scene.pairing.confirm(&code).is_ok());
+    assert!(scene.pairing.confirm(&code, Role::Owner).is_ok());
     scene.take(vec![stranger(4, "2", false)]);
     assert_eq!(scene.arrived().id, "fake:4");
     assert!(!scene.intake.has_access(&sender("3"), "ana"));

@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::sync::mpsc::Receiver;
 
 use super::super::*;
+use crate::access::{Role, Rules};
 use crate::bus;
 use crate::channels::adapter::{
     Capabilities, Connection, Failure, MenuEntry, Piece, Post, Sent, Upload,
@@ -222,7 +223,15 @@ impl Scene {
             channel: name,
             inbox: Arc::clone(&inbox),
             pairing: Arc::clone(&pairing),
-            allow_from: AllowList::new(vec!["1".to_owned()]),
+            access: AccessList::new(Rules {
+                allow_from: vec!["1".to_owned()],
+                roles: [
+                    ("13".to_owned(), Role::Guest),
+                    ("14".to_owned(), Role::User),
+                ]
+                .into(),
+                default_role: Role::User,
+            }),
             outbox: Arc::clone(&outbox),
             workspace_for: Box::new(move |_| Ok(Arc::clone(&workspace))),
             health: Default::default(),
@@ -343,6 +352,7 @@ pub fn envelope(number: usize, chat: &str, text: &str, files: &[&str]) -> Envelo
         id: format!("fake:{number}"),
         reference: number.to_string(),
         remote_files: files.iter().map(|id| file(id)).collect(),
+        role: Role::Owner,
         ..Envelope::written(&Address::new("fake", chat), sender("1"), text)
     }
 }

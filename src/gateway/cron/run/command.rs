@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Claim, JobRun, STOPPED, no_chat, outcome, own_session};
+use crate::access::Role;
 use crate::approval::Answer;
 use crate::clock::Stopwatch;
 use crate::cron::{RunOutcome, Status};
@@ -52,6 +53,8 @@ impl Gateway {
         };
         let caller = Caller {
             session: session.as_str(),
+            // No owner is there to whom something was allowed.
+            role: Role::User,
             message: "",
             cancel: &cancel,
             answer: None,

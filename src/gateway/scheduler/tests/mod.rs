@@ -1,6 +1,7 @@
 mod random;
 
 use super::*;
+use crate::access::Role;
 use crate::message::{Attachment, Media, RemoteFile, Sender};
 
 fn key(name: &str) -> SessionKey {
@@ -12,6 +13,7 @@ fn message(name: &str, text: &str) -> Envelope {
     Envelope {
         id: format!("{name}/{text}"),
         reference: text.to_owned(),
+        role: Role::Owner,
         ..Envelope::written(&address, Sender::default(), text)
     }
 }
@@ -364,6 +366,37 @@ fn a_message_edited_into_a_command_runs_as_one() {
         text: "/stop".to_owned(),
     });
     assert_eq!(scene.finish(3), ["cancel 2", "stopped 0 1 0"]);
+}
+
+#[test]
+fn an_edit_makes_no_command_that_the_person_may_not_use() {
+    let mut scene = Scene::new(1);
+    scene.receive("a", "1");
+    scene.handle(Input::Arrived(Envelope {
+        role: Role::User,
+        ..message("a", "2")
+    }));
+    scene.handle(Input::Edited {
+        session: key("a"),
+        reference: "2".to_owned(),
+        text: "/sh ls".to_owned(),
+    });
+    assert_eq!(scene.finish(1), ["turn 2 /sh ls"]);
+}
+
+#[test]
+fn a_turn_is_not_joined_by_someone_who_may_do_less() {
+    let mut scene = Scene::new(1);
+    let says = |scene: &mut Scene, text: &str, role| {
+        let message = message("a", text);
+        scene.handle(Input::Arrived(Envelope { role, ..message }))
+    };
+    assert_eq!(says(&mut scene, "1", Role::Owner), ["turn 1 1"]);
+    says(&mut scene, "2", Role::Guest);
+    assert_eq!(scene.handle(Input::Step(1)), ["interject 1 "]);
+    assert_eq!(scene.finish(1), ["turn 2 2"]);
+    says(&mut scene, "3", Role::Owner);
+    assert_eq!(scene.handle(Input::Step(2)), ["interject 2 3"]);
 }
 
 #[test]

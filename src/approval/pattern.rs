@@ -1,0 +1,167 @@
+//! Patterns of commands that an owner allows, such as `systemctl restart *`. Pure.
+//!
+//! A pattern is matched against the whole line, word by word, and only a line that no shell could read as
+//! anything but these words is looked at.
+
+use crate::limits::tools::{ALLOWED_CHARS_MAX, ALLOWED_WORDS_MAX};
+
+/// Stands for one word.
+const ANY: &str = "*";
+
+/// Why a text is no pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// It is empty, too long or has too many words.
+    Size,
+    /// It has a character that means something to a shell.
+    Character(char),
+    /// Its first word, the program, is not written out.
+    Program,
+    /// A `*` is only a part of a word.
+    Part,
+}
+
+/// A pattern as it is kept: its words, with one space between them.
+pub fn parse(text: &str) -> Result<String, Fault> {
+    let words: Vec<&str> = text.split_ascii_whitespace().collect();
+    if words.is_empty()
+        || words.len() > ALLOWED_WORDS_MAX
+        || text.chars().count() > ALLOWED_CHARS_MAX
+    {
+        return Err(Fault::Size);
+    }
+    for word in &words {
+        if *word == ANY {
+            continue;
+        }
+        if word.contains(ANY) {
+            return Err(Fault::Part);
+        }
+        if let Some(char) = word.chars().find(|char| !is_plain(*char)) {
+            return Err(Fault::Character(char));
+        }
+    }
+    match words.first() {
+        Some(first) if is_program(first) => Ok(words.join(" ")),
+        _ => Err(Fault::Program),
+    }
+}
+
+/// Whether a command line is one that a pattern allows. A `*` stands for exactly one word, and for no
+/// option: an option can turn a command into another one.
+pub fn matches(pattern: &str, line: &str) -> bool {
+    if parse(pattern).is_err() || !line.chars().all(|char| char == ' ' || is_plain(char)) {
+        return false;
+    }
+    let words = |text: &str| -> Vec<String> {
+        text.split(' ')
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+            .collect()
+    };
+    let (pattern, line) = (words(pattern), words(line));
+    let is_same = |(expected, word): (&String, &String)| match expected.as_str() {
+        ANY => !word.starts_with('-'),
+        expected => word == expected,
+    };
+    pattern.len() == line.len()
+        && line.first().is_some_and(|first| is_program(first))
+        && pattern.iter().zip(&line).all(is_same)
+}
+
+/// Whether a shell reads a character as itself, wherever it is in a word.
+fn is_plain(char: char) -> bool {
+    char.is_ascii_alphanumeric()
+        || matches!(char, '-' | '_' | '.' | '/' | ':' | '@' | ',' | '+' | '=')
+}
+
+/// Whether a word can be the name of a program: with a `=` a shell would set a variable, and from a relative
+/// path it depends on the folder what runs.
+fn is_program(word: &str) -> bool {
+    let is_relative = word.contains('/') && !word.starts_with('/');
+    let begins_plain = word.starts_with(|char: char| char.is_ascii_alphanumeric() || char == '/');
+    begins_plain && !word.contains('=') && !is_relative
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_star_stands_for_exactly_one_word() {
+        for (pattern, line, expected) in [
+            ("systemctl restart *", "systemctl restart nginx", true),
+            ("systemctl restart *", "  systemctl   restart nginx ", true),
+            ("systemctl restart *", "systemctl restart", false),
+            ("systemctl restart *", "systemctl restart nginx ssh", false),
+            ("systemctl restart *", "systemctl stop nginx", false),
+            ("systemctl restart *", "systemctl restart --root=/x", false),
+            ("systemctl restart *", "sudo systemctl restart nginx", false),
+            ("df -h", "df -h", true),
+            ("df -h", "df -h /", false),
+            ("* restart", "systemctl restart", false),
+            ("systemctl restart *", "systemctl restart *", false),
+            ("systemctl restart *", "systemctl\trestart nginx", false),
+        ] {
+            assert_eq!(matches(pattern, line), expected, "{pattern} / {line}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_no_pattern_says_why() {
+        for (text, fault) in [
+            ("", Fault::Size),
+            (&"a ".repeat(ALLOWED_WORDS_MAX + 1), Fault::Size),
+            ("systemctl restart ngin*", Fault::Part),
+            ("*", Fault::Program),
+            ("* restart", Fault::Program),
+            ("A=1 b", Fault::Program),
+            ("./script", Fault::Program),
+            ("-x", Fault::Program),
+            ("cat $HOME", Fault::Character('$')),
+            ("echo 'a'", Fault::Character('\'')),
+            ("echo ä", Fault::Character('ä')),
+        ] {
+            assert_eq!(parse(text), Err(fault), "{text}");
+        }
+        assert_eq!(parse("  df   -h "), Ok("df -h".to_owned()));
+    }
+
+    proptest! {
+        #[test]
+        fn no_metacharacter_gets_through(
+            before in "[a-z ]{0,8}", meta in "[;&|<>$`()\\n\\r\\t'\"\\\\*?\\[\\]{}~#!%^\u{a0}\u{2028}é]", after in "[a-z ]{0,8}",
+        ) {
+            let word = format!("{before}{meta}{after}");
+            let line = format!("systemctl restart {word}");
+            prop_assert!(!matches("systemctl restart *", &line));
+            prop_assert!(!matches("systemctl restart * *", &line));
+            prop_assert!(!matches(&line, &line));
+        }
+
+        #[test]
+        fn what_matches_is_these_words_to_a_shell(line in "[a-z=/.@:,+*;&|$ -]{0,24}") {
+            for pattern in ["a *", "a * *", "a", "a -b *"] {
+                if matches(pattern, &line) {
+                    let words: Vec<&str> = line.split(' ').filter(|word| !word.is_empty()).collect();
+                    let expected: Vec<&str> = pattern.split(' ').collect();
+                    prop_assert_eq!(words.len(), expected.len());
+                    for (word, expected) in words.iter().zip(expected) {
+                        prop_assert!(word == &expected || expected == "*" && !word.starts_with('-'));
+                        prop_assert!(word.chars().all(is_plain));
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn any_text_is_read_without_a_panic(text in "\\PC{0,60}", line in "\\PC{0,60}") {
+            if let Ok(pattern) = parse(&text) {
+                let again = parse(&pattern);
+                prop_assert_eq!(again.as_ref(), Ok(&pattern));
+                let _ = matches(&pattern, &line);
+            }
+        }
+    }
+}

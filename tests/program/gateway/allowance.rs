@@ -1,0 +1,169 @@
+//! What an owner allows beyond one command: everything for 10 minutes, and patterns.
+
+use serde_json::{Value, json};
+
+use super::scene::Scene;
+use crate::harness::gateway::Gateway;
+use crate::harness::model::{Request, Step, call, say};
+use crate::harness::program::Program;
+
+/// A model that runs what it is told after "run:", outside the sandbox.
+fn obeying(request: &Request) -> Step {
+    let last = request.messages().last().unwrap();
+    let said = last["content"].to_string();
+    match (last["role"].as_str(), said.split_once("run: ")) {
+        (Some("tool"), _) | (_, None) => say("done"),
+        (_, Some((_, command))) => {
+            let command = command.trim_end_matches(['"', ']', '}']);
+            call(
+                "exec",
+                json!({"command": command, "escalate": true, "reason": "r"}),
+            )
+        }
+    }
+}
+
+fn decisions(scene: &Scene) -> Vec<String> {
+    let records: Vec<Value> = scene.audit();
+    let decision = |record: &Value| record["decision"].as_str().map(str::to_owned);
+    records.iter().filter_map(decision).collect()
+}
+
+#[test]
+fn everything_is_allowed_for_a_while_and_can_be_revoked() {
+    let scene = Scene::answering(obeying);
+    let gateway = scene.start();
+    scene.ana.says("run: true 1");
+    scene.ana.presses("Allow everything for 10 minutes");
+    scene.wait_for("✓ Everything allowed for 10 minutes by Ana");
+    scene.model.wait_for_requests(2);
+    let shown = scene.wait_for("Time left: 10 min");
+    assert!(shown.markup.is_some(), "there is a button");
+    scene.ana.says("run: true 2");
+    scene.model.wait_for_requests(4);
+    scene.ana.says("/sh! true 3");
+    scene.wait_for("no output");
+    scene.ana.says("/approvals");
+    scene.wait_for("Everything is allowed here for another 10 min.");
+    // What would stop the board is asked about all the same.
+    scene.ana.says("run: systemctl poweroff");
+    let asked = scene.wait_for("Run this outside the sandbox");
+    assert!(asked.text.contains("poweroff"), "{}", asked.text);
+    scene.ana.presses("Deny");
+    scene.model.wait_for_requests(6);
+    scene.ana.presses("Revoke");
+    scene.wait_for("Revoked. I'll ask again");
+    scene.ana.says("run: true 4");
+    scene
+        .telegram
+        .wait_for_message(scene.ana.chat(), |message| {
+            message.text.contains("true 4") && message.markup.is_some()
+        });
+    scene.ana.presses("Run once");
+    scene.model.wait_for_requests(8);
+    gateway.stop().ends_with(0);
+    let under = "allowed with everything for 10 minutes";
+    let first = "allowed, with everything for 10 minutes";
+    assert_eq!(
+        decisions(&scene),
+        [first, under, under, "denied", "allowed once"]
+    );
+    let left = scene.texts();
+    assert!(
+        left.iter().all(|text| !text.contains("Time left")),
+        "{left:?}"
+    );
+}
+
+#[test]
+fn it_ends_with_its_time_and_with_a_restart() {
+    let scene = Scene::answering(obeying);
+    let program = Program::new(&scene.home).arg("gateway");
+    let gateway = Gateway::of(program.env("PEACRAB_TEST_ALLOWANCE_SECS", "4"));
+    scene.ana.says("run: true 1");
+    scene.ana.presses("Allow everything for 10 minutes");
+    scene.wait_for("The 10 minutes are over.");
+    gateway.stop().ends_with(0);
+    let gateway = scene.start();
+    scene.ana.says("run: true 2");
+    scene.ana.presses("Allow everything for 10 minutes");
+    scene.model.wait_for_requests(4);
+    scene.wait_for("Time left: 10 min");
+    gateway.stop().ends_with(0);
+    let gateway = scene.start();
+    scene.wait_for("The restart has ended the 10 minutes.");
+    scene.ana.says("run: true 3");
+    scene
+        .telegram
+        .wait_for_message(scene.ana.chat(), |message| {
+            message.text.contains("true 3") && message.markup.is_some()
+        });
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_pattern_allows_what_matches_it_and_nothing_else() {
+    let scene = Scene::answering(obeying);
+    let gateway = scene.start();
+    scene.ana.says("/approvals add true *");
+    scene.wait_for("as number 1: true *");
+    scene.ana.says("run: true a");
+    scene.model.wait_for_requests(2);
+    for (number, command) in ["true a b", "true a; id", "true $HOME", "true -x"]
+        .iter()
+        .enumerate()
+    {
+        scene.ana.says(&format!("run: {command}"));
+        scene
+            .telegram
+            .wait_for_message(scene.ana.chat(), |message| {
+                message.text.contains(command) && message.markup.is_some()
+            });
+        scene.ana.presses("Deny");
+        scene.model.wait_for_requests(4 + 2 * number);
+    }
+    let list = Program::new(&scene.home)
+        .args(["approvals"])
+        .run()
+        .ends_with(0);
+    assert!(list.stdout.contains("true *"), "{}", list.stdout);
+    let revoke = ["approvals", "revoke", "1"];
+    Program::new(&scene.home).args(revoke).run().ends_with(0);
+    let add = ["approvals", "add", "df", "-h"];
+    let added = Program::new(&scene.home).args(add).run().ends_with(0);
+    assert_eq!(
+        added.stdout,
+        "Always allowed for telegram:1001: df -h (number 1)\n"
+    );
+    scene.ana.says("run: df -h");
+    scene.model.wait_for_requests(12);
+    gateway.stop().ends_with(0);
+    let allowed = decisions(&scene);
+    assert_eq!(allowed.first().unwrap(), "allowed by a pattern");
+    assert_eq!(allowed.last().unwrap(), "allowed by a pattern");
+    assert_eq!(allowed.iter().filter(|one| *one == "denied").count(), 4);
+}
+
+#[test]
+fn a_user_takes_no_part_in_what_an_owner_allows_in_a_group() {
+    let scene = Scene::answering(obeying)
+        .set("roles", json!({"2002": "user"}))
+        .set("groupPolicy", json!("open"));
+    let bob = scene.telegram.person(2002, "Bob", None);
+    let group = scene.telegram.group(-900, "Home");
+    let gateway = scene.start();
+    scene.ana.says("/id");
+    scene.wait_for("owner");
+    scene.ana.says_in(group, "run: true 1");
+    scene
+        .ana
+        .presses_in(group, "Allow everything for 10 minutes");
+    scene.model.wait_for_requests(2);
+    bob.says_in(group, "run: true 2");
+    let asked = scene.wait_for("Asked for by Bob");
+    assert!(!asked.text.is_empty());
+    scene.ana.presses("Deny");
+    scene.model.wait_for_requests(4);
+    gateway.stop().ends_with(0);
+    assert_eq!(decisions(&scene)[1], "denied");
+}

@@ -1,0 +1,202 @@
+//! Roles: what an owner, a user and a guest may do, each on Telegram.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::scene::Scene;
+use crate::harness::model::{Request, Step, call, say};
+use crate::harness::program::Program;
+use crate::harness::telegram::Person;
+
+/// A home of Ana's with Bob as a user and Cora as a guest.
+fn scene(answer: impl Fn(&Request) -> Step + Send + Sync + 'static) -> (Scene, Person, Person) {
+    let scene = Scene::answering(answer).set("roles", json!({"2002": "user", "@cora": "guest"}));
+    let bob = scene.telegram.person(2002, "Bob", None);
+    let cora = scene.telegram.person(3003, "Cora", Some("cora"));
+    (scene, bob, cora)
+}
+
+/// The names of the tools in a request.
+fn tools(request: &Request) -> Vec<String> {
+    let list = request.body["tools"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    let name = |tool: &Value| tool["function"]["name"].as_str().unwrap().to_owned();
+    list.iter().map(name).collect()
+}
+
+#[test]
+fn each_command_is_for_the_roles_that_may_use_it_and_help_shows_no_others() {
+    let (scene, bob, cora) = scene(|_| say("unused"));
+    let gateway = scene.start();
+    bob.says("/sh echo no");
+    scene.wait_in(
+        bob.chat(),
+        "/sh needs the role owner, and yours is user here.",
+    );
+    cora.says("/status");
+    scene.wait_in(
+        cora.chat(),
+        "/status needs the role user, and yours is guest here.",
+    );
+    cora.says("/sh echo no");
+    scene.wait_in(cora.chat(), "/sh needs the role owner");
+    bob.says("/status");
+    scene.wait_in(bob.chat(), "Conversation:");
+    cora.says("/id");
+    scene.wait_in(cora.chat(), "Your role here is guest.");
+    cora.says("/help");
+    let help = scene.wait_in(cora.chat(), "/id").text;
+    assert!(!help.contains("/sh") && !help.contains("/memory"), "{help}");
+    bob.says("/help");
+    let help = scene.wait_in(bob.chat(), "/memory").text;
+    assert!(
+        !help.contains("/sh") && !help.contains("/restart"),
+        "{help}"
+    );
+    scene.ana.says("/sh echo yes");
+    scene.wait_for("yes");
+    gateway.stop().ends_with(0);
+    assert_eq!(scene.audit().len(), 1, "{:?}", scene.audit());
+    assert!(scene.model.requests().is_empty());
+}
+
+#[test]
+fn a_guest_talks_with_a_model_that_has_nothing_here() {
+    let (scene, bob, cora) =
+        scene(
+            |request| match request.messages().last().unwrap()["role"].as_str().unwrap() {
+                "tool" => say("I cannot."),
+                _ if tools(request).iter().any(|name| name == "exec") => say("I have commands."),
+                _ => call("exec", json!({"command": "echo sneaked > sneaked"})),
+            },
+        );
+    fs::write(
+        scene.home.workspace("MEMORY.md"),
+        "The safe's number is 4711.",
+    )
+    .unwrap();
+    fs::create_dir_all(scene.home.workspace("memory")).unwrap();
+    fs::write(
+        scene.home.workspace("memory/MEMORY.md"),
+        "The safe's number is 4711.",
+    )
+    .unwrap();
+    let gateway = scene.start();
+    bob.says("hello");
+    scene.wait_in(bob.chat(), "I have commands.");
+    cora.says("hello");
+    scene.wait_in(cora.chat(), "I cannot.");
+    gateway.stop().ends_with(0);
+    let requests = scene.model.requests();
+    let of_guest = &requests[1];
+    assert!(requests[0].body.to_string().contains("4711"));
+    let only: Vec<String> = tools(of_guest);
+    assert_eq!(only, ["web_search", "web_fetch"]);
+    assert!(!of_guest.body.to_string().contains("4711"));
+    let refused = requests[2].messages().last().unwrap()["content"].to_string();
+    assert!(refused.contains("there is no tool"), "{refused}");
+    assert!(scene.audit().is_empty());
+}
+
+#[test]
+fn what_a_user_needs_an_approval_for_is_asked_of_the_owner() {
+    let (scene, bob, _) =
+        scene(
+            |request| match request.messages().last().unwrap()["role"].as_str().unwrap() {
+                "tool" => say("done"),
+                _ => call(
+                    "exec",
+                    json!({"command": "true", "escalate": true, "reason": "for Bob"}),
+                ),
+            },
+        );
+    let gateway = scene.start();
+    // Without an owner's chat there is no one to ask.
+    bob.says("please");
+    scene.wait_in(bob.chat(), "done");
+    scene.ana.says("/id");
+    scene.wait_for("owner");
+    bob.says("again, please");
+    let asked = scene.wait_for("Asked for by Bob (telegram:2002).");
+    scene.wait_in(bob.chat(), "I've asked an owner");
+    // The number alone is of no use to him.
+    bob.says(&format!("/approve {}", number(&asked.text)));
+    scene.wait_in(bob.chat(), "/approve needs the role owner");
+    scene.ana.presses("Run once");
+    scene.model.wait_for_requests(4);
+    gateway.stop().ends_with(0);
+    let decisions: Vec<Value> = scene.audit();
+    let decisions: Vec<&str> = decisions
+        .iter()
+        .filter_map(|one| one["decision"].as_str())
+        .collect();
+    assert_eq!(decisions, ["denied: no one to ask", "allowed once"]);
+}
+
+/// The number of a question.
+fn number(text: &str) -> String {
+    let rest = text.split_once("/approve ").unwrap().1;
+    rest.chars().take_while(char::is_ascii_digit).collect()
+}
+
+#[test]
+fn in_a_group_its_entry_bounds_everyone_and_only_owners_press() {
+    let (scene, bob, _) =
+        scene(
+            |request| match request.messages().last().unwrap()["role"].as_str().unwrap() {
+                "tool" => say("done"),
+                _ => call(
+                    "exec",
+                    json!({"command": "true", "escalate": true, "reason": "r"}),
+                ),
+            },
+        );
+    let group = scene.telegram.group(-900, "Home");
+    let scene = scene.set("groupPolicy", json!("open"));
+    let gateway = scene.start();
+    scene.ana.says_in(group, "do it");
+    scene.wait_in(group, "Run this");
+    let pressed = bob.presses_in(group, "Run once");
+    scene.telegram.wait_for_offset(pressed);
+    let told = scene.telegram.wait_for_calls("answerCallbackQuery", 1);
+    assert!(
+        told[0]
+            .to_string()
+            .contains("Only an owner can answer this."),
+        "{told:?}"
+    );
+    scene.ana.presses_in(group, "Deny");
+    scene.wait_in(group, "Denied");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_person_is_paired_with_a_role() {
+    let scene = Scene::playing([]);
+    let dan = scene.telegram.person(4004, "Dan", None);
+    let gateway = scene.start();
+    dan.says("hello?");
+    let told = scene.wait_in(dan.chat(), "/pair").text;
+    let code: String = told
+        .split_once("/pair ")
+        .unwrap()
+        .1
+        .chars()
+        .take_while(char::is_ascii_alphanumeric)
+        .collect();
+    scene.ana.says(&format!("/pair {code} user"));
+    scene.wait_for("Dan (4004) is now paired on Telegram, as a user.");
+    dan.says("/id");
+    scene.wait_in(dan.chat(), "Your role here is user.");
+    let listed = Program::new(&scene.home)
+        .args(["channels", "pair"])
+        .run()
+        .ends_with(0);
+    assert!(listed.stdout.contains("as a user"), "{}", listed.stdout);
+    dan.says("/pair ABCDEFGH");
+    scene.wait_in(dan.chat(), "/pair needs the role owner");
+    gateway.stop().ends_with(0);
+}
