@@ -11,6 +11,7 @@ pub mod sync;
 pub mod approval;
 pub mod cancel;
 pub mod clock;
+pub mod emulator;
 pub mod error;
 pub mod json;
 pub mod language;
