@@ -73,10 +73,23 @@ impl From<String> for SessionKey {
 #[serde(transparent)]
 pub struct DraftKey(String);
 
+/// How the keys of terminals begin.
+const TERMINAL: &str = "terminal:";
+
 impl DraftKey {
     /// The running turn of a session.
     pub fn turn(session: &SessionKey) -> Self {
         Self(format!("turn:{session}"))
+    }
+
+    /// A terminal, by the id of the envelope that opened it.
+    pub fn terminal(envelope: &str) -> Self {
+        Self(format!("{TERMINAL}{envelope}"))
+    }
+
+    /// Whether it is a terminal's.
+    pub fn is_of_terminal(&self) -> bool {
+        self.0.starts_with(TERMINAL)
     }
 
     /// A slash command, by the id of the envelope that it came in.

@@ -483,7 +483,7 @@ fn a_session_is_written_to_read_and_killed() {
         assert_eq!(killed.end, Some(End::Cancelled));
         assert!(sessions.list("a").is_empty());
         let flood = sessions
-            .start(&exec, &job("yes", &folder), "a", Arc::new(|_| Ok(())))
+            .start(&exec, &of(&job("yes", &folder), "a"), Arc::new(|_| Ok(())))
             .unwrap();
         let since = loop {
             let since = sessions.read("a", flood, &Cancel::new()).unwrap();
@@ -514,7 +514,7 @@ fn a_session_that_nobody_asks_for_ends() {
         Ok(())
     });
     sessions
-        .start(&exec, &job("sleep 600", &folder), "a", observer)
+        .start(&exec, &of(&job("sleep 600", &folder), "a"), observer)
         .unwrap();
     let started = Instant::now();
     while sessions.list("a")[0].end.is_none() {
@@ -626,7 +626,7 @@ fn places_in_the_background_are_counted_for_each_owner_and_over_all() {
     let exec = Exec::new(world.settings(SandboxMode::Off, true)).unwrap();
     let sessions = Sessions::default();
     let start = |owner: &str, line: &str| {
-        let started = sessions.start(&exec, &job(line, &folder), owner, Arc::new(|_| Ok(())));
+        let started = sessions.start(&exec, &of(&job(line, &folder), owner), Arc::new(|_| Ok(())));
         started.map_err(|error| error.to_string())
     };
     let one = start("a", "sleep 600").unwrap();

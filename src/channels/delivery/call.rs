@@ -8,7 +8,7 @@ use crate::bus::Heartbeat;
 use crate::cancel::Cancel;
 use crate::channels::adapter::{Connection, Failure, Piece, Post, Sent, Upload};
 use crate::channels::buttons;
-use crate::channels::texts::file_not_sent;
+use crate::channels::texts::{file_not_sent, message_not_deleted};
 use crate::error::Error;
 use crate::limits::channels::{CALL_TIME, DELIVERY_LINGER};
 use crate::markup::inline_code;
@@ -18,6 +18,7 @@ use crate::outbox::Pending;
 use super::DeliveryParts;
 use super::job::{Content, Job, Outcome};
 use super::question;
+use super::work::DraftText;
 
 /// The name of the file with a command that is too long for its question.
 const COMMAND_FILE: &str = "command.sh";
@@ -85,9 +86,9 @@ impl<'a> Caller<'a> {
                 to,
                 key,
                 text,
-                reply_to,
                 message,
-            } => return self.show(connection, (to, key), (text, reply_to), message.as_deref()),
+            } => return self.show(connection, (to, key), text, message.as_deref()),
+            Job::Remove { to, message } => self.remove(connection, to, message)?,
             Job::Notify {
                 to, content, piece, ..
             } => return self.notify(connection, to, content, *piece),
@@ -313,16 +314,20 @@ impl<'a> Caller<'a> {
         &self,
         connection: &mut dyn Connection,
         (to, key): (&Address, &DraftKey),
-        (text, reply_to): (&str, &str),
+        text: &DraftText,
         message: Option<&str>,
     ) -> Sent<Outcome> {
-        let Some(piece) = self.parts.adapter.render_draft(text) else {
+        let Some(piece) = self.parts.adapter.render_draft(&text.text) else {
             return Ok(Outcome::Dropped);
         };
+        let buttons = text.live.as_deref().unwrap_or_default();
+        let data_bytes = self.parts.adapter.capabilities().button_data_bytes;
+        let buttons = buttons::for_commands(buttons, data_bytes);
         let post = Post {
             text: &piece.written,
             is_marked: true,
-            reply_to: self.reply_to(reply_to),
+            buttons: &buttons,
+            reply_to: self.reply_to(&text.reply_to),
             ..Post::default()
         };
         let sent = put(connection, to, &post, &piece.plain, message)?;
@@ -348,6 +353,23 @@ impl<'a> Caller<'a> {
             self.parts.outbox.set_draft(key, None);
         }
         deleted
+    }
+
+    /// Deletes a message of a person's. Where the channel does not let us, they are asked to do it.
+    fn remove(&self, connection: &mut dyn Connection, to: &Address, message: &str) -> Sent {
+        let failure = match connection.delete(to, message) {
+            Err(
+                failure @ (Failure::Refused(_) | Failure::MessageGone | Failure::Markup(_)),
+            ) => failure,
+            deleted => return deleted,
+        };
+        tracing::warn!(chat = %to, "failed to delete a message: {failure}");
+        let text = message_not_deleted(self.parts.languages.get(to));
+        let post = Post {
+            text,
+            ..Post::default()
+        };
+        put(connection, to, &post, text, None).map(drop)
     }
 
     fn notify(

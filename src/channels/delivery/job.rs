@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::question::ChatQuestion;
+use super::work::DraftText;
 use crate::approval::Answer;
 use crate::channels::adapter::Failure;
 use crate::message::{Address, DraftKey};
@@ -31,10 +32,11 @@ pub(super) enum Job {
     Show {
         to: Address,
         key: DraftKey,
-        text: String,
-        reply_to: String,
+        text: DraftText,
         message: Option<String>,
     },
+    /// Delete a message of a person's.
+    Remove { to: Address, message: String },
     /// Send the next piece of a notice.
     Notify {
         to: Address,

@@ -6,6 +6,7 @@ mod exec;
 mod refusal;
 pub mod risk;
 mod standing;
+mod terminal;
 pub mod texts;
 mod tool;
 
@@ -38,6 +39,7 @@ use risk::{Objection, Patterns};
 
 pub(super) use exec::{SPECS, tools};
 pub use exec::{Shell, ShellResult, TypedCommand};
+pub use terminal::{OpenTerminal, TerminalStart, TypedTerminal};
 pub(super) use tool::ToolRun;
 
 /// What the command tools share.
@@ -392,6 +394,8 @@ struct Request {
     typed_in: Option<Language>,
     /// Whether it will run in the background.
     is_background: bool,
+    /// Whether it gets a terminal, in which more than this can be typed.
+    on_terminal: bool,
     /// What it uses of the files that the model can write; found when it is asked about.
     uses: Uses,
 }
@@ -432,6 +436,7 @@ impl Request {
     fn question(&self, cause: Cause) -> Question {
         let always = match risk::find_risk(&self.command) {
             Some(risk) => AlwaysOption::TooRisky(risk),
+            None if self.on_terminal => AlwaysOption::Terminal,
             None if self.uses.loads_unbound => AlwaysOption::Changeable,
             None => AlwaysOption::Offered,
         };
@@ -463,6 +468,9 @@ impl Request {
             &inode,
             if self.unsandboxed { b"1" } else { b"0" },
         ];
+        if self.on_terminal {
+            parts.push(b"terminal");
+        }
         parts.extend(self.uses.parts());
         hash(&parts)
     }

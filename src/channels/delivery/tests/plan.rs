@@ -72,6 +72,7 @@ fn text(text: impl Into<String>, reply_to: &str) -> DraftText {
     DraftText {
         text: text.into(),
         reply_to: reply_to.to_owned(),
+        live: None,
     }
 }
 
@@ -416,6 +417,7 @@ impl World {
             | Job::Show { to, .. }
             | Job::Notify { to, .. }
             | Job::Settle { to, .. }
+            | Job::Remove { to, .. }
             | Job::React { to, .. }
             | Job::Type { to } => Some(to),
             Job::SetMenu => None,

@@ -16,7 +16,7 @@ fn a_draft_waits_is_edited_and_its_answer_takes_its_place() {
     let ticket = take(&mut plan, 2 * SECOND);
     let shows = |ticket: &Ticket, wanted: &str, in_message: Option<&str>| {
         matches!(&ticket.job, Job::Show { text, message, .. }
-            if text == wanted && message.as_deref() == in_message)
+            if text.text == wanted && message.as_deref() == in_message)
     };
     assert!(shows(&ticket, "one two", None), "{ticket:?}");
     finish(&mut plan, ticket, done("55"), 2 * SECOND);
@@ -98,7 +98,7 @@ fn two_commands_and_a_turn_in_one_chat_have_a_message_each() {
         let Job::Show { text, .. } = &ticket.job else {
             panic!("{ticket:?}");
         };
-        let message = format!("message of {text}");
+        let message = format!("message of {}", text.text);
         finish(&mut plan, ticket, done(&message), now);
     }
     plan.set_backlog(backlog([head(1, "1", Some("two"))]));
@@ -138,7 +138,7 @@ fn drafts_move_below_what_is_sent_and_go_when_nothing_replaces_them() {
             jobs.push(match &ticket.job {
                 Job::Delete { message, .. } => format!("delete {message}"),
                 Job::Deliver { id, .. } => format!("deliver {id}"),
-                Job::Show { text, .. } => format!("show {text}"),
+                Job::Show { text, .. } => format!("show {}", text.text),
                 Job::Type { .. } => "type".to_owned(),
                 other => panic!("{other:?}"),
             });
