@@ -44,6 +44,7 @@ impl Loop {
     /// Releases the answers of turns that have ended, resumes interrupted turns, and takes the messages
     /// that were accepted and not read yet.
     pub(super) fn recover(&mut self, accepted: Accepted) {
+        self.gateway.settle_terminals();
         let runs = self.gateway.settle_runs();
         let sessions = self.gateway.find_interrupted();
         for pending in self.gateway.parts.outbox.pending() {

@@ -40,6 +40,10 @@ pub enum Slash {
     Context,
     /// `/sh`
     Sh,
+    /// `/term`
+    Term,
+    /// `/key`
+    Key,
     /// `/stop`
     Stop,
     /// `/tasks`
@@ -125,6 +129,8 @@ pub const COMMANDS: &[Row] = &[
     row(Slash::Usage, &["usage"], Surface::Everywhere, texts::help_usage),
     row(Slash::Context, &["context"], Surface::Everywhere, texts::help_context),
     row(Slash::Sh, &["sh"], Surface::Chat, texts::help_sh),
+    row(Slash::Term, &["term", "terminal"], Surface::Chat, texts::help_term),
+    row(Slash::Key, &["key", "keys"], Surface::Chat, texts::help_key),
     row(Slash::Stop, &["stop"], Surface::Chat, texts::help_stop),
     row(Slash::Tasks, &["tasks"], Surface::Chat, texts::help_tasks),
     row(Slash::Approve, &["approve"], Surface::Chat, texts::help_approve),
@@ -200,7 +206,7 @@ impl Command<'_> {
         match self.slash {
             Slash::Stop => When::Stop,
             // An update is fetched over the network; the end of a compaction is reported later.
-            Slash::Sh | Slash::Update | Slash::Compact => When::Beside,
+            Slash::Sh | Slash::Term | Slash::Update | Slash::Compact => When::Beside,
             Slash::Remind if self.is_reminder_button() => When::AtOnce,
             // They write the file of jobs, and talk to what runs them.
             Slash::Cron | Slash::Remind => When::Beside,
@@ -229,12 +235,22 @@ impl Command<'_> {
     }
 }
 
+/// The commands that a `!` right behind their name takes out of the sandbox.
+const OUTSIDE: [&str; 2] = ["term", "terminal"];
+
 /// Reads a slash command, in any case; `None` when the text is for the model, such as
 /// `/etc/hosts is empty`.
 pub fn parse(text: &str) -> Option<Command<'_>> {
     let line = text.trim();
     let rest = line.strip_prefix('/')?;
     let (word, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    // `/term! top`: outside the sandbox.
+    let (word, argument) = match rest.split_once('!') {
+        Some((before, _)) if OUTSIDE.iter().any(|name| name.eq_ignore_ascii_case(before)) => {
+            (before, rest.get(before.len()..).unwrap_or_default())
+        }
+        _ => (word, argument),
+    };
     let is_word = !word.is_empty()
         && word
             .chars()
@@ -288,6 +304,8 @@ mod tests {
         assert_eq!(command("/HELP"), Some((Slash::Help, "")));
         assert_eq!(command("/clear"), Some((Slash::New, "")));
         assert_eq!(command("/sh\nls"), Some((Slash::Sh, "ls")));
+        assert_eq!(command("/term! vi x"), Some((Slash::Term, "! vi x")));
+        assert_eq!(command("/term !top"), Some((Slash::Term, "!top")));
         let lists = |text| parse(text).is_some_and(|command| command.lists_models());
         assert!(lists("/model") && lists("/model LIST") && !lists("/model gpt-5"));
         assert_eq!(command("/foo x"), Some((Slash::Unknown, "x")));

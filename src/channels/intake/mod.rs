@@ -76,6 +76,10 @@ pub struct IntakeParts {
     pub wake: Box<dyn Fn() + Send + Sync>,
     /// Notifies the delivery that the channel was reached again.
     pub reachable: Box<dyn Fn() + Send + Sync>,
+    /// Whether a message must not be stored, because a program waits for it as a secret.
+    pub is_secret: Box<dyn Fn(&Envelope) -> bool + Send + Sync>,
+    /// Takes such a message.
+    pub take_secret: Box<dyn Fn(Envelope) + Send + Sync>,
 }
 
 /// Something that arrived from a channel.
@@ -126,10 +130,18 @@ struct Shared {
     fetches: Fetches,
 }
 
+/// What is kept of a secret until it is typed.
+const SECRET: &str = "/key";
+
 /// What is to be done with one entry of a batch.
 enum Step {
     /// A message that is to be accepted.
     Accept(Envelope),
+    /// The same for one of which only its id is kept, so that it is not taken twice.
+    Secret {
+        message: Envelope,
+        kept: Envelope,
+    },
     Edit {
         session: SessionKey,
         reference: String,
@@ -171,6 +183,14 @@ impl Intake {
                 Step::Accept(message) => accepted
                     .next_if(|new| message.id.is_empty() || new.id == message.id)
                     .map(Event::Arrived),
+                Step::Secret { message, kept } => {
+                    let new = accepted.next_if(|new| kept.id.is_empty() || new.id == kept.id);
+                    if let Some(new) = new {
+                        (self.0.parts.take_secret)(message);
+                        self.0.parts.inbox.taken(&new.id);
+                    }
+                    None
+                }
                 Step::Edit {
                     session,
                     reference,
@@ -282,7 +302,7 @@ impl Intake {
                 let sender = envelope.sender().cloned().unwrap_or_default();
                 if self.has_access(&sender, &username) {
                     self.note_language(&envelope, &sender);
-                    return Some(Step::Accept(within_bounds(envelope)));
+                    return Some(self.accept(within_bounds(envelope)));
                 }
                 access::refuse(&self.0.parts, &envelope, &sender);
                 None
@@ -328,6 +348,22 @@ impl Intake {
                     }),
                 })
             }
+        }
+    }
+
+    fn accept(&self, envelope: Envelope) -> Step {
+        if !(self.0.parts.is_secret)(&envelope) {
+            return Step::Accept(envelope);
+        }
+        // After a crash at this moment it is a key for a terminal that is gone, which its person is told.
+        let kept = Envelope {
+            text: SECRET.to_owned(),
+            quote: String::new(),
+            ..envelope.clone()
+        };
+        Step::Secret {
+            message: envelope,
+            kept,
         }
     }
 
@@ -383,7 +419,7 @@ impl Shared {
 impl Step {
     fn message(&self) -> Option<&Envelope> {
         match self {
-            Self::Accept(message) => Some(message),
+            Self::Accept(message) | Self::Secret { kept: message, .. } => Some(message),
             _ => None,
         }
     }

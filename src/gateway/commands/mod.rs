@@ -107,6 +107,9 @@ impl Gateway {
             Some(command) if command.slash == Slash::Sh => {
                 self.shell(message, command.argument, &work.cancel);
             }
+            Some(command) if command.slash == Slash::Term => {
+                self.terminal(message, command.argument, &work.cancel);
+            }
             Some(command) if command.slash == Slash::Update => {
                 self.update(message, command.argument, &work.cancel);
             }
@@ -186,6 +189,7 @@ impl Gateway {
             Slash::Approve => self.approve(&to, command.argument, language)?,
             Slash::Deny => self.settle(&to, command.argument, Answer::Deny, language)?,
             Slash::Answer => super::questions::nothing_asked(language).to_owned(),
+            Slash::Key => self.answer_key(message),
             Slash::Id => describe_ids(message),
             Slash::Pair => self.answer_pair(command.argument, language)?,
             Slash::Restart => {
