@@ -29,9 +29,7 @@ pub use policy::{Isolation, Namespaces, SandboxMode, Settings};
 pub use run::{Captured, End, Outcome, Output, OutputChunk};
 pub use self_test::EscapeAttempt;
 pub use served::{Served, ServedErrors, Service};
-pub use session::{
-    Observer, SessionEvent, SessionInfo, SessionStart, Sessions, UnreadOutput,
-};
+pub use session::{Observer, SessionEvent, SessionInfo, SessionStart, Sessions, UnreadOutput};
 pub use terminal::{Keyboard, Terminal, TerminalEvent, TerminalRequest};
 
 use crate::error::{Error, Result};

@@ -239,7 +239,11 @@ impl Policy {
             out.push(u8::from(flag));
         }
         let size = self.terminal.map(|size| [size.columns, size.rows]);
-        out.extend(size.unwrap_or_default().into_iter().flat_map(u16::to_le_bytes));
+        out.extend(
+            size.unwrap_or_default()
+                .into_iter()
+                .flat_map(u16::to_le_bytes),
+        );
         out.push(self.hooks.encode());
         match &self.task {
             ChildTask::Shell(command) => {

@@ -193,9 +193,7 @@ impl Running {
         let _ = input.write_all(&policy.encode());
         Ok(Self {
             child,
-            input: policy
-                .keep_input
-                .then(|| File::from(OwnedFd::from(input))),
+            input: policy.keep_input.then(|| File::from(OwnedFd::from(input))),
             output: File::from(OwnedFd::from(output)),
             status,
             report: SupervisorReport::default(),

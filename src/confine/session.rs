@@ -133,12 +133,7 @@ impl Sessions {
     }
 
     /// Starts a command and says its number.
-    pub fn start(
-        &self,
-        exec: &Exec,
-        start: &SessionStart<'_>,
-        observer: Observer,
-    ) -> Result<u32> {
+    pub fn start(&self, exec: &Exec, start: &SessionStart<'_>, observer: Observer) -> Result<u32> {
         let SessionStart {
             command,
             terminal,
@@ -152,7 +147,10 @@ impl Sessions {
         make_room(&mut inner.sessions, bounds::SESSIONS, |_| true)
             .ok_or_else(|| too_many(bounds::SESSIONS, "of all chats", "one has to end first"))?;
         let (mut running, first) = match terminal {
-            Some(size) => (exec.start_on_terminal(command, size, &Cancel::new())?, Vec::new()),
+            Some(size) => (
+                exec.start_on_terminal(command, size, &Cancel::new())?,
+                Vec::new(),
+            ),
             None => exec.start_in_background(command)?,
         };
         let input = match terminal {

@@ -83,7 +83,10 @@ mod tests {
     #[test]
     fn each_place_has_its_character_and_colours() {
         let mut emulator = Emulator::new(20, 5);
-        emulator.feed("a\x1b[31mb\x1b[1mc\x1b[0m\x1b[7md\x1b[0m\x1b[38;5;196;48;5;232me\x1b[0m日\x1b[5;1H".as_bytes());
+        emulator.feed(
+            "a\x1b[31mb\x1b[1mc\x1b[0m\x1b[7md\x1b[0m\x1b[38;5;196;48;5;232me\x1b[0m日\x1b[5;1H"
+                .as_bytes(),
+        );
         let drawn = draw(&emulator.screen());
         assert_eq!(drawn.len(), 5);
         let row = &drawn[0];
@@ -98,7 +101,9 @@ mod tests {
 
     #[test]
     fn every_colour_of_the_palette_can_be_shown() {
-        let all: Vec<Rgb> = (0..=255).map(|index| rgb(Color::Index(index), TEXT)).collect();
+        let all: Vec<Rgb> = (0..=255)
+            .map(|index| rgb(Color::Index(index), TEXT))
+            .collect();
         assert_eq!(all[231], Rgb(255, 255, 255));
         assert_eq!(all[255], Rgb(238, 238, 238));
     }

@@ -37,13 +37,7 @@ pub enum BadKeys {
 }
 
 /// The quotation marks of keyboards and phones: each with the one that closes it.
-const QUOTES: [(char, char); 5] = [
-    ('"', '"'),
-    ('\'', '\''),
-    ('“', '”'),
-    ('„', '“'),
-    ('«', '»'),
-];
+const QUOTES: [(char, char); 5] = [('"', '"'), ('\'', '\''), ('“', '”'), ('„', '“'), ('«', '»')];
 
 /// Reads key names and quoted texts, such as `ctrl-x y "a text" enter`.
 pub fn parse(text: &str) -> Result<Vec<Key>, BadKeys> {
@@ -56,7 +50,8 @@ pub fn parse(text: &str) -> Result<Vec<Key>, BadKeys> {
         let after = rest.get(first.len_utf8()..).unwrap_or_default();
         let closing = QUOTES.iter().find(|(open, _)| *open == first);
         // A quotation mark alone is that key.
-        let closing = closing.filter(|_| !after.is_empty() && !after.starts_with(char::is_whitespace));
+        let closing =
+            closing.filter(|_| !after.is_empty() && !after.starts_with(char::is_whitespace));
         if let Some((_, closing)) = closing {
             let (quoted, after) = after.split_once(*closing).ok_or(BadKeys::Unclosed)?;
             keys.push(Key::Text(quoted.to_owned()));
@@ -146,7 +141,9 @@ fn function(name: &str) -> Option<Key> {
 /// Ctrl with another key, which is this character if it is one.
 fn with_ctrl(name: &str, char: Option<char>) -> Option<Key> {
     match char.map(|char| char.to_ascii_lowercase()) {
-        Some(char @ ('a'..='z' | '[' | '\\' | ']' | '^' | '_')) => Some(Key::Byte(char as u8 & 0x1f)),
+        Some(char @ ('a'..='z' | '[' | '\\' | ']' | '^' | '_')) => {
+            Some(Key::Byte(char as u8 & 0x1f))
+        }
         Some('@' | '2') => Some(Key::Byte(0)),
         Some('?') => Some(Key::Byte(0x7f)),
         Some('/') => Some(Key::Byte(0x1f)),
@@ -226,7 +223,10 @@ mod tests {
             ("up down left right", b"\x1b[A\x1b[B\x1b[D\x1b[C"),
             ("home end", b"\x1b[H\x1b[F"),
             ("pgup PgDn", b"\x1b[5~\x1b[6~"),
-            ("f1 f4 f5 f6 f10 f11 f12", b"\x1bOP\x1bOS\x1b[15~\x1b[17~\x1b[21~\x1b[23~\x1b[24~"),
+            (
+                "f1 f4 f5 f6 f10 f11 f12",
+                b"\x1bOP\x1bOS\x1b[15~\x1b[17~\x1b[21~\x1b[23~\x1b[24~",
+            ),
             ("ctrl-x y", b"\x18y"),
             ("Ctrl-C", b"\x03"),
             ("ctrl+d", b"\x04"),
@@ -258,10 +258,17 @@ mod tests {
     #[test]
     fn what_is_not_a_key_is_named() {
         assert_eq!(parse("  "), Err(BadKeys::Missing));
-        assert_eq!(parse("enter entr"), Err(BadKeys::Unknown("entr".to_owned())));
+        assert_eq!(
+            parse("enter entr"),
+            Err(BadKeys::Unknown("entr".to_owned()))
+        );
         assert_eq!(parse("\"open"), Err(BadKeys::Unclosed));
         for word in ["f0", "f13", "ctrl-é", "ctrl-xx", "alt-nothing", "ctrl-"] {
-            assert_eq!(parse(word), Err(BadKeys::Unknown(word.to_owned())), "{word}");
+            assert_eq!(
+                parse(word),
+                Err(BadKeys::Unknown(word.to_owned())),
+                "{word}"
+            );
         }
         assert_eq!(parse(&"x ".repeat(KEYS_MAX + 1)), Err(BadKeys::TooMany));
     }
@@ -271,7 +278,10 @@ mod tests {
         assert_eq!(encode_text("ls -l", true), b"ls -l");
         assert_eq!(encode_text("a\r\nb", false), b"a\rb");
         assert_eq!(encode_text("a\nb", true), b"\x1b[200~a\rb\x1b[201~");
-        assert_eq!(encode_text("a\x1b[201~\nb\x03", true), b"\x1b[200~a[201~\rb\x1b[201~");
+        assert_eq!(
+            encode_text("a\x1b[201~\nb\x03", true),
+            b"\x1b[200~a[201~\rb\x1b[201~"
+        );
     }
 
     proptest! {

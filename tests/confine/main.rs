@@ -27,8 +27,8 @@ use attacks::processes::NETWORK_ATTACKS;
 use attacks::work::{CARGO, CRATE, PROGRAMS, REFUSED, WORK};
 use peacrab::cancel::Cancel;
 use peacrab::confine::{
-    End, Exec, HOOKED, OutputChunk, SandboxMode, SessionEvent, SessionStart, Sessions, ShellCommand,
-    Step,
+    End, Exec, HOOKED, OutputChunk, SandboxMode, SessionEvent, SessionStart, Sessions,
+    ShellCommand, Step,
 };
 use world::{CANARY, GOT_OUT, World, seconds};
 

@@ -22,17 +22,35 @@ const SIZE: Size = Size {
 const WORK: &[(&str, &str)] = &[
     ("tty", "/dev/pts/"),
     ("stty size", "24 80"),
-    ("[ -t 0 ] && [ -t 1 ] && [ -t 2 ] && echo all three", "all three"),
-    ("echo said to the terminal > /dev/tty", "said to the terminal"),
+    (
+        "[ -t 0 ] && [ -t 1 ] && [ -t 2 ] && echo all three",
+        "all three",
+    ),
+    (
+        "echo said to the terminal > /dev/tty",
+        "said to the terminal",
+    ),
     ("echo \"$TERM.\"", "xterm"),
     ("echo \"[${COLUMNS-none}${LINES-none}]\"", "[nonenone]"),
     ("stty -a | grep -o iutf8", "iutf8"),
     // Job control: a shell may put a program into the foreground, and gets back what it stops.
     ("bash -ic 'sleep 0.01 & fg; echo over $?' 2>&1", "over 0"),
-    ("set -m; sh -c 'kill -STOP $$' & wait $!; jobs; kill -KILL %1", "topped"),
-    ("set -m; (kill -TERM 0; echo not here); echo went on", "went on"),
-    ("perl -e 'print -t STDIN ? \"a terminal\" : \"none\"'", "a terminal"),
-    ("python3 -c 'import os; print(os.get_terminal_size().columns)'", "80"),
+    (
+        "set -m; sh -c 'kill -STOP $$' & wait $!; jobs; kill -KILL %1",
+        "topped",
+    ),
+    (
+        "set -m; (kill -TERM 0; echo not here); echo went on",
+        "went on",
+    ),
+    (
+        "perl -e 'print -t STDIN ? \"a terminal\" : \"none\"'",
+        "a terminal",
+    ),
+    (
+        "python3 -c 'import os; print(os.get_terminal_size().columns)'",
+        "80",
+    ),
     ("ps -o tty= -p $$", "pts"),
     ("exit 7", ""),
 ];
@@ -125,12 +143,19 @@ fn a_terminal_is_what_programs_expect_of_one() {
     for (mode, exec) in modes(&world, true, true) {
         for (line, expected) in chosen_rows(WORK.iter()) {
             let (output, end) = run(&exec, &world, line, &[]);
-            assert!(output.contains(expected), "{mode}: {line}: {output:?} {end}");
+            assert!(
+                output.contains(expected),
+                "{mode}: {line}: {output:?} {end}"
+            );
             if *line == "exit 7" {
                 assert_eq!(end, End::Exit(7), "{mode}");
             }
         }
-        let typed = [("$ ", "cat\r"), ("cat", "\x03"), ("^C", "echo a''b; exit 3\r")];
+        let typed = [
+            ("$ ", "cat\r"),
+            ("cat", "\x03"),
+            ("^C", "echo a''b; exit 3\r"),
+        ];
         let (output, end) = run(&exec, &world, "PS1='$ ' exec sh -i", &typed);
         assert!(output.contains("ab"), "{mode}: {output:?}");
         assert_eq!(end, End::Exit(3), "{mode}: {output:?}");
@@ -220,9 +245,17 @@ fn what_is_on_a_terminal_ends_with_it() {
     }
     let exec = Exec::new(world.settings(SandboxMode::Auto, true)).unwrap();
     let folder = world.workspace();
-    let terminal = open(&exec, "echo $(tty) $TERM; exec sh -c 'exit 4'", &folder, true);
+    let terminal = open(
+        &exec,
+        "echo $(tty) $TERM; exec sh -c 'exit 4'",
+        &folder,
+        true,
+    );
     let (wake, _held) = pipe().unwrap();
     let (output, end) = follow(terminal, &wake, &[]);
-    assert!(output.contains("/dev/pts/") && output.contains("xterm"), "{output:?}");
+    assert!(
+        output.contains("/dev/pts/") && output.contains("xterm"),
+        "{output:?}"
+    );
     assert_eq!(end, End::Exit(4));
 }

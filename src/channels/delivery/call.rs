@@ -358,9 +358,9 @@ impl<'a> Caller<'a> {
     /// Deletes a message of a person's. Where the channel does not let us, they are asked to do it.
     fn remove(&self, connection: &mut dyn Connection, to: &Address, message: &str) -> Sent {
         let failure = match connection.delete(to, message) {
-            Err(
-                failure @ (Failure::Refused(_) | Failure::MessageGone | Failure::Markup(_)),
-            ) => failure,
+            Err(failure @ (Failure::Refused(_) | Failure::MessageGone | Failure::Markup(_))) => {
+                failure
+            }
             deleted => return deleted,
         };
         tracing::warn!(chat = %to, "failed to delete a message: {failure}");

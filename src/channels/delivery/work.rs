@@ -94,7 +94,8 @@ impl Work {
     /// Takes a newer text. One that is shown already is ignored.
     pub fn draft(&mut self, text: DraftText, now: Duration) {
         let shown = self.shown.as_ref();
-        let is_shown = shown.is_some_and(|shown| shown.text == text.text && shown.live == text.live);
+        let is_shown =
+            shown.is_some_and(|shown| shown.text == text.text && shown.live == text.live);
         self.text = (!is_shown).then_some(text);
         self.since.get_or_insert(now);
     }

@@ -174,7 +174,11 @@ fn kind() -> OsString {
         let mut folders = FOLDERS.iter().map(Path::new);
         folders.any(|folder| folder.join(initial).join(kind).exists())
     };
-    KINDS.iter().find(is_known).unwrap_or(&"xterm-256color").into()
+    KINDS
+        .iter()
+        .find(is_known)
+        .unwrap_or(&"xterm-256color")
+        .into()
 }
 
 impl Terminal {
@@ -203,7 +207,11 @@ impl Terminal {
             // A pipe at its end would be ready for ever.
             let mut polled = vec![PollFd::new(&wake, PollFlags::IN)];
             polled.extend(output.iter().map(|output| PollFd::new(output, wanted)));
-            polled.extend(status.iter().map(|status| PollFd::new(status, PollFlags::IN)));
+            polled.extend(
+                status
+                    .iter()
+                    .map(|status| PollFd::new(status, PollFlags::IN)),
+            );
             let time = time.and_then(|time| Timespec::try_from(time).ok());
             rustix::io::retry_on_intr(|| rustix::event::poll(&mut polled, time.as_ref()))
                 .map_err(|error| Error::io("wait for", "a terminal")(error.into()))?;

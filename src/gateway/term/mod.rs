@@ -290,12 +290,7 @@ impl Gateway {
     }
 
     /// Performs `/term`.
-    pub(super) fn terminal(
-        self: &Arc<Self>,
-        message: &Envelope,
-        argument: &str,
-        cancel: &Cancel,
-    ) {
+    pub(super) fn terminal(self: &Arc<Self>, message: &Envelope, argument: &str, cancel: &Cancel) {
         match self.try_terminal(message, argument, cancel) {
             Ok(()) => self.parts.inbox.taken(&message.id),
             Err(error) => self.finish_command(message, format_error(&error, message.language())),

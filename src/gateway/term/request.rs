@@ -33,9 +33,7 @@ pub fn parse(argument: &str) -> Request<'_> {
         Some(rest) => (true, rest.trim_start()),
         None => (false, argument.trim_start()),
     };
-    let (word, after) = rest
-        .split_once(char::is_whitespace)
-        .unwrap_or((rest, ""));
+    let (word, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     if !unsandboxed && word.eq_ignore_ascii_case("close") && after.trim().is_empty() {
         return Request::Close;
     }
