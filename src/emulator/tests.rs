@@ -152,3 +152,27 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_program_cannot_keep_the_emulator_busy_for_long() {
+    // A few bytes may stand for a long work, and a terminal has to be able to close between two pieces.
+    for worst in [
+        "x\x1b[65535b",
+        "\x1b[65535L",
+        "\x1b[65535S",
+        "\x1b[65535@",
+        "\x1b[65535T",
+        "\x1b[65535X",
+    ] {
+        let mut emulator = Emulator::new(132, 24);
+        let bytes = worst.repeat(limits::FEED_BYTES / worst.len());
+        let watch = crate::clock::Stopwatch::start();
+        emulator.feed(bytes.as_bytes());
+        assert!(
+            watch.elapsed() < std::time::Duration::from_secs(20),
+            "{worst:?}: {:?}",
+            watch.elapsed()
+        );
+        eprintln!("{worst:?} {:?}", watch.elapsed());
+    }
+}

@@ -139,8 +139,8 @@ enum Step {
     Accept(Envelope),
     /// The same for one of which only its id is kept, so that it is not taken twice.
     Secret {
-        message: Envelope,
         kept: Envelope,
+        text: String,
     },
     Edit {
         session: SessionKey,
@@ -183,11 +183,12 @@ impl Intake {
                 Step::Accept(message) => accepted
                     .next_if(|new| message.id.is_empty() || new.id == message.id)
                     .map(Event::Arrived),
-                Step::Secret { message, kept } => {
+                Step::Secret { kept, text } => {
                     let new = accepted.next_if(|new| kept.id.is_empty() || new.id == kept.id);
                     if let Some(new) = new {
-                        (self.0.parts.take_secret)(message);
-                        self.0.parts.inbox.taken(&new.id);
+                        let id = new.id.clone();
+                        (self.0.parts.take_secret)(Envelope { text, ..new });
+                        self.0.parts.inbox.taken(&id);
                     }
                     None
                 }
@@ -356,15 +357,10 @@ impl Intake {
             return Step::Accept(envelope);
         }
         // After a crash at this moment it is a key for a terminal that is gone, which its person is told.
-        let kept = Envelope {
-            text: SECRET.to_owned(),
-            quote: String::new(),
-            ..envelope.clone()
-        };
-        Step::Secret {
-            message: envelope,
-            kept,
-        }
+        let mut kept = envelope;
+        kept.quote.clear();
+        let text = std::mem::replace(&mut kept.text, SECRET.to_owned());
+        Step::Secret { kept, text }
     }
 
     /// Notes the language of a private chat.

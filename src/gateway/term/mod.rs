@@ -308,15 +308,11 @@ impl Gateway {
         let open = self.terminals.at(&to);
         let (unsandboxed, size, line) = match (request::parse(argument), open) {
             (Request::BadSize, _) => {
-                let (columns, rows) = (limits::COLUMNS, limits::ROWS);
-                return Err(Error::Usage(texts::bad_size(
-                    language,
-                    columns.start(),
-                    rows.start(),
-                    columns.end(),
-                    rows.end(),
-                    &limits::CELLS_MAX,
-                )));
+                let span =
+                    |of: std::ops::RangeInclusive<u16>| format!("{}-{}", of.start(), of.end());
+                let (columns, rows) = (span(limits::COLUMNS), span(limits::ROWS));
+                let text = texts::bad_size(language, &columns, &rows, &limits::CELLS_MAX);
+                return usage(&text);
             }
             (Request::Close, Some(open)) => {
                 open.close(Closing::Wanted);

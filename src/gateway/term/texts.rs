@@ -20,10 +20,10 @@ texts! {
         "Only the person who opened this terminal can type into it.",
         "只有打开此终端的人才能在其中输入。",
     }
-    pub fn bad_size(columns_min, rows_min, columns_max, rows_max, cells) {
-        "A terminal has {columns_min} to {columns_max} columns, {rows_min} to {rows_max} rows and at most {cells} characters. \
-         Example: `/term 60x24`",
-        "终端为 {columns_min} 到 {columns_max} 列、{rows_min} 到 {rows_max} 行，最多 {cells} 个字符。示例：`/term 60x24`",
+    /// `columns` and `rows` are spans such as "20-132".
+    pub fn bad_size(columns, rows, cells) {
+        "A terminal has {columns} columns, {rows} rows and at most {cells} characters. Example: `/term 60x24`",
+        "终端为 {columns} 列、{rows} 行，最多 {cells} 个字符。示例：`/term 60x24`",
     }
     pub fn key_usage() {
         "Which key? Examples: `/key ctrl-x y`, `/key up enter`, `/key \"some text\" enter`",
