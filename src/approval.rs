@@ -124,6 +124,8 @@ pub enum AlwaysOption {
     TooRisky(Risk),
     /// It loads files that the model can change and that the hash does not cover.
     Changeable,
+    /// It is a terminal, in which anything can be typed.
+    Terminal,
     /// A subagent wants it, whose conversation ends with its task.
     Subagent,
 }

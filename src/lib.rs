@@ -12,6 +12,7 @@ pub mod access;
 pub mod approval;
 pub mod cancel;
 pub mod clock;
+pub mod emulator;
 pub mod error;
 pub mod json;
 pub mod language;

@@ -74,6 +74,11 @@ impl From<String> for SessionKey {
 #[serde(transparent)]
 pub struct DraftKey(String);
 
+/// How the keys of terminals begin.
+const TERMINAL: &str = "terminal:";
+/// How the keys of allowances begin.
+const ALLOWANCE: &str = "allowance:";
+
 impl DraftKey {
     /// The running turn of a session.
     pub fn turn(session: &SessionKey) -> Self {
@@ -90,14 +95,21 @@ impl DraftKey {
         self.0.strip_prefix(ALLOWANCE).map(SessionKey::parse)
     }
 
+    /// A terminal, by the id of the envelope that opened it.
+    pub fn terminal(envelope: &str) -> Self {
+        Self(format!("{TERMINAL}{envelope}"))
+    }
+
+    /// Whether it is a terminal's.
+    pub fn is_of_terminal(&self) -> bool {
+        self.0.starts_with(TERMINAL)
+    }
+
     /// A slash command, by the id of the envelope that it came in.
     pub fn command(envelope: &str) -> Self {
         Self(format!("command:{envelope}"))
     }
 }
-
-/// How the keys of allowances begin.
-const ALLOWANCE: &str = "allowance:";
 
 impl fmt::Display for DraftKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

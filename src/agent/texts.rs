@@ -59,6 +59,14 @@ texts! {
     pub fn help_usage() { "Tokens and cost by day and model", "查看每天各模型的 token 用量和费用" }
     pub fn help_skills() { "List the skills, or show one: /skills NAME", "列出技能，或查看一个：/skills 名称" }
     pub fn help_context() { "Show what fills the model's context", "查看模型上下文的占用情况" }
+    pub fn help_term() {
+        "Open a terminal: /term, /term phone, /term! (outside the sandbox)",
+        "打开终端：/term、/term phone、/term!（沙箱外）",
+    }
+    pub fn help_key() {
+        "Press keys in the terminal: /key ctrl-x y",
+        "在终端中按键：/key ctrl-x y",
+    }
     pub fn help_sh() {
         "Run a command: /sh df -h; /sh !COMMAND asks to run it outside the sandbox",
         "运行命令：/sh df -h；/sh !命令 会请求在沙箱外运行",

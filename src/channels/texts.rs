@@ -94,6 +94,10 @@ pub mod approve {
             "What a subagent asks for can be allowed only once.",
             "子代理的请求只能逐次允许。",
         }
+        pub(crate) fn terminal() {
+            "A terminal outside the sandbox has to be allowed each time.",
+            "沙箱外的终端每次都需要批准。",
+        }
         pub(crate) fn changeable() {
             "This command cannot be allowed always: it may load files that the agent can change.",
             "此命令不能始终允许：它可能会加载智能体可以更改的文件。",
@@ -182,6 +186,11 @@ pub mod question {
 }
 
 texts! {
+    /// A secret was typed in, and the channel does not let us delete the message.
+    pub fn message_not_deleted() {
+        "I couldn't delete your message with the secret. Please delete it yourself.",
+        "我无法删除你那条包含机密内容的消息，请自行删除。",
+    }
     /// To an unknown person who presses a button or uses a command.
     pub fn no_access() { "You don't have access to this bot.", "你没有使用此机器人的权限。" }
     /// To a person who presses a button that only owners may press.

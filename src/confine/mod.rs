@@ -15,6 +15,7 @@ mod run;
 mod self_test;
 mod served;
 mod session;
+mod terminal;
 
 use crate::sync::Mutex;
 use std::ffi::OsString;
@@ -28,7 +29,8 @@ pub use policy::{Isolation, Namespaces, SandboxMode, Settings};
 pub use run::{Captured, End, Outcome, Output, OutputChunk};
 pub use self_test::EscapeAttempt;
 pub use served::{Served, ServedErrors, Service};
-pub use session::{Observer, SessionEvent, SessionInfo, Sessions, UnreadOutput};
+pub use session::{Observer, SessionEvent, SessionInfo, SessionStart, Sessions, UnreadOutput};
+pub use terminal::{Keyboard, Terminal, TerminalEvent, TerminalRequest};
 
 use crate::error::{Error, Result};
 use crate::limits::confine as bounds;
@@ -159,6 +161,7 @@ impl Exec {
             whole: settings.whole,
             keep_input: false,
             errors_apart: false,
+            terminal: None,
             task,
             folder: folder.to_owned(),
             inode: None,
@@ -217,17 +220,17 @@ impl Exec {
 
     /// Starts a child with its policy.
     fn start(&self, policy: &Policy) -> Result<Running> {
-        Running::new(self.spawn()?, policy)
+        Running::new(self.spawn(Stdio::piped(), Stdio::piped())?, policy)
     }
 
-    /// Starts a child, which waits for its policy.
-    fn spawn(&self) -> Result<Child> {
+    /// Starts a child, which waits for its policy on its input.
+    fn spawn(&self, input: Stdio, output: Stdio) -> Result<Child> {
         Command::new(&self.settings.program)
             .arg(CONFINE)
             .env_clear()
             .current_dir("/")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
+            .stdin(input)
+            .stdout(output)
             .stderr(Stdio::piped())
             .spawn()
             .map_err(Error::io("start", &self.settings.program))

@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::limits::confine as bounds;
+use crate::sys::pty;
 
 /// Raised whenever the form changes: a daemon may run while its file is replaced by an update.
-const VERSION: u8 = 3;
+const VERSION: u8 = 4;
 
 /// How the child gets a view of the machine of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -152,6 +153,9 @@ pub struct Policy {
     pub keep_input: bool,
     /// Whether the command's errors follow what its supervisor reports, and not its output.
     pub errors_apart: bool,
+    /// The size of the terminal that the command gets; its other end goes back through the socket that brings this
+    /// policy.
+    pub terminal: Option<pty::Size>,
     /// What to do.
     pub task: ChildTask,
     /// Where to do it.
@@ -234,6 +238,12 @@ impl Policy {
         ] {
             out.push(u8::from(flag));
         }
+        let size = self.terminal.map(|size| [size.columns, size.rows]);
+        out.extend(
+            size.unwrap_or_default()
+                .into_iter()
+                .flat_map(u16::to_le_bytes),
+        );
         out.push(self.hooks.encode());
         match &self.task {
             ChildTask::Shell(command) => {
@@ -294,6 +304,11 @@ impl Policy {
             whole: from.flag()?,
             keep_input: from.flag()?,
             errors_apart: from.flag()?,
+            terminal: {
+                let columns = u16::from_le_bytes([from.byte()?, from.byte()?]);
+                let rows = u16::from_le_bytes([from.byte()?, from.byte()?]);
+                (columns > 0).then_some(pty::Size { columns, rows })
+            },
             hooks: Hooks::decode(from.byte()?)?,
             task: match from.byte()? {
                 0 => ChildTask::Shell(from.text()?),

@@ -8,9 +8,10 @@ use crate::limits::confine as bounds;
 use crate::sys::process;
 use rustix::process::{Pid, Signal};
 use std::fmt;
+use std::fs::File;
 use std::io::{Read, Write};
-use std::os::fd::AsFd;
-use std::process::{Child, ChildStderr, ChildStdin, ChildStdout};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::process::{Child, ChildStderr};
 use std::time::Duration;
 
 /// How a command ended.
@@ -163,9 +164,9 @@ impl SupervisorReport {
 pub struct Running {
     child: Child,
     /// The command's input, where it goes on.
-    pub input: Option<ChildStdin>,
-    /// The command's output and errors.
-    pub output: ChildStdout,
+    pub input: Option<File>,
+    /// The command's output and errors. Of a command on a terminal, the terminal's other end, which takes input too.
+    pub output: File,
     status: ChildStderr,
     /// What the supervisor has reported.
     pub report: SupervisorReport,
@@ -192,13 +193,38 @@ impl Running {
         let _ = input.write_all(&policy.encode());
         Ok(Self {
             child,
-            input: policy.keep_input.then_some(input),
-            output,
+            input: policy.keep_input.then(|| File::from(OwnedFd::from(input))),
+            output: File::from(OwnedFd::from(output)),
             status,
             report: SupervisorReport::default(),
             output_open: true,
             status_open: true,
         })
+    }
+
+    /// A child with a terminal, of which this is the other end.
+    pub fn on_terminal(mut child: Child, master: File) -> Result<Self> {
+        let missing = || Error::Failed("a child has no pipes".to_owned());
+        let status = child.stderr.take().ok_or_else(missing)?;
+        Ok(Self {
+            child,
+            input: None,
+            output: master,
+            status,
+            report: SupervisorReport::default(),
+            output_open: true,
+            status_open: true,
+        })
+    }
+
+    /// What the supervisor writes its reports to; `None` when nothing more will come.
+    pub fn status(&self) -> Option<BorrowedFd<'_>> {
+        self.status_open.then(|| self.status.as_fd())
+    }
+
+    /// The command's output; `None` when nothing more will come.
+    pub fn open_output(&self) -> Option<BorrowedFd<'_>> {
+        self.output_open.then(|| self.output.as_fd())
     }
 
     /// The supervisor. Its number is ours until `finish`.
@@ -218,17 +244,39 @@ impl Running {
         let [output_ready, status_ready] = process::readable([output, status], Some(time))?;
         let mut length = 0;
         if output_ready && self.output_open {
-            length = self.output.read(buffer)?;
-            self.output_open = length > 0;
+            length = self.read_output(buffer)?;
         }
         if status_ready && self.status_open {
-            let mut report = [0; bounds::STATUS_BYTES];
-            let length = self.status.read(&mut report)?;
-            self.status_open = length > 0;
-            self.report.take(&report[..length]);
+            self.read_status()?;
         }
         let closed = !self.output_open && !self.status_open;
         Ok(PipeEvent { length, closed })
+    }
+
+    /// Takes what there is of the output.
+    pub fn read_output(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        match self.output.read(buffer) {
+            Ok(length) => {
+                self.output_open = length > 0;
+                Ok(length)
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => Ok(0),
+            // So a terminal says that no process has it open any more.
+            Err(error) if error.raw_os_error() == Some(libc::EIO) => {
+                self.output_open = false;
+                Ok(0)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes what there is of the supervisor's reports.
+    pub fn read_status(&mut self) -> std::io::Result<()> {
+        let mut report = [0; bounds::STATUS_BYTES];
+        let length = self.status.read(&mut report)?;
+        self.status_open = length > 0;
+        self.report.take(report.get(..length).unwrap_or_default());
+        Ok(())
     }
 
     /// Asks the supervisor to kill everything. It takes a moment; `read_pipes` says when it is over.

@@ -1,9 +1,9 @@
 //! Commands in the background: started, read, written to, killed.
 
 use std::collections::VecDeque;
+use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::ChildStdin;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -15,10 +15,12 @@ use super::{Exec, ShellCommand};
 use crate::approval::Answer;
 use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
+use crate::emulator::{Emulator, Screen};
 use crate::error::{Error, Result};
 use crate::limits::confine as bounds;
 use crate::sync::{Mutex, MutexGuard};
 use crate::sys::process;
+use crate::sys::pty::Size;
 
 /// What happens to a command in the background.
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +55,7 @@ struct Session {
     unsandboxed: bool,
     /// A person allows whatever is written to it.
     is_input_allowed: bool,
-    input: Arc<Mutex<Option<ChildStdin>>>,
+    input: Arc<Mutex<Option<File>>>,
     observer: Observer,
     shared: Arc<Mutex<Shared>>,
     cancel: Cancel,
@@ -62,6 +64,10 @@ struct Session {
 
 /// What the follower of a command and those who ask for it share.
 struct Shared {
+    /// The screen, of a command on a terminal; its output goes there.
+    emulator: Option<Emulator>,
+    /// Whether the screen has changed since the last reading.
+    is_changed: bool,
     unread: VecDeque<u8>,
     dropped: u64,
     end: Option<End>,
@@ -94,8 +100,21 @@ pub struct SessionInfo {
     pub is_input_allowed: bool,
     /// Bytes of output that are not read yet.
     pub unread: usize,
+    /// Of a command on a terminal, whether it wants the other codes for the cursor's keys.
+    pub application_cursor: Option<bool>,
     /// How it ended; none while it runs.
     pub end: Option<End>,
+}
+
+/// A command that is to run in the background.
+#[derive(Clone, Copy, Debug)]
+pub struct SessionStart<'a> {
+    /// The command.
+    pub command: &'a ShellCommand<'a>,
+    /// The size of its terminal; `None`: it has pipes.
+    pub terminal: Option<Size>,
+    /// Whose it is.
+    pub owner: &'a str,
 }
 
 impl Default for Sessions {
@@ -113,14 +132,13 @@ impl Sessions {
         }
     }
 
-    /// Starts a command for `owner` and says its number.
-    pub fn start(
-        &self,
-        exec: &Exec,
-        command: &ShellCommand<'_>,
-        owner: &str,
-        observer: Observer,
-    ) -> Result<u32> {
+    /// Starts a command and says its number.
+    pub fn start(&self, exec: &Exec, start: &SessionStart<'_>, observer: Observer) -> Result<u32> {
+        let SessionStart {
+            command,
+            terminal,
+            owner,
+        } = *start;
         let mut inner = self.lock();
         make_room(&mut inner.sessions, bounds::SESSIONS_PER_CHAT, |one| {
             one.owner == owner
@@ -128,9 +146,21 @@ impl Sessions {
         .ok_or_else(|| too_many(bounds::SESSIONS_PER_CHAT, "of this chat", "kill one first"))?;
         make_room(&mut inner.sessions, bounds::SESSIONS, |_| true)
             .ok_or_else(|| too_many(bounds::SESSIONS, "of all chats", "one has to end first"))?;
-        let (mut running, first) = exec.start_in_background(command)?;
+        let (mut running, first) = match terminal {
+            Some(size) => (
+                exec.start_on_terminal(command, size, &Cancel::new())?,
+                Vec::new(),
+            ),
+            None => exec.start_in_background(command)?,
+        };
+        let input = match terminal {
+            Some(_) => Some(typing(&running)?),
+            None => running.input.take(),
+        };
         inner.next += 1;
         let shared = Arc::new(Mutex::new(Shared {
+            emulator: terminal.map(|size| Emulator::new(size.columns, size.rows)),
+            is_changed: false,
             unread: first.into(),
             dropped: 0,
             end: None,
@@ -143,7 +173,7 @@ impl Sessions {
             folder: command.folder.to_owned(),
             unsandboxed: command.unsandboxed,
             is_input_allowed: false,
-            input: Arc::new(Mutex::new(running.input.take())),
+            input: Arc::new(Mutex::new(input)),
             observer: observer.clone(),
             shared: shared.clone(),
             cancel: Cancel::new(),
@@ -186,7 +216,7 @@ impl Sessions {
         };
         let is_quiet = || {
             let shared = shared.lock();
-            shared.unread.is_empty() && shared.end.is_none()
+            shared.unread.is_empty() && !shared.is_changed && shared.end.is_none()
         };
         let watch = Stopwatch::start();
         while is_quiet() && watch.elapsed() < bounds::READ_TIME {
@@ -253,6 +283,10 @@ impl Sessions {
                 unsandboxed: session.unsandboxed,
                 is_input_allowed: session.is_input_allowed,
                 unread: shared.unread.len(),
+                application_cursor: shared
+                    .emulator
+                    .as_ref()
+                    .map(|emulator| emulator.screen().has_application_cursor()),
                 end: shared.end.clone(),
             }
         });
@@ -317,20 +351,48 @@ impl Drop for Session {
 impl Shared {
     fn take(&mut self) -> UnreadOutput {
         self.asked = Stopwatch::start();
+        self.is_changed = false;
         let unread: Vec<u8> = self.unread.drain(..).collect();
+        let text = match &self.emulator {
+            Some(emulator) => describe_screen(&emulator.screen()),
+            None => String::from_utf8_lossy(&unread).into_owned(),
+        };
         UnreadOutput {
-            text: String::from_utf8_lossy(&unread).into_owned(),
+            text,
             dropped: std::mem::take(&mut self.dropped),
             end: self.end.clone(),
         }
     }
 
-    fn push(&mut self, piece: &[u8]) {
+    /// Takes output. Returns what the terminal answers to it.
+    fn push(&mut self, piece: &[u8]) -> Vec<u8> {
+        if let Some(emulator) = &mut self.emulator {
+            self.is_changed |= !piece.is_empty();
+            return emulator.feed(piece);
+        }
         self.unread.extend(piece);
         let over = self.unread.len().saturating_sub(bounds::SESSION_BYTES);
         self.unread.drain(..over);
         self.dropped += over as u64;
+        Vec::new()
     }
+}
+
+/// A screen as the model reads it: its lines, and where the cursor is.
+fn describe_screen(screen: &Screen<'_>) -> String {
+    let (columns, rows) = screen.size();
+    let cursor = match screen.cursor() {
+        Some((row, column)) => format!("cursor at row {}, column {}", row + 1, column + 1),
+        None => "no cursor".to_owned(),
+    };
+    format!("(screen {columns}x{rows}, {cursor})\n{}", screen.text(None))
+}
+
+/// The end of a terminal to type into, which never makes the one wait who types or reads.
+fn typing(running: &Running) -> Result<File> {
+    let failed = || Error::io("use", "a terminal");
+    rustix::io::ioctl_fionbio(&running.output, true).map_err(|error| failed()(error.into()))?;
+    running.output.try_clone().map_err(failed())
 }
 
 /// Kills them all at once: the drop waits for one after the other.
@@ -371,7 +433,7 @@ fn too_many(count: usize, whose: &str, way: &str) -> Error {
 }
 
 /// Writes all of it, waiting while the pipe is full; none when the other end is closed.
-pub(super) fn feed(pipe: &mut ChildStdin, mut input: &[u8]) -> Option<Result<()>> {
+pub(super) fn feed(pipe: &mut File, mut input: &[u8]) -> Option<Result<()>> {
     rustix::io::ioctl_fionbio(&*pipe, true).ok()?;
     let watch = Stopwatch::start();
     while !input.is_empty() {
@@ -402,7 +464,11 @@ fn follow(mut running: Running, shared: &Mutex<Shared>, cancel: &Cancel, idle: D
         let event = running.read_pipes(&mut buffer, left.max(bounds::SWEEP_PAUSE));
         match event {
             Ok(event) => {
-                lock().push(&buffer[..event.length]);
+                let reply = lock().push(&buffer[..event.length]);
+                if !reply.is_empty() {
+                    // A program that does not read its answer can do without.
+                    let _ = running.output.write(&reply);
+                }
                 if event.closed {
                     break;
                 }

@@ -105,11 +105,14 @@ fn plain_header(member: &Member<'_>) -> [u8; BLOCK] {
     let modified = u64::try_from(member.modified).unwrap_or(0).min(SIZE);
     put(136, format!("{modified:011o}\0").as_bytes());
     put(148, b"        ");
-    put(156, match member.kind {
-        Kind::File => b"0",
-        Kind::Folder => b"5",
-        Kind::Extended => b"x",
-    });
+    put(
+        156,
+        match member.kind {
+            Kind::File => b"0",
+            Kind::Folder => b"5",
+            Kind::Extended => b"x",
+        },
+    );
     put(257, b"ustar\x0000");
     let sum: u32 = block.iter().map(|byte| u32::from(*byte)).sum();
     let sum = format!("{sum:06o}\0 ");

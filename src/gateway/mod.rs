@@ -23,6 +23,7 @@ mod reminders;
 mod run;
 mod scheduler;
 mod tasks;
+mod term;
 pub mod time;
 mod turns;
 
@@ -63,6 +64,7 @@ use progress::DisplaySettings;
 pub use run::{Channel, run};
 use scheduler::Load;
 use tasks::Tasks;
+use term::Terminals;
 use time::Timekeeper;
 
 /// What a gateway is made of.
@@ -159,6 +161,8 @@ pub struct Gateway {
     job_commands: reminders::JobCommands,
     /// The tasks of subagents.
     tasks: Tasks,
+    /// The open terminals.
+    terminals: Terminals,
     /// The clock, and whether it can be trusted.
     time: Timekeeper,
     heartbeat: Heartbeat,

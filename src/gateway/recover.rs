@@ -45,6 +45,7 @@ impl Loop {
     /// that were accepted and not read yet.
     pub(super) fn recover(&mut self, accepted: Accepted) {
         self.gateway.end_left_allowances();
+        self.gateway.settle_terminals();
         let runs = self.gateway.settle_runs();
         let sessions = self.gateway.find_interrupted();
         for pending in self.gateway.parts.outbox.pending() {

@@ -32,6 +32,7 @@ use crate::language::Language;
 use crate::limits::board::SAMPLE_INTERVAL;
 use crate::limits::cancel::POLL;
 use crate::limits::channels::STACK_BYTES;
+use crate::limits::gateway::term::CLOSE_TIME;
 use crate::limits::gateway::{SEND_GRACE, STOP_GRACE};
 use crate::message::{Address, Envelope, Origin, SessionKey};
 use crate::sys::memory;
@@ -97,6 +98,7 @@ pub fn run(
         cron: Default::default(),
         job_commands: Default::default(),
         tasks: Default::default(),
+        terminals: Default::default(),
         heartbeat: Default::default(),
         time: Timekeeper::new(Clock::System, parts.known_time.clone()),
         since: Stopwatch::start(),
@@ -192,6 +194,7 @@ fn start_receiving(
             continue;
         };
         let (to_wake, to_tell) = (delivery.clone(), delivery.clone());
+        let (to_ask, to_type) = (Arc::clone(gateway), Arc::clone(gateway));
         let parts = &gateway.parts;
         let live = Arc::clone(&parts.live);
         let intake = Intake::new(IntakeParts {
@@ -215,6 +218,8 @@ fn start_receiving(
             cancel: receivers.cancel.clone(),
             wake: Box::new(move || to_wake.wake()),
             reachable: Box::new(move || to_tell.reachable()),
+            is_secret: Box::new(move |message| to_ask.is_secret(message)),
+            take_secret: Box::new(move |message| to_type.type_secret(&message)),
         });
         intakes.insert(name, intake.clone());
         let (heartbeat, cancel) = (heartbeats.register(name), receivers.cancel.clone());
@@ -279,6 +284,7 @@ impl Loop {
         self.gateway.questions.shut_down();
         self.gateway.memory.stop();
         self.gateway.heartbeat.stop();
+        self.gateway.terminals.shut_down();
         self.gateway.cron.look_soon();
         let watch = Stopwatch::start();
         while !self.running.is_empty() {
@@ -293,6 +299,9 @@ impl Loop {
         }
         self.gateway.cron.stop();
         while self.gateway.job_commands.is_busy() && watch.elapsed() < STOP_GRACE {
+            sleep(POLL).await;
+        }
+        while self.gateway.terminals.is_any_open() && watch.elapsed() < CLOSE_TIME {
             sleep(POLL).await;
         }
         while self.gateway.memory.is_running() && watch.elapsed() < STOP_GRACE {
@@ -313,6 +322,7 @@ impl Loop {
         let input = match event {
             // It is in the inbox, and the next start finds it there.
             Event::Arrived(_) | Event::Fetched(_) if self.gateway.is_stopping() => return,
+            Event::Arrived(message) if self.gateway.type_message(&message) => return,
             Event::Arrived(message) => {
                 if message.sender().is_some() {
                     self.note(&message);

@@ -179,6 +179,8 @@ pub const DELIVERY_GROW: Duration = Duration::from_millis(300);
 pub const CALL_TIME: Duration = Duration::from_mins(5);
 /// How long after it has begun work is shown as "typing": what is done earlier needs no request.
 pub const TYPING_DELAY: Duration = Duration::from_millis(500);
+/// Messages of people's that wait to be deleted: a few secrets.
+pub const REMOVALS: usize = 16;
 /// Pieces of work that show something at a time.
 pub const WORKS: usize = 64;
 /// Waiting reactions, over all chats.

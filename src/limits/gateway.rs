@@ -1,5 +1,7 @@
 //! Bounds of the gateway.
 
+pub mod term;
+
 use std::ops::Range;
 use std::time::Duration;
 

@@ -10,6 +10,7 @@ mod isolation;
 pub mod notify;
 pub mod port;
 pub mod process;
+pub mod pty;
 pub mod random;
 pub mod time;
 pub mod watch;

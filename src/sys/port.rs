@@ -152,6 +152,17 @@ pub fn user_name(number: u32) -> String {
     }
 }
 
+/// The shell with which a user logs in, where this machine's own list has one that runs commands.
+pub fn login_shell(number: u32) -> Option<String> {
+    let list = read_at_most(Path::new("/etc/passwd"), ACCOUNTS_BYTES).ok()?;
+    let list = String::from_utf8_lossy(&list);
+    let of_user = |line: &&str| line.split(':').nth(2) == Some(number.to_string().as_str());
+    let shell = list.lines().find(of_user)?.split(':').nth(6)?;
+    // Services have one that says no.
+    let is_one = shell.starts_with('/') && !shell.ends_with("nologin") && !shell.ends_with("false");
+    (is_one && Path::new(shell).exists()).then(|| shell.to_owned())
+}
+
 fn accounts() -> Vec<(String, u32)> {
     let list = read_at_most(Path::new("/etc/passwd"), ACCOUNTS_BYTES).unwrap_or_default();
     let account = |line: &str| {
@@ -243,5 +254,7 @@ mod tests {
         assert_eq!(user_number("no such user"), None);
         assert_eq!(user_name(0), "root");
         assert_eq!(user_name(3_999_999), "3999999");
+        assert_eq!(login_shell(3_999_999), None);
+        assert!(login_shell(0).is_none_or(|shell| shell.starts_with('/')));
     }
 }

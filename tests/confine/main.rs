@@ -13,6 +13,7 @@ mod network;
 mod paths;
 mod refused;
 mod served;
+mod terminal;
 mod world;
 
 use std::os::unix::fs::MetadataExt;
@@ -26,7 +27,8 @@ use attacks::processes::NETWORK_ATTACKS;
 use attacks::work::{CARGO, CRATE, PROGRAMS, REFUSED, WORK};
 use peacrab::cancel::Cancel;
 use peacrab::confine::{
-    End, Exec, HOOKED, OutputChunk, SandboxMode, SessionEvent, Sessions, ShellCommand, Step,
+    End, Exec, HOOKED, OutputChunk, SandboxMode, SessionEvent, SessionStart, Sessions,
+    ShellCommand, Step,
 };
 use world::{CANARY, GOT_OUT, World, seconds};
 
@@ -467,8 +469,10 @@ fn a_session_is_written_to_read_and_killed() {
         let id = sessions
             .start(
                 &exec,
-                &job("while read -r x; do echo got $x; done; echo bye", &folder),
-                "a",
+                &of(
+                    &job("while read -r x; do echo got $x; done; echo bye", &folder),
+                    "a",
+                ),
                 Arc::new(|_| Ok(())),
             )
             .unwrap();
@@ -483,7 +487,7 @@ fn a_session_is_written_to_read_and_killed() {
         assert_eq!(killed.end, Some(End::Cancelled));
         assert!(sessions.list("a").is_empty());
         let flood = sessions
-            .start(&exec, &job("yes", &folder), "a", Arc::new(|_| Ok(())))
+            .start(&exec, &of(&job("yes", &folder), "a"), Arc::new(|_| Ok(())))
             .unwrap();
         let since = loop {
             let since = sessions.read("a", flood, &Cancel::new()).unwrap();
@@ -514,7 +518,7 @@ fn a_session_that_nobody_asks_for_ends() {
         Ok(())
     });
     sessions
-        .start(&exec, &job("sleep 600", &folder), "a", observer)
+        .start(&exec, &of(&job("sleep 600", &folder), "a"), observer)
         .unwrap();
     let started = Instant::now();
     while sessions.list("a")[0].end.is_none() {
@@ -524,6 +528,14 @@ fn a_session_that_nobody_asks_for_ends() {
     let end = sessions.list("a")[0].end.clone();
     assert!(matches!(end, Some(End::Stopped(_))), "{end:?}");
     assert_eq!(*told.lock().unwrap(), end);
+}
+
+fn of<'a>(command: &'a ShellCommand<'a>, owner: &'a str) -> SessionStart<'a> {
+    SessionStart {
+        command,
+        terminal: None,
+        owner,
+    }
 }
 
 fn until(sessions: &Sessions, id: u32, wanted: &str) -> String {
@@ -626,7 +638,7 @@ fn places_in_the_background_are_counted_for_each_owner_and_over_all() {
     let exec = Exec::new(world.settings(SandboxMode::Off, true)).unwrap();
     let sessions = Sessions::default();
     let start = |owner: &str, line: &str| {
-        let started = sessions.start(&exec, &job(line, &folder), owner, Arc::new(|_| Ok(())));
+        let started = sessions.start(&exec, &of(&job(line, &folder), owner), Arc::new(|_| Ok(())));
         started.map_err(|error| error.to_string())
     };
     let one = start("a", "sleep 600").unwrap();

@@ -173,11 +173,15 @@ impl World {
     pub fn attack(&mut self, exec: &Exec, command: &str) -> Vec<String> {
         let started = Instant::now();
         let outcome = self.run(exec, command);
+        self.judge(&outcome.output.text(), started)
+    }
+
+    /// Describes the effects of a command that has ended, began then and has written this.
+    pub fn judge(&mut self, output: &str, started: Instant) -> Vec<String> {
         let mut damage = Vec::new();
         if started.elapsed() > seconds(TIMEOUT_S + 4) {
             damage.push(format!("it took {:?}", started.elapsed()));
         }
-        let output = outcome.output.text();
         // Newer versions of Python quote the command, indented, when it fails.
         let mut said = output.lines().filter(|line| !line.starts_with("    "));
         if output.contains(CANARY) || said.any(|line| line.contains(GOT_OUT)) {

@@ -11,7 +11,7 @@ const FLOORS: [&[&str]; 10] = [
     &["limits", "sync"],
     &[
         "access", "error", "secret", "clock", "approval", "cancel", "text", "json", "language",
-        "tokens",
+        "tokens", "emulator",
     ],
     &["message", "chat", "sys", "zone"],
     &["config", "net"],

@@ -4,7 +4,8 @@
 use std::fmt::Display;
 
 /// The variable that lists what the machine does not have, separated by commas: `namespaces`,
-/// `landlock`, `mounts` (by the test), `programs` (of the attacks), `work` (programs that do plain work), `setpriv`, `strace`.
+/// `landlock`, `mounts` (by the test), `programs` (of the attacks), `work` (programs that do plain work), `screens`
+/// (programs that use a whole terminal), `setpriv`, `strace`.
 const WITHOUT: &str = "PEACRAB_TEST_WITHOUT";
 
 /// Whether the machine has a feature. Panics when it is missing and not listed.

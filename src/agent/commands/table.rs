@@ -47,6 +47,10 @@ pub enum Slash {
     Put,
     /// `/ls`
     Ls,
+    /// `/term`
+    Term,
+    /// `/key`
+    Key,
     /// `/stop`
     Stop,
     /// `/tasks`
@@ -119,6 +123,8 @@ impl Slash {
             | Self::Tasks
             | Self::Agents => Role::User,
             Self::Sh
+            | Self::Term
+            | Self::Key
             | Self::Get
             | Self::Put
             | Self::Ls
@@ -211,6 +217,8 @@ pub const COMMANDS: &[Row] = &[
     row(Slash::Get, &["get"], Surface::Chat, texts::help_get),
     row(Slash::Put, &["put"], Surface::Chat, texts::help_put),
     row(Slash::Ls, &["ls"], Surface::Chat, texts::help_ls),
+    row(Slash::Term, &["term", "terminal"], Surface::Chat, texts::help_term),
+    row(Slash::Key, &["key", "keys"], Surface::Chat, texts::help_key),
     row(Slash::Stop, &["stop"], Surface::Chat, texts::help_stop),
     row(Slash::Tasks, &["tasks"], Surface::Chat, texts::help_tasks),
     row(Slash::Approve, &["approve"], Surface::Chat, texts::help_approve),
@@ -298,7 +306,9 @@ impl Command<'_> {
         match self.slash {
             Slash::Stop => When::Stop,
             // An update is fetched over the network; the end of a compaction is reported later.
-            Slash::Sh | Slash::Update | Slash::Compact | Slash::Get | Slash::Ls => When::Beside,
+            Slash::Sh | Slash::Term | Slash::Update | Slash::Compact | Slash::Get | Slash::Ls => {
+                When::Beside
+            }
             // Its file is fetched first, for which only what is in the queue waits.
             Slash::Put => When::InOrder,
             Slash::Remind if self.is_reminder_button() => When::AtOnce,
@@ -329,8 +339,8 @@ impl Command<'_> {
     }
 }
 
-/// The commands whose name may have a `!` behind it, which then begins their argument.
-const TAKES_FORCE: [&str; 2] = ["sh", "put"];
+/// The commands whose name may have a `!` right behind it, which then begins their argument.
+const TAKES_FORCE: [&str; 4] = ["sh", "put", "term", "terminal"];
 
 /// Reads a slash command, in any case; `None` when the text is for the model, such as
 /// `/etc/hosts is empty`.
@@ -339,8 +349,12 @@ pub fn parse(text: &str) -> Option<Command<'_>> {
     let rest = line.strip_prefix('/')?;
     let (word, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     // `/sh! ls` is `/sh ! ls`.
-    let (word, argument) = match word.strip_suffix('!') {
-        Some(bare) if TAKES_FORCE.iter().any(|name| name.eq_ignore_ascii_case(bare)) => {
+    let (word, argument) = match rest.split_once('!') {
+        Some((bare, _))
+            if TAKES_FORCE
+                .iter()
+                .any(|name| name.eq_ignore_ascii_case(bare)) =>
+        {
             (bare, rest.get(bare.len()..).unwrap_or_default())
         }
         _ => (word, argument),
@@ -408,6 +422,8 @@ mod tests {
         assert_eq!(command("/sh! ls"), Some((Slash::Sh, "! ls")));
         assert_eq!(command("/SH!"), Some((Slash::Sh, "!")));
         assert_eq!(command("/new! x"), None);
+        assert_eq!(command("/term! vi x"), Some((Slash::Term, "! vi x")));
+        assert_eq!(command("/term !top"), Some((Slash::Term, "!top")));
         let lists = |text| parse(text).is_some_and(|command| command.lists_models());
         assert!(lists("/model") && lists("/model LIST") && !lists("/model gpt-5"));
         assert_eq!(command("/foo x"), Some((Slash::Unknown, "x")));

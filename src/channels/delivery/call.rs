@@ -7,7 +7,7 @@ use crate::bus::Heartbeat;
 use crate::cancel::Cancel;
 use crate::channels::adapter::{Connection, Failure, Piece, Post, Sent, Upload};
 use crate::channels::buttons;
-use crate::channels::texts::file_not_sent;
+use crate::channels::texts::{file_not_sent, message_not_deleted};
 use crate::error::Error;
 use crate::limits::channels::{CALL_TIME, DELIVERY_LINGER};
 use crate::markup::inline_code;
@@ -88,6 +88,7 @@ impl<'a> Caller<'a> {
                 text,
                 message,
             } => return self.show(connection, (to, key), text, message.as_deref()),
+            Job::Remove { to, message } => self.remove(connection, to, message)?,
             Job::Notify {
                 to, content, piece, ..
             } => return self.notify(connection, to, content, *piece),
@@ -334,8 +335,8 @@ impl<'a> Caller<'a> {
         let Some(piece) = self.parts.adapter.render_draft(&text.text) else {
             return Ok(Outcome::Dropped);
         };
-        let bytes = self.parts.adapter.capabilities().button_data_bytes;
-        let buttons = buttons::for_commands(&text.buttons, bytes);
+        let data_bytes = self.parts.adapter.capabilities().button_data_bytes;
+        let buttons = buttons::for_commands(&text.buttons, data_bytes);
         let post = Post {
             text: &piece.written,
             is_marked: true,
@@ -368,6 +369,23 @@ impl<'a> Caller<'a> {
             self.parts.outbox.set_draft(key, None);
         }
         deleted
+    }
+
+    /// Deletes a message of a person's. Where the channel does not let us, they are asked to do it.
+    fn remove(&self, connection: &mut dyn Connection, to: &Address, message: &str) -> Sent {
+        let failure = match connection.delete(to, message) {
+            Err(failure @ (Failure::Refused(_) | Failure::MessageGone | Failure::Markup(_))) => {
+                failure
+            }
+            deleted => return deleted,
+        };
+        tracing::warn!(chat = %to, "failed to delete a message: {failure}");
+        let text = message_not_deleted(self.parts.languages.get(to));
+        let post = Post {
+            text,
+            ..Post::default()
+        };
+        put(connection, to, &post, text, None).map(drop)
     }
 
     fn notify(

@@ -34,6 +34,8 @@ pub(super) enum Job {
         text: DraftText,
         message: Option<String>,
     },
+    /// Delete a message of a person's.
+    Remove { to: Address, message: String },
     /// Send the next piece of a notice.
     Notify {
         to: Address,

@@ -195,11 +195,10 @@ impl Delivery {
     /// Shows the progress of work, as Markdown; of several texts the newest counts. It may be called more
     /// often than the channel can show it.
     pub fn draft(&self, work: &DraftKey, to: &Address, text: String, reply_to: &str) {
-        let reply_to = reply_to.to_owned();
         let text = DraftText {
             text,
-            reply_to,
-            buttons: Vec::new(),
+            reply_to: reply_to.to_owned(),
+            ..DraftText::default()
         };
         self.change(|inner, now| inner.plan.draft(work, to, text, now));
     }
@@ -214,10 +213,39 @@ impl Delivery {
     ) {
         let text = DraftText {
             text,
-            reply_to: String::new(),
             buttons,
+            ..DraftText::default()
         };
         self.change(|inner, now| inner.plan.draft(work, to, text, now));
+    }
+
+    /// The same for a live view with buttons that type commands: it is shown at once, and as often as the channel allows.
+    pub fn show_live(
+        &self,
+        work: &DraftKey,
+        to: &Address,
+        text: String,
+        buttons: Vec<Vec<CommandButton>>,
+    ) {
+        let text = DraftText {
+            text,
+            buttons,
+            is_live: true,
+            ..DraftText::default()
+        };
+        self.change(|inner, now| inner.plan.draft(work, to, text, now));
+    }
+
+    /// Shows a draft again, below the messages that have come since.
+    pub fn lower(&self, work: &DraftKey) {
+        self.change(|inner, _| inner.plan.lower(work));
+    }
+
+    /// Deletes a person's message, by its id within the chat.
+    pub fn remove(&self, to: &Address, reference: &str) {
+        if !reference.is_empty() {
+            self.change(|inner, _| inner.plan.remove(to, reference));
+        }
     }
 
     /// Asks for an approval, in the language of the person who is asked. It is tried until the question

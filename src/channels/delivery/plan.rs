@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crate::channels::adapter::Capabilities;
 use crate::limits::channels::{
-    DELIVERY_WORKERS, LONGEST_BACKOFF, NOTICES, REACTIONS, REACTIONS_WAITING, WORKS,
+    DELIVERY_WORKERS, LONGEST_BACKOFF, NOTICES, REACTIONS, REACTIONS_WAITING, REMOVALS, WORKS,
 };
 use crate::message::{Address, DraftKey};
 use crate::outbox::{Backlog, Draft, Head};
@@ -144,6 +144,8 @@ pub(super) struct Plan {
     notices: Vec<Notice>,
     last_serial: u64,
     reactions: VecDeque<(Address, String)>,
+    /// Messages of people's that are to be deleted.
+    removals: VecDeque<(Address, String)>,
     pace: Pace,
     outage: Failures,
     /// When the menu is to be set; `None` once it is.
@@ -179,6 +181,7 @@ impl Plan {
             notices: Vec::new(),
             last_serial: 0,
             reactions: VecDeque::new(),
+            removals: VecDeque::new(),
             pace: Pace::new(limits),
             outage: Failures::default(),
             menu_at: has_menu.then_some(Duration::ZERO),
@@ -197,6 +200,21 @@ impl Plan {
         let has_room = self.reactions.len() < REACTIONS && waiting.count() < REACTIONS_WAITING;
         if has_room && !self.capabilities.reaction.is_empty() {
             self.reactions.push_back((to.clone(), message.to_owned()));
+        }
+    }
+
+    /// Deletes a message of a person's, for which there is one call after the other.
+    pub fn remove(&mut self, to: &Address, message: &str) {
+        if self.removals.len() >= REMOVALS {
+            self.removals.pop_front();
+        }
+        self.removals.push_back((to.clone(), message.to_owned()));
+    }
+
+    /// Shows work again, below what has come since.
+    pub fn lower(&mut self, key: &DraftKey) {
+        if let Some(work) = self.works.get_mut(key) {
+            work.lower();
         }
     }
 
@@ -291,6 +309,7 @@ impl Plan {
         let mut search = Search { now, soonest: None };
         let job = self
             .delivery(&mut search)
+            .or_else(|| self.removal(&mut search))
             .or_else(|| self.settling(&mut search))
             .or_else(|| self.notice(&mut search))
             .or_else(|| self.draft_job(&mut search))
@@ -321,6 +340,7 @@ impl Plan {
             | Job::SetMenu => true,
             Job::Deliver { to, .. }
             | Job::Delete { to, .. }
+            | Job::Remove { to, .. }
             | Job::Show { to, .. }
             | Job::Notify { to, .. }
             | Job::Settle { to, .. } => self.is_troubled(to),
@@ -379,6 +399,18 @@ impl Plan {
                 key: key.clone(),
                 message: work.message.clone()?,
                 again,
+            })
+        })
+    }
+
+    fn removal(&self, search: &mut Search) -> Option<Job> {
+        self.removals.iter().find_map(|(to, message)| {
+            let held = self.pace.held_until(&to.chat);
+            let at = self.ready_at(to, Destination::reaction_at);
+            let may = search.is_due(at.map(|at| at.max(held))) && self.may_try(to);
+            may.then(|| Job::Remove {
+                to: to.clone(),
+                message: message.clone(),
             })
         })
     }
@@ -447,6 +479,18 @@ impl Plan {
                     key: key.clone(),
                     message: message.clone(),
                     again: false,
+                });
+            }
+            if work.is_to_lower()
+                && let Some(message) = &work.message
+            {
+                let paced = self.pace.draft_at(&to.chat, (self.is_group)(to));
+                let may = search.is_due(ready_at.map(|at| at.max(paced))) && self.may_try(to);
+                return may.then(|| Job::Delete {
+                    to: to.clone(),
+                    key: key.clone(),
+                    message: message.clone(),
+                    again: true,
                 });
             }
             let text = work.text.as_ref()?;

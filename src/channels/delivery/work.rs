@@ -6,15 +6,21 @@ use crate::limits::channels::{DRAFT_DOUBLINGS, DRAFT_EDITS, TYPING_DELAY};
 use crate::message::{Address, CommandButton};
 
 /// The progress of work.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct DraftText {
     /// The text, as Markdown.
     pub text: String,
     /// The message that it is about, by its id within the chat; may be empty.
     pub reply_to: String,
     /// Rows of buttons below it.
-    pub buttons: Vec<Vec<CommandButton>>,
+    pub buttons: Buttons,
+    /// Whether it is a live view, such as a terminal's screen: it is shown at once, and as often as the channel
+    /// allows. The progress of work is shown less and less often.
+    pub is_live: bool,
 }
+
+/// Rows of buttons that type commands.
+pub(super) type Buttons = Vec<Vec<CommandButton>>;
 
 /// One piece of work: a turn, or a slash command.
 #[derive(Debug)]
@@ -38,6 +44,8 @@ pub(super) struct Work {
     is_showing: bool,
     /// Whether the message shows earlier work under the same key.
     is_stale: bool,
+    /// Whether the message may stay where it is.
+    is_low: bool,
 }
 
 impl Work {
@@ -54,6 +62,7 @@ impl Work {
             has_ended: false,
             is_showing: false,
             is_stale: false,
+            is_low: true,
         }
     }
 
@@ -87,7 +96,8 @@ impl Work {
     /// Takes a newer text. One that is shown already is ignored.
     pub fn draft(&mut self, text: DraftText, now: Duration) {
         let shown = self.shown.as_ref();
-        let is_shown = shown.is_some_and(|shown| shown.text == text.text);
+        let is_shown =
+            shown.is_some_and(|shown| shown.text == text.text && shown.buttons == text.buttons);
         self.text = (!is_shown).then_some(text);
         self.since.get_or_insert(now);
     }
@@ -95,8 +105,15 @@ impl Work {
     /// When the text may be shown. The first one waits as well, since an answer that comes soon needs no
     /// draft; long work is shown less and less often.
     pub fn draft_at(&self, interval: Duration) -> Duration {
+        let is_live = self.text.as_ref().is_some_and(|text| text.is_live);
+        let since = self.since.unwrap_or_default();
+        match (is_live, self.edits) {
+            (true, 0) => return Duration::ZERO,
+            (true, _) => return since + interval,
+            (false, _) => {}
+        }
         let doublings = (self.edits / DRAFT_EDITS).min(DRAFT_DOUBLINGS);
-        self.since.unwrap_or_default() + interval * (1 << doublings)
+        since + interval * (1 << doublings)
     }
 
     /// The text is being shown.
@@ -128,12 +145,23 @@ impl Work {
         self.forget_text();
     }
 
+    /// The message is to be sent again, below what has come since.
+    pub fn lower(&mut self) {
+        self.is_low = self.message.is_none();
+    }
+
+    /// Whether the message is to be sent again.
+    pub fn is_to_lower(&self) -> bool {
+        !self.is_low && self.message.is_some() && !self.is_leftover()
+    }
+
     /// The draft was deleted.
     pub fn deleted(&mut self, message: &str, again: bool) {
         if self.message.as_deref() != Some(message) {
             return;
         }
         self.message = None;
+        self.is_low = true;
         match again && !self.is_stale {
             true => self.show_again(),
             false => self.shown = None,

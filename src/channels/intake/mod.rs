@@ -77,6 +77,10 @@ pub struct IntakeParts {
     pub wake: Box<dyn Fn() + Send + Sync>,
     /// Notifies the delivery that the channel was reached again.
     pub reachable: Box<dyn Fn() + Send + Sync>,
+    /// Whether a message must not be stored, because a program waits for it as a secret.
+    pub is_secret: Box<dyn Fn(&Envelope) -> bool + Send + Sync>,
+    /// Takes such a message.
+    pub take_secret: Box<dyn Fn(Envelope) + Send + Sync>,
 }
 
 /// Something that arrived from a channel.
@@ -127,10 +131,18 @@ struct Shared {
     fetches: Fetches,
 }
 
+/// What is kept of a secret until it is typed.
+const SECRET: &str = "/key";
+
 /// What is to be done with one entry of a batch.
 enum Step {
     /// A message that is to be accepted.
     Accept(Envelope),
+    /// The same for one of which only its id is kept, so that it is not taken twice.
+    Secret {
+        kept: Envelope,
+        text: String,
+    },
     Edit {
         session: SessionKey,
         reference: String,
@@ -172,6 +184,15 @@ impl Intake {
                 Step::Accept(message) => accepted
                     .next_if(|new| message.id.is_empty() || new.id == message.id)
                     .map(Event::Arrived),
+                Step::Secret { kept, text } => {
+                    let new = accepted.next_if(|new| kept.id.is_empty() || new.id == kept.id);
+                    if let Some(new) = new {
+                        let id = new.id.clone();
+                        (self.0.parts.take_secret)(Envelope { text, ..new });
+                        self.0.parts.inbox.taken(&id);
+                    }
+                    None
+                }
                 Step::Edit {
                     session,
                     reference,
@@ -296,7 +317,7 @@ impl Intake {
                 if let Some(role) = self.role(&sender, &username, group) {
                     self.note_language(&envelope, &sender);
                     let envelope = Envelope { role, ..envelope };
-                    return Some(Step::Accept(within_bounds(envelope)));
+                    return Some(self.accept(within_bounds(envelope)));
                 }
                 access::refuse(&self.0.parts, &envelope, &sender);
                 None
@@ -348,6 +369,17 @@ impl Intake {
                 })
             }
         }
+    }
+
+    fn accept(&self, envelope: Envelope) -> Step {
+        if !(self.0.parts.is_secret)(&envelope) {
+            return Step::Accept(envelope);
+        }
+        // After a crash at this moment it is a key for a terminal that is gone, which its person is told.
+        let mut kept = envelope;
+        kept.quote.clear();
+        let text = std::mem::replace(&mut kept.text, SECRET.to_owned());
+        Step::Secret { kept, text }
     }
 
     /// Notes the language of a private chat.
@@ -402,7 +434,7 @@ impl Shared {
 impl Step {
     fn message(&self) -> Option<&Envelope> {
         match self {
-            Self::Accept(message) => Some(message),
+            Self::Accept(message) | Self::Secret { kept: message, .. } => Some(message),
             _ => None,
         }
     }

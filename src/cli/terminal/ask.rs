@@ -189,6 +189,7 @@ fn why_once(always: AlwaysOption) -> Option<String> {
             Some(approve::too_risky(english, &describe_risk(english, risk)))
         }
         AlwaysOption::Changeable => Some(approve::changeable(english).to_owned()),
+        AlwaysOption::Terminal => Some(approve::terminal(english).to_owned()),
         AlwaysOption::Subagent => Some(approve::of_subagent(english).to_owned()),
     }
 }

@@ -24,7 +24,7 @@ use super::policy::{Bounds, ChildTask, Policy, Step};
 use super::policy::{HOOKED, Hooks};
 use crate::limits::confine as bounds;
 use crate::sys::process::{self, Alone, Fork, Signals};
-use crate::sys::{descriptor, namespaces, seccomp};
+use crate::sys::{descriptor, namespaces, pty, seccomp};
 use gate::Gate;
 use supervise::{Ceiling, Failure, Status, Watch, While};
 
@@ -194,7 +194,11 @@ fn command(
     process::die_with_parent().doing("die with its parent")?;
     rustix::process::setsid().doing("start a session")?;
     enter_folder(policy).doing("enter the working folder")?;
-    if !policy.keep_input {
+    let terminal = match policy.terminal {
+        Some(size) => Some(open_terminal(size).doing("open a terminal")?),
+        None => None,
+    };
+    if !policy.keep_input && terminal.is_none() {
         let null = open_null().doing("open /dev/null")?;
         rustix::stdio::dup2_stdin(&null).doing("close the input")?;
     }
@@ -205,7 +209,7 @@ fn command(
         process::drop_capabilities().doing("drop its rights")?;
     }
     if policy.isolation.landlock > 0 {
-        rules::restrict(policy, temporary).doing("set file rights")?;
+        rules::restrict(policy, temporary, terminal.as_deref()).doing("set file rights")?;
     }
     if policy.isolation.system_calls && !policy.hooks.skips(Step::SystemCalls) {
         let filter = rules::filter(policy, gated);
@@ -231,7 +235,7 @@ fn command(
             shell.arg("-c").arg(line).env_clear();
             shell.envs(policy.environment.iter().map(|(name, value)| (name, value)));
             shell.env("TMPDIR", temporary);
-            if !policy.errors_apart {
+            if !policy.errors_apart && terminal.is_none() {
                 let output = rustix::stdio::stdout();
                 rustix::stdio::dup2_stderr(output).doing("join the outputs")?;
             }
@@ -239,6 +243,15 @@ fn command(
             Err(shell.exec()).doing("run /bin/sh")
         }
     }
+}
+
+/// Gives this process a terminal: one of its own view, where it has one. The other end goes to the daemon, through
+/// the socket that is the input until then. Returns where the terminal is among the files.
+fn open_terminal(size: pty::Size) -> io::Result<PathBuf> {
+    let pair = pty::open(size)?;
+    descriptor::send(rustix::stdio::stdin(), pair.master)?;
+    pty::take(&pair.slave)?;
+    Ok(pair.path)
 }
 
 /// Whoever swaps the folder for another one after it was approved gets nothing run there.

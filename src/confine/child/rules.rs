@@ -12,8 +12,8 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-/// Takes all file rights but those of the policy from this process.
-pub fn restrict(policy: &Policy, temporary: &Path) -> io::Result<()> {
+/// Takes all file rights but those of the policy from this process. `terminal` is its own.
+pub fn restrict(policy: &Policy, temporary: &Path, terminal: Option<&Path>) -> io::Result<()> {
     let own_view = policy.isolation.own_view();
     let tcp = match (policy.network, own_view) {
         (true, _) => Tcp::Connect,
@@ -52,12 +52,15 @@ pub fn restrict(policy: &Policy, temporary: &Path) -> io::Result<()> {
     }
     allow(&rules, Path::new("/proc"), rights::READ)?;
     allow(&rules, temporary, rights::WRITE)?;
+    let terminals = rights::READ | rights::WRITE_FILE | rights::IOCTL_DEVICE;
     if own_view {
         // Whatever there is in this view may be listed.
         allow(&rules, Path::new("/"), rights::READ_DIR)?;
         allow(&rules, Path::new("/dev/shm"), rights::WRITE)?;
-        let terminals = rights::READ | rights::WRITE_FILE | rights::IOCTL_DEVICE;
         allow(&rules, Path::new("/dev/pts"), terminals)?;
+    } else if let Some(terminal) = terminal {
+        // Those beside it are other people's.
+        allow(&rules, terminal, terminals)?;
     }
     let write = rights::WRITE | rights::IOCTL_DEVICE;
     for (paths, wanted) in [(&policy.read, rights::READ), (&policy.write, write)] {

@@ -117,6 +117,9 @@ impl Gateway {
             Some(command) if command.slash == Slash::Ls => {
                 self.answer_files(message, |job| job.list(command.argument), &work.cancel);
             }
+            Some(command) if command.slash == Slash::Term => {
+                self.terminal(message, command.argument, &work.cancel);
+            }
             Some(command) if command.slash == Slash::Update => {
                 self.update(message, command.argument, &work.cancel);
             }
@@ -215,6 +218,7 @@ impl Gateway {
             Slash::Approvals if command.argument.trim() == "revoke" => {
                 self.revoke_allowance(message)?
             }
+            Slash::Key => self.answer_key(message),
             Slash::Id => describe_ids(message),
             Slash::Pair => self.answer_pair(command.argument, language)?,
             Slash::Restart => {

@@ -104,7 +104,11 @@ impl Job<'_> {
             let name = name_of(path, self.workspace);
             if size <= limit {
                 outcome.files.push(self.absolute(path));
-                lines.push(texts::one_file(language, &inline_code(&name), &format_bytes(size)));
+                lines.push(texts::one_file(
+                    language,
+                    &inline_code(&name),
+                    &format_bytes(size),
+                ));
                 continue;
             }
             let name = match is_folder {
@@ -162,7 +166,11 @@ impl Job<'_> {
         })?;
         if more > 0 {
             let count = GET_FILES_MAX + more;
-            return Err(Error::Usage(texts::too_many(language, &count, &GET_FILES_MAX)));
+            return Err(Error::Usage(texts::too_many(
+                language,
+                &count,
+                &GET_FILES_MAX,
+            )));
         }
         match found.is_empty() {
             true => Err(Error::Usage(texts::no_match(language, &short(argument)))),
@@ -223,7 +231,10 @@ impl Job<'_> {
             // Those before it are stored.
             lines.push(line.unwrap_or_else(|error| format_error(&error, language)));
         }
-        Ok(OutgoingMessage::text(&self.message.address(), lines.join("\n")))
+        Ok(OutgoingMessage::text(
+            &self.message.address(),
+            lines.join("\n"),
+        ))
     }
 
     fn store(&self, file: &Path, target: &Path, overwrites: bool) -> Result<String> {
@@ -318,7 +329,8 @@ fn is_match(pattern: &str, name: &str) -> bool {
     if name.starts_with('.') && !pattern.starts_with('.') {
         return false;
     }
-    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+    let (pattern, name): (Vec<char>, Vec<char>) =
+        (pattern.chars().collect(), name.chars().collect());
     let (mut at, mut in_name) = (0, 0);
     let mut star = None;
     while let Some(char) = name.get(in_name) {

@@ -7,7 +7,10 @@ use std::time::Duration;
 
 use crate::approval::Question;
 use crate::chat::{Effect, ToolResult, ToolSpec};
-use crate::confine::{End, Outcome, OutputChunk, Sessions, ShellCommand, UnreadOutput};
+use crate::confine::{
+    End, Outcome, OutputChunk, SessionInfo, SessionStart, Sessions, ShellCommand, UnreadOutput,
+};
+use crate::emulator::keys;
 use crate::error::{Error, Result};
 use crate::language::Language;
 use crate::limits::tools::SHELL_CHARS;
@@ -16,7 +19,7 @@ use crate::tools::arguments::Arguments;
 use crate::tools::results::Spool;
 use crate::tools::{Caller, Context, Tool, Toolbox};
 
-use super::{Commands, Folder, Permit, Request, Uses, texts};
+use super::{Commands, Folder, Permit, Request, Uses, terminal, texts};
 
 /// The command tools as the model is told about them.
 pub(in crate::tools) const SPECS: [ToolSpec; 2] = [EXEC, EXEC_SESSION];
@@ -32,9 +35,9 @@ pub(in crate::tools) fn tools(commands: &Arc<Commands>) -> [Box<dyn Tool>; 2] {
 const EXEC: ToolSpec = ToolSpec::fixed(
     "exec",
     "Run a shell command (sh -c) in the sandbox and get its exit status and output. background \
-     gives a session id for exec_session. If it needs more than the sandbox gives, set escalate \
+     gives a session id for exec_session; so does pty, with a terminal of 80x24. If it needs more than the sandbox gives, set escalate \
      with a reason: the person is asked.",
-    r#"{"type":"object","properties":{"command":{"type":"string"},"working_dir":{"type":"string"},"timeout":{"type":"integer","description":"seconds"},"background":{"type":"boolean"},"escalate":{"type":"boolean"},"reason":{"type":"string"}},"required":["command"]}"#,
+    r#"{"type":"object","properties":{"command":{"type":"string"},"working_dir":{"type":"string"},"timeout":{"type":"integer","description":"seconds"},"background":{"type":"boolean"},"pty":{"type":"boolean"},"escalate":{"type":"boolean"},"reason":{"type":"string"}},"required":["command"]}"#,
 );
 
 /// Runs a command in the sandbox, or outside when a person allows it.
@@ -52,9 +55,12 @@ impl Tool for Exec {
         if request.is_background {
             let command = request.shell_command();
             let (owner, observer) = (context.caller.session, commands.observer(entry.clone()));
-            let started = commands
-                .sessions
-                .start(&commands.exec, &command, owner, observer);
+            let start = SessionStart {
+                command: &command,
+                terminal: request.on_terminal.then_some(terminal::USUAL_SIZE),
+                owner,
+            };
+            let started = commands.sessions.start(&commands.exec, &start, observer);
             let id = started.inspect_err(|error| entry.end(&error.to_string()))?;
             return Ok(ToolResult::new(format!(
                 "Started as session {id}; exec_session reads, writes and kills it."
@@ -117,6 +123,7 @@ fn parse_request(context: &Context<'_>, arguments: &Arguments) -> Result<Request
             "escalate needs a reason, in a sentence: the person reads it and decides".to_owned(),
         ));
     }
+    let on_terminal = arguments.flag("pty")?;
     let folder = arguments.optional_text("working_dir", "a folder")?;
     let workspace = context.workspace.path();
     // Joining an absolute path gives that path.
@@ -131,7 +138,8 @@ fn parse_request(context: &Context<'_>, arguments: &Arguments) -> Result<Request
         unsandboxed,
         reason: reason.into_owned(),
         typed_in: None,
-        is_background: arguments.flag("background")?,
+        is_background: arguments.flag("background")? || on_terminal,
+        on_terminal,
         uses: Uses::default(),
     })
 }
@@ -190,8 +198,9 @@ fn render_outcome(
 
 const EXEC_SESSION: ToolSpec = ToolSpec::fixed(
     "exec_session",
-    "Background commands of exec: list them, read what came since the last read, write input, kill.",
-    r#"{"type":"object","properties":{"action":{"enum":["list","read","write","kill"]},"session_id":{"type":"integer"},"input":{"type":"string"}},"required":["action"]}"#,
+    "Background commands of exec: list them, read what came since the last read, write input, kill. With pty: \
+     screen shows the terminal, keys presses the keys in input, such as ctrl-x y \"a text\" enter.",
+    r#"{"type":"object","properties":{"action":{"enum":["list","read","write","screen","keys","kill"]},"session_id":{"type":"integer"},"input":{"type":"string"}},"required":["action"]}"#,
 );
 
 /// Lists, reads, writes and kills commands in the background.
@@ -201,7 +210,7 @@ impl Tool for ExecSession {
     fn run(&self, context: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {
         let sessions = &self.0.sessions;
         let owner = context.caller.session;
-        let action = arguments.text("action", "list, read, write or kill")?;
+        let action = arguments.text("action", ACTIONS)?;
         if action == "list" {
             return Ok(ToolResult::new(list_sessions(sessions, owner)));
         }
@@ -213,7 +222,7 @@ impl Tool for ExecSession {
         })?;
         let id = u32::try_from(id).unwrap_or(u32::MAX);
         match action.as_ref() {
-            "read" => {
+            "read" | "screen" => {
                 let unread = sessions.read(owner, id, context.caller.cancel)?;
                 Ok(ToolResult::new(render_output(&unread)))
             }
@@ -224,21 +233,45 @@ impl Tool for ExecSession {
             "write" => {
                 let input =
                     arguments.text("input", "the text for its standard input, with its newline")?;
+                self.write(context, id, &input)
+            }
+            "keys" => {
+                let pressed = arguments.text("input", "keys, such as ctrl-x y \"a text\" enter")?;
+                let pressed = keys::parse(&pressed).map_err(terminal::bad_keys)?;
                 let mut listed = sessions.list(owner).into_iter();
-                let answer = match listed.find(|one| one.id == id && one.unsandboxed) {
-                    None => None,
-                    Some(one) => match self.0.permit_input(&one, &input, context.caller)? {
-                        Ok(answer) => Some(answer),
-                        Err(question) => return Ok(ask(question)),
-                    },
-                };
-                sessions.write_answered(owner, id, &input, answer)?;
-                Ok(ToolResult::new("Written."))
+                let session = listed.find(|one| one.id == id);
+                let mode = session.and_then(|one| one.application_cursor);
+                let mode = mode.ok_or_else(|| {
+                    Error::Failed(format!("session {id} has no terminal: start it with pty"))
+                })?;
+                let input = keys::encode(&pressed, mode);
+                self.write(context, id, &String::from_utf8_lossy(&input))
             }
             other => Err(Error::Failed(format!(
-                "action must be list, read, write or kill, not {other:?}"
+                "action must be {ACTIONS}, not {other:?}"
             ))),
         }
+    }
+}
+
+/// What can be done with a session.
+const ACTIONS: &str = "list, read, write, screen, keys or kill";
+
+impl ExecSession {
+    /// Gives a session input, of which a person decides if it runs outside the sandbox.
+    fn write(&self, context: &Context<'_>, id: u32, input: &str) -> Result<ToolResult> {
+        let owner = context.caller.session;
+        let listed = self.0.sessions.list(owner).into_iter();
+        let is_asked = |one: &SessionInfo| one.id == id && one.unsandboxed;
+        let answer = match listed.into_iter().find(is_asked) {
+            None => None,
+            Some(one) => match self.0.permit_input(&one, input, context.caller)? {
+                Ok(answer) => Some(answer),
+                Err(question) => return Ok(ask(question)),
+            },
+        };
+        self.0.sessions.write_answered(owner, id, input, answer)?;
+        Ok(ToolResult::new("Written."))
     }
 }
 
@@ -335,6 +368,7 @@ impl Toolbox {
             reason: String::new(),
             typed_in: Some(typed.language),
             is_background: false,
+            on_terminal: false,
             uses: Uses::default(),
         };
         let entry = match commands.permit(&mut request, caller)? {

@@ -7,7 +7,7 @@ mod exec;
 mod refusal;
 pub mod risk;
 mod standing;
-pub use standing::parse_pattern;
+mod terminal;
 pub mod texts;
 mod tool;
 
@@ -42,6 +42,8 @@ use risk::{Objection, Patterns};
 
 pub(super) use exec::{SPECS, tools};
 pub use exec::{Shell, ShellResult, TypedCommand};
+pub use standing::parse_pattern;
+pub use terminal::{OpenTerminal, TerminalStart, TypedTerminal};
 pub(super) use tool::ToolRun;
 
 /// What the command tools share.
@@ -457,6 +459,8 @@ struct Request {
     typed_in: Option<Language>,
     /// Whether it will run in the background.
     is_background: bool,
+    /// Whether it gets a terminal, in which more than this can be typed.
+    on_terminal: bool,
     /// What it uses of the files that the model can write; found when it is asked about.
     uses: Uses,
 }
@@ -497,6 +501,7 @@ impl Request {
     fn question(&self, cause: Cause) -> Question {
         let always = match risk::find_risk(&self.command) {
             Some(risk) => AlwaysOption::TooRisky(risk),
+            None if self.on_terminal => AlwaysOption::Terminal,
             None if self.uses.loads_unbound => AlwaysOption::Changeable,
             None => AlwaysOption::Offered,
         };
@@ -530,6 +535,9 @@ impl Request {
             &inode,
             if self.unsandboxed { b"1" } else { b"0" },
         ];
+        if self.on_terminal {
+            parts.push(b"terminal");
+        }
         parts.extend(self.uses.parts());
         hash(&parts)
     }

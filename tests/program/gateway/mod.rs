@@ -32,6 +32,7 @@ mod slots;
 mod slow;
 mod stop;
 mod tasks;
+mod term;
 mod typed;
 mod update;
 mod wear;

@@ -36,6 +36,11 @@ impl Plan {
                 self.call(to);
                 self.set_busy(*serial, true);
             }
+            Job::Remove { to, message } => {
+                self.call(to);
+                self.removals
+                    .retain(|(other, waiting)| other != to || waiting != message);
+            }
             Job::React { to, message } => {
                 self.reactions
                     .retain(|(other, waiting)| other != to || waiting != message);
@@ -119,6 +124,7 @@ impl Plan {
         match job {
             Job::Deliver { to, .. }
             | Job::Delete { to, .. }
+            | Job::Remove { to, .. }
             | Job::Show { to, .. }
             | Job::Notify { to, .. }
             | Job::Settle { to, .. } => {
@@ -151,7 +157,10 @@ impl Plan {
                     destination.display = Failures::default();
                 }
             }
-            Job::Show { to, .. } | Job::React { to, .. } | Job::Type { to } => {
+            Job::Show { to, .. }
+            | Job::Remove { to, .. }
+            | Job::React { to, .. }
+            | Job::Type { to } => {
                 if let Some(destination) = self.destinations.get_mut(to) {
                     destination.display = Failures::default();
                 }
@@ -213,7 +222,7 @@ impl Plan {
                     work.showed(None);
                 }
             }
-            Job::React { .. } | Job::Type { .. } | Job::SetMenu => {}
+            Job::Remove { .. } | Job::React { .. } | Job::Type { .. } | Job::SetMenu => {}
         }
     }
 
@@ -231,6 +240,7 @@ impl Plan {
                     |notice: &super::Notice| notice.serial == *serial && notice.settled.is_some();
                 self.notices.retain(|notice| !over(notice));
             }
+            Job::Remove { to, message } => self.remove(to, message),
             Job::SetMenu => self.menu_at = Some(now),
             _ => {}
         }
@@ -276,6 +286,7 @@ impl Plan {
             }
             Job::Deliver { to, .. }
             | Job::Delete { to, .. }
+            | Job::Remove { to, .. }
             | Job::Show { to, .. }
             | Job::Notify { to, .. }
             | Job::Settle { to, .. } => {
@@ -307,7 +318,10 @@ impl Plan {
                 self.menu_at = Some(now + longer(LONGEST_BACKOFF));
                 Some(Report::NoMenu { why })
             }
-            Job::Show { to, .. } | Job::React { to, .. } | Job::Type { to } => {
+            Job::Show { to, .. }
+            | Job::Remove { to, .. }
+            | Job::React { to, .. }
+            | Job::Type { to } => {
                 add(&mut self.destinations.entry(to.clone()).or_default().display);
                 let to = to.clone();
                 Some(Report::NotShown { to, why })

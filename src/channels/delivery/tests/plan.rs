@@ -70,9 +70,9 @@ fn backlog(heads: impl IntoIterator<Item = Head>) -> Backlog {
 
 fn text(text: impl Into<String>, reply_to: &str) -> DraftText {
     DraftText {
-        buttons: Vec::new(),
         text: text.into(),
         reply_to: reply_to.to_owned(),
+        ..DraftText::default()
     }
 }
 
@@ -424,6 +424,7 @@ impl World {
             | Job::Show { to, .. }
             | Job::Notify { to, .. }
             | Job::Settle { to, .. }
+            | Job::Remove { to, .. }
             | Job::React { to, .. }
             | Job::Type { to } => Some(to),
             Job::SetMenu => None,

@@ -15,7 +15,7 @@ use crate::clock::Stopwatch;
 use crate::language::Language;
 use crate::limits::bus::ENTRIES;
 
-use scene::{Gate, Outcome, PATIENCE, Scene, edit, envelope, file, message, sender};
+use scene::{Gate, Outcome, PATIENCE, SECRET, Scene, edit, envelope, file, message, sender};
 
 #[test]
 fn a_batch_arrives_in_its_order_and_files_are_fetched_afterwards() {
@@ -60,6 +60,36 @@ fn what_comes_twice_arrives_once() {
         ["fake:1", "fake:2"]
     );
     assert!(scene.has_no_event());
+}
+
+#[test]
+fn a_secret_is_taken_once_and_not_stored() {
+    let mut scene = Scene::new();
+    scene.take(vec![
+        message(1, "1", "before", &[]),
+        message(2, "1", SECRET, &[]),
+        message(3, "1", "after", &[]),
+    ]);
+    scene.take(vec![message(2, "1", SECRET, &[])]);
+    let taken = scene.secrets.lock().unwrap().clone();
+    assert_eq!(taken, [envelope(2, "1", SECRET, &[])]);
+    assert_eq!(
+        [scene.arrived().text, scene.arrived().text],
+        ["before", "after"]
+    );
+    assert!(scene.has_no_event());
+    let waiting = scene.inbox.waiting();
+    assert!(
+        waiting.iter().all(|message| message.id != "fake:2"),
+        "{waiting:?}"
+    );
+    let scene = scene.killed();
+    scene.take(vec![message(2, "1", SECRET, &[])]);
+    assert!(
+        scene.secrets.lock().unwrap().is_empty(),
+        "it was taken before the kill"
+    );
+    assert!(!scene.stored().contains(SECRET));
 }
 
 #[test]

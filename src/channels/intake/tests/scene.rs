@@ -173,6 +173,9 @@ impl Connection for Line {
 }
 
 /// A home with an intake. The person 1 may speak.
+/// What is a secret here.
+pub const SECRET: &str = "hunter2";
+
 pub struct Scene {
     folder: tempfile::TempDir,
     name: &'static str,
@@ -185,6 +188,8 @@ pub struct Scene {
     pub woken: Arc<AtomicUsize>,
     /// How often it was told that the channel is reachable again.
     pub reached: Arc<AtomicUsize>,
+    /// The secrets that were taken.
+    pub secrets: Arc<Mutex<Vec<Envelope>>>,
     pub intake: Intake,
     pub events: Receiver<Event>,
 }
@@ -219,6 +224,8 @@ impl Scene {
         let wakes = Arc::clone(&woken);
         let reached = Arc::new(AtomicUsize::new(0));
         let reaches = Arc::clone(&reached);
+        let secrets = Arc::new(Mutex::new(Vec::new()));
+        let takes = Arc::clone(&secrets);
         let intake = Intake::new(IntakeParts {
             channel: name,
             inbox: Arc::clone(&inbox),
@@ -249,6 +256,8 @@ impl Scene {
             reachable: Box::new(move || {
                 reaches.fetch_add(1, Ordering::SeqCst);
             }),
+            is_secret: Box::new(|message| message.text == SECRET),
+            take_secret: Box::new(move |message| takes.lock().unwrap().push(message)),
         });
         Self {
             folder,
@@ -261,6 +270,7 @@ impl Scene {
             heartbeats,
             woken,
             reached,
+            secrets,
             intake,
             events,
         }
@@ -280,6 +290,11 @@ impl Scene {
         } = self;
         drop((intake, inbox, outbox));
         Self::at(folder, name, channel)
+    }
+
+    /// What is on the disk of the inbox.
+    pub fn stored(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("inbox.jsonl")).unwrap()
     }
 
     pub fn take(&self, batch: Vec<Incoming>) {

@@ -177,3 +177,79 @@ fn plan_heads(jobs: &[String]) -> Vec<Head> {
         .filter(|head| !jobs.contains(&format!("deliver {}", head.id)))
         .collect()
 }
+
+fn live(words: &str) -> DraftText {
+    DraftText {
+        is_live: true,
+        ..text(words.to_owned(), "")
+    }
+}
+
+#[test]
+fn a_live_view_is_shown_at_once_and_never_less_often() {
+    let mut plan = empty();
+    let mut now = SECOND;
+    plan.draft(&key("a"), &chat("1"), live("0"), now);
+    let ticket = take(&mut plan, now);
+    finish(&mut plan, ticket, done("55"), now);
+    for number in 1..100 {
+        plan.draft(&key("a"), &chat("1"), live("passing"), now);
+        plan.draft(&key("a"), &chat("1"), live(&number.to_string()), now);
+        assert_eq!(waits_until(&plan, now), now + SECOND, "{number}");
+        now += SECOND;
+        let ticket = take(&mut plan, now);
+        let is_newest = matches!(&ticket.job, Job::Show { text, message: Some(_), .. } if text.text == number.to_string());
+        assert!(is_newest, "{ticket:?}");
+        finish(&mut plan, ticket, done("55"), now);
+    }
+}
+
+#[test]
+fn what_is_lowered_is_deleted_and_sent_again() {
+    let mut plan = empty();
+    plan.lower(&key("a"));
+    plan.draft(&key("a"), &chat("1"), live("screen"), SECOND);
+    let ticket = take(&mut plan, SECOND);
+    finish(&mut plan, ticket, done("55"), SECOND);
+    assert!(matches!(plan.look(9 * SECOND), Next::Nothing));
+    plan.lower(&key("a"));
+    let ticket = take(&mut plan, 9 * SECOND);
+    let is_deleted =
+        matches!(&ticket.job, Job::Delete { message, again: true, .. } if message == "55");
+    assert!(is_deleted, "{ticket:?}");
+    finish(&mut plan, ticket, done(""), 9 * SECOND);
+    let ticket = take(&mut plan, 9 * SECOND);
+    let is_sent =
+        matches!(&ticket.job, Job::Show { text, message: None, .. } if text.text == "screen");
+    assert!(is_sent, "{ticket:?}");
+    finish(&mut plan, ticket, done("56"), 9 * SECOND);
+    assert!(matches!(plan.look(99 * SECOND), Next::Nothing));
+}
+
+#[test]
+fn a_message_is_deleted_once_and_again_after_a_failure() {
+    let mut plan = empty();
+    plan.remove(&chat("1"), "7");
+    let ticket = take(&mut plan, SECOND);
+    let is_removed =
+        |ticket: &Ticket| matches!(&ticket.job, Job::Remove { message, .. } if message == "7");
+    assert!(is_removed(&ticket), "{ticket:?}");
+    finish(&mut plan, ticket, Outcome::RetryAfter(5 * SECOND), SECOND);
+    let at = waits_until(&plan, SECOND);
+    assert!(at >= 6 * SECOND, "{at:?}");
+    let ticket = take(&mut plan, at);
+    assert!(is_removed(&ticket), "{ticket:?}");
+    finish(&mut plan, ticket, done(""), at);
+    assert!(matches!(plan.look(at + 99 * SECOND), Next::Nothing));
+    for number in 0..1000 {
+        plan.remove(&chat("1"), &number.to_string());
+    }
+    let mut count = 0;
+    let mut now = at;
+    while let Next::Do(ticket) = plan.take(now) {
+        count += 1;
+        now += SECOND;
+        finish(&mut plan, ticket, done(""), now);
+    }
+    assert_eq!(count, crate::limits::channels::REMOVALS);
+}

@@ -1,0 +1,483 @@
+//! `/term`: a terminal in a chat. Messages and buttons type into it, and one message shows its screen.
+//!
+//! `request` and `view` are PURE. A thread for each terminal follows it (`follow`); nothing else waits for it: what is typed
+//! is left where that thread takes it. A secret never comes through the queue of messages: the channels ask before
+//! they store a message.
+
+mod follow;
+mod request;
+mod texts;
+mod view;
+
+use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::thread;
+
+use rustix::event::{EventfdFlags, eventfd};
+
+use super::Gateway;
+use super::approvals::Asker;
+use super::commands::texts::format_error;
+use crate::agent::commands::{Command, Slash, typed_command};
+use crate::approval::Answer;
+use crate::cancel::Cancel;
+use crate::clock::Stopwatch;
+use crate::confine::Keyboard;
+use crate::emulator::keys::{self, BadKeys};
+use crate::error::{Error, Result};
+use crate::language::Language;
+use crate::limits::gateway::term as limits;
+use crate::markup::inline_code;
+use crate::message::{Address, DraftKey, Envelope, OutgoingMessage};
+use crate::sync::Mutex;
+use crate::sys::pty::Size;
+use crate::text::one_line;
+use crate::tools::Caller;
+use crate::tools::commands::{OpenTerminal, TerminalStart, TypedTerminal};
+
+use request::Request;
+
+/// The open terminals, by their chats.
+#[derive(Default)]
+pub struct Terminals {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    open: BTreeMap<Address, Arc<Open>>,
+    is_shutting_down: bool,
+}
+
+/// An open terminal, as those see it who type into it.
+struct Open {
+    to: Address,
+    /// The message that shows it.
+    draft: DraftKey,
+    /// The id of the person who opened it.
+    person: String,
+    language: Language,
+    unsandboxed: bool,
+    keyboard: Keyboard,
+    /// Wakes the thread that follows it.
+    wake: OwnedFd,
+    state: Mutex<State>,
+}
+
+/// What is left for the thread of a terminal, and what that thread leaves.
+struct State {
+    /// What is to be typed.
+    input: Vec<u8>,
+    /// Why it is to be closed.
+    closing: Option<Closing>,
+    /// The size that it is to have.
+    size: Option<Size>,
+    /// The modes that the program has set.
+    application_cursor: bool,
+    bracketed_paste: bool,
+    /// Messages that were typed in since the screen was shown at the end of the chat.
+    typed: u32,
+    /// Since something was typed.
+    used: Stopwatch,
+}
+
+/// Why a terminal is closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Closing {
+    /// A person wanted it.
+    Wanted,
+    /// Nobody types any more.
+    Idle,
+    /// The gateway ends.
+    Shutdown,
+}
+
+impl Terminals {
+    fn at(&self, chat: &Address) -> Option<Arc<Open>> {
+        self.inner.lock().open.get(chat).cloned()
+    }
+
+    /// Adds a terminal; an error when there is no room for it, or no longer.
+    fn add(&self, open: &Arc<Open>) -> Result<()> {
+        let mut inner = self.inner.lock();
+        if inner.is_shutting_down {
+            return Err(Error::Stopped);
+        }
+        inner.check_room(&open.to, open.language)?;
+        inner.open.insert(open.to.clone(), Arc::clone(open));
+        Ok(())
+    }
+
+    fn remove(&self, chat: &Address) {
+        self.inner.lock().open.remove(chat);
+    }
+
+    /// Closes all, now and from now on: the gateway stops.
+    pub fn shut_down(&self) {
+        let mut inner = self.inner.lock();
+        inner.is_shutting_down = true;
+        inner
+            .open
+            .values()
+            .for_each(|open| open.close(Closing::Shutdown));
+    }
+
+    /// Whether one is open.
+    pub fn is_any_open(&self) -> bool {
+        !self.inner.lock().open.is_empty()
+    }
+}
+
+impl Inner {
+    fn check_room(&self, chat: &Address, language: Language) -> Result<()> {
+        if self.open.contains_key(chat) {
+            return Err(Error::Usage(texts::already_open(language).to_owned()));
+        }
+        match self.open.len() >= limits::OPEN_MAX {
+            true => Err(Error::Usage(texts::too_many(language, &limits::OPEN_MAX))),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Open {
+    /// Whether a message is by the person who opened it. In a private chat nobody else writes.
+    fn is_by(&self, message: &Envelope) -> bool {
+        message
+            .sender()
+            .is_some_and(|sender| sender.id == self.person)
+    }
+
+    /// Leaves something to be typed; false when too much waits already.
+    fn push(&self, bytes: &[u8]) -> bool {
+        let mut state = self.state.lock();
+        state.used = Stopwatch::start();
+        if state.input.len() + bytes.len() > limits::INPUT_BYTES {
+            return false;
+        }
+        state.input.extend_from_slice(bytes);
+        drop(state);
+        self.wake();
+        true
+    }
+
+    fn close(&self, why: Closing) {
+        self.state.lock().closing.get_or_insert(why);
+        self.wake();
+    }
+
+    fn resize(&self, size: Size) {
+        self.state.lock().size = Some(size);
+        self.wake();
+    }
+
+    fn wake(&self) {
+        // Full, it has been woken often enough.
+        let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
+    }
+
+    /// The bytes of a message that is typed; `None` when it is not for the terminal.
+    fn bytes_of(&self, message: &Envelope) -> Option<std::result::Result<Vec<u8>, BadKeys>> {
+        if let Some(Command { argument, .. }) = key_command(message) {
+            let application_cursor = self.state.lock().application_cursor;
+            let argument = match argument.len() > limits::KEYS_BYTES {
+                true => return Some(Err(BadKeys::TooMany)),
+                false => argument,
+            };
+            let pressed = keys::parse(argument);
+            return Some(pressed.map(|keys| keys::encode(&keys, application_cursor)));
+        }
+        if !is_text(message) {
+            return None;
+        }
+        let (text, end): (&str, &[u8]) = match message.text.strip_suffix('\\') {
+            Some(text) => (text, b""),
+            None => (&message.text, b"\r"),
+        };
+        let bracketed_paste = self.state.lock().bracketed_paste;
+        let mut bytes = keys::encode_text(text, bracketed_paste);
+        bytes.extend_from_slice(end);
+        Some(Ok(bytes))
+    }
+}
+
+fn key_command(message: &Envelope) -> Option<Command<'_>> {
+    typed_command(message).filter(|command| command.slash == Slash::Key)
+}
+
+/// Whether a message is a text that a person typed. A word with a slash that is not a command is a search in an editor.
+fn is_text(message: &Envelope) -> bool {
+    let command = typed_command(message);
+    let is_command = command.is_some_and(|command| command.slash != Slash::Unknown);
+    !is_command
+        && !message.is_relayed
+        && !message.text.is_empty()
+        && message.attachments.is_empty()
+        && message.remote_files.is_empty()
+}
+
+impl Gateway {
+    /// Types a message into the terminal of its chat. Returns whether it was for that.
+    pub(super) fn type_message(&self, message: &Envelope) -> bool {
+        let to = message.address();
+        let Some(open) = self.terminals.at(&to).filter(|open| open.is_by(message)) else {
+            return false;
+        };
+        let language = message.language();
+        match open.bytes_of(message) {
+            None => return false,
+            Some(Err(bad)) => self.tell(&to, &describe_bad(&bad, language)),
+            Some(Ok(bytes)) if open.push(&bytes) => {
+                if message.pressed.is_none() {
+                    self.lower_terminal(&open);
+                }
+            }
+            Some(Ok(_)) => self.tell(&to, texts::input_full(language)),
+        }
+        self.parts.inbox.taken(&message.id);
+        true
+    }
+
+    /// Whether a message is what a program in a terminal reads and does not show. It must not be stored.
+    pub(super) fn is_secret(&self, message: &Envelope) -> bool {
+        let open = self.terminals.at(&message.address());
+        open.is_some_and(|open| {
+            open.is_by(message) && is_text(message) && open.keyboard.hides_input()
+        })
+    }
+
+    /// Types a secret, and deletes it from its chat. Nothing of it is kept.
+    pub(super) fn type_secret(&self, message: &Envelope) {
+        let to = message.address();
+        if let Some(delivery) = self.delivery(&to) {
+            delivery.remove(&to, &message.reference);
+        }
+        let Some(open) = self.terminals.at(&to) else {
+            return;
+        };
+        let mut bytes = keys::encode_text(&message.text, false);
+        bytes.push(b'\r');
+        if !open.push(&bytes) {
+            self.tell(&to, texts::input_full(message.language()));
+        }
+    }
+
+    /// Shows the screen below what was typed, when that has pushed it up.
+    fn lower_terminal(&self, open: &Open) {
+        let mut state = open.state.lock();
+        state.typed += 1;
+        if state.typed >= limits::TYPED_ABOVE_MAX {
+            state.typed = 0;
+            drop(state);
+            self.show_terminal_below(open);
+        }
+    }
+
+    fn show_terminal_below(&self, open: &Open) {
+        if let Some(delivery) = self.delivery(&open.to) {
+            delivery.lower(&open.draft);
+        }
+    }
+
+    /// Answers a `/key` for which there is no terminal.
+    pub(super) fn answer_key(&self, message: &Envelope) -> String {
+        let language = message.language();
+        let text = match self.terminals.at(&message.address()) {
+            Some(_) => texts::not_yours(language),
+            None => texts::none_open(language),
+        };
+        text.to_owned()
+    }
+
+    /// Performs `/term`.
+    pub(super) fn terminal(self: &Arc<Self>, message: &Envelope, argument: &str, cancel: &Cancel) {
+        match self.try_terminal(message, argument, cancel) {
+            Ok(()) => self.parts.inbox.taken(&message.id),
+            Err(error) => self.finish_command(message, format_error(&error, message.language())),
+        }
+    }
+
+    fn try_terminal(
+        self: &Arc<Self>,
+        message: &Envelope,
+        argument: &str,
+        cancel: &Cancel,
+    ) -> Result<()> {
+        let (to, language) = (message.address(), message.language());
+        let usage = |text: &str| Err(Error::Usage(text.to_owned()));
+        let open = self.terminals.at(&to);
+        let (unsandboxed, size, line) = match (request::parse(argument), open) {
+            (Request::BadSize, _) => {
+                let span =
+                    |of: std::ops::RangeInclusive<u16>| format!("{}-{}", of.start(), of.end());
+                let (columns, rows) = (span(limits::COLUMNS), span(limits::ROWS));
+                let text = texts::bad_size(language, &columns, &rows, &limits::CELLS_MAX);
+                return usage(&text);
+            }
+            (Request::Close, Some(open)) => {
+                open.close(Closing::Wanted);
+                return Ok(());
+            }
+            (Request::Close, None) => return usage(texts::none_open(language)),
+            (
+                Request::Open {
+                    unsandboxed: false,
+                    size,
+                    line: "",
+                },
+                Some(open),
+            ) => {
+                if let Some(size) = size {
+                    open.resize(size);
+                }
+                self.show_terminal_below(&open);
+                return Ok(());
+            }
+            (Request::Open { .. }, Some(_)) => return usage(texts::already_open(language)),
+            (
+                Request::Open {
+                    unsandboxed,
+                    size,
+                    line,
+                },
+                None,
+            ) => (unsandboxed, size, line),
+        };
+        self.terminals.inner.lock().check_room(&to, language)?;
+        // From here on it does not open again after a kill.
+        self.parts.inbox.begin(&message.id)?;
+        let typed = TypedTerminal {
+            line,
+            unsandboxed,
+            language,
+            size: size.unwrap_or(request::USUAL),
+        };
+        let opened = self.start_terminal(message, typed, cancel)?;
+        self.follow_terminal(message, typed, opened)
+    }
+
+    /// Starts the command, once a person has allowed what has to be.
+    fn start_terminal(
+        self: &Arc<Self>,
+        message: &Envelope,
+        typed: TypedTerminal<'_>,
+        cancel: &Cancel,
+    ) -> Result<Box<OpenTerminal>> {
+        let hosted = self.agent_for(&self.live(), &message.session, Some(message));
+        let agent = hosted.agent()?;
+        let toolbox = agent.toolbox();
+        let caller = Caller {
+            session: message.session.as_str(),
+            role: message.role,
+            message: &message.id,
+            cancel,
+            answer: None,
+            progress: None,
+            input: None,
+            without: &[],
+        };
+        let question = match toolbox.terminal(typed, &caller)? {
+            TerminalStart::Open(opened) => return Ok(opened),
+            TerminalStart::Ask(question) => question,
+        };
+        let answer = match question.is_standing {
+            true => Answer::Standing,
+            false => {
+                let asker = Asker {
+                    hosted: &hosted,
+                    session: &message.session,
+                    to: &message.address(),
+                    language: typed.language,
+                };
+                self.ask(&asker, &question, cancel)
+            }
+        };
+        let caller = Caller {
+            answer: Some((&question, answer)),
+            ..caller
+        };
+        match toolbox.terminal(typed, &caller)? {
+            TerminalStart::Open(opened) => Ok(opened),
+            TerminalStart::Ask(_) => {
+                let text = super::commands::texts::command_changed(typed.language);
+                Err(Error::Failed(text.to_owned()))
+            }
+        }
+    }
+
+    /// Shows a terminal in its chat, on a thread of its own.
+    fn follow_terminal(
+        self: &Arc<Self>,
+        message: &Envelope,
+        typed: TypedTerminal<'_>,
+        opened: Box<OpenTerminal>,
+    ) -> Result<()> {
+        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
+        let wake = wake.map_err(|error| Error::io("follow", "a terminal")(error.into()))?;
+        let open = Arc::new(Open {
+            to: message.address(),
+            draft: DraftKey::terminal(&message.id),
+            person: message
+                .sender()
+                .map_or_else(String::new, |sender| sender.id.clone()),
+            language: typed.language,
+            unsandboxed: typed.unsandboxed,
+            keyboard: opened.terminal.keyboard()?,
+            wake,
+            state: Mutex::new(State {
+                input: Vec::new(),
+                closing: None,
+                size: None,
+                application_cursor: false,
+                bracketed_paste: false,
+                typed: 0,
+                used: Stopwatch::start(),
+            }),
+        });
+        self.terminals.add(&open)?;
+        let (gateway, size) = (Arc::clone(self), typed.size);
+        let builder = thread::Builder::new().name("terminal".to_owned());
+        let to = open.to.clone();
+        let spawned = crate::sync::spawn(
+            builder.stack_size(limits::STACK_BYTES),
+            Box::new(move || follow::follow(&gateway, &open, *opened, size)),
+        );
+        spawned.map_err(|error| {
+            self.terminals.remove(&to);
+            let text = super::commands::texts::thread_failed(typed.language, &error);
+            Error::Failed(text)
+        })
+    }
+
+    /// Tells the chats whose terminals the last run has left open that they are closed.
+    pub(super) fn settle_terminals(&self) {
+        let pending = self.parts.outbox.pending();
+        for channel in self.deliveries.keys() {
+            for draft in self.parts.outbox.drafts(channel) {
+                let is_told = pending
+                    .iter()
+                    .any(|pending| pending.message.replaces.as_ref() == Some(&draft.key));
+                if draft.key.is_of_terminal() && !is_told {
+                    let language = self.parts.languages.get(&draft.to);
+                    self.tell_with(OutgoingMessage {
+                        replaces: Some(draft.key),
+                        ..OutgoingMessage::text(&draft.to, texts::restarted(language))
+                    });
+                }
+            }
+        }
+    }
+}
+
+fn describe_bad(bad: &BadKeys, language: Language) -> String {
+    match bad {
+        BadKeys::Missing => texts::key_usage(language).to_owned(),
+        BadKeys::Unknown(word) => {
+            let word = inline_code(&one_line(word, limits::TITLE_CHARS));
+            texts::unknown_key(language, &word)
+        }
+        BadKeys::Unclosed => texts::unclosed(language).to_owned(),
+        BadKeys::TooMany => texts::too_many_keys(language, &limits::KEYS_MAX),
+    }
+}
