@@ -30,8 +30,11 @@ const NAMED: [Rgb; 16] = [
     Rgb(0xff, 0xff, 0xff),
 ];
 
+/// What is drawn where the second half of a wide character is: nothing.
+pub const COVERED: char = '\0';
+
 /// Each row of a screen: the character of each column with its own colour and the one behind it. A wide
-/// character has a blank after it. The cursor is a place with its colours exchanged.
+/// character has [`COVERED`] after it. The cursor is a place with its colours exchanged.
 pub fn draw(screen: &Screen<'_>) -> Vec<Vec<(char, Rgb, Rgb)>> {
     let (columns, rows) = screen.size();
     let cursor = screen.cursor();
@@ -46,7 +49,8 @@ pub fn draw(screen: &Screen<'_>) -> Vec<Vec<(char, Rgb, Rgb)>> {
         };
         let foreground = rgb(bright(cell.foreground), TEXT);
         let background = rgb(cell.background, GROUND);
-        let char = cell.text.chars().next().unwrap_or(' ');
+        let blank = if cell.is_continuation { COVERED } else { ' ' };
+        let char = cell.text.chars().next().unwrap_or(blank);
         match cell.inverse != (cursor == Some((row, column))) {
             true => (char, background, foreground),
             false => (char, foreground, background),
@@ -95,7 +99,7 @@ mod tests {
         assert_eq!(row[2], ('c', NAMED[9], GROUND));
         assert_eq!(row[3], ('d', GROUND, TEXT));
         assert_eq!(row[4], ('e', Rgb(255, 0, 0), Rgb(8, 8, 8)));
-        assert_eq!((row[5].0, row[6].0), ('日', ' '));
+        assert_eq!((row[5].0, row[6].0, row[7].0), ('日', COVERED, ' '));
         assert_eq!(drawn[4][0], (' ', GROUND, TEXT), "the cursor");
     }
 

@@ -10,7 +10,7 @@ use std::num::NonZeroU16;
 
 use crate::limits::gateway::term as limits;
 
-pub use draw::{Rgb, draw};
+pub use draw::{COVERED, Rgb, draw};
 
 /// A terminal's screen, and the modes that programs have set.
 pub struct Emulator {

@@ -173,6 +173,5 @@ fn a_program_cannot_keep_the_emulator_busy_for_long() {
             "{worst:?}: {:?}",
             watch.elapsed()
         );
-        eprintln!("{worst:?} {:?}", watch.elapsed());
     }
 }

@@ -152,9 +152,10 @@ fn a_terminal_is_what_programs_expect_of_one() {
             }
         }
         let typed = [
-            ("$ ", "cat\r"),
-            ("cat", "\x03"),
-            ("^C", "echo a''b; exit 3\r"),
+            ("$ ", "echo be''gins; cat\r"),
+            ("begins\r\n", "to cat\r"),
+            ("to cat\r\nto cat", "\x03"),
+            ("^C\r\n$ ", "echo a''b; exit 3\r"),
         ];
         let (output, end) = run(&exec, &world, "PS1='$ ' exec sh -i", &typed);
         assert!(output.contains("ab"), "{mode}: {output:?}");
@@ -227,6 +228,11 @@ fn no_attack_by_means_of_a_terminal_gets_out() {
             }
         }
     }
+    // Without a sandbox it is reached, so the attempts are real ones.
+    let exec = Exec::new(world.settings(SandboxMode::Off, true)).unwrap();
+    run(&exec, &world, &format!("echo typed > {}", tty.display()), &[]);
+    let mut buffer = [0; 100];
+    assert!(shown.read(&mut buffer).unwrap() > 0);
     drop(theirs.slave);
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }

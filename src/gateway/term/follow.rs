@@ -1,6 +1,7 @@
 //! The thread of a terminal: what programs write comes onto the screen, the screen into the chat, and what people type to
 //! the programs.
 
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -105,12 +106,10 @@ pub(super) fn follow(gateway: &Arc<Gateway>, open: &Open, opened: OpenTerminal, 
         let time = left.unwrap_or(idle).min(idle);
         if frame.bytes >= limits::FRAME_BYTES {
             // The program waits meanwhile.
-            use std::os::fd::AsFd;
             let _ = process::readable([open.wake.as_fd()], Some(time));
             frame.bytes = 0;
             continue;
         }
-        use std::os::fd::AsFd;
         let event = match terminal.wait((&mut buffer, &input), open.wake.as_fd(), Some(time)) {
             Ok(event) => event,
             Err(error) => {
@@ -125,6 +124,7 @@ pub(super) fn follow(gateway: &Arc<Gateway>, open: &Open, opened: OpenTerminal, 
         }
         if event.length > 0 {
             let output = buffer.get(..event.length).unwrap_or_default();
+            let watch = Stopwatch::start();
             for piece in output.chunks(limits::FEED_BYTES) {
                 let replies = emulator.feed(piece);
                 if input.len() + replies.len() <= limits::INPUT_BYTES {
@@ -133,6 +133,10 @@ pub(super) fn follow(gateway: &Arc<Gateway>, open: &Open, opened: OpenTerminal, 
                 if open.state.lock().closing.is_some() {
                     break;
                 }
+            }
+            if watch.elapsed() > limits::QUIET_TIME {
+                // A few bytes that stand for a long work: not all of the processor is for them.
+                frame.bytes = limits::FRAME_BYTES;
             }
             frame.change(event.length);
             let screen = emulator.screen();
@@ -169,7 +173,11 @@ impl Gateway {
         if open.unsandboxed {
             notes.push(texts::outside(open.language));
         }
-        if open.keyboard.hides_input() {
+        let hides_input = open.keyboard.hides_input();
+        if open.ask(hides_input) {
+            self.terminals.note_late(open);
+        }
+        if hides_input {
             notes.push(texts::secret(open.language));
         }
         let text = view::render(&emulator.screen(), &notes);
@@ -191,6 +199,9 @@ impl Gateway {
         });
         if let Some(delivery) = self.delivery(&open.to) {
             delivery.resting(&open.draft);
+        }
+        if open.ask(false) {
+            self.terminals.note_late(open);
         }
         self.terminals.remove(&open.to);
     }

@@ -47,7 +47,19 @@ pub struct Terminals {
 #[derive(Default)]
 struct Inner {
     open: BTreeMap<Address, Arc<Open>>,
+    /// The chats and people that were asked for a secret which no program waits for any more.
+    late: Vec<(Address, String, Stopwatch)>,
     is_shutting_down: bool,
+}
+
+/// Whether the chat asks for a secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asking {
+    No,
+    /// Nothing was typed since.
+    Yes,
+    /// Something was typed, and the program has not taken note of it yet.
+    Answered,
 }
 
 /// An open terminal, as those see it who type into it.
@@ -76,6 +88,7 @@ struct State {
     /// The modes that the program has set.
     application_cursor: bool,
     bracketed_paste: bool,
+    asking: Asking,
     /// Messages that were typed in since the screen was shown at the end of the chat.
     typed: u32,
     /// Since something was typed.
@@ -113,6 +126,32 @@ impl Terminals {
         self.inner.lock().open.remove(chat);
     }
 
+    /// A program has stopped waiting for a secret, for which the chat has asked.
+    fn note_late(&self, open: &Open) {
+        let mut inner = self.inner.lock();
+        inner.forget_late();
+        if inner.late.len() >= limits::LATE_SECRETS_MAX {
+            inner.late.remove(0);
+        }
+        let late = (open.to.clone(), open.person.clone(), Stopwatch::start());
+        inner.late.push(late);
+    }
+
+    /// Whether a message answers a question for a secret that is over; then it is forgotten if `is_over`.
+    fn is_late(&self, message: &Envelope, is_over: bool) -> bool {
+        let mut inner = self.inner.lock();
+        inner.forget_late();
+        let chat = message.address();
+        let is_it = |(to, person, _): &(Address, String, Stopwatch)| {
+            *to == chat && message.sender().is_some_and(|sender| sender.id == *person)
+        };
+        let found = inner.late.iter().position(is_it);
+        if let Some(at) = found.filter(|_| is_over) {
+            inner.late.remove(at);
+        }
+        found.is_some()
+    }
+
     /// Closes all, now and from now on: the gateway stops.
     pub fn shut_down(&self) {
         let mut inner = self.inner.lock();
@@ -130,6 +169,11 @@ impl Terminals {
 }
 
 impl Inner {
+    fn forget_late(&mut self) {
+        self.late
+            .retain(|(.., since)| since.elapsed() < limits::LATE_SECRET);
+    }
+
     fn check_room(&self, chat: &Address, language: Language) -> Result<()> {
         if self.open.contains_key(chat) {
             return Err(Error::Usage(texts::already_open(language).to_owned()));
@@ -153,6 +197,9 @@ impl Open {
     fn push(&self, bytes: &[u8]) -> bool {
         let mut state = self.state.lock();
         state.used = Stopwatch::start();
+        if state.asking == Asking::Yes {
+            state.asking = Asking::Answered;
+        }
         if state.input.len() + bytes.len() > limits::INPUT_BYTES {
             return false;
         }
@@ -160,6 +207,18 @@ impl Open {
         drop(state);
         self.wake();
         true
+    }
+
+    /// Notes whether the chat asks for a secret now; true when it has asked for one in vain.
+    fn ask(&self, hides_input: bool) -> bool {
+        let mut state = self.state.lock();
+        let before = state.asking;
+        state.asking = match (hides_input, before) {
+            (false, _) => Asking::No,
+            (true, Asking::No) => Asking::Yes,
+            (true, asking) => asking,
+        };
+        !hides_input && before == Asking::Yes
     }
 
     fn close(&self, why: Closing) {
@@ -239,12 +298,16 @@ impl Gateway {
         true
     }
 
-    /// Whether a message is what a program in a terminal reads and does not show. It must not be stored.
+    /// Whether a message is what a program in a terminal reads and does not show. It must not be stored. Nor must one that
+    /// was meant to be, and comes too late.
     pub(super) fn is_secret(&self, message: &Envelope) -> bool {
-        let open = self.terminals.at(&message.address());
-        open.is_some_and(|open| {
-            open.is_by(message) && is_text(message) && open.keyboard.hides_input()
-        })
+        let is_awaited = |open: &Arc<Open>| open.is_by(message) && open.keyboard.hides_input();
+        is_text(message)
+            && (self
+                .terminals
+                .at(&message.address())
+                .is_some_and(|open| is_awaited(&open))
+                || self.terminals.is_late(message, false))
     }
 
     /// Types a secret, and deletes it from its chat. Nothing of it is kept.
@@ -253,7 +316,13 @@ impl Gateway {
         if let Some(delivery) = self.delivery(&to) {
             delivery.remove(&to, &message.reference);
         }
-        let Some(open) = self.terminals.at(&to) else {
+        let open = self.terminals.at(&to);
+        let open = open.filter(|open| open.is_by(message) && open.keyboard.hides_input());
+        let is_late = self.terminals.is_late(message, true);
+        let Some(open) = open else {
+            if is_late {
+                self.tell(&to, texts::late_secret(message.language()));
+            }
             return;
         };
         let mut bytes = keys::encode_text(&message.text, false);
@@ -431,6 +500,7 @@ impl Gateway {
                 size: None,
                 application_cursor: false,
                 bracketed_paste: false,
+                asking: Asking::No,
                 typed: 0,
                 used: Stopwatch::start(),
             }),

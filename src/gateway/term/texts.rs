@@ -53,6 +53,11 @@ texts! {
         "🔑 The input is hidden. Your next message is typed in as a secret, and deleted here.",
         "🔑 输入不回显。你的下一条消息将作为机密输入，并在此处删除。",
     }
+    /// A secret came when no program asked for it any more.
+    pub fn late_secret() {
+        "The program no longer asks for the secret. Your message was deleted, and not typed in.",
+        "程序已不再要求输入机密内容。你的消息已删除，未被输入。",
+    }
     /// Below the screen.
     pub fn outside() { "*Outside the sandbox*", "*在沙箱之外*" }
     /// The program has ended; `end` is such as "exit status 0".
@@ -67,4 +72,12 @@ texts! {
         "*终端因重启而关闭。*",
     }
     pub fn close_button() { "Close", "关闭" }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_text_has_its_values_in_both_languages() {
+        crate::language::check_table(super::TABLE);
+    }
 }

@@ -43,6 +43,10 @@ pub const ECHO_LOOKS: [Duration; 3] = [
     Duration::from_millis(600),
     Duration::from_secs(3),
 ];
+/// How long after a program has stopped waiting for a secret a message still counts as that: its writer has not seen it yet.
+pub const LATE_SECRET: Duration = Duration::from_mins(1);
+/// Chats of which that is remembered.
+pub const LATE_SECRETS_MAX: usize = 16;
 /// A terminal into which nobody types is closed after this.
 pub const IDLE: Duration = Duration::from_hours(2);
 /// How long the end of the gateway waits for terminals to close: the supervisors kill what runs in them within it.

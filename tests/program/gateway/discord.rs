@@ -479,3 +479,17 @@ fn telegram_and_discord_work_side_by_side() {
     assert_eq!(scene.texts().len(), 1);
     let _: &Telegram = &scene.telegram;
 }
+
+#[test]
+fn a_terminal_is_shown_and_typed_into_here_too() {
+    let chat = Chat::playing([]);
+    let gateway = chat.start();
+    chat.ana.says("/term sh");
+    chat.wait_for("█");
+    chat.ana.says("echo $((40+2)).");
+    let screen = chat.wait_for("42.");
+    assert!(screen.text.starts_with("```"), "{}", screen.text);
+    chat.ana.presses("Ctrl-D");
+    chat.wait_for("Terminal closed: exit status 0");
+    gateway.stop().ends_with(0);
+}

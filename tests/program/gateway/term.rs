@@ -289,6 +289,30 @@ fn a_password_is_typed_deleted_and_kept_nowhere() {
 }
 
 #[test]
+fn a_secret_that_comes_too_late_is_deleted_and_kept_nowhere() {
+    let scene = Scene::playing([]);
+    let script = "stty -echo\nprintf 'Password: '\nwhile [ ! -e over ]; do sleep 0.05; done\n";
+    fs::write(scene.home.workspace("login.sh"), script).unwrap();
+    let gateway = scene.start();
+    scene.ana.says("/term sh login.sh");
+    shows(&scene, "typed in as a secret");
+    fs::write(scene.home.workspace("over"), "").unwrap();
+    closes(&scene, "Terminal closed: exit status 0");
+    let said = scene.ana.says(SECRET);
+    scene.wait_for("The program no longer asks for the secret.");
+    let deleted = scene.telegram.wait_for_calls("deleteMessage", 1);
+    assert!(
+        deleted
+            .iter()
+            .any(|call| call["message_id"] == said.message)
+    );
+    scene.ana.says("/id");
+    scene.wait_for("telegram:1001");
+    gateway.stop().ends_with(0);
+    assert_eq!(files_with(scene.home.path(), SECRET), [""; 0]);
+}
+
+#[test]
 fn a_terminal_takes_the_size_that_is_asked_for() {
     let (scene, gateway) = open("/term 60x20 sh");
     shows(&scene, "█");
