@@ -14,6 +14,7 @@ pub mod clock;
 pub mod error;
 pub mod json;
 pub mod language;
+pub mod overstrike;
 pub mod secret;
 pub mod text;
 pub mod tokens;

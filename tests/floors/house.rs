@@ -11,6 +11,7 @@ const FLOORS: [&[&str]; 10] = [
     &["limits", "sync"],
     &[
         "error", "secret", "clock", "approval", "cancel", "text", "json", "language", "tokens",
+        "overstrike",
     ],
     &["message", "chat", "sys", "zone"],
     &["config", "net"],
