@@ -206,7 +206,10 @@ impl Overstrike {
                     self.numbers.push(0);
                 }
                 if let Some(last) = self.numbers.last_mut() {
-                    *last = last.saturating_mul(10).saturating_add(digit).min(OPEN_COLUMNS);
+                    *last = last
+                        .saturating_mul(10)
+                        .saturating_add(digit)
+                        .min(OPEN_COLUMNS);
                 }
             }
             ';' | ':' => {
@@ -372,7 +375,10 @@ impl Overstrike {
             }
             1 => {
                 let row = self.row;
-                self.lines.iter_mut().take(row).for_each(|line| line.cells.clear());
+                self.lines
+                    .iter_mut()
+                    .take(row)
+                    .for_each(|line| line.cells.clear());
                 self.erase_in_line(1);
             }
             _ => self.clear(),
@@ -383,7 +389,11 @@ impl Overstrike {
         let (column, line) = (self.column, self.line());
         match mode {
             0 => line.cells.truncate(column),
-            1 => line.cells.iter_mut().take(column + 1).for_each(|cell| *cell = ' '),
+            1 => line
+                .cells
+                .iter_mut()
+                .take(column + 1)
+                .for_each(|cell| *cell = ' '),
             _ => line.cells.clear(),
         }
     }
@@ -417,7 +427,10 @@ mod tests {
             ("bell\x07 and \x00nul", "bell and nul"),
             ("cut \x1b[12", "cut "),
             ("cut \x1b]0;never ended\nnext", "cut \nnext"),
-            ("\x1b[9999;9999Hx\x1b[9999A", &format!("{}{}x", "\n".repeat(64), " ".repeat(512))),
+            (
+                "\x1b[9999;9999Hx\x1b[9999A",
+                &format!("{}{}x", "\n".repeat(64), " ".repeat(512)),
+            ),
         ] {
             assert_eq!(plain(written), seen, "{written:?}");
         }
@@ -437,7 +450,9 @@ mod tests {
 
     #[test]
     fn a_thousand_steps_of_a_progress_bar_are_one_line() {
-        let bar: String = (0..=1000).map(|step| format!("\r[{}] {step}", "#".repeat(step / 50))).collect();
+        let bar: String = (0..=1000)
+            .map(|step| format!("\r[{}] {step}", "#".repeat(step / 50)))
+            .collect();
         assert_eq!(plain(&bar), format!("[{}] 1000", "#".repeat(20)));
     }
 

@@ -15,6 +15,7 @@ mod run;
 mod self_test;
 mod served;
 mod session;
+mod shell;
 
 use crate::sync::Mutex;
 use std::ffi::OsString;
@@ -29,6 +30,7 @@ pub use run::{Captured, End, Outcome, Output, OutputChunk};
 pub use self_test::EscapeAttempt;
 pub use served::{Served, ServedErrors, Service};
 pub use session::{Observer, SessionEvent, SessionInfo, Sessions, UnreadOutput};
+pub use shell::{Shell, ShellInput, ShellLine, ShellOutcome, Shells, Taken, short_folder};
 
 use crate::error::{Error, Result};
 use crate::limits::confine as bounds;
@@ -172,6 +174,7 @@ impl Exec {
                 .flat_map(|(link, target)| [link.clone(), target.clone()])
                 .collect(),
             environment: settings.environment.clone(),
+            root: PathBuf::new(),
             bounds: settings.bounds,
             hooks: self.hooks,
         })
@@ -217,16 +220,16 @@ impl Exec {
 
     /// Starts a child with its policy.
     fn start(&self, policy: &Policy) -> Result<Running> {
-        Running::new(self.spawn()?, policy)
+        Running::new(self.spawn(Stdio::piped())?, policy)
     }
 
     /// Starts a child, which waits for its policy.
-    fn spawn(&self) -> Result<Child> {
+    fn spawn(&self, input: Stdio) -> Result<Child> {
         Command::new(&self.settings.program)
             .arg(CONFINE)
             .env_clear()
             .current_dir("/")
-            .stdin(Stdio::piped())
+            .stdin(input)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()

@@ -5,11 +5,12 @@ use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
 use crate::limits::confine as bounds;
+use crate::overstrike::plain;
 use crate::sys::process;
 use rustix::process::{Pid, Signal};
 use std::fmt;
 use std::io::{Read, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use std::time::Duration;
 
@@ -186,13 +187,21 @@ impl Running {
     pub fn new(mut child: Child, policy: &Policy) -> Result<Self> {
         let missing = || Error::Failed("a child has no pipes".to_owned());
         let mut input = child.stdin.take().ok_or_else(missing)?;
-        let output = child.stdout.take().ok_or_else(missing)?;
-        let status = child.stderr.take().ok_or_else(missing)?;
         // A failure shows in what the child reports, or fails to report.
         let _ = input.write_all(&policy.encode());
+        let mut running = Self::following(child)?;
+        running.input = policy.keep_input.then_some(input);
+        Ok(running)
+    }
+
+    /// Follows a child that gets its policy by other means.
+    pub fn following(mut child: Child) -> Result<Self> {
+        let missing = || Error::Failed("a child has no pipes".to_owned());
+        let output = child.stdout.take().ok_or_else(missing)?;
+        let status = child.stderr.take().ok_or_else(missing)?;
         Ok(Self {
             child,
-            input: policy.keep_input.then_some(input),
+            input: None,
             output,
             status,
             report: SupervisorReport::default(),
@@ -229,6 +238,16 @@ impl Running {
         }
         let closed = !self.output_open && !self.status_open;
         Ok(PipeEvent { length, closed })
+    }
+
+    /// The pipe with the output, to wait for it together with others; `None` when it is at its end.
+    pub fn open_output(&self) -> Option<BorrowedFd<'_>> {
+        self.output_open.then(|| self.output.as_fd())
+    }
+
+    /// The pipe with what the supervisor reports; `None` when it is at its end.
+    pub fn open_status(&self) -> Option<BorrowedFd<'_>> {
+        self.status_open.then(|| self.status.as_fd())
     }
 
     /// Asks the supervisor to kill everything. It takes a moment; `read_pipes` says when it is over.
@@ -373,6 +392,17 @@ impl<'a> Collector<'a> {
 
     /// Takes the next piece.
     pub fn push(&mut self, piece: &[u8]) {
+        self.keep(piece);
+        self.tell(piece);
+    }
+
+    /// Tells of a piece without keeping it.
+    pub fn tell(&mut self, piece: &[u8]) {
+        (self.output)(OutputChunk::Fresh(piece));
+    }
+
+    /// Keeps a piece without telling of it as it comes.
+    pub fn keep(&mut self, piece: &[u8]) {
         let kept = &mut self.kept;
         kept.total += piece.len() as u64;
         let half = self.limit / 2;
@@ -384,7 +414,6 @@ impl<'a> Collector<'a> {
         if self.spilling {
             (self.output)(OutputChunk::Whole(piece));
         }
-        (self.output)(OutputChunk::Fresh(piece));
         let (first, rest) = piece.split_at(piece.len().min(half.saturating_sub(kept.head.len())));
         kept.head.extend_from_slice(first);
         kept.tail.extend_from_slice(rest);
@@ -419,6 +448,15 @@ impl Captured {
         self.total
     }
 
+    /// An output that is no text.
+    pub fn binary(total: u64) -> Self {
+        Self {
+            head: vec![0],
+            tail: Vec::new(),
+            total,
+        }
+    }
+
     /// How many bytes between the beginning and the end are not here.
     pub fn omitted(&self) -> u64 {
         self.total - (self.head.len() + self.tail.len()) as u64
@@ -436,19 +474,20 @@ impl Captured {
             || (broken(&self.head) + broken(&self.tail)) * 10 > seen
     }
 
-    /// The text, with a line in place of what is left out; binary output is named as such.
+    /// The text as plain lines, with a line in place of what is left out; binary output is named as such.
     pub fn text(&self) -> String {
         if self.is_binary() {
             return format!("(binary output, {} bytes)", self.total);
         }
         if self.omitted() == 0 {
-            return String::from_utf8_lossy(&[&self.head[..], &self.tail].concat()).into_owned();
+            let whole = [&self.head[..], &self.tail].concat();
+            return plain(&String::from_utf8_lossy(&whole));
         }
         format!(
             "{}\n… {} bytes left out …\n{}",
-            String::from_utf8_lossy(whole_letters_before(&self.head)),
+            plain(&String::from_utf8_lossy(whole_letters_before(&self.head))),
             self.omitted(),
-            String::from_utf8_lossy(whole_letters_after(&self.tail)),
+            plain(&String::from_utf8_lossy(whole_letters_after(&self.tail))),
         )
     }
 }

@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use std::io::Read;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, ChildStdin, ChildStdout};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Stdio};
 
 use rustix::process::{Pid, Signal};
 
@@ -81,7 +81,7 @@ impl Exec {
         let mut policy = self.policy_by(&settings, isolation, task, service.folder)?;
         policy.keep_input = true;
         policy.errors_apart = true;
-        let mut served = Served::new(self.spawn()?, &policy.encode())?;
+        let mut served = Served::new(self.spawn(Stdio::piped())?, &policy.encode())?;
         served
             .wait_until_confined(cancel)
             .inspect_err(|_| self.forget_isolation())?;

@@ -10,7 +10,15 @@ use crate::source::{Word, test_modules, words};
 const FLOORS: [&[&str]; 10] = [
     &["limits", "sync"],
     &[
-        "error", "secret", "clock", "approval", "cancel", "text", "json", "language", "tokens",
+        "error",
+        "secret",
+        "clock",
+        "approval",
+        "cancel",
+        "text",
+        "json",
+        "language",
+        "tokens",
         "overstrike",
     ],
     &["message", "chat", "sys", "zone"],

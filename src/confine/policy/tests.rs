@@ -14,6 +14,7 @@ fn policy(command: &str, paths: Vec<String>, number: u64) -> Policy {
         keep_input: true,
         errors_apart: true,
         task: ChildTask::Shell(command.into()),
+        root: "/home/p/.peacrab/state/root".into(),
         folder: "/w".into(),
         inode: number.is_multiple_of(2).then_some((number, 3)),
         write: paths.clone(),

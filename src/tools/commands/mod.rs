@@ -5,6 +5,7 @@ pub(super) mod bound;
 mod exec;
 mod refusal;
 pub mod risk;
+mod shell;
 mod standing;
 pub mod texts;
 mod tool;
@@ -21,13 +22,15 @@ use ring::digest::{Context, SHA256};
 use crate::approval::{AlwaysOption, Answer, Cause, Question};
 use crate::cancel::Cancel;
 use crate::clock::Clock;
-use crate::config::schema::{ApprovalMode, ExecTool, SandboxChoice};
-use crate::confine::{Exec, Observer, Outcome, Output, SessionEvent, SessionInfo, Sessions};
+use crate::config::schema::{ApprovalMode, ExecTool, SandboxChoice, ShellPlace};
+use crate::confine::{
+    Exec, Observer, Outcome, Output, SessionEvent, SessionInfo, Sessions, Shells,
+};
 use crate::error::{Error, Result};
 use crate::language::Language;
 use crate::limits::tools::INPUT_LINE_BYTES;
 use crate::state::audit::{Entry, Record};
-use crate::state::{Approvals, Audit};
+use crate::state::{Approvals, Audit, ShellMemory};
 use crate::sync::Mutex;
 use crate::sys::port::user_name;
 
@@ -38,12 +41,21 @@ use risk::{Objection, Patterns};
 
 pub(super) use exec::{SPECS, tools};
 pub use exec::{Shell, ShellResult, TypedCommand};
+pub use shell::{Attached, Background, Watched};
 pub(super) use tool::ToolRun;
 
 /// What the command tools share.
 pub struct Commands {
     exec: Exec,
     sessions: Arc<Sessions>,
+    /// The shells of the chats.
+    shells: Arc<Shells>,
+    /// Where they were, and what was typed.
+    memory: ShellMemory,
+    /// Whether they run outside the sandbox.
+    is_shell_outside: bool,
+    /// The hash of the settings that commands run with.
+    settings: u64,
     patterns: Arc<Patterns>,
     mode: ApprovalMode,
     sandboxed: bool,
@@ -64,6 +76,8 @@ pub struct Records {
     pub approvals: Approvals,
     /// The audit log.
     pub audit: Audit,
+    /// What is remembered of the shells of chats.
+    pub shells: ShellMemory,
     /// The source of the time.
     pub clock: Clock,
 }
@@ -72,8 +86,12 @@ impl Commands {
     /// Fails when a configured pattern is invalid.
     pub fn new(exec: Exec, config: &ExecTool, records: Records) -> Result<Self> {
         Ok(Self {
+            settings: shell::hash_settings(&exec),
             exec,
             sessions: Arc::default(),
+            shells: Arc::default(),
+            memory: records.shells,
+            is_shell_outside: config.shell == ShellPlace::Host,
             patterns: Arc::new(Patterns::new(
                 &config.deny_patterns,
                 &config.allow_patterns,
@@ -93,6 +111,7 @@ impl Commands {
     /// Goes on with the running commands of other settings, which these replace.
     pub fn continuing(mut self, earlier: &Self) -> Self {
         self.sessions = Arc::clone(&earlier.sessions);
+        self.shells = Arc::clone(&earlier.shells);
         self.in_foreground = Arc::clone(&earlier.in_foreground);
         self
     }
@@ -138,13 +157,19 @@ impl Commands {
     /// Ends all background commands. Blocks until they are gone.
     pub fn end_all(&self) {
         self.sessions.end_all();
+        self.shells.end_all();
     }
 
     /// Decides about a command. The caller's answer counts only for exactly the question that would be
     /// asked now. A command that may run has been recorded; one that cannot be recorded may not run.
     fn permit(&self, request: &mut Request, caller: &Caller<'_>) -> Result<Permit> {
         let objection = self.patterns.objection(&request.command);
-        let cause = match decide(objection, self.mode, request.unsandboxed) {
+        let place = match request.is_in_own_shell {
+            true => Placement::OwnShell,
+            false if request.unsandboxed => Placement::Outside,
+            false => Placement::Sandbox,
+        };
+        let cause = match decide(objection, self.mode, place) {
             Decision::Run => return self.start(request, caller, "allowed: no rule against it"),
             Decision::Refuse(refusal) => return self.refuse(request, caller, &refusal),
             Decision::Ask(cause) => cause,
@@ -208,7 +233,7 @@ impl Commands {
                  sessions have to end first: {running:?}"
             )));
         }
-        if self.in_foreground.load(Ordering::Relaxed) > 0 {
+        if self.in_foreground.load(Ordering::Relaxed) > 0 || self.shells.have_background() {
             return Err(Error::Failed(format!(
                 "the command was not run: another command in the sandbox could change {file} at the last moment; try again \
                  when it has ended"
@@ -392,6 +417,8 @@ struct Request {
     typed_in: Option<Language>,
     /// Whether it will run in the background.
     is_background: bool,
+    /// Whether it is typed into a shell that the configuration puts outside the sandbox.
+    is_in_own_shell: bool,
     /// What it uses of the files that the model can write; found when it is asked about.
     uses: Uses,
 }
@@ -484,14 +511,30 @@ enum Decision {
     Refuse(Refusal),
 }
 
+/// Where a command is to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Placement {
+    Sandbox,
+    /// Outside, because that was asked for.
+    Outside,
+    /// Outside, in a person's shell, which the configuration puts there.
+    OwnShell,
+}
+
 /// Decides about a command.
-fn decide(objection: Option<Objection>, mode: ApprovalMode, unsandboxed: bool) -> Decision {
+fn decide(objection: Option<Objection>, mode: ApprovalMode, place: Placement) -> Decision {
+    let unsandboxed = place == Placement::Outside;
     let asks_about_risk = matches!(mode, ApprovalMode::Risky | ApprovalMode::Always);
     match objection {
         Some(objection) if objection.is_configured() => Decision::Refuse(Refusal::Objection {
             objection,
             can_be_asked: false,
         }),
+        Some(Objection::Risk(risk))
+            if place == Placement::OwnShell && mode != ApprovalMode::Never =>
+        {
+            Decision::Ask(Cause::Risk(risk))
+        }
         Some(objection) if !unsandboxed && !asks_about_risk => {
             Decision::Refuse(Refusal::Objection {
                 objection,
@@ -519,38 +562,43 @@ mod tests {
         let table = [
             (
                 ApprovalMode::Never,
-                ["run", "refuse", "refuse", "refuse", "refuse", "refuse"],
+                [
+                    ["run", "refuse", "refuse"],
+                    ["refuse"; 3],
+                    ["run", "refuse", "refuse"],
+                ],
             ),
             (
                 ApprovalMode::Escalation,
-                ["run", "refuse", "refuse", "ask", "ask", "refuse"],
+                [
+                    ["run", "refuse", "refuse"],
+                    ["ask", "ask", "refuse"],
+                    ["run", "ask", "refuse"],
+                ],
             ),
             (
                 ApprovalMode::Risky,
-                ["run", "ask", "refuse", "ask", "ask", "refuse"],
+                [
+                    ["run", "ask", "refuse"],
+                    ["ask", "ask", "refuse"],
+                    ["run", "ask", "refuse"],
+                ],
             ),
-            (
-                ApprovalMode::Always,
-                ["ask", "ask", "refuse", "ask", "ask", "refuse"],
-            ),
+            (ApprovalMode::Always, [["ask", "ask", "refuse"]; 3]),
         ];
         for (mode, expected) in table {
-            let cases = [
-                (None, false),
-                (Some(&risky), false),
-                (Some(&forbidden), false),
-                (None, true),
-                (Some(&risky), true),
-                (Some(&forbidden), true),
-            ];
-            let decided = cases.map(|(objection, unsandboxed)| {
-                match decide(objection.cloned(), mode, unsandboxed) {
+            let objections = [None, Some(&risky), Some(&forbidden)];
+            let places = [Placement::Sandbox, Placement::Outside, Placement::OwnShell];
+            let cases = places.map(|place| objections.map(|objection| (objection, place)));
+            let decided = cases.as_flattened().iter().map(|(objection, place)| {
+                match decide(objection.cloned(), mode, *place) {
                     Decision::Run => "run",
                     Decision::Ask(_) => "ask",
                     Decision::Refuse(_) => "refuse",
                 }
             });
-            assert_eq!(decided, expected, "{mode:?}");
+            let decided: Vec<_> = decided.collect();
+            assert_eq!(decided, expected.as_flattened(), "{mode:?}");
         }
     }
 }
