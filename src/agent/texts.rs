@@ -60,8 +60,20 @@ texts! {
     pub fn help_skills() { "List the skills, or show one: /skills NAME", "列出技能，或查看一个：/skills 名称" }
     pub fn help_context() { "Show what fills the model's context", "查看模型上下文的占用情况" }
     pub fn help_sh() {
-        "Run a command: /sh df -h; /sh !COMMAND asks to run it outside the sandbox",
-        "运行命令：/sh df -h；/sh !命令 会请求在沙箱外运行",
+        "Run a command: /sh df -h; /sh! COMMAND runs it on the board itself",
+        "运行命令：/sh df -h；/sh! 命令 直接在开发板上运行",
+    }
+    pub fn help_in() {
+        "Write to the running command: /in TEXT; /in ^D ends its input",
+        "向正在运行的命令输入：/in 文字；/in ^D 结束输入",
+    }
+    pub fn help_bg() {
+        "List the running commands, or follow one: /bg NUMBER",
+        "列出正在运行的命令，或跟踪一条：/bg 编号",
+    }
+    pub fn help_history() {
+        "The last commands: /history, /history TEXT; /sh !! runs the last again",
+        "最近的命令：/history、/history 文字；/sh !! 再次运行上一条",
     }
     pub fn help_stop() { "Stop what is running in this chat", "停止此聊天中正在运行的一切" }
     pub fn help_tasks() { "Show the subagents of this chat", "查看此聊天的子代理" }

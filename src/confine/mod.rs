@@ -11,6 +11,7 @@ mod explain;
 mod hidden;
 mod outside;
 mod policy;
+mod report;
 mod run;
 mod self_test;
 mod served;

@@ -20,6 +20,7 @@ mod recover;
 mod reminders;
 mod run;
 mod scheduler;
+mod shell;
 mod tasks;
 pub mod time;
 mod turns;
@@ -157,6 +158,8 @@ pub struct Gateway {
     time: Timekeeper,
     heartbeat: Heartbeat,
     since: Stopwatch,
+    /// The commands that people have typed and that run.
+    commands: shell::RunningCommands,
     /// Tells this run of the gateway from others.
     run: u64,
 }

@@ -83,6 +83,7 @@ pub fn run(
     let deliveries = deliveries(&parts, &channels, &heartbeats, &runtime);
     let gateway = Arc::new(Gateway {
         approvals: Approvals::default(),
+        commands: super::shell::RunningCommands::default(),
         questions: Default::default(),
         deliveries,
         events: sender,
@@ -316,7 +317,9 @@ impl Loop {
                 if message.sender().is_some() {
                     self.note(&message);
                 }
-                if self.gateway.questions.take_message(&message) {
+                if self.gateway.questions.take_message(&message)
+                    || self.gateway.take_reply(&message)
+                {
                     return;
                 }
                 Input::Arrived(message)

