@@ -16,6 +16,7 @@ pub mod emulator;
 pub mod error;
 pub mod json;
 pub mod language;
+pub mod overstrike;
 pub mod secret;
 pub mod text;
 pub mod tokens;

@@ -319,6 +319,9 @@ pub struct Envelope {
     /// The message's id within its chat, which replies, edits and reactions point to.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reference: String,
+    /// The message that it replies to, by its id within its chat; empty for none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub replies_to: String,
     /// The message whose button typed this command; `None` where a person typed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pressed: Option<PressedMessage>,
@@ -351,6 +354,7 @@ impl Envelope {
             attachments: Vec::new(),
             remote_files: Vec::new(),
             reference: String::new(),
+            replies_to: String::new(),
             pressed: None,
         }
     }

@@ -68,8 +68,20 @@ texts! {
         "在终端中按键：/key ctrl-x y",
     }
     pub fn help_sh() {
-        "Run a command: /sh df -h; /sh !COMMAND asks to run it outside the sandbox",
-        "运行命令：/sh df -h；/sh !命令 会请求在沙箱外运行",
+        "Run a command: /sh df -h; /sh! COMMAND runs it on the board itself",
+        "运行命令：/sh df -h；/sh! 命令 直接在开发板上运行",
+    }
+    pub fn help_in() {
+        "Write to the running command: /in TEXT; /in ^D ends its input",
+        "向正在运行的命令输入：/in 文字；/in ^D 结束输入",
+    }
+    pub fn help_bg() {
+        "List the running commands, or follow one: /bg NUMBER",
+        "列出正在运行的命令，或跟踪一条：/bg 编号",
+    }
+    pub fn help_history() {
+        "The last commands: /history, /history TEXT; /sh !! runs the last again",
+        "最近的命令：/history、/history 文字；/sh !! 再次运行上一条",
     }
     pub fn help_get() { "Send a file, or a folder as an archive: /get PATH", "发送文件或打包的文件夹：/get 路径" }
     pub fn help_put() { "Store a file, as its caption: /put PATH", "保存文件（作为附件说明）：/put 路径" }

@@ -10,7 +10,7 @@ mod web;
 use std::collections::BTreeMap;
 
 pub use mcp::McpServer;
-pub use tools::{ApprovalMode, CustomTools, ExecTool, SandboxChoice, Tools};
+pub use tools::{ApprovalMode, CustomTools, ExecTool, SandboxChoice, ShellPlace, Tools};
 pub use web::{SearchProvider, WebFetch, WebSearch, WebTools};
 
 use serde::{Deserialize, Deserializer, Serialize};

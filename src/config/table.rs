@@ -138,6 +138,7 @@ pub static KEYS: &[Key] = &[
     key("tools.exec.sandbox", Choice(&["auto", "namespaces", "landlock", "off"]), r#""auto""#, "How commands are isolated. auto: everything that this kernel supports, at least namespaces or Landlock; off: not at all, commands can do whatever this account can."),
     key("tools.exec.network", Flag, "true", "Allow commands to use the network. false also turns off web_search and web_fetch, unless tools.web.enabled is set to true."),
     key("tools.exec.approval", Choice(&["never", "escalation", "risky", "always"]), r#""escalation""#, "When to ask for approval. escalation: before a command runs outside the sandbox; risky: also before a risky command; always: before every command; never: do not ask, and refuse what would need it."),
+    key("tools.exec.shell", Choice(&["sandbox", "host"]), r#""sandbox""#, "Where /sh runs what you type. sandbox: in the sandbox, and /sh! asks before it runs something on the board itself; host: always on the board itself, with all rights of this account, asking only about risky commands."),
     key("tools.exec.denyPatterns", Texts, "[]", "Regular expressions for commands to refuse, in addition to the built-in ones."),
     key("tools.exec.allowPatterns", Texts, "[]", "Regular expressions for commands to allow. If there are any, every command of a line has to match one of them."),
     key("tools.exec.allowedEnvKeys", Texts, "[]", "Environment variables to pass on to commands."),

@@ -11,10 +11,12 @@ mod explain;
 mod hidden;
 mod outside;
 mod policy;
+mod report;
 mod run;
 mod self_test;
 mod served;
 mod session;
+mod shell;
 mod terminal;
 
 use crate::sync::Mutex;
@@ -30,6 +32,7 @@ pub use run::{Captured, End, Outcome, Output, OutputChunk};
 pub use self_test::EscapeAttempt;
 pub use served::{Served, ServedErrors, Service};
 pub use session::{Observer, SessionEvent, SessionInfo, SessionStart, Sessions, UnreadOutput};
+pub use shell::{Shell, ShellInput, ShellLine, ShellOutcome, Shells, Taken, short_folder};
 pub use terminal::{Keyboard, Terminal, TerminalEvent, TerminalRequest};
 
 use crate::error::{Error, Result};
@@ -175,6 +178,7 @@ impl Exec {
                 .flat_map(|(link, target)| [link.clone(), target.clone()])
                 .collect(),
             environment: settings.environment.clone(),
+            root: PathBuf::new(),
             bounds: settings.bounds,
             hooks: self.hooks,
         })

@@ -138,6 +138,9 @@ pub enum ChildTask {
     Shell(OsString),
     /// Tries to get out and says what happened.
     Escape,
+    /// An interactive `sh` that takes its commands from the socket on which the policy came. The pipe that is
+    /// the commands' input follows the policy there.
+    Interactive,
 }
 
 /// Everything that a child is told.
@@ -174,6 +177,9 @@ pub struct Policy {
     pub links: Vec<PathBuf>,
     /// The whole environment.
     pub environment: Vec<(OsString, OsString)>,
+    /// A folder on a disk that becomes the root of a view of its own, so that the disk's size is seen there; empty
+    /// for a root in memory.
+    pub root: PathBuf,
     /// The limits.
     pub bounds: Bounds,
     /// What a test leaves out.
@@ -251,6 +257,7 @@ impl Policy {
                 text(&mut out, command);
             }
             ChildTask::Escape => out.push(1),
+            ChildTask::Interactive => out.push(2),
         }
         text(&mut out, self.folder.as_os_str());
         out.push(u8::from(self.inode.is_some()));
@@ -274,6 +281,7 @@ impl Policy {
             text(&mut out, name);
             text(&mut out, value);
         }
+        text(&mut out, self.root.as_os_str());
         out.extend(numbers(&self.bounds).into_iter().flat_map(u64::to_le_bytes));
         let length = (out.len() - 4) as u32;
         out[..4].copy_from_slice(&length.to_le_bytes());
@@ -313,6 +321,7 @@ impl Policy {
             task: match from.byte()? {
                 0 => ChildTask::Shell(from.text()?),
                 1 => ChildTask::Escape,
+                2 => ChildTask::Interactive,
                 _ => return None,
             },
             folder: from.text()?.into(),
@@ -327,6 +336,7 @@ impl Policy {
             hide: from.paths()?,
             links: from.paths()?,
             environment: from.list(|from| Some((from.text()?, from.text()?)))?,
+            root: from.text()?.into(),
             bounds: Bounds {
                 cpu_seconds: from.number()?,
                 memory_bytes: from.number()?,
@@ -444,6 +454,9 @@ pub struct Settings {
     pub links: Vec<(PathBuf, PathBuf)>,
     /// The account's home folder; it is HOME of commands outside the sandbox.
     pub account_home: Option<PathBuf>,
+    /// A folder that commands in a view of their own see as `/`: on the disk of the home, and made when it is
+    /// needed. Without one the root is in memory.
+    pub root: Option<PathBuf>,
     /// A folder in which there is nothing: HOME outside the sandbox where commands in the sandbox can
     /// write what programs look for in the account's own. It is made when it is needed.
     pub empty_home: Option<PathBuf>,
@@ -470,6 +483,7 @@ impl Settings {
             hide: Vec::new(),
             links: Vec::new(),
             account_home: None,
+            root: None,
             empty_home: None,
             environment: Vec::new(),
             bounds: Bounds {

@@ -1,10 +1,12 @@
 //! A command in the foreground: its output as it comes, its end, and the end of all that it started.
 
 use super::policy::Policy;
+pub use super::report::SupervisorReport;
 use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
 use crate::limits::confine as bounds;
+use crate::overstrike::plain;
 use crate::sys::process;
 use rustix::process::{Pid, Signal};
 use std::fmt;
@@ -89,77 +91,6 @@ pub struct Outcome {
     pub needs_more: bool,
 }
 
-/// What the supervisor has reported.
-#[derive(Debug, Default)]
-pub struct SupervisorReport {
-    rest: Vec<u8>,
-    /// Whether the command is confined.
-    pub confined: bool,
-    /// How the command ended.
-    pub end: Option<End>,
-    /// Why it did not run.
-    pub failed: Option<String>,
-    /// What it lacks without being less isolated.
-    pub notes: Vec<String>,
-}
-
-impl SupervisorReport {
-    /// Takes the next bytes of the supervisor's lines.
-    pub fn take(&mut self, bytes: &[u8]) {
-        self.rest.extend_from_slice(bytes);
-        while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = self.rest.drain(..=end).collect();
-            self.line(&String::from_utf8_lossy(&line[..end]));
-        }
-    }
-
-    /// Takes bytes until the command is confined; returns what came after that.
-    pub fn take_until_confined(&mut self, bytes: &[u8]) -> Vec<u8> {
-        self.rest.extend_from_slice(bytes);
-        while !self.confined
-            && let Some(end) = self.rest.iter().position(|byte| *byte == b'\n')
-        {
-            let line: Vec<u8> = self.rest.drain(..=end).collect();
-            self.line(&String::from_utf8_lossy(
-                line.get(..end).unwrap_or_default(),
-            ));
-        }
-        match self.confined {
-            true => std::mem::take(&mut self.rest),
-            false => Vec::new(),
-        }
-    }
-
-    fn line(&mut self, line: &str) {
-        let (word, text) = line.split_once(' ').unwrap_or((line, ""));
-        let number = text.parse().unwrap_or_default();
-        match word {
-            "confined" => self.confined = true,
-            "exit" => self.end = Some(End::Exit(number)),
-            "signal" => self.end = Some(End::Signal(number)),
-            "stopped" => self.end = Some(End::Stopped(text.to_owned())),
-            "note" => self.notes.push(text.to_owned()),
-            "failed" => self.failed = Some(text.to_owned()),
-            "" => {}
-            // From a panic, or a loader that does not find something; the first line says most.
-            _ => drop(self.failed.get_or_insert_with(|| line.to_owned())),
-        }
-    }
-
-    /// The error that this is, if the command did not run.
-    pub fn failure(&self) -> Option<Error> {
-        let why = match (&self.failed, self.confined) {
-            (Some(why), _) => why,
-            (None, true) => return None,
-            (None, false) => "its process ended before it was confined",
-        };
-        Some(Error::Failed(format!(
-            "the command was not run, because the sandbox could not be set up: {why} \
-             (see `peacrab doctor sandbox`)"
-        )))
-    }
-}
-
 /// A child with its supervisor. When it is dropped everything in it is killed.
 pub struct Running {
     child: Child,
@@ -187,13 +118,21 @@ impl Running {
     pub fn new(mut child: Child, policy: &Policy) -> Result<Self> {
         let missing = || Error::Failed("a child has no pipes".to_owned());
         let mut input = child.stdin.take().ok_or_else(missing)?;
-        let output = child.stdout.take().ok_or_else(missing)?;
-        let status = child.stderr.take().ok_or_else(missing)?;
         // A failure shows in what the child reports, or fails to report.
         let _ = input.write_all(&policy.encode());
+        let mut running = Self::following(child)?;
+        running.input = policy.keep_input.then(|| File::from(OwnedFd::from(input)));
+        Ok(running)
+    }
+
+    /// Follows a child that gets its policy by other means.
+    pub fn following(mut child: Child) -> Result<Self> {
+        let missing = || Error::Failed("a child has no pipes".to_owned());
+        let output = child.stdout.take().ok_or_else(missing)?;
+        let status = child.stderr.take().ok_or_else(missing)?;
         Ok(Self {
             child,
-            input: policy.keep_input.then(|| File::from(OwnedFd::from(input))),
+            input: None,
             output: File::from(OwnedFd::from(output)),
             status,
             report: SupervisorReport::default(),
@@ -218,7 +157,7 @@ impl Running {
     }
 
     /// What the supervisor writes its reports to; `None` when nothing more will come.
-    pub fn status(&self) -> Option<BorrowedFd<'_>> {
+    pub fn open_status(&self) -> Option<BorrowedFd<'_>> {
         self.status_open.then(|| self.status.as_fd())
     }
 
@@ -421,6 +360,17 @@ impl<'a> Collector<'a> {
 
     /// Takes the next piece.
     pub fn push(&mut self, piece: &[u8]) {
+        self.keep(piece);
+        self.tell(piece);
+    }
+
+    /// Tells of a piece without keeping it.
+    pub fn tell(&mut self, piece: &[u8]) {
+        (self.output)(OutputChunk::Fresh(piece));
+    }
+
+    /// Keeps a piece without telling of it as it comes.
+    pub fn keep(&mut self, piece: &[u8]) {
         let kept = &mut self.kept;
         kept.total += piece.len() as u64;
         let half = self.limit / 2;
@@ -432,7 +382,6 @@ impl<'a> Collector<'a> {
         if self.spilling {
             (self.output)(OutputChunk::Whole(piece));
         }
-        (self.output)(OutputChunk::Fresh(piece));
         let (first, rest) = piece.split_at(piece.len().min(half.saturating_sub(kept.head.len())));
         kept.head.extend_from_slice(first);
         kept.tail.extend_from_slice(rest);
@@ -467,6 +416,15 @@ impl Captured {
         self.total
     }
 
+    /// An output that is no text.
+    pub fn binary(total: u64) -> Self {
+        Self {
+            head: vec![0],
+            tail: Vec::new(),
+            total,
+        }
+    }
+
     /// How many bytes between the beginning and the end are not here.
     pub fn omitted(&self) -> u64 {
         self.total - (self.head.len() + self.tail.len()) as u64
@@ -484,19 +442,20 @@ impl Captured {
             || (broken(&self.head) + broken(&self.tail)) * 10 > seen
     }
 
-    /// The text, with a line in place of what is left out; binary output is named as such.
+    /// The text as plain lines, with a line in place of what is left out; binary output is named as such.
     pub fn text(&self) -> String {
         if self.is_binary() {
             return format!("(binary output, {} bytes)", self.total);
         }
         if self.omitted() == 0 {
-            return String::from_utf8_lossy(&[&self.head[..], &self.tail].concat()).into_owned();
+            let whole = [&self.head[..], &self.tail].concat();
+            return plain(&String::from_utf8_lossy(&whole));
         }
         format!(
             "{}\n… {} bytes left out …\n{}",
-            String::from_utf8_lossy(whole_letters_before(&self.head)),
+            plain(&String::from_utf8_lossy(whole_letters_before(&self.head))),
             self.omitted(),
-            String::from_utf8_lossy(whole_letters_after(&self.tail)),
+            plain(&String::from_utf8_lossy(whole_letters_after(&self.tail))),
         )
     }
 }

@@ -22,6 +22,7 @@ mod recover;
 mod reminders;
 mod run;
 mod scheduler;
+mod shell;
 mod tasks;
 mod term;
 pub mod time;
@@ -167,6 +168,8 @@ pub struct Gateway {
     time: Timekeeper,
     heartbeat: Heartbeat,
     since: Stopwatch,
+    /// The commands that people have typed and that run.
+    commands: shell::RunningCommands,
     /// Tells this run of the gateway from others.
     run: u64,
 }

@@ -86,6 +86,7 @@ pub fn run(
     let gateway = Arc::new(Gateway {
         approvals: Approvals::default(),
         countdowns: Default::default(),
+        commands: super::shell::RunningCommands::default(),
         questions: Default::default(),
         deliveries,
         events: sender,
@@ -330,7 +331,9 @@ impl Loop {
                 if !may_use(&message) {
                     return self.gateway.refuse_command(&message);
                 }
-                if self.gateway.questions.take_message(&message) {
+                if self.gateway.questions.take_message(&message)
+                    || self.gateway.take_reply(&message)
+                {
                     return;
                 }
                 Input::Arrived(message)

@@ -1,8 +1,10 @@
 //! Descriptors that go from one process to another (unix(7), SCM_RIGHTS).
 
+#![expect(unsafe_code, reason = "dup2(2) and fcntl(2) to a number of our choice")]
+
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
@@ -23,6 +25,23 @@ pub fn send(socket: impl AsFd, descriptor: OwnedFd) -> io::Result<()> {
         SendFlags::NOSIGNAL,
     )?;
     Ok(())
+}
+
+/// Makes a descriptor known by this number too, also to the program that this process becomes. What had the
+/// number before is closed.
+pub fn place(descriptor: impl AsFd, number: RawFd) -> io::Result<()> {
+    let own = descriptor.as_fd().as_raw_fd();
+    // SAFETY: both calls take numbers only. The caller gives up what has the number.
+    let done = unsafe {
+        match own == number {
+            true => libc::fcntl(own, libc::F_SETFD, 0),
+            false => libc::dup2(own, number),
+        }
+    };
+    match done {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
 }
 
 /// Waits for a descriptor; none when the other end is closed before one comes.

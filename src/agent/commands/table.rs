@@ -39,7 +39,7 @@ pub enum Slash {
     Usage,
     /// `/context`
     Context,
-    /// `/sh`
+    /// `/sh`, and `/sh!` for the board itself
     Sh,
     /// `/get`
     Get,
@@ -51,6 +51,12 @@ pub enum Slash {
     Term,
     /// `/key`
     Key,
+    /// `/in`
+    In,
+    /// `/bg`
+    Bg,
+    /// `/history`
+    History,
     /// `/stop`
     Stop,
     /// `/tasks`
@@ -123,6 +129,9 @@ impl Slash {
             | Self::Tasks
             | Self::Agents => Role::User,
             Self::Sh
+            | Self::In
+            | Self::Bg
+            | Self::History
             | Self::Term
             | Self::Key
             | Self::Get
@@ -219,6 +228,9 @@ pub const COMMANDS: &[Row] = &[
     row(Slash::Ls, &["ls"], Surface::Chat, texts::help_ls),
     row(Slash::Term, &["term", "terminal"], Surface::Chat, texts::help_term),
     row(Slash::Key, &["key", "keys"], Surface::Chat, texts::help_key),
+    row(Slash::In, &["in"], Surface::Chat, texts::help_in),
+    row(Slash::Bg, &["bg"], Surface::Chat, texts::help_bg),
+    row(Slash::History, &["history"], Surface::Chat, texts::help_history),
     row(Slash::Stop, &["stop"], Surface::Chat, texts::help_stop),
     row(Slash::Tasks, &["tasks"], Surface::Chat, texts::help_tasks),
     row(Slash::Approve, &["approve"], Surface::Chat, texts::help_approve),
@@ -309,6 +321,8 @@ impl Command<'_> {
             Slash::Sh | Slash::Term | Slash::Update | Slash::Compact | Slash::Get | Slash::Ls => {
                 When::Beside
             }
+            // It looks at processes, and at the shell.
+            Slash::Bg => When::Beside,
             // Its file is fetched first, for which only what is in the queue waits.
             Slash::Put => When::InOrder,
             Slash::Remind if self.is_reminder_button() => When::AtOnce,
@@ -421,9 +435,11 @@ mod tests {
         assert_eq!(command("/sh\nls"), Some((Slash::Sh, "ls")));
         assert_eq!(command("/sh! ls"), Some((Slash::Sh, "! ls")));
         assert_eq!(command("/SH!"), Some((Slash::Sh, "!")));
+        assert_eq!(command("/SH!!"), Some((Slash::Sh, "!!")));
         assert_eq!(command("/new! x"), None);
         assert_eq!(command("/term! vi x"), Some((Slash::Term, "! vi x")));
         assert_eq!(command("/term !top"), Some((Slash::Term, "!top")));
+        assert_eq!(command("/in"), Some((Slash::In, "")));
         let lists = |text| parse(text).is_some_and(|command| command.lists_models());
         assert!(lists("/model") && lists("/model LIST") && !lists("/model gpt-5"));
         assert_eq!(command("/foo x"), Some((Slash::Unknown, "x")));

@@ -248,6 +248,11 @@ impl Delivery {
         }
     }
 
+    /// The message that shows the progress of work, by its id within the chat.
+    pub fn shown_by(&self, work: &DraftKey) -> Option<String> {
+        self.0.lock().plan.shown_by(work)
+    }
+
     /// Asks for an approval, in the language of the person who is asked. It is tried until the question
     /// is shown or settled. False when too many questions are open.
     pub fn ask(&self, to: &Address, number: u64, question: Question, language: Language) -> bool {

@@ -225,6 +225,11 @@ impl Plan {
         }
     }
 
+    /// The message that shows a piece of work.
+    pub fn shown_by(&self, key: &DraftKey) -> Option<String> {
+        self.works.get(key)?.message.clone()
+    }
+
     pub fn resting(&mut self, key: &DraftKey) {
         if let Some(work) = self.works.get_mut(key) {
             work.end();

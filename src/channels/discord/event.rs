@@ -115,6 +115,10 @@ impl Reader<'_> {
             is_relayed: !message.message_snapshots.is_empty(),
             quote: self.quote(message),
             reference: message.id.clone(),
+            replies_to: message
+                .referenced_message
+                .as_deref()
+                .map_or_else(String::new, |target| target.id.clone()),
             remote_files,
             ..Envelope::written(
                 &address,

@@ -12,7 +12,7 @@ use crate::config::schema::SandboxChoice;
 use crate::config::{Home, Loaded};
 use crate::confine::{Exec, SandboxMode, Settings};
 use crate::error::Result;
-use crate::state::{Approvals, Audit};
+use crate::state::{Approvals, Audit, ShellMemory};
 use crate::tools::commands::{Commands, Records};
 
 /// The command tools of the model; `None` when the configuration turns commands off.
@@ -25,6 +25,7 @@ pub fn commands_of(context: &Context, home: &Home, loaded: &Loaded) -> Result<Op
     let records = Records {
         approvals: Approvals::new(&home.state()).of_agent(loaded.agent_id()),
         audit: Audit::new(home.audit(), Clock::System),
+        shells: ShellMemory::new(&home.state()).of_agent(loaded.agent_id()),
         clock: Clock::System,
     };
     Commands::new(exec, &config.tools.exec, records).map(Some)
@@ -60,6 +61,7 @@ pub fn exec_of(context: &Context, home: &Home, loaded: &Loaded) -> Result<Exec> 
         hide,
         links,
         account_home: account::own().map(|account| account.home),
+        root: Some(home.state().join("root")),
         empty_home: Some(home.state().join("empty")),
         ..Settings::new(&workspace)
     };

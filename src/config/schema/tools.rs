@@ -73,6 +73,17 @@ pub enum ApprovalMode {
     Always,
 }
 
+/// Where what a person types in a chat runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ShellPlace {
+    /// In the sandbox, like the agent's commands.
+    #[default]
+    Sandbox,
+    /// On the board itself.
+    Host,
+}
+
 /// `tools.exec`
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -89,6 +100,8 @@ pub struct ExecTool {
     pub network: bool,
     /// When a person is asked.
     pub approval: ApprovalMode,
+    /// Where the shells of chats are.
+    pub shell: ShellPlace,
     /// Patterns that forbid a command.
     pub deny_patterns: Vec<String>,
     /// Patterns of which every command has to match one, unless there are none.
@@ -108,6 +121,7 @@ impl Default for ExecTool {
             sandbox: SandboxChoice::Auto,
             network: true,
             approval: ApprovalMode::Escalation,
+            shell: ShellPlace::Sandbox,
             deny_patterns: Vec::new(),
             allow_patterns: Vec::new(),
             allowed_env_keys: Vec::new(),

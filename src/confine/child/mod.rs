@@ -17,6 +17,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{Mode, OFlags};
 use rustix::process::Resource;
 
 use super::policy::{Bounds, ChildTask, Policy, Step};
@@ -198,6 +199,12 @@ fn command(
         Some(size) => Some(open_terminal(size).doing("open a terminal")?),
         None => None,
     };
+    let input = match policy.task {
+        ChildTask::Interactive => {
+            descriptor::receive(rustix::stdio::stdin()).doing("take the input")?
+        }
+        _ => None,
+    };
     if !policy.keep_input && terminal.is_none() {
         let null = open_null().doing("open /dev/null")?;
         rustix::stdio::dup2_stdin(&null).doing("close the input")?;
@@ -242,6 +249,16 @@ fn command(
             process::unblock_signals().doing("let signals through")?;
             Err(shell.exec()).doing("run /bin/sh")
         }
+        ChildTask::Interactive => {
+            let input = input.map_or_else(open_null, Ok).doing("take the input")?;
+            connect_shell(&input).doing("connect the shell")?;
+            let mut shell = std::process::Command::new("/bin/sh");
+            shell.arg("-i").env_clear();
+            shell.envs(policy.environment.iter().map(|(name, value)| (name, value)));
+            shell.env("TMPDIR", temporary).env_remove("ENV");
+            process::unblock_signals().doing("let signals through")?;
+            Err(shell.exec()).doing("run /bin/sh")
+        }
     }
 }
 
@@ -264,6 +281,18 @@ fn enter_folder(policy: &Policy) -> io::Result<()> {
         )),
         _ => Ok(()),
     }
+}
+
+/// Gives an interactive shell its descriptors: the socket as its own input and for its reports, and for the
+/// commands an input and an output. What the shell itself says, prompts above all, goes nowhere.
+fn connect_shell(input: &OwnedFd) -> io::Result<()> {
+    use super::shell::{INPUT, OUTPUT, REPORT};
+    descriptor::place(input, INPUT)?;
+    descriptor::place(rustix::stdio::stdout(), OUTPUT)?;
+    descriptor::place(rustix::stdio::stdin(), REPORT)?;
+    let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
+    rustix::stdio::dup2_stdout(&null)?;
+    Ok(rustix::stdio::dup2_stderr(&null)?)
 }
 
 fn open_null() -> io::Result<OwnedFd> {

@@ -18,6 +18,7 @@ fn policy(command: &str, paths: Vec<String>, number: u64) -> Policy {
             rows: 24,
         }),
         task: ChildTask::Shell(command.into()),
+        root: "/home/p/.peacrab/state/root".into(),
         folder: "/w".into(),
         inode: number.is_multiple_of(2).then_some((number, 3)),
         write: paths.clone(),

@@ -100,7 +100,7 @@ impl Exec {
         policy.environment.push(("TERM".into(), kind()));
         let mut running = self.spawn_on_terminal(&policy)?;
         let watch = Stopwatch::start();
-        while let Some(status) = running.status()
+        while let Some(status) = running.open_status()
             && !running.report.confined
             && watch.elapsed() < bounds::TRY_TIME
         {
@@ -203,7 +203,7 @@ impl Terminal {
         let [mut is_readable, mut is_writable, mut is_reported] = [false; 3];
         let woken;
         {
-            let (output, status) = (self.running.open_output(), self.running.status());
+            let (output, status) = (self.running.open_output(), self.running.open_status());
             // A pipe at its end would be ready for ever.
             let mut polled = vec![PollFd::new(&wake, PollFlags::IN)];
             polled.extend(output.iter().map(|output| PollFd::new(output, wanted)));
@@ -248,7 +248,7 @@ impl Terminal {
         if is_reported {
             self.running.read_status().map_err(failed())?;
         }
-        event.closed = self.running.status().is_none() && event.length == 0;
+        event.closed = self.running.open_status().is_none() && event.length == 0;
         Ok(event)
     }
 

@@ -2,7 +2,6 @@
 //! (`agent::commands`); here is what only chats have.
 
 mod agents;
-mod shell;
 pub mod texts;
 mod update;
 
@@ -30,7 +29,6 @@ use crate::message::{Address, Envelope, OutgoingMessage, SessionKey};
 use crate::state::pairing::Paired;
 use crate::text::truncate_chars;
 
-pub(super) use shell::format_output;
 use texts::format_error;
 pub use update::Updates;
 
@@ -175,7 +173,15 @@ impl Gateway {
         {
             return self.parts.inbox.taken(&message.id);
         }
-        let answer = self.answer_to(message, command, cancel);
+        let answer = match command.slash {
+            // The command that takes the text answers.
+            Slash::In => match self.answer_in(message, command.argument) {
+                Ok(None) => return self.parts.inbox.taken(&message.id),
+                Ok(Some(text)) => Ok(text.into()),
+                Err(error) => Err(error),
+            },
+            _ => self.answer_to(message, command, cancel),
+        };
         super::cron::reached("planned");
         let answer = answer.unwrap_or_else(|error| format_error(&error, message.language()).into());
         self.finish_command(message, answer);
@@ -228,6 +234,15 @@ impl Gateway {
             Slash::Heartbeat => self.answer_heartbeat(message, command.argument)?,
             Slash::Tasks => self.describe_tasks(message),
             Slash::Agents => self.describe_agents(message),
+            Slash::Bg => {
+                let live = self.live();
+                self.answer_bg(message, live.agents.serving(message), command.argument)?
+            }
+            Slash::History => {
+                let live = self.live();
+                let hosted = live.agents.serving(message);
+                return self.answer_history(message, hosted, command.argument);
+            }
             _ => {
                 let live = self.live();
                 let hosted = live.agents.serving(message);

@@ -140,6 +140,7 @@ fn parse_request(context: &Context<'_>, arguments: &Arguments) -> Result<Request
         typed_in: None,
         is_background: arguments.flag("background")? || on_terminal,
         on_terminal,
+        is_in_own_shell: false,
         uses: Uses::default(),
     })
 }
@@ -336,7 +337,7 @@ pub enum Shell {
 }
 
 /// A typed command that was run.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct ShellResult {
     /// How it ended, such as `exit status 0`, in the language of the person.
     pub end: String,
@@ -346,6 +347,14 @@ pub struct ShellResult {
     pub output: String,
     /// The workspace file with all of a long output, if it could be stored.
     pub file: Option<String>,
+    /// Whether it failed because it needs something outside the sandbox.
+    pub needs_more: bool,
+    /// The prompt at which it was typed; empty where there is no shell.
+    pub prompt: String,
+    /// What programs in the background had written before it.
+    pub earlier: String,
+    /// Sentences about the shell that it ran in.
+    pub about: Vec<String>,
 }
 
 impl Toolbox {
@@ -369,6 +378,7 @@ impl Toolbox {
             typed_in: Some(typed.language),
             is_background: false,
             on_terminal: false,
+            is_in_own_shell: false,
             uses: Uses::default(),
         };
         let entry = match commands.permit(&mut request, caller)? {
@@ -390,7 +400,7 @@ impl Toolbox {
         )))
     }
 
-    fn shell_result(
+    pub(super) fn shell_result(
         &self,
         outcome: &Outcome,
         spilled: Option<Result<PathBuf>>,
@@ -399,9 +409,6 @@ impl Toolbox {
         let mut end = texts::describe_end(language, &outcome.end);
         for note in &outcome.notes {
             end.push_str(&format!(" ({note})"));
-        }
-        if outcome.needs_more {
-            end.push_str(texts::needs_more(language));
         }
         let text = outcome.output.text();
         let text = self.cleaned(text.trim_end());
@@ -412,11 +419,13 @@ impl Toolbox {
         ShellResult {
             end,
             is_success: outcome.end.is_success(),
+            needs_more: outcome.needs_more,
             output: text[from..].to_owned(),
             // Without the file the end is still shown.
             file: file
                 .and_then(Result::ok)
                 .map(|path| path.display().to_string()),
+            ..ShellResult::default()
         }
     }
 }

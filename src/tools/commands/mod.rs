@@ -3,9 +3,11 @@
 
 mod allowance;
 pub(super) mod bound;
+mod decide;
 mod exec;
 mod refusal;
 pub mod risk;
+mod shell;
 mod standing;
 mod terminal;
 pub mod texts;
@@ -24,24 +26,28 @@ use crate::access::Role;
 use crate::approval::{AlwaysOption, Answer, Cause, Question};
 use crate::cancel::Cancel;
 use crate::clock::Clock;
-use crate::config::schema::{ApprovalMode, ExecTool, SandboxChoice};
-use crate::confine::{Exec, Observer, Outcome, Output, SessionEvent, SessionInfo, Sessions};
+use crate::config::schema::{ApprovalMode, ExecTool, SandboxChoice, ShellPlace};
+use crate::confine::{
+    Exec, Observer, Outcome, Output, SessionEvent, SessionInfo, Sessions, Shells,
+};
 use crate::error::{Error, Result};
 use crate::language::Language;
 use crate::limits::tools::INPUT_LINE_BYTES;
 use crate::state::audit::{Entry, Record};
-use crate::state::{Approvals, Audit};
+use crate::state::{Approvals, Audit, ShellMemory};
 use crate::sync::Mutex;
 use crate::sys::port::user_name;
 
 use super::Caller;
 pub use allowance::Allowances;
 use bound::{Located, Place, Uses};
+use decide::{Decision, Placement, decide};
 use refusal::Refusal;
-use risk::{Objection, Patterns};
+use risk::Patterns;
 
 pub(super) use exec::{SPECS, tools};
 pub use exec::{Shell, ShellResult, TypedCommand};
+pub use shell::{Attached, Background, Watched};
 pub use standing::parse_pattern;
 pub use terminal::{OpenTerminal, TerminalStart, TypedTerminal};
 pub(super) use tool::ToolRun;
@@ -50,6 +56,14 @@ pub(super) use tool::ToolRun;
 pub struct Commands {
     exec: Exec,
     sessions: Arc<Sessions>,
+    /// The shells of the chats.
+    shells: Arc<Shells>,
+    /// Where they were, and what was typed.
+    memory: ShellMemory,
+    /// Whether they run outside the sandbox.
+    is_shell_outside: bool,
+    /// The hash of the settings that commands run with.
+    settings: u64,
     patterns: Arc<Patterns>,
     mode: ApprovalMode,
     sandboxed: bool,
@@ -71,6 +85,8 @@ pub struct Records {
     pub approvals: Approvals,
     /// The audit log.
     pub audit: Audit,
+    /// What is remembered of the shells of chats.
+    pub shells: ShellMemory,
     /// The source of the time.
     pub clock: Clock,
 }
@@ -79,8 +95,12 @@ impl Commands {
     /// Fails when a configured pattern is invalid.
     pub fn new(exec: Exec, config: &ExecTool, records: Records) -> Result<Self> {
         Ok(Self {
+            settings: shell::hash_settings(&exec),
             exec,
             sessions: Arc::default(),
+            shells: Arc::default(),
+            memory: records.shells,
+            is_shell_outside: config.shell == ShellPlace::Host,
             patterns: Arc::new(Patterns::new(
                 &config.deny_patterns,
                 &config.allow_patterns,
@@ -101,6 +121,7 @@ impl Commands {
     /// Goes on with the running commands of other settings, which these replace.
     pub fn continuing(mut self, earlier: &Self) -> Self {
         self.sessions = Arc::clone(&earlier.sessions);
+        self.shells = Arc::clone(&earlier.shells);
         self.in_foreground = Arc::clone(&earlier.in_foreground);
         self.allowances = Arc::clone(&earlier.allowances);
         self
@@ -147,13 +168,19 @@ impl Commands {
     /// Ends all background commands. Blocks until they are gone.
     pub fn end_all(&self) {
         self.sessions.end_all();
+        self.shells.end_all();
     }
 
     /// Decides about a command. The caller's answer counts only for exactly the question that would be
     /// asked now. A command that may run has been recorded; one that cannot be recorded may not run.
     fn permit(&self, request: &mut Request, caller: &Caller<'_>) -> Result<Permit> {
         let objection = self.patterns.objection(&request.command);
-        let cause = match decide(objection, self.mode, request.unsandboxed) {
+        let place = match request.is_in_own_shell {
+            true => Placement::OwnShell,
+            false if request.unsandboxed => Placement::Outside,
+            false => Placement::Sandbox,
+        };
+        let cause = match decide(objection, self.mode, place) {
             Decision::Run => return self.start(request, caller, "allowed: no rule against it"),
             Decision::Refuse(refusal) => return self.refuse(request, caller, &refusal),
             Decision::Ask(cause) => cause,
@@ -245,7 +272,7 @@ impl Commands {
                  sessions have to end first: {running:?}"
             )));
         }
-        if self.in_foreground.load(Ordering::Relaxed) > 0 {
+        if self.in_foreground.load(Ordering::Relaxed) > 0 || self.shells.have_background() {
             return Err(Error::Failed(format!(
                 "the command was not run: another command in the sandbox could change {file} at the last moment; try again \
                  when it has ended"
@@ -461,6 +488,8 @@ struct Request {
     is_background: bool,
     /// Whether it gets a terminal, in which more than this can be typed.
     on_terminal: bool,
+    /// Whether it is typed into a shell that the configuration puts outside the sandbox.
+    is_in_own_shell: bool,
     /// What it uses of the files that the model can write; found when it is asked about.
     uses: Uses,
 }
@@ -546,86 +575,4 @@ impl Request {
 /// The name of the account that commands run as.
 fn account() -> String {
     user_name(rustix::process::geteuid().as_raw())
-}
-
-/// What to do about a command.
-#[derive(Debug, PartialEq, Eq)]
-enum Decision {
-    /// Run it, in the sandbox.
-    Run,
-    /// Ask a person first.
-    Ask(Cause),
-    /// Do not run it.
-    Refuse(Refusal),
-}
-
-/// Decides about a command.
-fn decide(objection: Option<Objection>, mode: ApprovalMode, unsandboxed: bool) -> Decision {
-    let asks_about_risk = matches!(mode, ApprovalMode::Risky | ApprovalMode::Always);
-    match objection {
-        Some(objection) if objection.is_configured() => Decision::Refuse(Refusal::Objection {
-            objection,
-            can_be_asked: false,
-        }),
-        Some(objection) if !unsandboxed && !asks_about_risk => {
-            Decision::Refuse(Refusal::Objection {
-                objection,
-                can_be_asked: mode != ApprovalMode::Never,
-            })
-        }
-        _ if unsandboxed && mode == ApprovalMode::Never => Decision::Refuse(Refusal::Never),
-        Some(Objection::Risk(risk)) => Decision::Ask(Cause::Risk(risk)),
-        _ if unsandboxed => Decision::Ask(Cause::Unsandboxed),
-        _ if mode == ApprovalMode::Always => Decision::Ask(Cause::Configured),
-        _ => Decision::Run,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::approval::Risk;
-
-    /// Each mode with a harmless, a risky and a forbidden command, and each of them outside the sandbox.
-    #[test]
-    fn each_mode_decides() {
-        let risky = Objection::Risk(Risk::Power);
-        let forbidden = Objection::DenyPattern("x".to_owned());
-        let table = [
-            (
-                ApprovalMode::Never,
-                ["run", "refuse", "refuse", "refuse", "refuse", "refuse"],
-            ),
-            (
-                ApprovalMode::Escalation,
-                ["run", "refuse", "refuse", "ask", "ask", "refuse"],
-            ),
-            (
-                ApprovalMode::Risky,
-                ["run", "ask", "refuse", "ask", "ask", "refuse"],
-            ),
-            (
-                ApprovalMode::Always,
-                ["ask", "ask", "refuse", "ask", "ask", "refuse"],
-            ),
-        ];
-        for (mode, expected) in table {
-            let cases = [
-                (None, false),
-                (Some(&risky), false),
-                (Some(&forbidden), false),
-                (None, true),
-                (Some(&risky), true),
-                (Some(&forbidden), true),
-            ];
-            let decided = cases.map(|(objection, unsandboxed)| {
-                match decide(objection.cloned(), mode, unsandboxed) {
-                    Decision::Run => "run",
-                    Decision::Ask(_) => "ask",
-                    Decision::Refuse(_) => "refuse",
-                }
-            });
-            assert_eq!(decided, expected, "{mode:?}");
-        }
-    }
 }

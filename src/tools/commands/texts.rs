@@ -140,10 +140,26 @@ texts! {
         "Commands are turned off (tools.exec.enabled)",
         "命令功能已关闭（tools.exec.enabled）",
     }
-    /// After the end of a command that failed because of the sandbox.
-    pub(super) fn needs_more() {
-        ". Put a ! before the command to run it outside the sandbox",
-        "。在命令前加 ! 可请求在沙箱外运行",
+    /// About the shell that a command ran in.
+    pub(super) fn shell_is_new() {
+        "This is a new shell in the same folder. Variables and functions of the earlier one are gone.",
+        "这是一个新的 shell，文件夹不变；之前的变量和函数已不存在。",
+    }
+    pub(super) fn shell_has_ended() {
+        "The shell has ended. The next command starts a new one.",
+        "shell 已退出。下一条命令会启动新的 shell。",
+    }
+    /// The command could not be stopped without it.
+    pub(super) fn shell_was_lost() {
+        "The shell had to be ended too. The next command starts a new one in the same folder; variables and \
+         functions are gone.",
+        "shell 也一并结束了。下一条命令会在同一文件夹中启动新的 shell；变量和函数已不存在。",
+    }
+    /// A command ran beside another one and has changed its folder.
+    pub(super) fn shell_beside() {
+        "Another command is still running in this chat's shell. This one ran beside it, so the shell stays in \
+         its folder.",
+        "此聊天的 shell 中还有命令在运行。这条命令在旁边运行，因此 shell 仍留在原来的文件夹。",
     }
     /// A typed command was not run; `why` is a clause without a full stop.
     pub fn not_run(why) { "Not run: {why}.", "未运行：{why}。" }

@@ -134,6 +134,8 @@ impl Reader<'_> {
                 is_relayed: text::is_relayed(&message),
                 quote: text::quote(&message, self.me),
                 reference: message.message_id.to_string(),
+                replies_to: text::replied_to(&message)
+                    .map_or_else(String::new, |target| target.message_id.to_string()),
                 remote_files,
                 ..message::Envelope::written(&place(&message).address(), sender(from), &text)
             },

@@ -9,7 +9,7 @@ use crate::clock::Stopwatch;
 use crate::cron::{RunOutcome, Status};
 use crate::error::{Error, Result};
 use crate::gateway::Gateway;
-use crate::gateway::commands::format_output;
+use crate::gateway::shell::format_output;
 use crate::markup::plain;
 use crate::tools::Caller;
 use crate::tools::commands::{Shell, TypedCommand};

@@ -98,6 +98,7 @@ impl Toolbox {
             reason: String::new(),
             typed_in: Some(typed.language),
             is_background: true,
+            is_in_own_shell: false,
             on_terminal: true,
             uses: Uses::default(),
         };

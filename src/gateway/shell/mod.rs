@@ -1,0 +1,399 @@
+//! The shells of chats, as people see them: `/sh`, the prompt, what a command writes while it runs, the way to
+//! its input, and what was typed before. It works when no model can be reached.
+
+mod recall;
+mod running;
+pub mod texts;
+
+use std::sync::Arc;
+
+use super::Gateway;
+use super::agents::Hosted;
+use super::approvals::Asker;
+use super::commands::texts as answers;
+use crate::agent::commands::CommandAnswer;
+use crate::approval::Answer;
+use crate::cancel::Cancel;
+use crate::error::{Error, Result};
+use crate::language::Language;
+use crate::limits::shell::{HISTORY_SHOWN, PROMPT_CHARS};
+use crate::markup::{self, inline_code};
+use crate::message::{Address, CommandButton, DraftKey, Envelope, OutgoingMessage};
+use crate::text::ellipsize_chars;
+use crate::tools::Caller;
+use crate::tools::commands::{Attached, Shell, ShellResult, TypedCommand};
+
+use recall::Typed;
+use running::Running;
+pub use running::RunningCommands;
+
+impl Gateway {
+    /// Runs a command, shows its output as it comes, and stores the outcome for delivery: one message
+    /// for each command.
+    pub(in crate::gateway) fn shell(
+        self: &Arc<Self>,
+        message: &Envelope,
+        argument: &str,
+        cancel: &Cancel,
+    ) {
+        let (to, draft) = (message.address(), DraftKey::command(&message.id));
+        if let Some(delivery) = self.delivery(&to) {
+            delivery.working(&draft, &to);
+        }
+        let outcome = self
+            .try_shell(message, argument, &draft, cancel)
+            .unwrap_or_else(|error| {
+                let text = answers::format_error(&error, message.language());
+                OutgoingMessage::text(&to, text)
+            });
+        let outcome = OutgoingMessage {
+            reply_to: message.reference.clone(),
+            replaces: Some(draft.clone()),
+            ..outcome
+        };
+        let text = outcome.text.clone();
+        if let Err(error) = self.enqueue(outcome, None) {
+            tracing::error!(chat = %to, "failed to store a command's output: {error}");
+            if let Some(delivery) = self.delivery(&to) {
+                delivery.tell(&to, &text);
+            }
+        }
+        self.parts.inbox.taken(&message.id);
+        if let Some(delivery) = self.delivery(&to) {
+            delivery.resting(&draft);
+        }
+    }
+
+    fn try_shell(
+        self: &Arc<Self>,
+        message: &Envelope,
+        argument: &str,
+        draft: &DraftKey,
+        cancel: &Cancel,
+    ) -> Result<OutgoingMessage> {
+        let language = message.language();
+        let hosted = self.agent_for(&self.live(), &message.session, Some(message));
+        let agent = hosted.agent()?;
+        let toolbox = agent.toolbox();
+        let session = message.session.as_str();
+        let (line, unsandboxed) = match recall::read(argument) {
+            Typed::Nothing => {
+                return Err(Error::Usage(answers::command_missing(language).to_owned()));
+            }
+            Typed::Line { line, unsandboxed } => (line.to_owned(), unsandboxed),
+            Typed::Recall { which, unsandboxed } => {
+                match recall::find(&toolbox.typed_lines(session), which) {
+                    Some(line) => (line.to_owned(), unsandboxed),
+                    None => return Err(Error::Usage(texts::not_in_history(language).to_owned())),
+                }
+            }
+        };
+        // From here on it does not run again: a kill leaves it with an unknown outcome.
+        self.parts.inbox.begin(&message.id)?;
+        toolbox.remember_line(session, &line);
+        let to = message.address();
+        let running = self.commands.begin(message, &line, draft);
+        let typed = TypedCommand {
+            line: &line,
+            unsandboxed,
+            language,
+        };
+        let caller = Caller {
+            session,
+            role: message.role,
+            message: &message.id,
+            cancel,
+            answer: None,
+            progress: None,
+            input: None,
+            without: &[],
+        };
+        let mut watch = |watched: crate::tools::commands::Watched<'_>| {
+            if let Some(text) = running.watch(watched, self.display_settings(&to).interval) {
+                self.show(&running, &to, &text, &message.reference);
+            }
+        };
+        let input = &running.input;
+        let attached = Attached {
+            input,
+            watch: &mut watch,
+        };
+        let mut shell = toolbox.type_line(typed, &caller, attached)?;
+        if let Shell::Ask(question) = shell {
+            let answer = match question.is_standing {
+                true => Answer::Standing,
+                false => {
+                    let asker = Asker {
+                        hosted: &hosted,
+                        session: &message.session,
+                        to: &to,
+                        language,
+                    };
+                    self.ask(&asker, &question, cancel)
+                }
+            };
+            let caller = Caller {
+                answer: Some((&question, answer)),
+                ..caller
+            };
+            let attached = Attached {
+                input,
+                watch: &mut watch,
+            };
+            shell = toolbox.type_line(typed, &caller, attached)?;
+        }
+        let Shell::Ran(ran) = shell else {
+            let text = answers::command_changed(language);
+            return Err(Error::Failed(text.to_owned()));
+        };
+        let again = ran.needs_more.then(|| {
+            let number = recall::number_of(&toolbox.typed_lines(session), &line);
+            recall::on_the_board(&line, number)
+        });
+        let mut outcome = format_typed(&to, &line, ran, language);
+        if let Some(command) = again.flatten() {
+            let label = texts::run_on_board(language).to_owned();
+            outcome.command_buttons = vec![vec![CommandButton { label, command }]];
+        }
+        for file in &mut outcome.files {
+            *file = hosted.absolute(file);
+        }
+        Ok(outcome)
+    }
+
+    /// Shows what a command has written so far.
+    fn show(&self, running: &Running, to: &Address, text: &str, reply_to: &str) {
+        let live = self.live();
+        let text = live.agents.default_agent().toolbox().cleaned(text);
+        if let Some(delivery) = self.delivery(to) {
+            let text = markup::code_block(&text, "");
+            delivery.draft(&running.draft, to, text, reply_to);
+        }
+    }
+
+    /// Answers `/in`: the text goes to the command of this chat that was started last. Returns `None` when it
+    /// did, for then the command itself answers.
+    pub(in crate::gateway) fn answer_in(
+        &self,
+        message: &Envelope,
+        argument: &str,
+    ) -> Result<Option<String>> {
+        let language = message.language();
+        let Some(running) = self.commands.last_in(&message.session) else {
+            return Err(Error::Usage(texts::nothing_reads(language).to_owned()));
+        };
+        let was_written = match argument {
+            "^D" | "^d" => running.input.close(),
+            text => running.input.send(&format!("{text}\n"))?,
+        };
+        match was_written {
+            true => Ok(None),
+            false => Err(Error::Usage(texts::nothing_reads(language).to_owned())),
+        }
+    }
+
+    /// Takes a reply to a running command's message, or to the message that started it, as its input. Only of
+    /// the person who started it.
+    pub(in crate::gateway) fn take_reply(&self, message: &Envelope) -> bool {
+        let has_files = !message.remote_files.is_empty() || !message.attachments.is_empty();
+        if message.replies_to.is_empty() || has_files || message.is_relayed {
+            return false;
+        }
+        let Some(sender) = message.sender() else {
+            return false;
+        };
+        if crate::agent::commands::typed_command(message).is_some() {
+            return false;
+        }
+        let to = message.address();
+        let shown_by = |draft: &DraftKey| self.delivery(&to)?.shown_by(draft);
+        let found = self.commands.find(&message.session, |running| {
+            running.sender == sender.id
+                && (running.reference == message.replies_to
+                    || shown_by(&running.draft).as_ref() == Some(&message.replies_to))
+        });
+        let Some(running) = found else {
+            return false;
+        };
+        let language = message.language();
+        match running.input.send(&format!("{}\n", message.text)) {
+            Ok(true) => self.parts.inbox.taken(&message.id),
+            // It has ended just now, so this is a message like others.
+            Ok(false) => return false,
+            Err(error) => self.finish_command(message, answers::format_error(&error, language)),
+        }
+        true
+    }
+
+    /// Answers `/bg`: what runs in this chat, and what the shell's own background has written; with a number,
+    /// what that command has written so far.
+    pub(in crate::gateway) fn answer_bg(
+        &self,
+        message: &Envelope,
+        hosted: &Hosted,
+        argument: &str,
+    ) -> Result<String> {
+        let language = message.language();
+        let all = self.commands.all_in(&message.session);
+        if !argument.is_empty() {
+            let number = argument.parse().ok();
+            let found = all.iter().find(|running| Some(running.number) == number);
+            let Some(running) = found else {
+                return Err(Error::Usage(texts::bg_unknown(language).to_owned()));
+            };
+            let to = message.address();
+            let text = running.shown();
+            self.show(running, &to, &text, &message.reference);
+            return Ok(texts::following(
+                language,
+                &running.number,
+                &inline_code(&running.line),
+            ));
+        }
+        let mut text = String::new();
+        for running in &all {
+            let minutes = running.since.elapsed().as_secs() / 60;
+            let time = answers::format_minutes(minutes, language);
+            let line = inline_code(&ellipsize_chars(&running.line, PROMPT_CHARS));
+            text += &texts::bg_row(language, &running.number, &line, &time);
+            text.push('\n');
+        }
+        let agent = hosted.agent()?;
+        let background = agent.toolbox().background(message.session.as_str());
+        let background = background.unwrap_or_default();
+        if !background.processes.is_empty() {
+            let names = background.processes.iter();
+            let names: Vec<_> = names.map(|name| process_name(name)).collect();
+            text += &texts::bg_in_shell(language, &names.join(answers::list_comma(language)));
+            text.push('\n');
+        }
+        if !background.output.is_empty() {
+            text += texts::bg_output(language);
+            text.push('\n');
+            text += &markup::code_block(&background.output, "");
+        }
+        if text.is_empty() {
+            text = texts::bg_none(language).to_owned();
+        }
+        Ok(text)
+    }
+
+    /// Answers `/history`: the last commands of this chat, or those with a word.
+    pub(in crate::gateway) fn answer_history(
+        &self,
+        message: &Envelope,
+        hosted: &Hosted,
+        argument: &str,
+    ) -> Result<CommandAnswer> {
+        let language = message.language();
+        let agent = hosted.agent()?;
+        let history = agent.toolbox().typed_lines(message.session.as_str());
+        let count = argument.parse::<usize>().ok();
+        let contains = |line: &str| count.is_some() || line.contains(argument);
+        let mut rows: Vec<String> = history
+            .numbered()
+            .rev()
+            .filter(|(_, line)| contains(line))
+            .take(count.unwrap_or(HISTORY_SHOWN))
+            .map(|(number, line)| format!("{number:>4}  {}", line.replace('\n', "\n      ")))
+            .collect();
+        rows.reverse();
+        let text = match rows.is_empty() {
+            true => texts::history_none(language).to_owned(),
+            false => markup::code_block(&rows.join("\n"), "") + texts::history_how(language),
+        };
+        Ok(text.into())
+    }
+}
+
+fn process_name(line: &str) -> String {
+    inline_code(&ellipsize_chars(line, crate::limits::shell::PROCESS_CHARS))
+}
+
+/// What a command came to, as a message for a chat. The path of its file is relative to the workspace.
+pub fn format_output(to: &Address, ran: ShellResult, language: Language) -> OutgoingMessage {
+    format_shown(to, "", ran, language)
+}
+
+/// The same for one that was typed at a prompt, which is shown above what it wrote.
+fn format_typed(to: &Address, line: &str, ran: ShellResult, language: Language) -> OutgoingMessage {
+    let prompt = running::prompt_line(&ran.prompt, line);
+    format_shown(to, &prompt, ran, language)
+}
+
+fn format_shown(
+    to: &Address,
+    prompt: &str,
+    ran: ShellResult,
+    language: Language,
+) -> OutgoingMessage {
+    let output = ran.output.trim_end();
+    let parts = [ran.earlier.as_str(), prompt, output];
+    let shown: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    let mut text = match shown.is_empty() {
+        true => String::new(),
+        false => markup::code_block(&shown.join("\n"), ""),
+    };
+    if output.is_empty() && ran.is_success {
+        text.push_str(answers::no_output(language));
+    }
+    if !ran.is_success {
+        text.push_str(&format!("\n{}", inline_code(&ran.end)));
+    }
+    let mut add = |sentence: &str| {
+        text.push('\n');
+        text.push_str(sentence);
+    };
+    if ran.needs_more {
+        add(&format!("_{}_", texts::in_the_sandbox(language)));
+    }
+    for sentence in &ran.about {
+        add(&format!("_{sentence}_"));
+    }
+    if ran.file.is_some() {
+        add(answers::output_in_file(language));
+    }
+    OutgoingMessage {
+        files: ran.file.into_iter().collect(),
+        ..OutgoingMessage::text(to, text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(ran: ShellResult) -> String {
+        format_typed(&Address::new("telegram", "1"), "ls", ran, Language::English).text
+    }
+
+    #[test]
+    fn an_answer_begins_with_the_prompt_and_ends_with_what_there_is_to_know() {
+        let ran = |output: &str, is_success| ShellResult {
+            prompt: "~/workspace $".to_owned(),
+            output: output.to_owned(),
+            is_success,
+            end: "exit status 2".to_owned(),
+            ..ShellResult::default()
+        };
+        assert_eq!(
+            shown(ran("a\nb\n", true)),
+            "```\n~/workspace $ ls\na\nb\n```\n"
+        );
+        assert_eq!(
+            shown(ran("", true)),
+            "```\n~/workspace $ ls\n```\nDone, no output."
+        );
+        let failed = ShellResult {
+            needs_more: true,
+            about: vec!["The shell has ended.".to_owned()],
+            earlier: "job done".to_owned(),
+            ..ran("no", false)
+        };
+        assert_eq!(
+            shown(failed),
+            "```\njob done\n~/workspace $ ls\nno\n```\n\n`exit status 2`\n_In the sandbox. `/sh! …` runs it on the \
+             board itself._\n_The shell has ended._"
+        );
+    }
+}

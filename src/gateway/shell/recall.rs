@@ -1,0 +1,169 @@
+//! What follows `/sh`: a command, one of the history, and where it is to run. PURE.
+//!
+//! A `!` before a command has always meant *outside the sandbox*, so only what is no command recalls one:
+//! `!!` is the last, `!12` the one with that number, `!?text` the last with that text in it.
+
+use crate::state::shells::History;
+
+/// What was typed after `/sh`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Typed<'a> {
+    /// Nothing to run.
+    Nothing,
+    /// A command.
+    Line {
+        /// It.
+        line: &'a str,
+        /// Whether it is to run outside the sandbox.
+        unsandboxed: bool,
+    },
+    /// An earlier command.
+    Recall {
+        /// Which one.
+        which: Recalled<'a>,
+        /// Whether it is to run outside the sandbox.
+        unsandboxed: bool,
+    },
+}
+
+/// An earlier command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recalled<'a> {
+    /// The last one.
+    Last,
+    /// The one with this number.
+    Number(u64),
+    /// The last one that contains this.
+    Containing(&'a str),
+}
+
+/// Reads what was typed.
+pub fn read(argument: &str) -> Typed<'_> {
+    let argument = argument.trim();
+    let (line, unsandboxed) = match (recalled(argument), argument.strip_prefix('!')) {
+        (Some(which), _) => {
+            return Typed::Recall {
+                which,
+                unsandboxed: false,
+            };
+        }
+        (None, Some(line)) => (line.trim(), true),
+        (None, None) => (argument, false),
+    };
+    match (recalled(line), line.is_empty()) {
+        (Some(which), _) => Typed::Recall { which, unsandboxed },
+        (None, true) => Typed::Nothing,
+        (None, false) => Typed::Line { line, unsandboxed },
+    }
+}
+
+fn recalled(text: &str) -> Option<Recalled<'_>> {
+    match text.strip_prefix('!')? {
+        "!" => Some(Recalled::Last),
+        rest => match rest.strip_prefix('?').map(str::trim) {
+            Some("") => None,
+            Some(text) => Some(Recalled::Containing(text)),
+            None if rest.starts_with(|char: char| char.is_ascii_digit()) => {
+                rest.parse().ok().map(Recalled::Number)
+            }
+            None => None,
+        },
+    }
+}
+
+/// The command that is meant.
+pub fn find<'a>(history: &'a History, which: Recalled<'_>) -> Option<&'a str> {
+    match which {
+        Recalled::Last => history.lines.last().map(String::as_str),
+        Recalled::Number(number) => history.get(number),
+        Recalled::Containing(text) => {
+            let mut lines = history.lines.iter().rev();
+            lines.find(|line| line.contains(text)).map(String::as_str)
+        }
+    }
+}
+
+/// The number of a command that was just typed; `None` when it is not in the history as it was typed.
+pub fn number_of(history: &History, line: &str) -> Option<u64> {
+    let mut lines = history.numbered().rev();
+    lines
+        .find(|(_, known)| *known == line)
+        .map(|(number, _)| number)
+}
+
+/// Bytes of a command that a button holds as it is; a longer one is named by its number.
+const BUTTON_BYTES: usize = 48;
+
+/// What to type to run a command on the board itself; `None` when it is too long to be on a button.
+pub fn on_the_board(line: &str, number: Option<u64>) -> Option<String> {
+    match line.len() <= BUTTON_BYTES && !line.contains('\n') && !line.starts_with('!') {
+        true => Some(format!("/sh! {line}")),
+        false => number.map(|number| format!("/sh! !{number}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_follows_sh_is_read() {
+        let line = |line, unsandboxed| Typed::Line { line, unsandboxed };
+        let recall = |which, unsandboxed| Typed::Recall { which, unsandboxed };
+        for (argument, typed) in [
+            ("", Typed::Nothing),
+            ("!", Typed::Nothing),
+            ("! ", Typed::Nothing),
+            ("ls", line("ls", false)),
+            ("!ls", line("ls", true)),
+            ("! ls -l", line("ls -l", true)),
+            ("!!", recall(Recalled::Last, false)),
+            ("! !!", recall(Recalled::Last, true)),
+            ("!!!", recall(Recalled::Last, true)),
+            ("!12", recall(Recalled::Number(12), false)),
+            ("! !12", recall(Recalled::Number(12), true)),
+            ("!12x", line("12x", true)),
+            ("!7z x a.7z", line("7z x a.7z", true)),
+            ("!?make", recall(Recalled::Containing("make"), false)),
+            ("! !?make", recall(Recalled::Containing("make"), true)),
+            ("!?", line("?", true)),
+            ("echo !!", line("echo !!", false)),
+        ] {
+            assert_eq!(read(argument), typed, "{argument:?}");
+        }
+    }
+
+    #[test]
+    fn a_command_of_the_history_is_found() {
+        let history = History {
+            first: 5,
+            lines: ["make", "ls", "make install"].map(str::to_owned).to_vec(),
+        };
+        assert_eq!(find(&history, Recalled::Last), Some("make install"));
+        assert_eq!(find(&history, Recalled::Number(6)), Some("ls"));
+        assert_eq!(find(&history, Recalled::Number(4)), None);
+        assert_eq!(
+            find(&history, Recalled::Containing("mak")),
+            Some("make install")
+        );
+        assert_eq!(find(&history, Recalled::Containing("x")), None);
+        assert_eq!(find(&History::default(), Recalled::Last), None);
+        assert_eq!(number_of(&history, "ls"), Some(6));
+        assert_eq!(on_the_board("ls", None).as_deref(), Some("/sh! ls"));
+        let long = "x".repeat(100);
+        assert_eq!(on_the_board(&long, Some(6)).as_deref(), Some("/sh! !6"));
+        assert_eq!(on_the_board(&long, None), None);
+    }
+
+    proptest! {
+        #[test]
+        fn what_a_button_types_is_the_same_command_outside(line in "[a-z][ -~]{0,60}") {
+            let line = line.trim();
+            if let Some(command) = on_the_board(line, None) {
+                let argument = command.strip_prefix("/sh").unwrap();
+                prop_assert_eq!(read(argument), Typed::Line { line, unsandboxed: true });
+            }
+        }
+    }
+}

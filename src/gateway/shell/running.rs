@@ -1,0 +1,215 @@
+//! The commands that run now, and what each shows.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::clock::Stopwatch;
+use crate::confine::ShellInput;
+use crate::limits::gateway::SHOWN_OUTPUT_BYTES;
+use crate::limits::shell::PROMPT_CHARS;
+use crate::message::{DraftKey, Envelope, SessionKey};
+use crate::overstrike::Overstrike;
+use crate::sync::Mutex;
+use crate::text::ellipsize_chars;
+use crate::tools::commands::Watched;
+
+/// The commands that were typed and run now; as many as the scheduler lets run.
+#[derive(Default)]
+pub struct RunningCommands(Mutex<Vec<Arc<Running>>>);
+
+/// A command that runs.
+pub struct Running {
+    /// Its number in its chat.
+    pub number: u32,
+    session: SessionKey,
+    /// The id of the person who started it.
+    pub sender: String,
+    /// The message that started it.
+    pub reference: String,
+    /// The command.
+    pub line: String,
+    /// The draft that shows it.
+    pub draft: DraftKey,
+    /// The way to its input.
+    pub input: ShellInput,
+    /// Since when it runs.
+    pub since: Stopwatch,
+    view: Mutex<View>,
+}
+
+/// What is shown of a command: the end of its output, as a terminal would show it.
+struct View {
+    prompt: String,
+    screen: Overstrike,
+    text: String,
+    is_fresh: bool,
+    shown: Stopwatch,
+}
+
+/// A running command in its list until this is dropped.
+pub struct Begun<'a> {
+    all: &'a RunningCommands,
+    running: Arc<Running>,
+}
+
+impl std::ops::Deref for Begun<'_> {
+    type Target = Running;
+
+    fn deref(&self) -> &Running {
+        &self.running
+    }
+}
+
+impl Drop for Begun<'_> {
+    fn drop(&mut self) {
+        let mut all = self.all.0.lock();
+        all.retain(|other| !Arc::ptr_eq(other, &self.running));
+    }
+}
+
+impl RunningCommands {
+    /// Adds a command, with the lowest number that is free in its chat.
+    pub fn begin(&self, message: &Envelope, line: &str, draft: &DraftKey) -> Begun<'_> {
+        let mut all = self.0.lock();
+        let is_taken = |number: u32| {
+            let mut of_chat = all.iter().filter(|other| other.session == message.session);
+            of_chat.any(|other| other.number == number)
+        };
+        let running = Arc::new(Running {
+            number: (1..).find(|number| !is_taken(*number)).unwrap_or_default(),
+            session: message.session.clone(),
+            sender: message
+                .sender()
+                .map_or_else(String::new, |sender| sender.id.clone()),
+            reference: message.reference.clone(),
+            line: line.to_owned(),
+            draft: draft.clone(),
+            input: ShellInput::default(),
+            since: Stopwatch::start(),
+            view: Mutex::new(View {
+                prompt: String::new(),
+                screen: Overstrike::default(),
+                text: String::new(),
+                is_fresh: false,
+                shown: Stopwatch::start(),
+            }),
+        });
+        all.push(Arc::clone(&running));
+        drop(all);
+        Begun { all: self, running }
+    }
+
+    /// The commands of a chat, the one that was started last at the end.
+    pub fn all_in(&self, session: &SessionKey) -> Vec<Arc<Running>> {
+        let all = self.0.lock();
+        all.iter()
+            .filter(|one| one.session == *session)
+            .cloned()
+            .collect()
+    }
+
+    /// The command of a chat that was started last.
+    pub fn last_in(&self, session: &SessionKey) -> Option<Arc<Running>> {
+        self.all_in(session).pop()
+    }
+
+    /// A command of a chat.
+    pub fn find(
+        &self,
+        session: &SessionKey,
+        is_it: impl Fn(&Running) -> bool,
+    ) -> Option<Arc<Running>> {
+        self.all_in(session)
+            .into_iter()
+            .find(|running| is_it(running))
+    }
+}
+
+impl Running {
+    /// Takes what the command does. Returns the text when it is time to show it again.
+    pub fn watch(&self, watched: Watched<'_>, interval: Duration) -> Option<String> {
+        let mut view = self.view.lock();
+        match watched {
+            Watched::Prompt(prompt) => view.prompt = prompt_line(prompt, &self.line),
+            Watched::Output(bytes) => view.push(bytes),
+        }
+        if !view.is_fresh || view.shown.elapsed() < interval {
+            return None;
+        }
+        view.is_fresh = false;
+        view.shown = Stopwatch::start();
+        Some(view.text())
+    }
+
+    /// What it shows now.
+    pub fn shown(&self) -> String {
+        self.view.lock().text()
+    }
+}
+
+impl View {
+    fn push(&mut self, bytes: &[u8]) {
+        self.is_fresh |= !bytes.is_empty();
+        self.screen.feed(bytes, &mut self.text);
+        let over = self.text.len().saturating_sub(SHOWN_OUTPUT_BYTES);
+        self.text.drain(..self.text.ceil_char_boundary(over));
+    }
+
+    fn text(&self) -> String {
+        let open = self.screen.open_lines();
+        let whole = [&self.text, open.trim_end()].concat();
+        let from = whole.len().saturating_sub(SHOWN_OUTPUT_BYTES);
+        let shown = whole
+            .get(whole.ceil_char_boundary(from)..)
+            .unwrap_or_default();
+        format!("{}\n{shown}", self.prompt)
+    }
+}
+
+/// The prompt with the command behind it: one line, or the lines of a longer one as far as they are short.
+pub fn prompt_line(prompt: &str, line: &str) -> String {
+    match prompt {
+        "" => String::new(),
+        prompt => format!("{prompt} {}", ellipsize_chars(line, PROMPT_CHARS)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::Address;
+
+    #[test]
+    fn numbers_are_given_again_and_each_chat_has_its_own() {
+        let all = RunningCommands::default();
+        let message = |chat| Envelope::written(&Address::new("t", chat), Default::default(), "x");
+        let (one, other) = (message("1"), message("2"));
+        let key = DraftKey::command("k");
+        let first = all.begin(&one, "a", &key);
+        let second = all.begin(&one, "b", &key);
+        assert_eq!((first.number, second.number), (1, 2));
+        assert_eq!(all.begin(&other, "c", &key).number, 1);
+        drop(first);
+        assert_eq!(all.begin(&one, "d", &key).number, 1);
+        assert_eq!(all.last_in(&one.session).unwrap().line, "b");
+        drop(second);
+        assert!(all.last_in(&one.session).is_none());
+    }
+
+    #[test]
+    fn a_progress_bar_is_shown_as_one_line_below_the_prompt() {
+        let all = RunningCommands::default();
+        let address = Address::new("t", "1");
+        let message = Envelope::written(&address, Default::default(), "x");
+        let running = all.begin(&message, "get", &DraftKey::command("k"));
+        let now = Duration::ZERO;
+        assert_eq!(running.watch(Watched::Prompt("~ $"), now), None);
+        let shown = running.watch(Watched::Output(b"begin\n10%\r20%"), now);
+        assert_eq!(shown.as_deref(), Some("~ $ get\nbegin\n20%"));
+        assert_eq!(running.watch(Watched::Output(b""), now), None);
+        let shown = running.watch(Watched::Output(b"\r\x1b[32m100%"), now);
+        assert_eq!(shown.as_deref(), Some("~ $ get\nbegin\n100%"));
+        let many = running.watch(Watched::Output("ü\n".repeat(100_000).as_bytes()), now);
+        assert!(many.unwrap().len() <= SHOWN_OUTPUT_BYTES + 20);
+    }
+}

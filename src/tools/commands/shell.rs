@@ -1,0 +1,313 @@
+//! What a person types in a chat: it runs in the chat's shell, which remembers. Each line is decided about and
+//! recorded like every other command, before the shell gets it.
+
+use std::collections::hash_map::DefaultHasher;
+use std::hash::Hasher;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+
+use super::exec::record_end;
+use super::{Commands, Folder, Permit, Request, Shell, ShellResult, TypedCommand, Uses, texts};
+use crate::cancel::Cancel;
+use crate::confine::{
+    End, Exec, Outcome, OutputChunk, Shell as LongShell, ShellCommand, ShellInput, ShellLine,
+    ShellOutcome, Taken, short_folder,
+};
+use crate::error::{Error, Result};
+use crate::limits::shell::PATHS_LOOKED_UP;
+use crate::state::shells::{History, LastFolder};
+use crate::tools::results::Spool;
+use crate::tools::{Caller, Toolbox};
+
+/// What the person sees while a command runs.
+#[derive(Clone, Copy, Debug)]
+pub enum Watched<'a> {
+    /// It begins; the prompt without the command.
+    Prompt(&'a str),
+    /// It has written this; empty when nothing has come for a while.
+    Output(&'a [u8]),
+}
+
+/// The way in and out of a command while it runs.
+pub struct Attached<'a> {
+    /// Where others can write to it.
+    pub input: &'a ShellInput,
+    /// Who sees what it writes.
+    pub watch: &'a mut dyn FnMut(Watched<'_>),
+}
+
+/// The shell of a chat between two commands.
+#[derive(Clone, Debug, Default)]
+pub struct Background {
+    /// The command lines of what runs in it.
+    pub processes: Vec<String>,
+    /// What that has written since the last command.
+    pub output: String,
+}
+
+/// A shell for one line.
+struct Opened {
+    shell: LongShell,
+    /// Whether it holds the chat's place, and is kept.
+    is_kept: bool,
+    /// Whether a command runs in the chat's shell, and this one runs beside it.
+    is_beside: bool,
+    is_new: bool,
+}
+
+/// The hash of the settings that commands run with.
+pub(super) fn hash_settings(exec: &Exec) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    exec.hash_settings(&mut hasher);
+    hasher.finish()
+}
+
+impl Toolbox {
+    /// Runs a command that a person typed, in the shell of their chat.
+    pub fn type_line(
+        &self,
+        typed: TypedCommand<'_>,
+        caller: &Caller<'_>,
+        attached: Attached<'_>,
+    ) -> Result<Shell> {
+        let commands = self
+            .commands
+            .as_ref()
+            .ok_or_else(|| Error::Failed(texts::turned_off(typed.language).to_owned()))?;
+        let last = commands.memory.folder(caller.session);
+        let folder = last.as_ref().map(|last| last.path.as_path());
+        let unsandboxed = typed.unsandboxed || commands.is_shell_outside;
+        let mut request = Request {
+            command: typed.line.to_owned(),
+            folder: self.folder_of_shell(folder, unsandboxed)?,
+            unsandboxed,
+            reason: String::new(),
+            typed_in: Some(typed.language),
+            is_background: false,
+            on_terminal: false,
+            is_in_own_shell: commands.is_shell_outside && !typed.unsandboxed,
+            uses: Uses::default(),
+        };
+        let entry = match commands.permit(&mut request, caller)? {
+            Permit::Run(entry) => entry,
+            Permit::Ask(question) => return Ok(Shell::Ask(question)),
+        };
+        let opened = commands.shell_for(&request, caller, self.workspace.path());
+        let mut opened = opened.inspect_err(|error| entry.end(&error.to_string()))?;
+        let before = opened.shell.folder();
+        let earlier = opened.shell.take_unread();
+        let shown = before.as_deref().unwrap_or(&request.folder.path);
+        let prompt = self.prompt(shown, unsandboxed);
+        let mut spool = Spool::new(&self.results, &self.workspace, &self.eraser, "sh");
+        let Attached { input, watch } = attached;
+        watch(Watched::Prompt(&prompt));
+        let mut output = |chunk: OutputChunk<'_>| match chunk {
+            OutputChunk::Fresh(bytes) => watch(Watched::Output(bytes)),
+            OutputChunk::Whole(bytes) => spool.write(bytes),
+        };
+        let observer = commands.observer(entry.clone());
+        let line = ShellLine {
+            line: typed.line,
+            timeout: commands.max_timeout,
+            cancel: caller.cancel,
+            input: (input, &observer),
+        };
+        let count = usize::from(!unsandboxed);
+        commands.in_foreground.fetch_add(count, Ordering::Relaxed);
+        let outcome = opened.shell.run(&line, &mut output);
+        commands.in_foreground.fetch_sub(count, Ordering::Relaxed);
+        let about = commands.put_away(opened, &outcome, (before, last.as_ref()), caller, typed);
+        let outcome = outcome.map(|outcome| {
+            let looked_up = !unsandboxed && misses_what_is_outside(typed.line, &outcome);
+            Outcome {
+                needs_more: !unsandboxed && (outcome.needs_more || looked_up),
+                end: outcome.end,
+                output: outcome.output,
+                notes: outcome.notes,
+            }
+        });
+        record_end(&entry, &outcome);
+        let result = self.shell_result(&outcome?, spool.finish(), typed.language);
+        Ok(Shell::Ran(ShellResult {
+            prompt,
+            earlier: self.cleaned(earlier.trim_end()).into_owned(),
+            about,
+            ..result
+        }))
+    }
+
+    /// The folder in which a line will run, as a person is shown it. What is only in the sandbox has a path
+    /// and nothing more.
+    fn folder_of_shell(&self, folder: Option<&Path>, unsandboxed: bool) -> Result<Folder> {
+        match folder.map(|path| (path, Folder::at(path))) {
+            Some((_, Ok(folder))) => Ok(folder),
+            Some((path, Err(_))) if !unsandboxed => Ok(Folder {
+                path: path.to_owned(),
+                inode: (0, 0),
+            }),
+            _ => Folder::at(self.workspace.path()),
+        }
+    }
+
+    fn prompt(&self, folder: &Path, unsandboxed: bool) -> String {
+        let is_root = unsandboxed && rustix::process::geteuid().is_root();
+        let sign = if is_root { '#' } else { '$' };
+        format!("{} {sign}", short_folder(folder, self.workspace.path()))
+    }
+
+    /// Adds a typed command to the history of a chat, without secrets.
+    pub fn remember_line(&self, session: &str, line: &str) {
+        if let Some(commands) = &self.commands
+            && let Err(error) = commands.memory.add_line(session, &self.cleaned(line))
+        {
+            tracing::warn!("failed to save a command in the history: {error}");
+        }
+    }
+
+    /// What was typed in a chat.
+    pub fn typed_lines(&self, session: &str) -> History {
+        let commands = self.commands.as_ref();
+        commands.map_or_else(History::default, |commands| {
+            commands.memory.history(session)
+        })
+    }
+
+    /// What runs in the background of a chat's shell; `None` when it has none, or a command runs in it.
+    pub fn background(&self, session: &str) -> Option<Background> {
+        let shells = &self.commands.as_ref()?.shells;
+        shells.look(session, |shell| Background {
+            processes: shell.background(),
+            output: self.cleaned(shell.take_unread().trim_end()).into_owned(),
+        })
+    }
+}
+
+impl Commands {
+    /// The shell for a line: the chat's own, or one for this line alone.
+    fn shell_for(
+        &self,
+        request: &Request,
+        caller: &Caller<'_>,
+        workspace: &Path,
+    ) -> Result<Opened> {
+        // What was allowed once is not to be done by a shell that goes on.
+        let is_kept = !request.unsandboxed || self.is_shell_outside;
+        let taken = match is_kept {
+            true => self
+                .shells
+                .take(caller.session, self.settings, request.unsandboxed),
+            false => Taken::Busy,
+        };
+        let is_busy = matches!(taken, Taken::Busy);
+        if let Taken::Kept(shell) = taken {
+            return Ok(Opened {
+                shell: *shell,
+                is_kept,
+                is_beside: false,
+                is_new: false,
+            });
+        }
+        let opened = self.open(request, workspace, caller.cancel);
+        if opened.is_err() && !is_busy {
+            self.shells.give_up(caller.session);
+        }
+        Ok(Opened {
+            shell: opened?,
+            is_kept: is_kept && !is_busy,
+            is_beside: is_kept && is_busy,
+            is_new: true,
+        })
+    }
+
+    fn open(&self, request: &Request, workspace: &Path, cancel: &Cancel) -> Result<LongShell> {
+        let command = |folder| ShellCommand {
+            line: "",
+            folder,
+            inode: Some(request.folder.inode).filter(|_| request.unsandboxed),
+            unsandboxed: request.unsandboxed,
+        };
+        let opened = self.exec.open_shell(&command(&request.folder.path), cancel);
+        match opened {
+            // A folder of the last sandbox, such as one below /tmp, is not in this one.
+            Err(_) if !request.unsandboxed && request.folder.path != workspace => {
+                self.exec.open_shell(&command(workspace), cancel)
+            }
+            opened => opened,
+        }
+    }
+
+    /// Keeps a shell for the next line, with the folder that it is in. Returns what the person has to know
+    /// about it.
+    fn put_away(
+        &self,
+        opened: Opened,
+        outcome: &Result<ShellOutcome>,
+        (before, last): (Option<PathBuf>, Option<&LastFolder>),
+        caller: &Caller<'_>,
+        typed: TypedCommand<'_>,
+    ) -> Vec<String> {
+        let mut about = Vec::new();
+        let language = typed.language;
+        let folder = opened.shell.folder().or_else(|| before.clone());
+        if !opened.is_kept {
+            if opened.is_beside && folder != before {
+                about.push(texts::shell_beside(language).to_owned());
+            }
+            return about;
+        }
+        if opened.is_new && last.is_some_and(|last| !last.is_told) {
+            about.push(texts::shell_is_new(language).to_owned());
+        }
+        let is_alive = outcome.as_ref().is_ok_and(|outcome| outcome.is_alive);
+        let ended_itself = matches!(
+            outcome,
+            Ok(ShellOutcome {
+                end: End::Exit(_) | End::Signal(_),
+                ..
+            })
+        );
+        match is_alive {
+            true => self
+                .shells
+                .give_back(caller.session, opened.shell, self.settings),
+            false => {
+                drop(opened.shell);
+                self.shells.give_up(caller.session);
+                about.push(match ended_itself {
+                    true => texts::shell_has_ended(language).to_owned(),
+                    false => texts::shell_was_lost(language).to_owned(),
+                });
+            }
+        }
+        let next = match is_alive || !ended_itself {
+            true => folder.map(|path| LastFolder {
+                path,
+                is_told: !is_alive,
+            }),
+            false => None,
+        };
+        if next.as_ref() != last
+            && let Err(error) = self.memory.set_folder(caller.session, next.as_ref())
+        {
+            tracing::warn!("failed to save the folder of a shell: {error}");
+        }
+        about
+    }
+}
+
+/// Whether a command in the sandbox did not find a file that is there outside. Only for a person: a model
+/// would learn the names of files that it may not see.
+fn misses_what_is_outside(line: &str, outcome: &ShellOutcome) -> bool {
+    if !matches!(outcome.end, End::Exit(1..)) {
+        return false;
+    }
+    let output = outcome.output.text();
+    let is_end = |char: char| char.is_whitespace() || "'\"<>|&;()".contains(char);
+    let paths = line
+        .split(is_end)
+        .filter(|word| word.starts_with('/') && word.len() > 1);
+    output.contains("No such file")
+        && paths
+            .take(PATHS_LOOKED_UP)
+            .any(|path| output.contains(path) && std::fs::symlink_metadata(path).is_ok())
+}

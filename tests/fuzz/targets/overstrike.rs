@@ -1,0 +1,25 @@
+//! Whatever a command writes: the pieces make no difference, no control is left, and the memory is bounded.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use peacrab::overstrike::Overstrike;
+
+fn shown(pieces: &[&[u8]]) -> String {
+    let (mut screen, mut out) = (Overstrike::default(), String::new());
+    for piece in pieces {
+        screen.feed(piece, &mut out);
+        assert!(screen.open_lines().len() < 4 * 64 * 4096 + 64);
+    }
+    screen.finish(&mut out);
+    out
+}
+
+fuzz_target!(|input: (u16, &[u8])| {
+    let (cut, bytes) = input;
+    let (left, right) = bytes.split_at(usize::from(cut).min(bytes.len()));
+    let whole = shown(&[bytes]);
+    assert_eq!(whole, shown(&[left, right]));
+    let is_control = |char: char| char.is_control() && char != '\n' && char != '\t';
+    assert!(!whole.contains(is_control), "{whole:?}");
+});
