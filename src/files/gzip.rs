@@ -80,9 +80,9 @@ impl<W: Write> Write for Gzip<W> {
 fn crc32(checksum: u32, bytes: &[u8]) -> u32 {
     const TABLE: [u32; 16] = table();
     let step = |checksum: u32| (checksum >> 4) ^ TABLE[(checksum & 15) as usize];
-    bytes
-        .iter()
-        .fold(checksum, |checksum, byte| step(step(checksum ^ u32::from(*byte))))
+    bytes.iter().fold(checksum, |checksum, byte| {
+        step(step(checksum ^ u32::from(*byte)))
+    })
 }
 
 const fn table() -> [u32; 16] {

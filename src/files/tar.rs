@@ -105,11 +105,14 @@ fn plain_header(member: &Member<'_>) -> [u8; BLOCK] {
     let modified = u64::try_from(member.modified).unwrap_or(0).min(SIZE);
     put(136, format!("{modified:011o}\0").as_bytes());
     put(148, b"        ");
-    put(156, match member.kind {
-        Kind::File => b"0",
-        Kind::Folder => b"5",
-        Kind::Extended => b"x",
-    });
+    put(
+        156,
+        match member.kind {
+            Kind::File => b"0",
+            Kind::Folder => b"5",
+            Kind::Extended => b"x",
+        },
+    );
     put(257, b"ustar\x0000");
     let sum: u32 = block.iter().map(|byte| u32::from(*byte)).sum();
     let sum = format!("{sum:06o}\0 ");
@@ -150,7 +153,14 @@ mod tests {
 
     #[test]
     fn a_record_counts_its_own_length() {
-        for (length, expected) in [(1, 10), (80, 89), (81, 91), (979, 989), (980, 991)] {
+        for (length, expected) in [
+            (1, 9),
+            (2, 11),
+            (90, 99),
+            (91, 101),
+            (989, 999),
+            (990, 1001),
+        ] {
             let mut records = Vec::new();
             record(&mut records, "path", &vec![b'x'; length]);
             assert_eq!(records.len(), expected, "{length}");

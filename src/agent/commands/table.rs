@@ -340,7 +340,11 @@ pub fn parse(text: &str) -> Option<Command<'_>> {
     let (word, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     // `/sh! ls` is `/sh ! ls`.
     let (word, argument) = match word.strip_suffix('!') {
-        Some(bare) if TAKES_FORCE.iter().any(|name| name.eq_ignore_ascii_case(bare)) => {
+        Some(bare)
+            if TAKES_FORCE
+                .iter()
+                .any(|name| name.eq_ignore_ascii_case(bare)) =>
+        {
             (bare, rest.get(bare.len()..).unwrap_or_default())
         }
         _ => (word, argument),

@@ -38,6 +38,10 @@ pub(super) struct Work {
     is_showing: bool,
     /// Whether the message shows earlier work under the same key.
     is_stale: bool,
+    /// Whether something was written below the message since.
+    pub is_overtaken: bool,
+    /// The question before which its newest text was shown last.
+    pub shown_before: u64,
 }
 
 impl Work {
@@ -54,6 +58,8 @@ impl Work {
             has_ended: false,
             is_showing: false,
             is_stale: false,
+            is_overtaken: false,
+            shown_before: 0,
         }
     }
 
@@ -125,6 +131,7 @@ impl Work {
     pub fn replaced(&mut self) {
         self.message = None;
         self.is_stale = false;
+        self.is_overtaken = false;
         self.forget_text();
     }
 
@@ -134,6 +141,7 @@ impl Work {
             return;
         }
         self.message = None;
+        self.is_overtaken = false;
         match again && !self.is_stale {
             true => self.show_again(),
             false => self.shown = None,

@@ -25,7 +25,12 @@ enum Action {
     /// Always allow the commands that match a pattern; * stands for one word
     Add {
         /// The pattern, such as: systemctl restart '*'
-        #[arg(required = true, value_name = "WORD", trailing_var_arg = true, allow_hyphen_values = true)]
+        #[arg(
+            required = true,
+            value_name = "WORD",
+            trailing_var_arg = true,
+            allow_hyphen_values = true
+        )]
         words: Vec<String>,
         /// The chat that it is for, such as telegram:1001 [default: the one in which an owner wrote last]
         #[arg(long, value_name = "CHAT")]

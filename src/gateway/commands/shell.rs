@@ -9,6 +9,7 @@ use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
 use crate::gateway::Gateway;
 use crate::gateway::approvals::Asker;
+use crate::gateway::host::long_turn;
 use crate::language::Language;
 use crate::limits::gateway::SHOWN_OUTPUT_BYTES;
 use crate::markup::{self, inline_code};
@@ -26,6 +27,7 @@ impl Gateway {
         cancel: &Cancel,
     ) {
         let (to, draft) = (message.address(), DraftKey::command(&message.id));
+        let watch = Stopwatch::start();
         if let Some(delivery) = self.delivery(&to) {
             delivery.working(&draft, &to);
         }
@@ -36,7 +38,8 @@ impl Gateway {
             });
         let outcome = OutgoingMessage {
             reply_to: message.reference.clone(),
-            replaces: Some(draft.clone()),
+            // An edit would make no sound.
+            replaces: Some(draft.clone()).filter(|_| watch.elapsed() < long_turn()),
             ..outcome
         };
         let text = outcome.text.clone();

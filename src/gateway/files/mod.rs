@@ -13,10 +13,12 @@ use ring::digest::{Context, SHA256};
 
 use super::Gateway;
 use crate::cancel::Cancel;
+use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
 use crate::files::{Next, Workspace};
 use crate::gateway::agents::Hosted;
 use crate::gateway::commands::texts::format_error;
+use crate::gateway::host::long_turn;
 use crate::language::Language;
 use crate::limits::gateway::{COPY_BYTES, GET_FILES_MAX};
 use crate::markup::{code_block, inline_code};
@@ -41,6 +43,7 @@ impl Gateway {
         if let Some(delivery) = self.delivery(&to) {
             delivery.working(&draft, &to);
         }
+        let watch = Stopwatch::start();
         let hosted = self.agent_for(&self.live(), &message.session, Some(message));
         let performed = hosted.workspace().and_then(|workspace| {
             perform(&Job {
@@ -57,7 +60,7 @@ impl Gateway {
         });
         self.tell_with(OutgoingMessage {
             reply_to: message.reference.clone(),
-            replaces: Some(draft.clone()),
+            replaces: Some(draft.clone()).filter(|_| watch.elapsed() < long_turn()),
             ..outcome
         });
         self.parts.inbox.taken(&message.id);
@@ -104,7 +107,11 @@ impl Job<'_> {
             let name = name_of(path, self.workspace);
             if size <= limit {
                 outcome.files.push(self.absolute(path));
-                lines.push(texts::one_file(language, &inline_code(&name), &format_bytes(size)));
+                lines.push(texts::one_file(
+                    language,
+                    &inline_code(&name),
+                    &format_bytes(size),
+                ));
                 continue;
             }
             let name = match is_folder {
@@ -162,7 +169,11 @@ impl Job<'_> {
         })?;
         if more > 0 {
             let count = GET_FILES_MAX + more;
-            return Err(Error::Usage(texts::too_many(language, &count, &GET_FILES_MAX)));
+            return Err(Error::Usage(texts::too_many(
+                language,
+                &count,
+                &GET_FILES_MAX,
+            )));
         }
         match found.is_empty() {
             true => Err(Error::Usage(texts::no_match(language, &short(argument)))),
@@ -223,7 +234,10 @@ impl Job<'_> {
             // Those before it are stored.
             lines.push(line.unwrap_or_else(|error| format_error(&error, language)));
         }
-        Ok(OutgoingMessage::text(&self.message.address(), lines.join("\n")))
+        Ok(OutgoingMessage::text(
+            &self.message.address(),
+            lines.join("\n"),
+        ))
     }
 
     fn store(&self, file: &Path, target: &Path, overwrites: bool) -> Result<String> {
@@ -318,7 +332,8 @@ fn is_match(pattern: &str, name: &str) -> bool {
     if name.starts_with('.') && !pattern.starts_with('.') {
         return false;
     }
-    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+    let (pattern, name): (Vec<char>, Vec<char>) =
+        (pattern.chars().collect(), name.chars().collect());
     let (mut at, mut in_name) = (0, 0);
     let mut star = None;
     while let Some(char) = name.get(in_name) {

@@ -169,8 +169,9 @@ impl<'a> Packer<'a> {
         if self.cancel.is_cancelled() {
             return Err(io::Error::other(Error::Stopped.to_string()));
         }
-        let free = rustix::fs::statvfs(self.workspace.path())
-            .map_or(u64::MAX, |found| found.f_bavail.saturating_mul(found.f_frsize));
+        let free = rustix::fs::statvfs(self.workspace.path()).map_or(u64::MAX, |found| {
+            found.f_bavail.saturating_mul(found.f_frsize)
+        });
         match free < GET_FREE_BYTES {
             true => Err(io::ErrorKind::StorageFull.into()),
             false => Ok(()),
@@ -282,7 +283,8 @@ pub(super) fn folder(packer: Packer<'_>, path: &Path) -> Result<Packed> {
     }
     if walked.cut {
         return Err(Error::Failed(
-            "The folder has too many files, or folders within each other, for one archive".to_owned(),
+            "The folder has too many files, or folders within each other, for one archive"
+                .to_owned(),
         ));
     }
     gzip.write_all(&tar::END).map_err(packing)?;
@@ -292,7 +294,9 @@ pub(super) fn folder(packer: Packer<'_>, path: &Path) -> Result<Packed> {
 
 /// Whether it is what was made to be sent.
 fn is_ours(base: &Path, path: &Path) -> bool {
-    base.join(path).components().any(|part| part.as_os_str() == FOLDER)
+    base.join(path)
+        .components()
+        .any(|part| part.as_os_str() == FOLDER)
 }
 
 fn write_folder(to: &mut dyn Write, path: &Path, modified: i64) -> io::Result<()> {
@@ -323,7 +327,10 @@ fn write_file(
     let copied = copy(&mut from.take(size), to)?;
     // It may have become shorter since.
     let missing = size - copied.min(size);
-    copy(&mut io::repeat(0).take(missing + tar::padding(size) as u64), to)?;
+    copy(
+        &mut io::repeat(0).take(missing + tar::padding(size) as u64),
+        to,
+    )?;
     Ok(())
 }
 

@@ -36,13 +36,16 @@ fn files_are_sent_by_name_and_by_pattern_and_a_folder_is_listed() {
     write(&scene, "logs/c.txt", b"c");
     let gateway = scene.start();
     scene.ana.says("/get notes.txt");
-    assert_eq!(sent(&scene, "notes.txt").bytes, b"hello");
+    assert_eq!(&*sent(&scene, "notes.txt").bytes, b"hello");
     scene.wait_for("notes.txt (5 B)");
     scene.ana.says("/get logs/*.log");
-    assert_eq!(sent(&scene, "b.log").bytes, b"b");
+    assert_eq!(&*sent(&scene, "b.log").bytes, b"b");
     scene.ana.says("/ls logs");
     let listed = scene.wait_for("c.txt").text;
-    assert!(listed.contains("a.log") && listed.contains("1 B"), "{listed}");
+    assert!(
+        listed.contains("a.log") && listed.contains("1 B"),
+        "{listed}"
+    );
     scene.ana.says("/ls");
     let listed = scene.wait_for("logs/").text;
     let (folder, file) = (listed.find("logs/"), listed.find("notes.txt"));
@@ -51,9 +54,9 @@ fn files_are_sent_by_name_and_by_pattern_and_a_folder_is_listed() {
         ("/get", "/get notes.txt"),
         ("/get nothing.txt", "nothing.txt"),
         ("/get *.pdf", "No file matches *.pdf"),
-        ("/get /etc/passwd", "Outside the workspace"),
+        ("/get /etc/passwd", "outside the workspace"),
         ("/get ../config.json", "config.json"),
-        ("/ls /etc", "Outside the workspace"),
+        ("/ls /etc", "outside the workspace"),
     ] {
         scene.ana.says(wrong);
         scene.wait_for(why);
@@ -98,7 +101,9 @@ fn a_folder_is_sent_as_an_archive_that_tar_unpacks_and_no_link_leads_out() {
 #[test]
 fn what_is_too_large_for_one_message_comes_in_parts_that_can_be_joined() {
     let scene = Scene::playing([]);
-    let content: Vec<u8> = (0..51 * 1024 * 1024_u32).map(|at| (at / 4096) as u8).collect();
+    let content: Vec<u8> = (0..51 * 1024 * 1024_u32)
+        .map(|at| (at / 4096) as u8)
+        .collect();
     write(&scene, "big.bin", &content);
     let gateway = scene.start();
     scene.ana.says("/get big.bin");
@@ -106,7 +111,10 @@ fn what_is_too_large_for_one_message_comes_in_parts_that_can_be_joined() {
     let told = scene.wait_for("It comes in 2 parts.").text;
     gateway.stop().ends_with(0);
     assert!(told.contains("cat big.bin.0* > big.bin"), "{told}");
-    assert!(told.contains(&sha256(&scene.home.workspace("big.bin"))), "{told}");
+    assert!(
+        told.contains(&sha256(&scene.home.workspace("big.bin"))),
+        "{told}"
+    );
     assert!([first.bytes, second.bytes].concat() == content);
 }
 
@@ -132,7 +140,7 @@ fn a_file_with_the_caption_put_is_stored_and_replaces_nothing_unasked() {
     puts("four", "/put folder");
     scene.wait_for("Stored folder/site.conf");
     puts("five", "/put ../outside");
-    scene.wait_for("Outside the workspace");
+    scene.wait_for("outside the workspace");
     scene.ana.says("/put nowhere");
     scene.wait_for("Send a file with the caption");
     gateway.stop().ends_with(0);
@@ -154,5 +162,8 @@ fn only_owners_send_and_store_files() {
     bob.says("/ls");
     scene.wait_in(bob.chat(), "/ls needs the role owner");
     gateway.stop().ends_with(0);
-    assert_eq!(fs::read(scene.home.workspace("notes.txt")).unwrap(), b"hello");
+    assert_eq!(
+        fs::read(scene.home.workspace("notes.txt")).unwrap(),
+        b"hello"
+    );
 }
