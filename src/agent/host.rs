@@ -77,6 +77,9 @@ pub trait TurnHost {
         Ok(())
     }
 
+    /// Takes what the model had said of an answer that a person has stopped. It is for display only.
+    fn stopped(&mut self, _text: &str) {}
+
     /// A write failed, of the journal or of [`close`](Self::close), for example because the disk is
     /// full. Returns true after a wait to retry the write, false when the turn must give up. `cancel` is
     /// raised already when the end of a stopped turn is written.

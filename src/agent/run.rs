@@ -562,6 +562,7 @@ impl<'a> Run<'a> {
     /// Ends a turn that the person has stopped, with what the model had said by then.
     fn stop(&mut self) -> Result<Outcome> {
         let partial = std::mem::take(&mut self.partial);
+        self.host.stopped(&partial);
         self.write(|session, retry| end_stopped(session, partial, retry))?;
         Ok(Outcome::Stopped)
     }

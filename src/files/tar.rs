@@ -153,7 +153,14 @@ mod tests {
 
     #[test]
     fn a_record_counts_its_own_length() {
-        for (length, expected) in [(1, 10), (80, 89), (81, 91), (979, 989), (980, 991)] {
+        for (length, expected) in [
+            (1, 9),
+            (2, 11),
+            (90, 99),
+            (91, 101),
+            (989, 999),
+            (990, 1001),
+        ] {
             let mut records = Vec::new();
             record(&mut records, "path", &vec![b'x'; length]);
             assert_eq!(records.len(), expected, "{length}");

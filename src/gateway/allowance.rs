@@ -1,6 +1,6 @@
 //! Everything is allowed in a chat for some minutes: the message that counts them down, and how it ends.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,19 +14,27 @@ use crate::limits::tools::ALLOWANCE_SHOWN;
 use crate::message::{Address, CommandButton, DraftKey, Envelope, OutgoingMessage, SessionKey};
 use crate::sync::Mutex;
 
-/// The conversations whose allowance is counted down.
+/// The conversations whose allowance is counted down, with where that is shown.
 #[derive(Default)]
-pub struct Countdowns(Mutex<BTreeSet<SessionKey>>);
+pub struct Countdowns(Mutex<BTreeMap<SessionKey, (Address, Language)>>);
 
 impl Countdowns {
     /// Whether it has just begun to be counted.
-    fn begin(&self, session: &SessionKey) -> bool {
-        self.0.lock().insert(session.clone())
+    fn begin(&self, asker: &Asker<'_>) -> bool {
+        let shown = (asker.to.clone(), asker.language);
+        let before = self.0.lock().insert(asker.session.clone(), shown);
+        before.is_none()
     }
 
     /// Whether it was counted until now: only one says that it is over.
     fn end(&self, session: &SessionKey) -> bool {
-        self.0.lock().remove(session)
+        self.0.lock().remove(session).is_some()
+    }
+
+    fn take(&self) -> Vec<(SessionKey, Address, Language)> {
+        let all = std::mem::take(&mut *self.0.lock()).into_iter();
+        all.map(|(session, (to, language))| (session, to, language))
+            .collect()
     }
 }
 
@@ -45,7 +53,7 @@ impl Gateway {
         };
         commands.allowances().begin(asker.session.as_str());
         tracing::warn!(session = %asker.session, "everything is allowed for 10 minutes");
-        if !self.countdowns.begin(asker.session) {
+        if !self.countdowns.begin(asker) {
             return;
         }
         let (gateway, hosted) = (Arc::clone(self), Arc::clone(asker.hosted));
@@ -96,6 +104,14 @@ impl Gateway {
             false => texts::allowance_none,
         };
         Ok(text(language).to_owned())
+    }
+
+    /// Says that the allowances are over, because the gateway stops.
+    pub(super) fn end_allowances(&self) {
+        for (session, to, language) in self.countdowns.take() {
+            let key = DraftKey::allowance(&session);
+            self.end_allowance(&key, &to, texts::allowance_restarted(language));
+        }
     }
 
     /// Says that the allowances of the last run are over: nothing of them is kept across a restart.

@@ -393,6 +393,26 @@ impl TurnHost for ChatHost<'_> {
         Ok(())
     }
 
+    fn stopped(&mut self, text: &str) {
+        if self.is_quiet() || text.trim().is_empty() {
+            return;
+        }
+        let message = OutgoingMessage {
+            reply_to: self.reference.clone(),
+            replaces: Some(self.draft.clone()),
+            // The one who has stopped it looks at it.
+            silent: true,
+            ..OutgoingMessage::text(
+                &self.reply,
+                texts::half_answer(self.language, &closed(text)),
+            )
+        };
+        if let Err(error) = self.gateway.enqueue(message, None) {
+            tracing::warn!(chat = %self.reply, "failed to store half an answer: {error}");
+        }
+        self.progress.lock().close();
+    }
+
     fn retry_write(&mut self, error: &Error, cancel: &Cancel) -> bool {
         if !std::mem::replace(&mut self.is_write_failure_told, true) {
             tracing::error!(session = %self.session, "failed to store a step, trying again: {error}");
@@ -462,8 +482,19 @@ impl TurnHost for ChatHost<'_> {
     }
 }
 
-/// After how long a turn ends with a message of its own.
-fn long_turn() -> std::time::Duration {
+/// A text that broke off, with its last code block closed.
+fn closed(text: &str) -> String {
+    let fences = text
+        .lines()
+        .filter(|line| line.trim_start().starts_with("```"));
+    match fences.count() % 2 {
+        0 => text.trim_end().to_owned(),
+        _ => format!("{}\n```", text.trim_end()),
+    }
+}
+
+/// After how long a turn or a command ends with a message of its own.
+pub(super) fn long_turn() -> std::time::Duration {
     #[cfg(feature = "test-hooks")]
     if std::env::var_os("PEACRAB_TEST_EVERY_TURN_IS_LONG").is_some() {
         return std::time::Duration::ZERO;

@@ -283,6 +283,7 @@ impl Loop {
         // An answer could take longer than the grace.
         self.gateway.approvals.shut_down();
         self.gateway.questions.shut_down();
+        self.gateway.end_allowances();
         self.gateway.memory.stop();
         self.gateway.heartbeat.stop();
         self.gateway.terminals.shut_down();

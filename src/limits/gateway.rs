@@ -31,9 +31,9 @@ pub const DRAFT_BYTES: usize = 16 * 1024;
 pub const DRAFT_LINES: usize = 8;
 /// Bytes of a running command's output that are shown while it comes.
 pub const SHOWN_OUTPUT_BYTES: usize = 3 * 1024;
-/// A turn that took at least this long ends with a message of its own, so that the phone rings: an edited draft is
-/// silent.
-pub const LONG_TURN: Duration = Duration::from_mins(1);
+/// A turn or a command that took at least this long ends with a message of its own, so that the phone rings: drafts
+/// are silent, and after this time people look elsewhere.
+pub const LONG_TURN: Duration = Duration::from_secs(15);
 /// How often it is looked whether the channels' threads have begun.
 pub const READY_LOOK: Duration = Duration::from_millis(50);
 /// Bytes of a request over the control socket, and of its answer.

@@ -65,6 +65,8 @@ pub struct Head {
     pub edits: Option<String>,
     /// Whether it has files, which can take long.
     pub has_files: bool,
+    /// Whether it comes without a sound.
+    pub is_silent: bool,
 }
 
 /// What a channel has to deliver.

@@ -229,6 +229,7 @@ impl State {
                     replaces,
                     edits: edits.cloned(),
                     has_files: !message.files.is_empty(),
+                    is_silent: message.silent,
                 });
             }
         }

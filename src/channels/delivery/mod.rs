@@ -170,11 +170,15 @@ impl Delivery {
         self.change(|inner, _| inner.is_outdated = true);
     }
 
-    /// Adds the reaction to a person's message that has been accepted.
+    /// Adds the reaction to a person's message that has been accepted. What is shown of running work is above it
+    /// from now on.
     pub fn accepted(&self, to: &Address, reference: &str) {
-        if !reference.is_empty() {
-            self.change(|inner, _| inner.plan.react(to, reference));
-        }
+        self.change(|inner, _| {
+            inner.plan.overtake(to);
+            if !reference.is_empty() {
+                inner.plan.react(to, reference);
+            }
+        });
     }
 
     /// Work has begun: "typing" is shown until [`Delivery::resting`].

@@ -368,10 +368,13 @@ impl Plan {
                 replaces,
                 edits,
                 has_files,
+                is_silent,
             } = head;
             let draft = || {
                 let work = self.works.get(replaces.as_ref()?)?;
-                work.message.clone().filter(|_| work.to == *to)
+                // An edit makes no sound, and stays above what was written since.
+                let is_below = *is_silent || !work.is_overtaken;
+                work.message.clone().filter(|_| work.to == *to && is_below)
             };
             let edits = edits.clone().or_else(draft);
             let ready_at = self.ready_at(to, Destination::message_at);
@@ -448,8 +451,11 @@ impl Plan {
             if !search.is_due(at.map(|at| at.max(paced))) || !self.may_try(to) {
                 return None;
             }
-            let is_text = matches!(notice.content, Content::Text(_));
-            let above = self.draft_above(to, is_text);
+            let above = match notice.content {
+                Content::Text(_) => self.draft_above(to, true),
+                // What the question belongs to is shown before it.
+                Content::Question(_) => self.unshown(notice, search),
+            };
             Some(above.unwrap_or_else(|| Job::Notify {
                 to: to.clone(),
                 serial: notice.serial,
@@ -457,6 +463,37 @@ impl Plan {
                 piece: notice.pieces,
             }))
         })
+    }
+
+    /// The draft of an address whose newest text is to be shown before a question, once.
+    fn unshown(&self, notice: &Notice, search: &mut Search) -> Option<Job> {
+        let to = &notice.to;
+        self.capabilities.edit_interval?;
+        let ready_at = self.ready_at(to, |destination| {
+            Some(destination.message_at()?.max(destination.display.until))
+        });
+        if ready_at.is_none_or(|at| at > search.now) {
+            return None;
+        }
+        self.works.iter().find_map(|(key, work)| {
+            let text = work.text.as_ref()?;
+            let is_due = work.to == *to
+                && !work.is_leftover()
+                && !work.is_overtaken
+                && work.shown_before != notice.serial;
+            is_due.then(|| Job::Show {
+                to: to.clone(),
+                key: key.clone(),
+                text: text.clone(),
+                message: work.message.clone(),
+            })
+        })
+    }
+
+    /// Something was written below what an address shows of running work.
+    pub fn overtake(&mut self, to: &Address) {
+        let works = self.works.values_mut().filter(|work| work.to == *to);
+        works.for_each(|work| work.is_overtaken |= work.message.is_some());
     }
 
     fn may_try(&self, to: &Address) -> bool {
@@ -499,6 +536,20 @@ impl Plan {
                 });
             }
             let text = work.text.as_ref()?;
+            if work.is_overtaken
+                && let Some(message) = &work.message
+            {
+                let work_at = work.draft_at(self.capabilities.edit_interval?);
+                let held = self.pace.held_until(&to.chat);
+                let at = ready_at.map(|at| at.max(held).max(work_at));
+                let may = search.is_due(at) && self.may_try(to);
+                return may.then(|| Job::Delete {
+                    to: to.clone(),
+                    key: key.clone(),
+                    message: message.clone(),
+                    again: true,
+                });
+            }
             let paced = self.pace.draft_at(&to.chat, (self.is_group)(to));
             let work_at = work.draft_at(self.capabilities.edit_interval?);
             let may = search.is_due(ready_at.map(|at| at.max(paced).max(work_at)));

@@ -46,6 +46,10 @@ pub(super) struct Work {
     is_stale: bool,
     /// Whether the message may stay where it is.
     is_low: bool,
+    /// Whether something was written below the message since.
+    pub is_overtaken: bool,
+    /// The question before which its newest text was shown last.
+    pub shown_before: u64,
 }
 
 impl Work {
@@ -63,6 +67,8 @@ impl Work {
             is_showing: false,
             is_stale: false,
             is_low: true,
+            is_overtaken: false,
+            shown_before: 0,
         }
     }
 
@@ -142,6 +148,7 @@ impl Work {
     pub fn replaced(&mut self) {
         self.message = None;
         self.is_stale = false;
+        self.is_overtaken = false;
         self.forget_text();
     }
 
@@ -162,6 +169,7 @@ impl Work {
         }
         self.message = None;
         self.is_low = true;
+        self.is_overtaken = false;
         match again && !self.is_stale {
             true => self.show_again(),
             false => self.shown = None,

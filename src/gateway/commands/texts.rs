@@ -81,6 +81,8 @@ texts! {
         "Not everything is allowed here, so there is nothing to revoke.",
         "此处并未允许全部操作，无需撤销。",
     }
+    /// What a model had said when a person stopped it.
+    pub fn half_answer(text) { "{text}\n\n*Stopped.*", "{text}\n\n*已停止。*" }
     /// To a person whose turn waits for an owner.
     pub fn asking_owner() {
         "This needs an approval. I've asked an owner.",

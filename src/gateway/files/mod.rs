@@ -13,10 +13,12 @@ use ring::digest::{Context, SHA256};
 
 use super::Gateway;
 use crate::cancel::Cancel;
+use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
 use crate::files::{Next, Workspace};
 use crate::gateway::agents::Hosted;
 use crate::gateway::commands::texts::format_error;
+use crate::gateway::host::long_turn;
 use crate::language::Language;
 use crate::limits::gateway::{COPY_BYTES, GET_FILES_MAX};
 use crate::markup::{code_block, inline_code};
@@ -41,6 +43,7 @@ impl Gateway {
         if let Some(delivery) = self.delivery(&to) {
             delivery.working(&draft, &to);
         }
+        let watch = Stopwatch::start();
         let hosted = self.agent_for(&self.live(), &message.session, Some(message));
         let performed = hosted.workspace().and_then(|workspace| {
             perform(&Job {
@@ -57,7 +60,7 @@ impl Gateway {
         });
         self.tell_with(OutgoingMessage {
             reply_to: message.reference.clone(),
-            replaces: Some(draft.clone()),
+            replaces: Some(draft.clone()).filter(|_| watch.elapsed() < long_turn()),
             ..outcome
         });
         self.parts.inbox.taken(&message.id);

@@ -11,9 +11,11 @@ use super::Gateway;
 use super::agents::Hosted;
 use super::approvals::Asker;
 use super::commands::texts as answers;
+use super::host::long_turn;
 use crate::agent::commands::CommandAnswer;
 use crate::approval::Answer;
 use crate::cancel::Cancel;
+use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
 use crate::language::Language;
 use crate::limits::shell::{HISTORY_SHOWN, PROMPT_CHARS};
@@ -37,6 +39,7 @@ impl Gateway {
         cancel: &Cancel,
     ) {
         let (to, draft) = (message.address(), DraftKey::command(&message.id));
+        let watch = Stopwatch::start();
         if let Some(delivery) = self.delivery(&to) {
             delivery.working(&draft, &to);
         }
@@ -48,7 +51,8 @@ impl Gateway {
             });
         let outcome = OutgoingMessage {
             reply_to: message.reference.clone(),
-            replaces: Some(draft.clone()),
+            // An edit would make no sound.
+            replaces: Some(draft.clone()).filter(|_| watch.elapsed() < long_turn()),
             ..outcome
         };
         let text = outcome.text.clone();

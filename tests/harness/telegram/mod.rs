@@ -27,7 +27,7 @@ pub use person::{Media, Person, Place, Said, Upload};
 pub use request::Call;
 use server::Server;
 use store::Chat;
-pub use store::{BOT_NAME, Message};
+pub use store::{BOT_NAME, File, Message};
 
 /// The bot's token in every test; it must never appear in the program's output.
 pub const TOKEN: &str = "4812345678:AAcanary-0123456789abcdefghijklmnop";

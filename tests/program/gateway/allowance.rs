@@ -47,8 +47,11 @@ fn everything_is_allowed_for_a_while_and_can_be_revoked() {
     scene.wait_for("Everything is allowed here for another 10 min.");
     // What would stop the board is asked about all the same.
     scene.ana.says("run: systemctl poweroff");
-    let asked = scene.wait_for("Run this outside the sandbox");
-    assert!(asked.text.contains("poweroff"), "{}", asked.text);
+    scene
+        .telegram
+        .wait_for_message(scene.ana.chat(), |message| {
+            message.text.contains("poweroff") && message.markup.is_some()
+        });
     scene.ana.presses("Deny");
     scene.model.wait_for_requests(6);
     scene.ana.presses("Revoke");

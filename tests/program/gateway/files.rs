@@ -36,10 +36,10 @@ fn files_are_sent_by_name_and_by_pattern_and_a_folder_is_listed() {
     write(&scene, "logs/c.txt", b"c");
     let gateway = scene.start();
     scene.ana.says("/get notes.txt");
-    assert_eq!(sent(&scene, "notes.txt").bytes, b"hello");
+    assert_eq!(&*sent(&scene, "notes.txt").bytes, b"hello");
     scene.wait_for("notes.txt (5 B)");
     scene.ana.says("/get logs/*.log");
-    assert_eq!(sent(&scene, "b.log").bytes, b"b");
+    assert_eq!(&*sent(&scene, "b.log").bytes, b"b");
     scene.ana.says("/ls logs");
     let listed = scene.wait_for("c.txt").text;
     assert!(
@@ -54,9 +54,9 @@ fn files_are_sent_by_name_and_by_pattern_and_a_folder_is_listed() {
         ("/get", "/get notes.txt"),
         ("/get nothing.txt", "nothing.txt"),
         ("/get *.pdf", "No file matches *.pdf"),
-        ("/get /etc/passwd", "Outside the workspace"),
+        ("/get /etc/passwd", "outside the workspace"),
         ("/get ../config.json", "config.json"),
-        ("/ls /etc", "Outside the workspace"),
+        ("/ls /etc", "outside the workspace"),
     ] {
         scene.ana.says(wrong);
         scene.wait_for(why);
@@ -140,7 +140,7 @@ fn a_file_with_the_caption_put_is_stored_and_replaces_nothing_unasked() {
     puts("four", "/put folder");
     scene.wait_for("Stored folder/site.conf");
     puts("five", "/put ../outside");
-    scene.wait_for("Outside the workspace");
+    scene.wait_for("outside the workspace");
     scene.ana.says("/put nowhere");
     scene.wait_for("Send a file with the caption");
     gateway.stop().ends_with(0);

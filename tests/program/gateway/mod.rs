@@ -25,6 +25,7 @@ mod power;
 mod recovery;
 mod reload;
 mod remind;
+mod rings;
 mod roles;
 pub mod scene;
 mod sending;

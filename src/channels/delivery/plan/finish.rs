@@ -23,7 +23,13 @@ impl Plan {
             Job::Show { to, key, .. } => {
                 self.call(to);
                 self.pace.begin(&to.chat, now);
+                let mut questions = self.notices.iter().filter(|notice| {
+                    let is_question = matches!(notice.content, Content::Question(_));
+                    is_question && notice.to == *to && notice.message.is_none()
+                });
+                let serial = questions.next().map(|notice| notice.serial);
                 if let Some(work) = self.works.get_mut(key) {
+                    work.shown_before = serial.unwrap_or(work.shown_before);
                     work.showing(now);
                 }
             }
@@ -176,7 +182,8 @@ impl Plan {
                     work.showed(message);
                 }
             }
-            Job::Notify { serial, .. } => {
+            Job::Notify { serial, to, .. } => {
+                self.overtake(to);
                 let mut notices = self.notices.iter_mut();
                 if let Some(notice) = notices.find(|notice| notice.serial == *serial) {
                     notice.pieces += 1;

@@ -54,6 +54,7 @@ fn head(id: u64, to: &str, replaces: Option<&str>) -> Head {
         replaces: replaces.map(key),
         edits: None,
         has_files: false,
+        is_silent: false,
     }
 }
 
@@ -363,6 +364,7 @@ impl World {
                     replaces,
                     edits: None,
                     has_files: message.has_files,
+                    is_silent: false,
                 });
             }
         }
