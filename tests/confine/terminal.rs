@@ -230,7 +230,12 @@ fn no_attack_by_means_of_a_terminal_gets_out() {
     }
     // Without a sandbox it is reached, so the attempts are real ones.
     let exec = Exec::new(world.settings(SandboxMode::Off, true)).unwrap();
-    run(&exec, &world, &format!("echo typed > {}", tty.display()), &[]);
+    run(
+        &exec,
+        &world,
+        &format!("echo typed > {}", tty.display()),
+        &[],
+    );
     let mut buffer = [0; 100];
     assert!(shown.read(&mut buffer).unwrap() > 0);
     drop(theirs.slave);
