@@ -34,8 +34,8 @@ pub(in crate::tools) fn tools(commands: &Arc<Commands>) -> [Box<dyn Tool>; 2] {
 
 const EXEC: ToolSpec = ToolSpec::fixed(
     "exec",
-    "Run a shell command (sh -c) in the sandbox and get its exit status and output. background \
-     gives a session id for exec_session; so does pty, with a terminal of 80x24. If it needs more than the sandbox gives, set escalate \
+    "Run a shell command (sh -c) in the sandbox; get exit status and output. background \
+     or pty gives a session id for exec_session. If it needs more than the sandbox gives, set escalate \
      with a reason: the person is asked.",
     r#"{"type":"object","properties":{"command":{"type":"string"},"working_dir":{"type":"string"},"timeout":{"type":"integer","description":"seconds"},"background":{"type":"boolean"},"pty":{"type":"boolean"},"escalate":{"type":"boolean"},"reason":{"type":"string"}},"required":["command"]}"#,
 );
@@ -199,9 +199,8 @@ fn render_outcome(
 
 const EXEC_SESSION: ToolSpec = ToolSpec::fixed(
     "exec_session",
-    "Background commands of exec: list them, read what came since the last read, write input, kill. With pty: \
-     screen shows the terminal, keys presses the keys in input, such as ctrl-x y \"a text\" enter.",
-    r#"{"type":"object","properties":{"action":{"enum":["list","read","write","screen","keys","kill"]},"session_id":{"type":"integer"},"input":{"type":"string"}},"required":["action"]}"#,
+    "Sessions of exec: list, read (pty: screen), write input, press keys (ctrl-x enter \"a\"), kill.",
+    r#"{"type":"object","properties":{"action":{"enum":["list","read","write","keys","kill"]},"session_id":{"type":"integer"},"input":{"type":"string"}},"required":["action"]}"#,
 );
 
 /// Lists, reads, writes and kills commands in the background.
