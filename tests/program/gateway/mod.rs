@@ -25,6 +25,7 @@ mod reload;
 mod remind;
 pub mod scene;
 mod sending;
+mod shell;
 mod slots;
 mod slow;
 mod stop;
