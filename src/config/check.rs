@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::resolve;
-use super::schema::{Channels, Config, GroupPolicy, SandboxChoice};
+use super::schema::{Channels, Config, GroupPolicy, SandboxChoice, ShellPlace};
 use super::table::{Key, Kind};
 use super::texts;
 use crate::limits::config as limits;
@@ -266,6 +266,12 @@ fn weak_tools(config: &Config, at: &Installation, add: Add<'_>) {
             "commands can do whatever this account can, and read its keys. Set it to auto",
         );
     }
+    if exec.enabled && exec.shell == ShellPlace::Host {
+        add(
+            "tools.exec.shell is host".to_owned(),
+            "what is typed with /sh runs outside the sandbox. Set it to sandbox unless only you use the bot",
+        );
+    }
     if !tools.restrict_to_workspace {
         add(
             "tools.restrictToWorkspace is false".to_owned(),
@@ -405,6 +411,7 @@ mod tests {
             r#"{"tools": {"exec": {"sandbox": "off", "enabled": false}}}"#,
             "",
         ),
+        (r#"{"tools": {"exec": {"shell": "host"}}}"#, "shell is host: what is typed"),
         (r#"{"tools": {"exec": {"approval": "never"}}}"#, ""),
         (
             r#"{"tools": {"restrictToWorkspace": false}}"#,

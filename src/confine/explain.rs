@@ -6,6 +6,33 @@ use super::run::End;
 /// Programs that need a terminal, which the sandbox has only with namespaces.
 const TERMINALS: [&str; 5] = ["script", "tmux", "screen", "expect", "unbuffer"];
 
+/// Programs that talk to the system's services, and what they say when there are none.
+const SERVICES: [&str; 10] = [
+    "systemctl", "service", "rc-service", "journalctl", "loginctl", "hostnamectl", "timedatectl", "nmcli",
+    "docker", "podman",
+];
+const NO_SERVICE: [&str; 7] = [
+    "o connect to",
+    "annot connect to",
+    "not been booted with systemd",
+    "No journal files",
+    "not seeing messages",
+    "nsufficient permissions",
+    "NetworkManager is not running",
+];
+
+/// Programs that change the system.
+const CHANGES: [&str; 12] = [
+    "apt", "apt-get", "dpkg", "apk", "opkg", "pacman", "dnf", "useradd", "usermod", "passwd", "crontab",
+    "update-rc.d",
+];
+
+/// Programs that need more than a user's rights, or devices that the sandbox does not show.
+const RIGHTS: [&str; 22] = [
+    "mount", "umount", "ping", "ping6", "traceroute", "tcpdump", "dmesg", "modprobe", "rmmod", "insmod", "ip",
+    "iw", "iptables", "nft", "sysctl", "hwclock", "date", "fdisk", "hostname", "chown", "lsof", "vcgencmd",
+];
+
 /// Why a command failed in the sandbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reason {
@@ -21,6 +48,18 @@ const NO_PRIVILEGES: Reason = Reason {
 };
 const NO_LISTENING: Reason = Reason {
     text: "commands cannot listen on the network in the sandbox",
+    needs_more: true,
+};
+const NO_SERVICES: Reason = Reason {
+    text: "the sandbox has no access to the system's services and logs",
+    needs_more: true,
+};
+const NO_CHANGES: Reason = Reason {
+    text: "the system is read-only in the sandbox",
+    needs_more: true,
+};
+const NO_RIGHTS: Reason = Reason {
+    text: "the sandbox does not have the rights for this",
     needs_more: true,
 };
 const NO_TRACING: Reason = fixed("processes cannot be traced in the sandbox");
@@ -63,6 +102,13 @@ pub fn explain(isolation: Isolation, line: &str, end: &End, output: &str) -> Opt
         Some(NO_LISTENING)
     } else if says("Operation not permitted") && names(&["chmod", "install", "tar", "cp"]) {
         Some(NO_SPECIAL_MODES)
+    } else if names(&SERVICES) && NO_SERVICE.iter().any(|words| says(words)) {
+        Some(NO_SERVICES)
+    } else if says("ead-only file system") || names(&CHANGES) && (refused || says("are you root")) {
+        // A file system can be read-only by itself too, but the system is so in each sandbox.
+        isolation.own_view().then_some(NO_CHANGES)
+    } else if names(&RIGHTS) && (refused || says("must be superuser") || says("must be root") || says("only root")) {
+        Some(NO_RIGHTS)
     } else {
         None
     }
@@ -123,6 +169,48 @@ mod tests {
             ),
             (
                 Namespaces::User,
+                "systemctl restart nginx",
+                "Failed to connect to bus: No such file or directory",
+                "services",
+            ),
+            (
+                Namespaces::User,
+                "journalctl -u ssh",
+                "No journal files were found.",
+                "services",
+            ),
+            (
+                Namespaces::User,
+                "apt install jq",
+                "E: Could not open lock file - open (13: Permission denied)",
+                "read-only",
+            ),
+            (
+                Namespaces::User,
+                "touch /etc/motd",
+                "touch: cannot touch '/etc/motd': Read-only file system",
+                "read-only",
+            ),
+            (
+                Namespaces::User,
+                "ping -c1 192.168.1.1",
+                "ping: socktype: SOCK_RAW: Operation not permitted",
+                "rights",
+            ),
+            (
+                Namespaces::None,
+                "mount /dev/sda1 /mnt",
+                "mount: /mnt: must be superuser to use mount.",
+                "rights",
+            ),
+            (
+                Namespaces::User,
+                "python3 -m http.server 80",
+                "PermissionError: [Errno 13] Permission denied (http.server)",
+                "listen",
+            ),
+            (
+                Namespaces::User,
                 "chmod u+s f",
                 "chmod: changing permissions: Operation not permitted",
                 "set-user-ID",
@@ -143,5 +231,8 @@ mod tests {
             reason(Namespaces::User, "cat issue", End::Exit(1), "No such file"),
             ""
         );
+        let wrong = reason(Namespaces::User, "systemctl", End::Exit(1), "Unknown operation x.");
+        assert_eq!(wrong, "");
+        assert_eq!(reason(Namespaces::User, "ping x", End::Exit(2), "unknown host"), "");
     }
 }

@@ -216,6 +216,9 @@ impl Exec {
         let is_swappable = command.unsandboxed || self.settings.is_writable(command.folder);
         // The sandbox has a /tmp of its own, which is another folder.
         policy.inode = command.inode.filter(|_| is_swappable);
+        if isolation.own_view() && !policy.whole {
+            policy.root = self.settings.root_on_disk().unwrap_or_default();
+        }
         if command.unsandboxed {
             policy.environment = self.settings.outside_environment()?;
         }

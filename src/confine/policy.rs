@@ -4,7 +4,9 @@
 //! one after the other, numbers little-endian, texts with a length before them.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::Permissions;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
@@ -527,6 +529,16 @@ impl Settings {
         }
         set("HOME", self.workspace.clone().into());
         self
+    }
+
+    /// The folder that commands see as `/`; `None` where there is no place for it.
+    pub(super) fn root_on_disk(&self) -> Option<PathBuf> {
+        let root = self.root.as_ref()?;
+        if !root.is_dir() {
+            std::fs::create_dir(root).ok()?;
+            std::fs::set_permissions(root, Permissions::from_mode(0o755)).ok()?;
+        }
+        root.canonicalize().ok()
     }
 
     /// The same with the folders that there are. Those of the configuration come as real paths.

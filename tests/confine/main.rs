@@ -13,6 +13,7 @@ mod network;
 mod paths;
 mod refused;
 mod served;
+mod shells;
 mod terminal;
 mod world;
 

@@ -50,7 +50,9 @@ pub fn enter(policy: &Policy, status: &Status) -> Result<(), Failure> {
     };
     let shown = shown.doing("open the system's folders")?;
     let changes = changes(policy).doing("open a folder of the policy")?;
-    let stage = Stage::new(policy.whole).doing("mount a new root")?;
+    // A full or read-only disk, or one with other names on it, is no reason not to run.
+    let disk = prepare(policy, &shown, &changes).ok();
+    let stage = Stage::new(policy.whole, disk).doing("mount a new root")?;
     for one in &shown {
         stage.show(one).doing("show the system's folders")?;
     }
@@ -76,9 +78,11 @@ pub fn enter(policy: &Policy, status: &Status) -> Result<(), Failure> {
     if policy.whole {
         return Ok(());
     }
-    stage.link(policy);
-    let root = stage.reopen(Path::new("/")).doing("open the new root")?;
-    sys::seal(root.as_fd()).doing("close the new root")?;
+    if !stage.is_prepared {
+        stage.link(policy);
+        let root = stage.reopen(Path::new("/")).doing("open the new root")?;
+        sys::seal(root.as_fd()).doing("close the new root")?;
+    }
     sys::change_root(&stage.path).doing("change the root")
 }
 
@@ -179,22 +183,108 @@ fn settings_of_kernel() -> io::Result<Vec<Mounted>> {
     }])
 }
 
+/// Makes the folder on the disk that becomes the root: there are only names in it, on which the rest is
+/// mounted. What is there already is not written again, so a command costs the disk nothing.
+fn prepare(policy: &Policy, shown: &[Mounted], changes: &[(&Path, Change)]) -> io::Result<OwnedFd> {
+    if policy.root.as_os_str().is_empty() {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    let root = at::hold_below(path_handle(Path::new("/"))?, &policy.root, None)?;
+    let granted = changes.iter().filter_map(|(_, change)| match change {
+        Change::Show(one) => Some(one),
+        Change::Protect | Change::Hide => None,
+    });
+    for one in shown.iter().chain(granted) {
+        at::hold_below(&root, &one.path, Some(one.kind()?))?;
+    }
+    for folder in ["/dev", "/tmp", "/proc"] {
+        at::hold_below(&root, Path::new(folder), Some(FileType::Directory))?;
+    }
+    for (path, target) in system_links() {
+        prepare_link(&root, Path::new(path), &target)?;
+    }
+    for (link, target) in wanted_links(policy) {
+        // A command can do without one.
+        let _ = prepare_link(&root, link, target);
+    }
+    Ok(root)
+}
+
+fn prepare_link(root: &OwnedFd, path: &Path, target: &Path) -> io::Result<()> {
+    let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
+        return Ok(());
+    };
+    let above = at::hold_below(root, above, Some(FileType::Directory))?;
+    match rustix::fs::symlinkat(target, &above, name) {
+        Err(rustix::io::Errno::EXIST) if at::read_link(&above, name)? == target.as_os_str() => {
+            Ok(())
+        }
+        done => Ok(done?),
+    }
+}
+
+/// The links of the system's own folders.
+fn system_links() -> Vec<(&'static str, PathBuf)> {
+    let programs = view::PROGRAMS.iter();
+    let mut links: Vec<_> = programs
+        .filter_map(|program| Some((*program, fs::read_link(program).ok()?)))
+        .collect();
+    links.push(("/var/tmp", "/tmp".into()));
+    links.push(("/etc/mtab", "/proc/self/mounts".into()));
+    links
+}
+
+/// The links of the policy that are not in a folder to write, where they would stay.
+fn wanted_links(policy: &Policy) -> impl Iterator<Item = (&Path, &Path)> {
+    let pairs = policy.links.chunks_exact(2);
+    let pairs = pairs.filter_map(|pair| Some((pair.first()?.as_path(), pair.get(1)?.as_path())));
+    pairs.filter(|(link, _)| {
+        let above = link.parent();
+        above.is_some_and(|above| !policy.write.iter().any(|folder| above.starts_with(folder)))
+    })
+}
+
+impl Mounted {
+    /// What has to be there to mount it on.
+    fn kind(&self) -> io::Result<FileType> {
+        let kind = FileType::from_raw_mode(rustix::fs::fstat(&self.source)?.st_mode);
+        Ok(match kind {
+            FileType::Directory => FileType::Directory,
+            _ => FileType::RegularFile,
+        })
+    }
+}
+
 /// Where the new root is put together.
 struct Stage {
     path: PathBuf,
+    /// Whether all names are there already, on a disk.
+    is_prepared: bool,
 }
 
 impl Stage {
-    /// An empty root on top of a folder, or the one that there is.
-    fn new(whole: bool) -> io::Result<Self> {
+    /// An empty root on top of a folder, the prepared one, or the one that there is.
+    fn new(whole: bool, disk: Option<OwnedFd>) -> io::Result<Self> {
+        let mut stage = Self {
+            path: "/".into(),
+            is_prepared: false,
+        };
         if whole {
-            return Ok(Self { path: "/".into() });
+            return Ok(stage);
         }
         let path = STAGES.iter().map(Path::new).find(|path| path.is_dir());
         let path = path.ok_or(io::ErrorKind::NotFound)?.to_owned();
+        stage.path.clone_from(&path);
+        if let Some(disk) = disk
+            && sys::bind(disk.as_fd(), path_handle(&path)?.as_fd()).is_ok()
+        {
+            sys::restrict(path_handle(&path)?.as_fd(), READ)?;
+            stage.is_prepared = true;
+            return Ok(stage);
+        }
         let options = format!("mode=0755,size={}", bounds::ROOT_BYTES);
         sys::mount_new("tmpfs", &path, MountFlags::NODEV, &options)?;
-        Ok(Self { path })
+        Ok(stage)
     }
 
     /// A path of the new root as it is called now.
@@ -208,12 +298,8 @@ impl Stage {
     }
 
     fn show(&self, one: &Mounted) -> io::Result<()> {
-        let kind = FileType::from_raw_mode(rustix::fs::fstat(&one.source)?.st_mode);
-        let make = match kind {
-            FileType::Directory => FileType::Directory,
-            _ => FileType::RegularFile,
-        };
-        let place = at::hold_below(path_handle(&self.path)?, &one.path, Some(make))?;
+        let make = Some(one.kind()?);
+        let place = at::hold_below(path_handle(&self.path)?, &one.path, make)?;
         self.bind(&one.source, &place, &one.path, one.without)
     }
 
@@ -230,17 +316,12 @@ impl Stage {
     }
 
     fn make_links(&self, whole: bool) -> io::Result<()> {
-        if whole {
+        if whole || self.is_prepared {
             return Ok(());
         }
-        for program in view::PROGRAMS {
-            if let Ok(target) = fs::read_link(program) {
-                symlink(target, self.at(program))?;
-            }
-        }
         fs::create_dir_all(self.at("/var"))?;
-        symlink("/tmp", self.at("/var/tmp"))?;
-        symlink("/proc/self/mounts", self.at("/etc/mtab"))
+        let mut links = system_links().into_iter();
+        links.try_for_each(|(path, target)| symlink(target, self.at(path)))
     }
 
     fn make_devices(&self, whole: bool) -> io::Result<()> {
@@ -252,7 +333,7 @@ impl Stage {
             })
             .collect();
         let folder = self.at("/dev");
-        if !whole {
+        if !whole && !self.is_prepared {
             fs::create_dir(&folder)?;
         }
         sys::mount_new("tmpfs", &folder, MountFlags::NOEXEC, "mode=0755,size=64k")?;
@@ -277,7 +358,9 @@ impl Stage {
             // Everybody's is among what is seen.
             return Ok(());
         }
-        fs::create_dir(self.at("/tmp"))?;
+        if !self.is_prepared {
+            fs::create_dir(self.at("/tmp"))?;
+        }
         self.scratch("/tmp", policy.bounds.tmp_bytes)
     }
 
@@ -299,16 +382,9 @@ impl Stage {
     /// Makes the links of the policy, where they are not among what is shown already. A command can do
     /// without them, so one that cannot be made is left out.
     fn link(&self, policy: &Policy) {
-        for link in policy.links.chunks_exact(2) {
-            let (Some(above), Some(name)) = (link[0].parent(), link[0].file_name()) else {
-                continue;
-            };
-            // What is made in the folders to write would stay there.
-            if !policy.write.iter().any(|folder| above.starts_with(folder))
-                && let Ok(root) = path_handle(&self.path)
-                && let Ok(above) = at::hold_below(root, above, Some(FileType::Directory))
-            {
-                let _ = rustix::fs::symlinkat(&link[1], above, name);
+        for (link, target) in wanted_links(policy) {
+            if let Ok(root) = path_handle(&self.path) {
+                let _ = prepare_link(&root, link, target);
             }
         }
     }

@@ -130,7 +130,10 @@ impl Running {
     pub fn watch(&self, watched: Watched<'_>, interval: Duration) -> Option<String> {
         let mut view = self.view.lock();
         match watched {
-            Watched::Prompt(prompt) => view.prompt = prompt_line(prompt, &self.line),
+            Watched::Prompt(prompt) => {
+                view.prompt = prompt_line(prompt, &self.line);
+                view.is_fresh = true;
+            }
             Watched::Output(bytes) => view.push(bytes),
         }
         if !view.is_fresh || view.shown.elapsed() < interval {

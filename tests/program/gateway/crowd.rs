@@ -158,8 +158,8 @@ impl Heard {
                 heard.beside.push(Sent::Other("/id", "This chat:"));
             } else if text.contains("Model: ") {
                 heard.beside.push(Sent::Other("/model", "Model: "));
-            } else if is_word(text, 's') {
-                heard.beside.push(Sent::Sh(text.to_owned()));
+            } else if let Some(word) = output_of_echo(text) {
+                heard.beside.push(Sent::Sh(word.to_owned()));
             } else {
                 heard.strange.push(text.to_owned());
             }
@@ -190,6 +190,13 @@ impl Heard {
         };
         sent.iter().filter(is_missing).collect()
     }
+}
+
+/// The word that a command has written below its prompt, whatever is said about its shell.
+fn output_of_echo(text: &str) -> Option<&str> {
+    let (_, output) = text.strip_prefix("~/workspace $ echo ")?.split_once('\n')?;
+    let word = output.lines().next()?;
+    is_word(word, 's').then_some(word)
 }
 
 fn is_word(text: &str, mark: char) -> bool {

@@ -69,12 +69,12 @@ fn updates_that_come_again_or_out_of_order_are_handled_once() {
         .map(|words| scene.ana.says(words))
         .into();
     scene.telegram.release_reversed();
-    for words in ["two", "three", "four"] {
+    for words in ["\ntwo", "\nthree", "\nfour"] {
         scene.wait_for(words);
     }
     scene.telegram.repeat(later[1].update);
     let last = scene.ana.says("/sh echo last");
-    scene.wait_for("last");
+    scene.wait_for("\nlast");
     scene.telegram.wait_for_offset(last.update);
     gateway.stop().ends_with(0);
     assert_eq!(scene.texts().len(), 5, "{:?}", scene.texts());
@@ -93,9 +93,9 @@ fn what_comes_while_the_start_looks_at_what_was_left_is_handled_once() {
     scene.ana.says("/sh echo once >>count; echo counted");
     let gateway = scene.start();
     scene.wait_for("telegram:1001");
-    scene.wait_for("counted");
+    scene.wait_for("\ncounted");
     let last = scene.ana.says("/sh echo the end");
-    scene.wait_for("the end");
+    scene.wait_for("\nthe end");
     scene.telegram.wait_for_offset(last.update);
     gateway.stop().ends_with(0);
     assert_eq!(scene.texts().len(), 3, "{:#?}", scene.texts());

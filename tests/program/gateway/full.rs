@@ -291,10 +291,10 @@ fn what_cannot_be_stored_for_delivery_is_seen_all_the_same() {
     let wait = "echo started; until [ -e go ]; do sleep 0.05; done";
     let output = "yes ö | head -n 3000 | tr -d '\\n'; echo that is all";
     disk.scene.ana.says(&format!("/sh {wait}; {output}"));
-    disk.scene.wait_for("started");
+    disk.scene.wait_for("\nstarted");
     disk.order("fill");
     disk.order("go");
-    let told = disk.scene.wait_for("that is all");
+    let told = disk.scene.wait_for("ööthat is all");
     assert!(told.text.contains("ööö"), "{}", told.text);
     disk.order("free");
     disk.scene.ana.says("/id");

@@ -29,6 +29,7 @@ mod rings;
 mod roles;
 pub mod scene;
 mod sending;
+mod shell;
 mod slots;
 mod slow;
 mod stop;

@@ -175,14 +175,14 @@ fn each_chat_is_told_whose_commands_were_too_many() {
     scene.wait_in(ben.chat(), "This chat:");
     touch(&go);
     for number in 1..=COMMANDS {
-        scene.wait_in(ana.chat(), &format!("did {number}"));
+        scene.wait_in(ana.chat(), &format!("\ndid {number}"));
     }
     for person in [ben, cleo] {
         scene.wait_in(person.chat(), "/sh echo second, /sh echo third");
         person.says("/sh echo now");
         scene
             .telegram
-            .wait_for_message(person.chat(), |message| message.text.trim() == "now");
+            .wait_for_message(person.chat(), |message| message.text.ends_with("\nnow"));
     }
     let log = gateway.stop().ends_with(0).stderr;
     assert!(log.contains("refused"), "{log}");
@@ -191,7 +191,7 @@ fn each_chat_is_told_whose_commands_were_too_many() {
         let told = 1 + usize::from(person.chat() != ana.chat());
         assert_eq!(count(&texts, "Not accepted"), told, "{texts:#?}");
         assert!(
-            !texts.iter().any(|text| text.trim() == "too many"),
+            !texts.iter().any(|text| text.ends_with("\ntoo many")),
             "{texts:#?}"
         );
     }
@@ -201,19 +201,18 @@ fn each_chat_is_told_whose_commands_were_too_many() {
 fn two_commands_at_once_own_a_message_each() {
     let scene = Scene::playing([]).set("replyToMessage", json!(true));
     let gateway = scene.start();
-    let said = ["one", "two"].map(|name| {
+    let lines = ["one", "two"].map(|name| {
         let wait = until(name, &format!("end of {name}"));
-        let command = wait.strip_prefix("/sh ").unwrap().to_owned();
-        scene.ana.says(&format!(
-            "/sh echo beginning of {name}; {command}; sleep 0.2"
-        ))
+        let command = wait.strip_prefix("/sh ").unwrap();
+        format!("echo beginning of {name}; {command}; sleep 0.2")
     });
+    let said = [0, 1].map(|at| scene.ana.says(&format!("/sh {}", lines[at])));
     // Both are shown while they run.
-    let drafts = ["one", "two"].map(|name| scene.wait_for(&format!("beginning of {name}")));
+    let drafts = ["one", "two"].map(|name| scene.wait_for(&format!("\nbeginning of {name}")));
     assert_ne!(drafts[0].id, drafts[1].id);
     for name in ["two", "one"] {
         touch(&scene.home.workspace(name));
-        scene.wait_for(&format!("end of {name}"));
+        scene.wait_for(&format!("\nend of {name}"));
     }
     gateway.stop().ends_with(0);
     let messages = scene.telegram.messages(scene.ana.chat());
@@ -221,7 +220,8 @@ fn two_commands_at_once_own_a_message_each() {
     let outcomes: Vec<_> = messages.iter().map(outcome).collect();
     let mut expected = [0, 1].map(|at| {
         let name = ["one", "two"][at];
-        let text = format!("beginning of {name}\nend of {name}");
+        let line = &lines[at];
+        let text = format!("~/workspace $ {line}\nbeginning of {name}\nend of {name}");
         (drafts[at].id, Some(said[at].message), text)
     });
     expected.sort();
@@ -234,7 +234,7 @@ fn a_command_is_on_record_before_it_ends_and_its_end_too() {
     let gateway = scene.start();
     let command = until("go", "the end").replace("/sh ", "");
     scene.ana.says(&format!("/sh echo begun; {command}"));
-    scene.wait_for("begun");
+    scene.wait_for("\nbegun");
     let records = || {
         let log = fs::read_to_string(scene.home.path().join("audit.jsonl")).unwrap_or_default();
         let lines = log.lines().map(|line| serde_json::from_str(line).unwrap());
@@ -244,7 +244,7 @@ fn a_command_is_on_record_before_it_ends_and_its_end_too() {
     assert_eq!(begun.len(), 1, "{begun:#?}");
     assert!(begun[0].to_string().contains("echo begun"), "{begun:#?}");
     touch(&scene.home.workspace("go"));
-    scene.wait_for("the end");
+    scene.wait_for("\nthe end");
     let ended = records();
     assert_eq!(ended.len(), 2, "{ended:#?}");
     assert_eq!(ended[1]["event"], "end", "{ended:#?}");

@@ -377,7 +377,7 @@ fn output_is_shown_while_it_comes_and_stop_ends_the_command() {
     let scene = Scene::playing([]).set("streamEditIntervalMs", json!(300));
     let gateway = scene.start();
     scene.ana.says("/sh echo one; sleep 600");
-    scene.wait_for("one");
+    scene.wait_for("\none");
     scene.ana.says("/stop");
     scene.wait_for("Stopped. 1 command ended.");
     scene.wait_for("stopped");
@@ -385,7 +385,8 @@ fn output_is_shown_while_it_comes_and_stop_ends_the_command() {
     let mut texts = scene.texts();
     // Which of them is first is as it happens.
     texts.sort();
-    assert_eq!(texts, ["Stopped. 1 command ended.", "one\n\nstopped"]);
+    let output = "~/workspace $ echo one; sleep 600\none\n\nstopped";
+    assert_eq!(texts, ["Stopped. 1 command ended.", output]);
 }
 
 #[test]
@@ -393,14 +394,15 @@ fn commands_at_the_same_time_have_a_message_each() {
     let scene = Scene::playing([]).set("streamEditIntervalMs", json!(300));
     let gateway = scene.start();
     scene.ana.says("/sh echo one; sleep 600");
-    let first = scene.wait_for("one");
+    let first = scene.wait_for("\none");
     scene.ana.says("/sh echo two; sleep 600");
-    let second = scene.wait_for("two");
+    let second = scene.wait_for("\ntwo");
     assert_ne!(first.id, second.id);
-    assert_eq!(scene.texts(), ["one", "two"]);
+    let shown = ["one", "two"].map(|word| format!("~/workspace $ echo {word}; sleep 600\n{word}"));
+    assert_eq!(scene.texts(), shown);
     scene.ana.says("/stop");
     scene.wait_for("Stopped. 2 commands ended.");
-    for words in ["one\n\nstopped", "two\n\nstopped"] {
+    for words in ["\none\n\nstopped", "\ntwo\n\nstopped"] {
         scene.wait_for(words);
     }
     gateway.stop().ends_with(0);
@@ -443,7 +445,7 @@ fn a_command_runs_beside_a_turn() {
     scene.ana.says("tell me a story");
     scene.wait_for("Once");
     scene.ana.says("/sh echo beside");
-    let output = scene.wait_for("beside");
+    let output = scene.wait_for("\nbeside");
     // What is shown of the turn stands below it again, although the model says nothing more.
     scene
         .telegram
@@ -453,7 +455,8 @@ fn a_command_runs_beside_a_turn() {
     gate.open();
     scene.wait_for("Once upon a time.");
     gateway.stop().ends_with(0);
-    assert_eq!(scene.texts(), ["beside", "Once upon a time."]);
+    let output = "~/workspace $ echo beside\nbeside";
+    assert_eq!(scene.texts(), [output, "Once upon a time."]);
 }
 
 fn send(scene: &Scene, arguments: &[&str], stdin: &str) -> Output {

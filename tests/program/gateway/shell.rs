@@ -1,0 +1,405 @@
+//! The shell of a chat: it remembers, takes input, lists what runs, and says when the sandbox is in the way.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::scene::Scene;
+use crate::harness::telegram::Message;
+
+/// Sends a command and waits for the answer, which begins with the prompt.
+fn asks(scene: &Scene, typed: &str, expected: &str) -> Message {
+    let said = scene.ana.says(typed);
+    scene
+        .telegram
+        .wait_for_message(scene.ana.chat(), |message| {
+            message.id > said.message && message.text.contains(expected)
+        })
+}
+
+/// What the audit log has.
+fn audit_of(scene: &Scene) -> String {
+    fs::read_to_string(scene.home.path().join("audit.jsonl")).unwrap()
+}
+
+#[test]
+fn a_shell_remembers_its_folder_variables_functions_and_options() {
+    let scene = Scene::playing([]);
+    fs::create_dir(scene.home.workspace("plans")).unwrap();
+    let gateway = scene.start();
+    for (typed, answer) in [
+        (
+            "cd plans; A=one; export B='and two'; umask 027",
+            "Done, no output.",
+        ),
+        (
+            "say() { echo \"$A $B\"; }; alias twice='say; say'",
+            "Done, no output.",
+        ),
+        ("set -f", "Done, no output."),
+        ("say; sh -c 'echo $B'; umask", "one and two\nand two\n0027"),
+        ("twice *", "one and two\none and two"),
+        ("echo *; pwd | sed 's/.*peacrab//'", "\n*"),
+    ] {
+        asks(&scene, &format!("/sh {typed}"), answer);
+    }
+    let answer = asks(&scene, "/sh basename \"$PWD\"", "\nplans");
+    assert_eq!(answer.text, "~/workspace/plans $ basename \"$PWD\"\nplans");
+    let answer = asks(&scene, "/sh cd /usr", "Done");
+    assert!(
+        answer.text.starts_with("~/workspace/plans $ cd /usr"),
+        "{}",
+        answer.text
+    );
+    let answer = asks(&scene, "/sh ls -d bin", "\nbin");
+    assert_eq!(answer.text, "/usr $ ls -d bin\nbin");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn mistakes_are_answered_and_the_shell_goes_on() {
+    let scene = Scene::playing([]);
+    let gateway = scene.start();
+    asks(&scene, "/sh A=kept", "Done");
+    for typed in [
+        "echo 'never closed",
+        "(",
+        ". /no/such/file",
+        "if true",
+        "${A?}x",
+    ] {
+        let said = scene.ana.says(&format!("/sh {typed}"));
+        let answer = scene
+            .telegram
+            .wait_for_message(scene.ana.chat(), |message| {
+                message.id > said.message && message.text.contains("exit status")
+            });
+        assert!(
+            !answer.text.contains("shell has ended"),
+            "{typed}: {}",
+            answer.text
+        );
+    }
+    asks(&scene, "/sh echo $A", "\nkept");
+    let ended = asks(&scene, "/sh echo bye; exit 3", "exit status 3");
+    assert!(
+        ended
+            .text
+            .contains("The shell has ended. The next command starts a new one."),
+        "{}",
+        ended.text
+    );
+    let fresh = asks(&scene, "/sh echo \"<$A>\"", "<>");
+    assert!(!fresh.text.contains("new shell"), "{}", fresh.text);
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn after_a_restart_the_folder_is_kept_and_the_shell_says_once_that_it_is_new() {
+    let scene = Scene::playing([]);
+    fs::create_dir(scene.home.workspace("plans")).unwrap();
+    let gateway = scene.start();
+    asks(&scene, "/sh cd plans; A=1", "Done");
+    gateway.stop().ends_with(0);
+    let gateway = scene.start();
+    let first = asks(&scene, "/sh echo \"<$A>\"", "<>");
+    assert!(
+        first.text.starts_with("~/workspace/plans $"),
+        "{}",
+        first.text
+    );
+    assert!(
+        first
+            .text
+            .contains("This is a new shell in the same folder."),
+        "{}",
+        first.text
+    );
+    let second = asks(&scene, "/sh echo again", "\nagain");
+    assert!(!second.text.contains("new shell"), "{}", second.text);
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_running_command_takes_input_from_in_and_from_replies() {
+    let scene = Scene::playing([]).set("streamEditIntervalMs", json!(300));
+    let gateway = scene.start();
+    let usage = asks(&scene, "/in Ann", "No command is waiting for input here.");
+    assert!(usage.text.contains("/in Ann"), "{}", usage.text);
+    let typed = scene.ana.says("/sh echo ready; read a; echo \"a=$a\"; read b; echo \"b=$b\"; read c; echo \"c=$c\"; cat; echo over");
+    let draft = scene.wait_for("\nready");
+    scene.ana.says("/in Ann");
+    scene.wait_for("a=Ann");
+    scene.ana.replies(scene.ana.chat(), draft.id, "two words");
+    scene.wait_for("b=two words");
+    scene
+        .ana
+        .replies(scene.ana.chat(), typed.message, "/not a command");
+    scene.ana.replies(scene.ana.chat(), typed.message, "third");
+    scene.wait_for("c=third");
+    scene.ana.says("/in to cat");
+    scene.ana.says("/in ^D");
+    let answer = scene.wait_for("\nover");
+    assert!(answer.text.contains("\nto cat\nover"), "{}", answer.text);
+    // The end of the input was for that command only.
+    let next = scene.ana.says("/sh read d; echo \"d=$d\"");
+    scene.ana.replies(scene.ana.chat(), next.message, "fourth");
+    scene.wait_for("d=fourth");
+    gateway.stop().ends_with(0);
+    assert!(scene.model.requests().is_empty());
+    let audit = audit_of(&scene);
+    assert!(
+        audit.contains("two words") && audit.contains("\"input\""),
+        "{audit}"
+    );
+}
+
+#[test]
+fn stop_and_the_time_limit_end_the_command_and_not_the_shell() {
+    let mut scene = Scene::playing([]);
+    scene
+        .home
+        .set("/tools/exec", json!({"maxTimeout": 2, "timeout": 2}));
+    let scene = scene.set("streamEditIntervalMs", json!(300));
+    let gateway = scene.start();
+    asks(&scene, "/sh A=kept", "Done");
+    scene.ana.says("/sh echo begun; sleep 600; echo never");
+    scene.wait_for("\nbegun");
+    scene.ana.says("/stop");
+    scene.wait_for("Stopped. 1 command ended.");
+    let stopped = scene.wait_for("stopped");
+    assert!(!stopped.text.contains("\nnever"), "{}", stopped.text);
+    let late = asks(&scene, "/sh while :; do :; done", "timed out after 2 s");
+    assert!(
+        !late.text.contains("shell had to be ended"),
+        "{}",
+        late.text
+    );
+    asks(
+        &scene,
+        "/sh trap '' INT TERM; sleep 600",
+        "timed out after 2 s",
+    );
+    asks(&scene, "/sh echo \"<$A>\"", "<kept>");
+    let lost = asks(
+        &scene,
+        "/sh cd /usr; while :; do :; done",
+        "timed out after 2 s",
+    );
+    assert!(
+        lost.text.contains("The shell had to be ended too."),
+        "{}",
+        lost.text
+    );
+    let fresh = asks(&scene, "/sh echo \"<$A>\"", "<>");
+    assert!(fresh.text.starts_with("/usr $"), "{}", fresh.text);
+    assert!(!fresh.text.contains("new shell"), "{}", fresh.text);
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_second_command_runs_beside_the_first_and_changes_nothing() {
+    let scene = Scene::playing([]).set("streamEditIntervalMs", json!(300));
+    let gateway = scene.start();
+    scene
+        .ana
+        .says("/sh cd /usr; echo waiting; read x; echo \"x=$x\"");
+    scene.wait_for("\nwaiting");
+    let beside = asks(&scene, "/sh echo one", "\none");
+    assert!(!beside.text.contains("beside"), "{}", beside.text);
+    let moved = asks(&scene, "/sh cd /etc", "ran beside it");
+    assert!(moved.text.starts_with("~/workspace $"), "{}", moved.text);
+    scene.ana.says("/in done");
+    scene.wait_for("\nx=done");
+    asks(&scene, "/sh pwd", "/usr $ pwd\n/usr");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn what_runs_is_listed_and_followed() {
+    let scene = Scene::playing([]).set("streamEditIntervalMs", json!(300));
+    let gateway = scene.start();
+    asks(&scene, "/bg", "Nothing is running here.");
+    asks(&scene, "/bg 7", "No command has that number.");
+    asks(
+        &scene,
+        "/sh (read x; echo from behind; sleep 600) </dev/null & echo started",
+        "\nstarted",
+    );
+    let listed = asks(&scene, "/bg", "sleep 600");
+    assert!(
+        listed.text.contains("In the background of the shell:"),
+        "{}",
+        listed.text
+    );
+    scene
+        .ana
+        .says("/sh echo begun; read line; echo \"line=$line\"");
+    scene.wait_for("\nbegun");
+    let listed = asks(&scene, "/bg", "1: ");
+    assert!(listed.text.contains("read line"), "{}", listed.text);
+    let followed = asks(&scene, "/bg 1", "Following 1:");
+    // What is shown of the command stands below that again.
+    scene
+        .telegram
+        .wait_for_message(scene.ana.chat(), |message| {
+            message.id > followed.id && message.text.contains("\nbegun")
+        });
+    scene.ana.says("/in x");
+    scene.wait_for("\nline=x");
+    gateway.stop().ends_with(0);
+    let texts = scene.texts().join("\n");
+    assert_eq!(texts.matches("\nfrom behind").count(), 1, "{texts}");
+}
+
+#[test]
+fn the_history_lists_what_was_typed_and_runs_it_again() {
+    let scene = Scene::playing([]);
+    let gateway = scene.start();
+    asks(&scene, "/history", "No commands yet.");
+    asks(&scene, "/sh !!", "There is no such command.");
+    asks(&scene, "/sh echo first", "\nfirst");
+    asks(&scene, "/sh echo second", "\nsecond");
+    let again = asks(&scene, "/sh !!", "\nsecond");
+    assert_eq!(again.text, "~/workspace $ echo second\nsecond");
+    assert_eq!(
+        asks(&scene, "/sh !1", "\nfirst").text,
+        "~/workspace $ echo first\nfirst"
+    );
+    asks(&scene, "/sh !?seco", "\nsecond");
+    let listed = asks(&scene, "/history", "echo second");
+    assert!(
+        listed.text.contains("1  echo first") && listed.text.contains("2  echo second"),
+        "{}",
+        listed.text
+    );
+    let found = asks(&scene, "/history fir", "echo first");
+    assert!(!found.text.contains("echo second"), "{}", found.text);
+    asks(&scene, "/history nowhere", "No commands yet.");
+    // Outside the sandbox the last one asks again.
+    asks(&scene, "/sh! !!", "outside the sandbox");
+    scene.ana.presses("Run once");
+    scene.wait_for("\nsecond");
+    gateway.stop().ends_with(0);
+    let gateway = scene.start();
+    asks(&scene, "/history", "echo second");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn secrets_are_in_no_history() {
+    let scene = Scene::playing([]);
+    let gateway = scene.start();
+    let key = crate::harness::home::KEY;
+    asks(&scene, &format!("/sh echo {key} | wc -c"), "wc -c");
+    let listed = asks(&scene, "/history", "wc -c");
+    assert!(!listed.text.contains(key), "{}", listed.text);
+    gateway.stop().ends_with(0);
+    assert!(
+        !fs::read_to_string(scene.home.path().join("state/shells.json"))
+            .unwrap()
+            .contains(key)
+    );
+}
+
+#[test]
+fn a_progress_bar_is_one_line() {
+    let scene = Scene::playing([]).set("streamEditIntervalMs", json!(300));
+    let gateway = scene.start();
+    let bar = "printf 'get\\n'; for i in 10 50 100; do printf '\\r\\033[32m%s%%\\033[0m' $i; done; read x; echo";
+    scene.ana.says(&format!("/sh {bar}"));
+    let draft = scene.wait_for("get\n100%");
+    assert!(
+        !draft.text.contains("\n10%") && !draft.text.contains('\u{1b}'),
+        "{:?}",
+        draft.text
+    );
+    scene.ana.says("/in");
+    let answer = scene
+        .telegram
+        .wait_for_message(scene.ana.chat(), |message| {
+            message.text.ends_with("\nget\n100%")
+        });
+    assert!(!answer.text.contains("50%"), "{}", answer.text);
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn where_the_sandbox_is_the_reason_a_button_runs_it_on_the_board() {
+    let outside = tempfile::tempdir().unwrap();
+    let file = outside.path().join("log");
+    fs::write(&file, "what happened\n").unwrap();
+    let scene = Scene::playing([]);
+    let gateway = scene.start();
+    let line = format!("cat {}", file.display());
+    let failed = asks(&scene, &format!("/sh {line}"), "No such file");
+    assert!(
+        failed
+            .text
+            .contains("In the sandbox. /sh! … runs it on the board itself."),
+        "{}",
+        failed.text
+    );
+    // What is nowhere is not the sandbox's fault.
+    let nowhere = asks(&scene, "/sh cat /no/such/file", "No such file");
+    assert!(!nowhere.text.contains("In the sandbox"), "{}", nowhere.text);
+    scene.ana.presses("Run it on the board");
+    scene.wait_for("outside the sandbox");
+    scene.ana.presses("Run once");
+    let answer = scene.wait_for("\nwhat happened");
+    assert!(answer.text.contains(&line), "{}", answer.text);
+    gateway.stop().ends_with(0);
+}
+
+#[test]
+fn a_shell_on_the_board_asks_only_about_what_is_risky() {
+    let outside = tempfile::tempdir().unwrap();
+    let file = outside.path().join("made");
+    let mut scene = Scene::playing([]);
+    scene.home.set(
+        "/tools/exec",
+        json!({"shell": "host", "denyPatterns": ["fortune"]}),
+    );
+    let gateway = scene.start();
+    asks(
+        &scene,
+        &format!("/sh cd {}", outside.path().display()),
+        "Done",
+    );
+    let answer = asks(&scene, "/sh touch made; A=1", "Done");
+    assert!(
+        answer
+            .text
+            .starts_with(&format!("{} ", outside.path().display())),
+        "{}",
+        answer.text
+    );
+    assert!(file.exists());
+    asks(&scene, "/sh echo \"<$A>\"", "<1>");
+    asks(&scene, "/sh fortune", "the configuration forbids it");
+    asks(&scene, "/sh reboot", "outside the sandbox");
+    scene.ana.presses("Deny");
+    scene.wait_for("Not run: you denied it.");
+    gateway.stop().ends_with(0);
+    let audit = audit_of(&scene);
+    assert!(
+        audit.contains("touch made") && audit.contains("refused"),
+        "{audit}"
+    );
+}
+
+#[test]
+fn the_root_shows_the_disk_of_the_board() {
+    let scene = Scene::playing([]);
+    let gateway = scene.start();
+    let real = rustix::fs::statvfs(scene.home.workspace("").as_path()).unwrap();
+    let size = real.f_blocks * real.f_frsize / 1024;
+    asks(
+        &scene,
+        "/sh df -kP / | awk 'NR == 2 {print $2}'",
+        &format!("\n{size}"),
+    );
+    let read_only = asks(&scene, "/sh touch /new", "exit status 1");
+    assert!(read_only.text.contains("Read-only"), "{}", read_only.text);
+    gateway.stop().ends_with(0);
+}
