@@ -10,7 +10,8 @@ use crate::source::{Word, test_modules, words};
 const FLOORS: [&[&str]; 10] = [
     &["limits", "sync"],
     &[
-        "error", "secret", "clock", "approval", "cancel", "text", "json", "language", "tokens",
+        "error", "secret", "clock", "approval", "cancel", "checksum", "text", "json", "language",
+        "tokens",
     ],
     &["message", "chat", "sys", "zone"],
     &["config", "net"],
@@ -20,6 +21,7 @@ const FLOORS: [&[&str]; 10] = [
         "files",
         "confine",
         "markup",
+        "picture",
         "bus",
         "append_log",
     ],

@@ -1,0 +1,1 @@
+//! PURE: values over time as curves, with round ticks and a legend.
