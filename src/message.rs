@@ -377,6 +377,9 @@ pub struct OutgoingMessage {
     /// Files to attach, as absolute paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
+    /// Whether the files were made for this message: they are deleted once it is delivered or given up.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub discard_files: bool,
     /// Rows of buttons; a press comes back as a message with the button's label.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub buttons: Vec<Vec<String>>,
@@ -431,6 +434,7 @@ impl OutgoingMessage {
             to: to.clone(),
             text: text.into(),
             files: Vec::new(),
+            discard_files: false,
             buttons: Vec::new(),
             command_buttons: Vec::new(),
             reply_to: String::new(),

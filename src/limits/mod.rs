@@ -362,6 +362,8 @@ pub mod state {
     pub const RESTARTS: usize = 10;
     /// Bytes of the file with these chats that are read; an address has about 60.
     pub const RESTARTS_FILE_BYTES: usize = 4 * 1024;
+    /// Bytes of the file about starts of the machine.
+    pub const STARTS_BYTES: usize = 4 * 1024;
     /// Bytes of the file of counts that are read; what we write is a tenth of it.
     pub const USAGE_FILE_BYTES: usize = 64 * 1024;
     /// Models of which is known how they count tokens and how much they take.

@@ -1,5 +1,6 @@
 //! Floor 4: pictures, drawn in the process and written as PNG. PURE.
 
+pub mod csv;
 mod deflate;
 pub mod font;
 pub mod plot;

@@ -14,6 +14,7 @@ use crate::limits::channels::{CALL_TIME, DELIVERY_LINGER};
 use crate::markup::inline_code;
 use crate::message::{Address, DraftKey, OutgoingMessage};
 use crate::outbox::Pending;
+use crate::sys::file::open_to_read;
 
 use super::DeliveryParts;
 use super::job::{Content, Job, Outcome};
@@ -103,7 +104,7 @@ impl<'a> Caller<'a> {
                 connection.react(to, message, reaction)?;
             }
             Job::Type { to } => connection.typing(to)?,
-            Job::SetMenu => connection.set_menu(&self.parts.menu)?,
+            Job::SetMenu => connection.set_menu(&(self.parts.menu)())?,
         }
         Ok(done(None, true))
     }
@@ -150,6 +151,9 @@ impl<'a> Caller<'a> {
         match sent {
             Ok(()) => {
                 self.confirm(id, (!is_last).then_some(pending.pieces + 1));
+                if is_last {
+                    self.discard(&pending.message);
+                }
                 done(None, is_last)
             }
             Err(failure) => self.undelivered(&pending, failure),
@@ -200,6 +204,24 @@ impl<'a> Caller<'a> {
         if let Err(error) = self.parts.outbox.give_up(pending.id, why) {
             tracing::warn!("failed to record in the outbox what was given up: {error}");
         }
+        self.discard(&pending.message);
+    }
+
+    /// Deletes the files that were made for a message. What is left over is deleted when further ones are
+    /// made.
+    fn discard(&self, message: &OutgoingMessage) {
+        let made = message.files.iter().filter(|_| message.discard_files);
+        for path in made.filter_map(|path| self.made(path)) {
+            if let Err(error) = std::fs::remove_file(path) {
+                tracing::warn!("failed to delete {}: {error}", path.display());
+            }
+        }
+    }
+
+    /// A path directly within the folder of pictures.
+    fn made<'b>(&self, path: &'b str) -> Option<&'b Path> {
+        let path = Path::new(path);
+        (path.parent() == Some(&self.parts.pictures) && path.file_name().is_some()).then_some(path)
     }
 
     fn send_piece(
@@ -297,7 +319,10 @@ impl<'a> Caller<'a> {
     }
 
     fn open(&self, path: &str, name: &str) -> crate::error::Result<File> {
-        let file = (self.parts.workspace_with)(Path::new(path))?.open_read(Path::new(path))?;
+        let file = match self.made(path) {
+            Some(path) => open_to_read(path).map_err(Error::io("open", name))?,
+            None => (self.parts.workspace_with)(Path::new(path))?.open_read(Path::new(path))?,
+        };
         let length = file.metadata().map_err(Error::io("read", name))?.len();
         let limit = self.parts.adapter.capabilities().upload_bytes;
         match length > limit {

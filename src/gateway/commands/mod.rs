@@ -9,6 +9,7 @@ mod update;
 use std::fmt::Write;
 use std::sync::Arc;
 
+use super::board::{is_board_command, plot_buttons};
 use super::host::Work;
 use super::scheduler::{RefusalReason, Stopped};
 use super::{Gateway, spawn};
@@ -35,10 +36,8 @@ pub use update::Updates;
 
 /// Every command of a chat with its description, for the channels' menus.
 pub fn menu() -> impl Iterator<Item = MenuEntry> {
-    commands::list_commands(Surface::Chat).map(|listed| MenuEntry {
-        name: listed.name,
-        help: listed.help,
-    })
+    commands::list_commands(Surface::Chat)
+        .map(|listed| MenuEntry::built_in(listed.name, listed.help))
 }
 
 impl Gateway {
@@ -113,6 +112,9 @@ impl Gateway {
             Some(command) if command.slash == Slash::Compact => {
                 self.compact(message);
             }
+            Some(command) if is_board_command(command.slash) => {
+                self.answer_board(message, command, &work.cancel);
+            }
             Some(command) => {
                 self.answer_and_finish(message, command, &work.cancel);
                 if command.slash == Slash::New {
@@ -180,9 +182,10 @@ impl Gateway {
         let (to, language) = (message.address(), message.language());
         let text = match command.slash {
             Slash::Start => {
-                texts::greeting(language, &commands::format_help(Surface::Chat, language))
+                let help = commands::format_help(Surface::Chat, language) + &self.own_help();
+                texts::greeting(language, &help)
             }
-            Slash::Help => commands::format_help(Surface::Chat, language),
+            Slash::Help => commands::format_help(Surface::Chat, language) + &self.own_help(),
             Slash::Approve => self.approve(&to, command.argument, language)?,
             Slash::Deny => self.settle(&to, command.argument, Answer::Deny, language)?,
             Slash::Answer => super::questions::nothing_asked(language).to_owned(),
@@ -211,7 +214,10 @@ impl Gateway {
                 let session = || self.open(hosted, key, (&to, language)).map(Box::new);
                 match hosted.agent()?.answer_command(&invocation, session)? {
                     Some(answer) if command.slash == Slash::Status => {
-                        self.format_status(key, &answer.text, language)
+                        return Ok(CommandAnswer {
+                            text: self.format_status(key, &answer.text, language),
+                            buttons: plot_buttons(language),
+                        });
                     }
                     Some(answer) => return Ok(answer),
                     None => commands::unknown_command(command.word, Surface::Chat, language),

@@ -22,5 +22,15 @@ pub const PLOT_SIZE: (u32, u32) = (720, 400);
 pub const TICKS: u32 = 5;
 /// Characters of a curve's name in the legend.
 pub const NAME_CHARS: usize = 24;
-/// Steps to a tick on the axis of time; there are about six.
+/// Ticks along the axis of time that are aimed at; a label has up to ten characters.
+pub const TIME_TICKS: i64 = 7;
+/// The most that there are.
 pub const TIME_TICKS_MAX: usize = 16;
+/// Rows of a table that are drawn, which is more than a plot has pixels.
+pub const CSV_ROWS_MAX: usize = 5000;
+/// Bytes of a file with a table.
+pub const CSV_BYTES: usize = 512 * 1024;
+/// Pictures that wait for their delivery. Older ones are deleted, and their message says so.
+pub const WAITING_MAX: usize = 16;
+/// How long a picture waits that no message has taken along.
+pub const WAITING_TIME: std::time::Duration = std::time::Duration::from_secs(7 * 24 * 3600);

@@ -3,6 +3,7 @@
 
 pub(super) mod bound;
 mod exec;
+mod owner;
 mod refusal;
 pub mod risk;
 mod standing;
@@ -38,6 +39,7 @@ use risk::{Objection, Patterns};
 
 pub(super) use exec::{SPECS, tools};
 pub use exec::{Shell, ShellResult, TypedCommand};
+pub use owner::OwnerAction;
 pub(super) use tool::ToolRun;
 
 /// What the command tools share.

@@ -2,6 +2,7 @@
 
 mod agents;
 mod approvals;
+mod board;
 mod clock;
 mod conversation;
 mod crowd;

@@ -222,12 +222,13 @@ impl Scene {
             adapter: Arc::new(Fake(Arc::clone(&channel))),
             outbox: Arc::clone(&outbox),
             observer: Arc::clone(&seen) as Arc<dyn Observer>,
+            pictures: folder.path().join("pictures"),
             workspace_with: Box::new(move |_| Ok(Arc::clone(&workspace))),
             languages: Arc::new(Languages::new(folder.path())),
             clock: Clock::System,
             heartbeats: heartbeats.clone(),
             timers,
-            menu,
+            menu: Box::new(move || menu.clone()),
             max_retries: 5,
         };
         Self {
@@ -335,10 +336,7 @@ fn workers_come_when_something_is_pending_and_go_when_nothing_is() {
     let scene = Scene::with(
         |_| None,
         linger,
-        vec![MenuEntry {
-            name: "help",
-            help: |_| "Help",
-        }],
+        vec![MenuEntry::built_in("help", |_| "Help")],
     );
     assert_eq!(scene.alive(), 0);
     scene.say("1", "hello");

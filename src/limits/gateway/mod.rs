@@ -1,5 +1,7 @@
 //! Bounds of the gateway.
 
+pub mod board;
+
 use std::ops::Range;
 use std::time::Duration;
 
