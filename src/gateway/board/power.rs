@@ -15,7 +15,7 @@ use crate::gateway::{Gateway, commands};
 use crate::language::Language;
 use crate::limits::cancel::POLL;
 use crate::limits::gateway::board::{CHANGE_TIME, FAREWELL_TIME};
-use crate::message::{DraftKey, Envelope};
+use crate::message::{DraftKey, Envelope, OutgoingMessage};
 use crate::state::starts::{Asked, Back};
 use crate::tools::commands::OwnerAction;
 
@@ -168,7 +168,11 @@ pub async fn tell_back(gateway: Arc<Gateway>) {
     };
     tracing::warn!("the machine was restarted: {back:?}");
     if let Some((chat, text)) = text {
-        gateway.tell(&chat, &text);
+        gateway.tell_with(OutgoingMessage {
+            // A kill before the note below does not repeat it.
+            once: format!("back:{boot}"),
+            ..OutgoingMessage::text(&chat, text)
+        });
     }
     if let Err(error) = gateway.parts.starts.told() {
         tracing::warn!("failed to note that the start of the machine was told: {error}");
