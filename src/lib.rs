@@ -11,6 +11,7 @@ pub mod sync;
 pub mod access;
 pub mod approval;
 pub mod cancel;
+pub mod checksum;
 pub mod clock;
 pub mod emulator;
 pub mod error;
@@ -31,7 +32,7 @@ pub mod zone;
 pub mod config;
 pub mod net;
 
-// Floor 4: HTTP, pages of the web, Markdown, the workspace's files, confined commands, the event queue, append-only files.
+// Floor 4: HTTP, pages of the web, Markdown, pictures, the workspace's files, confined commands, the event queue, append-only files.
 pub mod append_log;
 pub mod bus;
 pub mod confine;
@@ -39,6 +40,7 @@ pub mod files;
 pub mod html;
 pub mod http;
 pub mod markup;
+pub mod picture;
 
 // Floor 5: what is stored on disk, the state of the board, skills, jobs, releases of this program, and servers of tools.
 pub mod board;

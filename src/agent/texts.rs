@@ -107,6 +107,14 @@ texts! {
     pub fn help_agents() { "Show which agent answers here", "显示由哪个智能体在此回答" }
     pub fn help_restart() { "Restart Peacrab", "重启 Peacrab" }
     pub fn help_update() { "Look for a new version and install it", "检查并安装新版本" }
+    pub fn help_plot() { "Plot the board's history: /plot temperature 24h", "绘制板子的历史：/plot temperature 24h" }
+    pub fn help_logs() { "The log of a service: /logs nginx 50", "查看服务日志：/logs nginx 50" }
+    pub fn help_svc() { "Services: /svc nginx restart", "服务：/svc nginx restart" }
+    pub fn help_top() { "The processes that use most", "占用最多的进程" }
+    pub fn help_ip() { "The board's addresses", "板子的网络地址" }
+    pub fn help_wol() { "Wake a machine: /wol aa:bb:cc:dd:ee:ff", "唤醒一台机器：/wol aa:bb:cc:dd:ee:ff" }
+    pub fn help_reboot() { "Restart the board", "重启板子" }
+    pub fn help_shutdown() { "Shut the board down", "关闭板子" }
     pub fn help_exit() { "Quit (or Ctrl-D)", "退出（或按 Ctrl-D）" }
 
     pub fn unknown_command(word) {

@@ -1,10 +1,12 @@
-//! Floor 5: how the board is, from /proc and /sys, and how it was in the last 24 hours.
+//! Floor 5: how the board is, from /proc and /sys, and how it was in the last week.
 //!
 //! No child process is started, and nothing here fails: a value that the machine does not offer is
 //! `None`.
 
 pub mod history;
+pub mod look;
 mod parse;
+pub mod plot;
 pub mod reading;
 mod text;
 mod texts;
@@ -16,11 +18,16 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
+use crate::clock::Clock;
+use crate::error::Result;
 use crate::language::Language;
-use crate::sync::{Mutex, MutexGuard};
+use crate::limits::board::{BOOT_ID_BYTES, SAMPLE_INTERVAL, SHOWN_SAMPLES};
+use crate::picture::plot::Curve;
+use crate::sync::Mutex;
 use crate::sys;
 
-use history::History;
+use history::store::Store;
+use history::{History, Moment, Quantity};
 use reading::Reading;
 
 /// The board. Any thread may read it.
@@ -29,19 +36,47 @@ pub struct Board {
     root: PathBuf,
     home: PathBuf,
     machine: String,
-    history: Mutex<History>,
+    clock: Clock,
+    recorder: Mutex<Recorder>,
+}
+
+/// What takes samples.
+#[derive(Debug)]
+struct Recorder {
+    store: Store,
+    /// Seconds of uptime at the newest sample, and the bytes that had gone over the network by then.
+    last: Option<(u64, Option<u64>)>,
 }
 
 impl Board {
-    /// A board without a history. `root` contains `proc` and `sys`: `/`, or a made-up tree in tests.
-    /// The disk is the one that contains `home`.
+    /// The board that the program runs on. The disk is the one that contains `home`.
+    pub fn here(home: &Path) -> Self {
+        Self::new(&root(), home)
+    }
+
+    /// A board whose `proc` and `sys` are in `root`. Its history is in `state/` of the home.
     pub fn new(root: &Path, home: &Path) -> Self {
         Self {
             root: root.to_owned(),
             home: home.to_owned(),
             machine: sys::host::board().unwrap_or_else(sys::host::kernel),
-            history: Mutex::default(),
+            clock: Clock::System,
+            recorder: Mutex::new(Recorder {
+                store: Store::new(home.join("state/history.bin")),
+                last: None,
+            }),
         }
+    }
+
+    /// The same board with another clock.
+    #[must_use]
+    pub fn with_clock(self, clock: Clock) -> Self {
+        Self { clock, ..self }
+    }
+
+    /// The folder that contains `proc` and `sys`.
+    pub fn root(&self) -> &Path {
+        &self.root
     }
 
     /// How the board is now.
@@ -49,25 +84,152 @@ impl Board {
         Reading::take(&self.root, &self.home)
     }
 
-    /// Takes a sample for the history. Call it every
-    /// [`SAMPLE_INTERVAL`](crate::limits::board::SAMPLE_INTERVAL); a missed call leaves a gap.
-    pub fn sample(&self) {
-        let reading = self.reading();
-        self.history().add(&reading);
+    /// Takes a sample for the history, with further values and their names. Call it every
+    /// [`SAMPLE_INTERVAL`]; a missed call leaves a gap, and one that comes too soon is ignored. It is written
+    /// to the disk once an hour, and only while the clock `is_trusted`.
+    pub fn record(&self, is_trusted: bool, others: &[(String, f64)]) -> Result<()> {
+        let (reading, moment) = (self.reading(), self.moment());
+        let mut recorder = self.recorder.lock();
+        let since = recorder
+            .last
+            .map(|(at, _)| moment.uptime.saturating_sub(at));
+        if since.is_some_and(|since| since < SAMPLE_INTERVAL.as_secs() / 2) {
+            return Ok(());
+        }
+        let traffic = reading.traffic();
+        // A counter that has become smaller was reset, and after a gap it covers more than a sample.
+        let moved = match (recorder.last, traffic, since) {
+            (Some((_, Some(before))), Some(now), Some(since))
+                if since < SAMPLE_INTERVAL.as_secs() * 2 =>
+            {
+                now.checked_sub(before)
+                    .map(|bytes| bytes as f32 / since as f32)
+            }
+            _ => None,
+        };
+        recorder.last = Some((moment.uptime, traffic));
+        let values = history::values_of(&reading, moved);
+        recorder.store.add(moment, &values, others);
+        match is_trusted && recorder.store.is_due() {
+            true => recorder.store.write(moment),
+            false => Ok(()),
+        }
+    }
+
+    /// Writes the samples that are not on the disk yet: the program ends.
+    pub fn save(&self, is_trusted: bool) -> Result<()> {
+        match is_trusted {
+            true => self.recorder.lock().store.write(self.moment()),
+            false => Ok(()),
+        }
+    }
+
+    /// The names of what has a history: the built-in quantities, then watched values.
+    pub fn names(&self) -> Vec<String> {
+        let built_in = Quantity::ALL.map(|quantity| quantity.name().to_owned());
+        let mut names = built_in.to_vec();
+        names.extend(self.recorder.lock().store.names());
+        names
+    }
+
+    /// The history of a name in the last `seconds`, at most a week, by the time of each sample; `None` when
+    /// there is none.
+    pub fn series(&self, name: &str, seconds: u64) -> Option<Curve> {
+        let recorder = self.recorder.lock();
+        let moment = self.moment();
+        let all = Quantity::ALL.into_iter();
+        let built_in = all.into_iter().find(|quantity| quantity.name() == name);
+        let (column, first) = match built_in {
+            Some(quantity) => (quantity as usize, 0),
+            None => recorder.store.column(name)?,
+        };
+        let interval = SAMPLE_INTERVAL.as_secs();
+        let slots = u32::try_from(seconds / interval).unwrap_or(u32::MAX);
+        let since = moment.slot().saturating_sub(slots).max(first);
+        let mut values = recorder.store.read(&[column], since, moment).pop()?;
+        history::bridge(&mut values);
+        let start = u64::from(moment.slot() + 1) - values.len() as u64;
+        let times = (start..).map(|slot| (slot * interval) as f64);
+        let points: Vec<(f64, f64)> = times.zip(values.into_iter().map(f64::from)).collect();
+        Some(Curve {
+            name: name.to_owned(),
+            unit: built_in.map_or("", Quantity::unit).to_owned(),
+            points,
+        })
     }
 
     /// How the board is, as Markdown: a line for each quantity, and a small line of its history
     /// below where there is one.
     pub fn format_status(&self, language: Language) -> String {
-        text::format_status(&self.machine, &self.reading(), &self.history(), language)
+        text::format_status(&self.machine, &self.reading(), &self.last_day(), language)
     }
 
-    /// The history in numbers, as Markdown for the model, or when it begins.
+    /// The last 24 hours in numbers, as Markdown for the model, or when it begins.
     pub fn format_history(&self) -> String {
-        text::format_history(&self.history())
+        text::format_history(&self.last_day())
     }
 
-    fn history(&self) -> MutexGuard<'_, History> {
-        self.history.lock()
+    /// The time that plots and the history go by, in seconds since 1970.
+    pub fn now(&self) -> i64 {
+        self.clock.now_ms().div_euclid(1000)
     }
+
+    /// Seconds since the machine was started.
+    pub fn uptime(&self) -> u64 {
+        self.moment().uptime
+    }
+
+    /// What the kernel calls this start of the machine; `None` where it does not tell.
+    pub fn boot_id(&self) -> Option<String> {
+        let path = self.root.join("proc/sys/kernel/random/boot_id");
+        let bytes = sys::file::read_at_most(&path, BOOT_ID_BYTES).ok()?;
+        let id = String::from_utf8_lossy(&bytes).trim().to_owned();
+        Some(id).filter(|id| !id.is_empty())
+    }
+
+    /// Load and memory in a line each, as Markdown.
+    pub fn format_load(&self, language: Language) -> String {
+        text::format_busy(&self.reading(), language)
+    }
+
+    /// A network interface as Markdown.
+    pub fn format_interface(&self, interface: &reading::Interface, language: Language) -> String {
+        let name = texts::network(language, &interface.name);
+        let colon = texts::colon(language);
+        format!(
+            "{name}{colon}{}",
+            text::format_interface(interface, language)
+        )
+    }
+
+    fn last_day(&self) -> History {
+        let moment = self.moment();
+        let since = moment.slot().saturating_sub(SHOWN_SAMPLES as u32 - 1);
+        let columns = Quantity::ALL.map(|quantity| quantity as usize);
+        let recorder = self.recorder.lock();
+        History::new(recorder.store.read(&columns, since, moment))
+    }
+
+    fn moment(&self) -> Moment {
+        let turned = self.clock.turned();
+        Moment {
+            now_ms: self.clock.now_ms(),
+            uptime: turned
+                .map_or_else(sys::time::uptime, |turned| turned.uptime)
+                .as_secs(),
+        }
+    }
+}
+
+/// The folder that contains `proc` and `sys`: in a build for tests what `PEACRAB_TEST_ROOT` names.
+#[cfg(feature = "test-hooks")]
+fn root() -> PathBuf {
+    let named = std::env::var_os("PEACRAB_TEST_ROOT");
+    named.map_or_else(|| PathBuf::from("/"), PathBuf::from)
+}
+
+/// The folder that contains `proc` and `sys`.
+#[cfg(not(feature = "test-hooks"))]
+fn root() -> PathBuf {
+    PathBuf::from("/")
 }

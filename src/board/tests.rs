@@ -1,6 +1,8 @@
 //! The board as people meet it: files in, Markdown out, on made-up trees.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -101,12 +103,11 @@ fn what_a_machine_does_not_tell_is_not_known_and_no_error() {
             .all(|line| line.ends_with(": not available"))
     );
     assert_eq!(unknown.count(), 5, "{text}");
-    board.sample();
-    board.sample();
+    board.record(false, &[]).unwrap();
     assert_eq!(
         board.format_status(Language::English),
         text,
-        "two samples of nothing"
+        "a sample of nothing"
     );
 }
 
@@ -171,60 +172,117 @@ fn a_host_of_containers_shows_its_hardware_first_and_counts_only_that() {
     assert_eq!(reading.traffic(), Some(12));
 }
 
+/// A board whose clock a test turns by hand.
+fn clocked(root: &Path) -> (Board, Arc<AtomicI64>) {
+    let hand = Arc::new(AtomicI64::new(1_795_305_600_000));
+    let board = Board::new(root, root).with_clock(Clock::Hand(Arc::clone(&hand)));
+    (board, hand)
+}
+
+fn pass(hand: &AtomicI64) {
+    hand.fetch_add(SAMPLE_INTERVAL.as_millis() as i64, Ordering::Relaxed);
+}
+
 #[test]
-fn a_history_grows_below_the_values() {
+fn a_history_grows_below_the_values_and_survives_a_restart() {
     let root = tree(RASPBERRY);
-    let board = Board::new(root.path(), root.path());
+    let (board, hand) = clocked(root.path());
     assert!(
         board
             .format_history()
             .starts_with("There is no history yet: it begins when the gateway")
     );
     let zone = "sys/class/thermal/thermal_zone0/temp";
-    for quarter in 0..40_u64 {
-        let uptime = 1000 + quarter * SAMPLE_INTERVAL.as_secs();
+    let received = "sys/class/net/test-w/statistics/rx_bytes";
+    for step in 0..40_u64 {
+        if step > 0 {
+            pass(&hand);
+        }
+        let degrees = format!("{}", 40_000 + step * 500);
+        put(root.path(), zone, degrees.as_bytes());
         put(
             root.path(),
-            "proc/uptime",
-            format!("{uptime}.5 1.0").as_bytes(),
+            received,
+            format!("{}", 1000 + step * 600_000).as_bytes(),
         );
-        put(
-            root.path(),
-            zone,
-            format!("{}", 40_000 + quarter * 500).as_bytes(),
-        );
-        board.sample();
+        board.record(true, &[]).unwrap();
+        board.record(true, &[]).unwrap();
     }
-    let lines = status(&board);
+    let before = status(&board);
+    let lines = before.clone();
     assert_eq!(lines[1], "- Temperature: 59.5 °C (`cpu-thermal`)  ");
     assert_eq!(lines[2], "  `▁▂▂▂▃▃▃▄▄▄▅▅▅▆▆▇▇▇██` 40.0 to 59.5 °C");
-    assert_eq!(lines.last().unwrap(), "The small lines show the last 10 h.");
+    assert_eq!(
+        lines.last().unwrap(),
+        "The small lines show the last 3 h 20 min."
+    );
     let history = board.format_history();
     let mut lines = history.lines();
     assert_eq!(
         lines.next().unwrap(),
-        "The last 10 h, oldest first. Each value is the highest of 30 minutes; - is a gap."
+        "The last 3 h 20 min, oldest first. Each value is the highest of 10 minutes; - is a gap."
     );
-    assert_eq!(lines.next().unwrap(), "- Temperature: mean 49.7 °C  ");
+    assert_eq!(lines.next().unwrap(), "- Temperature: mean 49.8 °C  ");
     assert!(
         lines.nth(1).unwrap().starts_with("  40.5 41.5 42.5 "),
         "{history}"
     );
-    assert!(history.contains("\n- Load: mean 0.28  \n"), "{history}");
+    assert!(history.contains("\n- Load: mean 0.31  \n"), "{history}");
     assert!(
-        history.contains("\n- Network in and out, in 15 minutes: mean 0 kB  \n"),
+        history.contains("\n- Network in and out: mean 2.0 kB/s  \n"),
         "{history}"
     );
+
+    board.save(true).unwrap();
+    let again = Board::new(root.path(), root.path()).with_clock(Clock::Hand(hand));
+    assert_eq!(status(&again), before);
+    let series = again.series("temperature", 3600).unwrap();
+    assert_eq!(
+        (series.name.as_str(), series.unit.as_str()),
+        ("temperature", "°C")
+    );
+    assert_eq!(series.points.len(), 13);
+    assert_eq!(series.points.last(), Some(&(again.now() as f64, 59.5)));
+    assert_eq!(series.summary(), Some((53.5, 59.5, 59.5)));
+}
+
+#[test]
+fn watched_values_have_a_history_under_their_names() {
+    let root = tree(RASPBERRY);
+    let (board, hand) = clocked(root.path());
+    for step in 0..3 {
+        let value = ("greenhouse".to_owned(), f64::from(step) * 2.5);
+        board.record(true, &[value]).unwrap();
+        pass(&hand);
+    }
+    board.save(false).unwrap();
+    assert!(
+        !root.path().join("state").exists(),
+        "the clock was not trusted"
+    );
+    board.save(true).unwrap();
+    let names = [
+        "temperature",
+        "load",
+        "memory",
+        "disk",
+        "network",
+        "greenhouse",
+    ];
+    assert_eq!(board.names(), names);
+    let series = board.series("greenhouse", 7 * 86_400).unwrap();
+    assert_eq!(series.summary(), Some((0.0, 5.0, 5.0)));
+    assert_eq!(series.points.len(), 4, "from its first sample on");
+    assert_eq!(board.series("pond", 3600), None);
 }
 
 #[test]
 fn the_small_lines_of_a_day_fit_a_telephone() {
     let root = tree(RASPBERRY);
-    let board = Board::new(root.path(), root.path());
-    for quarter in 0..100_u64 {
-        let uptime = quarter * SAMPLE_INTERVAL.as_secs();
-        put(root.path(), "proc/uptime", format!("{uptime}.5").as_bytes());
-        board.sample();
+    let (board, hand) = clocked(root.path());
+    for _ in 0..300 {
+        board.record(true, &[]).unwrap();
+        pass(&hand);
     }
     let status = board.format_status(Language::English);
     let lines: Vec<&str> = status
@@ -258,8 +316,7 @@ proptest! {
         let content = if is_long { content.repeat(FILE_BYTES) } else { content };
         put(root.path(), RASPBERRY[which].0, &content);
         let board = Board::new(root.path(), root.path());
-        board.sample();
-        board.sample();
+        board.record(true, &[]).unwrap();
         let _ = (board.format_status(Language::English), board.format_history());
     }
 }

@@ -8,6 +8,7 @@ use super::texts;
 use super::units::{format_amount, format_span, hundredths, tenths};
 use crate::language::Language;
 use crate::limits::board::SAMPLE_INTERVAL;
+use crate::picture::plot::format_value as short_value;
 
 /// How the machine is: a line for each quantity, with a small line below it where there is a
 /// history.
@@ -49,9 +50,9 @@ pub fn format_status(
         let name = texts::network(language, &interface.name);
         line(&name, Some(format_interface(interface, language)), "");
     }
-    let traffic = below(Quantity::Traffic);
+    let traffic = below(Quantity::Network);
     if !traffic.is_empty() {
-        let _ = writeln!(text, "- {}{traffic}", name_of(Quantity::Traffic, language));
+        let _ = writeln!(text, "- {}{traffic}", name_of(Quantity::Network, language));
     }
     if Quantity::ALL
         .into_iter()
@@ -70,7 +71,7 @@ pub fn format_history(history: &History) -> String {
     if history.count() < 2 {
         return format!(
             "There is no history yet: it begins when the gateway runs, which takes a sample every \
-             {minutes} minutes and keeps 24 hours."
+             {minutes} minutes and keeps a week."
         );
     }
     let each = samples_per_column(history.count()) as u64 * minutes;
@@ -117,25 +118,24 @@ fn name_of(quantity: Quantity, language: Language) -> &'static str {
         Quantity::Load => texts::load(language),
         Quantity::Memory => texts::memory_used(language),
         Quantity::Disk => texts::disk_used(language),
-        Quantity::Traffic => texts::traffic(language),
+        Quantity::Network => texts::traffic(language),
     }
 }
 
-fn unit_of(quantity: Quantity) -> &'static str {
-    match quantity {
-        Quantity::Temperature => " °C",
-        Quantity::Load => "",
-        Quantity::Memory | Quantity::Disk => " %",
-        Quantity::Traffic => " kB",
+fn unit_of(quantity: Quantity) -> String {
+    match quantity.unit() {
+        "" => String::new(),
+        unit => format!(" {unit}"),
     }
 }
 
-fn format_value(quantity: Quantity, value: i32) -> String {
-    match quantity {
-        Quantity::Temperature => tenths(value),
-        Quantity::Load => hundredths(value.unsigned_abs()),
-        Quantity::Memory | Quantity::Disk | Quantity::Traffic => value.to_string(),
-    }
+fn format_value(quantity: Quantity, value: f32) -> String {
+    let step = match quantity {
+        Quantity::Temperature | Quantity::Network => 0.1,
+        Quantity::Load => 0.01,
+        Quantity::Memory | Quantity::Disk => 1.0,
+    };
+    short_value(f64::from(value), step)
 }
 
 /// The time that the samples of a history cover.
@@ -211,7 +211,25 @@ fn push_used(text: &mut String, percent: Option<u8>, language: Language) {
     }
 }
 
-fn format_interface(interface: &Interface, language: Language) -> String {
+/// Load and memory in a line each.
+pub fn format_busy(reading: &Reading, language: Language) -> String {
+    let load = reading
+        .load
+        .as_ref()
+        .map(|load| format_load(load, language));
+    let memory = reading.memory.map(|memory| format_memory(memory, language));
+    let lines = [
+        (texts::load(language), load),
+        (texts::memory(language), memory),
+    ];
+    let lines = lines
+        .into_iter()
+        .filter_map(|(name, value)| Some(format!("- {name}{}{}", texts::colon(language), value?)));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A network interface.
+pub fn format_interface(interface: &Interface, language: Language) -> String {
     let mut text = match interface.state.as_deref() {
         Some("up") => texts::state_up(language),
         Some("down") => texts::state_down(language),

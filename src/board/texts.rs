@@ -18,7 +18,7 @@ texts! {
     pub fn disk() { "Disk", "磁盘" }
     pub fn disk_used() { "Disk used", "已用磁盘" }
     pub fn network(interface) { "Network `{interface}`", "网络 `{interface}`" }
-    pub fn traffic() { "Network in and out, in 15 minutes", "15 分钟内的网络收发" }
+    pub fn traffic() { "Network in and out", "网络收发" }
 
     /// Below the lines of a history that covers a time.
     pub fn lines_show(span) {

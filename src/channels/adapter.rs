@@ -141,12 +141,46 @@ impl From<Error> for Failure {
 }
 
 /// A slash command in a channel's menu.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct MenuEntry {
     /// Its name without the slash.
-    pub name: &'static str,
+    pub name: String,
+    help: Help,
+}
+
+/// What a command does.
+#[derive(Clone, Debug)]
+enum Help {
+    /// In every language.
+    BuiltIn(fn(Language) -> &'static str),
+    /// As the configuration says it.
+    Own(String),
+}
+
+impl MenuEntry {
+    /// A command of the program.
+    pub fn built_in(name: &str, help: fn(Language) -> &'static str) -> Self {
+        Self {
+            name: name.to_owned(),
+            help: Help::BuiltIn(help),
+        }
+    }
+
+    /// A command of the configuration.
+    pub fn own(name: &str, help: String) -> Self {
+        Self {
+            name: name.to_owned(),
+            help: Help::Own(help),
+        }
+    }
+
     /// What it does, in a language.
-    pub help: fn(Language) -> &'static str,
+    pub fn help(&self, language: Language) -> &str {
+        match &self.help {
+            Help::BuiltIn(help) => help(language),
+            Help::Own(help) => help,
+        }
+    }
 }
 
 /// The outcome of a call.

@@ -13,6 +13,7 @@ pub mod gateway;
 pub mod mcp;
 pub mod memory;
 pub mod onboard;
+mod plot;
 pub mod prompt;
 pub mod send;
 pub mod service;
@@ -133,6 +134,8 @@ enum Command {
     Cron(cron::Arguments),
     /// Show and search what the agent remembers, and bring back earlier versions
     Memory(memory::Arguments),
+    /// Plot the board's temperature, load, memory, disk or network as a picture
+    Plot(plot::Arguments),
     /// List, write, install and check skills
     #[command(alias = "skill")]
     Skills(skills::Arguments),
@@ -201,6 +204,7 @@ impl Command {
             Self::Sessions(arguments) => sessions::run(context, &arguments),
             Self::Cron(arguments) => cron::run(context, arguments),
             Self::Memory(arguments) => memory::run(context, &arguments),
+            Self::Plot(arguments) => plot::run(context, &arguments),
             Self::Skills(arguments) => skills::run(context, arguments),
             Self::Doctor(arguments) => doctor::run(context, &arguments),
             Self::Service(arguments) => service::run(context, &arguments),

@@ -1,7 +1,6 @@
 //! `peacrab context`: what goes to the model with the next message, and how much of its window that is.
 
 use std::fmt::Write as _;
-use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
@@ -53,7 +52,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<Exit> {
         model: None,
         stream: false,
         chats: key.parts().0 != "cli",
-        board: Arc::new(Board::new(Path::new("/"), home.path())),
+        board: Arc::new(Board::here(home.path())),
         connections: Pool::new(compose::tls(&loaded.config.tls)?),
         before: None,
     };

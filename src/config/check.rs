@@ -12,11 +12,13 @@ use super::table::{Key, Kind};
 use super::texts;
 use crate::limits::config as limits;
 use crate::text::ellipsize_chars;
+pub use commands::{TAKEN, command_problems};
 pub use quiet::QuietHours;
 use servers::paths_of_servers;
 pub use servers::{is_plain_variable, is_server_name, server_problems};
 use values::{is_host, is_id, is_proxy, is_readable_on_the_way, is_role, price_problem};
 
+mod commands;
 mod quiet;
 mod servers;
 mod values;
@@ -411,7 +413,10 @@ mod tests {
             r#"{"tools": {"exec": {"sandbox": "off", "enabled": false}}}"#,
             "",
         ),
-        (r#"{"tools": {"exec": {"shell": "host"}}}"#, "shell is host: what is typed"),
+        (
+            r#"{"tools": {"exec": {"shell": "host"}}}"#,
+            "shell is host: what is typed",
+        ),
         (r#"{"tools": {"exec": {"approval": "never"}}}"#, ""),
         (
             r#"{"tools": {"restrictToWorkspace": false}}"#,

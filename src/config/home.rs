@@ -90,6 +90,11 @@ impl Home {
         self.0.join("state")
     }
 
+    /// `pictures/`: pictures that were made for a message and are not delivered yet.
+    pub fn pictures(&self) -> PathBuf {
+        self.0.join("pictures")
+    }
+
     /// `cron/`: scheduled jobs and their runs.
     pub fn cron(&self) -> PathBuf {
         self.0.join("cron")

@@ -135,7 +135,7 @@ pub fn load_text(text: Option<&str>, file: &Path, environment: &Environment) -> 
     settings.take_environment(environment.iter().map(|(name, value)| (&**name, &**value)));
     check_zone(&mut settings, file);
     check_bindings(&mut settings, file);
-    check_servers(&mut settings, file);
+    check_named(&mut settings, file);
     settings.verdict()?;
     let values = Value::Object(std::mem::take(&mut settings.values));
     let config = serde_json::from_value(values)
@@ -234,7 +234,7 @@ fn check(text: &str, file: &Path) -> Result<()> {
     let mut settings = Settings::new(None);
     settings.take_file(text, &file.display().to_string())?;
     check_bindings(&mut settings, file);
-    check_servers(&mut settings, file);
+    check_named(&mut settings, file);
     settings.verdict()
 }
 
@@ -262,15 +262,17 @@ fn check_bindings(settings: &mut Settings<'_>, file: &Path) {
     add_problem(settings, BINDINGS_KEY, file, problem);
 }
 
-/// Every MCP server has to be complete.
-fn check_servers(settings: &mut Settings<'_>, file: &Path) {
-    for (path, problem) in check::server_problems(&settings.values) {
+/// Every MCP server and every command has to be complete.
+fn check_named(settings: &mut Settings<'_>, file: &Path) {
+    let servers = check::server_problems(&settings.values);
+    let commands = check::command_problems(&settings.values);
+    for (path, problem) in servers.into_iter().chain(commands) {
         let prefix = format!("{path}.");
-        let of_server = settings
+        let of_one = settings
             .set
             .iter()
             .filter(|(path, _)| path.starts_with(&prefix));
-        let lines = of_server.filter_map(|(_, setting)| match setting.source {
+        let lines = of_one.filter_map(|(_, setting)| match setting.source {
             Source::File(line) => Some(line),
             _ => None,
         });

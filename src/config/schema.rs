@@ -3,12 +3,14 @@
 //! Only keys that something obeys stand here. `table` has their meanings and ranges for people, and
 //! a test holds the two together.
 
+mod commands;
 mod mcp;
 mod tools;
 mod web;
 
 use std::collections::BTreeMap;
 
+pub use commands::{OwnCommand, Place};
 pub use mcp::McpServer;
 pub use tools::{ApprovalMode, CustomTools, ExecTool, SandboxChoice, ShellPlace, Tools};
 pub use web::{SearchProvider, WebFetch, WebSearch, WebTools};
@@ -46,6 +48,8 @@ pub struct Config {
     pub update: Update,
     /// What is logged.
     pub log: Log,
+    /// Slash commands of chats, by their names.
+    pub commands: BTreeMap<String, OwnCommand>,
 }
 
 /// `agents`

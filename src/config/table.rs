@@ -182,6 +182,10 @@ pub static KEYS: &[Key] = &[
     key("heartbeat.interval", Whole(5, 10_080), "30", "Minutes between two looks at HEARTBEAT.md."),
     key("tls.caFile", Kind::Path, "null", "PEM file with certificates to trust in addition to the built-in ones.").or_null(),
     key("tls.localServerUsers", Texts, "[]", "Users, by name or number, whose servers on this machine may receive API keys and tokens over http://, in addition to root and Peacrab's own account. *: all users, which includes any command of the agent that takes over the server's port."),
+    key("commands.*.run", Text, r#""""#, "Shell command of a slash command of your own, such as /backup. What is typed behind the command are its arguments: $1, $2 and \"$@\"."),
+    key("commands.*.help", Text, r#""""#, "What the command does, for /help and the bot's menu. Empty: the shell command."),
+    key("commands.*.where", Choice(&["sandbox", "host"]), r#""sandbox""#, "Where it runs: in the sandbox, or on the board itself, with all rights of the account."),
+    key("commands.*.confirm", Flag, "false", "Ask with a button before it runs."),
     key("update.url", Url, r#""""#, "Where new versions come from: the URL of a folder with a release, for `peacrab update` and /update. Nothing is fetched unless you ask for it."),
     key("log.level", Choice(&["off", "error", "warn", "info", "debug", "trace"]), r#""info""#, "How much to log to standard error."),
     key("log.format", Choice(&["text", "json"]), r#""text""#, "Log format: readable lines, or one JSON object per line."),
@@ -418,7 +422,7 @@ mod tests {
 
     /// The configuration, printed, with one key set; the provider and the server `x` are always there.
     fn printed(path: &str, value: Option<Value>) -> String {
-        let mut file = json!({"providers": {"x": {}}, "tools": {"mcpServers": {"x": {}}}});
+        let mut file = json!({"providers": {"x": {}}, "tools": {"mcpServers": {"x": {}}}, "commands": {"x": {}}});
         if let Some(value) = value {
             let mut place = &mut file;
             for name in path.split('.') {

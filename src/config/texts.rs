@@ -73,6 +73,26 @@ pub fn wrong_server_name(path: &str, bytes: usize) -> String {
     format!("{path}: the name of an MCP server must have 1 to {bytes} letters, digits, - or _")
 }
 
+/// A slash command with a name that a channel would not accept.
+pub fn wrong_command_name(path: &str) -> String {
+    format!(
+        "{path}: the name of a command must begin with a lower-case letter and have at most 32 \
+         lower-case letters, digits or _"
+    )
+}
+
+/// A slash command with the name of a built-in one.
+pub fn taken_command_name(path: &str, name: &str) -> String {
+    format!("{path}: /{name} is built in. Choose another name, such as my_{name}")
+}
+
+/// A slash command without a line.
+pub fn nothing_to_run(path: &str) -> String {
+    format!(
+        "{path}.run is empty. Set the shell command to run, such as \"tar czf backup.tgz notes\""
+    )
+}
+
 /// An MCP server whose tools could have the names of another one's.
 pub fn server_names_overlap(path: &str, other: &str) -> String {
     format!(

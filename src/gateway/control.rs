@@ -11,11 +11,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use serde::{Deserialize, Serialize};
 use tokio::net::UnixListener;
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::cron::zone_of;
 use super::{Changes, Gateway, spawn};
 use crate::access::Role;
 use crate::bus::{Ending, Event};
@@ -72,6 +75,11 @@ pub enum Request {
     },
     /// About scheduled jobs.
     Cron(CronRequest),
+    /// A plot of the board's history. The answer is a PNG file, as base64.
+    Plot {
+        /// Names and a span, such as `temperature 24h`.
+        words: String,
+    },
 }
 
 /// A request about scheduled jobs.
@@ -312,6 +320,11 @@ impl Gateway {
         let before = std::mem::replace(&mut *self.parts.live.lock(), Arc::new(live));
         self.heartbeat.look_again();
         self.cron.look_soon();
+        if before.commands != self.live().commands {
+            self.deliveries
+                .values()
+                .for_each(|delivery| delivery.menu_changed());
+        }
         drop(before);
         let list = |paths: &[String]| match paths {
             [] => "none".to_owned(),
@@ -342,6 +355,11 @@ impl Gateway {
                 Ok(String::new())
             }
             Request::Cron(CronRequest::Run { id }) => self.run_job(&id, Language::English),
+            Request::Plot { words } => {
+                let zone = zone_of(&self.live().cron.tz);
+                let png = self.parts.board.plot_words(&words, &zone)?;
+                Ok(BASE64_STANDARD.encode(png))
+            }
             Request::Pair { code, role } => {
                 let Paired {
                     channel, sender, ..

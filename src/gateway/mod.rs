@@ -8,6 +8,7 @@
 pub mod agents;
 mod allowance;
 mod approvals;
+mod board;
 mod commands;
 pub mod control;
 mod cron;
@@ -29,6 +30,7 @@ pub mod time;
 mod turns;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -50,7 +52,7 @@ use crate::limits::agent::TURN_STACK_BYTES;
 use crate::message::{Address, OutgoingMessage, SessionKey};
 use crate::outbox::{ClosesTurn, Outbox};
 use crate::session::Session;
-use crate::state::{KnownTime, Languages, LastChat, Pairing, RestartRequests};
+use crate::state::{KnownTime, Languages, LastChat, Pairing, RestartRequests, Starts};
 use crate::sync::Mutex;
 
 pub use crate::bus::Ending;
@@ -100,6 +102,10 @@ pub struct Parts {
     pub jobs: Store,
     /// The machine.
     pub board: Arc<Board>,
+    /// Where pictures are until they are delivered.
+    pub pictures: PathBuf,
+    /// What is known about starts of the machine.
+    pub starts: Starts,
     /// Bytes of received files that are kept; `None` for no bound.
     pub files_max_bytes: Option<u64>,
     /// Attempts to send a message before it waits longer.
@@ -120,6 +126,8 @@ pub struct Live {
     pub rhythm: Rhythm,
     /// Whether and when jobs run.
     pub cron: schema::Cron,
+    /// Commands of the configuration.
+    pub commands: BTreeMap<String, schema::OwnCommand>,
 }
 
 /// Reads the configuration again and makes what follows from it. Fails when the configuration is

@@ -13,6 +13,7 @@ use tokio::sync::mpsc::Receiver;
 use tokio::time::timeout;
 
 use super::approvals::Approvals;
+use super::board::{own_menu, tell_back};
 use super::commands::{self, texts};
 use super::host::{Reply, Work};
 use super::recover::Accepted;
@@ -127,6 +128,7 @@ pub fn run(
         tokio::spawn(sample(Arc::clone(&gateway)));
         tokio::spawn(cron::keep(Arc::clone(&gateway)));
         tokio::spawn(time::keep(Arc::clone(&gateway)));
+        tokio::spawn(tell_back(Arc::clone(&gateway)));
         tokio::spawn(heartbeat::keep(Arc::clone(&gateway)));
         tokio::spawn(notify::keep(
             Arc::clone(&gateway),
@@ -169,11 +171,18 @@ fn deliveries(
                 let live = Arc::clone(&live.lock());
                 live.agents.workspace_with(path)
             }),
+            pictures: parts.pictures.clone(),
             languages: Arc::clone(&parts.languages),
             clock: Clock::System,
             heartbeats: heartbeats.clone(),
             timers: runtime.handle().clone(),
-            menu: commands::menu().collect(),
+            menu: {
+                let live = Arc::clone(&parts.live);
+                Box::new(move || {
+                    let live = Arc::clone(&live.lock());
+                    commands::menu().chain(own_menu(&live)).collect()
+                })
+            },
             max_retries: parts.send_max_retries,
         });
         (channel.adapter.name(), delivery)
@@ -251,6 +260,13 @@ fn stop(work: Loop, receivers: Receivers) {
         tracing::warn!("failed to save the last active chat: {error}");
     }
     work.gateway.time.save();
+    if let Err(error) = work.gateway.parts.starts.end() {
+        tracing::warn!("failed to note the end: {error}");
+    }
+    let is_trusted = work.gateway.trust().is_trusted();
+    if let Err(error) = work.gateway.parts.board.save(is_trusted) {
+        tracing::warn!("failed to save the history of the board: {error}");
+    }
     match work.gateway.parts.outbox.count() {
         0 => tracing::info!("stopped, nothing left to send"),
         left => {
@@ -326,6 +342,7 @@ impl Loop {
             Event::Arrived(_) | Event::Fetched(_) if self.gateway.is_stopping() => return,
             Event::Arrived(message) if self.gateway.type_message(&message) => return,
             Event::Arrived(message) => {
+                let message = self.gateway.with_own_command(message);
                 if message.sender().is_some() {
                     self.note(&message);
                 }
@@ -553,7 +570,10 @@ async fn sample(gateway: Arc<Gateway>) {
     let mut interval = tokio::time::interval(SAMPLE_INTERVAL);
     loop {
         interval.tick().await;
-        gateway.parts.board.sample();
+        let is_trusted = gateway.trust().is_trusted();
+        if let Err(error) = gateway.parts.board.record(is_trusted, &[]) {
+            tracing::warn!("failed to save the history of the board: {error}");
+        }
     }
 }
 

@@ -17,6 +17,14 @@ pub fn kernel() -> String {
     )
 }
 
+/// Bytes of a page of memory.
+#[expect(unsafe_code, reason = "rustix has it in a feature of its own")]
+pub fn page_size() -> u64 {
+    // SAFETY: the call has no preconditions.
+    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    u64::try_from(size).unwrap_or(4096)
+}
+
 /// The host's name.
 pub fn name() -> String {
     rustix::system::uname()

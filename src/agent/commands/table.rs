@@ -81,6 +81,24 @@ pub enum Slash {
     Restart,
     /// `/update`
     Update,
+    /// `/plot`
+    Plot,
+    /// `/logs`
+    Logs,
+    /// `/svc`
+    Svc,
+    /// `/top`
+    Top,
+    /// `/ip`
+    Ip,
+    /// `/wol`
+    Wol,
+    /// `/reboot`
+    Reboot,
+    /// `/shutdown`
+    Shutdown,
+    /// A command of the configuration, with its name and its arguments.
+    Own,
     /// `/exit`
     Exit,
     /// A word that is not a command.
@@ -128,7 +146,15 @@ impl Slash {
             | Self::Usage
             | Self::Tasks
             | Self::Agents => Role::User,
+            Self::Plot | Self::Ip => Role::User,
             Self::Sh
+            | Self::Logs
+            | Self::Svc
+            | Self::Top
+            | Self::Wol
+            | Self::Reboot
+            | Self::Shutdown
+            | Self::Own
             | Self::In
             | Self::Bg
             | Self::History
@@ -243,6 +269,15 @@ pub const COMMANDS: &[Row] = &[
     row(Slash::Agents, &["agents"], Surface::Chat, texts::help_agents),
     row(Slash::Restart, &["restart"], Surface::Chat, texts::help_restart),
     row(Slash::Update, &["update", "upgrade"], Surface::Chat, texts::help_update),
+    row(Slash::Plot, &["plot"], Surface::Chat, texts::help_plot),
+    row(Slash::Logs, &["logs", "log"], Surface::Chat, texts::help_logs),
+    row(Slash::Svc, &["svc", "service", "services"], Surface::Chat, texts::help_svc),
+    row(Slash::Top, &["top"], Surface::Chat, texts::help_top),
+    row(Slash::Ip, &["ip"], Surface::Chat, texts::help_ip),
+    row(Slash::Wol, &["wol"], Surface::Chat, texts::help_wol),
+    row(Slash::Reboot, &["reboot"], Surface::Chat, texts::help_reboot),
+    row(Slash::Shutdown, &["shutdown", "poweroff"], Surface::Chat, texts::help_shutdown),
+    Row { slash: Slash::Own, names: &["own"], surface: Surface::Chat, help: None },
     Row { slash: Slash::Start, names: &["start"], surface: Surface::Chat, help: None },
     row(Slash::Exit, &["exit", "quit"], Surface::Terminal, texts::help_exit),
 ];
@@ -323,6 +358,16 @@ impl Command<'_> {
             }
             // It looks at processes, and at the shell.
             Slash::Bg => When::Beside,
+            // They read files and the machine, or run a command.
+            Slash::Plot
+            | Slash::Logs
+            | Slash::Svc
+            | Slash::Top
+            | Slash::Ip
+            | Slash::Wol
+            | Slash::Reboot
+            | Slash::Shutdown
+            | Slash::Own => When::Beside,
             // Its file is fetched first, for which only what is in the queue waits.
             Slash::Put => When::InOrder,
             Slash::Remind if self.is_reminder_button() => When::AtOnce,
@@ -453,6 +498,14 @@ mod tests {
         ] {
             assert_eq!(parse(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn the_configuration_cannot_take_the_name_of_a_command() {
+        let taken = crate::config::check::TAKEN;
+        let names = COMMANDS.iter().flat_map(|row| row.names);
+        let free: Vec<_> = names.filter(|name| !taken.contains(name)).collect();
+        assert!(free.is_empty(), "not in TAKEN: {free:?}");
     }
 
     #[test]

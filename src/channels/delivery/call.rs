@@ -13,6 +13,7 @@ use crate::limits::channels::{CALL_TIME, DELIVERY_LINGER};
 use crate::markup::inline_code;
 use crate::message::{Address, DraftKey, OutgoingMessage};
 use crate::outbox::Pending;
+use crate::sys::file::open_to_read;
 
 use super::DeliveryParts;
 use super::job::{Content, Job, Outcome};
@@ -104,7 +105,7 @@ impl<'a> Caller<'a> {
                 connection.react(to, message, reaction)?;
             }
             Job::Type { to } => connection.typing(to)?,
-            Job::SetMenu => connection.set_menu(&self.parts.menu)?,
+            Job::SetMenu => connection.set_menu(&(self.parts.menu)())?,
         }
         Ok(done(None, true))
     }
@@ -207,15 +208,27 @@ impl<'a> Caller<'a> {
         self.remove_made(&pending.message);
     }
 
-    /// Removes the files that were made for a message which is over.
+    /// Removes the files that were made for a message which is over. What is left over in the folder of pictures
+    /// is deleted when further ones are made.
     fn remove_made(&self, message: &OutgoingMessage) {
         for path in &message.made_files {
-            let path = Path::new(path);
-            let removed = (self.parts.workspace_with)(path).and_then(|it| it.remove(path));
+            let removed = match self.picture(path) {
+                Some(path) => std::fs::remove_file(path).map_err(Error::io("remove", path)),
+                None => {
+                    let path = Path::new(path);
+                    (self.parts.workspace_with)(path).and_then(|it| it.remove(path))
+                }
+            };
             if let Err(error) = removed {
                 tracing::warn!("failed to remove a file that was sent: {error}");
             }
         }
+    }
+
+    /// A path directly within the folder of pictures.
+    fn picture<'b>(&self, path: &'b str) -> Option<&'b Path> {
+        let path = Path::new(path);
+        (path.parent() == Some(&self.parts.pictures) && path.file_name().is_some()).then_some(path)
     }
 
     fn send_piece(
@@ -313,7 +326,10 @@ impl<'a> Caller<'a> {
     }
 
     fn open(&self, path: &str, name: &str) -> crate::error::Result<File> {
-        let file = (self.parts.workspace_with)(Path::new(path))?.open_read(Path::new(path))?;
+        let file = match self.picture(path) {
+            Some(path) => open_to_read(path).map_err(Error::io("open", name))?,
+            None => (self.parts.workspace_with)(Path::new(path))?.open_read(Path::new(path))?,
+        };
         let length = file.metadata().map_err(Error::io("read", name))?.len();
         let limit = self.parts.adapter.capabilities().upload_bytes;
         match length > limit {

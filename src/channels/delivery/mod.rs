@@ -15,7 +15,7 @@ mod tests;
 mod work;
 
 use std::borrow::Cow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -72,6 +72,8 @@ pub struct DeliveryParts {
     pub observer: Arc<dyn Observer>,
     /// Finds the workspace from which a file is sent.
     pub workspace_with: WorkspaceWith,
+    /// The folder with pictures that were made for messages.
+    pub pictures: PathBuf,
     /// The languages of the chats.
     pub languages: Arc<Languages>,
     /// Tells whether the time is known: certificates cannot be checked without it.
@@ -80,8 +82,8 @@ pub struct DeliveryParts {
     pub heartbeats: Heartbeats,
     /// The runtime whose timers wake the workers.
     pub timers: tokio::runtime::Handle,
-    /// The slash commands for the channel's menu.
-    pub menu: Vec<MenuEntry>,
+    /// The slash commands for the channel's menu; none where it has no menu.
+    pub menu: Box<dyn Fn() -> Vec<MenuEntry> + Send + Sync>,
     /// Quick tries for a message; after them each wait is the longest one.
     pub max_retries: u32,
 }
@@ -137,7 +139,7 @@ impl Delivery {
             adapter.capabilities().clone(),
             parts.max_retries,
             move |address| adapter.is_group(address).unwrap_or(false),
-            !parts.menu.is_empty(),
+            !(parts.menu)().is_empty(),
             parts.outbox.drafts(parts.adapter.name()),
         );
         let inner = Inner {
@@ -168,6 +170,11 @@ impl Delivery {
     /// the start.
     pub fn wake(&self) {
         self.change(|inner, _| inner.is_outdated = true);
+    }
+
+    /// Sets the menu again, which has changed.
+    pub fn menu_changed(&self) {
+        self.change(|inner, now| inner.plan.menu_changed(now));
     }
 
     /// Adds the reaction to a person's message that has been accepted. What is shown of running work is above it

@@ -195,6 +195,11 @@ impl Plan {
         self.backlog = backlog;
     }
 
+    /// The menu has changed.
+    pub fn menu_changed(&mut self, now: Duration) {
+        self.menu_at = Some(now);
+    }
+
     pub fn react(&mut self, to: &Address, message: &str) {
         let waiting = self.reactions.iter().filter(|(other, _)| other == to);
         let has_room = self.reactions.len() < REACTIONS && waiting.count() < REACTIONS_WAITING;

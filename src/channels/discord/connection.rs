@@ -169,7 +169,7 @@ impl Connection for Api {
 fn menu(commands: &[MenuEntry]) -> Value {
     let command = |entry: &MenuEntry| {
         let describe =
-            |language| ellipsize_chars((entry.help)(language), DISCORD_DESCRIPTION_CHARS - 1);
+            |language| ellipsize_chars(entry.help(language), DISCORD_DESCRIPTION_CHARS - 1);
         let chinese = describe(Language::Chinese);
         json!({
             "name": entry.name,
@@ -226,13 +226,10 @@ mod tests {
 
     #[test]
     fn commands_take_the_rest_of_the_line() {
-        let menu = menu(&[MenuEntry {
-            name: "sh",
-            help: |language| match language {
-                Language::English => "Run a command",
-                Language::Chinese => "运行命令",
-            },
-        }]);
+        let menu = menu(&[MenuEntry::built_in("sh", |language| match language {
+            Language::English => "Run a command",
+            Language::Chinese => "运行命令",
+        })]);
         assert_eq!(menu[0]["name"], "sh");
         assert_eq!(menu[0]["description"], "Run a command");
         assert_eq!(menu[0]["description_localizations"]["zh-CN"], "运行命令");

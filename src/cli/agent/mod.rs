@@ -147,7 +147,7 @@ fn prepare(
         model: arguments.model.clone(),
         stream,
         chats: false,
-        board: Arc::new(Board::new(Path::new("/"), home.path())),
+        board: Arc::new(Board::here(home.path())),
         connections: Pool::new(compose::tls(&loaded.config.tls)?),
         before: None,
     };

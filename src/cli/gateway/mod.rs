@@ -36,7 +36,7 @@ use crate::message::SessionKey;
 use crate::outbox::Outbox;
 use crate::state::updates::UpdateRequest;
 use crate::state::{
-    Approvals, KnownTime, Languages, LastChat, Pairing, RestartRequests, ToolApprovals,
+    Approvals, KnownTime, Languages, LastChat, Pairing, RestartRequests, Starts, ToolApprovals,
 };
 use crate::sync::Mutex;
 use crate::sys;
@@ -77,7 +77,7 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
     for error in damaged_files(&state) {
         tracing::error!("{error}");
     }
-    let board = Arc::new(Board::new(Path::new("/"), home.path()));
+    let board = Arc::new(Board::here(home.path()));
     let tls = compose::tls(&config.tls)?;
     let reloader = Arc::new(Reloader::new(context, home, &loaded, &board, &tls));
     let (to_check, checker) = (context.clone(), Arc::clone(&reloader));
@@ -115,6 +115,8 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
         updates,
         jobs: Store::open(home.path()),
         board,
+        pictures: home.pictures(),
+        starts: Starts::new(&state),
         max_parallel_turns: config.agents.defaults.max_parallel_turns,
         send_max_retries: config.channels.send_max_retries,
     };

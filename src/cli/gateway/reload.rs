@@ -178,6 +178,7 @@ impl Reloader {
                 interval: Duration::from_mins(config.heartbeat.interval),
             },
             cron: config.cron,
+            commands: config.commands,
         })
     }
 

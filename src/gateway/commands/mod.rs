@@ -8,6 +8,7 @@ mod update;
 use std::fmt::Write;
 use std::sync::Arc;
 
+use super::board::{is_board_command, plot_buttons};
 use super::host::Work;
 use super::scheduler::{RefusalReason, Stopped};
 use super::{Gateway, spawn};
@@ -34,10 +35,8 @@ pub use update::Updates;
 
 /// Every command of a chat with its description, for the channels' menus.
 pub fn menu() -> impl Iterator<Item = MenuEntry> {
-    commands::list_commands(Surface::Chat).map(|listed| MenuEntry {
-        name: listed.name,
-        help: listed.help,
-    })
+    commands::list_commands(Surface::Chat)
+        .map(|listed| MenuEntry::built_in(listed.name, listed.help))
 }
 
 impl Gateway {
@@ -123,6 +122,9 @@ impl Gateway {
             }
             Some(command) if command.slash == Slash::Compact => {
                 self.compact(message);
+            }
+            Some(command) if is_board_command(command.slash) => {
+                self.answer_board(message, command, &work.cancel);
             }
             Some(command) => {
                 self.answer_and_finish(message, command, &work.cancel);
@@ -215,9 +217,13 @@ impl Gateway {
         let text = match command.slash {
             Slash::Start => {
                 let reader = Reader::of(message);
-                texts::greeting(language, &commands::format_help(reader, language))
+                let help = commands::format_help(reader, language) + &self.own_help(reader);
+                texts::greeting(language, &help)
             }
-            Slash::Help => commands::format_help(Reader::of(message), language),
+            Slash::Help => {
+                let reader = Reader::of(message);
+                commands::format_help(reader, language) + &self.own_help(reader)
+            }
             Slash::Approve => self.approve(message, command.argument)?,
             Slash::Deny => self.settle(message, command.argument, Answer::Deny)?,
             Slash::Answer => super::questions::nothing_asked(language).to_owned(),
@@ -259,7 +265,10 @@ impl Gateway {
                 let session = || self.open(hosted, key, (&to, language)).map(Box::new);
                 match hosted.agent()?.answer_command(&invocation, session)? {
                     Some(answer) if command.slash == Slash::Status => {
-                        self.format_status(key, &answer.text, language)
+                        return Ok(CommandAnswer {
+                            text: self.format_status(key, &answer.text, language),
+                            buttons: plot_buttons(language),
+                        });
                     }
                     Some(answer) => return Ok(answer),
                     None => commands::unknown_command(command.word, Surface::Chat, language),

@@ -44,10 +44,19 @@ pub fn format_minutes(minutes: u64, language: Language) -> String {
     }
 }
 
+/// A time in seconds for people: seconds while there are few, then two units.
+pub fn format_seconds(seconds: u64, language: Language) -> String {
+    match seconds {
+        ..120 => span_seconds(language, &seconds),
+        seconds => format_minutes(seconds / 60, language),
+    }
+}
+
 texts! {
     /// Before an error whose text comes in English only.
     fn failed(error) { "{error}", "出错了：{error}" }
 
+    fn span_seconds(seconds) { "{seconds} s", "{seconds} 秒" }
     fn span_minutes(minutes) { "{minutes} min", "{minutes} 分钟" }
     fn span_hours(hours, minutes) { "{hours} h {minutes} min", "{hours} 小时 {minutes} 分钟" }
     fn span_days(days, hours) { "{days} d {hours} h", "{days} 天 {hours} 小时" }

@@ -58,6 +58,11 @@ impl Timekeeper {
         self.state.lock().trust
     }
 
+    /// The latest time that was known at the start, in seconds since 1970.
+    pub(super) fn known_at_start(&self) -> Option<i64> {
+        self.known_at_start
+    }
+
     /// Notifies this from now on when the clock was set by more than a moment, and when it becomes
     /// trusted. A notification that comes while nothing waits is kept.
     pub fn watch(&self, changed: &Arc<Notify>) {

@@ -14,7 +14,8 @@ use crate::sys;
 
 /// Files beside `clock.json` that the program writes as it works: each has been written at a time that
 /// was the present then.
-const WITNESSES: [&str; 4] = [
+const WITNESSES: [&str; 5] = [
+    "history.bin",
     "../inbox.jsonl",
     "../outbox.jsonl",
     "../audit.jsonl",

@@ -342,6 +342,8 @@ pub struct ShellResult {
     pub end: String,
     /// Whether it succeeded.
     pub is_success: bool,
+    /// Its exit status; `None` when it was ended.
+    pub status: Option<i32>,
     /// Its output, or the end of a long one.
     pub output: String,
     /// The workspace file with all of a long output, if it could be stored.
@@ -419,6 +421,10 @@ impl Toolbox {
             end,
             is_success: outcome.end.is_success(),
             needs_more: outcome.needs_more,
+            status: match outcome.end {
+                End::Exit(status) => Some(status),
+                _ => None,
+            },
             output: text[from..].to_owned(),
             // Without the file the end is still shown.
             file: file

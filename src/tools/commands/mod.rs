@@ -5,6 +5,7 @@ mod allowance;
 pub(super) mod bound;
 mod decide;
 mod exec;
+mod owner;
 mod refusal;
 pub mod risk;
 mod shell;
@@ -47,6 +48,7 @@ use risk::Patterns;
 
 pub(super) use exec::{SPECS, tools};
 pub use exec::{Shell, ShellResult, TypedCommand};
+pub use owner::OwnerAction;
 pub use shell::{Attached, Background, Watched};
 pub use standing::parse_pattern;
 pub use terminal::{OpenTerminal, TerminalStart, TypedTerminal};

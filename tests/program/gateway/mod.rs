@@ -3,6 +3,7 @@
 mod agents;
 mod allowance;
 mod approvals;
+mod board;
 mod clock;
 mod conversation;
 mod crowd;

@@ -114,7 +114,7 @@ impl Api {
         language: Language,
     ) -> Result<(), ApiError> {
         let entry = |entry: &MenuEntry| {
-            let does = (entry.help)(language);
+            let does = entry.help(language);
             json!({"command": entry.name, "description": does})
         };
         let commands: Vec<Value> = commands.iter().map(entry).collect();

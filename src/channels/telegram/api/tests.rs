@@ -140,13 +140,10 @@ fn each_method_sends_what_telegram_wants_and_leaves_out_what_is_not_set() {
     );
     api.answer_callback_query("q1", "").unwrap();
     expect("answerCallbackQuery", json!({"callback_query_id": "q1"}));
-    let menu = [MenuEntry {
-        name: "new",
-        help: |language| match language {
-            Language::English => "Start over",
-            Language::Chinese => "重新开始",
-        },
-    }];
+    let menu = [MenuEntry::built_in("new", |language| match language {
+        Language::English => "Start over",
+        Language::Chinese => "重新开始",
+    })];
     for (language, code, description) in [
         (Language::English, "", "Start over"),
         (Language::Chinese, "zh", "重新开始"),

@@ -1,5 +1,6 @@
 //! Bounds of the gateway.
 
+pub mod board;
 pub mod term;
 
 use std::ops::Range;

@@ -1,0 +1,237 @@
+//! What a person asks to see as a plot. Reading it is PURE.
+
+use super::Board;
+use crate::error::Error;
+use crate::picture::plot::{Across, Curve, Plot};
+use crate::text::nearest;
+use crate::zone::Zone;
+
+const HOUR: u64 = 3600;
+/// The shortest and the longest span, in seconds.
+const SPANS: std::ops::RangeInclusive<u64> = HOUR..=7 * 24 * HOUR;
+/// The span when none is named.
+const USUAL: u64 = 24 * HOUR;
+
+/// What is to be drawn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// Nothing was named: what there is.
+    List,
+    /// A file of the workspace.
+    Csv(String),
+    /// The history of these names, in so many seconds up to now.
+    History(Vec<String>, u64),
+}
+
+/// Why nothing can be drawn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wrong {
+    /// This has no history, and this may be meant.
+    Name(String, Option<String>),
+    /// The span is too short or too long.
+    Span(String),
+}
+
+/// Reads the argument of `/plot`, such as `temperature load 6h`; `names` have a history.
+pub fn parse(argument: &str, names: &[String]) -> Result<Asked, Wrong> {
+    let words: Vec<&str> = argument
+        .split(|char: char| char.is_whitespace() || char == ',')
+        .filter(|word| !word.is_empty())
+        .collect();
+    if words.is_empty() {
+        return Ok(Asked::List);
+    }
+    if let Some(rest) = argument.trim().strip_prefix("csv ") {
+        return Ok(Asked::Csv(rest.trim().to_owned()));
+    }
+    let (mut found, mut span): (Vec<String>, u64) = (Vec::new(), USUAL);
+    let mut rest = words.as_slice();
+    while let Some((word, after)) = rest.split_first() {
+        // A name may have several words.
+        let lengths = (1..=rest.len()).rev();
+        let named = lengths.filter_map(|length| {
+            let words = rest.get(..length)?.join(" ");
+            Some((find(&words, names, length > 1)?, length))
+        });
+        if let Some((name, length)) = named.into_iter().next() {
+            if !found.contains(name) {
+                found.push(name.clone());
+            }
+            rest = rest.get(length..).unwrap_or_default();
+        } else if let Some(seconds) = parse_span(word) {
+            if !SPANS.contains(&seconds) {
+                return Err(Wrong::Span((*word).to_owned()));
+            }
+            span = seconds;
+            rest = after;
+        } else {
+            let near = nearest(word, names.iter().map(String::as_str));
+            return Err(Wrong::Name((*word).to_owned(), near.map(str::to_owned)));
+        }
+    }
+    match found.is_empty() {
+        true => Ok(Asked::List),
+        false => Ok(Asked::History(found, span)),
+    }
+}
+
+/// The name that is meant: exactly, or by its beginning when no other one begins so.
+fn find<'a>(words: &str, names: &'a [String], is_exact: bool) -> Option<&'a String> {
+    let same = |name: &&String| name.eq_ignore_ascii_case(words);
+    if let Some(name) = names.iter().find(same) {
+        return Some(name);
+    }
+    let begins = |name: &&String| {
+        let start = name.get(..words.len());
+        words.len() > 2 && start.is_some_and(|start| start.eq_ignore_ascii_case(words))
+    };
+    let mut beginning = names.iter().filter(begins);
+    match (is_exact, beginning.next(), beginning.next()) {
+        (false, Some(name), None) => Some(name),
+        _ => None,
+    }
+}
+
+/// A span such as `90m`, `6h`, `7d` or `1w`, in seconds.
+fn parse_span(word: &str) -> Option<u64> {
+    let unit = word.chars().last()?;
+    let number: u64 = word.strip_suffix(unit)?.parse().ok()?;
+    let seconds = match unit.to_ascii_lowercase() {
+        'm' => 60,
+        'h' => HOUR,
+        'd' => 24 * HOUR,
+        'w' => 7 * 24 * HOUR,
+        _ => return None,
+    };
+    number.checked_mul(seconds)
+}
+
+/// A span in the words of [`parse`], such as `24h`.
+pub fn format_span(seconds: u64) -> String {
+    match seconds {
+        seconds if seconds % HOUR != 0 => format!("{}m", seconds / 60),
+        seconds if seconds > 48 * HOUR && seconds % (24 * HOUR) == 0 => {
+            format!("{}d", seconds / (24 * HOUR))
+        }
+        seconds => format!("{}h", seconds / HOUR),
+    }
+}
+
+impl Board {
+    /// Draws what is asked for on the command line, as PNG.
+    pub fn plot_words(&self, words: &str, zone: &Zone) -> Result<Vec<u8>, Error> {
+        let names = self.names();
+        let unknown = |wrong| {
+            let known = names.join(", ");
+            Error::Usage(match wrong {
+                Wrong::Span(span) => format!("A plot shows 1h to 7d, not {span}"),
+                Wrong::Name(name, Some(near)) => {
+                    format!("There are no values of {name}. Did you mean {near}?")
+                }
+                Wrong::Name(name, None) => {
+                    format!("There are no values of {name}. Known: {known}")
+                }
+            })
+        };
+        let Asked::History(asked, seconds) = parse(words, &names).map_err(unknown)? else {
+            return Err(unknown(Wrong::Name(words.to_owned(), None)));
+        };
+        let plotted = self.plot(&asked, seconds, zone);
+        let (_, png) = plotted.ok_or_else(|| {
+            Error::Failed(
+                "There are no values yet: `peacrab gateway` takes a sample every 5 minutes."
+                    .to_owned(),
+            )
+        })?;
+        Ok(png)
+    }
+
+    /// Draws the history of some names as PNG; `None` when there is no value to draw.
+    pub fn plot(
+        &self,
+        names: &[String],
+        seconds: u64,
+        zone: &Zone,
+    ) -> Option<(Vec<Curve>, Vec<u8>)> {
+        let series = names.iter().filter_map(|name| self.series(name, seconds));
+        let curves: Vec<Curve> = series.collect();
+        curves.iter().find_map(Curve::summary)?;
+        let now = self.now();
+        let plot = Plot {
+            curves: &curves,
+            range: ((now - seconds as i64) as f64, now as f64),
+            across: Across::Time(zone),
+        };
+        let png = plot.draw().png();
+        Some((curves, png))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn names() -> Vec<String> {
+        [
+            "temperature",
+            "load",
+            "memory",
+            "disk",
+            "network",
+            "disk /data",
+            "tempo",
+        ]
+        .map(str::to_owned)
+        .to_vec()
+    }
+
+    fn history(names: &[&str], hours: u64) -> Result<Asked, Wrong> {
+        let names = names.iter().map(|name| (*name).to_owned()).collect();
+        Ok(Asked::History(names, hours * HOUR))
+    }
+
+    #[test]
+    fn names_and_spans_come_in_any_order() {
+        let parsed = |text| parse(text, &names());
+        assert_eq!(parsed(" "), Ok(Asked::List));
+        assert_eq!(parsed("7d"), Ok(Asked::List));
+        assert_eq!(parsed("temperature"), history(&["temperature"], 24));
+        assert_eq!(parsed("6h Load, mem load"), history(&["load", "memory"], 6));
+        assert_eq!(parsed("disk /data 1w"), history(&["disk /data"], 168));
+        assert_eq!(parsed("disk 90m").map(|_| ()), Ok(()));
+        assert_eq!(
+            parsed("csv my data.csv"),
+            Ok(Asked::Csv("my data.csv".to_owned()))
+        );
+        assert_eq!(parsed("load 30m"), Err(Wrong::Span("30m".to_owned())));
+        assert_eq!(parsed("load 8d"), Err(Wrong::Span("8d".to_owned())));
+        let near = Some("load".to_owned());
+        assert_eq!(parsed("laod"), Err(Wrong::Name("laod".to_owned(), near)));
+        assert_eq!(
+            parsed("temp"),
+            Err(Wrong::Name(
+                "temp".to_owned(),
+                Some("temperature".to_owned())
+            ))
+        );
+        assert_eq!(
+            parsed("temper 99999999999999999999h"),
+            Err(Wrong::Name("99999999999999999999h".to_owned(), None))
+        );
+    }
+
+    #[test]
+    fn spans_are_written_as_they_are_read() {
+        for span in ["1h", "90m", "24h", "48h", "3d", "7d"] {
+            assert_eq!(format_span(parse_span(span).unwrap()), span);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_argument_panics(text in ".{0,60}", words in "[a-z0-9 ,/]{0,40}") {
+            let _ = (parse(&text, &names()), parse(&words, &names()));
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! The commands about the board: plots, logs, services, processes, addresses, restarts, and commands of the
+//! configuration. They work when no model can be reached. What changes something asks for a pressed button first.
+
+mod machine;
+mod own;
+mod pictures;
+mod plot;
+mod power;
+mod services;
+mod texts;
+mod unit;
+
+pub use own::own_menu;
+pub(super) use power::tell_back;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Gateway;
+use super::commands::texts::format_error;
+use crate::agent::commands::{Command, Slash};
+use crate::cancel::Cancel;
+use crate::clock::Stopwatch;
+use crate::error::{Error, Result};
+use crate::language::Language;
+use crate::limits::channels::BUTTON_DATA_BYTES;
+use crate::limits::gateway::SHOWN_OUTPUT_BYTES;
+use crate::limits::gateway::board::{BUTTONS_IN_ROW, CONFIRM_SECONDS};
+use crate::markup::{self, inline_code};
+use crate::message::{CommandButton, DraftKey, Envelope, OutgoingMessage};
+use crate::tools::Caller;
+use crate::tools::commands::{OwnerAction, ShellResult};
+
+use power::Power;
+use services::Confirmed;
+
+/// What a command comes to.
+#[derive(Default)]
+struct Answer {
+    text: String,
+    buttons: Vec<Vec<CommandButton>>,
+    /// Files to attach.
+    files: Vec<String>,
+    /// Whether these were made for this message.
+    is_made: bool,
+    /// What is done once the message is sent.
+    then: Option<Power>,
+}
+
+impl From<String> for Answer {
+    fn from(text: String) -> Self {
+        Self {
+            text,
+            ..Self::default()
+        }
+    }
+}
+
+/// A command that is being answered.
+struct Asking<'a> {
+    gateway: &'a Arc<Gateway>,
+    message: &'a Envelope,
+    argument: &'a str,
+    language: Language,
+    cancel: &'a Cancel,
+    draft: &'a DraftKey,
+}
+
+/// Whether a command is one of these.
+pub(super) fn is_board_command(slash: Slash) -> bool {
+    matches!(
+        slash,
+        Slash::Plot
+            | Slash::Logs
+            | Slash::Svc
+            | Slash::Top
+            | Slash::Ip
+            | Slash::Wol
+            | Slash::Reboot
+            | Slash::Shutdown
+            | Slash::Own
+    )
+}
+
+impl Gateway {
+    /// Answers a command about the board: one message, which replaces what was shown meanwhile.
+    pub(super) fn answer_board(
+        self: &Arc<Self>,
+        message: &Envelope,
+        command: Command<'_>,
+        cancel: &Cancel,
+    ) {
+        let (to, draft) = (message.address(), DraftKey::command(&message.id));
+        let language = message.language();
+        if let Some(delivery) = self.delivery(&to) {
+            delivery.working(&draft, &to);
+        }
+        let asking = Asking {
+            gateway: self,
+            message,
+            argument: command.argument,
+            language,
+            cancel,
+            draft: &draft,
+        };
+        let answer = asking
+            .answer(command.slash)
+            .unwrap_or_else(|error| format_error(&error, language).into());
+        self.tell_with(OutgoingMessage {
+            reply_to: message.reference.clone(),
+            replaces: Some(draft.clone()),
+            command_buttons: answer.buttons,
+            made_files: match answer.is_made {
+                true => answer.files.clone(),
+                false => Vec::new(),
+            },
+            files: answer.files,
+            ..OutgoingMessage::text(&to, answer.text)
+        });
+        self.parts.inbox.taken(&message.id);
+        if let Some(delivery) = self.delivery(&to) {
+            delivery.resting(&draft);
+        }
+        if let Some(power) = answer.then {
+            self.switch(power, message);
+        }
+    }
+}
+
+impl Asking<'_> {
+    fn answer(&self, slash: Slash) -> Result<Answer> {
+        match slash {
+            Slash::Plot => self.plot(),
+            Slash::Logs => self.logs(),
+            Slash::Svc => self.services(),
+            Slash::Top => self.top(),
+            Slash::Ip => Ok(self.addresses().into()),
+            Slash::Wol => self.wake().map(Answer::from),
+            Slash::Reboot => self.power(Power::Reboot),
+            Slash::Shutdown => self.power(Power::Shutdown),
+            _ => self.own(),
+        }
+    }
+
+    /// Whether something may be done now; an error when its button is too old.
+    fn check_confirmed(&self, confirmed: Confirmed) -> Result<()> {
+        let Confirmed::Pressed(at) = confirmed else {
+            return Ok(());
+        };
+        let age = self.gateway.parts.board.now().saturating_sub(at);
+        match age.unsigned_abs() <= CONFIRM_SECONDS.unsigned_abs() {
+            true => Ok(()),
+            false => Err(Error::Usage(
+                texts::button_too_old(self.language).to_owned(),
+            )),
+        }
+    }
+
+    /// A question whose button types a command. One that does not fit into a button is shown, so that it can
+    /// be sent.
+    fn confirm(&self, question: String, label: &str, pressed: String, typed: &str) -> Answer {
+        // Two bytes say that it is a command.
+        if pressed.len() + 2 > BUTTON_DATA_BYTES {
+            let typed = markup::code_block(typed, "");
+            return texts::confirm_by_typing(self.language, &question, &typed).into();
+        }
+        Answer {
+            text: question,
+            buttons: vec![vec![button(label, pressed)]],
+            ..Answer::default()
+        }
+    }
+
+    /// Notes that the command is not to be run again after a restart of the program.
+    fn begin(&self) -> Result<()> {
+        self.gateway.parts.inbox.begin(&self.message.id)
+    }
+
+    /// Runs a command line, and shows its output as it comes where `is_shown`.
+    fn run(&self, action: OwnerAction<'_>, is_shown: bool) -> Result<ShellResult> {
+        let gateway = self.gateway;
+        let hosted = gateway.agent_for(&gateway.live(), &self.message.session, Some(self.message));
+        let agent = hosted.agent()?;
+        let caller = Caller {
+            session: self.message.session.as_str(),
+            role: self.message.role,
+            message: &self.message.id,
+            cancel: self.cancel,
+            answer: None,
+            progress: None,
+            input: None,
+            without: &[],
+        };
+        let mut tail = Tail {
+            asking: self,
+            bytes: Vec::new(),
+            is_fresh: false,
+            shown: Stopwatch::start(),
+        };
+        let mut watch = |bytes: &[u8]| {
+            if is_shown {
+                tail.push(bytes);
+            }
+        };
+        let mut ran = agent.toolbox().act(action, &caller, &mut watch)?;
+        ran.file = ran.file.map(|file| hosted.absolute(&file));
+        Ok(ran)
+    }
+
+    /// Runs a fixed line that only reads on the board itself.
+    fn look(&self, line: &str, time: Duration, is_shown: bool) -> Result<ShellResult> {
+        let action = OwnerAction {
+            line,
+            unsandboxed: true,
+            changes: false,
+            decision: "allowed: built in, it only reads",
+            time: Some(time),
+            language: self.language,
+        };
+        self.run(action, is_shown)
+    }
+}
+
+/// An output as a message: the output as a block, and how it ended when that was not well.
+fn describe_output(ran: ShellResult, empty: &str) -> Answer {
+    let output = ran.output.trim_end();
+    let mut text = match (output.is_empty(), ran.is_success) {
+        (true, true) => empty.to_owned(),
+        (true, false) => String::new(),
+        (false, _) => markup::code_block(output, ""),
+    };
+    if !ran.is_success {
+        text.push_str(&format!("\n{}", inline_code(&ran.end)));
+    }
+    Answer {
+        text,
+        files: ran.file.into_iter().collect(),
+        ..Answer::default()
+    }
+}
+
+fn button(label: &str, command: String) -> CommandButton {
+    CommandButton {
+        label: label.to_owned(),
+        command,
+    }
+}
+
+/// The button below a status.
+pub(super) fn plot_buttons(language: Language) -> Vec<Vec<CommandButton>> {
+    vec![vec![button(texts::plot(language), "/plot".to_owned())]]
+}
+
+/// Buttons in rows.
+fn in_rows(buttons: Vec<CommandButton>) -> Vec<Vec<CommandButton>> {
+    let rows = buttons.chunks(BUTTONS_IN_ROW);
+    rows.map(<[CommandButton]>::to_vec).collect()
+}
+
+/// The end of a running command's output, shown as it comes.
+struct Tail<'a> {
+    asking: &'a Asking<'a>,
+    bytes: Vec<u8>,
+    is_fresh: bool,
+    shown: Stopwatch,
+}
+
+impl Tail<'_> {
+    fn push(&mut self, bytes: &[u8]) {
+        self.is_fresh |= !bytes.is_empty();
+        self.bytes.extend_from_slice(bytes);
+        let over = self.bytes.len().saturating_sub(SHOWN_OUTPUT_BYTES);
+        self.bytes.drain(..over);
+        let (gateway, to) = (self.asking.gateway, self.asking.message.address());
+        if !self.is_fresh || self.shown.elapsed() < gateway.display_settings(&to).interval {
+            return;
+        }
+        self.is_fresh = false;
+        self.shown = Stopwatch::start();
+        let output = String::from_utf8_lossy(&self.bytes);
+        let live = gateway.live();
+        let output = live.agents.default_agent().toolbox().cleaned(&output);
+        if let Some(delivery) = gateway.delivery(&to) {
+            let text = markup::code_block(&output, "");
+            delivery.draft(self.asking.draft, &to, text, &self.asking.message.reference);
+        }
+    }
+}

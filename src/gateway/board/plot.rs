@@ -1,0 +1,150 @@
+//! `/plot`: the history of the board, or a table of the workspace, as a picture.
+
+use std::io::Read;
+use std::path::Path;
+
+use super::{Answer, Asking, button, in_rows, texts};
+use crate::board::plot::{Asked, Wrong, format_span, parse};
+use crate::error::{Error, Result};
+use crate::gateway::cron::zone_of;
+use crate::limits::picture::CSV_BYTES;
+use crate::markup::{inline_code, plain};
+use crate::message::CommandButton;
+use crate::picture::csv;
+use crate::picture::plot::{Across, Curve, Plot, format_value};
+
+/// The spans that have a button, in seconds.
+const SPANS: [u64; 3] = [6 * 3600, 24 * 3600, 7 * 24 * 3600];
+
+impl Asking<'_> {
+    pub(super) fn plot(&self) -> Result<Answer> {
+        let (board, language) = (&self.gateway.parts.board, self.language);
+        let names = board.names();
+        let asked = parse(self.argument, &names).map_err(|wrong| {
+            Error::Usage(match wrong {
+                Wrong::Span(span) => texts::plot_span(language, &inline_code(&span)),
+                Wrong::Name(name, None) => texts::plot_unknown(language, &inline_code(&name)),
+                Wrong::Name(name, Some(near)) => {
+                    texts::plot_near(language, &inline_code(&name), &inline_code(&near))
+                }
+            })
+        })?;
+        match asked {
+            Asked::List => Ok(self.list_series(&names)),
+            Asked::Csv(file) => self.plot_table(&file),
+            Asked::History(names, seconds) => self.plot_history(&names, seconds),
+        }
+    }
+
+    /// What there is to see, with a button for each.
+    fn list_series(&self, names: &[String]) -> Answer {
+        let language = self.language;
+        let mut text = texts::plot_list(language).to_owned();
+        for name in names {
+            let curve = self.gateway.parts.board.series(name, SPANS[1]);
+            let values = curve.as_ref().and_then(|curve| self.describe(curve));
+            let values = values
+                .as_deref()
+                .unwrap_or(texts::plot_nothing_yet(language));
+            text.push_str(&format!("\n- {}: {values}", inline_code(name)));
+        }
+        let buttons = names
+            .iter()
+            .map(|name| button(name, format!("/plot {name}")));
+        Answer {
+            text,
+            buttons: in_rows(buttons.collect()),
+            ..Answer::default()
+        }
+    }
+
+    fn plot_history(&self, names: &[String], seconds: u64) -> Result<Answer> {
+        let language = self.language;
+        let zone = zone_of(&self.gateway.live().cron.tz);
+        let plotted = self.gateway.parts.board.plot(names, seconds, &zone);
+        let Some((curves, png)) = plotted else {
+            return Err(Error::Failed(texts::plot_no_values(language).to_owned()));
+        };
+        let joined = names.join(" ");
+        let others = SPANS.into_iter().filter(|span| *span != seconds);
+        let buttons: Vec<CommandButton> = others
+            .map(|span| {
+                button(
+                    &format_span(span),
+                    format!("/plot {joined} {}", format_span(span)),
+                )
+            })
+            .collect();
+        Ok(Answer {
+            text: self.describe_all(&curves),
+            buttons: vec![buttons],
+            files: vec![self.gateway.store_picture("plot.png", &png)?],
+            is_made: true,
+            ..Answer::default()
+        })
+    }
+
+    fn plot_table(&self, file: &str) -> Result<Answer> {
+        let language = self.language;
+        let gateway = self.gateway;
+        let hosted = gateway.agent_for(&gateway.live(), &self.message.session, Some(self.message));
+        let workspace = hosted.workspace()?;
+        let mut bytes = Vec::new();
+        let opened = workspace.open_read(Path::new(file))?;
+        let read = opened.take(CSV_BYTES as u64 + 1).read_to_end(&mut bytes);
+        read.map_err(Error::io("read", file))?;
+        if bytes.len() > CSV_BYTES {
+            return Err(Error::TooLarge {
+                what: file.to_owned(),
+                limit: CSV_BYTES,
+            });
+        }
+        let zone = zone_of(&gateway.live().cron.tz);
+        let table = csv::read(&String::from_utf8_lossy(&bytes), &zone);
+        let Some(table) = table else {
+            return Err(Error::Usage(texts::plot_no_table(
+                language,
+                &inline_code(file),
+            )));
+        };
+        let plot = Plot {
+            curves: &table.curves,
+            range: table.range,
+            across: match table.is_timed {
+                true => Across::Time(&zone),
+                false => Across::Numbers,
+            },
+        };
+        let mut text = self.describe_all(&table.curves);
+        if table.left_out > 0 {
+            text.push_str(&format!(
+                "\n{}",
+                texts::plot_left_out(language, &table.left_out)
+            ));
+        }
+        Ok(Answer {
+            text,
+            files: vec![gateway.store_picture("plot.png", &plot.draw().png())?],
+            is_made: true,
+            ..Answer::default()
+        })
+    }
+
+    fn describe_all(&self, curves: &[Curve]) -> String {
+        let lines = curves.iter().filter_map(|curve| {
+            let values = self.describe(curve)?;
+            Some(format!("{}: {values}", plain(&curve.name)))
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    /// The values of a curve in words.
+    fn describe(&self, curve: &Curve) -> Option<String> {
+        let (least, most, last) = curve.summary()?;
+        let [least, most, last] = [least, most, last].map(|value| {
+            let value = format_value(value, 0.0);
+            format!("{value} {}", curve.unit).trim_end().to_owned()
+        });
+        Some(texts::plot_values(self.language, &least, &most, &last))
+    }
+}

@@ -1,0 +1,74 @@
+//! Actions of the owner that need no question of their own: fixed command lines that only read, changes that a
+//! pressed button has confirmed, and commands of the configuration. Each is recorded like any other command.
+
+use std::time::Duration;
+
+use super::exec::record_end;
+use super::{Folder, Permit, Request, Uses, texts};
+use crate::config::schema::ApprovalMode;
+use crate::confine::OutputChunk;
+use crate::error::{Error, Result};
+use crate::language::Language;
+use crate::tools::results::Spool;
+use crate::tools::{Caller, Toolbox};
+
+use super::exec::ShellResult;
+
+/// An action.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnerAction<'a> {
+    /// What `sh -c` gets. It contains nothing of the model's, and what it contains of a person's is quoted.
+    pub line: &'a str,
+    /// Whether it runs on the board itself.
+    pub unsandboxed: bool,
+    /// Whether it changes anything there: not while `tools.exec.approval` is `never`.
+    pub changes: bool,
+    /// Why it may run, for the audit log.
+    pub decision: &'a str,
+    /// When it is ended; `None`: as other commands.
+    pub time: Option<Duration>,
+    /// The person's language.
+    pub language: Language,
+}
+
+impl Toolbox {
+    /// Runs an action, and passes its output on as it comes.
+    pub fn act(
+        &self,
+        action: OwnerAction<'_>,
+        caller: &Caller<'_>,
+        watch: &mut dyn FnMut(&[u8]),
+    ) -> Result<ShellResult> {
+        let language = action.language;
+        let commands = self
+            .commands
+            .as_ref()
+            .ok_or_else(|| Error::Failed(texts::turned_off(language).to_owned()))?;
+        if action.changes && action.unsandboxed && commands.mode == ApprovalMode::Never {
+            return Err(Error::Failed(texts::never(language).to_owned()));
+        }
+        let request = Request {
+            command: action.line.to_owned(),
+            folder: Folder::at(self.workspace.path())?,
+            unsandboxed: action.unsandboxed,
+            reason: String::new(),
+            typed_in: Some(language),
+            is_background: false,
+            is_in_own_shell: false,
+            on_terminal: false,
+            uses: Uses::default(),
+        };
+        let Permit::Run(entry) = commands.start(&request, caller, action.decision)? else {
+            return Err(Error::Failed(texts::denied(language).to_owned()));
+        };
+        let mut spool = Spool::new(&self.results, &self.workspace, &self.eraser, "sh");
+        let mut output = |chunk: OutputChunk<'_>| match chunk {
+            OutputChunk::Fresh(bytes) => watch(bytes),
+            OutputChunk::Whole(bytes) => spool.write(bytes),
+        };
+        let time = action.time.unwrap_or(commands.max_timeout);
+        let outcome = commands.run(&request, time, caller.cancel, &mut output);
+        record_end(&entry, &outcome);
+        Ok(self.shell_result(&outcome?, spool.finish(), language))
+    }
+}
