@@ -236,7 +236,7 @@ impl Tool for ExecSession {
                 self.write(context, id, &input)
             }
             "keys" => {
-                let pressed = arguments.text("input", "keys, such as ctrl-x y \"a text\" enter")?;
+                let pressed = arguments.text("input", "keys, such as ctrl-x y \"word\" enter")?;
                 let pressed = keys::parse(&pressed).map_err(terminal::bad_keys)?;
                 let mut listed = sessions.list(owner).into_iter();
                 let session = listed.find(|one| one.id == id);

@@ -339,9 +339,15 @@ fn a_terminal_takes_the_size_that_is_asked_for() {
 #[test]
 fn a_thousand_changes_a_second_stay_within_pace_and_memory() {
     let line = "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); echo \"number $i\"; done; read x";
-    let (scene, gateway) = open("/term sh");
+    let scene = Scene::playing([]);
+    let gateway = scene.start();
+    scene.ana.says("/id");
+    scene.wait_for("telegram:1001");
+    let closed = anonymous_kb(&gateway);
+    scene.ana.says("/term sh");
     shows(&scene, "█");
     let before = anonymous_kb(&gateway);
+    println!("an open terminal takes {} kB", before.saturating_sub(closed));
     scene.ana.says(line);
     shows(&scene, "number 30000");
     let after = anonymous_kb(&gateway);

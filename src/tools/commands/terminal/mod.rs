@@ -125,7 +125,7 @@ impl Toolbox {
 /// Why the model's keys cannot be pressed.
 pub(super) fn bad_keys(bad: BadKeys) -> Error {
     Error::Failed(match bad {
-        BadKeys::Missing => "input has no keys, such as ctrl-x y \"a text\" enter".to_owned(),
+        BadKeys::Missing => "input has no keys, such as ctrl-x y \"word\" enter".to_owned(),
         BadKeys::Unknown(word) => format!(
             "{word:?} is not a key: names are enter tab esc space backspace delete up down left right home end pgup pgdn \
              f1 ctrl-x alt-x; texts are in quotes"
