@@ -399,7 +399,10 @@ mod tests {
             r#"{"tools": {"exec": {"sandbox": "off", "enabled": false}}}"#,
             "",
         ),
-        (r#"{"tools": {"exec": {"shell": "host"}}}"#, "shell is host: what is typed"),
+        (
+            r#"{"tools": {"exec": {"shell": "host"}}}"#,
+            "shell is host: what is typed",
+        ),
         (r#"{"tools": {"exec": {"approval": "never"}}}"#, ""),
         (
             r#"{"tools": {"restrictToWorkspace": false}}"#,

@@ -8,8 +8,16 @@ const TERMINALS: [&str; 5] = ["script", "tmux", "screen", "expect", "unbuffer"];
 
 /// Programs that talk to the system's services, and what they say when there are none.
 const SERVICES: [&str; 10] = [
-    "systemctl", "service", "rc-service", "journalctl", "loginctl", "hostnamectl", "timedatectl", "nmcli",
-    "docker", "podman",
+    "systemctl",
+    "service",
+    "rc-service",
+    "journalctl",
+    "loginctl",
+    "hostnamectl",
+    "timedatectl",
+    "nmcli",
+    "docker",
+    "podman",
 ];
 const NO_SERVICE: [&str; 7] = [
     "o connect to",
@@ -23,14 +31,44 @@ const NO_SERVICE: [&str; 7] = [
 
 /// Programs that change the system.
 const CHANGES: [&str; 12] = [
-    "apt", "apt-get", "dpkg", "apk", "opkg", "pacman", "dnf", "useradd", "usermod", "passwd", "crontab",
+    "apt",
+    "apt-get",
+    "dpkg",
+    "apk",
+    "opkg",
+    "pacman",
+    "dnf",
+    "useradd",
+    "usermod",
+    "passwd",
+    "crontab",
     "update-rc.d",
 ];
 
 /// Programs that need more than a user's rights, or devices that the sandbox does not show.
 const RIGHTS: [&str; 22] = [
-    "mount", "umount", "ping", "ping6", "traceroute", "tcpdump", "dmesg", "modprobe", "rmmod", "insmod", "ip",
-    "iw", "iptables", "nft", "sysctl", "hwclock", "date", "fdisk", "hostname", "chown", "lsof", "vcgencmd",
+    "mount",
+    "umount",
+    "ping",
+    "ping6",
+    "traceroute",
+    "tcpdump",
+    "dmesg",
+    "modprobe",
+    "rmmod",
+    "insmod",
+    "ip",
+    "iw",
+    "iptables",
+    "nft",
+    "sysctl",
+    "hwclock",
+    "date",
+    "fdisk",
+    "hostname",
+    "chown",
+    "lsof",
+    "vcgencmd",
 ];
 
 /// Why a command failed in the sandbox.
@@ -107,7 +145,9 @@ pub fn explain(isolation: Isolation, line: &str, end: &End, output: &str) -> Opt
     } else if says("ead-only file system") || names(&CHANGES) && (refused || says("are you root")) {
         // A file system can be read-only by itself too, but the system is so in each sandbox.
         isolation.own_view().then_some(NO_CHANGES)
-    } else if names(&RIGHTS) && (refused || says("must be superuser") || says("must be root") || says("only root")) {
+    } else if names(&RIGHTS)
+        && (refused || says("must be superuser") || says("must be root") || says("only root"))
+    {
         Some(NO_RIGHTS)
     } else {
         None
@@ -231,8 +271,16 @@ mod tests {
             reason(Namespaces::User, "cat issue", End::Exit(1), "No such file"),
             ""
         );
-        let wrong = reason(Namespaces::User, "systemctl", End::Exit(1), "Unknown operation x.");
+        let wrong = reason(
+            Namespaces::User,
+            "systemctl",
+            End::Exit(1),
+            "Unknown operation x.",
+        );
         assert_eq!(wrong, "");
-        assert_eq!(reason(Namespaces::User, "ping x", End::Exit(2), "unknown host"), "");
+        assert_eq!(
+            reason(Namespaces::User, "ping x", End::Exit(2), "unknown host"),
+            ""
+        );
     }
 }
