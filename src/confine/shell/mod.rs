@@ -11,6 +11,7 @@
 //! The commands' input is a pipe whose reading end is held here too: each command gets a writing end of its
 //! own, so that its input can end without being over for the next one.
 
+mod follower;
 mod input;
 mod kept;
 
@@ -26,12 +27,13 @@ use std::time::Duration;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal};
 
+use follower::Follower;
 pub use input::ShellInput;
 pub use kept::{Shells, Taken};
 
 use super::explain::explain;
 use super::policy::{ChildTask, Isolation};
-use super::run::{Captured, Collector, End, Output, Running};
+use super::run::{Captured, End, Output, Running};
 use super::session::Observer;
 use super::{Exec, ShellCommand};
 use crate::cancel::Cancel;
@@ -41,7 +43,6 @@ use crate::limits::confine as bounds;
 use crate::limits::shell::{
     LINE_BYTES, LISTED_PROCESSES, REPORT_BYTES, SEND_TIME, STOP_LOOK, STOP_STEPS, UNREAD_BYTES,
 };
-use crate::overstrike::Overstrike;
 use crate::sys::{process, random};
 
 /// The descriptors of the shell: what commands get as input and as output, and where reports go. Shells
@@ -72,6 +73,8 @@ pub struct Shell {
     /// What programs in the background wrote between two commands.
     unread: Vec<u8>,
     is_alive: bool,
+    /// Where it was when it had to be ended.
+    last_folder: Option<PathBuf>,
 }
 
 /// How a command ended.
@@ -140,6 +143,7 @@ impl Exec {
             report: Vec::new(),
             unread: Vec::new(),
             is_alive: true,
+            last_folder: None,
         };
         if let Err(error) = shell.wait_until_ready(cancel) {
             self.forget_isolation();
@@ -237,7 +241,7 @@ impl Shell {
             let event = self.wait(key, woken, &mut buffer, left.min(bounds::OUTPUT_LOOK))?;
             follower.push(buffer.get(..event.length).unwrap_or_default());
             if let Some(status) = event.status {
-                self.read_rest(&mut buffer, follower)?;
+                self.read_rest(&mut buffer, |bytes| follower.push(bytes))?;
                 return Ok(Ok(status));
             }
             if !self.is_alive {
@@ -260,7 +264,7 @@ impl Shell {
 
     /// Reads what the command has written before its end was reported, and nothing that programs in the
     /// background write meanwhile without end.
-    fn read_rest(&mut self, buffer: &mut [u8], follower: &mut Follower<'_>) -> Result<()> {
+    fn read_rest(&mut self, buffer: &mut [u8], mut take: impl FnMut(&[u8])) -> Result<()> {
         let Some(output) = self.running.open_output() else {
             return Ok(());
         };
@@ -272,7 +276,7 @@ impl Shell {
             let part = buffer.get_mut(..most).unwrap_or_default();
             let read = self.running.read_pipes(part, Duration::ZERO);
             let read = read.map_err(Error::io("read from", "a shell"))?.length;
-            follower.push(buffer.get(..read).unwrap_or_default());
+            take(buffer.get(..read).unwrap_or_default());
             if read == 0 {
                 break;
             }
@@ -318,9 +322,12 @@ impl Shell {
                 }
                 let left = self.processes_since(before);
                 if is_back && left.is_empty() {
-                    if !is_flood {
-                        self.read_rest(&mut buffer, follower)?;
-                    }
+                    // Nobody reads the rest of a flood.
+                    self.read_rest(&mut buffer, |bytes| {
+                        if !is_flood {
+                            follower.push(bytes);
+                        }
+                    })?;
                     return Ok(());
                 }
                 if signal == Signal::KILL {
@@ -329,6 +336,7 @@ impl Shell {
                 }
             }
         }
+        self.last_folder = self.folder();
         self.is_alive = false;
         Ok(())
     }
@@ -440,12 +448,15 @@ impl Shell {
         let mut follower = Follower::new(&mut ignored);
         follower.push(&unread);
         // What cannot be read now shows with the next command.
-        let _ = self.read_rest(&mut buffer, &mut follower);
+        let _ = self.read_rest(&mut buffer, |bytes| follower.push(bytes));
         follower.finish().text()
     }
 
     /// The folder that the shell is in; `None` when the kernel does not tell.
     pub fn folder(&self) -> Option<PathBuf> {
+        if !self.is_alive {
+            return self.last_folder.clone();
+        }
         let pid = self.process?.as_raw_pid();
         let folder = std::fs::read_link(format!("/proc/{pid}/cwd")).ok()?;
         // The kernel writes that behind the path of a folder that was removed.
@@ -494,50 +505,6 @@ fn command_line(pid: i32) -> Option<String> {
 
 fn is_readable(descriptor: BorrowedFd<'_>) -> bool {
     process::readable([descriptor], Some(Duration::ZERO)).is_ok_and(|[is_readable]| is_readable)
-}
-
-/// Collects the output of one command as plain text.
-struct Follower<'a> {
-    collector: Collector<'a>,
-    screen: Overstrike,
-    /// Bytes as they came.
-    total: u64,
-    is_binary: bool,
-    plain: String,
-}
-
-impl<'a> Follower<'a> {
-    fn new(output: Output<'a>) -> Self {
-        Self {
-            collector: Collector::new(bounds::OUTPUT_BYTES, output),
-            screen: Overstrike::default(),
-            total: 0,
-            is_binary: false,
-            plain: String::new(),
-        }
-    }
-
-    fn push(&mut self, bytes: &[u8]) {
-        self.total += bytes.len() as u64;
-        self.is_binary |= bytes.contains(&0);
-        self.collector.tell(bytes);
-        self.screen.feed(bytes, &mut self.plain);
-        if !self.plain.is_empty() {
-            self.collector.keep(self.plain.as_bytes());
-            self.plain.clear();
-        }
-    }
-
-    fn finish(mut self) -> Captured {
-        self.screen.finish(&mut self.plain);
-        match self.is_binary {
-            true => Captured::binary(self.total),
-            false => {
-                self.collector.keep(self.plain.as_bytes());
-                self.collector.finish()
-            }
-        }
-    }
 }
 
 fn new_key() -> Result<String> {

@@ -143,6 +143,7 @@ fn a_running_command_takes_input_from_in_and_from_replies() {
     assert!(answer.text.contains("\nto cat\nover"), "{}", answer.text);
     // The end of the input was for that command only.
     let next = scene.ana.says("/sh read d; echo \"d=$d\"");
+    scene.wait_for("$ read d;");
     scene.ana.replies(scene.ana.chat(), next.message, "fourth");
     scene.wait_for("d=fourth");
     gateway.stop().ends_with(0);
