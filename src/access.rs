@@ -41,10 +41,6 @@ impl Role {
     }
 
     /// Whether it may do everything: then it is left out in files.
-    #[expect(
-        clippy::trivially_copy_pass_by_ref,
-        reason = "serde passes a reference"
-    )]
     pub fn is_owner(&self) -> bool {
         *self == Self::Owner
     }

@@ -16,7 +16,9 @@ pub use commands::{TAKEN, command_problems};
 pub use quiet::QuietHours;
 use servers::paths_of_servers;
 pub use servers::{is_plain_variable, is_server_name, server_problems};
-use values::{is_host, is_id, is_proxy, is_readable_on_the_way, is_role, price_problem};
+use values::{
+    is_host, is_id, is_proxy, is_readable_on_the_way, is_role, price_problem, wrong_role,
+};
 
 mod commands;
 mod quiet;
@@ -49,13 +51,7 @@ pub fn problem(key: &Key, path: &str, value: &Value, open: bool) -> Option<Strin
             describe_value(wrong.unwrap_or(value))
         }
         (Kind::Roles, Value::Object(roles)) => {
-            match roles.iter().find(|(id, role)| !is_role(id, role, open)) {
-                Some((id, role)) => {
-                    let role = describe_value(role);
-                    format!("{}: {role}", describe_value(&Value::from(id.as_str())))
-                }
-                None => describe_value(value),
-            }
+            wrong_role(roles, open).unwrap_or_else(|| describe_value(value))
         }
         (Kind::Hosts, Value::Array(hosts)) => {
             let is_wrong = |host: &&Value| !host.as_str().is_some_and(is_host);

@@ -10,7 +10,6 @@ use chrono::{DateTime, FixedOffset};
 use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
-use crate::access;
 use crate::append_log::{cut, to_line};
 use crate::chat::{Entry, EntryKind, Image, Role, ToolCall};
 use crate::json;
@@ -34,8 +33,7 @@ pub enum TurnEnd {
     Other,
 }
 
-/// Places of a journal, as bytes from its beginning. Every end of a turn repeats all of them, so that
-/// the newest line that has marks is enough.
+/// Places of a journal, in bytes. Every end of a turn repeats them all: the newest line with marks is enough.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
     /// Entries before this place have been consolidated into the memory.
@@ -299,8 +297,8 @@ struct WireEntry<'a> {
     timestamp: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<&'a str>,
-    #[serde(skip_serializing_if = "access::Role::is_owner")]
-    person: access::Role,
+    #[serde(skip_serializing_if = "crate::access::Role::is_owner")]
+    person: crate::access::Role,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -391,8 +389,7 @@ struct Wire {
     name: Option<String>,
     timestamp: Option<String>,
     origin: Option<String>,
-    #[serde(default)]
-    person: Option<access::Role>,
+    person: Option<crate::access::Role>,
 }
 
 /// Content: a string, or the parts in which nanobot keeps a message with images.

@@ -498,7 +498,7 @@ impl Plan {
     /// Something was written below what an address shows of running work.
     pub fn overtake(&mut self, to: &Address) {
         let works = self.works.values_mut().filter(|work| work.to == *to);
-        works.for_each(|work| work.is_overtaken |= work.message.is_some());
+        works.for_each(Work::overtake);
     }
 
     fn may_try(&self, to: &Address) -> bool {

@@ -136,6 +136,11 @@ impl Work {
         self.message = message.or(self.message.take());
     }
 
+    /// Something was written below its message.
+    pub fn overtake(&mut self) {
+        self.is_overtaken |= self.message.is_some() || self.is_showing;
+    }
+
     /// Shows again what was shown, unless there is something newer.
     pub fn show_again(&mut self) {
         let shown = self.shown.take();

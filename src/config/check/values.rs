@@ -30,6 +30,13 @@ pub fn is_role(id: &str, role: &Value, open: bool) -> bool {
     id.trim() == id && id != "*" && is_id(&Value::from(id), open) && is_known
 }
 
+/// The first wrong entry of an object of roles, for people.
+pub fn wrong_role(roles: &serde_json::Map<String, Value>, open: bool) -> Option<String> {
+    let (id, role) = roles.iter().find(|(id, role)| !is_role(id, role, open))?;
+    let id = describe_value(&Value::from(id.as_str()));
+    Some(format!("{id}: {}", describe_value(role)))
+}
+
 /// Whether a text can be a host with or without a port: `nas.local:80`, `192.168.1.5`, `[fd00::5]:80`.
 pub fn is_host(text: &str) -> bool {
     let is_address = text.parse::<IpAddr>().is_ok() || text.parse::<SocketAddr>().is_ok();

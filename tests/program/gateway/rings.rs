@@ -42,7 +42,7 @@ fn an_answer_that_is_shown_while_it_comes_is_silent_and_stays_one_message() {
 fn an_answer_under_which_somebody_wrote_is_a_message_of_its_own() {
     let gate = Gate::default();
     let scene = Scene::playing([
-        say("Once upon a time.").pausing_at(&gate),
+        say("Once upon a time.").in_pieces(4).pausing_at(&gate),
         say("It goes on."),
     ]);
     let gateway = scene.start();
@@ -55,7 +55,7 @@ fn an_answer_under_which_somebody_wrote_is_a_message_of_its_own() {
     scene.wait_for("It goes on.");
     gateway.stop().ends_with(0);
     assert!(answer.id > said.message && answer.id != draft.id);
-    assert!(!is_silent(&scene, "a time."));
+    assert!(!is_silent(&scene, "a time."), "{:?}", sent(&scene));
     assert_eq!(scene.texts(), ["Once upon a time.", "It goes on."]);
 }
 
@@ -85,11 +85,10 @@ fn a_stop_keeps_half_the_answer() {
     ]);
     let gateway = scene.start();
     scene.ana.says("tell me a story");
-    let draft = scene.wait_for("Once");
+    scene.wait_for("Once");
     scene.ana.says("/stop");
     let half = scene.wait_for("\n\nStopped.");
     assert!(half.text.starts_with("Once upon"), "{}", half.text);
-    assert_eq!(half.id, draft.id, "it stays where it was");
     scene.wait_for("1 reply cancelled");
     scene.ana.says("and now?");
     scene.wait_for("Something else.");

@@ -327,7 +327,7 @@ fn an_edit_whose_reply_is_lost_and_an_answer_whose_draft_was_deleted_arrive_once
     scene.ana.says("count");
     scene.wait_for("One");
     gate.open();
-    scene.wait_for("One two.");
+    scene.telegram.wait_for_calls("editMessageText", 1);
     scene.ana.says("go on");
     scene.wait_for("Three four.");
     gateway.stop().ends_with(0);

@@ -238,9 +238,9 @@ fn stop_ends_the_turn_and_forgets_what_waits() {
     scene.wait_for("Hello again.");
     gateway.stop().ends_with(0);
     let texts = scene.texts();
-    for words in ["Once", "Started a new conversation"] {
-        assert!(!texts.iter().any(|text| text.contains(words)), "{texts:?}");
-    }
+    let is_there = |words: &str| texts.iter().any(|text| text.contains(words));
+    assert!(!is_there("Started a new conversation"), "{texts:?}");
+    assert!(is_there("\n\nStopped."), "{texts:?}");
 }
 
 #[test]
