@@ -71,15 +71,13 @@ pub fn read(text: &str, zone: &Zone) -> Option<Table> {
         })
         .collect();
     let mut range: Option<(f64, f64)> = None;
-    let mut rows = 0;
-    for line in lines.by_ref().take(CSV_ROWS_MAX) {
+    for (row, line) in lines.by_ref().take(CSV_ROWS_MAX).enumerate() {
         let cells = cells(line, separator);
         let at = match first {
-            First::Row => Some(rows as f64),
+            First::Row => Some(row as f64),
             First::Number => cells.first().and_then(|cell| number(cell)),
             First::Time => cells.first().and_then(|cell| parse_time(cell, zone)),
         };
-        rows += 1;
         let Some(at) = at else { continue };
         let (low, high) = range.unwrap_or((at, at));
         range = Some((low.min(at), high.max(at)));

@@ -426,7 +426,7 @@ fn a_picture_that_was_made_for_a_message_is_deleted_with_it_and_no_other_file_is
     };
     [sent, refused, kept]
         .iter()
-        .for_each(|message| drop(scene.send(message)));
+        .for_each(|message| scene.send(message));
     scene.wait_until_empty();
     let calls = scene.calls();
     assert!(
