@@ -81,6 +81,10 @@ texts! {
         "Show the heartbeat, or turn it on or off; now looks at HEARTBEAT.md",
         "显示心跳，或开启、关闭；now 立即查看 HEARTBEAT.md",
     }
+    pub fn help_watch() {
+        "List watches, or add one: /watch temperature > 75 for 5m",
+        "列出监视，或添加监视：/watch temperature > 75 for 5m",
+    }
     pub fn help_agents() { "Show which agent answers here", "显示由哪个智能体在此回答" }
     pub fn help_restart() { "Restart Peacrab", "重启 Peacrab" }
     pub fn help_update() { "Look for a new version and install it", "检查并安装新版本" }

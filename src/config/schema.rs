@@ -5,12 +5,14 @@
 
 mod mcp;
 mod tools;
+mod watch;
 mod web;
 
 use std::collections::BTreeMap;
 
 pub use mcp::McpServer;
 pub use tools::{ApprovalMode, CustomTools, ExecTool, SandboxChoice, Tools};
+pub use watch::{BuiltInWatches, Watch};
 pub use web::{SearchProvider, WebFetch, WebSearch, WebTools};
 
 use serde::{Deserialize, Deserializer, Serialize};
@@ -35,6 +37,8 @@ pub struct Config {
     pub storage: Storage,
     /// `heartbeat`
     pub heartbeat: Heartbeat,
+    /// `watch`
+    pub watch: Watch,
     /// What may be spent.
     pub limits: Limits,
     /// Scheduled jobs.

@@ -68,6 +68,8 @@ pub enum Request {
     },
     /// About scheduled jobs.
     Cron(CronRequest),
+    /// The argument of `/watch`; `changed` alone: the file of watches was changed.
+    Watch(String),
 }
 
 /// A request about scheduled jobs.
@@ -308,6 +310,7 @@ impl Gateway {
         let before = std::mem::replace(&mut *self.parts.live.lock(), Arc::new(live));
         self.heartbeat.look_again();
         self.cron.look_soon();
+        self.parts.watches.look_again();
         drop(before);
         let list = |paths: &[String]| match paths {
             [] => "none".to_owned(),
@@ -337,6 +340,11 @@ impl Gateway {
                 self.cron.look_soon();
                 Ok(String::new())
             }
+            Request::Watch(argument) if argument == "changed" => {
+                self.parts.watches.look_again();
+                Ok(String::new())
+            }
+            Request::Watch(argument) => self.watch_control(&argument),
             Request::Cron(CronRequest::Run { id }) => self.run_job(&id, Language::English),
             Request::Pair { code } => {
                 let Paired {

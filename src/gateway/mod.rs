@@ -23,6 +23,7 @@ mod scheduler;
 mod tasks;
 pub mod time;
 mod turns;
+pub mod watch;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -62,6 +63,7 @@ pub use run::{Channel, run};
 use scheduler::Load;
 use tasks::Tasks;
 use time::Timekeeper;
+use watch::Watching;
 
 /// What a gateway is made of.
 pub struct Parts {
@@ -93,6 +95,8 @@ pub struct Parts {
     pub jobs: Store,
     /// The machine.
     pub board: Arc<Board>,
+    /// What is watched.
+    pub watches: Watching,
     /// Bytes of received files that are kept; `None` for no bound.
     pub files_max_bytes: Option<u64>,
     /// Attempts to send a message before it waits longer.
@@ -113,6 +117,8 @@ pub struct Live {
     pub rhythm: Rhythm,
     /// Whether and when jobs run.
     pub cron: schema::Cron,
+    /// What is watched without a rule, and who is told.
+    pub watch: schema::Watch,
 }
 
 /// Reads the configuration again and makes what follows from it. Fails when the configuration is

@@ -18,7 +18,7 @@ use super::host::{Reply, Work};
 use super::recover::Accepted;
 use super::scheduler::{Action, Input, Scheduler, WorkId};
 use super::time::{self, Timekeeper};
-use super::{Gateway, Parts, control, cron, heartbeat, notify, sleep, spawn};
+use super::{Gateway, Parts, control, cron, heartbeat, notify, sleep, spawn, watch};
 use crate::agent::commands::{Slash, typed_command};
 use crate::bus::{self, Ending, Event, EventSender, Heartbeats};
 use crate::cancel::Cancel;
@@ -123,6 +123,7 @@ pub fn run(
         tokio::spawn(cron::keep(Arc::clone(&gateway)));
         tokio::spawn(time::keep(Arc::clone(&gateway)));
         tokio::spawn(heartbeat::keep(Arc::clone(&gateway)));
+        watch::keep(&gateway);
         tokio::spawn(notify::keep(
             Arc::clone(&gateway),
             heartbeats,
@@ -159,7 +160,10 @@ fn deliveries(
         let delivery = Delivery::new(DeliveryParts {
             adapter: Arc::clone(&channel.adapter),
             outbox: Arc::clone(&parts.outbox),
-            observer: Arc::new(cron::JobObserver(parts.jobs.clone())),
+            observer: Arc::new(cron::JobObserver(
+                parts.jobs.clone(),
+                parts.watches.store().clone(),
+            )),
             workspace_with: Box::new(move |path| {
                 let live = Arc::clone(&live.lock());
                 live.agents.workspace_with(path)
@@ -278,6 +282,7 @@ impl Loop {
         self.gateway.questions.shut_down();
         self.gateway.memory.stop();
         self.gateway.heartbeat.stop();
+        self.gateway.parts.watches.stop();
         self.gateway.cron.look_soon();
         let watch = Stopwatch::start();
         while !self.running.is_empty() {

@@ -479,6 +479,7 @@ pub mod skills {
 pub mod agent;
 pub mod mcp;
 pub mod tools;
+pub mod watch;
 pub mod web;
 
 /// Bounds of the terminal.

@@ -173,6 +173,7 @@ impl Reloader {
                 interval: Duration::from_mins(config.heartbeat.interval),
             },
             cron: config.cron,
+            watch: config.watch,
         })
     }
 
