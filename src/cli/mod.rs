@@ -23,6 +23,7 @@ pub mod terminal;
 pub mod tools;
 pub mod update;
 pub mod usage;
+pub mod watch;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -131,6 +132,9 @@ enum Command {
     /// List, plan, change and run scheduled jobs and reminders
     #[command(aliases = ["jobs", "schedule"])]
     Cron(cron::Arguments),
+    /// List, add and change watches: rules over the board that speak up
+    #[command(alias = "watches")]
+    Watch(watch::Arguments),
     /// Show and search what the agent remembers, and bring back earlier versions
     Memory(memory::Arguments),
     /// List, write, install and check skills
@@ -200,6 +204,7 @@ impl Command {
             Self::Usage(arguments) => usage::run(context, &arguments),
             Self::Sessions(arguments) => sessions::run(context, &arguments),
             Self::Cron(arguments) => cron::run(context, arguments),
+            Self::Watch(arguments) => watch::run(context, arguments),
             Self::Memory(arguments) => memory::run(context, &arguments),
             Self::Skills(arguments) => skills::run(context, arguments),
             Self::Doctor(arguments) => doctor::run(context, &arguments),

@@ -170,7 +170,12 @@ impl Tracker {
     }
 
     /// Takes a look; `None` is one that could not find out.
-    pub fn step(&mut self, criterion: &Criterion, value: Option<f64>, now: Moment) -> Option<Event> {
+    pub fn step(
+        &mut self,
+        criterion: &Criterion,
+        value: Option<f64>,
+        now: Moment,
+    ) -> Option<Event> {
         let value = value.filter(|value| value.is_finite())?;
         let seen = self.seen.replace(now);
         let is_gap = seen.is_none_or(|seen| !now.is_within(seen, criterion.gap_ms.max(1)));
@@ -267,7 +272,10 @@ impl Tracker {
     /// Whether it was raised so often lately that it counts as coming and going.
     fn flaps(&self, now: Moment) -> bool {
         let lately = self.raises.iter();
-        lately.filter(|raise| now.is_within(**raise, FLAP_WINDOW_MS)).count() >= FLAPS
+        lately
+            .filter(|raise| now.is_within(**raise, FLAP_WINDOW_MS))
+            .count()
+            >= FLAPS
     }
 }
 
@@ -310,7 +318,10 @@ impl Seen {
             return None;
         }
         self.told = Some(now);
-        Some((std::mem::take(&mut self.count), std::mem::take(&mut self.last)))
+        Some((
+            std::mem::take(&mut self.count),
+            std::mem::take(&mut self.last),
+        ))
     }
 
     /// When there is something to be told, in milliseconds since the machine was started.

@@ -1,12 +1,13 @@
 //! Floor 5: rules over the board, its services, files, hosts and processes, and what is told of them.
 //!
 //! `parse` reads a rule, `judge` says when a value is an alarm and when it is over, `notice` what the message says, and
-//! `lines` cuts a growing file into lines: all PURE. `store` keeps the rules and what was told.
+//! `lines` cuts a growing file into lines: all PURE. `store` keeps the rules and what was told; `process` reads /proc.
 
 pub mod judge;
 pub mod lines;
 pub mod notice;
 pub mod parse;
+pub mod process;
 pub mod rule;
 pub mod store;
 pub(crate) mod texts;

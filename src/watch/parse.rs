@@ -27,8 +27,13 @@ pub fn parse(text: &str, language: Language) -> Result<Rule, String> {
         return Err(texts::empty(language, &examples()));
     };
     let subject: String = first.text.to_lowercase();
-    let name: &str = subject.split(['>', '<', '≥', '≤']).next().unwrap_or_default();
-    let row = Quantity::NAMES.iter().position(|names| names.contains(&name));
+    let name: &str = subject
+        .split(['>', '<', '≥', '≤'])
+        .next()
+        .unwrap_or_default();
+    let row = Quantity::NAMES
+        .iter()
+        .position(|names| names.contains(&name));
     if row.is_some() {
         (words, _) = tokens(head, true);
     }
@@ -36,7 +41,10 @@ pub fn parse(text: &str, language: Language) -> Result<Rule, String> {
         words: words.into_iter().skip(1).collect(),
         at: 0,
         language,
-        example: EXAMPLES.iter().find(|(word, _)| *word == name).map_or("", |(_, line)| line),
+        example: EXAMPLES
+            .iter()
+            .find(|(word, _)| *word == name)
+            .map_or("", |(_, line)| line),
     };
     let what = match row {
         Some(row) => {
@@ -115,7 +123,10 @@ fn split_then(text: &str, language: Language) -> Result<(&str, Then), String> {
         return Ok((text, Then::Tell));
     };
     let head = text.get(..then.at).unwrap_or_default();
-    let rest = text.get(then.at + "then".len()..).unwrap_or_default().trim();
+    let rest = text
+        .get(then.at + "then".len()..)
+        .unwrap_or_default()
+        .trim();
     let (verb, what) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let what = what.trim().to_owned();
     match verb.to_lowercase().as_str() {
@@ -242,7 +253,8 @@ impl Parser {
             true => Some(self.number()?),
             false => None,
         };
-        if back.is_some_and(|back| (is_over && back > threshold) || (!is_over && back < threshold)) {
+        if back.is_some_and(|back| (is_over && back > threshold) || (!is_over && back < threshold))
+        {
             return Err(texts::wrong_back(self.language).to_owned());
         }
         let quantity = Quantity::of_row(row, path).ok_or_else(|| self.missing())?;
@@ -287,7 +299,9 @@ impl Parser {
             "file" | "log" => self.file(),
             "cmd" | "command" => self.command(),
             _ => {
-                let quantities = Quantity::NAMES.iter().flat_map(|names| names.iter().copied());
+                let quantities = Quantity::NAMES
+                    .iter()
+                    .flat_map(|names| names.iter().copied());
                 let known = EXAMPLES.iter().map(|(word, _)| *word).chain(quantities);
                 let near = nearest(name, known);
                 let row = near.and_then(|near| {
@@ -317,7 +331,11 @@ impl Parser {
         if other_kind.iter().any(|end| name.ends_with(end)) {
             return Err(texts::only_services(self.language).to_owned());
         }
-        if name.is_empty() || name.len() > 200 || name.starts_with('.') || !name.chars().all(is_part) {
+        if name.is_empty()
+            || name.len() > 200
+            || name.starts_with('.')
+            || !name.chars().all(is_part)
+        {
             return Err(self.wrong(&word.text));
         }
         Ok(What::Service(name.to_owned()))
@@ -373,7 +391,11 @@ impl Parser {
         let pattern = self.next().ok_or_else(|| self.missing())?.text;
         if let Err(error) = compile(&pattern) {
             let pattern = inline_code(truncate_chars(&pattern, 60));
-            return Err(texts::wrong_pattern(self.language, &pattern, &plain(&error)));
+            return Err(texts::wrong_pattern(
+                self.language,
+                &pattern,
+                &plain(&error),
+            ));
         }
         if let Some(word) = self.words.get(self.at)
             && !OPTIONS.contains(&word.text.to_lowercase().as_str())
@@ -452,7 +474,9 @@ impl Parser {
 /// The words that begin an option.
 const OPTIONS: [&str; 5] = ["for", "every", "repeat", "quiet", "loud"];
 /// The words after a command.
-const OUTCOMES: [&str; 7] = ["fails", "fail", "succeeds", "succeed", "works", "changes", "change"];
+const OUTCOMES: [&str; 7] = [
+    "fails", "fail", "succeeds", "succeed", "works", "changes", "change",
+];
 
 /// Reads a time such as `90s`, `5m`, `1h30m`, `5min` or `2d`, in seconds; a number alone is refused.
 pub fn seconds(text: &str) -> Option<u64> {
@@ -462,7 +486,9 @@ pub fn seconds(text: &str) -> Option<u64> {
         let digits = rest.find(|char: char| !char.is_ascii_digit())?;
         let number: u64 = rest.get(..digits)?.parse().ok()?;
         rest = rest.get(digits..)?;
-        let end = rest.find(|char: char| char.is_ascii_digit()).unwrap_or(rest.len());
+        let end = rest
+            .find(|char: char| char.is_ascii_digit())
+            .unwrap_or(rest.len());
         let length = match rest.get(..end)?.trim().to_lowercase().as_str() {
             "s" | "sec" | "secs" | "second" | "seconds" | "秒" => 1,
             "m" | "min" | "mins" | "minute" | "minutes" | "分" | "分钟" => 60,
@@ -495,7 +521,10 @@ fn check_every(rule: &Rule, language: Language) -> Result<(), String> {
     if rule.every.is_some_and(|every| every < least) {
         return Err(texts::too_often(language, &least));
     }
-    if rule.repeat.is_some_and(|repeat| repeat < REPEAT_SECONDS_MIN) {
+    if rule
+        .repeat
+        .is_some_and(|repeat| repeat < REPEAT_SECONDS_MIN)
+    {
         return Err(texts::repeats_too_often(language, &REPEAT_SECONDS_MIN));
     }
     Ok(())

@@ -242,7 +242,11 @@ impl Rule {
             } => {
                 let usual = threshold.abs() * HYSTERESIS_PERCENT / 100.0;
                 let sign = if *is_over { -1.0 } else { 1.0 };
-                (*is_over, *threshold, back.unwrap_or(threshold + sign * usual))
+                (
+                    *is_over,
+                    *threshold,
+                    back.unwrap_or(threshold + sign * usual),
+                )
             }
             _ => (true, 0.5, 0.5),
         };
@@ -273,7 +277,7 @@ pub fn format_seconds(seconds: u64) -> String {
 }
 
 /// A text as one word of a rule: in quotes unless it can be read without.
-fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     let is_plain = |char: char| char.is_ascii_alphanumeric() || "/._-@+:,%^$*?".contains(char);
     if !text.is_empty() && text.chars().all(is_plain) {
         return text.to_owned();

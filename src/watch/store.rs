@@ -15,7 +15,8 @@ use serde_json::value::RawValue;
 use super::judge::{Moment, Seen, Tracker};
 use super::notice::Notice;
 use super::parse::parse;
-use super::rule::Rule;
+use super::process::identity;
+use super::rule::{Rule, What};
 use crate::error::{Error, Result};
 use crate::json;
 use crate::json::Members;
@@ -115,6 +116,36 @@ impl Store {
         Ok(result)
     }
 
+    /// Adds a watch of a rule.
+    pub fn insert(&self, rule: Rule, chat: Option<&Address>, by_model: bool) -> Result<Added> {
+        let process = match rule.what {
+            What::Pid(pid) => match identity(pid) {
+                None => return Ok(Added::NoProcess(pid)),
+                process => process,
+            },
+            _ => None,
+        };
+        let watch = Watch {
+            id: 0,
+            rule,
+            chat: chat.cloned(),
+            is_paused: false,
+            by_model,
+            process,
+        };
+        self.change(|list| {
+            let same = list.iter().find(|other| {
+                other.rule == watch.rule
+                    && other.chat == watch.chat
+                    && other.process == watch.process
+            });
+            Ok(match same {
+                Some(same) => Added::Known(same.id),
+                None => add(list, watch).map_or(Added::TooMany, Added::New),
+            })
+        })
+    }
+
     /// A number that differs when the file has changed; 0 when there is none.
     pub fn stamp(&self) -> u64 {
         let Ok(metadata) = std::fs::metadata(self.path()) else {
@@ -170,6 +201,19 @@ impl Store {
     }
 }
 
+/// What became of a watch that was to be added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Added {
+    /// It is there, with this number.
+    New(u32),
+    /// The same is there already.
+    Known(u32),
+    /// The process with this number is gone.
+    NoProcess(u32),
+    /// There are as many as possible.
+    TooMany,
+}
+
 /// Adds a watch with the next free number, and returns that.
 pub fn add(watches: &mut Vec<Watch>, mut watch: Watch) -> Option<u32> {
     if watches.len() >= WATCHES_MAX {
@@ -221,7 +265,9 @@ fn read_file(bytes: &[u8]) -> std::result::Result<Watches, String> {
 fn read_watch(raw: &str) -> std::result::Result<Watch, String> {
     let members = Members::read(raw).ok_or("it is not an object")?;
     let id = members.value("id").as_u64();
-    let id = id.and_then(|id| u32::try_from(id).ok()).filter(|id| *id > 0);
+    let id = id
+        .and_then(|id| u32::try_from(id).ok())
+        .filter(|id| *id > 0);
     let rule = members.text("rule").ok_or("its rule is missing")?;
     let start = members.value("processStart").as_u64();
     Ok(Watch {

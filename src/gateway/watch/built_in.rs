@@ -48,18 +48,33 @@ pub fn items(config: &BuiltInWatches, root: &Path) -> Vec<Arc<Item>> {
         Some(degrees) => Some(degrees as f64),
     };
     if let Some(hot) = hot {
-        add("temperature", over(Quantity::Temperature, hot, Some(HOT_HOLD_SECONDS)));
+        add(
+            "temperature",
+            over(Quantity::Temperature, hot, Some(HOT_HOLD_SECONDS)),
+        );
     }
     let slash = || Some("/".to_owned());
     if config.disk > 0 {
-        add("disk", over(Quantity::Disk(slash()), config.disk as f64, None));
-        add("disk-home", over(Quantity::Disk(None), config.disk as f64, None));
+        add(
+            "disk",
+            over(Quantity::Disk(slash()), config.disk as f64, None),
+        );
+        add(
+            "disk-home",
+            over(Quantity::Disk(None), config.disk as f64, None),
+        );
     }
     if config.inodes > 0 {
-        add("inodes", over(Quantity::Inodes(slash()), config.inodes as f64, None));
+        add(
+            "inodes",
+            over(Quantity::Inodes(slash()), config.inodes as f64, None),
+        );
     }
     if config.pressure {
-        add("pressure", over(Quantity::Pressure, PRESSURE, Some(PRESSURE_HOLD_SECONDS)));
+        add(
+            "pressure",
+            over(Quantity::Pressure, PRESSURE, Some(PRESSURE_HOLD_SECONDS)),
+        );
     }
     for (key, is_on, built_in) in [
         ("oom", config.oom, BuiltIn::OutOfMemory),
@@ -134,7 +149,13 @@ pub fn note_kills(entry: &mut Entry, seen: &mut Seen, kills: Option<u64>, boot: 
 /// Notes what is new among things that were seen before, such as addresses. At the first look nothing is.
 pub fn note_new(entry: &mut Entry, found: Vec<(String, String)>) -> bool {
     let Some(known) = &mut entry.known else {
-        entry.known = Some(found.into_iter().map(|(id, _)| id).take(KNOWN_MAX).collect());
+        entry.known = Some(
+            found
+                .into_iter()
+                .map(|(id, _)| id)
+                .take(KNOWN_MAX)
+                .collect(),
+        );
         return true;
     };
     let mut is_new = false;
@@ -186,7 +207,10 @@ fn session(name: &str, text: &str) -> Option<(String, String)> {
         return None;
     }
     let id = format!("{name}:{}", value("REALTIME").unwrap_or_default());
-    Some((id, at_host(value("USER")?, value("REMOTE_HOST").unwrap_or_default())))
+    Some((
+        id,
+        at_host(value("USER")?, value("REMOTE_HOST").unwrap_or_default()),
+    ))
 }
 
 fn at_host(user: &str, host: &str) -> String {
@@ -199,7 +223,9 @@ fn at_host(user: &str, host: &str) -> String {
 /// The same from the file of logins that systems without logind have (utmp(5)).
 fn utmp(root: &Path) -> Vec<(String, String)> {
     let paths = ["run/utmp", "var/run/utmp"].map(|path| root.join(path));
-    let read = paths.iter().find_map(|path| sys::file::read_at_most(path, SYSTEM_BYTES).ok());
+    let read = paths
+        .iter()
+        .find_map(|path| sys::file::read_at_most(path, SYSTEM_BYTES).ok());
     utmp_entries(&read.unwrap_or_default())
 }
 
@@ -220,7 +246,11 @@ fn utmp_entries(bytes: &[u8]) -> Vec<(String, String)> {
     let records = bytes.chunks_exact(size).take(SESSIONS_MAX);
     let remote = records.filter(|record| record.first() == Some(&USER_PROCESS));
     let entries = remote.filter_map(|record| {
-        let (line, user, host) = (text(record, 8, 32), text(record, 44, 32), text(record, 76, 256));
+        let (line, user, host) = (
+            text(record, 8, 32),
+            text(record, 44, 32),
+            text(record, 76, 256),
+        );
         let is_remote = !host.is_empty() && !host.starts_with(':');
         let time = record.get(340..352).unwrap_or_default();
         is_remote.then(|| (format!("{line}:{time:x?}"), at_host(&user, &host)))
@@ -230,8 +260,13 @@ fn utmp_entries(bytes: &[u8]) -> Vec<(String, String)> {
 
 /// The names of the failed services that `systemctl --failed --plain --no-legend` prints.
 pub fn failed_units(text: &str) -> BTreeSet<String> {
-    let names = text.lines().filter_map(|line| line.split_ascii_whitespace().next());
-    names.filter(|name| name.contains('.')).map(str::to_owned).collect()
+    let names = text
+        .lines()
+        .filter_map(|line| line.split_ascii_whitespace().next());
+    names
+        .filter(|name| name.contains('.'))
+        .map(str::to_owned)
+        .collect()
 }
 
 #[cfg(test)]
@@ -284,20 +319,34 @@ mod tests {
         assert_eq!(kills(&mut entry, 4, 1), None);
         assert_eq!(kills(&mut entry, 4, 1), None);
         assert_eq!(kills(&mut entry, 6, 1), Some(2));
-        assert_eq!(kills(&mut entry, 1, 2), Some(1), "after a restart of the machine");
+        assert_eq!(
+            kills(&mut entry, 1, 2),
+            Some(1),
+            "after a restart of the machine"
+        );
     }
 
     #[test]
     fn what_was_seen_before_is_not_new() {
         let mut entry = Entry::default();
-        let found = |names: &[&str]| names.iter().map(|name| ((*name).to_owned(), (*name).to_owned())).collect();
+        let found = |names: &[&str]| {
+            names
+                .iter()
+                .map(|name| ((*name).to_owned(), (*name).to_owned()))
+                .collect()
+        };
         assert!(note_new(&mut entry, found(&["a"])));
         assert!(!note_new(&mut entry, found(&["a"])));
         assert!(note_new(&mut entry, found(&["a", "b", "c"])));
-        assert_eq!(entry.seen.take(Moment::default()), Some((2, "c".to_owned())));
+        assert_eq!(
+            entry.seen.take(Moment::default()),
+            Some((2, "c".to_owned()))
+        );
         assert!(!note_new(&mut entry, found(&[])));
         assert!(!note_new(&mut entry, found(&["b"])), "it came back");
-        let many: Vec<String> = (0..2 * KNOWN_MAX).map(|number| number.to_string()).collect();
+        let many: Vec<String> = (0..2 * KNOWN_MAX)
+            .map(|number| number.to_string())
+            .collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         note_new(&mut entry, found(&many));
         assert_eq!(entry.known.unwrap().len(), KNOWN_MAX);
@@ -305,11 +354,15 @@ mod tests {
 
     #[test]
     fn only_sessions_over_ssh_are_logins() {
-        let text = "USER=pi\nREMOTE=1\nREMOTE_HOST=192.168.1.5\nSERVICE=sshd\nCLASS=user\nREALTIME=77\n";
+        let text =
+            "USER=pi\nREMOTE=1\nREMOTE_HOST=192.168.1.5\nSERVICE=sshd\nCLASS=user\nREALTIME=77\n";
         let expected = ("4:77".to_owned(), "pi@192.168.1.5".to_owned());
         assert_eq!(session("4", text), Some(expected));
         assert_eq!(session("4", &text.replace("sshd", "login")), None);
-        assert_eq!(session("4", &text.replace("CLASS=user", "CLASS=manager")), None);
+        assert_eq!(
+            session("4", &text.replace("CLASS=user", "CLASS=manager")),
+            None
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use super::{Item, Look, process_of, system, texts, usage};
+use super::{Item, Look, system, texts, usage};
 use crate::agent::commands::CommandAnswer;
 use crate::error::{Error, Result};
 use crate::gateway::Gateway;
@@ -15,10 +15,11 @@ use crate::markup::{inline_code, plain};
 use crate::message::{Address, CommandButton, Envelope};
 use crate::text::{ellipsize_chars, one_line};
 use crate::watch::notice::format_span;
+use crate::watch::process::identity;
 use crate::watch::rule::millis;
-use crate::watch::store::add;
+use crate::watch::store::Added;
 use crate::watch::texts as words;
-use crate::watch::{Moment, Mute, Rule, Store, Subject, Told, Watch, What, parse};
+use crate::watch::{Moment, Mute, Store, Subject, Told, Watch, What, parse};
 
 /// How long `/watch mute` mutes, in seconds.
 const MUTE_SECONDS: u64 = 3600;
@@ -63,7 +64,10 @@ impl Gateway {
             .split_once(char::is_whitespace)
             .unwrap_or((argument, ""));
         let verb = verb.to_lowercase();
-        let (name, rest) = rest.trim().split_once(char::is_whitespace).unwrap_or((rest.trim(), ""));
+        let (name, rest) = rest
+            .trim()
+            .split_once(char::is_whitespace)
+            .unwrap_or((rest.trim(), ""));
         let text = match verb.as_str() {
             "" | "list" | "ls" => self.list_watches(asker),
             "help" => format!("{}\n\n{}", texts::usage(language), parse::examples()),
@@ -104,8 +108,12 @@ impl Gateway {
         };
         let set_paused = |is_paused: bool| {
             self.change_file(|list| {
-                let found = list.iter_mut().find(|watch| watch.id.to_string() == item.key);
-                found.into_iter().for_each(|watch| watch.is_paused = is_paused);
+                let found = list
+                    .iter_mut()
+                    .find(|watch| watch.id.to_string() == item.key);
+                found
+                    .into_iter()
+                    .for_each(|watch| watch.is_paused = is_paused);
             })
         };
         let set_off = |is_off: bool| {
@@ -206,7 +214,7 @@ impl Gateway {
         if is_service && system::services(&watches.root).is_none() {
             return Err(usage(texts::no_systemd(language).to_owned()));
         }
-        let (id, is_new) = match add_to(&watches.store, rule.clone(), asker.chat, false)? {
+        let (id, is_new) = match watches.store.insert(rule.clone(), asker.chat, false)? {
             Added::New(id) => (id, true),
             Added::Known(id) => (id, false),
             Added::NoProcess(pid) => return Err(usage(texts::no_process(language, &pid))),
@@ -217,7 +225,7 @@ impl Gateway {
             false => texts::exists(language, &id, &shown),
             true => {
                 let process = match rule.what {
-                    What::Pid(pid) => process_of(pid)?,
+                    What::Pid(pid) => identity(pid),
                     _ => None,
                 };
                 let item = Item {
@@ -231,7 +239,12 @@ impl Gateway {
                     is_built_in: false,
                 };
                 let look = self.look_fresh(&item);
-                texts::added(language, &id, &shown, &describe_look(&item, &look, language))
+                texts::added(
+                    language,
+                    &id,
+                    &shown,
+                    &describe_look(&item, &look, language),
+                )
             }
         };
         watches.look_again();
@@ -268,7 +281,11 @@ impl Gateway {
         for item in shared.items.iter().filter(|item| is_visible(asker, item)) {
             let state = describe_state(item, &shared, now, language);
             if item.is_built_in {
-                let _ = write!(built_in, "\n{}", texts::built_in_line(language, &item.key, &state));
+                let _ = write!(
+                    built_in,
+                    "\n{}",
+                    texts::built_in_line(language, &item.key, &state)
+                );
             } else {
                 let rule = inline_code(&item.rule);
                 let _ = write!(own, "\n{}", texts::line(language, &item.key, &rule, &state));
@@ -299,43 +316,6 @@ fn is_visible(asker: Asker<'_>, item: &Item) -> bool {
     item.is_built_in || asker.chat.is_none() || item.chat.as_ref() == asker.chat
 }
 
-/// What became of a watch that was to be added.
-pub(super) enum Added {
-    New(u32),
-    /// The same is there already.
-    Known(u32),
-    NoProcess(u32),
-    TooMany,
-}
-
-/// Adds a watch to the file.
-pub(super) fn add_to(store: &Store, rule: Rule, chat: Option<&Address>, by_model: bool) -> Result<Added> {
-    let process = match rule.what {
-        What::Pid(pid) => match process_of(pid)? {
-            None => return Ok(Added::NoProcess(pid)),
-            process => process,
-        },
-        _ => None,
-    };
-    let watch = Watch {
-        id: 0,
-        rule,
-        chat: chat.cloned(),
-        is_paused: false,
-        by_model,
-        process,
-    };
-    store.change(|list| {
-        let same = list.iter().find(|other| {
-            other.rule == watch.rule && other.chat == watch.chat && other.process == watch.process
-        });
-        Ok(match same {
-            Some(same) => Added::Known(same.id),
-            None => add(list, watch).map_or(Added::TooMany, Added::New),
-        })
-    })
-}
-
 fn describe_state(item: &Item, shared: &super::Shared, now: Moment, language: Language) -> String {
     let entry = shared.entries.get(&item.key);
     if item.is_paused {
@@ -360,7 +340,10 @@ fn describe_state(item: &Item, shared: &super::Shared, now: Moment, language: La
 
 /// What a look has found, as a part of a line.
 fn describe_look(item: &Item, look: &Look, language: Language) -> String {
-    let note = inline_code(&ellipsize_chars(&one_line(&look.note, NOTE_CHARS), NOTE_CHARS));
+    let note = inline_code(&ellipsize_chars(
+        &one_line(&look.note, NOTE_CHARS),
+        NOTE_CHARS,
+    ));
     let state = match (&item.subject, look.value) {
         (Subject::Rule(rule), value) => match (&rule.what, value) {
             (What::File { .. }, _) => {
@@ -414,4 +397,21 @@ pub fn describe_offline(store: &Store) -> Result<String> {
         return Err(Error::Usage("Nothing is watched yet.".to_owned()));
     }
     Ok(text)
+}
+
+/// Adds a watch to the file without a gateway. Returns what people read, as Markdown.
+pub fn add_to_file(
+    store: &Store,
+    text: &str,
+    chat: Option<&Address>,
+    language: Language,
+) -> Result<String> {
+    let rule = parse::parse(text, language).map_err(usage)?;
+    let shown = inline_code(&rule.to_string());
+    match store.insert(rule, chat, false)? {
+        Added::New(id) => Ok(texts::added_later(language, &id, &shown)),
+        Added::Known(id) => Ok(texts::exists(language, &id, &shown)),
+        Added::NoProcess(pid) => Err(usage(texts::no_process(language, &pid))),
+        Added::TooMany => Err(usage(texts::too_many(language, &WATCHES_MAX))),
+    }
 }

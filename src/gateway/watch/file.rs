@@ -79,7 +79,10 @@ impl Follower {
     /// How far the file was read, up to the last complete line.
     pub fn mark(&self) -> Option<(u64, u64)> {
         let (_, id) = self.open.as_ref()?;
-        Some((*id, self.offset.saturating_sub(self.lines.unfinished() as u64)))
+        Some((
+            *id,
+            self.offset.saturating_sub(self.lines.unfinished() as u64),
+        ))
     }
 
     fn take(&mut self, pattern: &Regex, found: &mut Found) {
@@ -161,13 +164,19 @@ mod tests {
         append(&path, "ERR last of the old\n");
         fs::rename(&path, &old).unwrap();
         append(&path, "ERR first of the new\n");
-        assert_eq!(read(&mut follower, &path, None), (2, "ERR first of the new".to_owned()));
+        assert_eq!(
+            read(&mut follower, &path, None),
+            (2, "ERR first of the new".to_owned())
+        );
         fs::write(&path, "ERR a\n").unwrap();
         assert_eq!(read(&mut follower, &path, None), (1, "ERR a".to_owned()));
         fs::remove_file(&path).unwrap();
         assert_eq!(read(&mut follower, &path, None).0, 0);
         append(&path, "ERR again\n");
-        assert_eq!(read(&mut follower, &path, None), (1, "ERR again".to_owned()));
+        assert_eq!(
+            read(&mut follower, &path, None),
+            (1, "ERR again".to_owned())
+        );
         let late = folder.path().join("late");
         let mut follower = Follower::default();
         assert_eq!(read(&mut follower, &late, None).0, 0);

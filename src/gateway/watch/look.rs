@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::built_in::{self, Earlier};
-use super::{Item, Look, Shared, Watching, process, system};
+use super::{Item, Look, Shared, Watching, system};
 use crate::board::reading::Reading;
 use crate::gateway::Gateway;
+use crate::watch::process::identity;
 use crate::watch::{BuiltIn, Moment, Quantity, Subject, What};
 
 /// What looks at the same time share.
@@ -103,7 +104,7 @@ impl Watching {
             },
             What::Pid(pid) => {
                 let (name, start) = item.process.clone().unwrap_or_default();
-                let now = process::identity(*pid).map(|(_, start)| start);
+                let now = identity(*pid).map(|(_, start)| start);
                 Look::is_bad(now != Some(start), name)
             }
             // Its lines are read by the thread that follows it.
@@ -171,7 +172,11 @@ mod tests {
         };
         assert_eq!(shared.traffic(1_000_000, at(10)), None);
         assert_eq!(shared.traffic(4_000_000, at(40)), Some(100.0));
-        assert_eq!(shared.traffic(9_000_000, at(41)), Some(100.0), "a moment later");
+        assert_eq!(
+            shared.traffic(9_000_000, at(41)),
+            Some(100.0),
+            "a moment later"
+        );
         assert_eq!(shared.traffic(5, at(70)), None, "the counter began again");
         assert_eq!(shared.traffic(5, at(100)), Some(0.0));
     }

@@ -9,7 +9,6 @@ mod command;
 mod file;
 mod look;
 mod probe;
-mod process;
 mod system;
 mod tell;
 mod texts;
@@ -22,7 +21,7 @@ use std::sync::Arc;
 use super::Gateway;
 use crate::cancel::Cancel;
 use crate::clock::Clock;
-use crate::error::{Error, Result};
+use crate::error::Error;
 use crate::message::Address;
 use crate::sync::Mutex;
 use crate::sys;
@@ -30,7 +29,7 @@ use crate::sys::watch::events::Wake;
 use crate::watch::rule::summary;
 use crate::watch::{Entry, Moment, Rule, Store, Subject, What};
 
-pub use command::describe_offline;
+pub use command::{add_to_file, describe_offline};
 
 /// The watches of the gateway.
 pub struct Watching {
@@ -278,9 +277,4 @@ impl Gateway {
 /// An error whose text is Markdown for the person who typed something.
 fn usage(text: String) -> Error {
     Error::Usage(text)
-}
-
-/// Reads a process's start time and name; `None` when it is gone.
-fn process_of(pid: u32) -> Result<Option<(String, u64)>> {
-    Ok(process::identity(pid))
 }

@@ -117,9 +117,7 @@ impl Gateway {
                     .iter()
                     .map(|address| (address.ip(), *port).into())
                     .collect();
-                let is_refusal = |failure: &Failure| {
-                    matches!(failure, Failure::Io(error) if error.kind() == std::io::ErrorKind::ConnectionRefused)
-                };
+                let is_refusal = |failure: &Failure| matches!(failure, Failure::Io(error) if error.kind() == std::io::ErrorKind::ConnectionRefused);
                 match dialer.connect(&targets, HOST_TIMEOUT) {
                     Ok(_) => return Look::is_bad(false, ""),
                     Err(failure) if ports.len() > 1 && is_refusal(&failure) => {
@@ -216,7 +214,9 @@ fn failed_units() -> Result<std::collections::BTreeSet<String>> {
     let status = child.wait().map_err(failed)?;
     match text.filter(|_| status.success()) {
         Some(text) => Ok(built_in::failed_units(&text)),
-        None => Err(Error::Failed("systemctl failed or took too long".to_owned())),
+        None => Err(Error::Failed(
+            "systemctl failed or took too long".to_owned(),
+        )),
     }
 }
 

@@ -87,13 +87,17 @@ fn has_listener(table: &str, port: u16) -> bool {
 /// The percentage of `full avg10` of a pressure file.
 pub fn pressure(text: &str) -> Option<f64> {
     let full = text.lines().find_map(|line| line.strip_prefix("full "))?;
-    let value = full.split(' ').find_map(|word| word.strip_prefix("avg10="))?;
+    let value = full
+        .split(' ')
+        .find_map(|word| word.strip_prefix("avg10="))?;
     value.parse().ok()
 }
 
 /// How many processes the kernel has ended since the start because there was no memory (/proc/vmstat).
 pub fn oom_kills(text: &str) -> Option<u64> {
-    let value = text.lines().find_map(|line| line.strip_prefix("oom_kill "))?;
+    let value = text
+        .lines()
+        .find_map(|line| line.strip_prefix("oom_kill "))?;
     value.trim().parse().ok()
 }
 
@@ -145,9 +149,13 @@ mod tests {
         let psi = "some avg10=1.00 avg60=0.00 avg300=0.00 total=1\nfull avg10=12.50 avg60=0.00 avg300=0.00 total=1\n";
         assert_eq!(pressure(psi), Some(12.5));
         assert_eq!(oom_kills("pgfault 1\noom_kill 3\n"), Some(3));
-        let mounts = "/dev/a / ext4 ro 0 0\nproc /proc proc rw 0 0\n/dev/b / ext4 rw,relatime 0 0\n";
+        let mounts =
+            "/dev/a / ext4 ro 0 0\nproc /proc proc rw 0 0\n/dev/b / ext4 rw,relatime 0 0\n";
         assert_eq!(is_root_read_only(mounts), Some(false));
-        assert_eq!(is_root_read_only("/dev/a / ext4 errors=remount-ro,ro 0 0"), Some(true));
+        assert_eq!(
+            is_root_read_only("/dev/a / ext4 errors=remount-ro,ro 0 0"),
+            Some(true)
+        );
         assert_eq!(is_root_read_only("proc /proc proc rw 0 0\n"), None);
     }
 
@@ -165,7 +173,8 @@ mod tests {
         group("system-getty.slice/getty@tty1.service", 1);
         group("idle.service", 0);
         group("../mine.slice/mine.service", 1);
-        let runs = |name: &str| service(root.path(), name).is_some_and(|group| is_populated(&group));
+        let runs =
+            |name: &str| service(root.path(), name).is_some_and(|group| is_populated(&group));
         assert!(runs("nginx") && runs("getty@tty1") && runs("mine"));
         assert!(!runs("idle") && !runs("missing"));
     }
@@ -176,7 +185,14 @@ mod tests {
         assert_eq!(trip_point(root.path()), None);
         let zone = root.path().join("sys/class/thermal/thermal_zone0");
         std::fs::create_dir_all(&zone).unwrap();
-        for (number, (kind, temp)) in [("critical", "110000"), ("passive", "85000"), ("hot", "200000")].iter().enumerate() {
+        for (number, (kind, temp)) in [
+            ("critical", "110000"),
+            ("passive", "85000"),
+            ("hot", "200000"),
+        ]
+        .iter()
+        .enumerate()
+        {
             std::fs::write(zone.join(format!("trip_point_{number}_type")), kind).unwrap();
             std::fs::write(zone.join(format!("trip_point_{number}_temp")), temp).unwrap();
         }

@@ -5,16 +5,17 @@
 
 use std::sync::Arc;
 
-use super::{Item, process, texts};
+use super::{Item, texts};
+use crate::bus::Event;
 use crate::error::Result;
 use crate::gateway::commands::format_output;
 use crate::gateway::cron::zone_of;
 use crate::gateway::{Gateway, spawn};
-use crate::bus::Event;
 use crate::language::Language;
 use crate::markup::{inline_code, plain};
 use crate::message::{Address, CommandButton, Envelope, Origin, OutgoingMessage};
 use crate::text::reveal;
+use crate::watch::process::{busiest, largest};
 use crate::watch::texts as words;
 use crate::watch::{Kind, Notice, Quantity, Sound, Subject, Then, What};
 
@@ -110,11 +111,20 @@ impl Gateway {
         let buttons = match item.is_built_in {
             _ if has_ended => Vec::new(),
             false => vec![
-                button(words::mute_button(language), format!("/watch mute {key} {MUTE}")),
-                button(words::remove_button(language), format!("/watch remove {key}")),
+                button(
+                    words::mute_button(language),
+                    format!("/watch mute {key} {MUTE}"),
+                ),
+                button(
+                    words::remove_button(language),
+                    format!("/watch remove {key}"),
+                ),
             ],
             true => vec![
-                button(words::mute_button(language), format!("/watch mute {key} {MUTE}")),
+                button(
+                    words::mute_button(language),
+                    format!("/watch mute {key} {MUTE}"),
+                ),
                 button(words::off_button(language), format!("/watch off {key}")),
             ],
         };
@@ -229,7 +239,9 @@ impl super::Shared {
 
 /// Whether nothing comes after it: a process ends once.
 fn is_last(item: &Item, notice: &Notice) -> bool {
-    let is_process = item.rule().is_some_and(|rule| matches!(rule.what, What::Pid(_)));
+    let is_process = item
+        .rule()
+        .is_some_and(|rule| matches!(rule.what, What::Pid(_)));
     is_process && notice.kind == Kind::Raised
 }
 
@@ -248,8 +260,8 @@ fn top_of(item: &Item, notice: &Notice) -> Option<fn(&std::path::Path) -> Option
     };
     match (quantity, notice.kind) {
         (_, Kind::Recovered | Kind::Seen) => None,
-        (Quantity::Temperature | Quantity::Load, _) => Some(process::busiest),
-        (Quantity::Memory | Quantity::Swap | Quantity::Pressure, _) => Some(process::largest),
+        (Quantity::Temperature | Quantity::Load, _) => Some(busiest),
+        (Quantity::Memory | Quantity::Swap | Quantity::Pressure, _) => Some(largest),
         _ => None,
     }
 }

@@ -14,6 +14,7 @@ texts! {
     pub fn line(id, rule, state) { "{id}. {rule}: {state}", "{id}. {rule}：当前 {state}" }
     pub fn built_in_line(name, state) { "- {name}: {state}", "- {name}：当前 {state}" }
     pub fn added(id, rule, state) { "Watching {rule} (number {id}). Now: {state}.", "开始监视 {rule}（编号 {id}）。当前：{state}。" }
+    pub fn added_later(id, rule) { "Watching {rule} (number {id}).", "开始监视 {rule}（编号 {id}）。" }
     pub fn exists(id, rule) { "{rule} is watched already (number {id}).", "{rule} 已在监视中（编号 {id}）。" }
     pub fn too_many(limit) { "{limit} watches are as many as possible. Remove one first: /watch lists them.", "最多 {limit} 个监视。请先删除一个：/watch 会列出全部。" }
     pub fn now(rule, state) { "{rule}: {state}", "{rule}：当前 {state}" }

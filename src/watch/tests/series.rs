@@ -38,7 +38,10 @@ fn told(text: &str, series: &str) -> Vec<String> {
         .filter_map(|(seconds, value)| {
             let event = tracker.step(&criterion, value, at(seconds))?;
             let notice = Notice::of(event, at(seconds), "");
-            Some(format!("{seconds} {}", notice.describe(&subject, Language::English)))
+            Some(format!(
+                "{seconds} {}",
+                notice.describe(&subject, Language::English)
+            ))
         })
         .collect()
 }
@@ -65,7 +68,10 @@ fn recorded_series() {
             "a little below is not over yet",
             "temperature > 75",
             "0=76 30=74 60=73 90=76 120=71.25",
-            &["0 🌡 temperature 76 °C (over 75).", "120 ✅ temperature is back to 71.2 °C after 2 min (peak 76 °C)."],
+            &[
+                "0 🌡 temperature 76 °C (over 75).",
+                "120 ✅ temperature is back to 71.2 °C after 2 min (peak 76 °C).",
+            ],
         ),
         (
             "what passes before its time is not told",
@@ -83,13 +89,19 @@ fn recorded_series() {
             "a look that finds out nothing changes nothing",
             "temperature > 75",
             "0=80 30=? 60=? 90=80 120=? 150=60",
-            &["0 🌡 temperature 80 °C (over 75).", "150 ✅ temperature is back to 60 °C after 2 min 30 s (peak 80 °C)."],
+            &[
+                "0 🌡 temperature 80 °C (over 75).",
+                "150 ✅ temperature is back to 60 °C after 2 min 30 s (peak 80 °C).",
+            ],
         ),
         (
             "too little is an alarm too",
             "memory < 10% back 15%",
             "0=20 30=9 60=12 90=16",
-            &["30 🧠 memory 9 % (under 10).", "90 ✅ memory is back to 16 % after 1 min (peak 9 %)."],
+            &[
+                "30 🧠 memory 9 % (under 10).",
+                "90 ✅ memory is back to 16 % after 1 min (peak 9 %).",
+            ],
         ),
         (
             "it is repeated only where that is wanted",
@@ -112,7 +124,10 @@ fn recorded_series() {
             "one that stays away is",
             "service nginx",
             "0=0 10=1 15=1 700=0",
-            &["15 🔴 nginx is not running (for 5 s).", "700 ✅ nginx is running again (after 11 min)."],
+            &[
+                "15 🔴 nginx is not running (for 5 s).",
+                "700 ✅ nginx is running again (after 11 min).",
+            ],
         ),
         (
             "a host that comes and goes is told three times, and then after some calm",
@@ -137,13 +152,19 @@ fn recorded_series() {
             "the first look can be an alarm",
             "port 443",
             "0=1 60=0",
-            &["0 🔴 Nothing listens on port 443.", "60 ✅ Port 443 is open again (after 1 min)."],
+            &[
+                "0 🔴 Nothing listens on port 443.",
+                "60 ✅ Port 443 is open again (after 1 min).",
+            ],
         ),
         (
             "a command's success is the news",
             "cmd 'test -e /x' succeeds",
             "0=0 300=1 600=0",
-            &["300 ✅ `test -e /x` succeeds.", "600 🔴 `test -e /x` fails (after 5 min)."],
+            &[
+                "300 ✅ `test -e /x` succeeds.",
+                "600 🔴 `test -e /x` fails (after 5 min).",
+            ],
         ),
     ];
     for (name, rule, series, expected) in table {
@@ -183,7 +204,14 @@ fn a_restart_neither_repeats_an_alarm_nor_forgets_its_end() {
     let mut tracker = restarted(&tracker);
     let over = tracker.step(&criterion, Some(50.0), at(200));
     let lasted_ms = Some(200_000);
-    assert_eq!(over, Some(Event::Recovered { value: 50.0, lasted_ms, peak: 81.0 }));
+    assert_eq!(
+        over,
+        Some(Event::Recovered {
+            value: 50.0,
+            lasted_ms,
+            peak: 81.0
+        })
+    );
 }
 
 #[test]
@@ -213,7 +241,14 @@ fn over_a_reboot_the_wall_clock_counts_if_it_can_be_true() {
     tracker.step(&criterion, Some(80.0), at(100));
     assert_eq!(tracker.step(&criterion, Some(80.0), later), None);
     let over = tracker.step(&criterion, Some(50.0), later);
-    assert_eq!(over, Some(Event::Recovered { value: 50.0, lasted_ms: None, peak: 80.0 }));
+    assert_eq!(
+        over,
+        Some(Event::Recovered {
+            value: 50.0,
+            lasted_ms: None,
+            peak: 80.0
+        })
+    );
 }
 
 #[test]
@@ -245,9 +280,28 @@ fn the_first_of_many_lines_is_told_at_once_and_the_others_together() {
 
 #[test]
 fn spans_are_short() {
-    let spans = [0, 59_999, MINUTE, 90_000, 12 * MINUTE + 5000, 125 * MINUTE, 1500 * MINUTE];
-    let shown = ["0 s", "59 s", "1 min", "1 min 30 s", "12 min", "2 h 5 min", "1 d 1 h"];
-    assert_eq!(spans.map(|span| format_span(span, Language::English)), shown);
+    let spans = [
+        0,
+        59_999,
+        MINUTE,
+        90_000,
+        12 * MINUTE + 5000,
+        125 * MINUTE,
+        1500 * MINUTE,
+    ];
+    let shown = [
+        "0 s",
+        "59 s",
+        "1 min",
+        "1 min 30 s",
+        "12 min",
+        "2 h 5 min",
+        "1 d 1 h",
+    ];
+    assert_eq!(
+        spans.map(|span| format_span(span, Language::English)),
+        shown
+    );
 }
 
 proptest! {
@@ -298,7 +352,11 @@ proptest! {
 #[test]
 fn a_pending_value_is_not_an_alarm() {
     let mut tracker = Tracker::default();
-    tracker.step(&rule("temperature > 50 for 1m").criterion(), Some(60.0), at(1));
+    tracker.step(
+        &rule("temperature > 50 for 1m").criterion(),
+        Some(60.0),
+        at(1),
+    );
     assert!(matches!(tracker.phase, Phase::Pending { .. }) && !tracker.is_raised());
     assert_eq!(FLAP_CALM_MS % MINUTE, 0, "it is told in minutes");
 }

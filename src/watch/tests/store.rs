@@ -38,18 +38,29 @@ fn what_is_added_is_read_again_and_numbers_are_used_again() {
         process: Some(("a \"b\"".to_owned(), 77)),
         ..watch("pid 12")
     };
-    let all = [watch("temperature > 75 for 5m"), strange, watch("cmd \"it's \\\"x\\\"\" fails")];
+    let all = [
+        watch("temperature > 75 for 5m"),
+        strange,
+        watch("cmd \"it's \\\"x\\\"\" fails"),
+    ];
     let ids = store.change(|watches| Ok(all.clone().map(|watch| add(watches, watch))));
     assert_eq!(ids.unwrap(), [Some(1), Some(2), Some(3)]);
     let read = store.read().unwrap().watches;
-    let expected = all.iter().cloned().zip(1..).map(|(watch, id)| Watch { id, ..watch });
+    let expected = all
+        .iter()
+        .cloned()
+        .zip(1..)
+        .map(|(watch, id)| Watch { id, ..watch });
     assert_eq!(read, expected.collect::<Vec<_>>());
     let removed = store.change(|watches| {
         watches.retain(|watch| watch.id != 2);
         Ok(add(watches, watch("port 1")))
     });
     assert_eq!(removed.unwrap(), Some(2));
-    let moved = store.move_chat(&Address::parse("telegram:1001"), &Address::parse("telegram:-5"));
+    let moved = store.move_chat(
+        &Address::parse("telegram:1001"),
+        &Address::parse("telegram:-5"),
+    );
     assert_eq!(moved.unwrap(), 3);
 }
 
@@ -57,7 +68,10 @@ fn what_is_added_is_read_again_and_numbers_are_used_again() {
 fn there_are_only_so_many() {
     let (_folder, store) = home();
     let last = store.change(|watches| {
-        Ok((0..=WATCHES_MAX).map(|_| add(watches, watch("port 1"))).last().unwrap())
+        Ok((0..=WATCHES_MAX)
+            .map(|_| add(watches, watch("port 1")))
+            .last()
+            .unwrap())
     });
     assert_eq!(last.unwrap(), None);
     assert_eq!(store.read().unwrap().watches.len(), WATCHES_MAX);
@@ -77,14 +91,24 @@ fn a_change_that_fails_writes_nothing() {
 fn a_broken_file_is_left_as_it_is_and_the_error_names_the_line() {
     let (_folder, store) = home();
     for (text, said) in [
-        ("{\n  \"watches\": [\n    {\"id\": 1, oops}\n  ]\n}", "line 3"),
+        (
+            "{\n  \"watches\": [\n    {\"id\": 1, oops}\n  ]\n}",
+            "line 3",
+        ),
         ("[]", "line 1"),
         ("{\"watches\": 7}", "in \"watches\""),
     ] {
         fs::write(store.path(), text).unwrap();
         let error = store.read().unwrap_err().to_string();
-        assert!(error.contains(said) && error.contains("watches.json"), "{error}");
-        assert!(store.change(|watches| Ok(add(watches, watch("port 1")))).is_err());
+        assert!(
+            error.contains(said) && error.contains("watches.json"),
+            "{error}"
+        );
+        assert!(
+            store
+                .change(|watches| Ok(add(watches, watch("port 1"))))
+                .is_err()
+        );
         assert_eq!(fs::read_to_string(store.path()).unwrap(), text);
     }
 }
@@ -98,22 +122,39 @@ fn a_watch_that_cannot_be_read_spoils_no_other_one_and_is_kept() {
     let read = store.read().unwrap();
     assert_eq!(read.watches.len(), 1);
     assert_eq!(read.faults.len(), 4, "{:?}", read.faults);
-    assert!(read.faults[0].starts_with("watch 2: I can't watch `prot`"), "{:?}", read.faults);
-    store.change(|watches| Ok(add(watches, watch("port 1")))).unwrap();
+    assert!(
+        read.faults[0].starts_with("watch 2: I can't watch `prot`"),
+        "{:?}",
+        read.faults
+    );
+    store
+        .change(|watches| Ok(add(watches, watch("port 1"))))
+        .unwrap();
     let after = store.read().unwrap();
     assert_eq!((after.watches.len(), after.faults.len()), (2, 4));
-    assert!(fs::read_to_string(store.path()).unwrap().contains("prot 80"));
+    assert!(
+        fs::read_to_string(store.path())
+            .unwrap()
+            .contains("prot 80")
+    );
 }
 
 #[test]
 fn what_was_told_is_kept_and_a_damaged_file_counts_as_empty() {
     let (folder, store) = home();
     assert!(store.read_state().is_empty());
-    let now = Moment { up_ms: 5, wall_ms: 6, boot: 7 };
+    let now = Moment {
+        up_ms: 5,
+        wall_ms: 6,
+        boot: 7,
+    };
     let entry = Entry {
         rule: "port 1".to_owned(),
         notice: Some(Notice::seen(now, 3, "line".to_owned())),
-        muted: Some(Mute { since: now, ms: 1000 }),
+        muted: Some(Mute {
+            since: now,
+            ms: 1000,
+        }),
         mark: Some((1, 2)),
         known: Some(vec!["a".to_owned()]),
         ..Entry::default()
@@ -126,7 +167,10 @@ fn what_was_told_is_kept_and_a_damaged_file_counts_as_empty() {
         fs::write(&path, text).unwrap();
         assert!(store.read_state().is_empty(), "{text}");
     }
-    let mute = Mute { since: now, ms: 1000 };
+    let mute = Mute {
+        since: now,
+        ms: 1000,
+    };
     assert_eq!(mute.left(Moment { up_ms: 1004, ..now }), Some(1));
     assert_eq!(mute.left(Moment { up_ms: 1005, ..now }), None);
 }

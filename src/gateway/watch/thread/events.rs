@@ -35,12 +35,17 @@ impl Thread<'_> {
                 What::File { path, .. } => {
                     let path = Path::new(path);
                     add(path, Interest::Content);
-                    path.parent().into_iter().for_each(|folder| add(folder, Interest::Names));
+                    path.parent()
+                        .into_iter()
+                        .for_each(|folder| add(folder, Interest::Names));
                 }
                 What::Service(name) => {
                     if let Some(group) = system::service(root, name) {
                         add(&group.join("cgroup.events"), Interest::Content);
-                        group.parent().into_iter().for_each(|folder| add(folder, Interest::Names));
+                        group
+                            .parent()
+                            .into_iter()
+                            .for_each(|folder| add(folder, Interest::Names));
                     }
                     system::services(root)
                         .iter()
@@ -63,10 +68,19 @@ impl Thread<'_> {
         let waits = self.running.iter().filter(|running| !running.is_probed);
         let next = waits.map(|running| running.next_ms).min();
         let shared = self.watches().shared.lock();
-        let seen = shared.entries.values().filter_map(|entry| entry.seen.deadline(now));
+        let seen = shared
+            .entries
+            .values()
+            .filter_map(|entry| entry.seen.deadline(now));
         let muted = shared.entries.values();
-        let muted = muted.filter_map(|entry| Some(now.up_ms.saturating_add(entry.muted?.left(now)?)));
-        let next = next.into_iter().chain(seen).chain(muted).chain(self.retry).min();
+        let muted =
+            muted.filter_map(|entry| Some(now.up_ms.saturating_add(entry.muted?.left(now)?)));
+        let next = next
+            .into_iter()
+            .chain(seen)
+            .chain(muted)
+            .chain(self.retry)
+            .min();
         // A message that waits for a chat is tried again with the next look.
         drop(shared);
         let left = next.map_or(i64::MAX, |next| next.saturating_sub(now.up_ms).max(0));
@@ -91,7 +105,10 @@ impl Thread<'_> {
             descriptor: source.descriptor.as_fd(),
             is_priority: source.is_priority,
         }));
-        let processes = self.running.iter().filter_map(|running| running.process.as_ref());
+        let processes = self
+            .running
+            .iter()
+            .filter_map(|running| running.process.as_ref());
         waited.extend(processes.map(|process| plain(process.as_fd())));
         let ready = match events::wait(&waited, Some(time)) {
             Ok(ready) => ready,
@@ -171,7 +188,11 @@ impl Thread<'_> {
             self.see_again(index);
             if let Some(running) = self.running.get_mut(index) {
                 // A file that grows all the time is not read all the time.
-                let pace = if running.file.is_some() { FILE_PACE_MS } else { 0 };
+                let pace = if running.file.is_some() {
+                    FILE_PACE_MS
+                } else {
+                    0
+                };
                 let last = running.next_ms.saturating_sub(interval_ms(&running.item));
                 let soon = now.max(last.saturating_add(pace));
                 running.next_ms = running.next_ms.min(soon);
@@ -212,7 +233,10 @@ pub(super) fn sources(root: &Path) -> Vec<Source> {
     // All tasks waited for memory in a tenth of two seconds. Without rights the window has to be 2 s or more
     // (Documentation/accounting/psi.rst).
     let mut options = OpenOptions::new();
-    let pressure = options.read(true).write(true).open(root.join("proc/pressure/memory"));
+    let pressure = options
+        .read(true)
+        .write(true)
+        .open(root.join("proc/pressure/memory"));
     if let Ok(mut file) = pressure.and_then(is_of_kernel)
         && file.write_all(b"full 200000 2000000\0").is_ok()
     {
@@ -222,7 +246,9 @@ pub(super) fn sources(root: &Path) -> Vec<Source> {
             keys: &["pressure", "oom"],
         });
     }
-    let monitors = std::fs::read_dir(root.join("sys/class/hwmon")).into_iter().flatten();
+    let monitors = std::fs::read_dir(root.join("sys/class/hwmon"))
+        .into_iter()
+        .flatten();
     for monitor in monitors.flatten().take(GROUPS_MAX) {
         let path = monitor.path().join("in0_lcrit_alarm");
         if let Ok(file) = File::open(path) {

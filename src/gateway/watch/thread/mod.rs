@@ -18,9 +18,7 @@ use crate::limits::watch::{
 };
 use crate::sys::watch::events::{Changes, Interest, process};
 use crate::watch::rule::millis;
-use crate::watch::{
-    BuiltIn, Criterion, Entry, Moment, Notice, Subject, What, Watch, parse,
-};
+use crate::watch::{BuiltIn, Criterion, Entry, Moment, Notice, Subject, Watch, What, parse};
 
 /// The thread's own state.
 pub(super) struct Thread<'a> {
@@ -137,15 +135,19 @@ impl<'a> Thread<'a> {
         }
         shared.faults = faults;
         let states = shared.entries.len();
-        shared
-            .entries
-            .retain(|key, entry| items.iter().any(|item| item.key == *key && item.rule == entry.rule));
+        shared.entries.retain(|key, entry| {
+            items
+                .iter()
+                .any(|item| item.key == *key && item.rule == entry.rule)
+        });
         shared.is_unsaved |= shared.entries.len() != states;
         for item in &items {
             let entry = shared.entries.entry(item.key.clone()).or_default();
             entry.rule.clone_from(&item.rule);
         }
-        shared.found.retain(|key, _| items.iter().any(|item| item.key == *key));
+        shared
+            .found
+            .retain(|key, _| items.iter().any(|item| item.key == *key));
         shared.items.clone_from(&items);
         drop(shared);
         for item in items {
@@ -161,8 +163,10 @@ impl<'a> Thread<'a> {
         if let Some(changes) = &self.changes {
             // Two watches of one path share a number.
             let own = running.seen.iter();
-            own.filter(|watch| !others().any(|other| other == *watch) && self.store != Some(**watch))
-                .for_each(|watch| changes.remove(*watch));
+            own.filter(|watch| {
+                !others().any(|other| other == *watch) && self.store != Some(**watch)
+            })
+            .for_each(|watch| changes.remove(*watch));
         }
     }
 
@@ -195,7 +199,11 @@ impl<'a> Thread<'a> {
         let due = now.up_ms.saturating_add(TOGETHER_MS);
         let is_due = |running: &Running| running.next_ms <= due && !running.is_probed;
         // What is due now takes others along that are due in a moment.
-        if !self.running.iter().any(|running| running.next_ms <= now.up_ms && !running.is_probed) {
+        if !self
+            .running
+            .iter()
+            .any(|running| running.next_ms <= now.up_ms && !running.is_probed)
+        {
             return;
         }
         let tick = Arc::new(self.watches().tick(now));
@@ -306,7 +314,10 @@ impl<'a> Thread<'a> {
             put(entry, notice, now);
         }
         if let Some(deadline) = entry.tracker.deadline(&criterion)
-            && let Some(running) = self.running.iter_mut().find(|running| *running.item == *item)
+            && let Some(running) = self
+                .running
+                .iter_mut()
+                .find(|running| *running.item == *item)
         {
             running.next_ms = running.next_ms.min(deadline);
         }
@@ -324,7 +335,9 @@ impl<'a> Thread<'a> {
         };
         let is_news = match built_in {
             BuiltIn::OutOfMemory => {
-                let kills = watches.read("proc/vmstat").and_then(|text| system::oom_kills(&text));
+                let kills = watches
+                    .read("proc/vmstat")
+                    .and_then(|text| system::oom_kills(&text));
                 let mut seen = std::mem::take(&mut entry.seen);
                 let is_news = built_in::note_kills(entry, &mut seen, kills, now.boot);
                 entry.seen = seen;
@@ -432,7 +445,10 @@ impl<'a> Thread<'a> {
     fn keep_marks(&self) {
         let mut shared = self.watches().shared.lock();
         for running in &self.running {
-            let mark = running.file.as_ref().and_then(|(follower, _)| follower.mark());
+            let mark = running
+                .file
+                .as_ref()
+                .and_then(|(follower, _)| follower.mark());
             let entry = shared.entries.get_mut(&running.item.key);
             if let Some((entry, mark)) = entry.zip(mark) {
                 entry.mark = Some(mark);
@@ -447,7 +463,10 @@ impl<'a> Thread<'a> {
 fn put(entry: &mut Entry, notice: Notice, now: Moment) {
     use crate::watch::Kind;
     let is_muted = entry.muted.is_some_and(|mute| mute.left(now).is_some());
-    let was_untold = entry.notice.as_ref().is_some_and(|before| before.kind == Kind::Raised);
+    let was_untold = entry
+        .notice
+        .as_ref()
+        .is_some_and(|before| before.kind == Kind::Raised);
     match notice.kind {
         Kind::Recovered if entry.is_hushed || was_untold => {
             entry.is_hushed = false;
@@ -466,7 +485,10 @@ fn new_units(item: &Item, entry: &mut Entry, look: &Look, was_raised: bool) -> O
     }
     let now: Vec<String> = look.note.split(", ").map(str::to_owned).collect();
     let before = entry.known.replace(now.clone()).unwrap_or_default();
-    let new: Vec<String> = now.into_iter().filter(|name| !before.contains(name)).collect();
+    let new: Vec<String> = now
+        .into_iter()
+        .filter(|name| !before.contains(name))
+        .collect();
     let has_new = was_raised && look.value == Some(1.0) && !new.is_empty();
     has_new.then(|| new.join(", "))
 }
@@ -486,7 +508,10 @@ fn is_silent_first(item: &Item) -> bool {
 /// Whether an item is not looked at.
 fn is_off(gateway: &Gateway, item: &Item) -> bool {
     let shared = gateway.parts.watches.shared.lock();
-    let is_off = shared.entries.get(&item.key).is_some_and(|entry| entry.is_off);
+    let is_off = shared
+        .entries
+        .get(&item.key)
+        .is_some_and(|entry| entry.is_off);
     item.is_paused || is_off
 }
 
@@ -540,5 +565,7 @@ fn open(gateway: &Gateway, item: &Item, path: &str) -> std::io::Result<File> {
     let session = session.unwrap_or_else(|| crate::message::SessionKey::parse("watch"));
     let hosted = gateway.agent_for(&gateway.live(), &session, None);
     let workspace = hosted.workspace().map_err(std::io::Error::other)?;
-    workspace.open_read(Path::new(path)).map_err(std::io::Error::other)
+    workspace
+        .open_read(Path::new(path))
+        .map_err(std::io::Error::other)
 }

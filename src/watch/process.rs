@@ -1,10 +1,10 @@
-//! Processes: who one is, and which are the busiest.
+//! Processes, from /proc: who one is, and which is the busiest.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::system::read;
-use crate::limits::watch::{BUSY_SPAN, PROCESSES_MAX};
+use crate::limits::watch::{BUSY_SPAN, PROCESSES_MAX, SYSTEM_BYTES};
+use crate::sys;
 
 /// The name of a process, and when it was started, in ticks since the start of the machine; `None` when it is gone.
 pub fn identity(pid: u32) -> Option<(String, u64)> {
@@ -39,6 +39,11 @@ impl Stat {
     }
 }
 
+fn read(root: &Path, path: &str) -> Option<String> {
+    let bytes = sys::file::read_at_most(&root.join(path), SYSTEM_BYTES).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 fn all(root: &Path) -> BTreeMap<u32, Stat> {
     let entries = std::fs::read_dir(root.join("proc")).into_iter().flatten();
     let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
@@ -52,7 +57,9 @@ pub fn busiest(root: &Path) -> Option<String> {
     std::thread::sleep(BUSY_SPAN);
     let after = all(root);
     let used = |(pid, stat): (&u32, &Stat)| {
-        let before = before.get(pid).filter(|before| before.start == stat.start)?;
+        let before = before
+            .get(pid)
+            .filter(|before| before.start == stat.start)?;
         Some((stat.busy.checked_sub(before.busy)?, stat.name.clone()))
     };
     let (ticks, name) = after.iter().filter_map(used).max()?;
@@ -65,7 +72,7 @@ pub fn busiest(root: &Path) -> Option<String> {
 pub fn largest(root: &Path) -> Option<String> {
     let all = all(root);
     let stat = all.values().max_by_key(|stat| stat.pages)?;
-    let bytes = stat.pages.saturating_mul(crate::sys::memory::page_bytes());
+    let bytes = stat.pages.saturating_mul(sys::memory::page_bytes());
     (bytes > 0).then(|| format!("{} {} MB", stat.name, bytes / 1_000_000))
 }
 
@@ -77,7 +84,10 @@ mod tests {
     fn a_name_may_contain_brackets() {
         let line = "12 (a) (b) R 1 2 3 4 5 6 7 8 9 10 30 12 15 16 17 18 19 20 777 22 555 0";
         let stat = Stat::parse(line).unwrap();
-        assert_eq!((stat.name.as_str(), stat.busy, stat.start, stat.pages), ("a) (b", 42, 777, 555));
+        assert_eq!(
+            (stat.name.as_str(), stat.busy, stat.start, stat.pages),
+            ("a) (b", 42, 777, 555)
+        );
         for odd in ["", "1", "1 (x)", "1 (x) R 1", ")("] {
             assert!(Stat::parse(odd).is_none(), "{odd}");
         }
