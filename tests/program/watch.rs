@@ -104,6 +104,39 @@ fn labels(message: &Message) -> Vec<String> {
         .collect()
 }
 
+/// Asks until the answer contains these words: what the thread sees is known a moment later.
+fn asks_until(scene: &Scene, question: &str, words: &str) {
+    let watch = std::time::Instant::now();
+    loop {
+        let before = scene.texts().len();
+        let sent = scene.telegram.wait_for_calls("sendMessage", 0).len();
+        scene.ana.says(question);
+        scene.telegram.wait_for_calls("sendMessage", sent + 1);
+        if scene
+            .texts()
+            .iter()
+            .skip(before)
+            .any(|text| text.contains(words))
+        {
+            return;
+        }
+        let texts = scene.texts();
+        assert!(
+            watch.elapsed() < crate::harness::PATIENCE,
+            "{words:?} never came: {:?}",
+            texts.last()
+        );
+    }
+}
+
+/// Waits until so many messages contain these words.
+fn wait_for_count(scene: &Scene, words: &str, most: usize) {
+    let mut sent = 0;
+    while count(scene, words) < most {
+        sent = scene.telegram.wait_for_calls("sendMessage", sent + 1).len();
+    }
+}
+
 fn count(scene: &Scene, words: &str) -> usize {
     scene
         .texts()
@@ -121,22 +154,19 @@ fn add(scene: &Scene, rule: &str, now: &str) {
 fn a_temperature_is_told_once_and_its_end_with_how_long_it_was() {
     let (scene, board, clock) = scene([]);
     let gateway = scene.start();
-    scene.ana.says("/watch temperature > 75 for 5m");
-    let added = scene.wait_for("Watching temperature > 75 for 5m (number 1). Now: 48 °C.");
+    scene.ana.says("/watch temperature > 75 for 5m every 2m");
+    let added = scene.wait_for("Watching temperature > 75 for 5m every 2m (number 1). Now: 48 °C.");
     assert_eq!(labels(&added), ["Remove"]);
-    board.temperature(78_000);
     // The built-in watch begins at 80 degrees.
-    for _ in 0..11 {
-        clock.forward(MINUTE / 2);
-        scene.ana.says("/watch test 1");
-        scene.wait_for("temperature > 75 for 5m: 78 °C");
-    }
+    board.temperature(78_000);
+    clock.forward(2 * MINUTE);
+    asks_until(&scene, "/watch", "every 2m: 78 °C");
+    clock.forward(5 * MINUTE);
     let alarm = scene.wait_for("🌡 temperature 78 °C (over 75 for 5 min");
     assert_eq!(labels(&alarm), ["Mute 1 h", "Remove"]);
-    scene.ana.says("/watch");
-    scene.wait_for("1. temperature > 75 for 5m: 🔴 78 °C, for 5 min");
+    asks_until(&scene, "/watch", "every 2m: 🔴 78 °C, for 5 min");
     board.temperature(60_000);
-    clock.forward(MINUTE);
+    clock.forward(2 * MINUTE);
     scene.wait_for("✅ temperature is back to 60 °C after");
     gateway.stop().ends_with(0);
     assert_eq!(count(&scene, "🌡"), 1, "{:?}", scene.texts());
@@ -149,8 +179,7 @@ fn a_service_that_stops_is_told_and_one_that_restarts_is_not() {
     let gateway = scene.start();
     add(&scene, "service nginx", "running");
     board.group("nginx", false);
-    scene.ana.says("/watch test 1");
-    scene.wait_for("service nginx: not running");
+    asks_until(&scene, "/watch", "service nginx: not running");
     // The kernel has said so: no look of the clock was needed. Only the time that a restart may take has to pass.
     clock.forward(Duration::from_secs(6));
     scene.wait_for("🔴 nginx is not running");
@@ -158,20 +187,12 @@ fn a_service_that_stops_is_told_and_one_that_restarts_is_not() {
     board.group("nginx", true);
     scene.wait_for("✅ nginx is running again (after 1");
     fs::remove_dir_all(board.path("sys/fs/cgroup/system.slice/nginx.service")).unwrap();
-    scene.ana.says("/watch");
-    scene.wait_for("1. service nginx: not running");
+    asks_until(&scene, "/watch", "service nginx: not running");
     clock.forward(Duration::from_secs(6));
-    scene
-        .telegram
-        .wait_for_message(scene.ana.chat(), |message| {
-            message.text.contains("🔴 nginx is not running")
-                && count(&scene, "🔴 nginx is not running") == 2
-        });
+    wait_for_count(&scene, "🔴 nginx is not running", 2);
     // It comes back in another group of the same name.
     board.group("nginx", true);
-    scene.telegram.wait_for_message(scene.ana.chat(), |_| {
-        count(&scene, "✅ nginx is running again") == 2
-    });
+    wait_for_count(&scene, "✅ nginx is running again", 2);
     gateway.stop().ends_with(0);
 }
 
@@ -291,7 +312,7 @@ fn a_rule_that_is_wrong_shows_the_nearest_form() {
         ("/watch remove", "For example: /watch remove 1"),
         ("/watch remove 7", "There is nothing watched under 7 here"),
         ("/watch mute temperature soon", "For how long?"),
-        ("/watch remove temperature", "temperature is built in"),
+        ("/watch remove temperature", "emperature is built in"),
         ("/watch help", "/watch service nginx"),
     ] {
         scene.ana.says(typed);
@@ -309,11 +330,12 @@ fn a_restart_in_the_middle_neither_repeats_the_alarm_nor_forgets_its_end() {
     board.write("proc/loadavg", "8.00 1.00 1.00 1/88 900\n");
     clock.forward(MINUTE);
     scene.wait_for("📈 load 8.00 (over 4).");
+    // What comes after it says that it was confirmed: else it would have to be sent again.
+    asks_until(&scene, "/watch", "🔴 8.00");
     drop(gateway.kill());
     clock.forward(10 * MINUTE);
     let gateway = scene.start();
-    scene.ana.says("/watch");
-    scene.wait_for("1. load > 4: 🔴 8.00, for 1");
+    asks_until(&scene, "/watch", "1. load > 4: 🔴 8.00, for 1");
     gateway.stop().ends_with(0);
     board.write("proc/loadavg", "0.20 1.00 1.00 1/88 900\n");
     clock.forward(10 * MINUTE);
@@ -362,12 +384,10 @@ fn a_muted_or_paused_watch_says_nothing_and_then_what_is_still_so() {
     scene.wait_for("Muted for 1 h: load > 4");
     board.write("proc/loadavg", "0.20 1.00 1.00 1/88 900\n");
     clock.forward(MINUTE);
-    scene.ana.says("/watch");
-    scene.wait_for("1. load > 4: 0.20, muted for 59 min");
+    asks_until(&scene, "/watch", "1. load > 4: 0.20, muted for 59 min");
     board.write("proc/loadavg", "9.00 1.00 1.00 1/88 900\n");
     clock.forward(58 * MINUTE);
-    scene.ana.says("/watch test 1");
-    scene.wait_for("load > 4: 9.00");
+    asks_until(&scene, "/watch", "1. load > 4: 🔴 9.00");
     clock.forward(2 * MINUTE);
     scene.wait_for("📈 load still 9.00");
     scene.ana.says("/watch pause 1");
@@ -432,8 +452,7 @@ fn the_board_speaks_up_by_itself() {
     let (scene, board, clock) = scene([]);
     let gateway = scene.start();
     greet(&scene);
-    scene.ana.says("/watch");
-    scene.wait_for("- undervoltage: ok");
+    asks_until(&scene, "/watch", "• undervoltage: ok");
     board.firmware("50005");
     clock.forward(MINUTE);
     let alarm = scene.wait_for("⚡ The voltage is too low.");
@@ -447,11 +466,9 @@ fn the_board_speaks_up_by_itself() {
     scene.wait_for("🔴 / is read-only now.");
     scene.wait_for("💥 Out of memory: the kernel ended 2 process(es).");
     board.temperature(85_000);
-    for _ in 0..4 {
-        clock.forward(MINUTE / 2);
-        scene.ana.says("/watch test temperature");
-        scene.wait_for("temperature: 85 °C");
-    }
+    clock.forward(MINUTE / 2);
+    asks_until(&scene, "/watch", "• temperature: 85 °C");
+    clock.forward(MINUTE);
     scene.wait_for("🌡 temperature 85 °C (over 80 for 1 min");
     scene.ana.presses("Turn off");
     scene.wait_for("Turned off: temperature.");
@@ -478,20 +495,20 @@ fn a_login_and_a_new_address_are_told() {
     interface("20010db8000000000000000000000001");
     let gateway = scene.start();
     greet(&scene);
-    scene.ana.says("/watch");
-    scene.wait_for("- login: ok");
+    asks_until(&scene, "/watch", "• login: ok");
     // The folder is watched: the clock need not move.
     session(&board, 2, "203.0.113.9");
     scene.wait_for("🔑 Login over ssh: pi from 203.0.113.9.");
     interface("20010db8000000000000000000000002");
     clock.forward(MINUTE);
     scene.wait_for("🌐 New address: 2001:db8::2 (eth7).");
+    // What comes after it says that it was confirmed: else it would have to be sent again.
+    asks_until(&scene, "/watch", "• address: ok");
     drop(gateway.kill());
     interface("20010db8000000000000000000000001");
     let gateway = scene.start();
     clock.forward(MINUTE);
-    scene.ana.says("/watch test address");
-    scene.wait_for("address: ok");
+    asks_until(&scene, "/watch", "• address: ok");
     gateway.stop().ends_with(0);
     assert_eq!(count(&scene, "🔑"), 1, "{:?}", scene.texts());
     assert_eq!(count(&scene, "🌐"), 1);
@@ -530,7 +547,7 @@ fn the_command_line_adds_and_changes_watches_of_a_running_gateway() {
     let gateway = scene.start();
     greet(&scene);
     let added = run(&["add", "load > 4"]).ends_with(0).stdout;
-    assert_eq!(added, "Watching load > 4 (number 1).\n");
+    assert_eq!(added, "Watching `load > 4` (number 1).\n");
     run(&["add", "cmd", "test -e /x", "every", "5m"]).ends_with(0);
     run(&["add", "prot", "1"])
         .ends_with(2)
@@ -542,11 +559,11 @@ fn the_command_line_adds_and_changes_watches_of_a_running_gateway() {
     clock.forward(MINUTE);
     scene.wait_for("load 8.00 (over 4)");
     let tested = run(&["test", "1"]).ends_with(0).stdout;
-    assert_eq!(tested, "load > 4: 8.00\n");
+    assert_eq!(tested, "`load > 4`: 8.00\n");
     run(&["pause", "1"]).ends_with(0);
     let listed = run(&[]).ends_with(0).stdout;
     assert!(
-        listed.contains("load > 4: paused") && listed.contains("cmd 'test -e /x' every 5m"),
+        listed.contains("`load > 4`: paused") && listed.contains("cmd 'test -e /x' every 5m"),
         "{listed}"
     );
     run(&["remove", "1", "2"]).ends_with(0);
@@ -573,10 +590,7 @@ fn a_file_that_is_broken_by_hand_stops_nothing_and_loses_nothing() {
     clock.forward(MINUTE);
     scene.wait_for("load 8.00 (over 4)");
     replace(&file, &good.replace("load > 4", "load > 6"));
-    scene.telegram.wait_for_message(scene.ana.chat(), |_| {
-        scene.ana.says("/watch");
-        count(&scene, "1. load > 6: ") > 0
-    });
+    asks_until(&scene, "/watch", "1. load > 6: ");
     gateway.stop().ends_with(0);
 }
 

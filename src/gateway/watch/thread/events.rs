@@ -42,6 +42,7 @@ impl Thread<'_> {
                 What::Service(name) => {
                     if let Some(group) = system::service(root, name) {
                         add(&group.join("cgroup.events"), Interest::Content);
+                        add(&group, Interest::Names);
                         group
                             .parent()
                             .into_iter()
