@@ -53,6 +53,7 @@ pub mod session;
 pub mod skills;
 pub mod state;
 pub mod update;
+pub mod watch;
 
 // Floor 6: the models and their tools.
 pub mod provider;

@@ -14,6 +14,7 @@ pub fn describe_tool(name: &str, language: Language) -> Option<&'static str> {
         "grep" => tool_grep(language),
         "exec" => tool_exec(language),
         "exec_session" => tool_exec_session(language),
+        "watch" => tool_watch(language),
         "spawn" => tool_spawn(language),
         "device" => tool_device(language),
         "memory" => tool_memory(language),
@@ -103,6 +104,10 @@ texts! {
     pub fn help_heartbeat() {
         "Show the heartbeat, or turn it on or off; now looks at HEARTBEAT.md",
         "显示心跳，或开启、关闭；now 立即查看 HEARTBEAT.md",
+    }
+    pub fn help_watch() {
+        "List watches, or add one: /watch temperature > 75 for 5m",
+        "列出监视，或添加监视：/watch temperature > 75 for 5m",
     }
     pub fn help_agents() { "Show which agent answers here", "显示由哪个智能体在此回答" }
     pub fn help_restart() { "Restart Peacrab", "重启 Peacrab" }
@@ -385,6 +390,7 @@ texts! {
     fn tool_web_search() { "Search the web", "搜索网页" }
     fn tool_find_tools() { "Find tools of MCP servers", "查找 MCP 服务器的工具" }
     fn tool_web_fetch() { "Read a web page", "读取网页" }
+    fn tool_watch() { "Tell you when something happens on the board", "设备上有情况时通知您" }
     fn tool_spawn() { "Give a task to a subagent", "把任务交给子代理" }
     fn tool_message() { "Send a message, files or buttons", "发送消息、文件或按钮" }
 

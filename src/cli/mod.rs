@@ -24,6 +24,7 @@ pub mod terminal;
 pub mod tools;
 pub mod update;
 pub mod usage;
+pub mod watch;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -132,6 +133,9 @@ enum Command {
     /// List, plan, change and run scheduled jobs and reminders
     #[command(aliases = ["jobs", "schedule"])]
     Cron(cron::Arguments),
+    /// List, add and change watches: rules over the board that speak up
+    #[command(alias = "watches")]
+    Watch(watch::Arguments),
     /// Show and search what the agent remembers, and bring back earlier versions
     Memory(memory::Arguments),
     /// Plot the board's temperature, load, memory, disk or network as a picture
@@ -203,6 +207,7 @@ impl Command {
             Self::Usage(arguments) => usage::run(context, &arguments),
             Self::Sessions(arguments) => sessions::run(context, &arguments),
             Self::Cron(arguments) => cron::run(context, arguments),
+            Self::Watch(arguments) => watch::run(context, arguments),
             Self::Memory(arguments) => memory::run(context, &arguments),
             Self::Plot(arguments) => plot::run(context, &arguments),
             Self::Skills(arguments) => skills::run(context, arguments),

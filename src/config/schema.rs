@@ -6,6 +6,7 @@
 mod commands;
 mod mcp;
 mod tools;
+mod watch;
 mod web;
 
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ use std::collections::BTreeMap;
 pub use commands::{OwnCommand, Place};
 pub use mcp::McpServer;
 pub use tools::{ApprovalMode, CustomTools, ExecTool, SandboxChoice, ShellPlace, Tools};
+pub use watch::{BuiltInWatches, Watch};
 pub use web::{SearchProvider, WebFetch, WebSearch, WebTools};
 
 use serde::{Deserialize, Deserializer, Serialize};
@@ -38,6 +40,8 @@ pub struct Config {
     pub storage: Storage,
     /// `heartbeat`
     pub heartbeat: Heartbeat,
+    /// `watch`
+    pub watch: Watch,
     /// What may be spent.
     pub limits: Limits,
     /// Scheduled jobs.

@@ -80,6 +80,8 @@ pub enum Request {
         /// Names and a span, such as `temperature 24h`.
         words: String,
     },
+    /// The argument of `/watch`; `changed` alone: the file of watches was changed.
+    Watch(String),
 }
 
 /// A request about scheduled jobs.
@@ -325,6 +327,7 @@ impl Gateway {
                 .values()
                 .for_each(|delivery| delivery.menu_changed());
         }
+        self.parts.watches.look_again();
         drop(before);
         let list = |paths: &[String]| match paths {
             [] => "none".to_owned(),
@@ -354,6 +357,11 @@ impl Gateway {
                 self.cron.look_soon();
                 Ok(String::new())
             }
+            Request::Watch(argument) if argument == "changed" => {
+                self.parts.watches.look_again();
+                Ok(String::new())
+            }
+            Request::Watch(argument) => self.watch_control(&argument),
             Request::Cron(CronRequest::Run { id }) => self.run_job(&id, Language::English),
             Request::Plot { words } => {
                 let zone = zone_of(&self.live().cron.tz);

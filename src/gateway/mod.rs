@@ -28,6 +28,7 @@ mod tasks;
 mod term;
 pub mod time;
 mod turns;
+pub mod watch;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -69,6 +70,7 @@ use scheduler::Load;
 use tasks::Tasks;
 use term::Terminals;
 use time::Timekeeper;
+use watch::Watching;
 
 /// What a gateway is made of.
 pub struct Parts {
@@ -106,6 +108,8 @@ pub struct Parts {
     pub pictures: PathBuf,
     /// What is known about starts of the machine.
     pub starts: Starts,
+    /// What is watched.
+    pub watches: Watching,
     /// Bytes of received files that are kept; `None` for no bound.
     pub files_max_bytes: Option<u64>,
     /// Attempts to send a message before it waits longer.
@@ -128,6 +132,8 @@ pub struct Live {
     pub cron: schema::Cron,
     /// Commands of the configuration.
     pub commands: BTreeMap<String, schema::OwnCommand>,
+    /// What is watched without a rule, and who is told.
+    pub watch: schema::Watch,
 }
 
 /// Reads the configuration again and makes what follows from it. Fails when the configuration is

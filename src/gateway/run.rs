@@ -19,7 +19,7 @@ use super::host::{Reply, Work};
 use super::recover::Accepted;
 use super::scheduler::{Action, Input, Scheduler, WorkId};
 use super::time::{self, Timekeeper};
-use super::{Gateway, Parts, control, cron, heartbeat, notify, sleep, spawn};
+use super::{Gateway, Parts, control, cron, heartbeat, notify, sleep, spawn, watch};
 use crate::access::Role;
 use crate::agent::commands::{Slash, may_use, typed_command};
 use crate::bus::{self, Ending, Event, EventSender, Heartbeats};
@@ -130,6 +130,7 @@ pub fn run(
         tokio::spawn(time::keep(Arc::clone(&gateway)));
         tokio::spawn(tell_back(Arc::clone(&gateway)));
         tokio::spawn(heartbeat::keep(Arc::clone(&gateway)));
+        watch::keep(&gateway);
         tokio::spawn(notify::keep(
             Arc::clone(&gateway),
             heartbeats,
@@ -166,7 +167,10 @@ fn deliveries(
         let delivery = Delivery::new(DeliveryParts {
             adapter: Arc::clone(&channel.adapter),
             outbox: Arc::clone(&parts.outbox),
-            observer: Arc::new(cron::JobObserver(parts.jobs.clone())),
+            observer: Arc::new(cron::JobObserver(
+                parts.jobs.clone(),
+                parts.watches.store().clone(),
+            )),
             workspace_with: Box::new(move |path| {
                 let live = Arc::clone(&live.lock());
                 live.agents.workspace_with(path)
@@ -303,6 +307,7 @@ impl Loop {
         self.gateway.memory.stop();
         self.gateway.heartbeat.stop();
         self.gateway.terminals.shut_down();
+        self.gateway.parts.watches.stop();
         self.gateway.cron.look_soon();
         let watch = Stopwatch::start();
         while !self.running.is_empty() {
@@ -571,7 +576,8 @@ async fn sample(gateway: Arc<Gateway>) {
     loop {
         interval.tick().await;
         let is_trusted = gateway.trust().is_trusted();
-        if let Err(error) = gateway.parts.board.record(is_trusted, &[]) {
+        let watched = gateway.parts.watches.values();
+        if let Err(error) = gateway.parts.board.record(is_trusted, &watched) {
             tracing::warn!("failed to save the history of the board: {error}");
         }
     }

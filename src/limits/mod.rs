@@ -454,6 +454,7 @@ pub mod agent;
 pub mod mcp;
 pub mod picture;
 pub mod tools;
+pub mod watch;
 pub mod web;
 
 /// Bounds of the terminal.

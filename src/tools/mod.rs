@@ -16,6 +16,7 @@ mod message;
 mod registry;
 mod results;
 mod spawn;
+pub mod watch;
 pub mod web;
 
 #[cfg(test)]
@@ -49,6 +50,7 @@ use message::MESSAGE;
 use registry::{BuiltIn, Registry};
 use results::Results;
 use spawn::SPAWN;
+use watch::{WATCH, Watches};
 use web::{Fetch, Search, WEB_FETCH, WEB_SEARCH, Web};
 
 pub use files::FileType;
@@ -68,6 +70,8 @@ pub struct Capabilities {
     pub web: bool,
     /// Jobs can be planned.
     pub cron: bool,
+    /// Watches can be added.
+    pub watch: bool,
     /// People are in chats rather than at the terminal.
     pub chats: bool,
     /// Tasks can be given to subagents.
@@ -82,13 +86,14 @@ impl Capabilities {
         memory: true,
         web: true,
         cron: true,
+        watch: true,
         chats: true,
         subagents: true,
     };
 }
 
 /// The tools that a subagent does not have: those that reach people, now or later, and more subagents.
-pub const NOT_FOR_SUBAGENTS: [&str; 3] = ["message", "cron", "spawn"];
+pub const NOT_FOR_SUBAGENTS: [&str; 4] = ["message", "cron", "watch", "spawn"];
 
 /// The only tools that a turn has for a guest: they neither run anything here nor reach files, memory or
 /// other people.
@@ -114,6 +119,9 @@ pub fn specs(capabilities: Capabilities) -> Vec<ToolSpec> {
     }
     if capabilities.cron {
         specs.push(CRON);
+    }
+    if capabilities.watch {
+        specs.push(WATCH);
     }
     if capabilities.subagents {
         specs.push(SPAWN);
@@ -249,6 +257,16 @@ impl Toolbox {
         self.registry
             .add_built_in(CRON, Box::new(Arc::clone(&planner)));
         self.planner = Some(planner);
+        self
+    }
+
+    /// Adds the tool that adds watches. What they run needs the command tools, which come before.
+    pub fn with_watches(mut self, watches: Watches) -> Self {
+        let watches = Watches {
+            commands: self.commands.clone(),
+            ..watches
+        };
+        self.registry.add_built_in(WATCH, Box::new(watches));
         self
     }
 

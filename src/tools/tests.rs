@@ -197,6 +197,7 @@ fn the_built_in_tools_pass_the_checks_for_others_and_are_listed_as_they_are_told
             "web_search",
             "web_fetch",
             "cron",
+            "watch",
             "spawn",
             "message"
         ]
@@ -213,6 +214,7 @@ fn the_built_in_tools_pass_the_checks_for_others_and_are_listed_as_they_are_told
     let without_commands = Capabilities {
         commands: false,
         cron: false,
+        watch: false,
         ..Capabilities::ALL
     };
     assert_eq!(toolbox.specs(), specs(without_commands));

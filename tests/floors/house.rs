@@ -37,7 +37,8 @@ const FLOORS: [&[&str]; 10] = [
         "append_log",
     ],
     &[
-        "session", "state", "memory", "inbox", "outbox", "board", "skills", "update", "cron", "mcp",
+        "session", "state", "memory", "inbox", "outbox", "board", "skills", "update", "watch",
+        "cron", "mcp",
     ],
     &["provider", "tools"],
     &["agent", "channels"],

@@ -21,6 +21,7 @@ pub struct Home {
     folder: TempDir,
     config: Value,
     clock: Option<PathBuf>,
+    board: Option<PathBuf>,
 }
 
 impl Home {
@@ -33,6 +34,7 @@ impl Home {
             folder,
             config: json!({}),
             clock: None,
+            board: None,
         }
     }
 
@@ -99,6 +101,17 @@ impl Home {
     /// Lets the programs of this home follow a clock, which must live as long as they run.
     pub fn turn(&mut self, clock: &Turned) {
         self.clock = Some(clock.file());
+    }
+
+    /// Has the watches of this home look at a made-up board: a folder with `proc`, `sys` and `run`. Without one they see
+    /// nothing, so that no story depends on the machine it runs on.
+    pub fn watch_board(&mut self, root: &Path) {
+        self.board = Some(root.to_owned());
+    }
+
+    /// The folder of that board.
+    pub fn board(&self) -> &Path {
+        self.board.as_deref().unwrap_or(Path::new("/dev/null/none"))
     }
 
     /// The file of the clock that its programs follow.

@@ -163,6 +163,7 @@ pub fn clean(command: &mut Command, home: &Home) {
         .env("LANG", "C.UTF-8")
         .env("TZ", "UTC")
         .env("TERM", "xterm")
+        .env("PEACRAB_TEST_WATCH_ROOT", home.board())
         .current_dir(home.path());
     if let Some(clock) = home.clock() {
         command.env(VARIABLE, clock);

@@ -51,4 +51,5 @@ mod skills;
 mod terminal;
 mod update;
 mod usage;
+mod watch;
 mod web;

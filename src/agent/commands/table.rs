@@ -75,6 +75,8 @@ pub enum Slash {
     Id,
     /// `/heartbeat`
     Heartbeat,
+    /// `/watch`
+    Watch,
     /// `/agents`
     Agents,
     /// `/restart`
@@ -148,6 +150,7 @@ impl Slash {
             | Self::Agents => Role::User,
             Self::Plot | Self::Ip => Role::User,
             Self::Sh
+            | Self::Watch
             | Self::Logs
             | Self::Svc
             | Self::Top
@@ -266,6 +269,7 @@ pub const COMMANDS: &[Row] = &[
     row(Slash::Pair, &["pair"], Surface::Chat, texts::help_pair),
     row(Slash::Id, &["id"], Surface::Chat, texts::help_id),
     row(Slash::Heartbeat, &["heartbeat"], Surface::Chat, texts::help_heartbeat),
+    row(Slash::Watch, &["watch", "watches"], Surface::Chat, texts::help_watch),
     row(Slash::Agents, &["agents"], Surface::Chat, texts::help_agents),
     row(Slash::Restart, &["restart"], Surface::Chat, texts::help_restart),
     row(Slash::Update, &["update", "upgrade"], Surface::Chat, texts::help_update),
@@ -373,6 +377,8 @@ impl Command<'_> {
             Slash::Remind if self.is_reminder_button() => When::AtOnce,
             // They write the file of jobs, and talk to what runs them.
             Slash::Cron | Slash::Remind => When::Beside,
+            // It writes the file of watches, and looks at what they are about.
+            Slash::Watch => When::Beside,
             Slash::New => When::InOrder,
             // It reads the journals.
             Slash::Memory if !self.argument.is_empty() => When::Beside,

@@ -319,6 +319,10 @@ fn values(context: &Context, place: &Place<'_>, argument: &Arg) -> Vec<Candidate
             let home = place.home(context);
             home.map_or_else(Vec::new, |home| super::cron::names(&home))
         }
+        (_, "watch" | "watches") => {
+            let home = place.home(context);
+            home.map_or_else(Vec::new, |home| super::watch::names(&home))
+        }
         (_, "channel") => [telegram::NAME, discord::NAME].map(named).into(),
         _ => {
             let values = argument.get_possible_values();

@@ -10,6 +10,8 @@ use crate::cron::Store;
 use crate::error::{Error, Result};
 use crate::gateway::control::{self, CronRequest, Request};
 use crate::tools::cron::{Planner, Runner};
+use crate::tools::watch::Watches;
+use crate::watch;
 
 /// The jobs; `None` where they are turned off.
 pub fn planner(home: &Home, loaded: &Loaded) -> Option<Arc<Planner>> {
@@ -26,6 +28,21 @@ pub fn planner(home: &Home, loaded: &Loaded) -> Option<Arc<Planner>> {
                 .then(|| loaded.agent_id().to_owned()),
         })
     })
+}
+
+/// The watches; `None` where they are turned off.
+pub fn watches(home: &Home, loaded: &Loaded) -> Option<Watches> {
+    let control = home.control();
+    let changed = move || {
+        let request = Request::Watch("changed".to_owned());
+        if let Err(error) = control::ask(&control, &request) {
+            // It sees the change in the file itself.
+            tracing::debug!("failed to tell the gateway about a change of the watches: {error}");
+        }
+    };
+    let store = watch::Store::open(home.path());
+    let watches = Watches::new(store, Box::new(changed));
+    loaded.config.watch.enabled.then_some(watches)
 }
 
 /// The gateway that runs the jobs, by the path of its control socket: this process, another one, or none.

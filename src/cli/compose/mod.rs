@@ -67,6 +67,7 @@ pub fn agent(
     let mcp = mcp_of(context, home, &loaded, tls, mcp_before)?;
     let agent = loaded.agent_id().to_owned();
     let planner = jobs::planner(home, &loaded);
+    let watches = jobs::watches(home, &loaded);
     let config = loaded.config;
     let settings = config.agents.defaults.clone();
     let host_info = HostInfo {
@@ -109,6 +110,9 @@ pub fn agent(
     }
     if let Some(planner) = planner {
         toolbox = toolbox.with_cron(planner);
+    }
+    if let Some(watches) = watches {
+        toolbox = toolbox.with_watches(watches);
     }
     if options.chats {
         toolbox = toolbox.with_chats();

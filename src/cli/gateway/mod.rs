@@ -27,6 +27,7 @@ use crate::config::schema::{Bot, Channels};
 use crate::config::{Home, Loaded};
 use crate::cron::Store;
 use crate::error::{Error, Exit, Result};
+use crate::gateway::watch::Watching;
 use crate::gateway::{Channel, Ending, Parts, Updates, run as run_gateway};
 use crate::http::Tls;
 use crate::inbox::Inbox;
@@ -117,6 +118,7 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
         board,
         pictures: home.pictures(),
         starts: Starts::new(&state),
+        watches: Watching::new(home.path()),
         max_parallel_turns: config.agents.defaults.max_parallel_turns,
         send_max_retries: config.channels.send_max_retries,
     };

@@ -179,6 +179,7 @@ impl Reloader {
             },
             cron: config.cron,
             commands: config.commands,
+            watch: config.watch,
         })
     }
 

@@ -25,6 +25,7 @@ pub fn run(context: &Context, loaded: &Loaded, json: bool) -> Result<Exit> {
         memory: true,
         web: loaded.config.tools.has_web(),
         cron: loaded.config.cron.enabled,
+        watch: loaded.config.watch.enabled,
         chats: loaded.config.channels.telegram.enabled,
         subagents: true,
     };

@@ -120,6 +120,9 @@ impl Gateway {
             Some(command) if command.slash == Slash::Update => {
                 self.update(message, command.argument, &work.cancel);
             }
+            Some(command) if command.slash == Slash::Watch => {
+                self.watch_command(message, command.argument);
+            }
             Some(command) if command.slash == Slash::Compact => {
                 self.compact(message);
             }

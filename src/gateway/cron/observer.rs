@@ -4,9 +4,10 @@
 use crate::channels::delivery::Observer;
 use crate::cron::Store;
 use crate::message::{Address, OutgoingMessage};
+use crate::watch;
 
 /// Notes in the jobs what the deliveries learn.
-pub struct JobObserver(pub Store);
+pub struct JobObserver(pub Store, pub watch::Store);
 
 impl Observer for JobObserver {
     fn given_up(&self, message: &OutgoingMessage, why: &str, is_chat_gone: bool) {
@@ -25,6 +26,9 @@ impl Observer for JobObserver {
     }
 
     fn moved(&self, from: &Address, to: &Address) {
+        if let Err(error) = self.1.move_chat(from, to) {
+            tracing::error!(chat = %from, "failed to change the chat of watches: {error}");
+        }
         match self.0.move_chat(from, to) {
             Ok(0) => {}
             Ok(jobs) => {

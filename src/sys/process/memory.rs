@@ -35,6 +35,13 @@ fn lowest_of_stack() -> Option<usize> {
     }
 }
 
+/// The bytes of a page of memory.
+pub fn page_bytes() -> u64 {
+    // SAFETY: sysconf(3) only reads.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    u64::try_from(page).unwrap_or(4096)
+}
+
 /// Returns the whole pages between two addresses of a stack. If that fails they are kept, which does
 /// no harm.
 fn give_back(start: usize, end: usize) {

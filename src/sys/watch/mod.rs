@@ -1,5 +1,8 @@
 //! Changes of a file that other programs make: inotify(7).
 
+pub mod events;
+pub mod ping;
+
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::mem::MaybeUninit;

@@ -227,6 +227,33 @@ impl Commands {
         self.start(request, caller, &decision)
     }
 
+    /// Decides about a command that is kept and runs later, in the sandbox and by the rules of then. Returns the
+    /// question that has to be answered first.
+    pub(in crate::tools) fn permit_later(
+        &self,
+        line: &str,
+        context: &super::Context<'_>,
+    ) -> Result<Option<Box<Question>>> {
+        let mut request = Request {
+            command: line.to_owned(),
+            folder: Folder::at(context.workspace.path())?,
+            unsandboxed: false,
+            reason: String::new(),
+            typed_in: None,
+            is_background: false,
+            is_in_own_shell: false,
+            on_terminal: false,
+            uses: Uses::default(),
+        };
+        match self.permit(&mut request, context.caller)? {
+            Permit::Ask(question) => Ok(Some(question)),
+            Permit::Run(entry) => {
+                entry.end("kept for later");
+                Ok(None)
+            }
+        }
+    }
+
     /// What the command uses of the files that the model can write. An error where an approval cannot
     /// cover it; within the sandbox that does not matter, for the kernel confines it all the same.
     fn uses(&self, request: &Request) -> Result<Uses> {

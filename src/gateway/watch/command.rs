@@ -1,0 +1,417 @@
+//! `/watch`: lists, adds and changes watches. So do the buttons below their messages, the command line and the model's
+//! tool, over the file.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use super::{Item, Look, system, texts, usage};
+use crate::agent::commands::CommandAnswer;
+use crate::error::{Error, Result};
+use crate::gateway::Gateway;
+use crate::gateway::commands::texts::format_error;
+use crate::language::Language;
+use crate::limits::watch::WATCHES_MAX;
+use crate::markup::{inline_code, plain};
+use crate::message::{Address, CommandButton, Envelope};
+use crate::text::{ellipsize_chars, one_line};
+use crate::watch::notice::format_span;
+use crate::watch::process::identity;
+use crate::watch::rule::millis;
+use crate::watch::store::Added;
+use crate::watch::texts as words;
+use crate::watch::{Moment, Mute, Store, Subject, Told, Watch, What, parse};
+
+/// How long `/watch mute` mutes, in seconds.
+const MUTE_SECONDS: u64 = 3600;
+/// Characters of a detail in a list.
+const NOTE_CHARS: usize = 120;
+
+/// Who changes watches: a chat sees its own and the built-in ones, the command line all.
+#[derive(Clone, Copy)]
+struct Asker<'a> {
+    chat: Option<&'a Address>,
+    language: Language,
+}
+
+impl Gateway {
+    /// Answers `/watch` of a chat, on a thread.
+    pub(in crate::gateway) fn watch_command(self: &Arc<Self>, message: &Envelope, argument: &str) {
+        let (chat, language) = (message.address(), message.language());
+        let asker = Asker {
+            chat: Some(&chat),
+            language,
+        };
+        let answer = self.answer_watch(asker, argument);
+        let answer = answer.unwrap_or_else(|error| format_error(&error, language).into());
+        self.finish_command(message, answer);
+    }
+
+    /// Answers what the command line asks, in plain text.
+    pub(in crate::gateway) fn watch_control(self: &Arc<Self>, argument: &str) -> Result<String> {
+        let asker = Asker {
+            chat: None,
+            language: Language::English,
+        };
+        self.answer_watch(asker, argument).map(|answer| answer.text)
+    }
+
+    fn answer_watch(self: &Arc<Self>, asker: Asker<'_>, argument: &str) -> Result<CommandAnswer> {
+        let language = asker.language;
+        if !self.live().watch.enabled {
+            return Err(usage(texts::turned_off(language).to_owned()));
+        }
+        let (verb, rest) = argument
+            .split_once(char::is_whitespace)
+            .unwrap_or((argument, ""));
+        let verb = verb.to_lowercase();
+        let (name, rest) = rest
+            .trim()
+            .split_once(char::is_whitespace)
+            .unwrap_or((rest.trim(), ""));
+        let text = match verb.as_str() {
+            "" | "list" | "ls" => self.list_watches(asker),
+            "help" => format!("{}\n\n{}", texts::usage(language), parse::examples()),
+            "test" | "pause" | "resume" | "remove" | "rm" | "mute" | "unmute" | "on" | "off" => {
+                if name.is_empty() {
+                    return Err(usage(texts::which(language, &verb)));
+                }
+                let item = self.find_watch(asker, name)?;
+                self.change_watch(asker, &item, &verb, rest.trim())?
+            }
+            _ => return self.add_watch(asker, argument),
+        };
+        Ok(text.into())
+    }
+
+    /// The watch with a number or a built-in name that a chat may change.
+    fn find_watch(&self, asker: Asker<'_>, name: &str) -> Result<Arc<Item>> {
+        let name = name.to_lowercase();
+        let name = name.trim_start_matches('#').trim_end_matches('.');
+        let item = self.watch_item(name).filter(|item| is_visible(asker, item));
+        item.ok_or_else(|| {
+            let name = inline_code(&one_line(name, NOTE_CHARS));
+            usage(texts::unknown(asker.language, &name))
+        })
+    }
+
+    fn change_watch(
+        self: &Arc<Self>,
+        asker: Asker<'_>,
+        item: &Item,
+        verb: &str,
+        rest: &str,
+    ) -> Result<String> {
+        let (watches, language) = (&self.parts.watches, asker.language);
+        let rule = match item.is_built_in {
+            true => inline_code(&item.key),
+            false => inline_code(&item.rule),
+        };
+        let set_paused = |is_paused: bool| {
+            self.change_file(|list| {
+                let found = list
+                    .iter_mut()
+                    .find(|watch| watch.id.to_string() == item.key);
+                found
+                    .into_iter()
+                    .for_each(|watch| watch.is_paused = is_paused);
+            })
+        };
+        let set_off = |is_off: bool| {
+            let mut shared = watches.shared.lock();
+            if let Some(entry) = shared.entries.get_mut(&item.key) {
+                entry.is_off = is_off;
+                if is_off {
+                    entry.tracker = Default::default();
+                    entry.notice = None;
+                }
+            }
+            shared.is_unsaved = true;
+            watches.save(&mut shared);
+            drop(shared);
+            watches.look_again();
+        };
+        Ok(match (verb, item.is_built_in) {
+            ("test", _) => {
+                let look = self.look_fresh(item);
+                texts::now(language, &rule, &describe_look(item, &look, language))
+            }
+            ("pause", false) => {
+                set_paused(true)?;
+                texts::paused(language, &rule)
+            }
+            ("resume", false) => {
+                set_paused(false)?;
+                texts::resumed(language, &rule)
+            }
+            ("remove" | "rm", false) => {
+                self.change_file(|list| list.retain(|watch| watch.id.to_string() != item.key))?;
+                texts::removed(language, &rule)
+            }
+            ("off" | "pause", true) => {
+                set_off(true);
+                texts::off(language, &item.key)
+            }
+            ("on" | "resume", true) => {
+                set_off(false);
+                texts::on(language, &item.key)
+            }
+            ("mute", _) => {
+                let seconds = match rest {
+                    "" => Some(MUTE_SECONDS),
+                    time => parse::seconds(time).filter(|seconds| *seconds > 0),
+                };
+                let wrong = || usage(texts::wrong_time(language).to_owned());
+                let ms = millis(seconds.ok_or_else(wrong)?);
+                self.mute_watch(item, Some(ms));
+                texts::muted(language, &rule, &format_span(ms, language))
+            }
+            ("unmute", _) => {
+                self.mute_watch(item, None);
+                texts::unmuted(language, &rule)
+            }
+            ("on" | "off", false) => {
+                return Err(usage(texts::not_built_in(language, &item.key)));
+            }
+            _ => return Err(usage(texts::only_off(language, &item.key))),
+        })
+    }
+
+    fn mute_watch(&self, item: &Item, ms: Option<i64>) {
+        let watches = &self.parts.watches;
+        let now = watches.now(self.clock());
+        let mut shared = watches.shared.lock();
+        if let Some(entry) = shared.entries.get_mut(&item.key) {
+            // Without any time left it ends as a mute does: what is still an alarm is told.
+            entry.muted = match (ms, entry.muted) {
+                (None, None) => None,
+                (ms, _) => Some(Mute {
+                    since: now,
+                    ms: ms.unwrap_or_default(),
+                }),
+            };
+            entry.notice = None;
+        }
+        shared.is_unsaved = true;
+        watches.save(&mut shared);
+        drop(shared);
+        watches.wake();
+    }
+
+    fn change_file(&self, change: impl FnOnce(&mut Vec<Watch>)) -> Result<()> {
+        self.parts.watches.store.change(|list| {
+            change(list);
+            Ok(())
+        })?;
+        self.parts.watches.look_again();
+        Ok(())
+    }
+
+    fn add_watch(self: &Arc<Self>, asker: Asker<'_>, text: &str) -> Result<CommandAnswer> {
+        let language = asker.language;
+        let rule = parse::parse(text, language).map_err(usage)?;
+        let watches = &self.parts.watches;
+        let is_service = matches!(rule.what, What::Service(_));
+        if is_service && system::services(&watches.root).is_none() {
+            return Err(usage(texts::no_systemd(language).to_owned()));
+        }
+        let (id, is_new) = match watches.store.insert(rule.clone(), asker.chat, false)? {
+            Added::New(id) => (id, true),
+            Added::Known(id) => (id, false),
+            Added::NoProcess(pid) => return Err(usage(texts::no_process(language, &pid))),
+            Added::TooMany => return Err(usage(texts::too_many(language, &WATCHES_MAX))),
+        };
+        let shown = inline_code(&rule.to_string());
+        let text = match is_new {
+            false => texts::exists(language, &id, &shown),
+            true => {
+                let process = match rule.what {
+                    What::Pid(pid) => identity(pid),
+                    _ => None,
+                };
+                let item = Item {
+                    key: id.to_string(),
+                    rule: rule.to_string(),
+                    subject: Subject::Rule(rule),
+                    chat: asker.chat.cloned(),
+                    is_paused: false,
+                    by_model: false,
+                    process,
+                    is_built_in: false,
+                };
+                let look = self.look_fresh(&item);
+                texts::added(
+                    language,
+                    &id,
+                    &shown,
+                    &describe_look(&item, &look, language),
+                )
+            }
+        };
+        watches.look_again();
+        let remove = CommandButton {
+            label: words::remove_button(language).to_owned(),
+            command: format!("/watch remove {id}"),
+        };
+        Ok(CommandAnswer {
+            text,
+            buttons: vec![vec![remove]],
+        })
+    }
+
+    /// Looks at an item now. What only a series of looks can tell is as it was found last.
+    fn look_fresh(self: &Arc<Self>, item: &Item) -> Look {
+        let watches = &self.parts.watches;
+        let is_kept = match &item.subject {
+            Subject::Rule(rule) => matches!(rule.what, What::File { .. }),
+            Subject::BuiltIn(_) => true,
+        };
+        if is_kept {
+            let shared = watches.shared.lock();
+            return shared.found.get(&item.key).cloned().unwrap_or_default();
+        }
+        self.probe(item, &watches.tick(watches.now(self.clock())))
+    }
+
+    fn list_watches(&self, asker: Asker<'_>) -> String {
+        let (watches, language) = (&self.parts.watches, asker.language);
+        let now = watches.now(self.clock());
+        let shared = watches.shared.lock();
+        let mut own = String::new();
+        let mut built_in = String::new();
+        for item in shared.items.iter().filter(|item| is_visible(asker, item)) {
+            let state = describe_state(item, &shared, now, language);
+            if item.is_built_in {
+                let _ = write!(
+                    built_in,
+                    "\n{}",
+                    texts::built_in_line(language, &item.key, &state)
+                );
+            } else {
+                let rule = inline_code(&item.rule);
+                let _ = write!(own, "\n{}", texts::line(language, &item.key, &rule, &state));
+            }
+        }
+        let mut text = match own.is_empty() {
+            true => texts::none(language).to_owned(),
+            false => format!("{}{own}", texts::heading(language)),
+        };
+        if !built_in.is_empty() {
+            let _ = write!(text, "\n\n{}{built_in}", texts::built_in(language));
+        }
+        if !shared.faults.is_empty() {
+            let path = inline_code(&watches.store.path().display().to_string());
+            let _ = write!(text, "\n\n{}", texts::faults(language, &path));
+            for fault in &shared.faults {
+                let _ = write!(text, "\n- {}", plain(fault));
+            }
+        }
+        if asker.chat.is_some() {
+            let _ = write!(text, "\n\n{}", texts::usage(language));
+        }
+        text
+    }
+}
+
+fn is_visible(asker: Asker<'_>, item: &Item) -> bool {
+    item.is_built_in || asker.chat.is_none() || item.chat.as_ref() == asker.chat
+}
+
+fn describe_state(item: &Item, shared: &super::Shared, now: Moment, language: Language) -> String {
+    let entry = shared.entries.get(&item.key);
+    if item.is_paused {
+        return texts::state_paused(language).to_owned();
+    }
+    if entry.is_some_and(|entry| entry.is_off) {
+        return texts::state_off(language).to_owned();
+    }
+    let look = shared.found.get(&item.key).cloned().unwrap_or_default();
+    let mut state = describe_look(item, &look, language);
+    if let Some(since) = entry.and_then(|entry| entry.tracker.raised_since()) {
+        state = match now.since(since) {
+            Some(span) => texts::state_alarm(language, &state, &format_span(span, language)),
+            None => texts::state_alarm_now(language, &state),
+        };
+    }
+    match entry.and_then(|entry| entry.muted?.left(now)) {
+        Some(left) => texts::state_muted(language, &state, &format_span(left, language)),
+        None => state,
+    }
+}
+
+/// What a look has found, as a part of a line.
+fn describe_look(item: &Item, look: &Look, language: Language) -> String {
+    let note = inline_code(&ellipsize_chars(
+        &one_line(&look.note, NOTE_CHARS),
+        NOTE_CHARS,
+    ));
+    let state = match (&item.subject, look.value) {
+        (Subject::Rule(rule), value) => match (&rule.what, value) {
+            (What::File { .. }, _) => {
+                return match look.note.is_empty() {
+                    true => texts::no_line(language).to_owned(),
+                    false => texts::last_line(language, &note),
+                };
+            }
+            (_, None) => texts::unknown_value(language).to_owned(),
+            (What::Value { quantity, .. }, Some(value)) => return quantity.format(value),
+            (what, Some(value)) => describe_flag(what, value > 0.5, language).to_owned(),
+        },
+        (Subject::BuiltIn(_), Some(value)) if value > 0.5 => texts::alarm(language).to_owned(),
+        (Subject::BuiltIn(_), _) => texts::fine(language).to_owned(),
+    };
+    match look.note.is_empty() {
+        true => state,
+        false => texts::with_note(language, &state, &note),
+    }
+}
+
+fn describe_flag(what: &What, is_bad: bool, language: Language) -> &'static str {
+    match (what, is_bad) {
+        (What::Service(_) | What::Pid(_), false) => texts::running(language),
+        (What::Service(_) | What::Pid(_), true) => texts::not_running(language),
+        (What::Host { .. }, false) => texts::answers(language),
+        (What::Host { .. }, true) => texts::does_not_answer(language),
+        (What::Port(_), false) => texts::open(language),
+        (What::Port(_), true) => texts::closed(language),
+        (What::Command { told, .. }, is_bad) => match is_bad == (*told == Told::Success) {
+            true => texts::succeeds(language),
+            false => texts::fails(language),
+        },
+        (_, false) => texts::fine(language),
+        (_, true) => texts::alarm(language),
+    }
+}
+
+/// The watches of the file as lines, for where no gateway runs.
+pub fn describe_offline(store: &Store) -> Result<String> {
+    let read = store.read()?;
+    let mut text = String::new();
+    for watch in &read.watches {
+        let state = if watch.is_paused { " (paused)" } else { "" };
+        let _ = writeln!(text, "{}. {}{state}", watch.id, watch.rule);
+    }
+    for fault in &read.faults {
+        let _ = writeln!(text, "not usable: {fault}");
+    }
+    if text.is_empty() {
+        return Err(Error::Usage("Nothing is watched yet.".to_owned()));
+    }
+    Ok(text)
+}
+
+/// Adds a watch to the file without a gateway. Returns what people read, as Markdown.
+pub fn add_to_file(
+    store: &Store,
+    text: &str,
+    chat: Option<&Address>,
+    language: Language,
+) -> Result<String> {
+    let rule = parse::parse(text, language).map_err(usage)?;
+    let shown = inline_code(&rule.to_string());
+    match store.insert(rule, chat, false)? {
+        Added::New(id) => Ok(texts::added_later(language, &id, &shown)),
+        Added::Known(id) => Ok(texts::exists(language, &id, &shown)),
+        Added::NoProcess(pid) => Err(usage(texts::no_process(language, &pid))),
+        Added::TooMany => Err(usage(texts::too_many(language, &WATCHES_MAX))),
+    }
+}

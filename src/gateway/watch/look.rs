@@ -1,0 +1,183 @@
+//! Looks that take no time: files of the kernel.
+
+use std::path::{Path, PathBuf};
+
+use super::built_in::{self, Earlier};
+use super::{Item, Look, Shared, Watching, system};
+use crate::board::reading::Reading;
+use crate::gateway::Gateway;
+use crate::watch::process::identity;
+use crate::watch::{BuiltIn, Moment, Quantity, Subject, What};
+
+/// What looks at the same time share.
+pub(super) struct Tick {
+    pub now: Moment,
+    pub reading: Reading,
+}
+
+/// What is remembered from look to look.
+#[derive(Debug, Default)]
+pub(super) struct Before {
+    earlier: Earlier,
+    was_writable: bool,
+}
+
+impl Watching {
+    /// Reads the board.
+    pub(super) fn tick(&self, now: Moment) -> Tick {
+        Tick {
+            now,
+            reading: Reading::take(&self.root, &self.home),
+        }
+    }
+
+    /// A path of the system, below the root.
+    fn below(&self, path: &str) -> PathBuf {
+        self.root.join(path.trim_start_matches('/'))
+    }
+
+    /// A value of the board; `None` if it does not have it.
+    pub(super) fn value(&self, quantity: &Quantity, tick: &Tick) -> Option<f64> {
+        let Tick { now, reading } = tick;
+        let percent = |total: u64, free: u64| {
+            let used = total.saturating_sub(free) as f64;
+            (total > 0).then(|| used * 100.0 / total as f64)
+        };
+        match quantity {
+            Quantity::Temperature => {
+                let hottest = reading.temperatures.first()?;
+                Some(f64::from(hottest.millidegrees) / 1000.0)
+            }
+            Quantity::Load => Some(f64::from(reading.load.as_ref()?.averages[0]) / 100.0),
+            Quantity::Memory => percent(reading.memory?.total, reading.memory?.available),
+            Quantity::Swap => percent(reading.memory?.swap_total, reading.memory?.swap_free),
+            Quantity::Disk(path) => {
+                let found = self.file_system(path.as_deref())?;
+                percent(found.f_blocks, found.f_bavail)
+            }
+            Quantity::Inodes(path) => {
+                let found = self.file_system(path.as_deref())?;
+                percent(found.f_files, found.f_favail)
+            }
+            Quantity::Traffic => {
+                let bytes = reading.traffic()?;
+                self.shared.lock().traffic(bytes, *now)
+            }
+            Quantity::Pressure => system::pressure(&self.read("proc/pressure/memory")?),
+        }
+    }
+
+    fn file_system(&self, path: Option<&str>) -> Option<rustix::fs::StatVfs> {
+        let path = path.map_or_else(|| self.home.clone(), |path| self.below(path));
+        // A made-up tree without anything has no disks either.
+        let is_there = self.root.is_dir();
+        rustix::fs::statvfs(&path).ok().filter(|_| is_there)
+    }
+
+    /// Looks at an item; `None` when that needs a [probe](super::probe).
+    pub(super) fn look(
+        &self,
+        gateway: &Gateway,
+        item: &Item,
+        tick: &Tick,
+        before: &mut Before,
+    ) -> Option<Look> {
+        let rule = match &item.subject {
+            Subject::Rule(rule) => rule,
+            Subject::BuiltIn(built_in) => {
+                return self.look_built_in(gateway, *built_in, tick, before);
+            }
+        };
+        Some(match &rule.what {
+            What::Value { quantity, .. } => Look::value(self.value(quantity, tick)),
+            What::Service(name) => match system::services(&self.root) {
+                None => Look::default(),
+                Some(_) => {
+                    let group = system::service(&self.root, name);
+                    let runs = group.is_some_and(|group| system::is_populated(&group));
+                    Look::is_bad(!runs, "")
+                }
+            },
+            What::Port(port) => match system::is_listening(&self.root, *port) {
+                Some(is_listening) => Look::is_bad(!is_listening, ""),
+                None => Look::default(),
+            },
+            What::Pid(pid) => {
+                let (name, start) = item.process.clone().unwrap_or_default();
+                let now = identity(*pid).map(|(_, start)| start);
+                Look::is_bad(now != Some(start), name)
+            }
+            // Its lines are read by the thread that follows it.
+            What::File { .. } => Look::default(),
+            What::Host { .. } | What::Command { .. } => return None,
+        })
+    }
+
+    fn look_built_in(
+        &self,
+        gateway: &Gateway,
+        built_in: BuiltIn,
+        tick: &Tick,
+        before: &mut Before,
+    ) -> Option<Look> {
+        Some(match built_in {
+            BuiltIn::UnderVoltage => before.earlier.look(tick.reading.throttling).0,
+            BuiltIn::Throttling => Earlier::default().look(tick.reading.throttling).1,
+            BuiltIn::ReadOnly => {
+                built_in::read_only(self.read("proc/self/mounts"), &mut before.was_writable)
+            }
+            BuiltIn::Clock => Look::is_bad(!gateway.trust().is_trusted(), ""),
+            BuiltIn::OutOfMemory | BuiltIn::Address | BuiltIn::Login => Look::default(),
+            BuiltIn::Units => match Path::is_dir(&self.root.join("run/systemd/system")) {
+                true => return None,
+                false => Look::default(),
+            },
+        })
+    }
+}
+
+impl Shared {
+    /// Kilobytes a second since the look before, or the last that is known when that was a moment ago.
+    fn traffic(&mut self, bytes: u64, now: Moment) -> Option<f64> {
+        const MOMENT_MS: i64 = 5000;
+        let before = self.traffic;
+        let (since, rate) = match before {
+            Some((count, at, rate)) => {
+                let span = now.up_ms.saturating_sub(at);
+                if (0..MOMENT_MS).contains(&span) {
+                    return rate;
+                }
+                let moved = bytes.checked_sub(count);
+                // Bytes in a millisecond are kilobytes in a second.
+                (span, moved.map(|moved| moved as f64 / span as f64))
+            }
+            None => (0, None),
+        };
+        let rate = rate.filter(|_| since > 0).map(f64::round);
+        self.traffic = Some((bytes, now.up_ms, rate));
+        rate
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn traffic_is_what_moved_in_a_second() {
+        let mut shared = Shared::default();
+        let at = |seconds: i64| Moment {
+            up_ms: seconds * 1000,
+            ..Moment::default()
+        };
+        assert_eq!(shared.traffic(1_000_000, at(10)), None);
+        assert_eq!(shared.traffic(4_000_000, at(40)), Some(100.0));
+        assert_eq!(
+            shared.traffic(9_000_000, at(41)),
+            Some(100.0),
+            "a moment later"
+        );
+        assert_eq!(shared.traffic(5, at(70)), None, "the counter began again");
+        assert_eq!(shared.traffic(5, at(100)), Some(0.0));
+    }
+}

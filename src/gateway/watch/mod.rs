@@ -1,0 +1,280 @@
+//! Watches: rules over the board, and what is watched without a rule.
+//!
+//! One thread waits for all events of the kernel with one call, and looks at the rest now and then ([`thread`]).
+//! Hosts, commands and `systemctl` are asked on threads that exist only meanwhile ([`probe`]). What is told is noted
+//! before it goes to the outbox under an id of its own ([`tell`]), so that a kill neither repeats nor loses it.
+
+mod built_in;
+mod command;
+mod file;
+mod look;
+mod probe;
+mod system;
+mod tell;
+mod texts;
+mod thread;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::Gateway;
+use crate::cancel::Cancel;
+use crate::clock::Clock;
+use crate::error::Error;
+use crate::message::Address;
+use crate::sync::Mutex;
+use crate::sys;
+use crate::sys::watch::events::Wake;
+use crate::watch::rule::summary;
+use crate::watch::{Entry, Moment, Rule, Store, Subject, What};
+
+pub use command::{add_to_file, describe_offline};
+
+/// The watches of the gateway.
+pub struct Watching {
+    store: Store,
+    /// Contains `proc`, `sys` and `run`: `/`, or a made-up tree.
+    root: PathBuf,
+    home: PathBuf,
+    boot: u32,
+    /// Wakes the thread; `None` where the kernel gives nothing to wake it with: then nothing is watched.
+    wake: Option<Wake>,
+    shared: Mutex<Shared>,
+    /// Raised when the gateway stops.
+    cancel: Cancel,
+}
+
+/// What the thread shares with commands and probes.
+#[derive(Default)]
+struct Shared {
+    items: Vec<Arc<Item>>,
+    /// What is wrong with the file.
+    faults: Vec<String>,
+    /// By the item's key.
+    entries: BTreeMap<String, Entry>,
+    /// What was found last.
+    found: BTreeMap<String, Look>,
+    /// What probes have found, until the thread takes it.
+    probed: Vec<(Arc<Item>, Look)>,
+    /// The keys of what is being told.
+    telling: Vec<String>,
+    /// Whether the entries differ from the disk.
+    is_unsaved: bool,
+    /// Whether the file or the configuration may have changed.
+    is_changed: bool,
+    /// The network's traffic: bytes and when, and kilobytes a second before that.
+    traffic: Option<(u64, i64, Option<f64>)>,
+}
+
+/// A watch as the thread works with it.
+#[derive(Debug, PartialEq)]
+struct Item {
+    /// Its number, or the name of a built-in one.
+    key: String,
+    subject: Subject,
+    /// The rule as text.
+    rule: String,
+    /// The chat that it belongs to; `None`: a built-in one, or one of the command line.
+    chat: Option<Address>,
+    is_paused: bool,
+    by_model: bool,
+    process: Option<(String, u64)>,
+    is_built_in: bool,
+}
+
+/// What a look has found.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Look {
+    /// `None`: it could not be found out.
+    value: Option<f64>,
+    /// Details. Untrusted.
+    note: String,
+}
+
+impl Look {
+    fn value(value: Option<f64>) -> Self {
+        Self {
+            value,
+            note: String::new(),
+        }
+    }
+
+    /// Of what is either so or not.
+    fn is_bad(is_bad: bool, note: impl Into<String>) -> Self {
+        Self {
+            value: Some(f64::from(u8::from(is_bad))),
+            note: note.into(),
+        }
+    }
+}
+
+impl Item {
+    fn rule(&self) -> Option<&Rule> {
+        match &self.subject {
+            Subject::Rule(rule) => Some(rule),
+            Subject::BuiltIn(_) => None,
+        }
+    }
+}
+
+impl Watching {
+    /// The watches of a home.
+    pub fn new(home: &Path) -> Self {
+        let wake = Wake::new();
+        if let Err(error) = &wake {
+            tracing::error!("failed to prepare watches, so nothing is watched: {error}");
+        }
+        Self {
+            store: Store::open(home),
+            root: root(),
+            home: home.to_owned(),
+            boot: boot(),
+            wake: wake.ok(),
+            shared: Mutex::default(),
+            cancel: Cancel::new(),
+        }
+    }
+
+    /// The file of watches.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// The file or the configuration has changed.
+    pub fn look_again(&self) {
+        self.shared.lock().is_changed = true;
+        self.wake();
+    }
+
+    fn wake(&self) {
+        if let Some(wake) = &self.wake {
+            wake.wake();
+        }
+    }
+
+    /// Ends the thread.
+    pub fn stop(&self) {
+        self.cancel.cancel();
+        self.wake();
+    }
+
+    /// The values of what is watched by the name under which a picture can show them.
+    pub fn values(&self) -> Vec<(String, f64)> {
+        let shared = self.shared.lock();
+        let rules = shared.items.iter().filter(|item| !item.is_built_in);
+        let value = |item: &Arc<Item>| {
+            let rule = item.rule()?;
+            let value = shared.found.get(&item.key)?.value?;
+            Some(match &rule.what {
+                What::Value { quantity, .. } => match quantity.path() {
+                    Some(path) => (format!("{} {path}", quantity.name()), value),
+                    None => (quantity.name().to_owned(), value),
+                },
+                // A picture of what is well shows 1.
+                _ => (summary(&Rule::new(rule.what.clone())), 1.0 - value),
+            })
+        };
+        rules.filter_map(value).collect()
+    }
+
+    /// Now, by the clock of the gateway.
+    fn now(&self, clock: &Clock) -> Moment {
+        let turned = clock.turned();
+        let uptime = turned.map_or_else(sys::time::uptime, |turned| turned.uptime);
+        Moment {
+            up_ms: i64::try_from(uptime.as_millis()).unwrap_or(i64::MAX),
+            wall_ms: clock.now_ms(),
+            boot: self.boot,
+        }
+    }
+
+    /// Writes what was told, if that has changed. A disk that takes nothing is tried again with the next change.
+    fn save(&self, shared: &mut Shared) {
+        if !std::mem::take(&mut shared.is_unsaved) {
+            return;
+        }
+        let is_news = |entry: &&Entry| {
+            let empty = Entry {
+                rule: entry.rule.clone(),
+                ..Entry::default()
+            };
+            **entry != empty
+        };
+        let entries = shared.entries.iter();
+        let kept: BTreeMap<String, Entry> = entries
+            .filter(|(_, entry)| is_news(entry))
+            .map(|(key, entry)| (key.clone(), entry.clone()))
+            .collect();
+        if let Err(error) = self.store.write_state(&kept) {
+            shared.is_unsaved = true;
+            tracing::warn!("failed to save what was told of watches: {error}");
+        }
+    }
+
+    /// A text of a file below the root.
+    fn read(&self, path: &str) -> Option<String> {
+        system::read(&self.root, path)
+    }
+}
+
+/// Which start of the machine this is, as a number.
+fn boot() -> u32 {
+    let id = std::fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    // FNV-1a.
+    let mix = |hash: u32, byte: &u8| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
+    id.iter().fold(0x811c_9dc5, mix)
+}
+
+/// Where the machine's files are.
+#[cfg(not(feature = "test-hooks"))]
+fn root() -> PathBuf {
+    PathBuf::from("/")
+}
+
+/// In a build for tests, a made-up tree.
+#[cfg(feature = "test-hooks")]
+fn root() -> PathBuf {
+    std::env::var_os("PEACRAB_TEST_WATCH_ROOT").map_or_else(|| PathBuf::from("/"), PathBuf::from)
+}
+
+/// Watches for as long as the gateway runs.
+pub(super) fn keep(gateway: &Arc<Gateway>) {
+    if gateway.parts.watches.wake.is_none() {
+        return;
+    }
+    let watching = Arc::clone(gateway);
+    let builder = std::thread::Builder::new()
+        .name("watch".to_owned())
+        .stack_size(crate::limits::watch::STACK_BYTES);
+    let work = Box::new(move || thread::Thread::new(&watching).run());
+    if let Err(error) = crate::sync::spawn(builder, work) {
+        tracing::error!("failed to start the thread of watches, so nothing is watched: {error}");
+    }
+}
+
+impl Gateway {
+    /// The chat that is told about an item, if there is one.
+    fn chat_of_watch(&self, item: &Item) -> Option<Address> {
+        if let Some(chat) = &item.chat {
+            return Some(chat.clone()).filter(|chat| self.delivery(chat).is_some());
+        }
+        let to = &self.live().watch.to;
+        match to.as_str() {
+            "" => self.parts.recent.get(),
+            to => Some(Address::parse(to)),
+        }
+        .filter(|chat| self.delivery(chat).is_some())
+    }
+
+    /// The item with a key.
+    fn watch_item(&self, key: &str) -> Option<Arc<Item>> {
+        let shared = self.parts.watches.shared.lock();
+        shared.items.iter().find(|item| item.key == key).cloned()
+    }
+}
+
+/// An error whose text is Markdown for the person who typed something.
+fn usage(text: String) -> Error {
+    Error::Usage(text)
+}

@@ -1,0 +1,248 @@
+//! Looks that take a while: hosts, commands and `systemctl`. Each is made on a thread of its own.
+
+use std::io::Read;
+use std::os::fd::AsFd;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::look::{Before, Tick};
+use super::{Item, Look, built_in};
+use crate::access::Role;
+use crate::approval::Answer;
+use crate::cancel::Cancel;
+use crate::clock::Stopwatch;
+use crate::error::{Error, Result};
+use crate::gateway::Gateway;
+use crate::language::Language;
+use crate::limits::watch::{
+    COMMAND_TIME, HOST_TIMEOUT, HOST_TRIES, OUTPUT_BYTES, SYSTEMCTL_BYTES, SYSTEMCTL_TIME,
+};
+use crate::message::SessionKey;
+use crate::net::guard::special_purpose;
+use crate::net::{Dialer, Failure, Guard};
+use crate::sys::watch::ping::ping;
+use crate::text::one_line;
+use crate::tools::Caller;
+use crate::tools::commands::{Shell, ShellResult, TypedCommand};
+use crate::watch::{Subject, Told, What};
+
+impl Gateway {
+    /// Looks at an item now, however long it takes.
+    pub(super) fn probe(self: &Arc<Self>, item: &Item, tick: &Tick) -> Look {
+        let watches = &self.parts.watches;
+        match &item.subject {
+            Subject::Rule(rule) => match &rule.what {
+                What::Host { host, port } => self.probe_host(host, *port, item.by_model),
+                What::Command { line, told } => match self.run_watched(item, line) {
+                    Ok(ran) => Look {
+                        value: Some(f64::from(u8::from(
+                            ran.is_success == (*told == Told::Success),
+                        ))),
+                        note: note_of(&ran),
+                    },
+                    // What cannot be run at all is no outcome.
+                    Err(error) => Look {
+                        value: None,
+                        note: one_line(&error.to_string(), OUTPUT_BYTES),
+                    },
+                },
+                _ => watches
+                    .look(self, item, tick, &mut Before::default())
+                    .unwrap_or_default(),
+            },
+            Subject::BuiltIn(_) => match failed_units() {
+                Ok(names) => {
+                    let names: Vec<String> = names.into_iter().collect();
+                    Look::is_bad(!names.is_empty(), names.join(", "))
+                }
+                Err(error) => {
+                    tracing::debug!("failed to look for services that failed: {error}");
+                    Look::default()
+                }
+            },
+        }
+    }
+
+    /// Whether a host answers: on a port, else to a ping, else, where this account may not ping, on any usual port.
+    fn probe_host(&self, host: &str, port: Option<u16>, by_model: bool) -> Look {
+        /// Usual ports. That one is refused is an answer too.
+        const USUAL: [u16; 3] = [80, 22, 443];
+        let guard = match by_model {
+            // What the model has asked for reaches what its own tools reach.
+            true => Guard::new(|address| special_purpose(address.ip()).map_or(Ok(()), Err)),
+            false => Guard::default(),
+        };
+        let dialer = Dialer {
+            guard,
+            ..Dialer::new(&self.parts.watches.cancel)
+        };
+        let ports = port.map_or_else(|| USUAL.to_vec(), |port| vec![port]);
+        let mut note = String::new();
+        for number in 1..=HOST_TRIES {
+            let first = ports.first().copied().unwrap_or_default();
+            let addresses = match dialer.resolve(host, first, HOST_TIMEOUT) {
+                Ok(addresses) => addresses,
+                Err(_) => {
+                    "its name cannot be resolved".clone_into(&mut note);
+                    continue;
+                }
+            };
+            if let Some(Err(Failure::Refused { why, .. })) = addresses
+                .first()
+                .map(|address| dialer.guard.check(*address))
+            {
+                return Look {
+                    value: None,
+                    note: why.to_owned(),
+                };
+            }
+            if port.is_none()
+                && let Some(address) = addresses.first()
+            {
+                match ping(address.ip(), number as u16, HOST_TIMEOUT) {
+                    Ok(true) => return Look::is_bad(false, ""),
+                    Ok(false) => continue,
+                    Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {}
+                    // Such as a network that cannot be reached.
+                    Err(_) => {
+                        if self.parts.watches.cancel.wait(Duration::from_secs(1)) {
+                            return Look::default();
+                        }
+                        continue;
+                    }
+                }
+            }
+            for port in &ports {
+                let targets: Vec<_> = addresses
+                    .iter()
+                    .map(|address| (address.ip(), *port).into())
+                    .collect();
+                let is_refusal = |failure: &Failure| matches!(failure, Failure::Io(error) if error.kind() == std::io::ErrorKind::ConnectionRefused);
+                match dialer.connect(&targets, HOST_TIMEOUT) {
+                    Ok(_) => return Look::is_bad(false, ""),
+                    Err(failure) if ports.len() > 1 && is_refusal(&failure) => {
+                        return Look::is_bad(false, "");
+                    }
+                    Err(_) => {}
+                }
+            }
+            if dialer.cancel.is_cancelled() {
+                return Look::default();
+            }
+        }
+        Look::is_bad(true, note)
+    }
+
+    /// Runs a command of a watch in the sandbox, by the rules for `/sh`. One that a person would be asked about fails.
+    pub(super) fn run_watched(self: &Arc<Self>, item: &Item, line: &str) -> Result<ShellResult> {
+        let session = match &item.chat {
+            Some(chat) => chat.session(),
+            None => SessionKey::parse("watch"),
+        };
+        let hosted = self.agent_for(&self.live(), &session, None);
+        let agent = hosted.agent()?;
+        let cancel = Cancel::new();
+        let (stop, late) = (self.parts.watches.cancel.clone(), cancel.clone());
+        let _hook = stop.on_cancel(move || late.cancel());
+        let late = cancel.clone();
+        let timer = self.timers.spawn(async move {
+            tokio::time::sleep(COMMAND_TIME).await;
+            late.cancel();
+        });
+        let owner = format!("watch:{}", item.key);
+        let typed = TypedCommand {
+            line,
+            unsandboxed: false,
+            language: Language::English,
+        };
+        let caller = Caller {
+            session: &owner,
+            role: Role::Owner,
+            message: "",
+            cancel: &cancel,
+            answer: None,
+            progress: None,
+            input: None,
+            without: &[],
+        };
+        let toolbox = agent.toolbox();
+        let mut shell = toolbox.shell(typed, &caller, &mut |_| {});
+        if let Ok(Shell::Ask(question)) = &shell {
+            let answer = match question.is_standing {
+                true => Answer::Standing,
+                false => Answer::Unattended,
+            };
+            let caller = Caller {
+                answer: Some((question, answer)),
+                ..caller
+            };
+            shell = toolbox.shell(typed, &caller, &mut |_| {});
+        }
+        timer.abort();
+        match shell? {
+            Shell::Ran(ran) => Ok(ran),
+            Shell::Ask(_) => Err(Error::Failed("the command was not allowed".to_owned())),
+        }
+    }
+}
+
+/// How a command ended, and the end of what it printed, in one line.
+fn note_of(ran: &ShellResult) -> String {
+    let output = one_line(ran.output.trim(), OUTPUT_BYTES);
+    match (ran.is_success, output.is_empty()) {
+        (true, _) => output,
+        (false, true) => ran.end.clone(),
+        (false, false) => format!("{}: {output}", ran.end),
+    }
+}
+
+/// The services of systemd that have failed.
+fn failed_units() -> Result<std::collections::BTreeSet<String>> {
+    let failed = |source| Error::io("run", "systemctl")(source);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut child = Command::new("systemctl")
+        .args(["--failed", "--plain", "--no-legend", "--no-pager"])
+        .env_clear()
+        .env("PATH", path)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(failed)?;
+    let text = read_until_end(&mut child);
+    // It may have ended by itself.
+    let _ = child.kill();
+    let status = child.wait().map_err(failed)?;
+    match text.filter(|_| status.success()) {
+        Some(text) => Ok(built_in::failed_units(&text)),
+        None => Err(Error::Failed(
+            "systemctl failed or took too long".to_owned(),
+        )),
+    }
+}
+
+/// What a child prints; `None` when that takes too long.
+fn read_until_end(child: &mut std::process::Child) -> Option<String> {
+    let mut output = child.stdout.take()?;
+    let (watch, mut text) = (Stopwatch::start(), Vec::new());
+    loop {
+        let left = SYSTEMCTL_TIME.checked_sub(watch.elapsed())?;
+        let [is_ready] = crate::sys::process::readable([output.as_fd()], Some(left)).ok()?;
+        let mut piece = [0; 1024];
+        match is_ready {
+            false => return None,
+            true => match output.read(&mut piece).ok()? {
+                0 => {
+                    // It closes its output before it ends.
+                    let _ = child.wait();
+                    return Some(String::from_utf8_lossy(&text).into_owned());
+                }
+                read => text.extend_from_slice(piece.get(..read)?),
+            },
+        }
+        if text.len() > SYSTEMCTL_BYTES {
+            return Some(String::from_utf8_lossy(&text).into_owned());
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! watch: "tell me when it is done". The model adds watches that tell the chat in which it was asked.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::arguments::Arguments;
+use super::commands::Commands;
+use super::{Context, Tool};
+use crate::chat::{Effect, ToolResult, ToolSpec};
+use crate::error::{Error, Result};
+use crate::language::Language;
+use crate::limits::watch::{MODEL_WATCHES_MAX, WATCHES_MAX};
+use crate::message::Address;
+use crate::tools::cron::Scope;
+use crate::watch::store::Added;
+use crate::watch::{Rule, Store, Then, Watch, What, parse};
+
+pub(super) const WATCH: ToolSpec = ToolSpec::fixed(
+    "watch",
+    "Tell this chat when something happens on the board. add: rule, one of \"temperature > 75 for 5m\" (also load, memory, disk /, …), \"service nginx\", \"host NAME [port N]\", \"port 443\", \"pid 1234\" (told when it ends), \"file /PATH matches REGEX\", \"cmd 'test -e done' succeeds every 1m\"; at the end: then ask PROMPT (you get it) or then run COMMAND. remove: id.",
+    r#"{"type":"object","properties":{"action":{"enum":["add","list","remove"]},"rule":{"type":"string"},"id":{"type":"integer"}},"required":["action"]}"#,
+);
+
+/// The watches of the home, and who is told when they change.
+pub struct Watches {
+    /// The file.
+    pub store: Store,
+    /// Has the gateway read it again.
+    pub changed: Box<dyn Fn() + Send + Sync>,
+    pub(super) commands: Option<Arc<Commands>>,
+}
+
+impl Watches {
+    /// The watches of a file; without commands until the toolbox has some.
+    pub fn new(store: Store, changed: Box<dyn Fn() + Send + Sync>) -> Self {
+        Self {
+            store,
+            changed,
+            commands: None,
+        }
+    }
+
+    /// The question that has to be answered before the commands of a rule may be kept; they run in the sandbox.
+    fn permit(&self, context: &Context<'_>, rule: &Rule) -> Result<Option<ToolResult>> {
+        let watched = match &rule.what {
+            What::Command { line, .. } => Some(line),
+            _ => None,
+        };
+        let then = match &rule.then {
+            Then::Run(line) => Some(line),
+            _ => None,
+        };
+        if watched.is_some() && then.is_some() {
+            let text = "a rule of yours can have one command: use then ask";
+            return Err(Error::Failed(text.to_owned()));
+        }
+        for line in watched.into_iter().chain(then) {
+            let commands = self.commands.as_ref().ok_or_else(|| {
+                Error::Failed("commands are turned off (tools.exec.enabled)".to_owned())
+            })?;
+            if let Some(question) = commands.permit_later(line, context)? {
+                return Ok(Some(ToolResult {
+                    effect: Some(Effect::Ask(question)),
+                    ..ToolResult::default()
+                }));
+            }
+        }
+        Ok(None)
+    }
+
+    fn add(&self, context: &Context<'_>, chat: Option<&Address>, text: &str) -> Result<ToolResult> {
+        let text = context.eraser.clean(text.trim());
+        let rule = parse::parse(&text, Language::English).map_err(Error::Failed)?;
+        if let What::File { path, .. } = &rule.what
+            && let Err(error @ Error::Refused { .. }) = context.workspace.open_read(Path::new(path))
+        {
+            return Err(error);
+        }
+        let made = self.of_chat(chat)?;
+        let made = made.iter().filter(|watch| watch.by_model).count();
+        if made >= MODEL_WATCHES_MAX {
+            return Err(Error::Failed(format!(
+                "there are {made} watches of yours for this chat, as many as possible: remove some first"
+            )));
+        }
+        if let Some(asked) = self.permit(context, &rule)? {
+            return Ok(asked);
+        }
+        let shown = rule.to_string();
+        let text = match self.store.insert(rule, chat, true)? {
+            Added::New(id) => format!("Watching, as number {id}: {shown}. This chat is told."),
+            Added::Known(id) => format!("It is watched already, as number {id}: {shown}"),
+            Added::NoProcess(pid) => {
+                return Err(Error::Failed(format!("process {pid} is not running")));
+            }
+            Added::TooMany => {
+                return Err(Error::Failed(format!(
+                    "there are {WATCHES_MAX} watches already"
+                )));
+            }
+        };
+        (self.changed)();
+        Ok(ToolResult::new(text))
+    }
+
+    /// The watches of a chat; for the terminal all.
+    fn of_chat(&self, chat: Option<&Address>) -> Result<Vec<Watch>> {
+        let mut watches = self.store.read()?.watches;
+        watches.retain(|watch| chat.is_none() || watch.chat.as_ref() == chat);
+        Ok(watches)
+    }
+
+    fn list(&self, chat: Option<&Address>) -> Result<String> {
+        let watches = self.of_chat(chat)?;
+        let lines = watches.iter().map(|watch| {
+            let paused = if watch.is_paused { " (paused)" } else { "" };
+            format!("- {}: {}{paused}", watch.id, watch.rule)
+        });
+        let text = lines.collect::<Vec<_>>().join("\n");
+        Ok(match text.is_empty() {
+            true => "Nothing is watched for this chat, except the board itself.".to_owned(),
+            false => text,
+        })
+    }
+}
+
+impl Tool for Watches {
+    fn run(&self, context: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {
+        let scope = Scope::of(context.caller.session);
+        if matches!(scope, Scope::OwnJob(_)) {
+            return Err(Error::Failed(
+                "a scheduled job cannot change watches: say in your answer what should be watched"
+                    .to_owned(),
+            ));
+        }
+        let chat = scope.chat();
+        let action = arguments.text("action", "add, list or remove")?;
+        match action.as_ref() {
+            "list" => self.list(chat).map(ToolResult::new),
+            "add" => {
+                let rule = arguments.text("rule", "a rule such as \"service nginx\"")?;
+                self.add(context, chat, &rule)
+            }
+            "remove" => {
+                let id = arguments.number("id", "the number of a watch")?;
+                let id = id.and_then(|id| u32::try_from(id as i64).ok());
+                let of_chat = self.of_chat(chat)?;
+                let found = of_chat.iter().find(|watch| Some(watch.id) == id);
+                let found = found.ok_or_else(|| {
+                    Error::Failed(
+                        "no watch of this chat has that id; action list shows them".to_owned(),
+                    )
+                })?;
+                self.store.change(|list| {
+                    list.retain(|watch| watch.id != found.id);
+                    Ok(())
+                })?;
+                (self.changed)();
+                Ok(ToolResult::new(format!("Removed: {}", found.rule)))
+            }
+            other => Err(Error::Failed(format!(
+                "action must be add, list or remove, not {other:?}"
+            ))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
