@@ -113,7 +113,7 @@ fn what_cannot_be_watched_is_said() {
         (
             CHAT,
             "file /etc/shadow matches root",
-            "Outside the workspace",
+            "outside the workspace",
         ),
         ("cron:j1", "port 1", "scheduled job"),
     ] {
