@@ -456,7 +456,6 @@ pub mod picture;
 pub mod tools;
 pub mod watch;
 pub mod web;
-
 /// Bounds of the terminal.
 pub mod cli {
     /// Bytes of a value in a log line; the number of values is that in the source.

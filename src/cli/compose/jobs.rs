@@ -9,6 +9,7 @@ use crate::config::{Home, Loaded};
 use crate::cron::Store;
 use crate::error::{Error, Result};
 use crate::gateway::control::{self, CronRequest, Request};
+use crate::tools::Toolbox;
 use crate::tools::cron::{Planner, Runner};
 use crate::tools::watch::Watches;
 use crate::watch;
@@ -43,6 +44,20 @@ pub fn watches(home: &Home, loaded: &Loaded) -> Option<Watches> {
     let store = watch::Store::open(home.path());
     let watches = Watches::new(store, Box::new(changed));
     loaded.config.watch.enabled.then_some(watches)
+}
+
+/// Adds the tools for both.
+pub fn add_to(
+    mut toolbox: Toolbox,
+    (planner, watches): (Option<Arc<Planner>>, Option<Watches>),
+) -> Toolbox {
+    if let Some(planner) = planner {
+        toolbox = toolbox.with_cron(planner);
+    }
+    match watches {
+        Some(watches) => toolbox.with_watches(watches),
+        None => toolbox,
+    }
 }
 
 /// The gateway that runs the jobs, by the path of its control socket: this process, another one, or none.

@@ -66,8 +66,7 @@ pub fn agent(
     let mcp_before = options.before.and_then(|agent| agent.toolbox().mcp());
     let mcp = mcp_of(context, home, &loaded, tls, mcp_before)?;
     let agent = loaded.agent_id().to_owned();
-    let planner = jobs::planner(home, &loaded);
-    let watches = jobs::watches(home, &loaded);
+    let planned = (jobs::planner(home, &loaded), jobs::watches(home, &loaded));
     let config = loaded.config;
     let settings = config.agents.defaults.clone();
     let host_info = HostInfo {
@@ -108,12 +107,7 @@ pub fn agent(
     if let Some(mcp) = mcp {
         toolbox = toolbox.with_mcp(mcp);
     }
-    if let Some(planner) = planner {
-        toolbox = toolbox.with_cron(planner);
-    }
-    if let Some(watches) = watches {
-        toolbox = toolbox.with_watches(watches);
-    }
+    toolbox = jobs::add_to(toolbox, planned);
     if options.chats {
         toolbox = toolbox.with_chats();
     }

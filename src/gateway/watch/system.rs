@@ -103,11 +103,11 @@ pub fn oom_kills(text: &str) -> Option<u64> {
 
 /// Whether the file system at `/` is read-only, by /proc/self/mounts: the last mount counts.
 pub fn is_root_read_only(text: &str) -> Option<bool> {
-    let options = text.lines().filter_map(|line| {
+    let mut options = text.lines().filter_map(|line| {
         let mut words = line.split(' ').skip(1);
         (words.next()? == "/").then(|| words.nth(1)).flatten()
     });
-    let last = options.last()?;
+    let last = options.next_back()?;
     Some(last.split(',').any(|option| option == "ro"))
 }
 

@@ -88,7 +88,9 @@ impl Watches {
         }
         let shown = rule.to_string();
         let text = match self.store.insert(rule, chat, true)? {
-            Added::New(id) => format!("Watching, as number {id}: {shown}. This chat is told."),
+            Added::New(id) => {
+                format!("Watching, as number {id}: {shown}. This chat gets the news.")
+            }
             Added::Known(id) => format!("It is watched already, as number {id}: {shown}"),
             Added::NoProcess(pid) => {
                 return Err(Error::Failed(format!("process {pid} is not running")));

@@ -77,7 +77,7 @@ fn a_watch_of_the_model_tells_the_chat_in_which_it_was_asked() {
     let added = scene.says(CHAT, adding("temp > 75 for 5m then ask why is it hot?"));
     assert_eq!(
         added,
-        "Watching, as number 1: temperature > 75 for 5m then ask why is it hot?. This chat is told."
+        "Watching, as number 1: temperature > 75 for 5m then ask why is it hot?. This chat gets the news."
     );
     let watch = scene.store.read().unwrap().watches.remove(0);
     assert!(watch.by_model);
@@ -114,7 +114,7 @@ fn what_cannot_be_watched_is_said() {
         (
             CHAT,
             "file /etc/shadow matches root",
-            "Outside the workspace",
+            "outside the workspace",
         ),
         ("cron:j1", "port 1", "scheduled job"),
     ] {

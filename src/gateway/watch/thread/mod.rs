@@ -124,7 +124,7 @@ impl<'a> Thread<'a> {
             items.extend(built_in::items(&live.watch.built_in, &watches.root));
         }
         for running in std::mem::take(&mut self.running) {
-            match items.iter().any(|item| *item == running.item) {
+            match items.contains(&running.item) {
                 true => self.running.push(running),
                 false => self.drop_running(&running),
             }
