@@ -411,7 +411,7 @@ mod tests {
         ),
         (
             r#"{"tools": {"exec": {"shell": "host"}}}"#,
-            "shell is host: what is typed",
+            "tools.exec.shell is host:",
         ),
         (r#"{"tools": {"exec": {"approval": "never"}}}"#, ""),
         (

@@ -127,6 +127,7 @@ impl World {
         settings.read = vec![self.at("readonly")];
         settings.protect = vec![self.workspace().join("sub/deep/guarded")];
         settings.home = Some(self.at("home/.peacrab"));
+        settings.root = Some(self.at("root"));
         settings.bounds.memory_bytes = 256 * 1024 * 1024;
         settings.bounds.file_bytes = 8 * 1024 * 1024;
         settings.bounds.tmp_bytes = 16 * 1024 * 1024;

@@ -165,7 +165,10 @@ impl View {
         let shown = whole
             .get(whole.ceil_char_boundary(from)..)
             .unwrap_or_default();
-        format!("{}\n{shown}", self.prompt)
+        match shown.is_empty() {
+            true => self.prompt.clone(),
+            false => format!("{}\n{shown}", self.prompt),
+        }
     }
 }
 
@@ -206,7 +209,8 @@ mod tests {
         let message = Envelope::written(&address, Default::default(), "x");
         let running = all.begin(&message, "get", &DraftKey::command("k"));
         let now = Duration::ZERO;
-        assert_eq!(running.watch(Watched::Prompt("~ $"), now), None);
+        let prompt = running.watch(Watched::Prompt("~ $"), now);
+        assert_eq!(prompt.as_deref(), Some("~ $ get"));
         let shown = running.watch(Watched::Output(b"begin\n10%\r20%"), now);
         assert_eq!(shown.as_deref(), Some("~ $ get\nbegin\n20%"));
         assert_eq!(running.watch(Watched::Output(b""), now), None);

@@ -16,6 +16,7 @@ use crate::confine::{
 use crate::error::{Error, Result};
 use crate::limits::shell::PATHS_LOOKED_UP;
 use crate::state::shells::{History, LastFolder};
+use crate::text::reveal;
 use crate::tools::results::Spool;
 use crate::tools::{Caller, Toolbox};
 
@@ -152,7 +153,8 @@ impl Toolbox {
     fn prompt(&self, folder: &Path, unsandboxed: bool) -> String {
         let is_root = unsandboxed && rustix::process::geteuid().is_root();
         let sign = if is_root { '#' } else { '$' };
-        format!("{} {sign}", short_folder(folder, self.workspace.path()))
+        let folder = short_folder(folder, self.workspace.path());
+        format!("{} {sign}", reveal(&folder))
     }
 
     /// Adds a typed command to the history of a chat, without secrets.
