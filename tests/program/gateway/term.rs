@@ -347,7 +347,10 @@ fn a_thousand_changes_a_second_stay_within_pace_and_memory() {
     scene.ana.says("/term sh");
     shows(&scene, "█");
     let before = anonymous_kb(&gateway);
-    println!("an open terminal takes {} kB", before.saturating_sub(closed));
+    println!(
+        "an open terminal takes {} kB",
+        before.saturating_sub(closed)
+    );
     scene.ana.says(line);
     shows(&scene, "number 30000");
     let after = anonymous_kb(&gateway);
