@@ -6,7 +6,6 @@
 //! share is [`Gateway`].
 
 pub mod agents;
-mod allowance;
 mod approvals;
 mod commands;
 pub mod control;
@@ -137,7 +136,7 @@ pub struct Gateway {
     parts: Parts,
     approvals: Approvals,
     /// What is allowed for some minutes.
-    countdowns: allowance::Countdowns,
+    countdowns: approvals::Countdowns,
     questions: questions::Questions,
     /// By the channel's name.
     deliveries: BTreeMap<&'static str, Delivery>,
