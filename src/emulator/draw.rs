@@ -6,9 +6,10 @@ use super::{Color, Screen};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rgb(pub u8, pub u8, pub u8);
 
-/// The colours of text and background where a program has set none.
-const TEXT: Rgb = Rgb(0xd0, 0xd0, 0xd0);
-const GROUND: Rgb = Rgb(0x10, 0x12, 0x16);
+/// The colour of text where a program has set none; [`GROUND`] is behind it.
+pub const TEXT: Rgb = Rgb(0xd0, 0xd0, 0xd0);
+/// See [`TEXT`].
+pub const GROUND: Rgb = Rgb(0x10, 0x12, 0x16);
 
 /// The sixteen named colours, as xterm has them.
 const NAMED: [Rgb; 16] = [

@@ -3,14 +3,14 @@
 //! The work is done by the crate vt100; this adds the answers to what programs ask their terminal, so that none waits for
 //! them, and what a picture of the screen needs.
 
-mod draw;
+pub mod draw;
 pub mod keys;
 
 use std::num::NonZeroU16;
 
 use crate::limits::gateway::term as limits;
 
-pub use draw::{COVERED, Rgb, draw};
+
 
 /// A terminal's screen, and the modes that programs have set.
 pub struct Emulator {

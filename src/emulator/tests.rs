@@ -1,5 +1,6 @@
 use proptest::prelude::*;
 
+use super::draw::draw;
 use super::*;
 
 fn shown(bytes: &[u8]) -> String {

@@ -6,7 +6,6 @@
 //! share is [`Gateway`].
 
 pub mod agents;
-mod allowance;
 mod approvals;
 mod board;
 mod commands;
@@ -154,7 +153,7 @@ pub struct Gateway {
     parts: Parts,
     approvals: Approvals,
     /// What is allowed for some minutes.
-    countdowns: allowance::Countdowns,
+    countdowns: approvals::Countdowns,
     questions: questions::Questions,
     /// By the channel's name.
     deliveries: BTreeMap<&'static str, Delivery>,

@@ -7,7 +7,7 @@ pub mod plot;
 mod png;
 
 #[cfg(test)]
-mod tests;
+pub mod tests;
 
 pub use font::CELL;
 

@@ -5,11 +5,12 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Closing, Open, texts, view};
+use super::{Closing, Open, picture, texts, view};
 use crate::clock::Stopwatch;
 use crate::confine::End;
 use crate::emulator::Emulator;
 use crate::gateway::Gateway;
+use crate::gateway::commands::texts::format_error;
 use crate::language::Language;
 use crate::limits::gateway::term as limits;
 use crate::message::OutgoingMessage;
@@ -91,6 +92,11 @@ pub(super) fn follow(gateway: &Arc<Gateway>, open: &Open, opened: OpenTerminal, 
                 let _ = open.keyboard.resize(size);
                 emulator.resize(size.columns, size.rows);
                 frame.change(0);
+            }
+            if std::mem::take(&mut state.wants_picture) {
+                drop(state);
+                gateway.send_screen(open, &emulator);
+                continue;
             }
             limits::IDLE.saturating_sub(state.used.elapsed())
         };
@@ -189,6 +195,22 @@ impl Gateway {
             text.into_owned(),
             view::buttons(open.language),
         );
+    }
+
+    /// Sends the screen as a picture.
+    fn send_screen(&self, open: &Open, emulator: &Emulator) {
+        let live = self.live();
+        let toolbox = live.agents.default_agent().toolbox();
+        let clean = |text: &str| toolbox.cleaned(text).into_owned();
+        let png = picture::png(&emulator.screen(), &clean);
+        match self.store_picture("screen.png", &png) {
+            Ok(path) => self.tell_with(OutgoingMessage {
+                files: vec![path.clone()],
+                made_files: vec![path],
+                ..OutgoingMessage::text(&open.to, "")
+            }),
+            Err(error) => self.tell(&open.to, &format_error(&error, open.language)),
+        }
     }
 
     /// Leaves the last screen in the chat, and what became of it.

@@ -5,6 +5,7 @@
 //! they store a message.
 
 mod follow;
+mod picture;
 mod request;
 mod texts;
 mod view;
@@ -89,6 +90,8 @@ struct State {
     application_cursor: bool,
     bracketed_paste: bool,
     asking: Asking,
+    /// Whether a picture of the screen is to be sent.
+    wants_picture: bool,
     /// Messages that were typed in since the screen was shown at the end of the chat.
     typed: u32,
     /// Since something was typed.
@@ -388,7 +391,12 @@ impl Gateway {
                 open.close(Closing::Wanted);
                 return Ok(());
             }
-            (Request::Close, None) => return usage(texts::none_open(language)),
+            (Request::Picture, Some(open)) => {
+                open.state.lock().wants_picture = true;
+                open.wake();
+                return Ok(());
+            }
+            (Request::Close | Request::Picture, None) => return usage(texts::none_open(language)),
             (
                 Request::Open {
                     unsandboxed: false,
@@ -501,6 +509,7 @@ impl Gateway {
                 application_cursor: false,
                 bracketed_paste: false,
                 asking: Asking::No,
+                wants_picture: false,
                 typed: 0,
                 used: Stopwatch::start(),
             }),

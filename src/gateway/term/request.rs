@@ -17,6 +17,8 @@ pub enum Request<'a> {
     },
     /// Close the open one.
     Close,
+    /// Send a picture of the open one.
+    Picture,
     /// The size is not one that a terminal can have.
     BadSize,
 }
@@ -27,15 +29,18 @@ pub const USUAL: Size = Size {
     rows: SIZE.1,
 };
 
-/// Reads what follows `/term`: `[!] [SIZE] [COMMAND]`, or `close`.
+/// Reads what follows `/term`: `[!] [SIZE] [COMMAND]`, `close` or `screenshot`.
 pub fn parse(argument: &str) -> Request<'_> {
     let (unsandboxed, rest) = match argument.strip_prefix('!') {
         Some(rest) => (true, rest.trim_start()),
         None => (false, argument.trim_start()),
     };
     let (word, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    if !unsandboxed && word.eq_ignore_ascii_case("close") && after.trim().is_empty() {
-        return Request::Close;
+    let is_alone = !unsandboxed && after.trim().is_empty();
+    match word.to_ascii_lowercase().as_str() {
+        "close" if is_alone => return Request::Close,
+        "screenshot" if is_alone => return Request::Picture,
+        _ => {}
     }
     match size(word) {
         Some(Some(size)) => Request::Open {
@@ -98,6 +103,7 @@ mod tests {
             ("! phone vi x", open(true, Some(PHONE_SIZE), "vi x")),
             ("!htop", open(true, None, "htop")),
             ("close", Request::Close),
+            ("Screenshot", Request::Picture),
             ("close me", open(false, None, "close me")),
             ("0x10", Request::BadSize),
             ("132x60", Request::BadSize),

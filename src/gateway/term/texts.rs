@@ -71,6 +71,7 @@ texts! {
         "*The terminal was closed by a restart.*",
         "*终端因重启而关闭。*",
     }
+    pub fn picture_button() { "Screenshot", "截图" }
     pub fn close_button() { "Close", "关闭" }
 }
 

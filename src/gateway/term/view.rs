@@ -22,6 +22,8 @@ const KEYS: [&[(&str, &str)]; 3] = [
 
 /// The command of the button that closes a terminal.
 const CLOSE: &str = "/term close";
+/// The command of the button that sends the screen as a picture.
+const PICTURE: &str = "/term screenshot";
 
 /// The buttons below a screen.
 pub fn buttons(language: Language) -> Vec<Vec<CommandButton>> {
@@ -33,11 +35,15 @@ pub fn buttons(language: Language) -> Vec<Vec<CommandButton>> {
         .iter()
         .map(|row| row.iter().map(key).collect())
         .collect();
+    let commands = [
+        (texts::picture_button(language), PICTURE),
+        (texts::close_button(language), CLOSE),
+    ];
     if let Some(last) = rows.last_mut() {
-        last.push(CommandButton {
-            label: texts::close_button(language).to_owned(),
-            command: CLOSE.to_owned(),
-        });
+        last.extend(commands.map(|(label, command)| CommandButton {
+            label: label.to_owned(),
+            command: command.to_owned(),
+        }));
     }
     rows
 }
@@ -111,7 +117,7 @@ mod tests {
             for button in rows.concat() {
                 match button.command.strip_prefix("/key ") {
                     Some(key) => assert!(keys::parse(key).is_ok(), "{key}"),
-                    None => assert_eq!(button.command, CLOSE),
+                    None => assert!([CLOSE, PICTURE].contains(&&*button.command)),
                 }
             }
         }

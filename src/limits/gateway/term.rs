@@ -57,3 +57,5 @@ pub const KEYS_BYTES: usize = 400;
 pub const KEYS_MAX: usize = 100;
 /// Typed messages after which the screen is shown again below them.
 pub const TYPED_ABOVE_MAX: u32 = 4;
+/// Pixels of a picture for one of its dots, in both directions: 80 columns are as wide as a phone shows sharply.
+pub const PICTURE_TIMES: u32 = 2;

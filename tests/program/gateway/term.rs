@@ -375,6 +375,18 @@ fn anonymous_kb(gateway: &Gateway) -> u64 {
 }
 
 #[test]
+fn a_screenshot_is_sent_as_a_photo() {
+    let (scene, gateway) = open("/term phone sh");
+    shows(&scene, "█");
+    scene.ana.presses("Screenshot");
+    let sent = scene.telegram.wait_for_calls("sendPhoto", 1);
+    assert_eq!(sent[0]["photo"]["name"], "screen.png", "{sent:?}");
+    scene.ana.presses("Close");
+    closes(&scene, "Terminal closed");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
 fn in_a_group_only_the_one_who_opened_it_types() {
     let scene = Scene::playing([say("Hello Ben.")]).set("groupPolicy", json!("open"));
     let scene = scene.set("allowFrom", json!(["1001", "1002"]));

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Gateway;
-use super::agents::Hosted;
-use super::approvals::Asker;
-use super::commands::texts;
+use super::Asker;
 use crate::error::Result;
+use crate::gateway::Gateway;
+use crate::gateway::agents::Hosted;
+use crate::gateway::commands::texts;
+use crate::gateway::sleep;
 use crate::language::Language;
 use crate::limits::tools::ALLOWANCE_SHOWN;
 use crate::message::{Address, CommandButton, DraftKey, Envelope, OutgoingMessage, SessionKey};
@@ -61,7 +62,7 @@ impl Gateway {
         self.timers.spawn(async move {
             while let Some(left) = left(&hosted, &session) {
                 gateway.show_allowance(&session, &to, left, language);
-                super::sleep(until_next(left)).await;
+                sleep(until_next(left)).await;
             }
             if gateway.countdowns.end(&session) {
                 let key = DraftKey::allowance(&session);
@@ -88,7 +89,7 @@ impl Gateway {
     }
 
     /// Ends the allowance of the conversation in which this is asked for, and says whether there was one.
-    pub(super) fn revoke_allowance(&self, message: &Envelope) -> Result<String> {
+    pub(in crate::gateway) fn revoke_allowance(&self, message: &Envelope) -> Result<String> {
         let (session, language) = (&message.session, message.language());
         let hosted = self.agent_for(&self.live(), session, Some(message));
         let agent = hosted.agent()?;
@@ -107,7 +108,7 @@ impl Gateway {
     }
 
     /// Says that the allowances are over, because the gateway stops.
-    pub(super) fn end_allowances(&self) {
+    pub(in crate::gateway) fn end_allowances(&self) {
         for (session, to, language) in self.countdowns.take() {
             let key = DraftKey::allowance(&session);
             self.end_allowance(&key, &to, texts::allowance_restarted(language));
@@ -115,7 +116,7 @@ impl Gateway {
     }
 
     /// Says that the allowances of the last run are over: nothing of them is kept across a restart.
-    pub(super) fn end_left_allowances(&self) {
+    pub(in crate::gateway) fn end_left_allowances(&self) {
         for channel in self.deliveries.keys() {
             for draft in self.parts.outbox.drafts(channel) {
                 if draft.key.allowed_session().is_some() {

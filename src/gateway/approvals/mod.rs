@@ -1,10 +1,14 @@
 //! Pending approvals: questions that wait for a person's answer.
 
+mod allowance;
+
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use ring::rand::{SecureRandom, SystemRandom};
+
+pub use allowance::Countdowns;
 
 use super::Gateway;
 use super::agents::Hosted;
