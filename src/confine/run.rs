@@ -1,13 +1,15 @@
 //! A command in the foreground: its output as it comes, its end, and the end of all that it started.
 
+mod report;
+
 use super::policy::Policy;
-pub use super::report::SupervisorReport;
 use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
 use crate::limits::confine as bounds;
 use crate::overstrike::plain;
 use crate::sys::process;
+pub use report::SupervisorReport;
 use rustix::process::{Pid, Signal};
 use std::fmt;
 use std::io::{Read, Write};
