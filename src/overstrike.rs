@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use crate::limits::shell::{
+use crate::limits::confine::shell::{
     EMPTY_COLUMNS, OPEN_COLUMNS, OPEN_LINES, SEQUENCE_BYTES, SEQUENCE_NUMBERS,
 };
 

@@ -409,10 +409,7 @@ mod tests {
             r#"{"tools": {"exec": {"sandbox": "off", "enabled": false}}}"#,
             "",
         ),
-        (
-            r#"{"tools": {"exec": {"shell": "host"}}}"#,
-            "tools.exec.shell is host:",
-        ),
+        (r#"{"tools":{"exec":{"shell":"host"}}}"#, "tools.exec.sh"),
         (r#"{"tools": {"exec": {"approval": "never"}}}"#, ""),
         (
             r#"{"tools": {"restrictToWorkspace": false}}"#,

@@ -11,7 +11,6 @@ mod explain;
 mod hidden;
 mod outside;
 mod policy;
-mod report;
 mod run;
 mod self_test;
 mod served;

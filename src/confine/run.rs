@@ -1,15 +1,16 @@
 //! A command in the foreground: its output as it comes, its end, and the end of all that it started.
 
 mod end;
+mod report;
 
 use super::policy::Policy;
-pub use super::report::SupervisorReport;
 use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
 use crate::limits::confine as bounds;
 use crate::overstrike::plain;
 use crate::sys::process;
+pub use report::SupervisorReport;
 use rustix::process::{Pid, Signal};
 use std::fs::File;
 use std::io::{Read, Write};

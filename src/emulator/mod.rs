@@ -10,8 +10,6 @@ use std::num::NonZeroU16;
 
 use crate::limits::gateway::term as limits;
 
-
-
 /// A terminal's screen, and the modes that programs have set.
 pub struct Emulator {
     parser: vt100::Parser<Questions>,

@@ -46,7 +46,14 @@ pub mod schedule {
     pub const WHEN_WORDS: usize = 24;
 }
 
-pub mod cancel;
+/// Bounds of the cancellation token.
+pub mod cancel {
+    use std::time::Duration;
+
+    /// How often a wait that cannot be woken looks at the token. Half of the 200 ms within which a
+    /// blocked call has to break.
+    pub const POLL: Duration = Duration::from_millis(100);
+}
 
 /// Bounds of the queues between channels and gateway.
 pub mod bus {
@@ -101,7 +108,6 @@ pub mod clock;
 pub mod cron;
 pub mod gateway;
 pub mod heartbeat;
-pub mod shell;
 
 /// Bounds of the life as a service.
 pub mod service {

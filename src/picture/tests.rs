@@ -9,7 +9,9 @@ use std::path::Path;
 /// A decoded picture.
 #[derive(PartialEq)]
 pub struct Decoded {
+    /// Pixels in a row.
     pub width: usize,
+    /// A row after another.
     pub pixels: Vec<Rgb>,
 }
 

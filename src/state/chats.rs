@@ -1,5 +1,8 @@
 //! What is remembered of chats: the model and the thinking that each has chosen, `state/models.json`,
-//! which was active last, `state/recent.json`, and in which an owner was, `state/owner.json`, and which have asked for a restart, `state/restart.json`.
+//! which was active last, `state/recent.json`, and in which an owner was, `state/owner.json`, and which have asked for
+//! a restart, `state/restart.json`.
+
+pub mod shells;
 
 use std::path::{Path, PathBuf};
 

@@ -195,10 +195,10 @@ fn prepare(policy: &Policy, shown: &[Mounted], changes: &[(&Path, Change)]) -> i
         Change::Protect | Change::Hide => None,
     });
     for one in shown.iter().chain(granted) {
-        at::hold_below(&root, &one.path, Some(one.kind()?))?;
+        prepare_name(&root, &one.path, one.kind()?)?;
     }
     for folder in ["/dev", "/tmp", "/proc"] {
-        at::hold_below(&root, Path::new(folder), Some(FileType::Directory))?;
+        prepare_name(&root, Path::new(folder), FileType::Directory)?;
     }
     for (path, target) in system_links() {
         prepare_link(&root, Path::new(path), &target)?;
@@ -208,6 +208,16 @@ fn prepare(policy: &Policy, shown: &[Mounted], changes: &[(&Path, Change)]) -> i
         let _ = prepare_link(&root, link, target);
     }
     Ok(root)
+}
+
+/// Something to mount on. What was there with the name before has to be of the same kind.
+fn prepare_name(root: &OwnedFd, path: &Path, kind: FileType) -> io::Result<()> {
+    let found = rustix::fs::fstat(at::hold_below(root, path, Some(kind))?)?;
+    let is_folder = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
+    match is_folder == (kind == FileType::Directory) {
+        true => Ok(()),
+        false => Err(io::ErrorKind::AlreadyExists.into()),
+    }
 }
 
 fn prepare_link(root: &OwnedFd, path: &Path, target: &Path) -> io::Result<()> {

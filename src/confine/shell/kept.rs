@@ -8,7 +8,7 @@ use rustix::process::Pid;
 
 use super::Shell;
 use crate::clock::Stopwatch;
-use crate::limits::shell::{KEEPER_STACK_BYTES, SHELL_IDLE, SHELLS};
+use crate::limits::confine::shell::{KEEPER_STACK_BYTES, SHELL_IDLE, SHELLS};
 use crate::sync::Mutex;
 use crate::sys::process;
 

@@ -40,7 +40,7 @@ use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
 use crate::limits::confine as bounds;
-use crate::limits::shell::{
+use crate::limits::confine::shell::{
     LINE_BYTES, LISTED_PROCESSES, REPORT_BYTES, SEND_TIME, STOP_LOOK, STOP_STEPS, UNREAD_BYTES,
 };
 use crate::sys::{process, random};
@@ -516,9 +516,9 @@ fn new_key() -> Result<String> {
 fn request(line: &str, key: &str) -> String {
     let quoted = line.replace('\'', "'\\''");
     let mut text = String::with_capacity(quoted.len() + 160);
-    let _ = write!(
+    let _ = writeln!(
         text,
-        "\\command \\eval '{quoted}' <&{INPUT} >&{OUTPUT} 2>&{OUTPUT} {INPUT}<&- {OUTPUT}>&- {REPORT}>&-\n"
+        "\\command \\eval '{quoted}' <&{INPUT} >&{OUTPUT} 2>&{OUTPUT} {INPUT}<&- {OUTPUT}>&- {REPORT}>&-"
     );
     text.push_str(&question(key));
     text

@@ -18,7 +18,7 @@ use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
 use crate::language::Language;
-use crate::limits::shell::{HISTORY_SHOWN, PROMPT_CHARS};
+use crate::limits::confine::shell::{HISTORY_SHOWN, PROMPT_CHARS};
 use crate::markup::{self, inline_code};
 use crate::message::{Address, CommandButton, DraftKey, Envelope, OutgoingMessage};
 use crate::text::ellipsize_chars;
@@ -311,7 +311,10 @@ impl Gateway {
 }
 
 fn process_name(line: &str) -> String {
-    inline_code(&ellipsize_chars(line, crate::limits::shell::PROCESS_CHARS))
+    inline_code(&ellipsize_chars(
+        line,
+        crate::limits::confine::shell::PROCESS_CHARS,
+    ))
 }
 
 /// What a command came to, as a message for a chat. The path of its file is relative to the workspace.

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::clock::Stopwatch;
 use crate::confine::ShellInput;
+use crate::limits::confine::shell::PROMPT_CHARS;
 use crate::limits::gateway::SHOWN_OUTPUT_BYTES;
-use crate::limits::shell::PROMPT_CHARS;
 use crate::message::{DraftKey, Envelope, SessionKey};
 use crate::overstrike::Overstrike;
 use crate::sync::Mutex;

@@ -14,8 +14,9 @@ use crate::confine::{
     ShellOutcome, Taken, short_folder,
 };
 use crate::error::{Error, Result};
-use crate::limits::shell::PATHS_LOOKED_UP;
-use crate::state::shells::{History, LastFolder};
+use crate::language::Language;
+use crate::limits::confine::shell::PATHS_LOOKED_UP;
+use crate::state::chats::shells::{History, LastFolder};
 use crate::text::reveal;
 use crate::tools::results::Spool;
 use crate::tools::{Caller, Toolbox};
@@ -117,7 +118,12 @@ impl Toolbox {
         commands.in_foreground.fetch_add(count, Ordering::Relaxed);
         let outcome = opened.shell.run(&line, &mut output);
         commands.in_foreground.fetch_sub(count, Ordering::Relaxed);
-        let about = commands.put_away(opened, &outcome, (before, last.as_ref()), caller, typed);
+        let about = commands.put_away(
+            opened,
+            &outcome,
+            (before, last.as_ref()),
+            (caller.session, typed.language),
+        );
         let outcome = outcome.map(|outcome| {
             let looked_up = !unsandboxed && misses_what_is_outside(typed.line, &outcome);
             Outcome {
@@ -245,11 +251,9 @@ impl Commands {
         opened: Opened,
         outcome: &Result<ShellOutcome>,
         (before, last): (Option<PathBuf>, Option<&LastFolder>),
-        caller: &Caller<'_>,
-        typed: TypedCommand<'_>,
+        (session, language): (&str, Language),
     ) -> Vec<String> {
         let mut about = Vec::new();
-        let language = typed.language;
         let folder = opened.shell.folder().or_else(|| before.clone());
         if !opened.is_kept {
             if opened.is_beside && folder != before {
@@ -269,12 +273,10 @@ impl Commands {
             })
         );
         match is_alive {
-            true => self
-                .shells
-                .give_back(caller.session, opened.shell, self.settings),
+            true => self.shells.give_back(session, opened.shell, self.settings),
             false => {
                 drop(opened.shell);
-                self.shells.give_up(caller.session);
+                self.shells.give_up(session);
                 about.push(match ended_itself {
                     true => texts::shell_has_ended(language).to_owned(),
                     false => texts::shell_was_lost(language).to_owned(),
@@ -289,7 +291,7 @@ impl Commands {
             false => None,
         };
         if next.as_ref() != last
-            && let Err(error) = self.memory.set_folder(caller.session, next.as_ref())
+            && let Err(error) = self.memory.set_folder(session, next.as_ref())
         {
             tracing::warn!("failed to save the folder of a shell: {error}");
         }

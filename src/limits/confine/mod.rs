@@ -1,5 +1,7 @@
 //! Bounds of commands within kernel isolation.
 
+pub mod shell;
+
 use std::time::Duration;
 
 /// Bytes of a confined child's policy; a command line of Linux is at most 128 KiB.

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::chats::AgentPrefix;
-use super::file::{Damaged, Policy, StateFile};
+use super::AgentPrefix;
 use crate::error::Result;
-use crate::limits::shell::{CHATS, HISTORY_FILE_BYTES, HISTORY_LINE_BYTES, HISTORY_LINES};
+use crate::limits::confine::shell::{CHATS, HISTORY_FILE_BYTES, HISTORY_LINE_BYTES, HISTORY_LINES};
+use crate::state::file::{Damaged, Policy, StateFile};
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]

@@ -1,6 +1,6 @@
 //! What a supervisor reports of its command, line by line. PURE.
 
-use super::run::End;
+use super::End;
 use crate::error::Error;
 
 /// What the supervisor has reported.
