@@ -132,7 +132,7 @@ mod tests {
         );
         assert_eq!(
             advise("radio.tuner.frequency"),
-            "The sections are: agents, providers, channels, tools, storage, limits, cron, heartbeat, tls, update, log."
+            "The sections are: agents, providers, channels, tools, storage, limits, cron, heartbeat, tls, commands, update, log."
         );
         assert!(advise(&"x".repeat(1_000_000)).starts_with("The sections are"));
     }

@@ -415,7 +415,7 @@ mod tests {
 
     /// The configuration, printed, with one key set; the provider and the server `x` are always there.
     fn printed(path: &str, value: Option<Value>) -> String {
-        let mut file = json!({"providers": {"x": {}}, "tools": {"mcpServers": {"x": {}}}});
+        let mut file = json!({"providers": {"x": {}}, "tools": {"mcpServers": {"x": {}}}, "commands": {"x": {}}});
         if let Some(value) = value {
             let mut place = &mut file;
             for name in path.split('.') {

@@ -1,7 +1,7 @@
 //! PURE: the curves of a table in a text file: numbers separated by commas, semicolons or tabs. The first column is
 //! the time or a number, the others are curves; a table of one column is drawn over its rows.
 
-use chrono::{DateTime, NaiveDate, NaiveDateTime};
+use chrono::NaiveDate;
 
 use super::plot::Curve;
 use crate::limits::picture::{CSV_ROWS_MAX, CURVES_MAX, NAME_CHARS};
@@ -71,15 +71,13 @@ pub fn read(text: &str, zone: &Zone) -> Option<Table> {
         })
         .collect();
     let mut range: Option<(f64, f64)> = None;
-    let mut rows = 0;
-    for line in lines.by_ref().take(CSV_ROWS_MAX) {
+    for (row, line) in lines.by_ref().take(CSV_ROWS_MAX).enumerate() {
         let cells = cells(line, separator);
         let at = match first {
-            First::Row => Some(rows as f64),
+            First::Row => Some(row as f64),
             First::Number => cells.first().and_then(|cell| number(cell)),
             First::Time => cells.first().and_then(|cell| parse_time(cell, zone)),
         };
-        rows += 1;
         let Some(at) = at else { continue };
         let (low, high) = range.unwrap_or((at, at));
         range = Some((low.min(at), high.max(at)));
@@ -132,33 +130,54 @@ fn parse_number(cell: &str, separator: char) -> Option<f64> {
     number.ok().filter(|number: &f64| number.is_finite())
 }
 
-/// A time: RFC 3339 or the like, with or without seconds, an offset or a time of day; or seconds since 1970.
+/// A time such as `2026-11-23T12:00:00+01:00`, with or without seconds, offset and time of day; or seconds since
+/// 1970.
 fn parse_time(cell: &str, zone: &Zone) -> Option<f64> {
     // 2001 to 2128.
     const SECONDS: std::ops::RangeInclusive<f64> = 1e9..=5e9;
     if let Some(number) = cell.parse().ok().filter(|number| SECONDS.contains(number)) {
         return Some(number);
     }
-    if let Ok(time) = DateTime::parse_from_rfc3339(cell) {
-        return Some(time.timestamp() as f64);
-    }
-    let formats = [
-        "%Y-%m-%dT%H:%M:%S%.f",
-        "%Y-%m-%d %H:%M:%S%.f",
-        "%Y-%m-%dT%H:%M",
-        "%Y-%m-%d %H:%M",
-    ];
-    let mut parsed = formats
-        .iter()
-        .filter_map(|format| NaiveDateTime::parse_from_str(cell, format).ok());
-    let date = || {
-        NaiveDate::parse_from_str(cell, "%Y-%m-%d")
-            .ok()?
-            .and_hms_opt(0, 0, 0)
+    let (date, rest) = cell.split_at_checked(10)?;
+    let date = numbers(date, '-')?;
+    let date = NaiveDate::from_ymd_opt(i32::try_from(date[0]).ok()?, date[1], date[2])?;
+    let rest = rest.trim_start_matches(['T', ' ']);
+    // The offset, with its sign.
+    let place = rest.find(['Z', '+', '-']).unwrap_or(rest.len());
+    let (time, offset) = rest.split_at(place);
+    let [hour, minute, second] = match time {
+        "" => [0; 3],
+        time => numbers(time.split('.').next()?, ':')?,
     };
-    match zone.resolve(parsed.next().or_else(date)?) {
-        Local::Once(at) | Local::Gap { after: at } | Local::Twice(at, _) => Some(at as f64),
-    }
+    let local = date.and_hms_opt(hour, minute, second)?;
+    let seconds = local.and_utc().timestamp();
+    let at = match (offset.chars().next(), offset.get(1..)) {
+        (Some('Z'), _) => seconds,
+        (Some(sign), Some(offset)) => {
+            let [hours, minutes, _] = numbers(offset, ':')?;
+            let offset = i64::from(hours) * 3600 + i64::from(minutes) * 60;
+            seconds + if sign == '+' { -offset } else { offset }
+        }
+        _ => match zone.resolve(local) {
+            Local::Once(at) | Local::Gap { after: at } | Local::Twice(at, _) => at,
+        },
+    };
+    Some(at as f64)
+}
+
+/// Two or three numbers of at most four digits; the third is 0 when it is missing.
+fn numbers(text: &str, separator: char) -> Option<[u32; 3]> {
+    let mut parts = text.split(separator).map(|part| {
+        let is_number =
+            (1..=4).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
+        part.parse().ok().filter(|_| is_number)
+    });
+    let found = [
+        parts.next()??,
+        parts.next()??,
+        parts.next().unwrap_or(Some(0))?,
+    ];
+    parts.next().is_none().then_some(found)
 }
 
 #[cfg(test)]
@@ -204,6 +223,36 @@ mod tests {
         assert!(epoch.is_timed && names(&epoch) == ["a, b"]);
         let unsorted = table("x,y\n3,1\n1,2\n");
         assert_eq!(unsorted.curves[0].points, [(1.0, 2.0), (3.0, 1.0)]);
+    }
+
+    #[test]
+    fn times_are_read_in_many_spellings() {
+        let zone = Zone::from_rule("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
+        let noon = Some(1_795_431_600.0);
+        for text in [
+            "2026-11-23 12:00",
+            "2026-11-23T12:00:00",
+            "2026-11-23T12:00:00.250",
+            "2026-11-23T11:00:00Z",
+            "2026-11-23T13:00+02:00",
+            "2026-11-23T05:30:00-05:30",
+            "1795431600",
+        ] {
+            assert_eq!(parse_time(text, &zone), noon, "{text}");
+        }
+        assert_eq!(parse_time("2026-11-23", &zone), Some(1_795_388_400.0));
+        for text in [
+            "",
+            "12:00",
+            "2026-13-01",
+            "2026-11-23 25:00",
+            "2026-11-23T12",
+            "23.11.2026",
+            "2026-11-23 12:00 x",
+            "ééééééé",
+        ] {
+            assert_eq!(parse_time(text, &zone), None, "{text}");
+        }
     }
 
     #[test]

@@ -145,6 +145,10 @@ impl Canvas {
     }
 
     /// Draws a character with its background, at its top left corner.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "a cell of a terminal has that many properties"
+    )]
     pub fn glyph(&mut self, x: i32, y: i32, char: char, foreground: Rgb, background: Rgb) {
         let cells = font::cells(char).max(1);
         let (width, height) = self.cell();

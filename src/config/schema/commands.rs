@@ -11,8 +11,7 @@ pub struct OwnCommand {
     /// What it does, for the menu; empty: the line itself.
     pub help: String,
     /// Where it runs.
-    #[serde(rename = "where")]
-    pub place: Place,
+    pub r#where: Place,
     /// Whether a button has to be pressed first.
     pub confirm: bool,
 }

@@ -109,7 +109,7 @@ impl Asking<'_> {
         self.begin()?;
         let action = OwnerAction {
             line: &with_arguments(&command.run, arguments),
-            unsandboxed: command.place == Place::Host,
+            unsandboxed: command.r#where == Place::Host,
             changes: false,
             decision: "allowed: a command of the configuration",
             time: None,

@@ -11,12 +11,13 @@ use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
 use crate::gateway::cron::zone_of;
-use crate::gateway::{Gateway, commands};
+use crate::gateway::{Gateway, commands, spawn};
 use crate::language::Language;
 use crate::limits::cancel::POLL;
-use crate::limits::gateway::board::{CHANGE_TIME, FAREWELL_TIME};
-use crate::message::{DraftKey, Envelope};
+use crate::limits::gateway::board::{CHANGE_TIME, FAREWELL_TIME, LOOK_TIME};
+use crate::message::{DraftKey, Envelope, OutgoingMessage};
 use crate::state::starts::{Asked, Back};
+use crate::tools::Caller;
 use crate::tools::commands::OwnerAction;
 
 /// What is done with the machine.
@@ -152,26 +153,69 @@ pub async fn tell_back(gateway: Arc<Gateway>) {
     while !gateway.trust().is_trusted() {
         changed.notified().await;
     }
-    let now = gateway.parts.board.now();
-    let started = now.saturating_sub_unsigned(gateway.parts.board.uptime());
-    let text = match &back {
-        Back::Asked(asked) => {
-            let span = now.saturating_sub(asked.at_ms / 1000).max(0);
-            let span = commands::texts::format_seconds(span.unsigned_abs(), asked.language);
-            Some((asked.chat.clone(), texts::back_after(asked.language, &span)))
-        }
-        Back::Unexpected { last } => gateway.parts.recent.get().map(|chat| {
-            let language = gateway.parts.languages.get(&chat);
-            let text = describe_cut(&gateway, *last, started, language);
-            (chat, text)
-        }),
-    };
-    tracing::warn!("the machine was restarted: {back:?}");
-    if let Some((chat, text)) = text {
-        gateway.tell(&chat, &text);
+    let telling = Arc::clone(&gateway);
+    let spawned = spawn("back", move || telling.tell_back_from(back, &boot));
+    if let Err(error) = spawned {
+        tracing::warn!("failed to tell that the machine is back: {error}");
     }
-    if let Err(error) = gateway.parts.starts.told() {
-        tracing::warn!("failed to note that the start of the machine was told: {error}");
+}
+
+impl Gateway {
+    fn tell_back_from(&self, back: Back, boot: &str) {
+        let board = &self.parts.board;
+        let now = board.now();
+        let started = now.saturating_sub_unsigned(board.uptime());
+        let text = match &back {
+            Back::Asked(asked) => {
+                let span = now.saturating_sub(asked.at_ms / 1000).max(0);
+                let span = commands::texts::format_seconds(span.unsigned_abs(), asked.language);
+                Some((asked.chat.clone(), texts::back_after(asked.language, &span)))
+            }
+            Back::Unexpected { last } => self.parts.recent.get().map(|chat| {
+                let language = self.parts.languages.get(&chat);
+                let last = (*last).max(self.last_journalled(started));
+                (chat, describe_cut(self, last, started, language))
+            }),
+        };
+        tracing::warn!("the machine was restarted: {back:?}");
+        if let Some((chat, text)) = text {
+            self.tell_with(OutgoingMessage {
+                // A kill before the note below does not repeat it.
+                once: format!("back:{boot}"),
+                ..OutgoingMessage::text(&chat, text)
+            });
+        }
+        if let Err(error) = self.parts.starts.told() {
+            tracing::warn!("failed to note that the start of the machine was told: {error}");
+        }
+    }
+
+    /// When the system's journal was written before this start of the machine, in seconds since 1970: our own
+    /// files are written once an hour only.
+    fn last_journalled(&self, started: i64) -> Option<i64> {
+        let (live, cancel) = (self.live(), Cancel::new());
+        let caller = Caller {
+            session: "gateway",
+            message: "",
+            cancel: &cancel,
+            answer: None,
+            progress: None,
+            input: None,
+            without: &[],
+        };
+        let action = OwnerAction {
+            line: "journalctl -q --no-pager -b -1 -n 1 -o short-unix",
+            unsandboxed: true,
+            changes: false,
+            decision: "allowed: built in, it only reads",
+            time: Some(LOOK_TIME),
+            language: Language::English,
+        };
+        let toolbox = live.agents.default_agent().toolbox();
+        let ran = toolbox.act(action, &caller, &mut |_| {}).ok()?;
+        let (seconds, _) = ran.output.split_once('.')?;
+        let seconds = seconds.trim().parse().ok();
+        seconds.filter(|seconds| *seconds < started)
     }
 }
 

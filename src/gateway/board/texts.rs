@@ -91,7 +91,7 @@ texts! {
     }
 
     pub fn gateway(address, interface) { "Gateway: `{address}` ({interface})", "网关：`{address}`（{interface}）" }
-    pub fn name_servers(servers) { "DNS: {servers}", "DNS：{servers}" }
+    pub fn name_servers(servers) { "DNS: {servers}", "DNS 服务器：{servers}" }
     pub fn wol_usage() {
         "Which machine? Give its hardware address, for example `/wol aa:bb:cc:dd:ee:ff` or `/wol aa:bb:cc:dd:ee:ff 192.168.1.255`",
         "请指定机器的硬件地址，例如 `/wol aa:bb:cc:dd:ee:ff` 或 `/wol aa:bb:cc:dd:ee:ff 192.168.1.255`",

@@ -223,6 +223,6 @@ mod tests {
             "Sun 25", "Mon 26", "Tue 27", "Wed 28", "Thu 29", "Fri 30", "Sat 31",
         ];
         assert_eq!(labels(noon, 24 * 7), week);
-        assert_eq!(labels(noon, 24 * 300)[0], "2026-10-07");
+        assert_eq!(labels(noon, 24 * 300)[0], "2026-10-22");
     }
 }

@@ -71,8 +71,10 @@ fn turn_costs(most: usize, tool_call: impl Fn() -> Step) {
     let accepts = |call: &String| call.contains("inbox.jsonl>, \"{\\\"accepted");
     let last = calls.iter().rposition(accepts).unwrap();
     let is_sync = |call: &&String| call.contains("fsync(") || call.contains("fdatasync(");
-    // The last known time is kept at a stop, whatever happened before.
-    let is_of_turn = |call: &&String| !call.contains("clock.json") && !call.contains("/state>)");
+    // What is kept at a stop, whatever happened before: the last known time, that it was in order, and the
+    // samples of the last hour.
+    let at_stop = ["clock.json", "starts.json", "history.bin", "/state>)"];
+    let is_of_turn = |call: &&String| !at_stop.iter().any(|name| call.contains(name));
     let syncs = calls[last..].iter().filter(is_sync).filter(is_of_turn);
     let syncs: Vec<&String> = syncs.collect();
     assert!(syncs.len() > 4, "it is not measured: {calls:#?}");

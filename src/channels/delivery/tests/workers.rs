@@ -394,6 +394,60 @@ fn pieces_come_in_order_then_files_and_the_rest_after_a_failure() {
 }
 
 #[test]
+fn a_picture_that_was_made_for_a_message_is_deleted_with_it_and_no_other_file_is() {
+    let scene = Scene::new(|call| match call {
+        "2: send gone" => Some(Failure::Gone {
+            said: "blocked".to_owned(),
+            moved_to: None,
+        }),
+        _ => None,
+    });
+    let pictures = scene.folder.path().join("pictures");
+    std::fs::create_dir(&pictures).unwrap();
+    let picture = |name: &str| {
+        let path = pictures.join(name);
+        std::fs::write(&path, "pixels").unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let own = scene.file("own.txt", "content");
+    let sent = OutgoingMessage {
+        files: vec![picture("1~plot.png"), own.clone()],
+        discard_files: true,
+        ..OutgoingMessage::text(&chat("1"), "")
+    };
+    let refused = OutgoingMessage {
+        files: vec![picture("2~plot.png")],
+        discard_files: true,
+        ..OutgoingMessage::text(&chat("2"), "gone")
+    };
+    let kept = OutgoingMessage {
+        files: vec![picture("3~plot.png")],
+        ..OutgoingMessage::text(&chat("3"), "")
+    };
+    [sent, refused, kept]
+        .iter()
+        .for_each(|message| scene.send(message));
+    scene.wait_until_empty();
+    let calls = scene.calls();
+    assert!(
+        calls.contains(&"1: upload plot.png pixels".to_owned()),
+        "{calls:?}"
+    );
+    let begin = std::time::Instant::now();
+    let left = || {
+        let entries = std::fs::read_dir(&pictures).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.collect::<Vec<_>>()
+    };
+    // The outbox is empty a moment before the files are gone.
+    while left() != ["3~plot.png"] {
+        assert!(begin.elapsed() < Duration::from_secs(30), "{:?}", left());
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    assert!(std::path::Path::new(&own).exists());
+}
+
+#[test]
 fn rejected_markup_goes_as_plain_text_and_final_failures_end_their_message() {
     let scene = Scene::new(|call| match call {
         "1: send *a*" => Some(Failure::Markup("unclosed".to_owned())),
