@@ -536,9 +536,9 @@ mod tests {
     #[test]
     fn each_command_has_the_roles_that_may_use_it() {
         let everyone = "start help id context answer exit";
-        let users =
-            "new compact status model think tools memory skills mcp remind cron usage tasks agents";
-        let owners = "sh get put ls approve deny approvals pair heartbeat restart update";
+        let users = "new compact status model think tools memory skills mcp remind cron usage tasks agents plot ip";
+        let owners = "sh in bg history term key get put ls logs svc top wol reboot shutdown watch approve deny \
+                      approvals pair heartbeat restart update";
         let private = "stop";
         let is_in = |list: &str, name: &str| list.split(' ').any(|one| one == name);
         for row in COMMANDS {

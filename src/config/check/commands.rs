@@ -27,6 +27,7 @@ pub const TAKEN: &[&str] = &[
     "ip",
     "jobs",
     "key",
+    "keys",
     "log",
     "logs",
     "ls",
@@ -60,6 +61,7 @@ pub const TAKEN: &[&str] = &[
     "svc",
     "tasks",
     "term",
+    "terminal",
     "think",
     "thinking",
     "tools",
@@ -68,6 +70,7 @@ pub const TAKEN: &[&str] = &[
     "upgrade",
     "usage",
     "watch",
+    "watches",
     "wol",
 ];
 

@@ -25,8 +25,5 @@ pub const UNITS_SHOWN: usize = 20;
 pub const BUTTONS_IN_ROW: usize = 3;
 /// How often a packet is sent that wakes a machine: nothing confirms it.
 pub const WAKE_TIMES: usize = 3;
-/// How long the machine may have been off until a restart that was asked for is told in words of its own, in
-/// seconds.
-pub const BACK_SECONDS: i64 = 3600;
 /// Commands of the configuration.
 pub const OWN_COMMANDS_MAX: usize = 30;
