@@ -654,12 +654,14 @@ fn thirty_watches_cost_next_to_nothing() {
     let gateway = scene.start();
     scene.ana.says("/watch");
     scene.wait_for("30. load > 30");
-    let (before, watch) = (busy(&gateway), std::time::Instant::now());
-    // What is measured is a time without events.
-    std::thread::sleep(Duration::from_secs(4));
-    let (used, passed) = (busy(&gateway) - before, watch.elapsed());
-    // A look comes within it or not: it may take 20 ms in a build for tests, and comes twice a minute.
-    let most = passed / 1000 + Duration::from_millis(20);
-    assert!(used <= most, "{used:?} in {passed:?}");
+    // A look comes twice a minute: of three spans, at least two are without one, and cost nothing.
+    let spans = (0..3).map(|_| {
+        let (before, watch) = (busy(&gateway), std::time::Instant::now());
+        std::thread::sleep(Duration::from_secs(2));
+        (busy(&gateway) - before, watch.elapsed())
+    });
+    let least = spans.min().unwrap();
+    let (used, passed) = least;
+    assert!(used <= passed / 1000, "{used:?} in {passed:?}");
     gateway.stop().ends_with(0);
 }
