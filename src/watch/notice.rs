@@ -134,7 +134,8 @@ impl Notice {
             wall_ms,
             boot,
         } = self.at;
-        format!("watch:{key}:{wall_ms}:{boot:x}:{up_ms}")
+        // An alarm and its end may come at the same moment.
+        format!("watch:{key}:{wall_ms}:{boot:x}:{up_ms}:{:?}", self.kind)
     }
 
     /// The message, as Markdown.

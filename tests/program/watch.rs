@@ -129,14 +129,6 @@ fn asks_until(scene: &Scene, question: &str, words: &str) {
     }
 }
 
-/// Waits until so many messages contain these words.
-fn wait_for_count(scene: &Scene, words: &str, most: usize) {
-    let mut sent = 0;
-    while count(scene, words) < most {
-        sent = scene.telegram.wait_for_calls("sendMessage", sent + 1).len();
-    }
-}
-
 fn count(scene: &Scene, words: &str) -> usize {
     scene
         .texts()
@@ -189,10 +181,10 @@ fn a_service_that_stops_is_told_and_one_that_restarts_is_not() {
     fs::remove_dir_all(board.path("sys/fs/cgroup/system.slice/nginx.service")).unwrap();
     asks_until(&scene, "/watch", "service nginx: not running");
     clock.forward(Duration::from_secs(6));
-    wait_for_count(&scene, "🔴 nginx is not running", 2);
+    asks_until(&scene, "/watch", "service nginx: 🔴 not running");
     // It comes back in another group of the same name.
     board.group("nginx", true);
-    wait_for_count(&scene, "✅ nginx is running again", 2);
+    scene.wait_for("✅ nginx is running again (after 6 s)");
     gateway.stop().ends_with(0);
 }
 
@@ -645,7 +637,7 @@ fn thirty_watches_cost_next_to_nothing() {
         let rule = match id % 3 {
             0 => format!("load > {id}"),
             1 => format!("service unit{id}"),
-            _ => format!("file /tmp/peacrab-none-{id} matches x"),
+            _ => format!("file {}/log-{id} matches x", board.0.path().display()),
         };
         json!({"id": id, "rule": rule, "chat": "telegram:1001", "paused": false})
     });
@@ -654,12 +646,14 @@ fn thirty_watches_cost_next_to_nothing() {
     let gateway = scene.start();
     scene.ana.says("/watch");
     scene.wait_for("30. load > 30");
-    let (before, watch) = (busy(&gateway), std::time::Instant::now());
-    // What is measured is a time without events.
-    std::thread::sleep(Duration::from_secs(4));
-    let (used, passed) = (busy(&gateway) - before, watch.elapsed());
-    // A look comes within it or not: it may take 20 ms in a build for tests, and comes twice a minute.
-    let most = passed / 1000 + Duration::from_millis(20);
-    assert!(used <= most, "{used:?} in {passed:?}");
+    // A look comes twice a minute: of three spans, at least two are without one, and cost nothing.
+    let spans = (0..3).map(|_| {
+        let (before, watch) = (busy(&gateway), std::time::Instant::now());
+        std::thread::sleep(Duration::from_secs(2));
+        (busy(&gateway) - before, watch.elapsed())
+    });
+    let least = spans.min().unwrap();
+    let (used, passed) = least;
+    assert!(used <= passed / 1000, "{used:?} in {passed:?}");
     gateway.stop().ends_with(0);
 }
