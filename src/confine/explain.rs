@@ -169,6 +169,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::too_many_lines, reason = "a table")]
     fn a_failure_that_the_sandbox_causes_is_explained() {
         let rows = [
             (

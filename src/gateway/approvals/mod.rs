@@ -214,6 +214,27 @@ impl Gateway {
         answer
     }
 
+    /// The answer to a question about what a person has typed in a chat: they are asked there, unless a standing
+    /// approval allows it.
+    pub(in crate::gateway) fn ask_writer(
+        self: &Arc<Self>,
+        message: &Envelope,
+        hosted: &Arc<Hosted>,
+        question: &Question,
+        cancel: &Cancel,
+    ) -> Answer {
+        if question.is_standing {
+            return Answer::Standing;
+        }
+        let asker = Asker {
+            hosted,
+            session: &message.session,
+            to: &message.address(),
+            language: message.language(),
+        };
+        self.ask(&asker, question, cancel)
+    }
+
     /// Performs `/approve ARGUMENT`, and says what came of it.
     pub(super) fn approve(&self, message: &Envelope, argument: &str) -> Result<String> {
         let lower = argument.to_ascii_lowercase();

@@ -9,11 +9,9 @@ use std::sync::Arc;
 
 use super::Gateway;
 use super::agents::Hosted;
-use super::approvals::Asker;
 use super::commands::texts as answers;
 use super::host::long_turn;
 use crate::agent::commands::CommandAnswer;
-use crate::approval::Answer;
 use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
@@ -124,18 +122,7 @@ impl Gateway {
         };
         let mut shell = toolbox.type_line(typed, &caller, attached)?;
         if let Shell::Ask(question) = shell {
-            let answer = match question.is_standing {
-                true => Answer::Standing,
-                false => {
-                    let asker = Asker {
-                        hosted: &hosted,
-                        session: &message.session,
-                        to: &to,
-                        language,
-                    };
-                    self.ask(&asker, &question, cancel)
-                }
-            };
+            let answer = self.ask_writer(message, &hosted, &question, cancel);
             let caller = Caller {
                 answer: Some((&question, answer)),
                 ..caller

@@ -131,15 +131,7 @@ pub(super) fn follow(gateway: &Arc<Gateway>, open: &Open, opened: OpenTerminal, 
         if event.length > 0 {
             let output = buffer.get(..event.length).unwrap_or_default();
             let watch = Stopwatch::start();
-            for piece in output.chunks(limits::FEED_BYTES) {
-                let replies = emulator.feed(piece);
-                if input.len() + replies.len() <= limits::INPUT_BYTES {
-                    input.extend(replies);
-                }
-                if open.state.lock().closing.is_some() {
-                    break;
-                }
-            }
+            feed(&mut emulator, output, &mut input, open);
             if watch.elapsed() > limits::QUIET_TIME {
                 // A few bytes that stand for a long work: not all of the processor is for them.
                 frame.bytes = limits::FRAME_BYTES;
@@ -157,6 +149,19 @@ pub(super) fn follow(gateway: &Arc<Gateway>, open: &Open, opened: OpenTerminal, 
     let end = terminal.end(closing.map(|_| End::Cancelled));
     entry.end(&end.to_string());
     gateway.close_terminal(open, &emulator, &describe(closing, &end, open.language));
+}
+
+/// Puts output onto the screen, piece by piece because one can take long, and takes the terminal's answers.
+fn feed(emulator: &mut Emulator, output: &[u8], input: &mut Vec<u8>, open: &Open) {
+    for piece in output.chunks(limits::FEED_BYTES) {
+        let replies = emulator.feed(piece);
+        if input.len() + replies.len() <= limits::INPUT_BYTES {
+            input.extend(replies);
+        }
+        if open.state.lock().closing.is_some() {
+            break;
+        }
+    }
 }
 
 /// Why a terminal is closed, for its chat.

@@ -18,10 +18,8 @@ use std::thread;
 use rustix::event::{EventfdFlags, eventfd};
 
 use super::Gateway;
-use super::approvals::Asker;
 use super::commands::texts::format_error;
 use crate::agent::commands::{Command, Slash, typed_command};
-use crate::approval::Answer;
 use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::confine::Keyboard;
@@ -458,18 +456,7 @@ impl Gateway {
             TerminalStart::Open(opened) => return Ok(opened),
             TerminalStart::Ask(question) => question,
         };
-        let answer = match question.is_standing {
-            true => Answer::Standing,
-            false => {
-                let asker = Asker {
-                    hosted: &hosted,
-                    session: &message.session,
-                    to: &message.address(),
-                    language: typed.language,
-                };
-                self.ask(&asker, &question, cancel)
-            }
-        };
+        let answer = self.ask_writer(message, &hosted, &question, cancel);
         let caller = Caller {
             answer: Some((&question, answer)),
             ..caller
