@@ -84,7 +84,7 @@ def measure_jobs(program, telegram, table):
             before, earlier = gateway.cpu(), gateway.wakeups()
             time.sleep(QUIET_TIME)
             used = 100 * (gateway.cpu() - before) / QUIET_TIME
-            # Of the threads that ended meanwhile nothing is known, and what they did before is no wakeup.
+            # Threads that have ended meanwhile are left out.
             woken = sum(count - earlier.get(thread, 0) for thread, count in gateway.wakeups().items())
             idle.append((gateway.memory(), used, woken * 60 / QUIET_TIME))
     write_jobs(program.home, 0)

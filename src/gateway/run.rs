@@ -19,7 +19,7 @@ use super::host::{Reply, Work};
 use super::recover::Accepted;
 use super::scheduler::{Action, Input, Scheduler, WorkId};
 use super::time::{self, Timekeeper};
-use super::{Gateway, Parts, control, cron, heartbeat, notify, sleep, spawn, watch};
+use super::{Gateway, Parts, board, control, cron, heartbeat, notify, sleep, spawn, watch};
 use crate::access::Role;
 use crate::agent::commands::{Slash, may_use, typed_command};
 use crate::bus::{self, Ending, Event, EventSender, Heartbeats};
@@ -30,7 +30,6 @@ use crate::channels::intake::{AccessList, Intake, IntakeParts};
 use crate::clock::{Clock, Stopwatch};
 use crate::error::{Error, Exit, Result};
 use crate::language::Language;
-use crate::limits::board::SAMPLE_INTERVAL;
 use crate::limits::cancel::POLL;
 use crate::limits::channels::STACK_BYTES;
 use crate::limits::gateway::term::CLOSE_TIME;
@@ -125,7 +124,7 @@ pub fn run(
         control::listen(&gateway, socket);
         control::reload_on_hangup(&gateway);
         work.recover(accepted);
-        tokio::spawn(sample(Arc::clone(&gateway)));
+        tokio::spawn(board::keep(Arc::clone(&gateway)));
         tokio::spawn(cron::keep(Arc::clone(&gateway)));
         tokio::spawn(time::keep(Arc::clone(&gateway)));
         tokio::spawn(tell_back(Arc::clone(&gateway)));
@@ -568,19 +567,6 @@ impl Loop {
 /// Where an interrupted turn's answer goes.
 fn address_of(session: &SessionKey) -> Address {
     Address::parse(session.as_str())
-}
-
-/// Keeps the board's history.
-async fn sample(gateway: Arc<Gateway>) {
-    let mut interval = tokio::time::interval(SAMPLE_INTERVAL);
-    loop {
-        interval.tick().await;
-        let is_trusted = gateway.trust().is_trusted();
-        let watched = gateway.parts.watches.values();
-        if let Err(error) = gateway.parts.board.record(is_trusted, &watched) {
-            tracing::warn!("failed to save the history of the board: {error}");
-        }
-    }
 }
 
 /// SIGTERM and Ctrl-C stop the gateway in order; a second one ends it at once, and loses nothing.

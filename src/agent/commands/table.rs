@@ -537,7 +537,7 @@ mod tests {
     fn each_command_has_the_roles_that_may_use_it() {
         let everyone = "start help id context answer exit";
         let users = "new compact status model think tools memory skills mcp remind cron usage tasks agents plot ip";
-        let owners = "sh in bg history term key get put ls logs svc top wol reboot shutdown watch approve deny \
+        let owners = "sh in bg history term key get put ls logs svc top wol reboot shutdown own watch approve deny \
                       approvals pair heartbeat restart update";
         let private = "stop";
         let is_in = |list: &str, name: &str| list.split(' ').any(|one| one == name);

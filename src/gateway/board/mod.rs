@@ -23,6 +23,7 @@ use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
 use crate::language::Language;
+use crate::limits::board::SAMPLE_INTERVAL;
 use crate::limits::channels::BUTTON_DATA_BYTES;
 use crate::limits::gateway::SHOWN_OUTPUT_BYTES;
 use crate::limits::gateway::board::{BUTTONS_IN_ROW, CONFIRM_SECONDS};
@@ -80,6 +81,19 @@ pub(super) fn is_board_command(slash: Slash) -> bool {
             | Slash::Shutdown
             | Slash::Own
     )
+}
+
+/// Keeps the board's history, with the values of what is watched.
+pub async fn keep(gateway: Arc<Gateway>) {
+    let mut interval = tokio::time::interval(SAMPLE_INTERVAL);
+    loop {
+        interval.tick().await;
+        let is_trusted = gateway.trust().is_trusted();
+        let watched = gateway.parts.watches.values();
+        if let Err(error) = gateway.parts.board.record(is_trusted, &watched) {
+            tracing::warn!("failed to save the history of the board: {error}");
+        }
+    }
 }
 
 impl Gateway {

@@ -1,16 +1,11 @@
 //! Commands: whether one may run, has to be approved or is refused. Each is recorded before it runs;
 //! `confine` runs it.
 
-mod allowance;
 pub(super) mod bound;
-mod decide;
 mod exec;
-mod grant;
 mod owner;
-mod refusal;
-pub mod risk;
+mod permission;
 mod shell;
-mod standing;
 mod terminal;
 pub mod texts;
 mod tool;
@@ -41,17 +36,18 @@ use crate::sync::Mutex;
 use crate::sys::port::user_name;
 
 use super::Caller;
-pub use allowance::Allowances;
 use bound::{Located, Place, Uses};
-use decide::{Decision, Placement, decide};
-use refusal::Refusal;
+pub use permission::allowance::Allowances;
+use permission::decide::{Decision, Placement, decide};
+use permission::refusal::Refusal;
+pub use permission::risk;
 use risk::Patterns;
 
 pub(super) use exec::{SPECS, tools};
 pub use exec::{Shell, ShellResult, TypedCommand};
 pub use owner::OwnerAction;
+pub use permission::standing::parse_pattern;
 pub use shell::{Attached, Background, Watched};
-pub use standing::parse_pattern;
 pub use terminal::{OpenTerminal, TerminalStart, TypedTerminal};
 pub(super) use tool::ToolRun;
 

@@ -1,15 +1,15 @@
 //! Why a command is not run: for the audit log, for the model, and for the person who typed it.
 
 use super::risk::Objection;
-use super::texts;
 use crate::approval::Answer;
 use crate::language::Language;
 use crate::limits::tools::TYPED_AGAIN_CHARS;
 use crate::markup::inline_code;
+use crate::tools::commands::texts;
 
 /// Why a command is not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(in crate::tools::commands) enum Refusal {
     /// A pattern speaks against it. `can_be_asked` tells whether a person could still allow it.
     Objection {
         objection: Objection,

@@ -3,11 +3,11 @@
 
 use regex_lite::Regex;
 
-use super::texts::describe_objection;
 use crate::approval::Risk;
 use crate::error::{Error, Result};
 use crate::language::Language;
 use crate::limits::tools::SPLIT_DEPTH;
+use crate::tools::commands::texts::describe_objection;
 
 /// The patterns of the configuration.
 #[derive(Clone, Debug, Default)]
@@ -171,7 +171,7 @@ fn is_sysrq(word: &str) -> bool {
 }
 
 /// The first built-in pattern that a line matches.
-pub(super) fn find_risk(line: &str) -> Option<Risk> {
+pub(in crate::tools::commands) fn find_risk(line: &str) -> Option<Risk> {
     match is_fork_bomb(line) {
         true => Some(Risk::ForkBomb),
         false => risk_within(line, 0),
@@ -313,7 +313,7 @@ fn split(line: &str) -> Vec<Simple> {
 }
 
 /// All words of a line without their quotes: those of commands, assignments, and files that are read.
-pub(super) fn words(line: &str) -> Vec<String> {
+pub(in crate::tools::commands) fn words(line: &str) -> Vec<String> {
     let Splitter { found, others, .. } = parse(line);
     let words = found.into_iter().flat_map(|command| command.words);
     words.chain(others).collect()

@@ -2,13 +2,13 @@
 //! minutes.
 
 use super::allowance::Allowances;
-use super::{Commands, Request};
 use crate::approval::{AlwaysOption, Question};
 use crate::tools::Caller;
+use crate::tools::commands::{Commands, Request};
 
 /// What allows a command without a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Grant {
+pub(in crate::tools::commands) enum Grant {
     /// A standing approval of exactly this.
     Exact,
     /// A pattern that it matches.
@@ -30,7 +30,7 @@ impl Grant {
 
 impl Commands {
     /// What allows a command without asking, if something does.
-    pub(super) fn grant(
+    pub(in crate::tools::commands) fn grant(
         &self,
         request: &Request,
         question: &Question,

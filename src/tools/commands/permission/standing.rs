@@ -1,7 +1,6 @@
 //! `/approvals`: the standing approvals of a chat, for its people.
 
 use super::risk::find_risk;
-use super::texts;
 use crate::approval::pattern::{self, Fault};
 use crate::error::{Error, Result};
 use crate::language::Language;
@@ -11,6 +10,7 @@ use crate::state::Approvals;
 use crate::state::approvals::StandingApproval;
 use crate::text::{ellipsize_chars, reveal};
 use crate::tools::Toolbox;
+use crate::tools::commands::texts;
 
 impl Toolbox {
     /// Answers `/approvals ARGUMENT` in a chat, which is a session key.

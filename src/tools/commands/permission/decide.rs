@@ -7,7 +7,7 @@ use crate::config::schema::ApprovalMode;
 
 /// What to do about a command.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Decision {
+pub(in crate::tools::commands) enum Decision {
     /// Run it, in the sandbox.
     Run,
     /// Ask a person first.
@@ -18,7 +18,7 @@ pub(super) enum Decision {
 
 /// Where a command is to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Placement {
+pub(in crate::tools::commands) enum Placement {
     Sandbox,
     /// Outside, because that was asked for.
     Outside,
@@ -27,7 +27,7 @@ pub(super) enum Placement {
 }
 
 /// Decides about a command.
-pub(super) fn decide(
+pub(in crate::tools::commands) fn decide(
     objection: Option<Objection>,
     mode: ApprovalMode,
     place: Placement,

@@ -1,0 +1,9 @@
+//! Whether a command may run without a question: the rules (`decide`, `risk`, PURE), what people have allowed
+//! (`standing`, `allowance`, `grant`), and the words of a refusal.
+
+pub(super) mod allowance;
+pub(super) mod decide;
+mod grant;
+pub(super) mod refusal;
+pub mod risk;
+pub(super) mod standing;
