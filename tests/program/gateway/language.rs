@@ -20,7 +20,7 @@ fn a_person_whose_telegram_is_chinese_reads_chinese() {
         ("/id", "此聊天：telegram:1001"),
         ("/sh exit 3", "退出状态 3"),
         ("/sh reboot", "关机或重启。若仍要运行"),
-        ("/pair", "例如 /pair ABCD2345。"),
+        ("/pair", "例如 /pair ABCD2345（所有者）"),
         ("/status", "网关：已运行"),
         ("/stop", "这里没有正在运行的任务。"),
         ("/approve", "这里没有等待批准的命令。"),

@@ -68,12 +68,12 @@ fn a_command_that_took_long_ends_with_a_message_of_its_own() {
     scene
         .ana
         .says("/sh echo begun; until [ -e go ]; do sleep 0.1; done; echo ended");
-    let draft = scene.wait_for("begun");
+    let draft = scene.wait_for("\nbegun");
     std::fs::write(file, "").unwrap();
-    let ended = scene.wait_for("ended");
+    let ended = scene.wait_for("\nended");
     gateway.stop().ends_with(0);
     assert_ne!(ended.id, draft.id);
-    assert!(!is_silent(&scene, "ended") && is_silent(&scene, "begun"));
+    assert!(!is_silent(&scene, "\nended") && is_silent(&scene, "\nbegun"));
 }
 
 #[test]
