@@ -59,7 +59,9 @@ fn look_through(folder: &Path) -> usize {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_owned();
-        if path.is_dir() {
+        if path.is_symlink() {
+            // The root of commands has links to the system.
+        } else if path.is_dir() {
             looked += look_through(&path);
         } else if !["config.json", "keys.txt", "TOOLS.md"]
             .map(OsString::from)

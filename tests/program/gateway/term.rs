@@ -231,8 +231,11 @@ fn files_with(folder: &Path, words: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
-        match path.is_dir() {
+        let kind = entry.file_type().unwrap();
+        match kind.is_dir() {
             true => found.extend(files_with(&path, words)),
+            // The root of commands has links to the system.
+            false if kind.is_symlink() => {}
             false => {
                 let content = fs::read(&path).unwrap_or_default();
                 if String::from_utf8_lossy(&content).contains(words) {
