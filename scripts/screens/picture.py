@@ -179,11 +179,11 @@ class Bubble:
                 yield f'<text class="k" x="{across + width / 2:.0f}" y="{below + 21:.0f}">{escaped(label)}</text>'
             below += BUTTON + BUTTON_GAP
 
-
     def blocks(self, left, top):
         """What is behind blocks of code."""
         line_at = top + PADDING - 2
-        for is_block, lines in itertools.groupby(self.lines, lambda line: any("p" in run.style for run in line)):
+        is_code = lambda line: any("p" in run.style for run in line)
+        for is_block, lines in itertools.groupby(self.lines, is_code):
             height = len(list(lines)) * LINE
             if is_block:
                 yield rectangle(left + PADDING - 5, line_at, self.width - 2 * PADDING + 10, height, "code", 5)
@@ -201,7 +201,8 @@ def text(across, baseline, run):
     before, cursor, after = run.text.partition(CURSOR)
     if cursor:
         at = across + Run(before[:-1], run.style).width()
-        return rectangle(at, baseline + 2, MONO, 2, "text", 0) + text(across, baseline, Run(before + after, run.style))
+        line = rectangle(at, baseline + 2, MONO, 2, "text", 0)
+        return line + text(across, baseline, Run(before + after, run.style))
     # Not every program that shows the picture keeps spaces at the beginning.
     shown = Run(run.text.lstrip(" "), run.style)
     across += run.width() - shown.width()
@@ -289,11 +290,12 @@ def appearance(number, start, end, whole):
 
 
 def scrolling(scrolls, whole):
-    """The conversation moves up where it does not fit."""
+    """The conversation moves up before something comes that does not fit, and down where something goes."""
     frames, before = ["0%{transform:none}"], 0.0
     for start, distance in scrolls:
         begin = 100 * start / whole
-        frames.append(f"{begin - 0.9:.2f}%{{transform:translateY({-before:.0f}px)}}")
+        time = 0.9 if distance > before else 0.01
+        frames.append(f"{begin - time:.2f}%{{transform:translateY({-before:.0f}px)}}")
         frames.append(f"{begin:.2f}%{{transform:translateY({-distance:.0f}px)}}")
         before = distance
     frames.append(f"100%{{transform:translateY({-before:.0f}px)}}")

@@ -1,7 +1,6 @@
 """The second conversation: a web server that is down is repaired from a phone."""
 
 import html
-import re
 import shutil
 import socket
 from dataclasses import replace
@@ -102,8 +101,7 @@ class Repair:
 
     def see(self, pattern, number=None, shown_for=READING):
         """Waits until a message shows it: this one, or one after what was said last. Returns its number."""
-        number, text = self.story.wait_for_message(pattern, number)
-        labels = [[one["text"] for one in row] for row in self.story.chat.buttons.get(number, [])]
+        number, text, labels = self.story.wait_for_message(pattern, number)
         self.events.append((number, False, State(text, labels, shown_for=shown_for)))
         return number
 

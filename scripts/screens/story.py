@@ -180,13 +180,15 @@ class Story:
 
     def press(self, word):
         """Presses the button with the word, once it is there, and returns its label."""
-        self.wait_until(lambda: self.button(word), f"the button {word!r}")
-        number, button = self.button(word)
+        number, button = self.wait_until(lambda: self.button(word), f"the button {word!r}")
         # The question as it is now: the answer changes the message.
-        labels = [[one["text"] for one in row] for row in self.chat.buttons[number]]
-        self.questions[number] = Question(self.chat.shown[number], labels, button["text"])
+        self.questions[number] = Question(self.chat.shown[number], self.labels(number), button["text"])
         self.telegram.press(self.chat, number, button["callback_data"])
         return button["text"]
+
+    def labels(self, number):
+        """Those of a message's buttons, in rows."""
+        return [[one["text"] for one in row] for row in self.chat.buttons.get(number, [])]
 
     def button(self, word):
         """The first such button below what was said last."""
@@ -201,26 +203,30 @@ class Story:
         return plain(self.wait_for_message(pattern)[1])
 
     def wait_for_message(self, pattern, number=None):
-        """The same for a certain message, if one is given; returns its number and its HTML."""
+        """The same for a certain message, if one is given; returns its number,
+        its HTML and the labels of its buttons."""
         last = self.said[-1].number
 
         def found():
             for one, text in sorted(self.chat.shown.items()):
                 is_asked = one > last if number is None else one == number
                 if is_asked and re.search(pattern, plain(text), re.DOTALL):
-                    return one, text
+                    return one, text, self.labels(one)
             return None
 
         return self.wait_until(found, pattern)
 
     def wait_until(self, is_there, what):
         end = time.monotonic() + PATIENCE
-        while not (found := is_there()):
+        while True:
+            with self.chat.changing:
+                found = is_there()
+            if found:
+                return found
             try:
                 self.chat.news.get(timeout=max(end - time.monotonic(), 0.001))
             except queue.Empty:
                 raise SystemExit(f"the chat never showed {what}:\n{self.chat.shown}") from None
-        return found
 
     def before_step(self, question, step):
         """Lets the chat show what the turn does before the model goes on."""
