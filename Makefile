@@ -43,7 +43,7 @@ test: ## Check formatting, lints, tests and documentation
 	python3 scripts/screens --check "$${CARGO_TARGET_DIR:-target}/debug/peacrab"
 
 screens: ## Run the program and write what it shows into README.md
-	@scripts/setup build
+	@scripts/setup test
 	$(CARGO) build --locked
 	python3 scripts/screens "$${CARGO_TARGET_DIR:-target}/debug/peacrab"
 

@@ -146,6 +146,8 @@ class Chat:
         # By the message's number: its HTML, and the rows of its buttons where it has some.
         self.shown, self.buttons = {}, {}
         self.news = queue.SimpleQueue()
+        # Held while a message changes: its text and its buttons belong together.
+        self.changing = threading.Lock()
 
     def send(self, fields):
         number = next(self.next_message)
@@ -170,10 +172,11 @@ class Chat:
         self.news.put(html.unescape(re.sub(r"<[^>]*>", "", fields["text"])))
 
     def keep(self, number, text, fields):
-        self.shown[number] = text
-        self.buttons.pop(number, None)
-        if rows(fields):
-            self.buttons[number] = rows(fields)
+        with self.changing:
+            self.shown[number] = text
+            self.buttons.pop(number, None)
+            if rows(fields):
+                self.buttons[number] = rows(fields)
 
     def message(self, number):
         return {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Takes what the program really shows into the README: screens between its markers, and a picture.
+"""Takes what the program really shows into the README: screens between its markers, and two pictures.
 
     python3 scripts/screens target/debug/peacrab            writes them
     python3 scripts/screens --check target/debug/peacrab    fails where the README says something else
@@ -22,7 +22,7 @@ sys.path.insert(0, str(HERE.parent / "footprint"))
 from picture import draw  # noqa: E402
 from story import Story  # noqa: E402
 
-README, PICTURE = ROOT / "README.md", ROOT / "docs" / "conversation.svg"
+README, PICTURES = ROOT / "README.md", ROOT / "docs"
 SCREEN = re.compile(r"(<!-- screen: ([a-z-]+) -->\n).*?(<!-- /screen -->)", re.DOTALL)
 
 
@@ -35,13 +35,15 @@ def main():
     with Story(arguments.binary) as story:
         story.run_all()
         screens = {name: story.same_everywhere(text) for name, text in story.screens.items()}
-        picture = draw("crabby", story.for_picture())
+        pictures = {
+            PICTURES / f"{name}.svg": draw("crabby", *shown) for name, shown in story.pictures().items()
+        }
     if arguments.print:
         for name, text in screens.items():
             print(f"--- {name}\n{text}\n")
         return
     readme = README.read_text()
-    wanted = {README: filled(readme, screens), PICTURE: picture}
+    wanted = {README: filled(readme, screens)} | pictures
     if arguments.check:
         differing = [path for path, text in wanted.items() if not is_same(path, text)]
         if differing:

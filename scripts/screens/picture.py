@@ -2,6 +2,8 @@
 
 import html
 import html.parser
+import itertools
+import unicodedata
 from dataclasses import dataclass, field
 
 # The window, and what is in it, in pixels.
@@ -10,8 +12,8 @@ MARGIN, PADDING, GAP, RADIUS = 12, 11, 9, 14
 TEXT_WIDTH = 340
 SIZE, LINE, MONO = 14, 20, 7.8
 BUTTON, BUTTON_GAP = 32, 5
-# Seconds: until the next message, for an answer to be read, and at the end.
-PAUSE, READING, END = 1.4, 2.6, 7.0
+# Seconds: until the next message, for an answer to be read, for a button to be pressed, and at the end.
+PAUSE, READING, TAP, END = 1.4, 2.6, 0.7, 7.0
 
 STYLE = """\
 svg{--page:#dfe8ec;--bot:#fff;--me:#e3fdd0;--text:#10181d;--dim:#66757f;--code:#f0f4f6;--head:#fff;\
@@ -29,6 +31,9 @@ CRAB = (
     '<ellipse cx="32" cy="29" rx="8" ry="6"/><circle cx="29" cy="19" r="1"/><circle cx="35" cy="19" r="1"/></g>'
 )
 
+# Follows the character at a terminal's cursor, which Telegram underlines.
+CURSOR = "\u0332"
+
 # Widths of Helvetica's characters in thousandths of the size, by groups.
 WIDTHS = {
     **dict.fromkeys("ijl'|", 222),
@@ -42,6 +47,8 @@ WIDTHS = {
     **dict.fromkeys("W%@", 944),
     **dict.fromkeys("•", 350),
 }
+# Pictograms.
+WIDE = 1250
 
 
 @dataclass
@@ -53,9 +60,14 @@ class Run:
 
     def width(self):
         if "m" in self.style:
-            return len(self.text) * MONO
+            return len(self.text.replace(CURSOR, "")) * MONO
         bold = 1.06 if "b" in self.style else 1
-        return sum(WIDTHS.get(char, 556) for char in self.text) * SIZE / 1000 * bold
+        return sum(width_of(char) for char in self.text) * SIZE / 1000 * bold
+
+
+def width_of(char):
+    is_wide = unicodedata.east_asian_width(char) == "W"
+    return WIDE if is_wide else WIDTHS.get(char, 556)
 
 
 @dataclass
@@ -70,9 +82,9 @@ class State:
 
 
 class Parser(html.parser.HTMLParser):
-    """Telegram's HTML as lines of runs; a line that is None begins or ends a block of code."""
+    """Telegram's HTML as lines of runs. Those of a block of code have the style "p" too, also on empty lines."""
 
-    STYLES = {"b": "b", "strong": "b", "i": "i", "em": "i", "code": "m", "pre": "m"}
+    STYLES = {"b": "b", "strong": "b", "i": "i", "em": "i", "code": "m", "pre": "p"}
 
     def __init__(self, markup):
         super().__init__()
@@ -87,11 +99,12 @@ class Parser(html.parser.HTMLParser):
         self.open.pop()
 
     def handle_data(self, data):
-        style = " ".join(sorted(set(filter(None, self.open))))
+        styles = set(filter(None, self.open))
+        style = " ".join(sorted(styles | {"m"} if "p" in styles else styles))
         for number, text in enumerate(data.split("\n")):
             if number:
                 self.lines.append([])
-            if text:
+            if text or "p" in style:
                 self.lines[-1].append(Run(text, style))
 
 
@@ -107,7 +120,7 @@ def wrapped(lines):
                     word = Run(word.text.lstrip(" "), word.style)
                 row.append(word)
                 width += word.width()
-        yield joined(row)
+        yield joined(row) or line
 
 
 def words(run):
@@ -148,6 +161,7 @@ class Bubble:
     def draw(self, top):
         left = WIDTH - MARGIN - self.width if self.is_mine else MARGIN
         yield rectangle(left, top, self.width, self.text_height, "me" if self.is_mine else "bot")
+        yield from self.blocks(left, top)
         baseline = top + PADDING + 13
         for line in self.lines:
             across = left + PADDING
@@ -165,6 +179,16 @@ class Bubble:
                 yield f'<text class="k" x="{across + width / 2:.0f}" y="{below + 21:.0f}">{escaped(label)}</text>'
             below += BUTTON + BUTTON_GAP
 
+    def blocks(self, left, top):
+        """What is behind blocks of code."""
+        line_at = top + PADDING - 2
+        is_code = lambda line: any("p" in run.style for run in line)
+        for is_block, lines in itertools.groupby(self.lines, is_code):
+            height = len(list(lines)) * LINE
+            if is_block:
+                yield rectangle(left + PADDING - 5, line_at, self.width - 2 * PADDING + 10, height, "code", 5)
+            line_at += height
+
 
 def rectangle(left, top, width, height, fill, radius=RADIUS):
     return (
@@ -174,41 +198,54 @@ def rectangle(left, top, width, height, fill, radius=RADIUS):
 
 
 def text(across, baseline, run):
+    before, cursor, after = run.text.partition(CURSOR)
+    if cursor:
+        at = across + Run(before[:-1], run.style).width()
+        line = rectangle(at, baseline + 2, MONO, 2, "text", 0)
+        return line + text(across, baseline, Run(before + after, run.style))
+    # Not every program that shows the picture keeps spaces at the beginning.
+    shown = Run(run.text.lstrip(" "), run.style)
+    across += run.width() - shown.width()
     style = f' class="{run.style}"' if run.style else ""
     # The length keeps a line in its bubble, whatever font there is.
-    length = f' textLength="{run.width():.0f}" lengthAdjust="spacingAndGlyphs"' if len(run.text) > 1 else ""
-    return f'<text{style} x="{across:.0f}" y="{baseline:.0f}"{length}>{escaped(run.text)}</text>'
+    length = f' textLength="{shown.width():.0f}" lengthAdjust="spacingAndGlyphs"' if len(shown.text) > 1 else ""
+    return f'<text{style} x="{across:.0f}" y="{baseline:.0f}"{length}>{escaped(shown.text)}</text>'
 
 
 def escaped(words):
     return html.escape(words, quote=False)
 
 
-def draw(name, messages):
-    """The picture. A message is whether it is the person's, and its states, one after the other."""
-    view = HEIGHT - HEADER
-    now, top = 0.6, float(GAP)
-    scenes, scrolls = [], []
-    for is_mine, states in messages:
-        for number, state in enumerate(states):
-            bubble = Bubble(state, is_mine)
-            is_last = number == len(states) - 1
-            scenes.append((now, None if is_last else now + state.shown_for, list(bubble.draw(top))))
-            scrolls.append((now, max(top + bubble.height + GAP - view, 0)))
-            now += state.shown_for
-        top += bubble.height + GAP
+@dataclass
+class Scene:
+    """A bubble at its place, and from when until when it is there."""
+
+    bubble: Bubble
+    top: float
+    start: float
+    end: float | None = None
+
+
+def draw(name, title, events):
+    """The picture. An event is a message's number, whether it is the person's, and how it looks from then on."""
+    now, scenes, scrolls, bubbles = 0.6, [], [], {}
+    for number, is_mine, state in events:
+        bubbles[number] = Bubble(state, is_mine)
+        height = place(bubbles, scenes, now)
+        scrolls.append((now, max(height - (HEIGHT - HEADER), 0)))
+        now += state.shown_for
     whole = now + END
     style, body = [STYLE], []
-    for number, (start, end, shapes) in enumerate(scenes):
-        style.append(appearance(number, start, end, whole))
-        body.append(f'<g class="s{number}">{"".join(shapes)}</g>')
+    for number, scene in enumerate(scenes):
+        style.append(appearance(number, scene.start, scene.end, whole))
+        body.append(f'<g class="s{number}">{"".join(scene.bubble.draw(scene.top))}</g>')
     style.append(scrolling(scrolls, whole))
     return f"""\
 <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="img">
-<title>A conversation with the bot on Telegram</title>
+<title>{escaped(title)}</title>
 <style>{chr(10).join(style)}</style>
 <clipPath id="w"><rect width="{WIDTH}" height="{HEIGHT}" rx="16"/></clipPath>
-<clipPath id="v"><rect y="{HEADER}" width="{WIDTH}" height="{view}"/></clipPath>
+<clipPath id="v"><rect y="{HEADER}" width="{WIDTH}" height="{HEIGHT - HEADER}"/></clipPath>
 <g clip-path="url(#w)"><rect width="{WIDTH}" height="{HEIGHT}" fill="var(--page)"/>
 <g clip-path="url(#v)"><g transform="translate(0 {HEADER})"><g class="scroll">
 {chr(10).join(body)}
@@ -219,6 +256,23 @@ def draw(name, messages):
 <rect x=".5" y=".5" width="{WIDTH - 1}" height="{HEIGHT - 1}" rx="16" fill="none" stroke="var(--edge)"/>
 </svg>
 """
+
+
+def place(bubbles, scenes, now):
+    """Puts the bubbles below each other, and a scene for each that is new, has changed or has moved. Returns
+    their height."""
+    showing = {id(scene.bubble): scene for scene in scenes if scene.end is None}
+    top = float(GAP)
+    for _, bubble in sorted(bubbles.items()):
+        scene = showing.get(id(bubble))
+        if scene and scene.top == top:
+            del showing[id(bubble)]
+        else:
+            scenes.append(Scene(bubble, top, now))
+        top += bubble.height + GAP
+    for scene in showing.values():
+        scene.end = now
+    return top
 
 
 def appearance(number, start, end, whole):
@@ -236,11 +290,12 @@ def appearance(number, start, end, whole):
 
 
 def scrolling(scrolls, whole):
-    """The conversation moves up where it does not fit."""
+    """The conversation moves up before something comes that does not fit, and down where something goes."""
     frames, before = ["0%{transform:none}"], 0.0
     for start, distance in scrolls:
         begin = 100 * start / whole
-        frames.append(f"{begin - 0.9:.2f}%{{transform:translateY({-before:.0f}px)}}")
+        time = 0.9 if distance > before else 0.01
+        frames.append(f"{begin - time:.2f}%{{transform:translateY({-before:.0f}px)}}")
         frames.append(f"{begin:.2f}%{{transform:translateY({-distance:.0f}px)}}")
         before = distance
     frames.append(f"100%{{transform:translateY({-before:.0f}px)}}")

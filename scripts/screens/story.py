@@ -10,11 +10,12 @@ import secrets
 import shutil
 import textwrap
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import script
-from picture import PAUSE, READING, State
+from picture import PAUSE, READING, TAP, State
+from repair import Repair
 from script import BOUGHT, LEFT_QUESTION, LIST_QUESTION, LOG_QUESTION
 from telegram import TOKEN, Telegram
 from terminal import COLUMNS, CTRL_D, PATIENCE, RETURN, Terminal
@@ -64,6 +65,8 @@ class Story:
         self.screens = {}
         # The conversation: what each side says and presses, in order.
         self.said, self.questions, self.progress = [], {}, {}
+        # The second one, which begins at its first message.
+        self.repair, self.repair_begins = None, END
 
     def __enter__(self):
         return self
@@ -90,6 +93,7 @@ class Story:
         file.write_text(json.dumps(config))
 
     def run_all(self):
+        self.repair = Repair(self)
         self.first_answer()
         self.first_message()
 
@@ -125,6 +129,8 @@ class Story:
                 raise SystemExit("the gateway never set the menu of commands")
             self.pair()
             self.converse()
+            self.repair.run()
+            self.repair_begins = self.repair.events[0][0]
             gateway.process.terminate()
             gateway.finish()
             # The log is left out: its times and their order are those of one run.
@@ -133,7 +139,7 @@ class Story:
         asked = {said.text: said.number for said in self.said}
         shell = min(number for text, number in asked.items() if text.startswith("/sh"))
         self.screens["first-message"] = self.transcript(asked[LEFT_QUESTION], shell)
-        self.screens["first-sh"] = self.transcript(shell, END)
+        self.screens["first-sh"] = self.transcript(shell, self.repair_begins)
 
     def onboard(self):
         with self.terminal("onboard", columns=WIDE) as terminal:
@@ -170,36 +176,53 @@ class Story:
     def say(self, text):
         number = self.telegram.say(self.chat, text)
         self.said.append(Said(number, text))
+        return number
 
     def press(self, word):
-        """Presses the button with the word, once it is there."""
-        self.wait_until(lambda: self.button(word), f"the button {word!r}")
-        number, button = self.button(word)
+        """Presses the button with the word, once it is there, and returns its label."""
+        number, button = self.wait_until(lambda: self.button(word), f"the button {word!r}")
         # The question as it is now: the answer changes the message.
-        labels = [[one["text"] for one in row] for row in self.chat.buttons[number]]
-        self.questions[number] = Question(self.chat.shown[number], labels, button["text"])
+        self.questions[number] = Question(self.chat.shown[number], self.labels(number), button["text"])
         self.telegram.press(self.chat, number, button["callback_data"])
+        return button["text"]
+
+    def labels(self, number):
+        """Those of a message's buttons, in rows."""
+        return [[one["text"] for one in row] for row in self.chat.buttons.get(number, [])]
 
     def button(self, word):
-        for number, rows in list(self.chat.buttons.items()):
+        """The first such button below what was said last."""
+        for number, rows in sorted(self.chat.buttons.items()):
             for one in sum(rows, []):
-                if word in one["text"].lower():
+                if number > self.said[-1].number and word in one["text"].lower():
                     return number, one
         return None
 
     def wait_for_answer(self, pattern):
         """Waits until a message after what was said last shows it; returns its text."""
-        last = self.said[-1].number
-        found = lambda: [text for text in self.texts(after=last) if re.search(pattern, text)]
-        self.wait_until(found, pattern)
-        return found()[0]
+        return plain(self.wait_for_message(pattern)[1])
 
-    def texts(self, after):
-        return [plain(text) for number, text in list(self.chat.shown.items()) if number > after]
+    def wait_for_message(self, pattern, number=None):
+        """The same for a certain message, if one is given; returns its number,
+        its HTML and the labels of its buttons."""
+        last = self.said[-1].number
+
+        def found():
+            for one, text in sorted(self.chat.shown.items()):
+                is_asked = one > last if number is None else one == number
+                if is_asked and re.search(pattern, plain(text), re.DOTALL):
+                    return one, text, self.labels(one)
+            return None
+
+        return self.wait_until(found, pattern)
 
     def wait_until(self, is_there, what):
         end = time.monotonic() + PATIENCE
-        while not is_there():
+        while True:
+            with self.chat.changing:
+                found = is_there()
+            if found:
+                return found
             try:
                 self.chat.news.get(timeout=max(end - time.monotonic(), 0.001))
             except queue.Empty:
@@ -233,20 +256,29 @@ class Story:
             bot[number] = Bubble(False, question.html, question.buttons, question.pressed)
         return [one for one in sorted((said | bot).items()) if first <= one[0] < last]
 
-    def for_picture(self):
-        """The conversation after the pairing, with every state of each message, for `picture.draw`."""
+    def pictures(self):
+        """For `picture.draw`: the titles and the events of each picture."""
+        repaired = [(*of, self.drawable(state)) for *of, state in self.repair.events]
+        return {
+            "conversation": ("A conversation with the bot on Telegram", self.first_conversation()),
+            "repair": ("A web server is repaired from a phone, on Telegram", repaired),
+        }
+
+    def first_conversation(self):
+        """The conversation after the pairing, with every state of each message."""
         first = next(said.number for said in self.said if said.text == LEFT_QUESTION)
-        for number, bubble in self.numbered(first):
+        for number, bubble in self.numbered(first, self.repair_begins):
             states = [State(bubble.html, shown_for=PAUSE if bubble.is_mine else READING)]
             if bubble.progress:
                 states = [State(bubble.progress), *states]
             if number in self.questions:
                 asked = State(bubble.html, bubble.buttons, shown_for=2 * READING)
-                tapped = State(bubble.html, bubble.buttons, bubble.pressed, 0.7)
+                tapped = State(bubble.html, bubble.buttons, bubble.pressed, TAP)
                 states = [asked, tapped, State(self.chat.shown[number])]
-            for state in states:
-                state.markup = self.same_everywhere(state.markup)
-            yield bubble.is_mine, states
+            yield from ((number, bubble.is_mine, self.drawable(state)) for state in states)
+
+    def drawable(self, state):
+        return replace(state, markup=self.same_everywhere(state.markup))
 
     def same_everywhere(self, text):
         """The text without what differs between runs and machines."""
@@ -257,6 +289,9 @@ class Story:
             (self.code, "K7QM2XTP"),
             (r"(?<=/approve )\d{6}|(?<=/deny )\d{6}", "554137"),
             (rf"(?<=as ){account}\b", "pi"),
+            (rf"\b{self.repair.service.port}\b", "80"),
+            (r"(?<=\(after )[\d hmins]+(?=\))", "5 min"),
+            (r"(?<=\d)L, (\d+)C\b", r"L, \1B"),
             (r" \d\d:\d\d:\d\d up .* load average: .*", UPTIME),
         ]:
             text = re.sub(pattern, instead, text)
