@@ -29,11 +29,11 @@ QUESTIONS = {"read the note": READING, "run the commands": RUNNING}
 CONFINED_TIMES = 3
 # 3 % above what was measured on arm64-16k, or elsewhere is expected from the growth there.
 PEAK_BYTES = {
-    "armv6": 4.76 * MB,
-    "armhf": 3.66 * MB,
-    "arm64": 4.98 * MB,
-    "arm64-16k": 4.96 * MB,
-    "riscv64": 4.54 * MB,
+    "armv6": 5.35 * MB,
+    "armhf": 4.15 * MB,
+    "arm64": 5.60 * MB,
+    "arm64-16k": 5.60 * MB,
+    "riscv64": 5.10 * MB,
 }
 USER = "setpriv --reuid=board --regid=board --init-groups env HOME=/home/board PEACRAB_HOME=/home/board/"
 

@@ -24,7 +24,7 @@ pub(in crate::tools) const READ_FILE: ToolSpec = ToolSpec::fixed(
     "read_file",
     "Read a text file, or look at an image (png, jpeg, gif, webp). A long file comes in \
      parts; the end of a part says how to go on.",
-    r#"{"type":"object","properties":{"path":{"type":"string","description":"Relative to the workspace, or absolute"},"offset":{"type":"integer","description":"First line, from 1"},"limit":{"type":"integer"},"numbered":{"type":"boolean"}},"required":["path"]}"#,
+    r#"{"type":"object","properties":{"path":{"type":"string"},"offset":{"type":"integer","description":"First line, from 1"},"limit":{"type":"integer"},"numbered":{"type":"boolean"}},"required":["path"]}"#,
 ).read_only();
 
 pub(super) fn read_file(context: &Context<'_>, arguments: &Arguments) -> Result<ToolResult> {

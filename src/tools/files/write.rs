@@ -34,8 +34,7 @@ pub(super) fn write_file(context: &Context<'_>, arguments: &Arguments) -> Result
 
 pub(super) const APPEND_FILE: ToolSpec = ToolSpec::fixed(
     "append_file",
-    "Add text to a file's end, exactly as given: begin or end it with a line break where \
-     one is needed.",
+    "Add text to a file's end, exactly as given, with its line breaks.",
     r#"{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"}},"required":["path","content"]}"#,
 );
 
@@ -54,7 +53,7 @@ pub(super) fn append_file(context: &Context<'_>, arguments: &Arguments) -> Resul
 pub(super) const EDIT_FILE: ToolSpec = ToolSpec::fixed(
     "edit_file",
     "Replace text in a file. old_text must match exactly, white space too, and stand there \
-     once: add lines around it until it does, or set replace_all.",
+     once: add lines around it, or set replace_all.",
     r#"{"type":"object","properties":{"path":{"type":"string"},"old_text":{"type":"string"},"new_text":{"type":"string"},"replace_all":{"type":"boolean"}},"required":["path","old_text","new_text"]}"#,
 );
 

@@ -17,7 +17,8 @@ use crate::watch::{Rule, Store, Then, Watch, What, parse};
 
 pub(super) const WATCH: ToolSpec = ToolSpec::fixed(
     "watch",
-    "Tell this chat when something happens on the board. add: rule, one of \"temperature > 75 for 5m\" (also load, memory, disk /, …), \"service nginx\", \"host NAME [port N]\", \"port 443\", \"pid 1234\" (told when it ends), \"file /PATH matches REGEX\", \"cmd 'test -e done' succeeds every 1m\"; at the end: then ask PROMPT (you get it) or then run COMMAND. remove: id.",
+    "Tell this chat when something happens on the board. add: rule, such as \"disk / > 90%\", \"service nginx\", \
+     \"pid 1234\", \"cmd 'test -e done' succeeds every 1m then ask PROMPT\" (you get it); a wrong one shows the nearest form. remove: id.",
     r#"{"type":"object","properties":{"action":{"enum":["add","list","remove"]},"rule":{"type":"string"},"id":{"type":"integer"}},"required":["action"]}"#,
 );
 
