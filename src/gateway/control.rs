@@ -328,6 +328,7 @@ impl Gateway {
                 .for_each(|delivery| delivery.menu_changed());
         }
         self.parts.watches.look_again();
+        self.close_terminals_of_others();
         drop(before);
         let list = |paths: &[String]| match paths {
             [] => "none".to_owned(),

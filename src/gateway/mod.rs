@@ -42,6 +42,7 @@ use tokio::runtime::Handle;
 use crate::board::Board;
 use crate::bus::EventSender;
 use crate::channels::delivery::Delivery;
+use crate::channels::intake::AccessList;
 use crate::clock::Stopwatch;
 use crate::config::schema::{self, Channels};
 use crate::cron::Store;
@@ -52,7 +53,9 @@ use crate::limits::agent::TURN_STACK_BYTES;
 use crate::message::{Address, OutgoingMessage, SessionKey};
 use crate::outbox::{ClosesTurn, Outbox};
 use crate::session::Session;
-use crate::state::{KnownTime, Languages, LastChat, Pairing, RestartRequests, Starts};
+use crate::state::{
+    AskedSecrets, KnownTime, Languages, LastChat, Pairing, RestartRequests, Starts,
+};
 use crate::sync::Mutex;
 
 pub use crate::bus::Ending;
@@ -95,6 +98,8 @@ pub struct Parts {
     pub languages: Arc<Languages>,
     /// The chats that have asked for a restart.
     pub restarts: RestartRequests,
+    /// Who was asked for a secret.
+    pub asked: AskedSecrets,
     /// The last known time.
     pub known_time: KnownTime,
     /// What updates take.
@@ -157,6 +162,8 @@ pub struct Gateway {
     questions: questions::Questions,
     /// By the channel's name.
     deliveries: BTreeMap<&'static str, Delivery>,
+    /// Who may write to each channel.
+    access: BTreeMap<&'static str, AccessList>,
     events: EventSender,
     /// Runs tasks that wait for a time.
     timers: Handle,

@@ -83,7 +83,9 @@ pub fn run(
     watch_signals(&runtime, &sender)?;
     let heartbeats = Heartbeats::default();
     let deliveries = deliveries(&parts, &channels, &heartbeats, &runtime);
+    let access = |channel: &Channel| (channel.adapter.name(), channel.access.clone());
     let gateway = Arc::new(Gateway {
+        access: channels.iter().map(access).collect(),
         approvals: Approvals::default(),
         countdowns: Default::default(),
         commands: super::shell::RunningCommands::default(),
@@ -108,6 +110,7 @@ pub fn run(
     });
     // Before anything is received: what arrives from now on comes through the queue.
     let accepted = Accepted::read(&gateway.parts.inbox);
+    gateway.load_asked();
     let mut receivers = Receivers {
         threads: Vec::new(),
         cancel: Cancel::new(),
@@ -207,7 +210,7 @@ fn start_receiving(
             continue;
         };
         let (to_wake, to_tell) = (delivery.clone(), delivery.clone());
-        let (to_ask, to_type) = (Arc::clone(gateway), Arc::clone(gateway));
+        let [to_ask, to_type, to_await, to_close, to_note] = [gateway; 5].map(Arc::clone);
         let parts = &gateway.parts;
         let live = Arc::clone(&parts.live);
         let intake = Intake::new(IntakeParts {
@@ -230,7 +233,12 @@ fn start_receiving(
             adapter: Arc::clone(&adapter),
             cancel: receivers.cancel.clone(),
             wake: Box::new(move || to_wake.wake()),
-            reachable: Box::new(move || to_tell.reachable()),
+            reachable: Box::new(move || {
+                to_note.channel_reached(name);
+                to_tell.reachable();
+            }),
+            is_awaited: Box::new(move |chat, person| to_await.is_awaited(chat, person)),
+            lost_access: Box::new(move |chat, person| to_close.close_terminal_of(chat, person)),
             is_secret: Box::new(move |message| to_ask.is_secret(message)),
             take_secret: Box::new(move |message| to_type.type_secret(&message)),
         });

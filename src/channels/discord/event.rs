@@ -40,6 +40,8 @@ pub struct Reader<'a> {
     pub me: &'a Me,
     /// Which messages in servers are for it.
     pub policy: GroupPolicy,
+    /// Whether texts of a person, by their id, are awaited in a channel.
+    pub awaits: &'a dyn Fn(&Address, &str) -> bool,
 }
 
 impl Reader<'_> {
@@ -138,8 +140,17 @@ impl Reader<'_> {
         match self.policy {
             GroupPolicy::Off => false,
             GroupPolicy::Open => true,
-            GroupPolicy::Mention => replies_to_us || self.mentions_us(message),
+            GroupPolicy::Mention => {
+                replies_to_us || self.mentions_us(message) || self.is_awaited(message)
+            }
         }
+    }
+
+    /// Whether a message is a text that is awaited where and from whom it comes.
+    fn is_awaited(&self, message: &Message) -> bool {
+        let is_text = message.attachments.is_empty() && message.message_snapshots.is_empty();
+        let address = address(&message.channel_id).filter(|_| is_text);
+        address.is_some_and(|address| (self.awaits)(&address, &message.author.id))
     }
 
     fn mentions_us(&self, message: &Message) -> bool {

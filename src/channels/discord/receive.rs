@@ -335,9 +335,11 @@ impl<'a> Receiver<'a> {
     }
 
     fn event(&mut self, kind: &str, data: &str) -> Result<(), End> {
+        let intake = self.parts.intake.clone();
         let reader = Reader {
             me: &self.me,
             policy: self.parts.config.group_policy,
+            awaits: &|chat, person| intake.is_awaited(chat, person),
         };
         match reader.read(kind, data) {
             Meaning::Nothing => Ok(()),
@@ -455,9 +457,11 @@ impl<'a> Receiver<'a> {
     }
 
     fn take_missed(&mut self, messages: Vec<Message>, is_group: bool) -> Result<(), End> {
+        let intake = self.parts.intake.clone();
         let reader = Reader {
             me: &self.me,
             policy: self.parts.config.group_policy,
+            awaits: &|chat, person| intake.is_awaited(chat, person),
         };
         let read = |mut message: Message| {
             // Replies of the REST API do not name the server.

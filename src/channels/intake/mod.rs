@@ -77,6 +77,10 @@ pub struct IntakeParts {
     pub wake: Box<dyn Fn() + Send + Sync>,
     /// Notifies the delivery that the channel was reached again.
     pub reachable: Box<dyn Fn() + Send + Sync>,
+    /// Whether what a person writes in a chat is awaited there, also where other messages are not for us.
+    pub is_awaited: Box<dyn Fn(&Address, &str) -> bool + Send + Sync>,
+    /// A person who has no access has written or pressed something in a chat.
+    pub lost_access: Box<dyn Fn(&Address, &str) + Send + Sync>,
     /// Whether a message must not be stored, because a program waits for it as a secret.
     pub is_secret: Box<dyn Fn(&Envelope) -> bool + Send + Sync>,
     /// Takes such a message.
@@ -208,6 +212,11 @@ impl Intake {
         Ok(())
     }
 
+    /// Whether a text of a person in a group is for us although it does not say so.
+    pub fn is_awaited(&self, chat: &Address, person: &str) -> bool {
+        (self.0.parts.is_awaited)(chat, person)
+    }
+
     /// Whether a person has access: by the configuration, or because they are paired.
     pub fn has_access(&self, sender: &Sender, username: &str) -> bool {
         self.role(sender, username, None).is_some()
@@ -319,6 +328,7 @@ impl Intake {
                     let envelope = Envelope { role, ..envelope };
                     return Some(self.accept(within_bounds(envelope)));
                 }
+                (self.0.parts.lost_access)(&place, &sender.id);
                 access::refuse(&self.0.parts, &envelope, &sender);
                 None
             }
@@ -341,7 +351,10 @@ impl Intake {
                 data,
             } => {
                 let group = is_group.then_some(&address);
-                let role = self.role(&sender, &username, group)?;
+                let Some(role) = self.role(&sender, &username, group) else {
+                    (self.0.parts.lost_access)(&address, &sender.id);
+                    return None;
+                };
                 Some(match buttons::read(&data)? {
                     // What it would allow is not theirs to allow.
                     Press::Answer { .. } if role < Role::Owner => return None,

@@ -24,6 +24,7 @@ use crate::limits::channels::{
     ALBUM_LOOKS, ALBUM_WAIT, INBOX_BACKOFF, LONG_POLL, OFFSET_AGE, PATIENCE, POLL_INTERVAL,
     PRESS_PATIENCE, UPDATES_AT_ONCE,
 };
+use crate::message::Address;
 use crate::sys::memory;
 
 /// What a receiver is made of.
@@ -224,9 +225,11 @@ impl<'a> Receiver<'a> {
             None => self.api.get_me()?,
         };
         let policy = self.parts.config.group_policy;
+        let intake = self.parts.intake.clone();
+        let awaits = |chat: &Address, person: &str| intake.is_awaited(chat, person);
         let meanings = updates
             .into_iter()
-            .map(|update| update::read(update, &me, policy));
+            .map(|update| update::read(update, &me, policy, &awaits));
         let meanings = join_albums(meanings);
         self.me = Some(me);
         let presses: Vec<(String, &'static str)> = meanings

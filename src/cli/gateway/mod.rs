@@ -37,7 +37,8 @@ use crate::message::SessionKey;
 use crate::outbox::Outbox;
 use crate::state::updates::UpdateRequest;
 use crate::state::{
-    Approvals, KnownTime, Languages, LastChat, Pairing, RestartRequests, Starts, ToolApprovals,
+    Approvals, AskedSecrets, KnownTime, Languages, LastChat, Pairing, RestartRequests, Starts,
+    ToolApprovals,
 };
 use crate::sync::Mutex;
 use crate::sys;
@@ -113,6 +114,7 @@ fn start(context: &Context, home: &Home, loaded: Loaded) -> Result<Ending> {
         known_time: KnownTime::new(&state),
         languages: Arc::new(Languages::new(&state)),
         restarts: RestartRequests::new(&state),
+        asked: AskedSecrets::new(&state),
         updates,
         jobs: Store::open(home.path()),
         board,

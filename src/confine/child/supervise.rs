@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 
@@ -29,23 +30,58 @@ pub struct Ceiling {
     machine: u64,
     /// Tasks that the command may have.
     own: u64,
+    /// When it is looked.
+    looks: Looks,
+}
+
+/// How often the number of tasks is looked at: soon while it grows, and seldom while a command only waits. A supervisor
+/// of an open shell would wake the processor for nothing.
+struct Looks {
+    /// Tasks at the last look.
+    tasks: u64,
+    /// Until the next one.
+    pause: Duration,
+}
+
+impl Looks {
+    fn new(tasks: u64) -> Self {
+        Self {
+            tasks,
+            pause: bounds::TASKS_LOOK,
+        }
+    }
+
+    /// It was looked, because it was time or for another reason.
+    fn note(&mut self, tasks: u64, is_time: bool) {
+        if tasks > self.tasks {
+            self.pause = bounds::TASKS_LOOK;
+        } else if is_time {
+            self.pause = (2 * self.pause).min(bounds::TASKS_LOOK_MAX);
+        }
+        self.tasks = tasks;
+    }
 }
 
 impl Ceiling {
     /// The ceiling for a command that starts now; none where the kernel's own limit holds.
     pub fn of(processes: u64) -> Option<Self> {
         let root = rustix::process::getuid().is_root();
-        root.then(|| Self {
-            machine: process::tasks_on_machine() + processes,
-            own: processes,
+        root.then(|| {
+            let tasks = process::tasks_on_machine();
+            Self {
+                machine: tasks + processes,
+                own: processes,
+                looks: Looks::new(tasks),
+            }
         })
     }
 
     /// The machine's number is cheap to read, but it may be others that have grown: only where it is
     /// high are the command's own counted.
-    fn is_passed(&self) -> bool {
-        process::tasks_on_machine() > self.machine
-            && process::has_more_tasks_below(rustix::process::getpid(), self.own)
+    fn is_passed(&mut self, is_time: bool) -> bool {
+        let tasks = process::tasks_on_machine();
+        self.looks.note(tasks, is_time);
+        tasks > self.machine && process::has_more_tasks_below(rustix::process::getpid(), self.own)
     }
 }
 
@@ -72,14 +108,13 @@ impl Watch<'_> {
 
     /// Reaps children until `main` is among them; none when it is to end before that.
     fn wait(&mut self, main: Pid) -> Result<Option<WaitStatus>, Failure> {
-        let time = self.ceiling.as_ref().map(|_| bounds::TASKS_LOOK);
         loop {
+            let time = self.ceiling.as_ref().map(|ceiling| ceiling.looks.pause);
             let questions = self.gate.as_ref().map(AsFd::as_fd);
-            match self
-                .signals
-                .wait(self.status.as_fd(), questions, time)
-                .doing("wait")?
-            {
+            let woken = self.signals.wait(self.status.as_fd(), questions, time);
+            let woken = woken.doing("wait")?;
+            let is_time = matches!(woken, Woken::Time);
+            match woken {
                 Woken::End => return Ok(None),
                 Woken::Child => {
                     while let Ok(Some((pid, ended))) = rustix::process::wait(WaitOptions::NOHANG) {
@@ -98,7 +133,8 @@ impl Watch<'_> {
                 }
                 Woken::Time => {}
             }
-            if self.ceiling.as_ref().is_some_and(Ceiling::is_passed) {
+            let ceiling = self.ceiling.as_mut();
+            if ceiling.is_some_and(|ceiling| ceiling.is_passed(is_time)) {
                 self.status
                     .stopped("it started too many processes or threads");
                 return Ok(None);
@@ -202,5 +238,27 @@ impl Status {
 impl AsFd for Status {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_looked_seldom_while_nothing_is_started_and_soon_again_when_it_is() {
+        let mut looks = Looks::new(100);
+        for tasks in [100, 99, 99, 98, 98, 98, 98] {
+            looks.note(tasks, true);
+        }
+        assert_eq!(looks.pause, bounds::TASKS_LOOK_MAX);
+        looks.note(98, false);
+        assert_eq!(looks.pause, bounds::TASKS_LOOK_MAX);
+        looks.note(99, false);
+        assert_eq!(looks.pause, bounds::TASKS_LOOK);
+        looks.note(99, false);
+        assert_eq!(looks.pause, bounds::TASKS_LOOK, "only time makes it longer");
+        looks.note(99, true);
+        assert_eq!(looks.pause, 2 * bounds::TASKS_LOOK);
     }
 }

@@ -171,6 +171,7 @@ fn describe(closing: Option<Closing>, end: &End, language: Language) -> String {
         Some(Closing::Wanted) => texts::closed(language).to_owned(),
         Some(Closing::Idle) => texts::idle(language, &(limits::IDLE.as_secs() / 3600)),
         Some(Closing::Shutdown) => texts::restarted(language).to_owned(),
+        Some(Closing::NotOwner) => texts::not_owner(language).to_owned(),
     }
 }
 
@@ -185,11 +186,12 @@ impl Gateway {
             notes.push(texts::outside(open.language));
         }
         let hides_input = open.keyboard.hides_input();
-        if open.ask(hides_input) {
-            self.terminals.note_late(open);
-        }
+        self.note_asking(open, hides_input);
         if hides_input {
-            notes.push(texts::secret(open.language));
+            notes.push(match open.is_group {
+                true => texts::secret_in_group(open.language),
+                false => texts::secret(open.language),
+            });
         }
         let text = view::render(&emulator.screen(), &notes);
         let live = self.live();
@@ -227,9 +229,7 @@ impl Gateway {
         if let Some(delivery) = self.delivery(&open.to) {
             delivery.resting(&open.draft);
         }
-        if open.ask(false) {
-            self.terminals.note_late(open);
-        }
+        self.note_asking(open, false);
         self.terminals.remove(&open.to);
     }
 }

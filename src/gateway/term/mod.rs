@@ -4,9 +4,11 @@
 //! is left where that thread takes it. A secret never comes through the queue of messages: the channels ask before
 //! they store a message.
 
+mod asked;
 mod follow;
 mod picture;
 mod request;
+mod secret;
 mod texts;
 mod view;
 
@@ -19,11 +21,12 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use super::Gateway;
 use super::commands::texts::format_error;
+use crate::access::Role;
 use crate::agent::commands::{Command, Slash, typed_command};
 use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::confine::Keyboard;
-use crate::emulator::keys::{self, BadKeys};
+use crate::emulator::keys::{self, BadKeys, Key};
 use crate::error::{Error, Result};
 use crate::language::Language;
 use crate::limits::gateway::term as limits;
@@ -35,6 +38,7 @@ use crate::text::one_line;
 use crate::tools::Caller;
 use crate::tools::commands::{OpenTerminal, TerminalStart, TypedTerminal};
 
+use asked::Asked;
 use request::Request;
 
 /// The open terminals, by their chats.
@@ -46,8 +50,8 @@ pub struct Terminals {
 #[derive(Default)]
 struct Inner {
     open: BTreeMap<Address, Arc<Open>>,
-    /// The chats and people that were asked for a secret which no program waits for any more.
-    late: Vec<(Address, String, Stopwatch)>,
+    /// The people who were asked for a secret.
+    asked: Asked,
     is_shutting_down: bool,
 }
 
@@ -68,6 +72,8 @@ struct Open {
     draft: DraftKey,
     /// The id of the person who opened it.
     person: String,
+    /// Whether others are in the chat too.
+    is_group: bool,
     language: Language,
     unsandboxed: bool,
     keyboard: Keyboard,
@@ -105,6 +111,8 @@ enum Closing {
     Idle,
     /// The gateway ends.
     Shutdown,
+    /// The person who opened it is no owner any more.
+    NotOwner,
 }
 
 impl Terminals {
@@ -127,32 +135,6 @@ impl Terminals {
         self.inner.lock().open.remove(chat);
     }
 
-    /// A program has stopped waiting for a secret, for which the chat has asked.
-    fn note_late(&self, open: &Open) {
-        let mut inner = self.inner.lock();
-        inner.forget_late();
-        if inner.late.len() >= limits::LATE_SECRETS_MAX {
-            inner.late.remove(0);
-        }
-        let late = (open.to.clone(), open.person.clone(), Stopwatch::start());
-        inner.late.push(late);
-    }
-
-    /// Whether a message answers a question for a secret that is over; then it is forgotten if `is_over`.
-    fn is_late(&self, message: &Envelope, is_over: bool) -> bool {
-        let mut inner = self.inner.lock();
-        inner.forget_late();
-        let chat = message.address();
-        let is_it = |(to, person, _): &(Address, String, Stopwatch)| {
-            *to == chat && message.sender().is_some_and(|sender| sender.id == *person)
-        };
-        let found = inner.late.iter().position(is_it);
-        if let Some(at) = found.filter(|_| is_over) {
-            inner.late.remove(at);
-        }
-        found.is_some()
-    }
-
     /// Closes all, now and from now on: the gateway stops.
     pub fn shut_down(&self) {
         let mut inner = self.inner.lock();
@@ -170,11 +152,6 @@ impl Terminals {
 }
 
 impl Inner {
-    fn forget_late(&mut self) {
-        self.late
-            .retain(|(.., since)| since.elapsed() < limits::LATE_SECRET);
-    }
-
     fn check_room(&self, chat: &Address, language: Language) -> Result<()> {
         if self.open.contains_key(chat) {
             return Err(Error::Usage(texts::already_open(language).to_owned()));
@@ -210,8 +187,8 @@ impl Open {
         true
     }
 
-    /// Notes whether the chat asks for a secret now; true when it has asked for one in vain.
-    fn ask(&self, hides_input: bool) -> bool {
+    /// Notes whether the chat asks for a secret now, and returns whether it did.
+    fn ask(&self, hides_input: bool) -> Asking {
         let mut state = self.state.lock();
         let before = state.asking;
         state.asking = match (hides_input, before) {
@@ -219,7 +196,7 @@ impl Open {
             (true, Asking::No) => Asking::Yes,
             (true, asking) => asking,
         };
-        !hides_input && before == Asking::Yes
+        before
     }
 
     fn close(&self, why: Closing) {
@@ -266,6 +243,16 @@ fn key_command(message: &Envelope) -> Option<Command<'_>> {
     typed_command(message).filter(|command| command.slash == Slash::Key)
 }
 
+/// Whether a message types something that a program could take for a secret: not only Ctrl-C or the like.
+fn may_be_secret(message: &Envelope) -> bool {
+    let types_text = |command: Command<'_>| match keys::parse(command.argument) {
+        Ok(keys) => keys.iter().any(|key| matches!(key, Key::Text(_))),
+        Err(bad) => bad != BadKeys::Missing,
+    };
+    let is_typed = message.pressed.is_none() && !message.is_relayed;
+    is_text(message) || is_typed && key_command(message).is_some_and(types_text)
+}
+
 /// Whether a message is a text that a person typed. A word with a slash that is not a command is a search in an editor.
 fn is_text(message: &Envelope) -> bool {
     let command = typed_command(message);
@@ -285,7 +272,19 @@ impl Gateway {
             return false;
         };
         let language = message.language();
-        match open.bytes_of(message) {
+        let bytes = open.bytes_of(message);
+        if message.role < Role::Owner {
+            open.close(Closing::NotOwner);
+            let command = typed_command(message);
+            let is_for_it = command.is_some_and(|command| command.slash == Slash::Term);
+            // What was meant for the terminal is not meant for a model.
+            if bytes.is_none() && !is_for_it {
+                return false;
+            }
+            self.parts.inbox.taken(&message.id);
+            return true;
+        }
+        match bytes {
             None => return false,
             Some(Err(bad)) => self.tell(&to, &describe_bad(&bad, language)),
             Some(Ok(bytes)) if open.push(&bytes) => {
@@ -297,40 +296,6 @@ impl Gateway {
         }
         self.parts.inbox.taken(&message.id);
         true
-    }
-
-    /// Whether a message is what a program in a terminal reads and does not show. It must not be stored. Nor must one that
-    /// was meant to be, and comes too late.
-    pub(super) fn is_secret(&self, message: &Envelope) -> bool {
-        let is_awaited = |open: &Arc<Open>| open.is_by(message) && open.keyboard.hides_input();
-        is_text(message)
-            && (self
-                .terminals
-                .at(&message.address())
-                .is_some_and(|open| is_awaited(&open))
-                || self.terminals.is_late(message, false))
-    }
-
-    /// Types a secret, and deletes it from its chat. Nothing of it is kept.
-    pub(super) fn type_secret(&self, message: &Envelope) {
-        let to = message.address();
-        if let Some(delivery) = self.delivery(&to) {
-            delivery.remove(&to, &message.reference);
-        }
-        let open = self.terminals.at(&to);
-        let open = open.filter(|open| open.is_by(message) && open.keyboard.hides_input());
-        let is_late = self.terminals.is_late(message, true);
-        let Some(open) = open else {
-            if is_late {
-                self.tell(&to, texts::late_secret(message.language()));
-            }
-            return;
-        };
-        let mut bytes = keys::encode_text(&message.text, false);
-        bytes.push(b'\r');
-        if !open.push(&bytes) {
-            self.tell(&to, texts::input_full(message.language()));
-        }
     }
 
     /// Shows the screen below what was typed, when that has pushed it up.
@@ -485,6 +450,7 @@ impl Gateway {
             person: message
                 .sender()
                 .map_or_else(String::new, |sender| sender.id.clone()),
+            is_group: message.is_group,
             language: typed.language,
             unsandboxed: typed.unsandboxed,
             keyboard: opened.terminal.keyboard()?,

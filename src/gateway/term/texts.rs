@@ -53,6 +53,16 @@ texts! {
         "🔑 The input is hidden. Your next message is typed in as a secret, and deleted here.",
         "🔑 输入不回显。你的下一条消息将作为机密输入，并在此处删除。",
     }
+    /// The same in a group, where not every message reaches the bot, and where it may not be allowed to delete any.
+    pub fn secret_in_group() {
+        "🔑 The input is hidden. Reply to this message with the secret. It is typed in, and deleted here if I may delete messages.",
+        "🔑 输入不回显。请回复此消息来提供机密内容：它会被输入；如果我有权删除消息，还会在此处删除。",
+    }
+    /// A secret came from a person who was the owner when the terminal was opened.
+    pub fn secret_refused() {
+        "Only owners can type into a terminal. Your message was deleted, and not typed in.",
+        "只有所有者可以在终端中输入。你的消息已删除，未被输入。",
+    }
     /// A secret came when no program asked for it any more.
     pub fn late_secret() {
         "The program no longer asks for the secret. Your message was deleted, and not typed in.",
@@ -70,6 +80,10 @@ texts! {
     pub fn restarted() {
         "*The terminal was closed by a restart.*",
         "*终端因重启而关闭。*",
+    }
+    pub fn not_owner() {
+        "*Terminal closed: only owners can use one*",
+        "*终端已关闭：只有所有者可以使用终端*",
     }
     pub fn picture_button() { "Screenshot", "截图" }
     pub fn close_button() { "Close", "关闭" }

@@ -21,6 +21,9 @@ pub const CONNECTING: usize = 32;
 /// How often the number of tasks is looked at while a command of root's runs. A fork bomb makes
 /// some four hundred in this time.
 pub const TASKS_LOOK: Duration = Duration::from_millis(20);
+/// The same while it does not grow: each look without growth doubles the pause up to this, so that a shell that waits
+/// wakes the processor hardly more than once a second.
+pub const TASKS_LOOK_MAX: Duration = Duration::from_millis(640);
 /// Rounds of killing every descendant. One is enough unless something forks all the time.
 pub const SWEEPS: usize = 100;
 /// Wait between two such rounds, for the killed ones to be gone.

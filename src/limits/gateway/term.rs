@@ -47,6 +47,8 @@ pub const ECHO_LOOKS: [Duration; 3] = [
 pub const LATE_SECRET: Duration = Duration::from_mins(1);
 /// Chats of which that is remembered.
 pub const LATE_SECRETS_MAX: usize = 16;
+/// Bytes of the file that keeps them over a restart; each has about 100.
+pub const LATE_SECRETS_BYTES: usize = 8 * 1024;
 /// A terminal into which nobody types is closed after this.
 pub const IDLE: Duration = Duration::from_hours(2);
 /// How long the end of the gateway waits for terminals to close: the supervisors kill what runs in them within it.

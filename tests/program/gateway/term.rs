@@ -1,5 +1,7 @@
 //! `/term`: real programs on a terminal that a chat shows, typed into by messages and buttons.
 
+mod secrets;
+
 use std::fs;
 use std::path::Path;
 use std::time::Duration;

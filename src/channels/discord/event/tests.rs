@@ -22,9 +22,17 @@ fn message(changes: Value) -> Value {
     message
 }
 
+fn reader(me: &Me, policy: GroupPolicy) -> Reader<'_> {
+    Reader {
+        me,
+        policy,
+        awaits: &|_, _| false,
+    }
+}
+
 fn read_as(kind: &str, data: &Value, policy: GroupPolicy) -> Meaning {
     let me = me();
-    Reader { me: &me, policy }.read(kind, &data.to_string())
+    reader(&me, policy).read(kind, &data.to_string())
 }
 
 fn envelope(changes: Value) -> Option<Envelope> {
@@ -92,6 +100,22 @@ fn in_a_server_the_policy_decides() {
             _ => None,
         };
         assert_eq!(text.as_deref(), expected, "{data} {policy:?}");
+    }
+}
+
+#[test]
+fn what_is_awaited_of_a_person_is_for_us() {
+    let plain = message(json!({"guild_id": "3"}));
+    let author = plain["author"]["id"].as_str().unwrap().to_owned();
+    let me = me();
+    for (awaited, is_for_us) in [(author.as_str(), true), ("77", false)] {
+        let awaits = |_: &Address, person: &str| person == awaited;
+        let reader = Reader {
+            awaits: &awaits,
+            ..reader(&me, GroupPolicy::Mention)
+        };
+        let meaning = reader.read("MESSAGE_CREATE", &plain.to_string());
+        assert_eq!(meaning != Meaning::Nothing, is_for_us);
     }
 }
 
@@ -325,7 +349,7 @@ fn an_event_that_is_nested_deeply_is_ignored() {
         let thread = std::thread::Builder::new().stack_size(stack);
         let read = thread.spawn(move || {
             let (me, policy) = (me(), GroupPolicy::Mention);
-            Reader { me: &me, policy }.read("MESSAGE_CREATE", &data) != Meaning::Nothing
+            reader(&me, policy).read("MESSAGE_CREATE", &data) != Meaning::Nothing
         });
         assert_eq!(read.unwrap().join().unwrap(), is_read, "{levels}");
     }

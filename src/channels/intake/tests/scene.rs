@@ -256,6 +256,8 @@ impl Scene {
             reachable: Box::new(move || {
                 reaches.fetch_add(1, Ordering::SeqCst);
             }),
+            is_awaited: Box::new(|_, _| false),
+            lost_access: Box::new(|_, _| {}),
             is_secret: Box::new(|message| message.text == SECRET),
             take_secret: Box::new(move |message| takes.lock().unwrap().push(message)),
         });

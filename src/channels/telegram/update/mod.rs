@@ -10,6 +10,9 @@ use crate::config::schema::GroupPolicy;
 use crate::language::Language;
 use crate::message::{self, Address, PressedMessage, Sender};
 
+/// Whether texts of a person, by their id, are awaited in a chat.
+pub type Awaits<'a> = dyn Fn(&Address, &str) -> bool + 'a;
+
 /// The meaning of an update.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Meaning {
@@ -65,9 +68,9 @@ pub struct Pressed {
     pub data: String,
 }
 
-/// What an update means to the bot that `me` is.
-pub fn read(update: Update, me: &Me, policy: GroupPolicy) -> Meaning {
-    let reader = Reader { me, policy };
+/// What an update means to the bot that `me` is. `awaits` says whether texts of a person are awaited in a group.
+pub fn read(update: Update, me: &Me, policy: GroupPolicy, awaits: &Awaits) -> Meaning {
+    let reader = Reader { me, policy, awaits };
     let number = update.update_id;
     if let Some(pressed) = update.callback_query {
         return reader.pressed(pressed, number);
@@ -101,6 +104,7 @@ fn text_of(message: &Message) -> (&str, &[Entity]) {
 struct Reader<'a> {
     me: &'a Me,
     policy: GroupPolicy,
+    awaits: &'a Awaits<'a>,
 }
 
 impl Reader<'_> {
@@ -153,8 +157,17 @@ impl Reader<'_> {
             GroupPolicy::Off => None,
             _ if said.is_for_another => None,
             GroupPolicy::Open => Some(true),
-            GroupPolicy::Mention => Some(said.is_for_us || replies_to_us),
+            GroupPolicy::Mention => {
+                Some(said.is_for_us || replies_to_us || self.is_awaited(message))
+            }
         }
+    }
+
+    /// Whether a message is a text that is awaited where and from whom it comes.
+    fn is_awaited(&self, message: &Message) -> bool {
+        let is_text = !message.text.is_empty() && !text::is_relayed(message);
+        let from = message.from.as_ref().filter(|_| is_text);
+        from.is_some_and(|from| (self.awaits)(&place(message).address(), &from.id.to_string()))
     }
 
     fn pressed(&self, pressed: Callback, number: i64) -> Meaning {

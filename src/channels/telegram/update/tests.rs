@@ -14,7 +14,14 @@ fn me() -> Me {
 }
 
 fn read_as(update: Value, policy: GroupPolicy) -> Meaning {
-    read(serde_json::from_value(update).unwrap(), &me(), policy)
+    read_awaiting(update, policy, "")
+}
+
+/// The same while texts of a person are awaited.
+fn read_awaiting(update: Value, policy: GroupPolicy, awaited: &str) -> Meaning {
+    let awaits = |_: &Address, person: &str| person == awaited;
+    let update = serde_json::from_value(update).unwrap();
+    read(update, &me(), policy, &awaits)
 }
 
 fn read_json(update: Value) -> Meaning {
@@ -171,6 +178,12 @@ fn the_policy_decides_about_what_does_not_name_us() {
         }
         other => panic!("{other:?}"),
     }
+    let from = update()["message"]["from"]["id"].to_string();
+    let awaiting = |update, policy| read_awaiting(update, policy, &from);
+    assert_ne!(awaiting(update(), GroupPolicy::Mention), Meaning::Nothing);
+    assert_eq!(awaiting(update(), GroupPolicy::Off), Meaning::Nothing);
+    let forwarded = group(json!({"text": "good morning", "forward_date": 1}));
+    assert_eq!(awaiting(forwarded, GroupPolicy::Mention), Meaning::Nothing);
     let call =
         json!({"text": "@peabot hi", "entities": [entity("mention", "@peabot hi", "@peabot")]});
     assert_eq!(read_as(group(call), GroupPolicy::Off), Meaning::Nothing);
@@ -505,7 +518,7 @@ proptest! {
     fn any_json_is_an_update_or_none(message in any_json()) {
         let json = json!({"update_id": 1, "message": message});
         if let Ok(update) = serde_json::from_value(json) {
-            let _ = read(update, &me(), GroupPolicy::Open);
+            let _ = read(update, &me(), GroupPolicy::Open, &|_, _| true);
         }
     }
 
