@@ -31,7 +31,7 @@ pub use run::{Captured, End, Outcome, Output, OutputChunk};
 pub use self_test::EscapeAttempt;
 pub use served::{Served, ServedErrors, Service};
 pub use session::{Observer, SessionEvent, SessionInfo, SessionStart, Sessions, UnreadOutput};
-pub use shell::{Shell, ShellInput, ShellLine, ShellOutcome, Shells, Taken, short_folder};
+pub use shell::{Shell, ShellInput, ShellLine, ShellOutcome, Shells, Taken, Unread, short_folder};
 pub use terminal::{Keyboard, Terminal, TerminalEvent, TerminalRequest};
 
 use crate::error::{Error, Result};

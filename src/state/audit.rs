@@ -66,8 +66,19 @@ struct Line<'a, T> {
 
 #[derive(Serialize)]
 struct Input<'a> {
-    input: &'a str,
+    #[serde(flatten)]
+    what: InputText<'a>,
     decision: &'a str,
+}
+
+/// What is recorded of an input.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum InputText<'a> {
+    /// Its text.
+    Input(&'a str),
+    /// Its bytes: what a person types may be a password.
+    Length(usize),
 }
 
 #[derive(Serialize)]
@@ -189,9 +200,12 @@ impl Record<'_> {
 impl Entry {
     /// Records input that is about to be written to the command, like [`Audit::start`], or that was
     /// refused.
-    pub fn input(&self, input: &str, decision: &str) -> Result<()> {
-        let input = cut(input);
-        let content = Input { input, decision };
+    pub fn input(&self, input: InputText<'_>, decision: &str) -> Result<()> {
+        let what = match input {
+            InputText::Input(text) => InputText::Input(cut(text)),
+            length @ InputText::Length(_) => length,
+        };
+        let content = Input { what, decision };
         self.audit.write("input", &self.id, content, true)
     }
 
@@ -248,7 +262,8 @@ mod tests {
         let entry = audit.start(record("sh")).unwrap();
         // What a full disk leaves of a line.
         std::fs::write(&path, std::fs::read_to_string(&path).unwrap() + "{\"time").unwrap();
-        entry.input("ls\n", "allowed").unwrap();
+        entry.input(InputText::Input("ls\n"), "allowed").unwrap();
+        entry.input(InputText::Length(8), "allowed").unwrap();
         entry.end("exit status 0");
         audit.refuse(record("reboot")).unwrap();
         let content = std::fs::read_to_string(&path).unwrap();
@@ -260,9 +275,14 @@ mod tests {
             .iter()
             .map(|line| line["event"].as_str().unwrap())
             .collect();
-        assert_eq!(events, ["start", "input", "end", "refused"]);
-        assert!(lines[..3].iter().all(|line| line["id"] == lines[0]["id"]));
-        assert!(lines[3].get("id").is_none());
+        assert_eq!(events, ["start", "input", "input", "end", "refused"]);
+        assert_eq!(lines[1]["input"], "ls\n");
+        assert_eq!(
+            (&lines[2]["length"], lines[2].get("input")),
+            (&8.into(), None)
+        );
+        assert!(lines[..4].iter().all(|line| line["id"] == lines[0]["id"]));
+        assert!(lines[4].get("id").is_none());
     }
 
     #[test]

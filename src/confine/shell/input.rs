@@ -40,6 +40,11 @@ impl ShellInput {
         }
     }
 
+    /// Whether a command runs whose input has not ended.
+    pub fn is_connected(&self) -> bool {
+        self.0.lock().is_some()
+    }
+
     /// Ends the input. `false` when no command runs, or it had ended.
     pub fn close(&self) -> bool {
         self.0.lock().take().is_some()

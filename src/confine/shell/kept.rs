@@ -151,7 +151,9 @@ impl Shells {
         let places = self.places.lock();
         let mut kept = places.iter().filter_map(|place| place.kept.as_ref());
         kept.any(|kept| {
-            !kept.unsandboxed && process::descendants_of(kept.supervisor).len() > kept.own
+            let mut all = process::descendants_of(kept.supervisor);
+            all.retain(|pid| !process::has_ended(*pid));
+            !kept.unsandboxed && all.len() > kept.own
         })
     }
 

@@ -11,6 +11,7 @@
 //! The commands' input is a pipe whose reading end is held here too: each command gets a writing end of its
 //! own, so that its input can end without being over for the next one.
 
+mod between;
 mod follower;
 mod input;
 mod kept;
@@ -18,15 +19,16 @@ mod kept;
 use std::fmt::Write as _;
 use std::io::{Read, Write};
 use std::net::Shutdown;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal};
 
+pub use between::{Unread, short_folder};
 use follower::Follower;
 pub use input::ShellInput;
 pub use kept::{Shells, Taken};
@@ -40,9 +42,7 @@ use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
 use crate::limits::confine as bounds;
-use crate::limits::confine::shell::{
-    LINE_BYTES, LISTED_PROCESSES, REPORT_BYTES, SEND_TIME, STOP_LOOK, STOP_STEPS, UNREAD_BYTES,
-};
+use crate::limits::confine::shell::{LINE_BYTES, REPORT_BYTES, SEND_TIME, STOP_LOOK, STOP_STEPS};
 use crate::sys::{process, random};
 
 /// The descriptors of the shell: what commands get as input and as output, and where reports go. Shells
@@ -72,6 +72,10 @@ pub struct Shell {
     report: Vec<u8>,
     /// What programs in the background wrote between two commands.
     unread: Vec<u8>,
+    /// How much that was in all since the last command.
+    written: u64,
+    /// Whether they were ended because it was too much.
+    is_flooded: bool,
     is_alive: bool,
     /// Where it was when it had to be ended.
     last_folder: Option<PathBuf>,
@@ -142,6 +146,8 @@ impl Exec {
             unsandboxed: command.unsandboxed,
             report: Vec::new(),
             unread: Vec::new(),
+            written: 0,
+            is_flooded: false,
             is_alive: true,
             last_folder: None,
         };
@@ -212,7 +218,9 @@ impl Shell {
             Err(why) => {
                 let is_flood = matches!(why, End::Stopped(_));
                 if self.is_alive {
-                    self.stop_command(&key, &before, &mut follower, is_flood)?;
+                    // Who wrote it cannot be seen, so a flood ends what is in the background too.
+                    let kept: &[Pid] = if is_flood { &[] } else { &before };
+                    self.stop_command(&key, kept, &mut follower, is_flood)?;
                 }
                 Ok(why)
             }
@@ -285,8 +293,8 @@ impl Shell {
         Ok(())
     }
 
-    /// Ends a command and what it has started: it is interrupted, asked to end, and killed. The shell goes on
-    /// if it comes back from that.
+    /// Ends a command and what it has started, but not what was there `before`, nor the children of that: it is
+    /// interrupted, asked to end, and killed. The shell goes on if it comes back from that.
     fn stop_command(
         &mut self,
         key: &str,
@@ -297,6 +305,7 @@ impl Shell {
         let mut buffer = vec![0; bounds::PIPE_BYTES];
         let none = UnixStream::pair().map_err(Error::io("stop", "a command"))?;
         let mut is_back = false;
+        let mut others = self.others(before);
         for (step, signal) in [Signal::INT, Signal::TERM, Signal::KILL]
             .into_iter()
             .enumerate()
@@ -304,7 +313,7 @@ impl Shell {
             if !is_back && let Some(shell) = self.process {
                 process::signal(shell, Signal::INT);
             }
-            for pid in self.processes_since(before) {
+            for pid in self.processes_since(&others) {
                 process::signal(pid, signal);
             }
             // The interrupt may have taken the question away with the rest of the input.
@@ -320,7 +329,8 @@ impl Shell {
                 if !self.is_alive {
                     return Ok(());
                 }
-                let left = self.processes_since(before);
+                others = self.others(&others);
+                let left = self.processes_since(&others);
                 if is_back && left.is_empty() {
                     // Nobody reads the rest of a flood.
                     self.read_rest(&mut buffer, |bytes| {
@@ -336,8 +346,11 @@ impl Shell {
                 }
             }
         }
-        self.last_folder = self.folder();
-        self.is_alive = false;
+        // What is left then may be of a program in the background whose children outlive it.
+        if !is_back || others.is_empty() {
+            self.last_folder = self.folder();
+            self.is_alive = false;
+        }
         Ok(())
     }
 
@@ -417,41 +430,6 @@ impl Shell {
         Ok(event)
     }
 
-    /// Waits between two commands, and takes what programs in the background write. `None` when the shell has
-    /// ended or nobody came for it in this time.
-    fn keep(mut self, idle: Duration, woken: &UnixStream) -> Option<Self> {
-        let watch = Stopwatch::start();
-        let mut buffer = vec![0; bounds::STATUS_BYTES];
-        loop {
-            let left = idle.saturating_sub(watch.elapsed());
-            if left.is_zero() {
-                return None;
-            }
-            let read = self.wait("", woken, &mut buffer, left).ok()?;
-            self.unread.extend_from_slice(buffer.get(..read.length)?);
-            let over = self.unread.len().saturating_sub(UNREAD_BYTES);
-            self.unread.drain(..over);
-            if is_readable(woken.as_fd()) {
-                return Some(self);
-            }
-            if !self.is_alive {
-                return None;
-            }
-        }
-    }
-
-    /// Takes what programs in the background have written since the last command.
-    pub fn take_unread(&mut self) -> String {
-        let mut buffer = vec![0; bounds::PIPE_BYTES];
-        let unread = std::mem::take(&mut self.unread);
-        let mut ignored = |_: super::OutputChunk<'_>| {};
-        let mut follower = Follower::new(&mut ignored);
-        follower.push(&unread);
-        // What cannot be read now shows with the next command.
-        let _ = self.read_rest(&mut buffer, |bytes| follower.push(bytes));
-        follower.finish().text()
-    }
-
     /// The folder that the shell is in; `None` when the kernel does not tell.
     pub fn folder(&self) -> Option<PathBuf> {
         if !self.is_alive {
@@ -471,40 +449,6 @@ impl Shell {
     pub fn is_unsandboxed(&self) -> bool {
         self.unsandboxed
     }
-
-    fn processes(&self) -> Vec<Pid> {
-        process::descendants_of(self.running.supervisor())
-    }
-
-    /// The processes that have come since, nearest first.
-    fn processes_since(&self, before: &[Pid]) -> Vec<Pid> {
-        let mut all = process::descendants_of(self.running.supervisor());
-        all.retain(|pid| !before.contains(pid) && !self.own.contains(pid));
-        all
-    }
-
-    /// What runs in the background: the beginning of each command line.
-    pub fn background(&self) -> Vec<String> {
-        let all = self.processes_since(&[]);
-        let names = all
-            .into_iter()
-            .filter_map(|pid| command_line(pid.as_raw_pid()));
-        names.take(LISTED_PROCESSES).collect()
-    }
-}
-
-/// The command line of a process; `None` when it has ended.
-fn command_line(pid: i32) -> Option<String> {
-    let line = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
-    let words = line
-        .split(|byte| *byte == 0)
-        .filter(|word| !word.is_empty());
-    let words: Vec<_> = words.map(String::from_utf8_lossy).collect();
-    (!words.is_empty()).then(|| words.join(" "))
-}
-
-fn is_readable(descriptor: BorrowedFd<'_>) -> bool {
-    process::readable([descriptor], Some(Duration::ZERO)).is_ok_and(|[is_readable]| is_readable)
 }
 
 fn new_key() -> Result<String> {
@@ -539,16 +483,6 @@ fn find_status(report: &[u8], key: &str) -> Option<i32> {
         let (found, status) = line.trim_end().split_once(' ')?;
         (!key.is_empty() && found == key).then(|| status.parse().ok())?
     })
-}
-
-/// A folder as a prompt shows it: the workspace by its name below `~`.
-pub fn short_folder(folder: &Path, workspace: &Path) -> String {
-    let name = workspace.file_name().unwrap_or_default().to_string_lossy();
-    match folder.strip_prefix(workspace) {
-        Ok(rest) if rest.as_os_str().is_empty() => format!("~/{name}"),
-        Ok(rest) => format!("~/{name}/{}", rest.display()),
-        Err(_) => folder.display().to_string(),
-    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
 use super::*;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 /// A shell without a sandbox, to see that each kind of `sh` understands us.
@@ -199,13 +200,14 @@ fn only_the_report_with_the_key_counts() {
 }
 
 #[test]
-fn a_prompt_names_the_workspace_below_home() {
-    let workspace = Path::new("/home/p/.peacrab/workspace");
+fn a_prompt_shows_home_as_a_tilde() {
+    let home = Path::new("/home/p/.peacrab/workspace");
     for (folder, shown) in [
-        ("/home/p/.peacrab/workspace", "~/workspace"),
-        ("/home/p/.peacrab/workspace/a b", "~/workspace/a b"),
+        ("/home/p/.peacrab/workspace", "~"),
+        ("/home/p/.peacrab/workspace/a b", "~/a b"),
+        ("/home/p/.peacrab/workspaces", "/home/p/.peacrab/workspaces"),
         ("/etc", "/etc"),
     ] {
-        assert_eq!(short_folder(Path::new(folder), workspace), shown);
+        assert_eq!(short_folder(Path::new(folder), home), shown);
     }
 }

@@ -157,6 +157,13 @@ impl Roster {
             .collect()
     }
 
+    /// Ends what the shells of a conversation have left running, and returns it. Blocks until it is gone.
+    pub(super) fn end_in_shells(&self, session: &SessionKey) -> Vec<String> {
+        let made = self.all.iter().filter_map(|hosted| hosted.made());
+        made.flat_map(|agent| agent.toolbox().end_in_shell(session.as_str()))
+            .collect()
+    }
+
     /// Ends the background commands of all conversations. Blocks until they are gone.
     pub(super) fn end_all_background(&self) {
         let made = self.all.iter().filter_map(|hosted| hosted.made());

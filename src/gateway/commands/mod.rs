@@ -89,7 +89,12 @@ impl Gateway {
         count.turns += self.cron.stop_for(&message.address());
         let (gateway, stop) = (Arc::clone(self), message.clone());
         let spawned = spawn("stop", move || {
-            let ended = gateway.live().agents.end_background(&stop.session);
+            let agents = &gateway.live().agents;
+            let mut ended = agents.end_background(&stop.session);
+            // With nothing else to stop, it is about what the shell has left running.
+            if count == Stopped::default() && ended.is_empty() {
+                ended = agents.end_in_shells(&stop.session);
+            }
             let ended = describe_ended(&ended, language);
             gateway.finish_command(&stop, describe_stop(count, &ended, language));
         });

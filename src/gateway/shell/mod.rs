@@ -11,7 +11,7 @@ use super::Gateway;
 use super::agents::Hosted;
 use super::commands::texts as answers;
 use super::host::long_turn;
-use crate::agent::commands::CommandAnswer;
+use crate::agent::commands::{CommandAnswer, Slash};
 use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
@@ -133,6 +133,7 @@ impl Gateway {
             };
             shell = toolbox.type_line(typed, &caller, attached)?;
         }
+        self.commands.ended(&running, self.shown_by(&to, draft));
         let Shell::Ran(ran) = shell else {
             let text = answers::command_changed(language);
             return Err(Error::Failed(text.to_owned()));
@@ -152,6 +153,11 @@ impl Gateway {
         Ok(outcome)
     }
 
+    /// The message that shows a command.
+    fn shown_by(&self, to: &Address, draft: &DraftKey) -> Option<String> {
+        self.delivery(to)?.shown_by(draft)
+    }
+
     /// Shows what a command has written so far.
     fn show(&self, running: &Running, to: &Address, text: &str, reply_to: &str) {
         let live = self.live();
@@ -162,7 +168,7 @@ impl Gateway {
         }
     }
 
-    /// Answers `/in`: the text goes to the command of this chat that was started last. Returns `None` when it
+    /// Answers `/in`: the text goes to the command of this chat that was started last and reads. Returns `None` when it
     /// did, for then the command itself answers.
     pub(in crate::gateway) fn answer_in(
         &self,
@@ -170,7 +176,7 @@ impl Gateway {
         argument: &str,
     ) -> Result<Option<String>> {
         let language = message.language();
-        let Some(running) = self.commands.last_in(&message.session) else {
+        let Some(running) = self.commands.reading_in(&message.session) else {
             return Err(Error::Usage(texts::nothing_reads(language).to_owned()));
         };
         let was_written = match argument {
@@ -184,10 +190,13 @@ impl Gateway {
     }
 
     /// Takes a reply to a running command's message, or to the message that started it, as its input. Only of
-    /// the person who started it.
+    /// the person who started it, as long as they may write to it.
     pub(in crate::gateway) fn take_reply(&self, message: &Envelope) -> bool {
         let has_files = !message.remote_files.is_empty() || !message.attachments.is_empty();
         if message.replies_to.is_empty() || has_files || message.is_relayed {
+            return false;
+        }
+        if message.role < Slash::In.role(message.is_group) {
             return false;
         }
         let Some(sender) = message.sender() else {
@@ -197,20 +206,27 @@ impl Gateway {
             return false;
         }
         let to = message.address();
-        let shown_by = |draft: &DraftKey| self.delivery(&to)?.shown_by(draft);
+        let target = message.replies_to.as_str();
         let found = self.commands.find(&message.session, |running| {
             running.sender == sender.id
-                && (running.reference == message.replies_to
-                    || shown_by(&running.draft).as_ref() == Some(&message.replies_to))
+                && (running.reference == target
+                    || self.shown_by(&to, &running.draft).as_deref() == Some(target))
         });
-        let Some(running) = found else {
-            return false;
-        };
         let language = message.language();
+        let Some(running) = found else {
+            let session = &message.session;
+            let is_late = self.commands.has_just_ended(session, &sender.id, target);
+            if is_late {
+                // It may be a password, which is not for a model.
+                self.finish_command(message, texts::has_ended(language).to_owned());
+            }
+            return is_late;
+        };
         match running.input.send(&format!("{}\n", message.text)) {
             Ok(true) => self.parts.inbox.taken(&message.id),
-            // It has ended just now, so this is a message like others.
-            Ok(false) => return false,
+            Ok(false) => {
+                self.finish_command(message, texts::takes_no_input(language).to_owned());
+            }
             Err(error) => self.finish_command(message, answers::format_error(&error, language)),
         }
         true
@@ -225,7 +241,8 @@ impl Gateway {
         argument: &str,
     ) -> Result<String> {
         let language = message.language();
-        let all = self.commands.all_in(&message.session);
+        let mut all = self.commands.all_in(&message.session);
+        all.retain(|running| running.has_begun());
         if !argument.is_empty() {
             let number = argument.parse().ok();
             let found = all.iter().find(|running| Some(running.number) == number);
@@ -250,7 +267,9 @@ impl Gateway {
             text.push('\n');
         }
         let agent = hosted.agent()?;
-        let background = agent.toolbox().background(message.session.as_str());
+        let background = agent
+            .toolbox()
+            .background(message.session.as_str(), language);
         let background = background.unwrap_or_default();
         if !background.processes.is_empty() {
             let names = background.processes.iter();
@@ -262,6 +281,9 @@ impl Gateway {
             text += texts::bg_output(language);
             text.push('\n');
             text += &markup::code_block(&background.output, "");
+        }
+        if let Some(about) = background.about {
+            text += &format!("\n_{about}_");
         }
         if text.is_empty() {
             text = texts::bg_none(language).to_owned();
@@ -279,7 +301,9 @@ impl Gateway {
         let language = message.language();
         let agent = hosted.agent()?;
         let history = agent.toolbox().typed_lines(message.session.as_str());
-        let count = argument.parse::<usize>().ok();
+        let total = history.lines.len();
+        let count = argument.parse().ok();
+        let count = count.filter(|count| (1..=total).contains(count));
         let contains = |line: &str| count.is_some() || line.contains(argument);
         let mut rows: Vec<String> = history
             .numbered()
@@ -290,6 +314,7 @@ impl Gateway {
             .collect();
         rows.reverse();
         let text = match rows.is_empty() {
+            true if total > 0 => texts::history_without(language, &inline_code(argument)),
             true => texts::history_none(language).to_owned(),
             false => markup::code_block(&rows.join("\n"), "") + texts::history_how(language),
         };
@@ -364,20 +389,14 @@ mod tests {
     #[test]
     fn an_answer_begins_with_the_prompt_and_ends_with_what_there_is_to_know() {
         let ran = |output: &str, is_success| ShellResult {
-            prompt: "~/workspace $".to_owned(),
+            prompt: "~ $".to_owned(),
             output: output.to_owned(),
             is_success,
             end: "exit status 2".to_owned(),
             ..ShellResult::default()
         };
-        assert_eq!(
-            shown(ran("a\nb\n", true)),
-            "```\n~/workspace $ ls\na\nb\n```\n"
-        );
-        assert_eq!(
-            shown(ran("", true)),
-            "```\n~/workspace $ ls\n```\nDone, no output."
-        );
+        assert_eq!(shown(ran("a\nb\n", true)), "```\n~ $ ls\na\nb\n```\n");
+        assert_eq!(shown(ran("", true)), "```\n~ $ ls\n```\nDone, no output.");
         let failed = ShellResult {
             needs_more: true,
             about: vec!["The shell has ended.".to_owned()],
@@ -386,7 +405,7 @@ mod tests {
         };
         assert_eq!(
             shown(failed),
-            "```\njob done\n~/workspace $ ls\nno\n```\n\n`exit status 2`\n_In the sandbox. `/sh! …` runs it on the \
+            "```\njob done\n~ $ ls\nno\n```\n\n`exit status 2`\n_In the sandbox. `/sh! …` runs it on the \
              board itself._\n_The shell has ended._"
         );
     }

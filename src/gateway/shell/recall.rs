@@ -63,10 +63,13 @@ fn recalled(text: &str) -> Option<Recalled<'_>> {
         rest => match rest.strip_prefix('?').map(str::trim) {
             Some("") => None,
             Some(text) => Some(Recalled::Containing(text)),
-            None if rest.starts_with(|char: char| char.is_ascii_digit()) => {
-                rest.parse().ok().map(Recalled::Number)
+            None => {
+                let digits = rest.strip_prefix('-').unwrap_or(rest);
+                let is_number =
+                    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+                // No command has the number 0.
+                is_number.then(|| Recalled::Number(rest.parse().unwrap_or(0)))
             }
-            None => None,
         },
     }
 }
@@ -123,6 +126,10 @@ mod tests {
             ("!!!", recall(Recalled::Last, true)),
             ("!12", recall(Recalled::Number(12), false)),
             ("! !12", recall(Recalled::Number(12), true)),
+            ("!18446744073709551616", recall(Recalled::Number(0), false)),
+            ("!-1", recall(Recalled::Number(0), false)),
+            ("! !-1", recall(Recalled::Number(0), true)),
+            ("!-", line("-", true)),
             ("!12x", line("12x", true)),
             ("!7z x a.7z", line("7z x a.7z", true)),
             ("!?make", recall(Recalled::Containing("make"), false)),
@@ -143,6 +150,7 @@ mod tests {
         assert_eq!(find(&history, Recalled::Last), Some("make install"));
         assert_eq!(find(&history, Recalled::Number(6)), Some("ls"));
         assert_eq!(find(&history, Recalled::Number(4)), None);
+        assert_eq!(find(&history, Recalled::Number(0)), None);
         assert_eq!(
             find(&history, Recalled::Containing("mak")),
             Some("make install")

@@ -1,11 +1,12 @@
 //! The commands that run now, and what each shows.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock::Stopwatch;
 use crate::confine::ShellInput;
-use crate::limits::confine::shell::PROMPT_CHARS;
+use crate::limits::confine::shell::{ENDED_COMMANDS, ENDED_TIME, PROMPT_CHARS};
 use crate::limits::gateway::SHOWN_OUTPUT_BYTES;
 use crate::message::{DraftKey, Envelope, SessionKey};
 use crate::overstrike::Overstrike;
@@ -13,9 +14,20 @@ use crate::sync::Mutex;
 use crate::text::ellipsize_chars;
 use crate::tools::commands::Watched;
 
-/// The commands that were typed and run now; as many as the scheduler lets run.
+/// The commands that were typed and run now; as many as the scheduler lets run. And those that have just ended.
 #[derive(Default)]
-pub struct RunningCommands(Mutex<Vec<Arc<Running>>>);
+pub struct RunningCommands {
+    running: Mutex<Vec<Arc<Running>>>,
+    ended: Mutex<VecDeque<Ended>>,
+}
+
+/// A command that has just ended.
+struct Ended {
+    command: Arc<Running>,
+    /// The message that showed it; empty when there was none.
+    message: String,
+    since: Stopwatch,
+}
 
 /// A command that runs.
 pub struct Running {
@@ -62,7 +74,7 @@ impl std::ops::Deref for Begun<'_> {
 
 impl Drop for Begun<'_> {
     fn drop(&mut self) {
-        let mut all = self.all.0.lock();
+        let mut all = self.all.running.lock();
         all.retain(|other| !Arc::ptr_eq(other, &self.running));
     }
 }
@@ -70,7 +82,7 @@ impl Drop for Begun<'_> {
 impl RunningCommands {
     /// Adds a command, with the lowest number that is free in its chat.
     pub fn begin(&self, message: &Envelope, line: &str, draft: &DraftKey) -> Begun<'_> {
-        let mut all = self.0.lock();
+        let mut all = self.running.lock();
         let is_taken = |number: u32| {
             let mut of_chat = all.iter().filter(|other| other.session == message.session);
             of_chat.any(|other| other.number == number)
@@ -101,16 +113,42 @@ impl RunningCommands {
 
     /// The commands of a chat, the one that was started last at the end.
     pub fn all_in(&self, session: &SessionKey) -> Vec<Arc<Running>> {
-        let all = self.0.lock();
+        let all = self.running.lock();
         all.iter()
             .filter(|one| one.session == *session)
             .cloned()
             .collect()
     }
 
-    /// The command of a chat that was started last.
-    pub fn last_in(&self, session: &SessionKey) -> Option<Arc<Running>> {
-        self.all_in(session).pop()
+    /// Of the commands of a chat that read their input, the one that was started last.
+    pub fn reading_in(&self, session: &SessionKey) -> Option<Arc<Running>> {
+        let mut all = self.all_in(session).into_iter().rev();
+        all.find(|running| running.input.is_connected())
+    }
+
+    /// A command has ended that this message showed.
+    pub fn ended(&self, command: &Begun<'_>, message: Option<String>) {
+        let mut ended = self.ended.lock();
+        ended.retain(|one| one.since.elapsed() < ENDED_TIME);
+        if ended.len() >= ENDED_COMMANDS {
+            ended.pop_front();
+        }
+        ended.push_back(Ended {
+            command: Arc::clone(&command.running),
+            message: message.unwrap_or_default(),
+            since: Stopwatch::start(),
+        });
+    }
+
+    /// Whether a command that has just ended was begun by this person with this message, or was shown by it.
+    pub fn has_just_ended(&self, session: &SessionKey, sender: &str, message: &str) -> bool {
+        let ended = self.ended.lock();
+        ended.iter().any(|one| {
+            one.since.elapsed() < ENDED_TIME
+                && one.command.session == *session
+                && one.command.sender == sender
+                && (one.command.reference == message || one.message == message)
+        })
     }
 
     /// A command of a chat.
@@ -142,6 +180,11 @@ impl Running {
         view.is_fresh = false;
         view.shown = Stopwatch::start();
         Some(view.text())
+    }
+
+    /// Whether it runs: before that it may wait for an approval.
+    pub fn has_begun(&self) -> bool {
+        !self.view.lock().prompt.is_empty()
     }
 
     /// What it shows now.
@@ -197,9 +240,18 @@ mod tests {
         assert_eq!(all.begin(&other, "c", &key).number, 1);
         drop(first);
         assert_eq!(all.begin(&one, "d", &key).number, 1);
-        assert_eq!(all.last_in(&one.session).unwrap().line, "b");
+        assert_eq!(all.all_in(&one.session).len(), 1);
+        assert!(all.reading_in(&one.session).is_none() && !second.has_begun());
+        let _ = second.watch(Watched::Prompt("~ $"), Duration::ZERO);
+        assert!(second.has_begun());
+        all.ended(&second, Some("shown".to_owned()));
         drop(second);
-        assert!(all.last_in(&one.session).is_none());
+        assert!(all.all_in(&one.session).is_empty());
+        let sender = one.sender().map_or("", |sender| &sender.id);
+        assert!(all.has_just_ended(&one.session, sender, "shown"));
+        assert!(!all.has_just_ended(&one.session, sender, "another"));
+        assert!(!all.has_just_ended(&other.session, sender, "shown"));
+        assert!(!all.has_just_ended(&one.session, "someone else", "shown"));
     }
 
     #[test]

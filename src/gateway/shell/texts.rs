@@ -19,6 +19,16 @@ texts! {
         "No command is waiting for input here. Start one first, for example `/sh read name; echo $name`, then `/in Ann`",
         "此处没有等待输入的命令。先启动一条，例如 `/sh read name; echo $name`，再发送 `/in 小安`",
     }
+    /// The answer to a reply that came too late for a command; nothing was done with it.
+    pub fn has_ended() {
+        "It has ended, so your reply was not used. Send it without replying if it is for me.",
+        "该命令已结束，因此您的回复没有被使用。如果是发给我的，请不要用回复的方式发送。",
+    }
+    /// The same while the command runs or waits to run.
+    pub fn takes_no_input() {
+        "It takes no input now, so your reply was not used. Send it without replying if it is for me.",
+        "该命令现在不接受输入，因此您的回复没有被使用。如果是发给我的，请不要用回复的方式发送。",
+    }
     /// The answer to `/bg N`; the output follows below.
     pub fn following(number, line) { "Following {number}: {line}", "正在跟踪 {number}：{line}" }
     pub fn bg_row(number, line, time) {
@@ -38,6 +48,10 @@ texts! {
     pub fn history_none() {
         "No commands yet. Type one, for example `/sh df -h`",
         "还没有命令。请输入一条，例如 `/sh df -h`",
+    }
+    pub fn history_without(words) {
+        "None of your commands contains {words}. /history lists the last ones.",
+        "没有包含 {words} 的命令。/history 会列出最近的命令。",
     }
     pub fn history_how() {
         "Run one again: `/sh !!` (the last), `/sh !12`, `/sh !?text`",

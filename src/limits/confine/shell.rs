@@ -21,6 +21,18 @@ pub const SHELL_IDLE: Duration = Duration::from_mins(30);
 pub const LINE_BYTES: usize = 64 * 1024;
 /// Bytes of output that programs in the background write between two commands; older ones are dropped.
 pub const UNREAD_BYTES: usize = 16 * 1024;
+/// How often it is read, and how much at once: what writes more waits, so it costs next to nothing.
+pub const UNREAD_PACE: Duration = Duration::from_secs(1);
+/// See [`UNREAD_PACE`]: what a pipe holds.
+pub const UNREAD_PACE_BYTES: usize = 64 * 1024;
+/// Lines of it that are shown: the last ones.
+pub const EARLIER_LINES: usize = 15;
+/// Bytes of these lines.
+pub const EARLIER_BYTES: usize = 1024;
+/// How long a reply to a command that has ended is taken for a late input of it.
+pub const ENDED_TIME: Duration = Duration::from_mins(1);
+/// Ended commands that are known for this time, of all chats.
+pub const ENDED_COMMANDS: usize = 16;
 /// Bytes of a shell's report on a command, which is a number.
 pub const REPORT_BYTES: usize = 4096;
 /// Stack of the thread that waits with a shell between two commands.

@@ -296,6 +296,11 @@ pub fn is_below(number: i32, ancestor: Pid) -> bool {
 
 /// Every process below `ancestor`, nearest first, as far as /proc shows them.
 pub fn descendants_of(ancestor: Pid) -> Vec<Pid> {
+    descendants_but(ancestor, &[])
+}
+
+/// The same without these and their descendants.
+pub fn descendants_but(ancestor: Pid, others: &[Pid]) -> Vec<Pid> {
     let mut pairs: Vec<(i32, i32)> = numbers_in("/proc")
         .into_iter()
         .filter_map(|pid| Some((parent_of(pid)?, pid)))
@@ -307,11 +312,22 @@ pub fn descendants_of(ancestor: Pid) -> Vec<Pid> {
         let parent = found[at];
         let from = pairs.partition_point(|pair| pair.0 < parent);
         let children = pairs[from..].iter().take_while(|pair| pair.0 == parent);
-        found.extend(children.map(|pair| pair.1));
+        let is_other = |pid: &i32| others.iter().any(|other| other.as_raw_pid() == *pid);
+        found.extend(children.map(|pair| pair.1).filter(|pid| !is_other(pid)));
         at += 1;
     }
     found.drain(..1);
     found.into_iter().filter_map(Pid::from_raw).collect()
+}
+
+/// Whether a process has ended and only waits to be collected.
+pub fn has_ended(pid: Pid) -> bool {
+    let Ok(line) = std::fs::read(format!("/proc/{}/stat", pid.as_raw_pid())) else {
+        return true;
+    };
+    // The state follows the name in brackets.
+    let state = line.iter().rposition(|byte| *byte == b')');
+    matches!(state.and_then(|end| line.get(end + 2)), Some(b'Z' | b'X'))
 }
 
 fn parent_of(pid: i32) -> Option<i32> {

@@ -54,7 +54,10 @@ impl Tool for Exec {
         };
         if request.is_background {
             let command = request.shell_command();
-            let (owner, observer) = (context.caller.session, commands.observer(entry.clone()));
+            let (owner, observer) = (
+                context.caller.session,
+                commands.observer(entry.clone(), false),
+            );
             let start = SessionStart {
                 command: &command,
                 terminal: request.on_terminal.then_some(terminal::USUAL_SIZE),
@@ -407,6 +410,14 @@ impl Toolbox {
         spilled: Option<Result<PathBuf>>,
         language: Language,
     ) -> ShellResult {
+        // A file of it would not have its bytes.
+        let is_binary = outcome.output.is_binary();
+        if let Some(Ok(path)) = spilled.as_ref().filter(|_| is_binary)
+            && let Err(error) = self.workspace.remove(path)
+        {
+            tracing::warn!("failed to remove {}: {error}", path.display());
+        }
+        let spilled = spilled.filter(|_| !is_binary);
         let mut end = texts::describe_end(language, &outcome.end);
         for note in &outcome.notes {
             end.push_str(&format!(" ({note})"));

@@ -30,7 +30,7 @@ use crate::confine::{
 use crate::error::{Error, Result};
 use crate::language::Language;
 use crate::limits::tools::INPUT_LINE_BYTES;
-use crate::state::audit::{Entry, Record};
+use crate::state::audit::{Entry, InputText, Record};
 use crate::state::{Approvals, Audit, ShellMemory};
 use crate::sync::Mutex;
 use crate::sys::port::user_name;
@@ -386,8 +386,9 @@ impl Commands {
         })
     }
 
-    /// Checks and records the input of a background command, and records its end.
-    fn observer(&self, entry: Entry) -> Observer {
+    /// Checks and records the input of a background command, and records its end. Of what a person types only
+    /// the length is recorded.
+    fn observer(&self, entry: Entry, is_typed: bool) -> Observer {
         let patterns = self.patterns.clone();
         // A line may be written in pieces.
         let unfinished = Mutex::new(String::new());
@@ -399,9 +400,13 @@ impl Commands {
                     return Ok(());
                 }
             };
+            let recorded = match is_typed {
+                true => InputText::Length(input.len()),
+                false => InputText::Input(input),
+            };
             let decision = answer.map_or_else(|| "allowed".to_owned(), |answer| answer.to_string());
             if answer.is_some_and(|answer| !answer.allows()) {
-                entry.input(input, &decision)?;
+                entry.input(recorded, &decision)?;
                 return Err(Error::Failed(format!(
                     "the input was not written: {decision}"
                 )));
@@ -412,11 +417,11 @@ impl Commands {
             // A person who has seen the input may allow what the built-in patterns call risky.
             if let Some(objection) = objection.filter(|one| answer.is_none() || one.is_configured())
             {
-                entry.input(input, &format!("refused: {}", objection.rule()))?;
+                entry.input(recorded, &format!("refused: {}", objection.rule()))?;
                 let why = objection.for_model();
                 return Err(Error::Failed(format!("the input was not written: {why}")));
             }
-            entry.input(input, &decision).map_err(|error| {
+            entry.input(recorded, &decision).map_err(|error| {
                 Error::Failed(format!(
                     "the input was not written, because it could not be recorded: {error}"
                 ))

@@ -15,7 +15,7 @@ use crate::confine::{
 };
 use crate::error::{Error, Result};
 use crate::language::Language;
-use crate::limits::confine::shell::PATHS_LOOKED_UP;
+use crate::limits::confine::shell::{EARLIER_BYTES, EARLIER_LINES, PATHS_LOOKED_UP};
 use crate::state::chats::shells::{History, LastFolder};
 use crate::text::reveal;
 use crate::tools::results::Spool;
@@ -43,8 +43,10 @@ pub struct Attached<'a> {
 pub struct Background {
     /// The command lines of what runs in it.
     pub processes: Vec<String>,
-    /// What that has written since the last command.
+    /// The end of what that has written since the last command.
     pub output: String,
+    /// A sentence about it.
+    pub about: Option<&'static str>,
 }
 
 /// A shell for one line.
@@ -98,8 +100,11 @@ impl Toolbox {
         let mut opened = opened.inspect_err(|error| entry.end(&error.to_string()))?;
         let before = opened.shell.folder();
         let earlier = opened.shell.take_unread();
+        let flood = earlier
+            .is_flooded
+            .then(|| texts::flooded(typed.language).to_owned());
         let shown = before.as_deref().unwrap_or(&request.folder.path);
-        let prompt = self.prompt(shown, unsandboxed);
+        let prompt = commands.prompt(shown, self.workspace.path(), unsandboxed);
         let mut spool = Spool::new(&self.results, &self.workspace, &self.eraser, "sh");
         let Attached { input, watch } = attached;
         watch(Watched::Prompt(&prompt));
@@ -107,7 +112,7 @@ impl Toolbox {
             OutputChunk::Fresh(bytes) => watch(Watched::Output(bytes)),
             OutputChunk::Whole(bytes) => spool.write(bytes),
         };
-        let observer = commands.observer(entry.clone());
+        let observer = commands.observer(entry.clone(), true);
         let line = ShellLine {
             line: typed.line,
             timeout: commands.max_timeout,
@@ -137,8 +142,8 @@ impl Toolbox {
         let result = self.shell_result(&outcome?, spool.finish(), typed.language);
         Ok(Shell::Ran(ShellResult {
             prompt,
-            earlier: self.cleaned(earlier.trim_end()).into_owned(),
-            about,
+            earlier: self.earlier(&earlier.text),
+            about: flood.into_iter().chain(about).collect(),
             ..result
         }))
     }
@@ -156,11 +161,9 @@ impl Toolbox {
         }
     }
 
-    fn prompt(&self, folder: &Path, unsandboxed: bool) -> String {
-        let is_root = unsandboxed && rustix::process::geteuid().is_root();
-        let sign = if is_root { '#' } else { '$' };
-        let folder = short_folder(folder, self.workspace.path());
-        format!("{} {sign}", reveal(&folder))
+    /// The end of what programs in the background have written.
+    fn earlier(&self, text: &str) -> String {
+        last_lines(&self.cleaned(text.trim_end()), EARLIER_LINES, EARLIER_BYTES)
     }
 
     /// Adds a typed command to the history of a chat, without secrets.
@@ -181,16 +184,39 @@ impl Toolbox {
     }
 
     /// What runs in the background of a chat's shell; `None` when it has none, or a command runs in it.
-    pub fn background(&self, session: &str) -> Option<Background> {
+    pub fn background(&self, session: &str, language: Language) -> Option<Background> {
         let shells = &self.commands.as_ref()?.shells;
-        shells.look(session, |shell| Background {
-            processes: shell.background(),
-            output: self.cleaned(shell.take_unread().trim_end()).into_owned(),
+        let (processes, unread) =
+            shells.look(session, |shell| (shell.background(), shell.take_unread()))?;
+        Some(Background {
+            processes,
+            output: self.earlier(&unread.text),
+            about: unread.is_flooded.then(|| texts::flooded(language)),
         })
+    }
+
+    /// Ends what a chat's shell has left running in the background, and returns the command lines. Blocks until
+    /// it is gone.
+    pub fn end_in_shell(&self, session: &str) -> Vec<String> {
+        let commands = self.commands.as_ref();
+        let ended =
+            commands.and_then(|commands| commands.shells.look(session, LongShell::end_background));
+        ended.unwrap_or_default()
     }
 }
 
 impl Commands {
+    /// The prompt of a shell in a folder, with `~` for the HOME that it has.
+    fn prompt(&self, folder: &Path, workspace: &Path, unsandboxed: bool) -> String {
+        let is_root = unsandboxed && rustix::process::geteuid().is_root();
+        let sign = if is_root { '#' } else { '$' };
+        let folder = match unsandboxed {
+            true => short_folder(folder, &self.exec.outside_home()),
+            false => short_folder(folder, workspace),
+        };
+        format!("{} {sign}", one_line(&folder))
+    }
+
     /// The shell for a line: the chat's own, or one for this line alone.
     fn shell_for(
         &self,
@@ -299,6 +325,31 @@ impl Commands {
     }
 }
 
+/// The path of a folder, whose name may have line breaks, in one line.
+fn one_line(folder: &str) -> String {
+    let shown = reveal(folder);
+    shown.replace('\n', "\\n").replace('\t', "\\t")
+}
+
+/// The last lines of a text, behind an ellipsis where it was longer.
+fn last_lines(text: &str, lines: usize, bytes: usize) -> String {
+    let from = text.ceil_char_boundary(text.len().saturating_sub(bytes));
+    let end = text.get(from..).unwrap_or_default();
+    let starts = end.rmatch_indices('\n').map(|(index, _)| index + 1);
+    let first = starts
+        .take(lines)
+        .last()
+        .filter(|_| from > 0 || end.lines().count() > lines);
+    match (first, from) {
+        (Some(first), _) => format!("…\n{}", end.get(first..).unwrap_or_default()),
+        (None, 0) => end.to_owned(),
+        (None, _) => format!("…{end}"),
+    }
+}
+
+/// What programs and the shells say of a path that is not there.
+const NOT_FOUND: [&str; 4] = ["No such file", "can't cd to", "nonexistent", "not found"];
+
 /// Whether a command in the sandbox did not find a file that is there outside. Only for a person: a model
 /// would learn the names of files that it may not see.
 fn misses_what_is_outside(line: &str, outcome: &ShellOutcome) -> bool {
@@ -310,8 +361,33 @@ fn misses_what_is_outside(line: &str, outcome: &ShellOutcome) -> bool {
     let paths = line
         .split(is_end)
         .filter(|word| word.starts_with('/') && word.len() > 1);
-    output.contains("No such file")
+    NOT_FOUND.iter().any(|words| output.contains(words))
         && paths
             .take(PATHS_LOOKED_UP)
             .any(|path| output.contains(path) && std::fs::symlink_metadata(path).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_long_text_the_last_lines_are_shown() {
+        for (text, shown) in [
+            ("", ""),
+            ("a\nb", "a\nb"),
+            ("a\nb\nc", "a\nb\nc"),
+            ("a\nb\nc\nd", "…\nb\nc\nd"),
+            ("0123456789abc", "…3456789abc"),
+            ("0123\n56789abc", "…\n56789abc"),
+            ("üüüüüüü", "…üüüüü"),
+        ] {
+            assert_eq!(last_lines(text, 3, 10), shown, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_folder_is_one_line() {
+        assert_eq!(one_line("~/a\nb\tc\u{202e}"), "~/a\\nb\\tc\\u{202e}");
+    }
 }

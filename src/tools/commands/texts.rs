@@ -145,6 +145,10 @@ texts! {
         "This is a new shell in the same folder. Variables and functions of the earlier one are gone.",
         "这是一个新的 shell，文件夹不变；之前的变量和函数已不存在。",
     }
+    pub(super) fn flooded() {
+        "What was running in the background was ended, because it wrote too much.",
+        "后台运行的程序输出过多，已被结束。",
+    }
     pub(super) fn shell_has_ended() {
         "The shell has ended. The next command starts a new one.",
         "shell 已退出。下一条命令会启动新的 shell。",

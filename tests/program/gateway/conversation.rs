@@ -54,7 +54,7 @@ fn a_typed_command_runs_without_any_model() {
     let gateway = Gateway::start(&home);
     ana.says("/sh echo $((6 * 7))");
     let answer = telegram.wait_for_message(ana.chat(), |message| message.text.contains("42"));
-    assert_eq!(answer.html, "<pre>~/workspace $ echo $((6 * 7))\n42</pre>");
+    assert_eq!(answer.html, "<pre>~ $ echo $((6 * 7))\n42</pre>");
     gateway.stop().ends_with(0);
 }
 

@@ -194,7 +194,7 @@ impl Heard {
 
 /// The word that a command has written below its prompt, whatever is said about its shell.
 fn output_of_echo(text: &str) -> Option<&str> {
-    let (_, output) = text.strip_prefix("~/workspace $ echo ")?.split_once('\n')?;
+    let (_, output) = text.strip_prefix("~ $ echo ")?.split_once('\n')?;
     let word = output.lines().next()?;
     is_word(word, 's').then_some(word)
 }

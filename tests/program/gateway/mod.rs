@@ -31,6 +31,7 @@ mod roles;
 pub mod scene;
 mod sending;
 mod shell;
+mod shell_left;
 mod slots;
 mod slow;
 mod stop;

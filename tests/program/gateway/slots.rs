@@ -221,7 +221,7 @@ fn two_commands_at_once_own_a_message_each() {
     let mut expected = [0, 1].map(|at| {
         let name = ["one", "two"][at];
         let line = &lines[at];
-        let text = format!("~/workspace $ {line}\nbeginning of {name}\nend of {name}");
+        let text = format!("~ $ {line}\nbeginning of {name}\nend of {name}");
         (drafts[at].id, Some(said[at].message), text)
     });
     expected.sort();

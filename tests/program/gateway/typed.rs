@@ -385,7 +385,7 @@ fn output_is_shown_while_it_comes_and_stop_ends_the_command() {
     let mut texts = scene.texts();
     // Which of them is first is as it happens.
     texts.sort();
-    let output = "~/workspace $ echo one; sleep 600\none\n\nstopped";
+    let output = "~ $ echo one; sleep 600\none\n\nstopped";
     assert_eq!(texts, ["Stopped. 1 command ended.", output]);
 }
 
@@ -398,7 +398,7 @@ fn commands_at_the_same_time_have_a_message_each() {
     scene.ana.says("/sh echo two; sleep 600");
     let second = scene.wait_for("\ntwo");
     assert_ne!(first.id, second.id);
-    let shown = ["one", "two"].map(|word| format!("~/workspace $ echo {word}; sleep 600\n{word}"));
+    let shown = ["one", "two"].map(|word| format!("~ $ echo {word}; sleep 600\n{word}"));
     assert_eq!(scene.texts(), shown);
     scene.ana.says("/stop");
     scene.wait_for("Stopped. 2 commands ended.");
@@ -455,7 +455,7 @@ fn a_command_runs_beside_a_turn() {
     gate.open();
     scene.wait_for("Once upon a time.");
     gateway.stop().ends_with(0);
-    let output = "~/workspace $ echo beside\nbeside";
+    let output = "~ $ echo beside\nbeside";
     assert_eq!(scene.texts(), [output, "Once upon a time."]);
 }
 
