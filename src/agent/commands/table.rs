@@ -126,7 +126,6 @@ impl Slash {
             Self::Start
             | Self::Help
             | Self::Id
-            | Self::Context
             | Self::Answer
             | Self::Exit
             | Self::Unknown => Role::Guest,
@@ -146,6 +145,7 @@ impl Slash {
             | Self::Remind
             | Self::Cron
             | Self::Usage
+            | Self::Context
             | Self::Tasks
             | Self::Agents => Role::User,
             Self::Plot | Self::Ip => Role::User,

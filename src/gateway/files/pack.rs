@@ -28,7 +28,7 @@ use crate::sys::random;
 use super::{format_bytes, format_digest, texts};
 
 /// The folder of what was made to be sent, in the workspace.
-const FOLDER: &str = ".outgoing";
+pub(super) const FOLDER: &str = ".outgoing";
 
 /// Shows how far packing is, when it takes long.
 pub(super) struct Shown<'a> {

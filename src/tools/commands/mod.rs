@@ -197,6 +197,9 @@ impl Commands {
         question.can_allow_all = caller.role == Role::Owner && !is_too_risky;
         let grant = self.grant(request, &question, caller);
         question.is_standing = grant.is_some();
+        if caller.role < Role::Owner && question.always == AlwaysOption::Offered {
+            question.always = AlwaysOption::Other;
+        }
         let Some((asked, answer)) = caller.answer else {
             return Ok(Permit::Ask(Box::new(question)));
         };
