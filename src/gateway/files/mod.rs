@@ -280,7 +280,9 @@ impl Job<'_> {
         let name = inline_code(&name_of(path, self.workspace));
         let (size, most) = (format_bytes(size), format_bytes(most));
         let language = self.language();
-        Err(Error::Usage(texts::too_large(language, &name, &size, &most)))
+        Err(Error::Usage(texts::too_large(
+            language, &name, &size, &most,
+        )))
     }
 
     fn size(&self, path: &Path) -> Result<u64> {
@@ -437,7 +439,15 @@ mod tests {
 
     #[test]
     fn the_parts_of_a_file_arrive_under_the_names_that_join_them() {
-        for name in ["a.tar.gz", ".env", "a:b*c", "[x] y", &"ü".repeat(200), "a b.", "..."] {
+        for name in [
+            "a.tar.gz",
+            ".env",
+            "a:b*c",
+            "[x] y",
+            &"ü".repeat(200),
+            "a b.",
+            "...",
+        ] {
             let name = joinable(name);
             let part = format!("{name}.001");
             assert_eq!(clean_file_name(&part), part);

@@ -426,8 +426,7 @@ impl Commands {
             let lines = format!("{unfinished}{input}").replace('\r', "\n");
             let objection = patterns.objection_to_input(&lines);
             // A person who has seen the input may allow what the built-in patterns call risky.
-            if let Some(objection) = objection.filter(|one| is_unseen || one.is_configured())
-            {
+            if let Some(objection) = objection.filter(|one| is_unseen || one.is_configured()) {
                 entry.input(input, &format!("refused: {}", objection.rule()))?;
                 let why = objection.for_model();
                 return Err(Error::Failed(format!("the input was not written: {why}")));

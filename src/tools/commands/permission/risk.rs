@@ -158,20 +158,20 @@ const PATTERNS: [Pattern; 6] = [
     }),
 ];
 
-const POWER_VERBS: &str =
-    "poweroff reboot halt kexec suspend soft-reboot hibernate hybrid-sleep suspend-then-hibernate rescue \
+const POWER_VERBS: &str = "poweroff reboot halt kexec suspend soft-reboot hibernate hybrid-sleep suspend-then-hibernate rescue \
      emergency exit switch-root";
 
 /// What makes systemd start a unit, now or with the machine.
-const STARTING_VERBS: &str =
-    "isolate start restart try-restart condrestart force-restart reload-or-restart reload-or-try-restart \
+const STARTING_VERBS: &str = "isolate start restart try-restart condrestart force-restart reload-or-restart reload-or-try-restart \
      try-reload-or-restart force-reload enable reenable set-default";
 
 /// Whether a unit of systemd's shuts the machine down, restarts it or leaves it without its services.
 fn is_power_target(word: &str) -> bool {
     const TARGETS: &str = "reboot poweroff halt kexec soft-reboot shutdown rescue emergency runlevel0 runlevel1 \
          runlevel6 ctrl-alt-del suspend hibernate hybrid-sleep suspend-then-hibernate sleep final umount exit";
-    let name = word.trim_end_matches(".target").trim_end_matches(".service");
+    let name = word
+        .trim_end_matches(".target")
+        .trim_end_matches(".service");
     is_one_of(name.strip_prefix("systemd-").unwrap_or(name), TARGETS)
 }
 
@@ -216,8 +216,7 @@ struct Command<'a> {
     writes: &'a [String],
 }
 
-const WRAPPERS: &str =
-    "sudo doas env nohup nice ionice setsid exec command time timeout busybox xargs systemd-run pkexec nsenter";
+const WRAPPERS: &str = "sudo doas env nohup nice ionice setsid exec command time timeout busybox xargs systemd-run pkexec nsenter";
 
 impl<'a> Command<'a> {
     fn parse(simple: &'a Simple) -> Self {
