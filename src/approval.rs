@@ -128,6 +128,8 @@ pub enum AlwaysOption {
     Terminal,
     /// A subagent wants it, whose conversation ends with its task.
     Subagent,
+    /// It is for somebody else than an owner, in whose chat no owner would see that it stays allowed.
+    Other,
 }
 
 /// A file that a command runs, as it was when the question was asked.

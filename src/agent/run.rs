@@ -115,7 +115,7 @@ impl<'a> Run<'a> {
         let is_subagent = options.is_subagent;
         let role = message.map_or_else(|| session.last_role(), |message| message.role);
         let system = match (is_subagent, role) {
-            (_, Role::Guest) => context::guest_prompt(&agent.host_info),
+            (_, Role::Guest) => context::guest_prompt(),
             (true, _) => context::subagent_prompt(&agent.host_info),
             (false, _) => agent.prompt().text(),
         };
@@ -305,11 +305,19 @@ impl<'a> Run<'a> {
         let settings = &self.agent.settings;
         let fitted = self.session.fit(self.budget.history, &self.facts);
         let estimated = fitted.tokens + self.budget.fixed;
+        let (kept, guest_turn) = match self.role {
+            Role::Guest => context::entries_for_guest(&fitted.entries, fitted.turn),
+            _ => (Vec::new(), 0),
+        };
+        let (entries, turn) = match self.role {
+            Role::Guest => (kept.iter().collect(), guest_turn),
+            _ => (fitted.entries, fitted.turn),
+        };
         let request = Request {
             system: &self.system,
             // The next turn has other facts.
-            stable: fitted.turn,
-            entries: &fitted.entries,
+            stable: turn,
+            entries: &entries,
             tools: &self.specs,
             max_tokens: settings.max_tokens,
             temperature: settings.temperature,

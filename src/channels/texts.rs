@@ -90,6 +90,10 @@ pub mod approve {
             "This command cannot be allowed always: {what}.",
             "此命令不能始终允许：{what}。",
         }
+        pub(crate) fn for_other() {
+            "What others ask for can be allowed only once.",
+            "他人的请求只能逐次允许。",
+        }
         pub(crate) fn of_subagent() {
             "What a subagent asks for can be allowed only once.",
             "子代理的请求只能逐次允许。",

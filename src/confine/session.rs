@@ -18,6 +18,7 @@ use crate::clock::Stopwatch;
 use crate::emulator::{Emulator, Screen};
 use crate::error::{Error, Result};
 use crate::limits::confine as bounds;
+use crate::limits::tools::INPUT_LINE_BYTES;
 use crate::sync::{Mutex, MutexGuard};
 use crate::sys::process;
 use crate::sys::pty::Size;
@@ -55,6 +56,8 @@ struct Session {
     unsandboxed: bool,
     /// A person allows whatever is written to it.
     is_input_allowed: bool,
+    /// The end of its input since the last line was finished.
+    unfinished: String,
     input: Arc<Mutex<Option<File>>>,
     observer: Observer,
     shared: Arc<Mutex<Shared>>,
@@ -98,6 +101,8 @@ pub struct SessionInfo {
     pub unsandboxed: bool,
     /// Whether a person allows whatever is written to it.
     pub is_input_allowed: bool,
+    /// The end of its input since the last line was finished.
+    pub unfinished: String,
     /// Bytes of output that are not read yet.
     pub unread: usize,
     /// Of a command on a terminal, whether it wants the other codes for the cursor's keys.
@@ -173,6 +178,7 @@ impl Sessions {
             folder: command.folder.to_owned(),
             unsandboxed: command.unsandboxed,
             is_input_allowed: false,
+            unfinished: String::new(),
             input: Arc::new(Mutex::new(input)),
             observer: observer.clone(),
             shared: shared.clone(),
@@ -252,7 +258,21 @@ impl Sessions {
         let closed = || Error::Failed(format!("session {id} reads no input any more"));
         let pipe = pipe.as_mut().ok_or_else(closed)?;
         observer(SessionEvent::Input(input, answer))?;
+        self.note_input(owner, id, input);
         feed(pipe, input.as_bytes()).ok_or_else(closed)?
+    }
+
+    fn note_input(&self, owner: &str, id: u32, input: &str) {
+        let mut inner = self.lock();
+        let found = find(&inner.sessions, owner, id).ok();
+        let Some(session) = found.and_then(|at| inner.sessions.get_mut(at)) else {
+            return;
+        };
+        session.unfinished += input;
+        let line = session.unfinished.rsplit(['\n', '\r']).next();
+        let line = line.unwrap_or_default();
+        let from = line.ceil_char_boundary(line.len().saturating_sub(INPUT_LINE_BYTES));
+        session.unfinished = line.get(from..).unwrap_or_default().to_owned();
     }
 
     /// Kills a command and all that it started, and says what it had still written.
@@ -282,6 +302,7 @@ impl Sessions {
                 folder: session.folder.clone(),
                 unsandboxed: session.unsandboxed,
                 is_input_allowed: session.is_input_allowed,
+                unfinished: session.unfinished.clone(),
                 unread: shared.unread.len(),
                 application_cursor: shared
                     .emulator

@@ -387,7 +387,7 @@ impl Gateway {
                 files,
                 waits,
             } => {
-                let chat = chat.or_else(|| self.parts.recent.get()).ok_or_else(|| {
+                let chat = chat.or_else(|| self.parts.people_chat()).ok_or_else(|| {
                     Error::Usage("No chat yet. Message the bot first, or use --chat ID.".to_owned())
                 })?;
                 let message = OutgoingMessage {

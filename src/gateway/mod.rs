@@ -122,6 +122,14 @@ pub struct Parts {
     pub max_parallel_turns: usize,
 }
 
+impl Parts {
+    /// The chat of the people of the board, for what has no address: that of an owner, or while none has written
+    /// the one that was active last.
+    fn people_chat(&self) -> Option<Address> {
+        self.owner_chat.get().or_else(|| self.recent.get())
+    }
+}
+
 /// What a reload of the configuration replaces. Work that is running goes on with what it began with.
 pub struct Live {
     /// Run the turns.

@@ -44,6 +44,7 @@ impl Loop {
     /// Releases the answers of turns that have ended, resumes interrupted turns, and takes the messages
     /// that were accepted and not read yet.
     pub(super) fn recover(&mut self, accepted: Accepted) {
+        self.gateway.clear_outgoing();
         self.gateway.end_left_allowances();
         self.gateway.settle_terminals();
         let runs = self.gateway.settle_runs();

@@ -244,8 +244,10 @@ fn shells_are_kept_for_each_chat_and_the_longest_idle_goes_first() {
         std::thread::yield_now();
     }
     assert_eq!(
-        shells.look("b", Shell::take_unread).as_deref(),
-        Some("late\n")
+        shells
+            .look("b", Shell::take_unread)
+            .map(|unread| unread.text),
+        Some("late\n".to_owned())
     );
     // It was the one that waited longest.
     assert!(matches!(shells.take("a", 1, false), Taken::New));

@@ -123,13 +123,9 @@ impl Slash {
     /// There is no other table of this: a command without a role does not compile.
     pub fn role(self, is_group: bool) -> Role {
         match self {
-            Self::Start
-            | Self::Help
-            | Self::Id
-            | Self::Context
-            | Self::Answer
-            | Self::Exit
-            | Self::Unknown => Role::Guest,
+            Self::Start | Self::Help | Self::Id | Self::Answer | Self::Exit | Self::Unknown => {
+                Role::Guest
+            }
             Self::Stop => match is_group {
                 true => Role::User,
                 false => Role::Guest,
@@ -146,6 +142,7 @@ impl Slash {
             | Self::Remind
             | Self::Cron
             | Self::Usage
+            | Self::Context
             | Self::Tasks
             | Self::Agents => Role::User,
             Self::Plot | Self::Ip => Role::User,
@@ -535,8 +532,8 @@ mod tests {
     /// Each command with the roles that may use it, in private and in a group: the table of the roles.
     #[test]
     fn each_command_has_the_roles_that_may_use_it() {
-        let everyone = "start help id context answer exit";
-        let users = "new compact status model think tools memory skills mcp remind cron usage tasks agents plot ip";
+        let everyone = "start help id answer exit";
+        let users = "new compact status model think tools memory skills mcp remind cron usage context tasks agents plot ip";
         let owners = "sh in bg history term key get put ls logs svc top wol reboot shutdown own watch approve deny \
                       approvals pair heartbeat restart update";
         let private = "stop";

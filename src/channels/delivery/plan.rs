@@ -379,7 +379,7 @@ impl Plan {
             let draft = || {
                 let work = self.works.get(replaces.as_ref()?)?;
                 // An edit makes no sound, and stays above what was written since.
-                let is_below = *is_silent || !work.is_overtaken;
+                let is_below = *is_silent || !work.has_to_sound();
                 work.message.clone().filter(|_| work.to == *to && is_below)
             };
             let edits = edits.clone().or_else(draft);

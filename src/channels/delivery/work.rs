@@ -48,6 +48,8 @@ pub(super) struct Work {
     is_low: bool,
     /// Whether something was written below the message since.
     pub is_overtaken: bool,
+    /// Whether the message was sent again, below what was written: it came without a sound.
+    was_overtaken: bool,
     /// The question before which its newest text was shown last.
     pub shown_before: u64,
 }
@@ -68,6 +70,7 @@ impl Work {
             is_stale: false,
             is_low: true,
             is_overtaken: false,
+            was_overtaken: false,
             shown_before: 0,
         }
     }
@@ -141,6 +144,11 @@ impl Work {
         self.is_overtaken |= self.message.is_some() || self.is_showing;
     }
 
+    /// Whether its end is a message of its own: an edit makes no sound, and somebody has written since it began.
+    pub fn has_to_sound(&self) -> bool {
+        self.is_overtaken || self.was_overtaken
+    }
+
     /// Shows again what was shown, unless there is something newer.
     pub fn show_again(&mut self) {
         let shown = self.shown.take();
@@ -153,7 +161,7 @@ impl Work {
     pub fn replaced(&mut self) {
         self.message = None;
         self.is_stale = false;
-        self.is_overtaken = false;
+        (self.is_overtaken, self.was_overtaken) = (false, false);
         self.forget_text();
     }
 
@@ -174,7 +182,7 @@ impl Work {
         }
         self.message = None;
         self.is_low = true;
-        self.is_overtaken = false;
+        self.was_overtaken |= std::mem::take(&mut self.is_overtaken);
         match again && !self.is_stale {
             true => self.show_again(),
             false => self.shown = None,

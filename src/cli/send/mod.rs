@@ -229,7 +229,9 @@ fn store(home: &Home, request: Request) -> Result<()> {
     else {
         return Ok(());
     };
-    let chat = chat.or_else(|| LastChat::new(&home.state()).get());
+    let state = home.state();
+    let chat = chat.or_else(|| LastChat::of_owner(&state).get());
+    let chat = chat.or_else(|| LastChat::new(&state).get());
     let chat = chat.ok_or_else(texts::no_chat)?;
     let message = OutgoingMessage {
         files,

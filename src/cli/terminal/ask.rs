@@ -190,6 +190,7 @@ fn why_once(always: AlwaysOption) -> Option<String> {
         }
         AlwaysOption::Changeable => Some(approve::changeable(english).to_owned()),
         AlwaysOption::Terminal => Some(approve::terminal(english).to_owned()),
+        AlwaysOption::Other => Some(approve::for_other(english).to_owned()),
         AlwaysOption::Subagent => Some(approve::of_subagent(english).to_owned()),
     }
 }

@@ -301,6 +301,7 @@ fn once_only(language: Language, number: u64, always: AlwaysOption) -> String {
     let why = match always {
         AlwaysOption::TooRisky(risk) => texts::too_risky(language, &describe_risk(language, risk)),
         AlwaysOption::Subagent => texts::of_subagent(language).to_owned(),
+        AlwaysOption::Other => texts::for_other(language).to_owned(),
         AlwaysOption::Terminal => texts::terminal(language).to_owned(),
         AlwaysOption::Changeable | AlwaysOption::Offered => texts::changeable(language).to_owned(),
     };

@@ -329,10 +329,10 @@ impl Gateway {
         tracing::info!(sender, channel, "paired by a code");
         let chat = paired.private_chat();
         self.tell(&chat, welcome(paired.sender.language));
-        if role < Role::User {
+        // From now on there is a chat to send to. A user takes it from no one.
+        if role < Role::User || role < Role::Owner && self.parts.recent.get().is_some() {
             return Ok(paired);
         }
-        // From now on there is a chat to send to.
         if let Err(error) = self.parts.recent.note(&chat) {
             tracing::warn!("failed to save the last active chat: {error}");
         }

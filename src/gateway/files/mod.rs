@@ -6,13 +6,14 @@ mod pack;
 pub mod texts;
 
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use ring::digest::{Context, SHA256};
 
 use super::Gateway;
 use crate::cancel::Cancel;
+use crate::channels::names::clean_file_name;
 use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
 use crate::files::{Next, Workspace};
@@ -20,7 +21,7 @@ use crate::gateway::agents::Hosted;
 use crate::gateway::commands::texts::format_error;
 use crate::gateway::host::long_turn;
 use crate::language::Language;
-use crate::limits::gateway::{COPY_BYTES, GET_FILES_MAX};
+use crate::limits::gateway::{COPY_BYTES, GET_FILES_MAX, GET_PARTS_MAX};
 use crate::markup::{code_block, inline_code};
 use crate::message::{DraftKey, Envelope, OutgoingMessage};
 use crate::sys::at::Kind;
@@ -97,7 +98,10 @@ impl Job<'_> {
         let limit = limit.unwrap_or(u64::MAX);
         let shown = Shown::new(self.gateway, self.message, self.draft);
         let mut outcome = OutgoingMessage::text(&to, "");
-        let mut lines = Vec::new();
+        let (mut lines, mut is_begun) = (Vec::new(), false);
+        for path in &found {
+            self.check_size(path, limit)?;
+        }
         for path in &found {
             let is_folder = self.workspace.kind(path)? == Kind::Folder;
             let size = match is_folder {
@@ -118,6 +122,12 @@ impl Job<'_> {
                 true => format!("{name}.tar.gz"),
                 false => name,
             };
+            let name = joinable(&name);
+            if !is_begun {
+                // A kill leaves it interrupted: it is not packed again at each start.
+                self.gateway.parts.inbox.begin(&self.message.id)?;
+                is_begun = true;
+            }
             let packer = Packer::new(self.workspace, &name, limit, (&shown, self.cancel))?;
             let packed = match is_folder {
                 true => pack::folder(packer, path)?,
@@ -224,6 +234,11 @@ impl Job<'_> {
         let is_folder = files.len() > 1
             || path.ends_with('/')
             || self.workspace.kind(Path::new(path)).ok() == Some(Kind::Folder);
+        let is_ours = |part: Component<'_>| part.as_os_str() == pack::FOLDER;
+        if Path::new(path).components().any(is_ours) {
+            let path = short(path);
+            return Err(Error::Usage(texts::put_ours(language, &path)));
+        }
         let mut lines = Vec::new();
         for file in files {
             let target = match is_folder {
@@ -251,6 +266,23 @@ impl Job<'_> {
         let (bytes, hash) = digest(&mut stored, self.cancel)?;
         let bytes = format_bytes(bytes);
         Ok(texts::stored(language, &shown, &bytes, &inline_code(&hash)))
+    }
+
+    /// Fails when a file is larger than all parts together, before anything is written.
+    fn check_size(&self, path: &Path, limit: u64) -> Result<()> {
+        if self.workspace.kind(path)? == Kind::Folder {
+            return Ok(());
+        }
+        let (size, most) = (self.size(path)?, limit.saturating_mul(GET_PARTS_MAX as u64));
+        if size <= most {
+            return Ok(());
+        }
+        let name = inline_code(&name_of(path, self.workspace));
+        let (size, most) = (format_bytes(size), format_bytes(most));
+        let language = self.language();
+        Err(Error::Usage(texts::too_large(
+            language, &name, &size, &most,
+        )))
     }
 
     fn size(&self, path: &Path) -> Result<u64> {
@@ -298,8 +330,16 @@ fn name_of(path: &Path, workspace: &Workspace) -> String {
     let name: String = name.chars().filter(|char| is_fine(*char)).collect();
     match name.is_empty() {
         true => "files".to_owned(),
-        false => name,
+        // As channels name it: the command that joins its parts has to find them.
+        false => clean_file_name(&name),
     }
+}
+
+/// The name of something that may come in parts, such that channels change neither it nor those of its parts.
+fn joinable(name: &str) -> String {
+    const NUMBER: &str = ".001";
+    let part = clean_file_name(&format!("{name}{NUMBER}"));
+    part.strip_suffix(NUMBER).unwrap_or(&part).to_owned()
 }
 
 /// The sender's name of a received file, which is stored as `20261121-143005-NAME`.
@@ -395,6 +435,24 @@ mod tests {
         ] {
             assert_eq!(is_match(pattern, name), expected, "{pattern} {name}");
         }
+    }
+
+    #[test]
+    fn the_parts_of_a_file_arrive_under_the_names_that_join_them() {
+        for name in [
+            "a.tar.gz",
+            ".env",
+            "a:b*c",
+            "[x] y",
+            &"ü".repeat(200),
+            "a b.",
+            "...",
+        ] {
+            let name = joinable(name);
+            let part = format!("{name}.001");
+            assert_eq!(clean_file_name(&part), part);
+        }
+        assert_eq!(joinable("logs.tar.gz"), "logs.tar.gz");
     }
 
     #[test]

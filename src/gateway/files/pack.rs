@@ -1,6 +1,7 @@
 //! What is too large for one message, and folders: written next to the workspace's files in parts that the
 //! channel takes, and removed once they are delivered.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -28,7 +29,7 @@ use crate::sys::random;
 use super::{format_bytes, format_digest, texts};
 
 /// The folder of what was made to be sent, in the workspace.
-const FOLDER: &str = ".outgoing";
+pub(super) const FOLDER: &str = ".outgoing";
 
 /// Shows how far packing is, when it takes long.
 pub(super) struct Shown<'a> {
@@ -357,6 +358,27 @@ fn failed(packer: &Packer<'_>, path: &Path, error: io::Error) -> Error {
     }
 }
 
+impl Gateway {
+    /// Removes what the last run has packed, or begun to pack, and what no message will deliver. Called before
+    /// anything is packed.
+    pub(in crate::gateway) fn clear_outgoing(&self) {
+        let pending = self.parts.outbox.pending().into_iter();
+        let kept: BTreeSet<String> = pending.flat_map(|one| one.message.files).collect();
+        for hosted in self.live().agents.all() {
+            let folder = PathBuf::from(hosted.absolute(FOLDER));
+            if !folder.is_dir() {
+                continue;
+            }
+            match hosted.workspace() {
+                Ok(workspace) => remove(&workspace, |path, _| {
+                    !kept.contains(&*folder.join(path).to_string_lossy())
+                }),
+                Err(error) => tracing::warn!("failed to look at {}: {error}", folder.display()),
+            }
+        }
+    }
+}
+
 /// Removes what an earlier run has made and never delivered.
 fn prune(workspace: &Workspace) {
     let clock = Clock::System;
@@ -364,18 +386,25 @@ fn prune(workspace: &Workspace) {
         return;
     }
     let now = clock.now().timestamp();
-    let mut old = Vec::new();
-    let walked = workspace.walk(Path::new(FOLDER), &mut |found| {
-        let age = now.saturating_sub(found.status.modified);
-        if u64::try_from(age).is_ok_and(|age| age > OUTGOING_AGE.as_secs()) {
-            old.push(Path::new(FOLDER).join(found.path));
+    remove(workspace, |_, modified| {
+        let age = now.saturating_sub(modified);
+        u64::try_from(age).is_ok_and(|age| age > OUTGOING_AGE.as_secs())
+    });
+}
+
+/// Removes the packed files that are superfluous, by their path in the folder and when they were written.
+fn remove(workspace: &Workspace, is_superfluous: impl Fn(&Path, i64) -> bool) {
+    let mut found = Vec::new();
+    let walked = workspace.walk(Path::new(FOLDER), &mut |seen| {
+        if is_superfluous(seen.path, seen.status.modified) {
+            found.push(Path::new(FOLDER).join(seen.path));
         }
         Next::Pass
     });
     if walked.is_err() {
         return;
     }
-    for path in old {
+    for path in found {
         if let Err(error) = workspace.remove(&path) {
             tracing::debug!("failed to remove what was packed: {error}");
         }

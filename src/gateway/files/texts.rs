@@ -29,6 +29,16 @@ texts! {
     }
     /// `name` is inline code.
     pub(super) fn one_file(name, bytes) { "{name} ({bytes})", "文件 {name}（{bytes}）" }
+    /// `name` is inline code.
+    pub(super) fn too_large(name, bytes, most) {
+        "{name} has {bytes}, and at most {most} can be sent here",
+        "{name} 大小为 {bytes}，此处最多可发送 {most}",
+    }
+    /// `path` is inline code.
+    pub(super) fn put_ours(path) {
+        "{path} is in the folder of what is about to be sent. Choose another one",
+        "{path} 位于待发送文件的文件夹中，请选择其他位置",
+    }
     /// `name` and `hash` are inline code.
     pub(super) fn packed(name, bytes, hash) {
         "{name} ({bytes}), sha256 {hash}",

@@ -235,8 +235,7 @@ impl Gateway {
         };
         let Some(to) = self
             .parts
-            .recent
-            .get()
+            .people_chat()
             .filter(|to| self.delivery(to).is_some())
             // The news of one agent is not for the chats of another.
             .filter(|to| self.live().agents.serves(hosted, to))

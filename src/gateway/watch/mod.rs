@@ -261,7 +261,7 @@ impl Gateway {
         }
         let to = &self.live().watch.to;
         match to.as_str() {
-            "" => self.parts.recent.get(),
+            "" => self.parts.people_chat(),
             to => Some(Address::parse(to)),
         }
         .filter(|chat| self.delivery(chat).is_some())

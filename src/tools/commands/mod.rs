@@ -39,6 +39,7 @@ use super::Caller;
 use bound::{Located, Place, Uses};
 pub use permission::allowance::Allowances;
 use permission::decide::{Decision, Placement, decide};
+use permission::grant::Grant;
 use permission::refusal::Refusal;
 pub use permission::risk;
 use risk::Patterns;
@@ -196,6 +197,9 @@ impl Commands {
         question.can_allow_all = caller.role == Role::Owner && !is_too_risky;
         let grant = self.grant(request, &question, caller);
         question.is_standing = grant.is_some();
+        if caller.role < Role::Owner && question.always == AlwaysOption::Offered {
+            question.always = AlwaysOption::Other;
+        }
         let Some((asked, answer)) = caller.answer else {
             return Ok(Permit::Ask(Box::new(question)));
         };
@@ -320,15 +324,14 @@ impl Commands {
         caller: &Caller<'_>,
     ) -> Result<std::result::Result<Answer, Box<Question>>> {
         let SessionInfo { id, command, .. } = session;
-        if caller.answer.is_none() && session.is_input_allowed {
+        // What was allowed without this input being seen does not cover what can stop or break the machine.
+        let risk = self.input_risk(session, input);
+        let is_unasked = caller.answer.is_none() && risk.is_none();
+        if is_unasked && session.is_input_allowed {
             return Ok(Ok(Answer::Always));
         }
-        let is_owner = caller.role == Role::Owner;
-        if caller.answer.is_none()
-            && is_owner
-            && self.mode != ApprovalMode::Never
-            && self.allowances.left(caller.session).is_some()
-        {
+        let is_owner = caller.role == Role::Owner && self.mode != ApprovalMode::Never;
+        if is_unasked && is_owner && self.allowances.left(caller.session).is_some() {
             return Ok(Ok(Answer::Standing));
         }
         let uses = self.uses_of(input, &session.folder)?;
@@ -342,11 +345,19 @@ impl Commands {
         parts.extend(uses.parts());
         let hash = hash(&parts);
         Ok(match caller.answer {
-            Some((asked, answer)) if asked.hash == hash => Ok(answer),
+            Some((asked, answer)) if asked.hash == hash => Ok(match answer {
+                Answer::Always if risk.is_some() => Answer::Once,
+                answer => answer,
+            }),
             Some(_) => Ok(Answer::Deny),
             None if self.mode == ApprovalMode::Never => Ok(Answer::Deny),
             None => Err(Box::new(Question {
-                command: input.to_owned(),
+                // A line that was begun is shown whole.
+                command: match risk {
+                    Some(_) => [&session.unfinished, input].concat(),
+                    None => input.to_owned(),
+                },
+                always: risk.unwrap_or_default(),
                 folder: session.folder.to_string_lossy().into_owned(),
                 account: account(),
                 cause: Cause::Input {
@@ -404,7 +415,12 @@ impl Commands {
                 true => InputText::Length(input.len()),
                 false => InputText::Input(input),
             };
-            let decision = answer.map_or_else(|| "allowed".to_owned(), |answer| answer.to_string());
+            let decision = match answer {
+                None => "allowed".to_owned(),
+                Some(Answer::Standing) => Grant::Allowance.decision().to_owned(),
+                Some(answer) => answer.to_string(),
+            };
+            let is_unseen = matches!(answer, None | Some(Answer::Standing));
             if answer.is_some_and(|answer| !answer.allows()) {
                 entry.input(recorded, &decision)?;
                 return Err(Error::Failed(format!(
@@ -412,11 +428,10 @@ impl Commands {
                 )));
             }
             let mut unfinished = unfinished.lock();
-            let lines = format!("{unfinished}{input}");
+            let lines = format!("{unfinished}{input}").replace('\r', "\n");
             let objection = patterns.objection_to_input(&lines);
             // A person who has seen the input may allow what the built-in patterns call risky.
-            if let Some(objection) = objection.filter(|one| answer.is_none() || one.is_configured())
-            {
+            if let Some(objection) = objection.filter(|one| is_unseen || one.is_configured()) {
                 entry.input(recorded, &format!("refused: {}", objection.rule()))?;
                 let why = objection.for_model();
                 return Err(Error::Failed(format!("the input was not written: {why}")));

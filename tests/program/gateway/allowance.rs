@@ -79,6 +79,54 @@ fn everything_is_allowed_for_a_while_and_can_be_revoked() {
 }
 
 #[test]
+fn what_is_typed_into_a_running_command_is_asked_about_when_it_is_risky() {
+    let scene = Scene::answering(|request| {
+        let last = request.messages().last().unwrap();
+        let said = last["content"].to_string();
+        let write = |input: &str| {
+            let arguments = json!({"action": "write", "session_id": 1, "input": input});
+            call("exec_session", arguments)
+        };
+        match last["role"].as_str() {
+            Some("tool") => say("done"),
+            _ if said.contains("begin") => call(
+                "exec",
+                json!({"command": "cat", "escalate": true, "background": true, "reason": "r"}),
+            ),
+            _ if said.contains("first") => write("hello\nre"),
+            _ if said.contains("second") => write("boot\n"),
+            _ => call("exec_session", json!({"action": "kill", "session_id": 1})),
+        }
+    });
+    let gateway = scene.start();
+    scene.ana.says("begin");
+    scene.ana.presses("Allow everything for 10 minutes");
+    scene.model.wait_for_requests(2);
+    scene.ana.says("first");
+    scene.model.wait_for_requests(4);
+    scene.ana.says("second");
+    let asked = scene
+        .telegram
+        .wait_for_message(scene.ana.chat(), |message| {
+            message.text.contains("reboot") && message.markup.is_some()
+        });
+    assert!(
+        !format!("{:?}", asked.markup).contains("Always"),
+        "{asked:?}"
+    );
+    scene.ana.presses("Deny");
+    scene.model.wait_for_requests(6);
+    scene.ana.says("end it");
+    scene.model.wait_for_requests(8);
+    gateway.stop().ends_with(0);
+    let under = "allowed with everything for 10 minutes";
+    assert_eq!(
+        decisions(&scene),
+        ["allowed, with everything for 10 minutes", under, "denied"]
+    );
+}
+
+#[test]
 fn it_ends_with_its_time_and_with_a_restart() {
     let scene = Scene::answering(obeying);
     let program = Program::new(&scene.home).arg("gateway");

@@ -119,6 +119,23 @@ fn what_is_too_large_for_one_message_comes_in_parts_that_can_be_joined() {
 }
 
 #[test]
+fn what_can_never_be_sent_is_not_packed_and_what_a_kill_left_is_removed() {
+    let scene = Scene::playing([]);
+    write(&scene, ".outgoing/01234567~old.tar.gz", b"half");
+    let huge = fs::File::create(scene.home.workspace("Huge.img")).unwrap();
+    huge.set_len(9_000_000_000).unwrap();
+    let gateway = scene.start();
+    scene.ana.says("/get Huge.img");
+    let told = scene.wait_for("Huge.img has 9.0 GB, and at most").text;
+    assert!(!told.contains("huge"), "{told}");
+    let left: Vec<_> = fs::read_dir(scene.home.workspace(".outgoing"))
+        .unwrap()
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+    gateway.stop().ends_with(0);
+}
+
+#[test]
 fn a_file_with_the_caption_put_is_stored_and_replaces_nothing_unasked() {
     let scene = Scene::playing([]);
     let gateway = scene.start();

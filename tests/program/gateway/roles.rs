@@ -41,6 +41,8 @@ fn each_command_is_for_the_roles_that_may_use_it_and_help_shows_no_others() {
         cora.chat(),
         "/status needs the role user, and yours is guest here.",
     );
+    cora.says("/context");
+    scene.wait_in(cora.chat(), "/context needs the role user");
     cora.says("/sh echo no");
     scene.wait_in(cora.chat(), "/sh needs the role owner");
     bob.says("/status");
@@ -96,6 +98,10 @@ fn a_guest_talks_with_a_model_that_has_nothing_here() {
     let only: Vec<String> = tools(of_guest);
     assert_eq!(only, ["web_search", "web_fetch"]);
     assert!(!of_guest.body.to_string().contains("4711"));
+    let workspace = scene.home.workspace("").display().to_string();
+    let workspace = workspace.trim_end_matches('/');
+    assert!(requests[0].body.to_string().contains(workspace));
+    assert!(!of_guest.body.to_string().contains(workspace));
     let refused = requests[2].messages().last().unwrap()["content"].to_string();
     assert!(refused.contains("there is no tool"), "{refused}");
     assert!(scene.audit().is_empty());

@@ -2,7 +2,9 @@
 //! minutes.
 
 use super::allowance::Allowances;
+use super::risk::Objection;
 use crate::approval::{AlwaysOption, Question};
+use crate::confine::SessionInfo;
 use crate::tools::Caller;
 use crate::tools::commands::{Commands, Request};
 
@@ -49,6 +51,24 @@ impl Commands {
         }
         let is_allowed = question.can_allow_all && self.allowances.left(caller.session).is_some();
         is_allowed.then_some(Grant::Allowance)
+    }
+
+    /// Why input for a command outside the sandbox has to be seen by a person, judged together with the line that
+    /// was begun. On a terminal a line that is edited, completed or recalled with keys can become anything.
+    pub(in crate::tools::commands) fn input_risk(
+        &self,
+        session: &SessionInfo,
+        input: &str,
+    ) -> Option<AlwaysOption> {
+        let lines = [&session.unfinished, input].concat().replace('\r', "\n");
+        let is_on_terminal = session.application_cursor.is_some();
+        let (finished, _) = lines.rsplit_once('\n').unwrap_or_default();
+        let is_edited = |char: char| char.is_control() && char != '\n';
+        match self.patterns.objection_to_input(&lines) {
+            Some(Objection::Risk(risk)) => Some(AlwaysOption::TooRisky(risk)),
+            _ if is_on_terminal && finished.contains(is_edited) => Some(AlwaysOption::Terminal),
+            _ => None,
+        }
     }
 
     /// What an owner has allowed for some minutes.

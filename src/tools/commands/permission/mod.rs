@@ -3,7 +3,7 @@
 
 pub(super) mod allowance;
 pub(super) mod decide;
-mod grant;
+pub(in crate::tools::commands) mod grant;
 pub(super) mod refusal;
 pub mod risk;
 pub(super) mod standing;

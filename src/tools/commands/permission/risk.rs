@@ -142,7 +142,9 @@ const PATTERNS: [Pattern; 6] = [
         command.is("shutdown poweroff halt reboot") && !is_harmless
             || command.is("init telinit") && is_verb("0 6")
             || command.is("systemctl loginctl") && is_verb(POWER_VERBS)
-            || command.is("systemctl") && is_verb("isolate start") && command.has(is_power_target)
+            || command.is("systemctl service")
+                && command.has(|word| is_one_of(word, STARTING_VERBS))
+                && command.has(is_power_target)
             || command.is("tee cp") && command.has(is_sysrq)
             || command.writes.iter().any(|target| is_sysrq(target))
     }),
@@ -156,13 +158,21 @@ const PATTERNS: [Pattern; 6] = [
     }),
 ];
 
-const POWER_VERBS: &str =
-    "poweroff reboot halt kexec suspend soft-reboot hibernate hybrid-sleep suspend-then-hibernate";
+const POWER_VERBS: &str = "poweroff reboot halt kexec suspend soft-reboot hibernate hybrid-sleep suspend-then-hibernate rescue \
+     emergency exit switch-root";
+
+/// What makes systemd start a unit, now or with the machine.
+const STARTING_VERBS: &str = "isolate start restart try-restart condrestart force-restart reload-or-restart reload-or-try-restart \
+     try-reload-or-restart force-reload enable reenable set-default";
 
 /// Whether a unit of systemd's shuts the machine down, restarts it or leaves it without its services.
 fn is_power_target(word: &str) -> bool {
-    const TARGETS: &str = "reboot poweroff halt kexec soft-reboot shutdown rescue emergency runlevel0 runlevel6 ctrl-alt-del";
-    is_one_of(word.trim_end_matches(".target"), TARGETS)
+    const TARGETS: &str = "reboot poweroff halt kexec soft-reboot shutdown rescue emergency runlevel0 runlevel1 \
+         runlevel6 ctrl-alt-del suspend hibernate hybrid-sleep suspend-then-hibernate sleep final umount exit";
+    let name = word
+        .trim_end_matches(".target")
+        .trim_end_matches(".service");
+    is_one_of(name.strip_prefix("systemd-").unwrap_or(name), TARGETS)
 }
 
 /// The file through which the kernel is told to restart at once, among others.
@@ -206,8 +216,7 @@ struct Command<'a> {
     writes: &'a [String],
 }
 
-const WRAPPERS: &str =
-    "sudo doas env nohup nice ionice setsid exec command time timeout busybox xargs";
+const WRAPPERS: &str = "sudo doas env nohup nice ionice setsid exec command time timeout busybox xargs systemd-run pkexec nsenter";
 
 impl<'a> Command<'a> {
     fn parse(simple: &'a Simple) -> Self {
@@ -543,6 +552,11 @@ power: echo b > /proc/sysrq-trigger ¦ echo b | sudo tee /proc/sysrq-trigger ¦ 
 power: systemctl isolate reboot.target ¦ sudo systemctl --no-block isolate poweroff.target ¦ systemctl start halt.target
 stop-peacrab: kill -9 -1 ¦ sudo kill -KILL -1 ¦ kill -- -1 ¦ kill -s KILL -1 ¦ systemctl stop peacrab ¦ service peacrab stop
 stop-peacrab: sudo systemctl disable --now peacrab.service ¦ systemctl --user mask peacrab
+power: systemctl restart reboot.target ¦ systemctl try-restart poweroff.target ¦ systemctl reload-or-restart halt.target
+power: systemctl condrestart kexec.target ¦ sudo systemctl restart -q emergency ¦ systemctl restart nginx rescue.target
+power: systemctl reload-or-try-restart shutdown.target ¦ systemctl try-reload-or-restart ctrl-alt-del.target
+power: systemctl -H x restart reboot.target ¦ systemctl start systemd-poweroff.service ¦ service systemd-reboot start
+power: systemctl set-default halt.target ¦ systemctl enable --now reboot.target ¦ systemctl rescue ¦ systemd-run reboot
 power: reboot ¦ sudo shutdown -h now ¦ make && poweroff ¦ systemctl --force reboot ¦ init 0 ¦ nohup /sbin/halt & ¦ sudo -n reboot
 fork-bomb: :(){ :|:& };: ¦ bomb() { bomb | bomb & }; bomb"#;
         for (name, lines) in LINES.lines().filter_map(|line| line.split_once(": ")) {
@@ -559,7 +573,7 @@ rm -rf build ./node_modules target/ /tmp/build ~/project/build /home/pi/old; rm 
 echo "rm -rf /"; echo 'rm -rf /'; chmod -R u+w build; make > build.log 2>&1 & df -h /; sed -i 's/reboot/restart/' notes
 mkswap /swapfile; dd if=/dev/zero of=disk.img bs=1M count=10; dd if=/dev/sda of=card.img; cat x > /dev/null 2>&1; cp -r /etc/skel .
 git log --grep=shutdown; man reboot; shutdown -c; reboot --help; systemctl status reboot.target; journalctl -u halt
-kill -1 4711; kill -9 4711; systemctl restart peacrab; systemctl stop nginx; systemctl isolate multi-user.target; sgdisk -p /dev/sda
+kill -1 4711; kill -9 4711; systemctl restart peacrab; systemctl stop nginx; systemctl isolate multi-user.target; systemctl restart ssh.service; sgdisk -p /dev/sda
 find . -name '*.o' -delete; find /tmp/build -delete; find / -name x; rpi-eeprom-update; cat /proc/sysrq-trigger
 python3 -c 'print("poweroff")'; sudo grep reboot /var/log/syslog; f() { g | h & }; curl -s https://example.org | sh"#;
         for line in LINES.lines().chain(["cat > x <<E\nreboot\nE\nls"]) {

@@ -170,6 +170,46 @@ fn drafts_move_below_what_is_sent_and_go_when_nothing_replaces_them() {
     );
 }
 
+#[test]
+fn the_end_of_work_under_which_somebody_wrote_is_a_message_of_its_own() {
+    let mut plan = empty();
+    plan.draft(&key("a"), &chat("1"), text("one".to_owned(), ""), SECOND);
+    let ticket = take(&mut plan, 3 * SECOND);
+    finish(&mut plan, ticket, done("55"), 3 * SECOND);
+    plan.overtake(&chat("1"));
+    plan.draft(
+        &key("a"),
+        &chat("1"),
+        text("two".to_owned(), ""),
+        4 * SECOND,
+    );
+    let ticket = take(&mut plan, 20 * SECOND);
+    assert!(
+        matches!(&ticket.job, Job::Delete { message, .. } if message == "55"),
+        "{ticket:?}"
+    );
+    finish(&mut plan, ticket, done(""), 20 * SECOND);
+    let ticket = take(&mut plan, 40 * SECOND);
+    assert!(
+        matches!(&ticket.job, Job::Show { message: None, .. }),
+        "{ticket:?}"
+    );
+    finish(&mut plan, ticket, done("66"), 40 * SECOND);
+    plan.set_backlog(backlog([head(1, "1", Some("a"))]));
+    plan.resting(&key("a"));
+    let ticket = take(&mut plan, 60 * SECOND);
+    assert!(
+        matches!(&ticket.job, Job::Delete { message, .. } if message == "66"),
+        "{ticket:?}"
+    );
+    finish(&mut plan, ticket, done(""), 60 * SECOND);
+    let ticket = take(&mut plan, 80 * SECOND);
+    assert!(
+        matches!(&ticket.job, Job::Deliver { edits: None, .. }),
+        "{ticket:?}"
+    );
+}
+
 /// What is still to be delivered after these jobs.
 fn plan_heads(jobs: &[String]) -> Vec<Head> {
     let heads = [head(1, "1", None), head(2, "2", None)].into_iter();
