@@ -38,6 +38,10 @@ use crate::state::{Languages, Pairing};
 use fetch::Fetches;
 use store::Store;
 
+/// Whether what a person (by their id) writes in a chat is awaited by a terminal.
+pub type AwaitedBy = Box<dyn Fn(&Address, &str) -> bool + Send + Sync>;
+/// Takes note that a person (by their id) has no access any more, in a chat.
+pub type LostAccess = Box<dyn Fn(&Address, &str) + Send + Sync>;
 /// Finds the workspace for the files of a message.
 pub type WorkspaceFor = Box<dyn Fn(&Envelope) -> Result<Arc<Workspace>> + Send + Sync>;
 
@@ -78,9 +82,9 @@ pub struct IntakeParts {
     /// Notifies the delivery that the channel was reached again.
     pub reachable: Box<dyn Fn() + Send + Sync>,
     /// Whether what a person writes in a chat is awaited there, also where other messages are not for us.
-    pub is_awaited: Box<dyn Fn(&Address, &str) -> bool + Send + Sync>,
+    pub is_awaited: AwaitedBy,
     /// A person who has no access has written or pressed something in a chat.
-    pub lost_access: Box<dyn Fn(&Address, &str) + Send + Sync>,
+    pub lost_access: LostAccess,
     /// Whether a message must not be stored, because a program waits for it as a secret.
     pub is_secret: Box<dyn Fn(&Envelope) -> bool + Send + Sync>,
     /// Takes such a message.
