@@ -61,6 +61,8 @@ pub struct Person<'a> {
     pub username: &'a str,
     /// The chat's id where others read too; `None` in private.
     pub group: Option<&'a str>,
+    /// Of a group that is a thread: the id of the group around it, empty when that is unknown.
+    pub thread_of: Option<&'a str>,
     /// The role that they were paired with; `None`: they are not paired.
     pub paired: Option<Role>,
 }
@@ -93,11 +95,21 @@ impl Rules {
                 None => return None,
             },
         };
-        let bound = person.group.and_then(|group| self.roles.get(group));
-        Some(match bound {
-            Some(bound) if own != Some(Role::Owner) => role.min(*bound),
+        Some(match self.bound(person) {
+            Some(bound) if own != Some(Role::Owner) => role.min(bound),
             _ => role,
         })
+    }
+
+    /// The most that a group lets people do. A thread without an entry has that of the group around it; while that
+    /// is unknown it may be any, so that the least entry counts.
+    fn bound(&self, person: &Person<'_>) -> Option<Role> {
+        let group = person.group?;
+        let around = || match person.thread_of? {
+            "" => self.roles.values().min(),
+            around => self.roles.get(around),
+        };
+        self.roles.get(group).or_else(around).copied()
     }
 
     /// Whether everyone has access.
@@ -210,6 +222,36 @@ mod tests {
         assert_eq!(paired(&named, Role::Guest), Some(Role::Owner));
         let bound = rules(&[], &[("5", Role::Guest)]);
         assert_eq!(paired(&bound, Role::Owner), Some(Role::Guest));
+    }
+
+    #[test]
+    fn a_thread_has_the_role_of_its_channel() {
+        let rules = rules(
+            &["8"],
+            &[
+                ("100", Role::Guest),
+                ("9", Role::Owner),
+                ("101", Role::User),
+            ],
+        );
+        let role = |id, group, thread_of| {
+            rules.role(&Person {
+                group: Some(group),
+                thread_of,
+                ..person(id, "")
+            })
+        };
+        assert_eq!(role("8", "200", Some("100")), Some(Role::Guest));
+        assert_eq!(role("8", "200", Some("101")), Some(Role::User));
+        assert_eq!(role("8", "200", Some("102")), Some(Role::Owner));
+        assert_eq!(role("8", "200", Some("")), Some(Role::Guest), "unknown");
+        assert_eq!(
+            role("8", "101", Some("")),
+            Some(Role::User),
+            "its own entry"
+        );
+        assert_eq!(role("9", "200", Some("")), Some(Role::Owner));
+        assert_eq!(role("8", "200", None), Some(Role::Owner), "no thread");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use crate::approval::Answer;
 use crate::clock::Stopwatch;
 use crate::limits::bus::ENTRIES;
-use crate::message::{Address, Envelope, Sender as Person, SessionKey};
+use crate::message::{Address, Envelope, PressedMessage, Sender as Person, SessionKey};
 use crate::sync::Mutex;
 
 /// Everything that enters the gateway, on one queue.
@@ -38,6 +38,8 @@ pub enum Event {
         address: Address,
         /// Who answered.
         sender: Person,
+        /// The message with the button.
+        message: PressedMessage,
         /// The question's number.
         question: u64,
         /// The answer.

@@ -199,6 +199,10 @@ pub struct Sender {
     /// The language that they have chosen in their app.
     #[serde(default, skip_serializing_if = "Language::is_default")]
     pub language: Language,
+    /// Where they write, when that is a thread whose channel counts for their role: the channel's id, empty when it
+    /// is unknown.
+    #[serde(skip)]
+    pub thread_of: Option<String>,
 }
 
 /// Who or what caused a message.

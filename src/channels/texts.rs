@@ -233,8 +233,8 @@ texts! {
     }
     /// The usage of `/pair`.
     pub fn pair_usage() {
-        "Add the code that the other person was given, for example `/pair ABCD2345` (an owner) or `/pair ABCD2345 user`",
-        "请加上对方收到的配对码，例如 `/pair ABCD2345`（所有者）或 `/pair ABCD2345 user`",
+        "Add the code that the other person was given, for example `/pair ABCD2345` (an owner), `/pair ABCD2345 user` or `/pair ABCD2345 guest`",
+        "请加上对方收到的配对码，例如 `/pair ABCD2345`（所有者）、`/pair ABCD2345 user` 或 `/pair ABCD2345 guest`",
     }
     fn unknown_code(code) {
         "Unknown or expired pairing code {code}. Send the bot any message to get a new one.",

@@ -115,7 +115,7 @@ enum Command {
     /// Manage the channels and who has access
     #[command(alias = "channel")]
     Channels(channels::Arguments),
-    /// List or remove the commands that are always allowed
+    /// List, add or revoke the commands that are always allowed
     Approvals(channels::approvals::Arguments),
     /// Set up Peacrab: create its folder and connect a model
     #[command(aliases = ["setup", "init"])]

@@ -42,7 +42,7 @@ enum Action {
         /// The rule, such as: service nginx for 30s
         #[arg(required = true)]
         rule: Vec<String>,
-        /// The chat to tell, such as telegram:123456789 [default: the one that was active last]
+        /// The chat to tell, such as telegram:123456789 [default: the one in which an owner wrote last]
         #[arg(long, value_name = "CHAT", allow_hyphen_values = true)]
         to: Option<String>,
     },

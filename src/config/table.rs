@@ -181,7 +181,7 @@ pub static KEYS: &[Key] = &[
     key("heartbeat.enabled", Flag, "true", "Look at the workspace's HEARTBEAT.md regularly when `peacrab gateway` runs. Costs nothing while it has no open tasks."),
     key("heartbeat.interval", Whole(5, 10_080), "30", "Minutes between two looks at HEARTBEAT.md."),
     key("watch.enabled", Flag, "true", "Watch the board, and whatever /watch and `peacrab watch` add, when `peacrab gateway` runs."),
-    key("watch.to", Text, r#""""#, "Chat that the built-in watches tell, such as telegram:123456789. Empty: the chat that was active last."),
+    key("watch.to", Text, r#""""#, "Chat that the built-in watches tell, such as telegram:123456789. Empty: the one in which an owner wrote last."),
     key("watch.builtIn.temperature", Whole(0, 150), "null", "Tell when the board is hotter than this, in degrees Celsius. null: where the board itself slows down, or 80; 0: do not watch it.").or_null(),
     key("watch.builtIn.disk", Whole(0, 100), "90", "Tell when a disk is fuller than this, in percent. 0: do not watch it."),
     key("watch.builtIn.inodes", Whole(0, 100), "90", "Tell when more of a disk's inodes are in use than this, in percent. 0: do not watch them."),

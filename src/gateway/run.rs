@@ -381,10 +381,12 @@ impl Loop {
             Event::Answered {
                 address,
                 sender,
+                message,
                 question,
                 answer,
             } => {
-                self.gateway.press(&address, &sender, question, answer);
+                let pressed = (&message, question);
+                self.gateway.press(&address, &sender, pressed, answer);
                 return;
             }
             Event::End(ending) => {

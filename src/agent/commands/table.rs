@@ -421,10 +421,16 @@ pub fn parse(text: &str) -> Option<Command<'_>> {
         }
         _ => (word, argument),
     };
-    let is_word = !word.is_empty()
-        && word
-            .chars()
-            .all(|char| char.is_ascii_alphanumeric() || char == '_');
+    // A known name with a `!` that it does not take is a mistake, and not meant for the model.
+    let is_named_forced = word.strip_suffix('!').is_some_and(|bare| {
+        let mut names = COMMANDS.iter().flat_map(|row| row.names);
+        names.any(|name| name.eq_ignore_ascii_case(bare))
+    });
+    let is_word = is_named_forced
+        || !word.is_empty()
+            && word
+                .chars()
+                .all(|char| char.is_ascii_alphanumeric() || char == '_');
     let is_named = |name: &&str| name.eq_ignore_ascii_case(word);
     let row = COMMANDS.iter().find(|row| row.names.iter().any(is_named));
     is_word.then_some(Command {
@@ -484,7 +490,8 @@ mod tests {
         assert_eq!(command("/sh! ls"), Some((Slash::Sh, "! ls")));
         assert_eq!(command("/SH!"), Some((Slash::Sh, "!")));
         assert_eq!(command("/SH!!"), Some((Slash::Sh, "!!")));
-        assert_eq!(command("/new! x"), None);
+        assert_eq!(command("/new! x"), Some((Slash::Unknown, "x")));
+        assert_eq!(command("/wow! x"), None);
         assert_eq!(command("/term! vi x"), Some((Slash::Term, "! vi x")));
         assert_eq!(command("/term !top"), Some((Slash::Term, "!top")));
         assert_eq!(command("/in"), Some((Slash::In, "")));

@@ -230,7 +230,12 @@ mod tests {
     fn a_guest_gets_what_was_said_and_no_results_of_others() {
         let said = |kind, text: &str| Entry::new(kind, text);
         let calling = Entry {
-            tool_calls: vec![crate::chat::ToolCall::default()],
+            tool_calls: vec![crate::chat::ToolCall {
+                id: "1".to_owned(),
+                name: "exec".to_owned(),
+                arguments: "{}".to_owned(),
+                signature: None,
+            }],
             ..said(EntryKind::Assistant, "I look")
         };
         let own = calling.clone();

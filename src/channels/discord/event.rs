@@ -2,7 +2,7 @@
 
 use super::NAME;
 use super::session::Me;
-use super::types::{Attachment, Interaction, Member, Message, User, VOICE, snowflake};
+use super::types::{Attachment, Interaction, Member, Message, User, VOICE, is_thread, snowflake};
 use crate::channels::intake::Incoming;
 use crate::channels::names;
 use crate::config::schema::GroupPolicy;
@@ -126,6 +126,8 @@ impl Reader<'_> {
                 &address,
                 Sender {
                     language: Language::of_text(&message.content),
+                    // Messages do not name the channel of their thread.
+                    thread_of: message.is_in_thread().then(String::new),
                     ..sender(author, &message.member)
                 },
                 &text,
@@ -219,6 +221,7 @@ impl Reader<'_> {
         let is_group = interaction.guild_id.is_some();
         let sender = Sender {
             language: Language::from_tag(&interaction.locale),
+            thread_of: is_thread(interaction.channel.kind).then_some(interaction.channel.parent_id),
             ..sender(&user, &member)
         };
         let id = format!("{NAME}:{}", interaction.id);
@@ -293,6 +296,7 @@ fn sender(user: &User, member: &Member) -> Sender {
         name: display_name(user, member),
         // Only interactions have a locale.
         language: Language::default(),
+        thread_of: None,
     }
 }
 

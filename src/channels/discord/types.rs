@@ -12,6 +12,10 @@ pub struct Message {
     pub id: String,
     /// The channel, private chat or thread that it is in.
     pub channel_id: String,
+    /// The kind of the channel; see [`is_thread`].
+    pub channel_type: Option<u64>,
+    /// Its place in a thread.
+    pub position: Option<IgnoredAny>,
     /// The server; `None` in private chats, and in replies of the REST API.
     pub guild_id: Option<String>,
     /// Who wrote it.
@@ -49,6 +53,19 @@ pub struct Message {
     /// What was forwarded with it.
     #[serde(deserialize_with = "or_default")]
     pub message_snapshots: Vec<Snapshot>,
+}
+
+impl Message {
+    /// Whether it is in a thread. Where Discord does not name the kind of the channel, only messages in threads
+    /// have a position.
+    pub fn is_in_thread(&self) -> bool {
+        self.channel_type.map_or(self.position.is_some(), is_thread)
+    }
+}
+
+/// Whether a channel of this kind is a thread.
+pub fn is_thread(kind: u64) -> bool {
+    (10..=12).contains(&kind)
 }
 
 /// The flag of a voice message.
@@ -147,6 +164,9 @@ pub struct Interaction {
     pub guild_id: Option<String>,
     /// The channel.
     pub channel_id: String,
+    /// The channel as far as it is known.
+    #[serde(deserialize_with = "or_default")]
+    pub channel: PartialChannel,
     /// The person, in a server.
     pub member: Option<Member>,
     /// The person, in a private chat.
@@ -158,6 +178,18 @@ pub struct Interaction {
     /// The language that the person has chosen, such as `zh-CN`.
     #[serde(deserialize_with = "or_default")]
     pub locale: String,
+}
+
+/// The channel of an interaction.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct PartialChannel {
+    /// Its kind; see [`is_thread`].
+    #[serde(rename = "type")]
+    pub kind: u64,
+    /// Of a thread: the channel that it is in.
+    #[serde(deserialize_with = "or_default")]
+    pub parent_id: String,
 }
 
 /// The command or the button.

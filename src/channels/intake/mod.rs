@@ -234,6 +234,7 @@ impl Intake {
             id: &sender.id,
             username,
             group: group.map(|group| group.chat.as_str()),
+            thread_of: sender.thread_of.as_deref(),
             paired: parts.pairing.role_of(parts.channel, &sender.id),
         };
         parts.access.rules().role(&person)
@@ -365,6 +366,7 @@ impl Intake {
                     Press::Answer { question, answer } => Step::Tell(Event::Answered {
                         address,
                         sender,
+                        message,
                         question,
                         answer,
                     }),

@@ -40,7 +40,7 @@ enum Action {
         agent: String,
     },
     /// Ask again before a command runs
-    #[command(alias = "revoke")]
+    #[command(visible_alias = "revoke")]
     Remove {
         /// Its number in the list
         #[arg(required = true, value_name = "NUMBER")]

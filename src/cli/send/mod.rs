@@ -54,7 +54,7 @@ pub struct Arguments {
     /// Send to this channel: telegram or discord [default: the first one that is enabled]
     #[arg(long)]
     channel: Option<String>,
-    /// Send to this chat ID [default: the chat that wrote last]
+    /// Send to this chat ID [default: the one in which an owner wrote last]
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     chat: Option<String>,
     /// Send the text as code, in a fixed-width font [default: only if it has columns]
@@ -124,7 +124,7 @@ pub(super) fn hand_over(home: &Home, request: Request) -> Result<String> {
     }
 }
 
-/// The address that the arguments name; `None` for the chat that wrote last.
+/// The address that the arguments name; `None` for the one in which an owner wrote last.
 fn find_chat(loaded: &Loaded, arguments: &Arguments) -> Result<Option<Address>> {
     let known = loaded.config.channels.all().map(|(name, _)| name);
     let named = arguments

@@ -21,11 +21,13 @@ use crate::error::{Error, Result};
 use crate::language::Language;
 use crate::limits::agent::ANSWER_TIME;
 use crate::limits::cancel::POLL;
-use crate::limits::gateway::{CLOSED_QUESTIONS, NUMBER_CHARS, QUESTION_NUMBERS};
-use crate::markup::inline_code;
-use crate::message::{Address, Envelope, Sender, SessionKey};
+use crate::limits::gateway::{
+    CLOSED_QUESTION_BYTES, CLOSED_QUESTIONS, NUMBER_CHARS, QUESTION_NUMBERS,
+};
+use crate::markup::{inline_code, plain};
+use crate::message::{Address, Envelope, OutgoingMessage, PressedMessage, Sender, SessionKey};
 use crate::sync::{Condvar, Mutex};
-use crate::text::truncate_chars;
+use crate::text::{reveal_but, truncate_bytes, truncate_chars};
 use crate::tools::commands::texts::describe_risk;
 
 /// The questions of this run of the program.
@@ -280,7 +282,13 @@ impl Gateway {
     }
 
     /// Takes the answer that a pressed button gives.
-    pub(super) fn press(&self, to: &Address, person: &Sender, question: u64, answer: Answer) {
+    pub(super) fn press(
+        &self,
+        to: &Address,
+        person: &Sender,
+        (message, question): (&PressedMessage, u64),
+        answer: Answer,
+    ) {
         let by = (answer, person.name.as_str());
         let taken = self.approvals.answer(to, Some(question), by);
         tracing::info!(chat = %to, sender = %person.id, ?taken, "{answer}");
@@ -291,7 +299,16 @@ impl Gateway {
             }
             Taken::NotEverything => self.tell(to, texts::not_everything(person.language)),
             Taken::Unknown if self.approvals.knows(question) => {}
-            Taken::Unknown => self.tell(to, question_closed(person.language)),
+            // Of an earlier run: its message loses the buttons.
+            Taken::Unknown => {
+                let said = truncate_bytes(&message.text, CLOSED_QUESTION_BYTES);
+                let said = plain(&reveal_but(said, &["\n"]));
+                let closed = question_closed(person.language);
+                self.tell_with(OutgoingMessage {
+                    edits: message.id.clone(),
+                    ..OutgoingMessage::text(to, format!("{said}\n\n{closed}").trim())
+                });
+            }
         }
     }
 }

@@ -25,6 +25,7 @@ use crate::channels::texts::{describe_paired, describe_rejection, pair_usage, we
 use crate::error::{Error, Result};
 use crate::language::Language;
 use crate::limits::gateway::{COMMANDS_MAX, REFUSED_CHARS, WAITING_MAX};
+use crate::limits::state::PAIRING_CODE_LETTERS;
 use crate::markup::{inline_code, plain};
 use crate::message::{Address, Envelope, OutgoingMessage, SessionKey};
 use crate::state::pairing::Paired;
@@ -299,6 +300,10 @@ impl Gateway {
         let (code, role) = match argument.rsplit_once(char::is_whitespace) {
             Some((code, name)) => match Role::parse(name) {
                 Some(role) => (code, role),
+                // A whole code, and a role that there is not.
+                None if code.len() >= PAIRING_CODE_LETTERS => {
+                    return Err(Error::Usage(pair_usage(language).to_owned()));
+                }
                 None => (argument, Role::Owner),
             },
             None => (argument, Role::Owner),

@@ -10,7 +10,7 @@ pub fn format_error(error: &Error, language: Language) -> String {
     // The name of a provider or a model is spelt as it is configured.
     let is_name_first = match error {
         Error::Model(error) => text.starts_with(&error.provider),
-        _ => written == Language::Chinese,
+        _ => written == Language::Chinese || begins_with_name(&text),
     };
     let mut sentence = match is_name_first {
         true => text,
@@ -26,6 +26,15 @@ pub fn format_error(error: &Error, language: Language) -> String {
         true => sentence,
         false => failed(language, &sentence),
     }
+}
+
+/// Whether a text begins with the name of a file or a path, which is spelt as it is.
+fn begins_with_name(text: &str) -> bool {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    first.ends_with(':')
+        || first
+            .trim_end_matches(['.', ',', '…'])
+            .contains(['/', '.', '_', '~'])
 }
 
 /// The text with its first letter in upper case.

@@ -233,13 +233,11 @@ impl Gateway {
         let Some(tasks) = list::open_tasks(&text) else {
             return Ok(Beat::Empty);
         };
-        let Some(to) = self
-            .parts
-            .people_chat()
-            .filter(|to| self.delivery(to).is_some())
-            // The news of one agent is not for the chats of another.
-            .filter(|to| self.live().agents.serves(hosted, to))
-        else {
+        let chats = [self.parts.owner_chat.get(), self.parts.recent.get()];
+        // The news of one agent is not for the chats of another.
+        let is_served =
+            |to: &Address| self.delivery(to).is_some() && self.live().agents.serves(hosted, to);
+        let Some(to) = chats.into_iter().flatten().find(is_served) else {
             return Ok(Beat::NoChat);
         };
         let key = SessionKey::parse(&format!("{CHANNEL}:{}", hosted.profile.id));

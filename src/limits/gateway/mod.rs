@@ -74,6 +74,9 @@ pub const SNOOZE_MINUTES: i64 = 10;
 pub const REMINDER_CHARS: usize = 1000;
 /// Characters of the name of a person who has pressed a button.
 pub const REMINDER_NAME_CHARS: usize = 40;
+/// Bytes of a question of an earlier run that stay in its message when it is pressed: with why nothing was done it
+/// is still one message.
+pub const CLOSED_QUESTION_BYTES: usize = 3_000;
 /// Files that one `/get` with a pattern sends: more belong into an archive.
 pub const GET_FILES_MAX: usize = 20;
 /// Parts that a `/get` sends; their numbers have three digits, and the last ones would take an hour.

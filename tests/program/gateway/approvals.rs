@@ -268,9 +268,12 @@ fn a_button_of_an_earlier_run_does_nothing_and_says_so() {
     // The turn goes on; the model hears that the outcome of its call is unknown.
     scene.wait_for("done");
     scene.ana.presses("Run once");
-    scene.wait_for("no longer open");
+    let closed = scene.wait_for("no longer open");
     gateway.stop().ends_with(0);
     assert_eq!(lines(&file), 0);
+    // It is the question itself, which has lost its buttons.
+    assert!(closed.text.contains("Run this"), "{}", closed.text);
+    assert!(closed.markup.is_none(), "{closed:?}");
 }
 
 #[test]

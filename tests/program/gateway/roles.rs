@@ -127,6 +127,9 @@ fn what_a_user_needs_an_approval_for_is_asked_of_the_owner() {
     scene.wait_for("owner");
     bob.says("again, please");
     let asked = scene.wait_for("Asked for by Bob (telegram:2002).");
+    // What is allowed for his chat could be seen in none of hers.
+    let buttons = format!("{:?}", asked.markup);
+    assert!(!buttons.contains("Always"), "{buttons}");
     scene.wait_in(bob.chat(), "I've asked an owner");
     // The number alone is of no use to him.
     bob.says(&format!("/approve {}", number(&asked.text)));

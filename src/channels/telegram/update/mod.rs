@@ -216,6 +216,7 @@ fn sender(from: &Peer) -> Sender {
         id: from.id.to_string(),
         name: text::display_name(from),
         language: Language::from_tag(&from.language_code),
+        thread_of: None,
     }
 }
 

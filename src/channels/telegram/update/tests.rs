@@ -94,6 +94,7 @@ fn a_private_message_is_for_us() {
                     id: "11".to_owned(),
                     name: "Ann Lee".to_owned(),
                     language: Language::English,
+                    thread_of: None,
                 },
                 "hello"
             )
@@ -455,6 +456,7 @@ fn a_pressed_button_says_who_where_and_which() {
             id: "11".to_owned(),
             name: "Ann".to_owned(),
             language: Language::English,
+            thread_of: None,
         },
         username: "annlee".to_owned(),
         message: PressedMessage {
