@@ -316,7 +316,11 @@ impl Intake {
                 let group = envelope.is_group.then_some(&place);
                 if let Some(role) = self.role(&sender, &username, group) {
                     self.note_language(&envelope, &sender);
-                    let envelope = Envelope { role, ..envelope };
+                    let envelope = Envelope {
+                        role,
+                        username,
+                        ..envelope
+                    };
                     return Some(self.accept(within_bounds(envelope)));
                 }
                 access::refuse(&self.0.parts, &envelope, &sender);
@@ -355,6 +359,7 @@ impl Intake {
                         id,
                         is_group,
                         role,
+                        username,
                         pressed: Some(message),
                         ..Envelope::written(&address, sender, &command)
                     }),
@@ -362,6 +367,7 @@ impl Intake {
                         id,
                         is_group,
                         role,
+                        username,
                         reference: message.id,
                         is_relayed: true,
                         ..Envelope::written(&address, sender, &format!("[button] {text}"))
