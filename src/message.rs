@@ -205,6 +205,15 @@ pub struct Sender {
     pub thread_of: Option<String>,
 }
 
+/// A person as the rules about access know them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Author {
+    /// The id that never changes.
+    pub id: String,
+    /// The name by which others write to them, without its `@`; may be empty.
+    pub username: String,
+}
+
 /// Who or what caused a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -299,6 +308,9 @@ pub struct Envelope {
     /// only owners.
     #[serde(default, skip_serializing_if = "Role::is_owner")]
     pub role: Role,
+    /// The sender's name by which others can write to them, without its `@`; may be empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub username: String,
     /// Whether there is a person who can be asked for approval.
     pub attended: bool,
     /// Whether others can write in this conversation too.
@@ -350,6 +362,7 @@ impl Envelope {
             origin: Origin::Cli,
             reply: None,
             role: Role::Owner,
+            username: String::new(),
             attended: true,
             is_group: false,
             is_relayed: false,
@@ -383,6 +396,15 @@ impl Envelope {
             | Origin::Subagent { .. }
             | Origin::Report { .. } => None,
         }
+    }
+
+    /// The same as the rules about access know them.
+    pub fn author(&self) -> Option<Author> {
+        let sender = self.sender()?;
+        Some(Author {
+            id: sender.id.clone(),
+            username: self.username.clone(),
+        })
     }
 
     /// The language to answer in where the program itself answers.

@@ -92,6 +92,7 @@ pub(super) struct Run<'a> {
     effort: Option<ReasoningEffort>,
     /// The language of what the program itself says.
     language: Language,
+    author: Option<crate::message::Author>,
     /// The runtime's facts, which go along and are not saved.
     facts: Entry,
     /// Tokens that the conversation may have; fewer when the model says that it is too long.
@@ -161,6 +162,7 @@ impl<'a> Run<'a> {
             host,
             cancel,
             language: message.map_or_else(Language::default, Envelope::language),
+            author: message.and_then(Envelope::author),
             report,
             system,
             facts: Entry::new(EntryKind::Note, facts),
@@ -463,6 +465,7 @@ impl<'a> Run<'a> {
                 .collect();
         }
         let session = self.session.chat().to_string();
+        let author = self.author.clone();
         let message = self.session.last_origin().unwrap_or_default().to_owned();
         let caller = Caller {
             session: &session,
@@ -473,6 +476,7 @@ impl<'a> Run<'a> {
             progress: None,
             input: None,
             without: self.without,
+            author: author.as_ref(),
         };
         let host = &mut *self.host;
         let mut told = |text: &str| host.on_event(TurnEvent::Progress(text));

@@ -303,6 +303,7 @@ mod tests {
             progress: None,
             input: None,
             without: &[],
+            author: None,
         };
         bench.toolbox.run(&call, &caller).text
     }

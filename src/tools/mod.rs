@@ -162,6 +162,8 @@ pub struct Caller<'a> {
     pub input: Option<&'a InputAnswer>,
     /// The names of tools that this caller does not have.
     pub without: &'a [&'a str],
+    /// The person for whom it is made, where a message says so.
+    pub author: Option<&'a crate::message::Author>,
 }
 
 impl Caller<'_> {
@@ -513,6 +515,7 @@ impl Toolbox {
             progress: None,
             input: None,
             without: &[],
+            author: None,
         };
         self.run(&call, &caller).images.pop()
     }

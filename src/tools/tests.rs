@@ -85,6 +85,7 @@ fn caller(cancel: &Cancel) -> Caller<'_> {
         progress: None,
         input: None,
         without: &[],
+        author: None,
     }
 }
 

@@ -19,4 +19,4 @@ pub use judge::{Criterion, Event, Moment, Phase, Seen, Tracker};
 pub use lines::Lines;
 pub use notice::{BuiltIn, Kind, Notice, Subject};
 pub use rule::{Quantity, Rule, Sound, Then, Told, What};
-pub use store::{Entry, Mute, Store, Watch, Watches};
+pub use store::{Cause, Entry, Mute, Ran, Store, Watch, Watches};

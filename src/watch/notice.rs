@@ -267,6 +267,9 @@ impl Notice {
             (BuiltIn::Throttling, true) => texts::throttled_over(language).to_owned(),
             (BuiltIn::ReadOnly, false) => texts::read_only(language, &note),
             (BuiltIn::ReadOnly, true) => texts::read_only_over(language, &note),
+            (BuiltIn::OutOfMemory, _) if self.count == 1 => {
+                texts::out_of_memory_once(language).to_owned()
+            }
             (BuiltIn::OutOfMemory, _) => texts::out_of_memory(language, &self.count),
             (BuiltIn::Units, false) => texts::units_failed(language, &note),
             (BuiltIn::Units, true) => texts::units_fine(language).to_owned(),

@@ -30,7 +30,8 @@ pub fn parse(text: &str, language: Language) -> Result<Rule, String> {
     let name: &str = subject
         .split(['>', '<', '≥', '≤'])
         .next()
-        .unwrap_or_default();
+        .filter(|name| !name.is_empty())
+        .unwrap_or(&subject);
     let row = Quantity::NAMES
         .iter()
         .position(|names| names.contains(&name));

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
+use std::ops::{Deref, DerefMut};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -17,12 +18,13 @@ use super::notice::Notice;
 use super::parse::parse;
 use super::process::identity;
 use super::rule::{Rule, What};
+use crate::access::Role;
 use crate::error::{Error, Result};
 use crate::json;
 use crate::json::Members;
 use crate::language::Language;
 use crate::limits::watch::{FILE_BYTES_MAX, STATE_BYTES_MAX, WATCHES_MAX};
-use crate::message::Address;
+use crate::message::{Address, Author};
 use crate::sys;
 
 /// A watch of the file.
@@ -38,6 +40,10 @@ pub struct Watch {
     pub is_paused: bool,
     /// Whether the model has made it: then it reaches only what the model's tools reach.
     pub by_model: bool,
+    /// What the one who has caused it may do. A watch that does not say so has a user's rights.
+    pub role: Role,
+    /// Who that is, where it is known.
+    pub author: Option<Author>,
     /// The process of a watch of one: its name and when it was started, in ticks of the kernel.
     pub process: Option<(String, u64)>,
 }
@@ -51,6 +57,53 @@ pub struct Watches {
     pub faults: Vec<String>,
     /// The others, as they are in the file.
     unusable: Vec<Box<RawValue>>,
+    /// The number of the next one: none is used again, for an old button may have it.
+    next: u32,
+}
+
+impl Watches {
+    fn note(&mut self, id: u32) {
+        self.next = self.next.max(id.saturating_add(1));
+    }
+}
+
+impl Deref for Watches {
+    type Target = Vec<Watch>;
+
+    fn deref(&self) -> &Vec<Watch> {
+        &self.watches
+    }
+}
+
+impl DerefMut for Watches {
+    fn deref_mut(&mut self) -> &mut Vec<Watch> {
+        &mut self.watches
+    }
+}
+
+/// Who adds a watch.
+#[derive(Clone, Copy, Debug)]
+pub struct Cause<'a> {
+    /// The chat that is told.
+    pub chat: Option<&'a Address>,
+    /// What they may do.
+    pub role: Role,
+    /// Who it is.
+    pub author: Option<&'a Author>,
+    /// Whether the model does it for them.
+    pub by_model: bool,
+}
+
+impl Cause<'_> {
+    /// The person at the board's own terminal.
+    pub fn typed(chat: Option<&Address>) -> Cause<'_> {
+        Cause {
+            chat,
+            role: Role::Owner,
+            author: None,
+            by_model: false,
+        }
+    }
 }
 
 /// The watches of a home. Opening it reads and creates nothing.
@@ -97,12 +150,12 @@ impl Store {
     }
 
     /// Changes the watches. Nothing is written when `change` fails, or when the file cannot be used.
-    pub fn change<T>(&self, change: impl FnOnce(&mut Vec<Watch>) -> Result<T>) -> Result<T> {
+    pub fn change<T>(&self, change: impl FnOnce(&mut Watches) -> Result<T>) -> Result<T> {
         sys::file::private_folder(&self.folder)?;
         let _lock = sys::file::lock_folder(&self.folder)?;
         let mut all = self.read()?;
         let before = all.watches.clone();
-        let result = change(&mut all.watches)?;
+        let result = change(&mut all)?;
         if all.watches != before {
             let text = render(&all);
             if text.len() > FILE_BYTES_MAX {
@@ -117,7 +170,12 @@ impl Store {
     }
 
     /// Adds a watch of a rule.
-    pub fn insert(&self, rule: Rule, chat: Option<&Address>, by_model: bool) -> Result<Added> {
+    pub fn insert(&self, rule: Rule, cause: Cause<'_>) -> Result<Added> {
+        if let What::File { path, .. } = &rule.what
+            && !can_be_followed(Path::new(path))
+        {
+            return Ok(Added::NoFile);
+        }
         let process = match rule.what {
             What::Pid(pid) => match identity(pid) {
                 None => return Ok(Added::NoProcess(pid)),
@@ -128,9 +186,11 @@ impl Store {
         let watch = Watch {
             id: 0,
             rule,
-            chat: chat.cloned(),
+            chat: cause.chat.cloned(),
             is_paused: false,
-            by_model,
+            by_model: cause.by_model,
+            role: cause.role,
+            author: cause.author.cloned(),
             process,
         };
         self.change(|list| {
@@ -210,27 +270,44 @@ pub enum Added {
     Known(u32),
     /// The process with this number is gone.
     NoProcess(u32),
+    /// What is at the path is no file that grows.
+    NoFile,
     /// There are as many as possible.
     TooMany,
 }
 
-/// Adds a watch with the next free number, and returns that.
-pub fn add(watches: &mut Vec<Watch>, mut watch: Watch) -> Option<u32> {
-    if watches.len() >= WATCHES_MAX {
+/// Whether a path has, or may have later, a file that lines are added to: no device, pipe or folder, and nothing that the
+/// kernel makes up.
+pub fn can_be_followed(path: &Path) -> bool {
+    let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let is_made_up = ["/proc", "/sys"].iter().any(|root| real.starts_with(root));
+    !is_made_up && std::fs::metadata(path).map_or(true, |data| data.is_file())
+}
+
+/// Adds a watch with the next number, and returns that.
+pub fn add(all: &mut Watches, mut watch: Watch) -> Option<u32> {
+    if all.len() >= WATCHES_MAX {
         return None;
     }
-    let is_free = |id: &u32| watches.iter().all(|watch| watch.id != *id);
-    watch.id = (1..).find(is_free)?;
-    let id = watch.id;
-    watches.push(watch);
+    let is_free = |id: &u32| *id > 0 && all.iter().all(|watch| watch.id != *id);
+    let id = Some(all.next).filter(is_free);
+    // Only after a number that a person has made up as large as can be.
+    let id = id.or_else(|| (1..).find(is_free))?;
+    watch.id = id;
+    all.watches.push(watch);
+    all.note(id);
     Some(id)
 }
 
 fn read_file(bytes: &[u8]) -> std::result::Result<Watches, String> {
     // Some editors begin a file with a byte order mark.
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let mut all = Watches {
+        next: 1,
+        ..Watches::default()
+    };
     if bytes.trim_ascii().is_empty() {
-        return Ok(Watches::default());
+        return Ok(all);
     }
     let file: BTreeMap<String, &RawValue> =
         json::envelope_from_slice(bytes).map_err(|error| error.to_string())?;
@@ -240,7 +317,10 @@ fn read_file(bytes: &[u8]) -> std::result::Result<Watches, String> {
             .map_err(|error| format!("in \"watches\": {error}"))?,
         None => None,
     };
-    let mut all = Watches::default();
+    let next = file.get("next").map(|raw| raw.get().parse::<u32>());
+    if let Some(Ok(next)) = next {
+        all.next = all.next.max(next);
+    }
     for (index, raw) in list.unwrap_or_default().into_iter().enumerate() {
         let watch = read_watch(raw.get()).and_then(|watch| {
             if all.watches.iter().any(|other| other.id == watch.id) {
@@ -251,6 +331,9 @@ fn read_file(bytes: &[u8]) -> std::result::Result<Watches, String> {
                 false => Err(format!("there are more than {WATCHES_MAX} watches")),
             }
         });
+        if let Some(id) = Members::read(raw.get()).as_ref().and_then(id_of) {
+            all.note(id);
+        }
         match watch {
             Ok(watch) => all.watches.push(watch),
             Err(reason) => {
@@ -262,12 +345,15 @@ fn read_file(bytes: &[u8]) -> std::result::Result<Watches, String> {
     Ok(all)
 }
 
+fn id_of(members: &Members) -> Option<u32> {
+    let id = members.value("id").as_u64();
+    id.and_then(|id| u32::try_from(id).ok())
+        .filter(|id| *id > 0)
+}
+
 fn read_watch(raw: &str) -> std::result::Result<Watch, String> {
     let members = Members::read(raw).ok_or("it is not an object")?;
-    let id = members.value("id").as_u64();
-    let id = id
-        .and_then(|id| u32::try_from(id).ok())
-        .filter(|id| *id > 0);
+    let id = id_of(&members);
     let rule = members.text("rule").ok_or("its rule is missing")?;
     let start = members.value("processStart").as_u64();
     Ok(Watch {
@@ -276,12 +362,23 @@ fn read_watch(raw: &str) -> std::result::Result<Watch, String> {
         chat: members.text("chat").map(|chat| Address::parse(&chat)),
         is_paused: members.is_true("paused"),
         by_model: members.is_true("byModel"),
+        role: members
+            .text("role")
+            .and_then(|role| Role::parse(&role))
+            .unwrap_or(Role::User),
+        author: members.text("person").map(|id| Author {
+            id,
+            username: members.text_or_empty("username"),
+        }),
         process: start.map(|start| (members.text_or_empty("process"), start)),
     })
 }
 
 fn render(all: &Watches) -> String {
-    let mut text = "{\n  \"version\": 1,\n  \"watches\": [".to_owned();
+    let mut text = format!(
+        "{{\n  \"version\": 1,\n  \"next\": {},\n  \"watches\": [",
+        all.next
+    );
     let good = all.watches.iter().map(render_watch);
     let bad = all.unusable.iter().map(|raw| raw.get().to_owned());
     for (index, watch) in good.chain(bad).enumerate() {
@@ -304,6 +401,15 @@ fn render_watch(watch: &Watch) -> String {
     for (name, is_set) in [("paused", watch.is_paused), ("byModel", watch.by_model)] {
         if is_set {
             line += &format!(", \"{name}\": true");
+        }
+    }
+    if watch.role != Role::User {
+        line += &format!(", \"role\": \"{}\"", watch.role);
+    }
+    if let Some(author) = &watch.author {
+        line += &format!(", \"person\": {}", text(&author.id));
+        if !author.username.is_empty() {
+            line += &format!(", \"username\": {}", text(&author.username));
         }
     }
     if let Some((name, start)) = &watch.process {
@@ -335,9 +441,23 @@ pub struct Entry {
     /// How far a file was read: its inode, and the offset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mark: Option<(u64, u64)>,
+    /// The command of an alarm, while it runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<Ran>,
     /// What was seen before, such as addresses; `None` before the first look.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub known: Option<Vec<String>>,
+}
+
+/// A command of an alarm that was begun.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ran {
+    /// The command.
+    pub line: String,
+    /// The chat that is told.
+    pub chat: Address,
+    /// The id of the alarm's message.
+    pub once: String,
 }
 
 /// A time in which nothing is told.

@@ -151,8 +151,12 @@ texts! {
         "🔴 {path} 变为只读。存储卡可能正在损坏：请备份数据。",
     }
     pub fn read_only_over(path) { "✅ {path} is writable again.", "✅ {path} 恢复可写。" }
+    pub fn out_of_memory_once() {
+        "💥 Out of memory: the kernel ended a process.",
+        "💥 内存不足：内核结束了 1 个进程。",
+    }
     pub fn out_of_memory(count) {
-        "💥 Out of memory: the kernel ended {count} process(es).",
+        "💥 Out of memory: the kernel ended {count} processes.",
         "💥 内存不足：内核结束了 {count} 个进程。",
     }
     pub fn units_failed(names) { "🔴 Failed services: {names}.", "🔴 失败的服务：{names}。" }

@@ -330,7 +330,11 @@ impl Intake {
                 let group = envelope.is_group.then_some(&place);
                 if let Some(role) = self.role(&sender, &username, group) {
                     self.note_language(&envelope, &sender);
-                    let envelope = Envelope { role, ..envelope };
+                    let envelope = Envelope {
+                        role,
+                        username,
+                        ..envelope
+                    };
                     return Some(self.accept(within_bounds(envelope)));
                 }
                 (self.0.parts.lost_access)(&place, &sender.id);
@@ -374,6 +378,7 @@ impl Intake {
                         id,
                         is_group,
                         role,
+                        username,
                         pressed: Some(message),
                         ..Envelope::written(&address, sender, &command)
                     }),
@@ -381,6 +386,7 @@ impl Intake {
                         id,
                         is_group,
                         role,
+                        username,
                         reference: message.id,
                         is_relayed: true,
                         ..Envelope::written(&address, sender, &format!("[button] {text}"))

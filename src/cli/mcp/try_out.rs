@@ -195,6 +195,7 @@ fn call_tool(
         input: None,
         progress: Some(&tell),
         without: &[],
+        author: None,
     };
     let mut result = toolbox.run(&call, &caller);
     while let Some(Effect::Input(request)) = result.effect.take() {

@@ -204,6 +204,7 @@ impl Asking<'_> {
             progress: None,
             input: None,
             without: &[],
+            author: None,
         };
         let mut tail = Tail {
             asking: self,

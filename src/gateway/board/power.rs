@@ -204,6 +204,7 @@ impl Gateway {
             progress: None,
             input: None,
             without: &[],
+            author: None,
         };
         let action = OwnerAction {
             line: "journalctl -q --no-pager -b -1 -n 1 -o short-unix",

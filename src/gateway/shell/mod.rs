@@ -109,6 +109,7 @@ impl Gateway {
             progress: None,
             input: None,
             without: &[],
+            author: None,
         };
         let mut watch = |watched: crate::tools::commands::Watched<'_>| {
             if let Some(text) = running.watch(watched, self.display_settings(&to).interval) {

@@ -416,6 +416,7 @@ impl Gateway {
             progress: None,
             input: None,
             without: &[],
+            author: None,
         };
         let question = match toolbox.terminal(typed, &caller)? {
             TerminalStart::Open(opened) => return Ok(opened),

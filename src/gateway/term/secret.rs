@@ -92,6 +92,7 @@ impl Gateway {
                 id: &open.person,
                 username: "",
                 group: open.is_group.then_some(open.to.chat.as_str()),
+                thread_of: None,
                 paired: self.parts.pairing.role_of(channel, &open.person),
             });
             let has_names = rules.named().any(|entry| entry.trim().starts_with('@'));

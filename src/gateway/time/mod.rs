@@ -11,7 +11,9 @@ use tokio::sync::Notify;
 use super::Gateway;
 use crate::clock::{Clock, Reason, Trust, judge};
 use crate::language::Language;
-use crate::limits::clock::{JUMP_LOGGED, KNOWN_INTERVAL, TRUST_LOOK, UNCONFIRMED_LOOK};
+use crate::limits::clock::{
+    JUMP_LOGGED, KNOWN_EARLY, KNOWN_INTERVAL, TRUST_LOOK, UNCONFIRMED_LOOK,
+};
 use crate::state::KnownTime;
 use crate::sync::Mutex;
 
@@ -85,7 +87,8 @@ impl Timekeeper {
     fn save_if_old(&self) {
         let kept = self.state.lock().kept;
         let age = self.clock.now_ms().saturating_sub(kept).unsigned_abs();
-        if age >= KNOWN_INTERVAL.as_millis() as u64 {
+        // A timer may end a moment early.
+        if age.saturating_add(KNOWN_EARLY.as_millis() as u64) >= KNOWN_INTERVAL.as_millis() as u64 {
             self.save();
         }
     }
@@ -193,9 +196,14 @@ pub(super) async fn keep(gateway: Arc<Gateway>) {
         time.log_trust();
     }
     let never = Notify::new();
+    let mut is_begun = false;
     loop {
         if time.trust().is_trusted() {
-            time.save_if_old();
+            // A power cut soon after the start was not before it.
+            match std::mem::replace(&mut is_begun, true) {
+                false => time.save(),
+                true => time.save_if_old(),
+            }
         }
         let since = time.state.lock().offset;
         alarm::until_since(&time.clock, Some(time.next_look()), &never, since).await;

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{Item, Look, system};
+use crate::access::Role;
 use crate::board::reading::{Reading, Throttle, Throttling};
 use crate::config::schema::BuiltInWatches;
 use crate::limits::watch::{
@@ -29,6 +30,8 @@ pub fn items(config: &BuiltInWatches, root: &Path) -> Vec<Arc<Item>> {
             by_model: false,
             process: None,
             is_built_in: true,
+            role: Role::Owner,
+            author: None,
         }));
     };
     let over = |quantity: Quantity, threshold: f64, hold: Option<u64>| {

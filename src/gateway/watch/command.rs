@@ -5,21 +5,24 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use super::{Item, Look, system, texts, usage};
+use crate::access::Role;
 use crate::agent::commands::CommandAnswer;
+use crate::clock::Stopwatch;
 use crate::error::{Error, Result};
 use crate::gateway::Gateway;
 use crate::gateway::commands::texts::format_error;
 use crate::language::Language;
-use crate::limits::watch::WATCHES_MAX;
+use crate::limits::cancel::POLL;
+use crate::limits::watch::{FIRST_LOOK_TIME, SECONDS_MAX, WATCHES_MAX};
 use crate::markup::{inline_code, plain};
-use crate::message::{Address, CommandButton, Envelope};
+use crate::message::{Address, Author, CommandButton, Envelope};
 use crate::text::{ellipsize_chars, one_line};
 use crate::watch::notice::format_span;
 use crate::watch::process::identity;
 use crate::watch::rule::millis;
 use crate::watch::store::Added;
 use crate::watch::texts as words;
-use crate::watch::{Moment, Mute, Store, Subject, Told, Watch, What, parse};
+use crate::watch::{Cause, Moment, Mute, Store, Subject, Told, Watch, What, parse};
 
 /// How long `/watch mute` mutes, in seconds.
 const MUTE_SECONDS: u64 = 3600;
@@ -31,15 +34,23 @@ const NOTE_CHARS: usize = 120;
 struct Asker<'a> {
     chat: Option<&'a Address>,
     language: Language,
+    role: Role,
+    author: Option<&'a Author>,
+    /// Whether others read the answer.
+    is_group: bool,
 }
 
 impl Gateway {
     /// Answers `/watch` of a chat, on a thread.
     pub(in crate::gateway) fn watch_command(self: &Arc<Self>, message: &Envelope, argument: &str) {
         let (chat, language) = (message.address(), message.language());
+        let author = message.author();
         let asker = Asker {
             chat: Some(&chat),
             language,
+            role: message.role,
+            author: author.as_ref(),
+            is_group: message.is_group,
         };
         let answer = self.answer_watch(asker, argument);
         let answer = answer.unwrap_or_else(|error| format_error(&error, language).into());
@@ -51,7 +62,14 @@ impl Gateway {
         let asker = Asker {
             chat: None,
             language: Language::English,
+            role: Role::Owner,
+            author: None,
+            is_group: false,
         };
+        if argument == "list" {
+            // A list that cannot be read is no list.
+            self.parts.watches.store.read()?;
+        }
         self.answer_watch(asker, argument).map(|answer| answer.text)
     }
 
@@ -83,11 +101,19 @@ impl Gateway {
         Ok(text.into())
     }
 
+    /// Whether someone may see and change an item: an owner also those that others cannot remove themselves.
+    fn is_visible(&self, asker: Asker<'_>, item: &Item) -> bool {
+        let is_own = asker.chat.is_none() || item.chat.as_ref() == asker.chat;
+        item.is_built_in || is_own || item.role < Role::Owner || self.has_no_access(item)
+    }
+
     /// The watch with a number or a built-in name that a chat may change.
     fn find_watch(&self, asker: Asker<'_>, name: &str) -> Result<Arc<Item>> {
         let name = name.to_lowercase();
         let name = name.trim_start_matches('#').trim_end_matches('.');
-        let item = self.watch_item(name).filter(|item| is_visible(asker, item));
+        let item = self
+            .watch_item(name)
+            .filter(|item| self.is_visible(asker, item));
         item.ok_or_else(|| {
             let name = inline_code(&one_line(name, NOTE_CHARS));
             usage(texts::unknown(asker.language, &name))
@@ -158,7 +184,9 @@ impl Gateway {
             ("mute", _) => {
                 let seconds = match rest {
                     "" => Some(MUTE_SECONDS),
-                    time => parse::seconds(time).filter(|seconds| *seconds > 0),
+                    time => {
+                        parse::seconds(time).filter(|seconds| (1..=SECONDS_MAX).contains(seconds))
+                    }
                 };
                 let wrong = || usage(texts::wrong_time(language).to_owned());
                 let ms = millis(seconds.ok_or_else(wrong)?);
@@ -214,12 +242,20 @@ impl Gateway {
         if is_service && system::services(&watches.root).is_none() {
             return Err(usage(texts::no_systemd(language).to_owned()));
         }
-        let (id, is_new) = match watches.store.insert(rule.clone(), asker.chat, false)? {
+        let cause = Cause {
+            chat: asker.chat,
+            role: asker.role,
+            author: asker.author,
+            by_model: false,
+        };
+        let (id, is_new) = match watches.store.insert(rule.clone(), cause)? {
             Added::New(id) => (id, true),
             Added::Known(id) => (id, false),
             Added::NoProcess(pid) => return Err(usage(texts::no_process(language, &pid))),
+            Added::NoFile => return Err(usage(texts::no_file(language).to_owned())),
             Added::TooMany => return Err(usage(texts::too_many(language, &WATCHES_MAX))),
         };
+        watches.look_again();
         let shown = inline_code(&rule.to_string());
         let text = match is_new {
             false => texts::exists(language, &id, &shown),
@@ -237,8 +273,10 @@ impl Gateway {
                     by_model: false,
                     process,
                     is_built_in: false,
+                    role: asker.role,
+                    author: asker.author.cloned(),
                 };
-                let look = self.look_fresh(&item);
+                let look = self.look_first(&item);
                 texts::added(
                     language,
                     &id,
@@ -247,7 +285,6 @@ impl Gateway {
                 )
             }
         };
-        watches.look_again();
         let remove = CommandButton {
             label: words::remove_button(language).to_owned(),
             command: format!("/watch remove {id}"),
@@ -272,13 +309,41 @@ impl Gateway {
         self.probe(item, &watches.tick(watches.now(self.clock())))
     }
 
+    /// What the first look at a new item finds. What takes long is looked at once, by the thread that watches, and not
+    /// waited for.
+    fn look_first(self: &Arc<Self>, item: &Item) -> Look {
+        let watches = &self.parts.watches;
+        let what = item.rule().map(|rule| &rule.what);
+        if !matches!(what, Some(What::Host { .. } | What::Command { .. })) {
+            return self.look_fresh(item);
+        }
+        let begun = Stopwatch::start();
+        loop {
+            let found = watches.shared.lock().found.get(&item.key).cloned();
+            let is_late = begun.elapsed() >= FIRST_LOOK_TIME || watches.cancel.wait(POLL);
+            if found.is_some() || is_late {
+                return found.unwrap_or_default();
+            }
+        }
+    }
+
     fn list_watches(&self, asker: Asker<'_>) -> String {
         let (watches, language) = (&self.parts.watches, asker.language);
         let now = watches.now(self.clock());
+        // What was just written may not have been taken yet.
+        let faults = watches
+            .store
+            .read()
+            .map_or_else(|error| vec![error.to_string()], |read| read.faults);
         let shared = watches.shared.lock();
         let mut own = String::new();
         let mut built_in = String::new();
-        for item in shared.items.iter().filter(|item| is_visible(asker, item)) {
+        let mut others = String::new();
+        for item in shared
+            .items
+            .iter()
+            .filter(|item| self.is_visible(asker, item))
+        {
             let state = describe_state(item, &shared, now, language);
             if item.is_built_in {
                 let _ = write!(
@@ -286,6 +351,20 @@ impl Gateway {
                     "\n{}",
                     texts::built_in_line(language, &item.key, &state)
                 );
+            } else if let Some(chat) = item
+                .chat
+                .as_ref()
+                .filter(|chat| asker.chat.is_some_and(|own| own != *chat))
+            {
+                let rule = inline_code(&item.rule);
+                let chat = inline_code(&chat.to_string());
+                if !asker.is_group {
+                    let _ = write!(
+                        others,
+                        "\n{}",
+                        texts::other_line(language, &item.key, &rule, &chat)
+                    );
+                }
             } else {
                 let rule = inline_code(&item.rule);
                 let _ = write!(own, "\n{}", texts::line(language, &item.key, &rule, &state));
@@ -295,13 +374,16 @@ impl Gateway {
             true => texts::none(language).to_owned(),
             false => format!("{}{own}", texts::heading(language)),
         };
+        if !others.is_empty() {
+            let _ = write!(text, "\n\n{}{others}", texts::others(language));
+        }
         if !built_in.is_empty() {
             let _ = write!(text, "\n\n{}{built_in}", texts::built_in(language));
         }
-        if !shared.faults.is_empty() {
+        if !faults.is_empty() {
             let path = inline_code(&watches.store.path().display().to_string());
             let _ = write!(text, "\n\n{}", texts::faults(language, &path));
-            for fault in &shared.faults {
+            for fault in &faults {
                 let _ = write!(text, "\n- {}", plain(fault));
             }
         }
@@ -310,10 +392,6 @@ impl Gateway {
         }
         text
     }
-}
-
-fn is_visible(asker: Asker<'_>, item: &Item) -> bool {
-    item.is_built_in || asker.chat.is_none() || item.chat.as_ref() == asker.chat
 }
 
 fn describe_state(item: &Item, shared: &super::Shared, now: Moment, language: Language) -> String {
@@ -408,10 +486,11 @@ pub fn add_to_file(
 ) -> Result<String> {
     let rule = parse::parse(text, language).map_err(usage)?;
     let shown = inline_code(&rule.to_string());
-    match store.insert(rule, chat, false)? {
+    match store.insert(rule, Cause::typed(chat))? {
         Added::New(id) => Ok(texts::added_later(language, &id, &shown)),
         Added::Known(id) => Ok(texts::exists(language, &id, &shown)),
         Added::NoProcess(pid) => Err(usage(texts::no_process(language, &pid))),
+        Added::NoFile => Err(usage(texts::no_file(language).to_owned())),
         Added::TooMany => Err(usage(texts::too_many(language, &WATCHES_MAX))),
     }
 }

@@ -19,15 +19,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Gateway;
+use crate::access::{Person, Role};
 use crate::cancel::Cancel;
 use crate::clock::Clock;
 use crate::error::Error;
-use crate::message::Address;
+use crate::message::{Address, Author};
 use crate::sync::Mutex;
 use crate::sys;
 use crate::sys::watch::events::Wake;
 use crate::watch::rule::summary;
-use crate::watch::{Entry, Moment, Rule, Store, Subject, What};
+use crate::watch::{Entry, Moment, Rule, Store, Subject, Watch, What};
 
 pub use command::{add_to_file, describe_offline};
 
@@ -81,6 +82,9 @@ struct Item {
     by_model: bool,
     process: Option<(String, u64)>,
     is_built_in: bool,
+    /// What the one who has caused it may do.
+    role: Role,
+    author: Option<Author>,
 }
 
 /// What a look has found.
@@ -254,17 +258,66 @@ pub(super) fn keep(gateway: &Arc<Gateway>) {
 }
 
 impl Gateway {
-    /// The chat that is told about an item, if there is one.
+    /// The chat that is told about an item, if there is one and it still has access.
     fn chat_of_watch(&self, item: &Item) -> Option<Address> {
+        let is_reached = |chat: &Address| self.delivery(chat).is_some();
         if let Some(chat) = &item.chat {
-            return Some(chat.clone()).filter(|chat| self.delivery(chat).is_some());
+            let role = self.role_of_watch(chat, item);
+            return Some(chat.clone()).filter(|chat| role.is_some() && is_reached(chat));
         }
         let to = &self.live().watch.to;
-        match to.as_str() {
-            "" => self.parts.people_chat(),
+        let found = match to.as_str() {
+            "" => self
+                .parts
+                .people_chat()
+                .filter(|chat| self.role_of_watch(chat, item).is_some()),
             to => Some(Address::parse(to)),
-        }
-        .filter(|chat| self.delivery(chat).is_some())
+        };
+        found.filter(is_reached)
+    }
+
+    /// What the one who has caused an item may do now in its chat, at most what it was then; `None` without access.
+    fn role_of_watch(&self, chat: &Address, item: &Item) -> Option<Role> {
+        let live = self.live();
+        let rules = live.channels.named(&chat.channel)?.rules();
+        let role = |author: &Author| {
+            let decide = |paired| {
+                rules.role(&Person {
+                    id: &author.id,
+                    username: &author.username,
+                    group: Some(&chat.chat),
+                    thread_of: None,
+                    paired,
+                })
+            };
+            let paired = || self.parts.pairing.role_of(&chat.channel, &author.id);
+            decide(None).or_else(|| decide(Some(paired()?)))
+        };
+        let found = match &item.author {
+            Some(author) => role(author),
+            None => {
+                let alone = Author {
+                    id: chat.chat.clone(),
+                    ..Author::default()
+                };
+                // A group, or a person who is known by name only.
+                let is_open = chat.channel != "telegram"
+                    || chat.chat.starts_with('-')
+                    || rules.allow_from.iter().any(|entry| entry.starts_with('@'))
+                    || rules.roles.keys().any(|entry| entry.starts_with('@'));
+                role(&alone).or(is_open.then_some(item.role))
+            }
+        };
+        // A guest sees nothing of the board.
+        found
+            .map(|found| found.min(item.role))
+            .filter(|role| *role >= Role::User)
+    }
+
+    /// Whether the chat of an item has lost its access, so that nothing of it is told or run.
+    fn has_no_access(&self, item: &Item) -> bool {
+        let chat = item.chat.as_ref();
+        chat.is_some_and(|chat| self.role_of_watch(chat, item).is_none())
     }
 
     /// The item with a key.
@@ -272,6 +325,22 @@ impl Gateway {
         let shared = self.parts.watches.shared.lock();
         shared.items.iter().find(|item| item.key == key).cloned()
     }
+}
+
+/// The item of a watch of the file.
+fn item(watch: Watch) -> Arc<Item> {
+    Arc::new(Item {
+        key: watch.id.to_string(),
+        rule: watch.rule.to_string(),
+        subject: Subject::Rule(watch.rule),
+        chat: watch.chat,
+        is_paused: watch.is_paused,
+        by_model: watch.by_model,
+        process: watch.process,
+        is_built_in: false,
+        role: watch.role,
+        author: watch.author,
+    })
 }
 
 /// An error whose text is Markdown for the person who typed something.

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use super::look::{Before, Tick};
 use super::{Item, Look, built_in};
-use crate::access::Role;
 use crate::approval::Answer;
 use crate::cancel::Cancel;
 use crate::clock::Stopwatch;
@@ -158,13 +157,14 @@ impl Gateway {
         };
         let caller = Caller {
             session: &owner,
-            role: Role::Owner,
+            role: item.role,
             message: "",
             cancel: &cancel,
             answer: None,
             progress: None,
             input: None,
             without: &[],
+            author: None,
         };
         let toolbox = agent.toolbox();
         let mut shell = toolbox.shell(typed, &caller, &mut |_| {});

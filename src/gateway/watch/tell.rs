@@ -6,8 +6,10 @@
 use std::sync::Arc;
 
 use super::{Item, texts};
+use crate::access::Role;
 use crate::bus::Event;
 use crate::error::Result;
+use crate::gateway::commands::texts as answers;
 use crate::gateway::cron::zone_of;
 use crate::gateway::shell::format_output;
 use crate::gateway::{Gateway, spawn};
@@ -17,7 +19,7 @@ use crate::message::{Address, CommandButton, Envelope, Origin, OutgoingMessage};
 use crate::text::reveal;
 use crate::watch::process::{busiest, largest};
 use crate::watch::texts as words;
-use crate::watch::{Kind, Notice, Quantity, Sound, Subject, Then, What};
+use crate::watch::{Kind, Notice, Quantity, Ran, Sound, Subject, Then, What};
 
 /// How long the button mutes a watch.
 const MUTE: &str = "1h";
@@ -38,6 +40,15 @@ impl Gateway {
             shared.telling.retain(|key| *key != item.key);
             if is_told && let Some(entry) = shared.entries.get_mut(&item.key) {
                 entry.notice.take_if(|kept| *kept == notice);
+                if let (Then::Run(line), Some(chat)) =
+                    (then_of(&item, &notice), gateway.chat_of_watch(&item))
+                {
+                    entry.run = Some(Ran {
+                        line: line.clone(),
+                        chat,
+                        once: notice.once(&item.key),
+                    });
+                }
                 shared.is_unsaved = true;
                 watches.save(&mut shared);
             }
@@ -45,6 +56,8 @@ impl Gateway {
             if is_told {
                 gateway.follow_up(&item, &notice);
             }
+            // What has happened meanwhile can be told now.
+            watches.wake();
         };
         if !takes_long {
             return work();
@@ -61,6 +74,9 @@ impl Gateway {
         };
         let language = self.parts.languages.get(&to);
         let message = self.watch_message(item, notice, &to, language);
+        if !self.is_news(item, notice) {
+            return false;
+        }
         if let Then::Ask(prompt) = then_of(item, notice) {
             // Before the message: it is accepted once, too.
             if let Err(error) = self.ask_agent(item, notice, (&to, language), prompt) {
@@ -79,6 +95,26 @@ impl Gateway {
         true
     }
 
+    /// Whether a notice is still to be told: its watch may have gone, or been paused, muted or changed, meanwhile.
+    fn is_news(&self, item: &Item, notice: &Notice) -> bool {
+        let shared = self.parts.watches.shared.lock();
+        let is_there = shared.items.iter().any(|other| **other == *item);
+        let entry = shared.entries.get(&item.key);
+        is_there && entry.is_some_and(|entry| entry.notice.as_ref() == Some(notice))
+    }
+
+    /// Whether the messages of a watch come without a sound now.
+    fn is_silent(&self, item: &Item) -> bool {
+        match item.rule().map_or(Sound::Usual, |rule| rule.sound) {
+            Sound::Quiet => true,
+            Sound::Loud => false,
+            Sound::Usual => {
+                let zone = zone_of(&self.live().cron.tz);
+                self.trust().is_trusted() && self.is_quiet(&zone)
+            }
+        }
+    }
+
     fn watch_message(
         &self,
         item: &Item,
@@ -93,15 +129,6 @@ impl Gateway {
             text += language.sentence_space();
             text += &words::top(language, &plain(&reveal(&top)));
         }
-        let sound = item.rule().map_or(Sound::Usual, |rule| rule.sound);
-        let silent = match sound {
-            Sound::Quiet => true,
-            Sound::Loud => false,
-            Sound::Usual => {
-                let zone = zone_of(&self.live().cron.tz);
-                self.trust().is_trusted() && self.is_quiet(&zone)
-            }
-        };
         let button = |label: &str, command: String| CommandButton {
             label: label.to_owned(),
             command,
@@ -109,7 +136,8 @@ impl Gateway {
         let key = &item.key;
         let has_ended = is_last(item, notice) || notice.kind == Kind::Recovered;
         let buttons = match item.is_built_in {
-            _ if has_ended => Vec::new(),
+            // The commands on them are an owner's.
+            _ if has_ended || item.role < Role::Owner => Vec::new(),
             false => vec![
                 button(
                     words::mute_button(language),
@@ -132,7 +160,7 @@ impl Gateway {
         OutgoingMessage {
             command_buttons: rows.collect(),
             once: notice.once(key),
-            silent,
+            silent: self.is_silent(item),
             ..OutgoingMessage::text(to, text)
         }
     }
@@ -174,7 +202,27 @@ impl Gateway {
                 OutgoingMessage::text(&to, format!("{heading}\n{error}"))
             }
         };
-        self.tell_with(message);
+        self.tell_with(OutgoingMessage {
+            silent: self.is_silent(item),
+            ..message
+        });
+        let watches = &self.parts.watches;
+        let mut shared = watches.shared.lock();
+        if let Some(entry) = shared.entries.get_mut(&item.key) {
+            entry.run = None;
+            shared.is_unsaved = true;
+            watches.save(&mut shared);
+        }
+    }
+
+    /// Tells of a command that the end of the program has interrupted.
+    pub(super) fn tell_cut_run(&self, ran: &Ran) {
+        let language = self.parts.languages.get(&ran.chat);
+        let text = answers::interrupted_command(language, &inline_code(&ran.line));
+        self.tell_with(OutgoingMessage {
+            once: format!("{}:cut", ran.once),
+            ..OutgoingMessage::text(&ran.chat, text)
+        });
     }
 
     /// Puts the prompt of an alarm into the queue of the chat's conversation.
@@ -200,7 +248,9 @@ impl Gateway {
                 label: format!("watch {}", item.key),
             },
             reply: Some(to.clone()),
-            attended: true,
+            // As for a job: no owner is there to whom something was allowed.
+            role: Role::User,
+            attended: false,
             is_relayed: true,
             ..Envelope::typed(&session, &text)
         };

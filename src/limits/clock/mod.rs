@@ -34,3 +34,5 @@ pub const TURNED_LOOK: Duration = Duration::from_millis(20);
 pub const UNCONFIRMED_LOOK: Duration = Duration::from_secs(10 * 60);
 /// The longest wait for a time where the kernel gives no timer; a clock that is set is noticed after it.
 pub const ALARM_RETRY: Duration = Duration::from_secs(30);
+/// How much earlier than after [`KNOWN_INTERVAL`] the time is kept all the same.
+pub const KNOWN_EARLY: Duration = Duration::from_mins(1);

@@ -53,6 +53,8 @@ pub enum Interest {
     Content,
     /// Names in a folder come and go.
     Names,
+    /// The same, and files in it are written in place.
+    Files,
 }
 
 /// Changes of many files and folders (inotify(7)).
@@ -80,6 +82,12 @@ impl Changes {
 
     /// Sees changes of a path from now on. The same path has the same number again.
     pub fn add(&self, path: &Path, interest: Interest) -> io::Result<i32> {
+        let names = WatchFlags::CREATE
+            | WatchFlags::DELETE
+            | WatchFlags::MOVED_TO
+            | WatchFlags::MOVED_FROM
+            | WatchFlags::DELETE_SELF
+            | WatchFlags::ONLYDIR;
         let events = match interest {
             Interest::Content => {
                 WatchFlags::MODIFY
@@ -88,16 +96,15 @@ impl Changes {
                     | WatchFlags::DELETE_SELF
                     | WatchFlags::MOVE_SELF
             }
-            Interest::Names => {
-                WatchFlags::CREATE
-                    | WatchFlags::DELETE
-                    | WatchFlags::MOVED_TO
-                    | WatchFlags::MOVED_FROM
-                    | WatchFlags::DELETE_SELF
-                    | WatchFlags::ONLYDIR
-            }
+            Interest::Names => names,
+            Interest::Files => names | WatchFlags::CLOSE_WRITE,
         };
-        Ok(inotify::add_watch(&self.0, path, events)?)
+        // Else the interest of another one in the same path would end.
+        Ok(inotify::add_watch(
+            &self.0,
+            path,
+            events | WatchFlags::MASK_ADD,
+        )?)
     }
 
     /// Sees nothing more of a number.

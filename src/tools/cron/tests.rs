@@ -82,6 +82,7 @@ impl Desk {
             progress: None,
             input: None,
             without: &[],
+            author: None,
         };
         self.bench.toolbox.run(&call, &caller)
     }

@@ -9,11 +9,13 @@ use super::{Context, Tool};
 use crate::chat::{Effect, ToolResult, ToolSpec};
 use crate::error::{Error, Result};
 use crate::language::Language;
-use crate::limits::watch::{MODEL_WATCHES_MAX, WATCHES_MAX};
+use crate::limits::watch::{HOST_TIMEOUT, MODEL_WATCHES_MAX, WATCHES_MAX};
 use crate::message::Address;
+use crate::net::Dialer;
+use crate::net::guard::special_purpose;
 use crate::tools::cron::Scope;
 use crate::watch::store::Added;
-use crate::watch::{Rule, Store, Then, Watch, What, parse};
+use crate::watch::{Cause, Rule, Store, Then, Watch, What, parse};
 
 pub(super) const WATCH: ToolSpec = ToolSpec::fixed(
     "watch",
@@ -77,6 +79,7 @@ impl Watches {
         {
             return Err(error);
         }
+        check_host(context, &rule)?;
         let made = self.of_chat(chat)?;
         let made = made.iter().filter(|watch| watch.by_model).count();
         if made >= MODEL_WATCHES_MAX {
@@ -88,13 +91,23 @@ impl Watches {
             return Ok(asked);
         }
         let shown = rule.to_string();
-        let text = match self.store.insert(rule, chat, true)? {
+        let cause = Cause {
+            chat,
+            role: context.caller.role,
+            author: context.caller.author,
+            by_model: true,
+        };
+        let text = match self.store.insert(rule, cause)? {
             Added::New(id) => {
                 format!("Watching, as number {id}: {shown}. This chat gets the news.")
             }
             Added::Known(id) => format!("It is watched already, as number {id}: {shown}"),
             Added::NoProcess(pid) => {
                 return Err(Error::Failed(format!("process {pid} is not running")));
+            }
+            Added::NoFile => {
+                let text = "only a regular file can be followed, and none in /proc or /sys";
+                return Err(Error::Failed(text.to_owned()));
             }
             Added::TooMany => {
                 return Err(Error::Failed(format!(
@@ -124,6 +137,23 @@ impl Watches {
             true => "Nothing is watched for this chat, except the board itself.".to_owned(),
             false => text,
         })
+    }
+}
+
+/// Fails for a host that the model's own tools do not reach either: no look at it would ever find anything out.
+fn check_host(context: &Context<'_>, rule: &Rule) -> Result<()> {
+    let What::Host { host, port } = &rule.what else {
+        return Ok(());
+    };
+    let dialer = Dialer::new(context.caller.cancel);
+    // A name that is not known now may be later.
+    let resolved = dialer.resolve(host, port.unwrap_or_default(), HOST_TIMEOUT);
+    let first = resolved.ok().and_then(|found| found.first().copied());
+    match first.and_then(|address| special_purpose(address.ip())) {
+        Some(why) => Err(Error::Failed(format!(
+            "{host} cannot be watched by you, as your tools do not reach it either: {why}. An owner can: /watch {rule}"
+        ))),
+        None => Ok(()),
     }
 }
 

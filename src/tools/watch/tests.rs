@@ -48,6 +48,7 @@ impl Scene {
             progress: None,
             input: None,
             without: &[],
+            author: None,
         };
         self.bench.toolbox.run(&call, &caller)
     }
@@ -116,6 +117,8 @@ fn what_cannot_be_watched_is_said() {
             "file /etc/shadow matches root",
             "outside the workspace",
         ),
+        (CHAT, "host 127.0.0.1 port 9", "do not reach it"),
+        (CHAT, "host localhost", "do not reach it"),
         ("cron:j1", "port 1", "scheduled job"),
     ] {
         let error = scene.refuses(session, adding(rule));

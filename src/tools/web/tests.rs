@@ -437,6 +437,7 @@ fn a_stopped_turn_ends_a_page_that_is_on_its_way() {
         input: None,
         message: "",
         without: &[],
+        author: None,
     };
     let result = std::thread::scope(|scope| {
         let turn = scope.spawn(|| bench.toolbox.run(&call, &caller));

@@ -17,6 +17,8 @@ fn watch(rule: &str) -> Watch {
         chat: Some(Address::parse("telegram:1001")),
         is_paused: false,
         by_model: false,
+        role: crate::access::Role::User,
+        author: None,
         process: None,
     }
 }
@@ -28,7 +30,7 @@ fn home() -> (tempfile::TempDir, Store) {
 }
 
 #[test]
-fn what_is_added_is_read_again_and_numbers_are_used_again() {
+fn what_is_added_is_read_again_and_no_number_is_used_again() {
     let (_folder, store) = home();
     assert!(store.read().unwrap().watches.is_empty());
     let strange = Watch {
@@ -36,6 +38,11 @@ fn what_is_added_is_read_again_and_numbers_are_used_again() {
         by_model: true,
         chat: None,
         process: Some(("a \"b\"".to_owned(), 77)),
+        role: crate::access::Role::Owner,
+        author: Some(crate::message::Author {
+            id: "7".to_owned(),
+            username: "ana".to_owned(),
+        }),
         ..watch("pid 12")
     };
     let all = [
@@ -53,15 +60,15 @@ fn what_is_added_is_read_again_and_numbers_are_used_again() {
         .map(|(watch, id)| Watch { id, ..watch });
     assert_eq!(read, expected.collect::<Vec<_>>());
     let removed = store.change(|watches| {
-        watches.retain(|watch| watch.id != 2);
+        watches.retain(|watch| watch.id == 1);
         Ok(add(watches, watch("port 1")))
     });
-    assert_eq!(removed.unwrap(), Some(2));
+    assert_eq!(removed.unwrap(), Some(4), "an old button has 3");
     let moved = store.move_chat(
         &Address::parse("telegram:1001"),
         &Address::parse("telegram:-5"),
     );
-    assert_eq!(moved.unwrap(), 3);
+    assert_eq!(moved.unwrap(), 2);
 }
 
 #[test]

@@ -123,16 +123,17 @@ fn a_running_command_takes_input_from_in_and_from_replies() {
     let usage = asks(&scene, "/in Ann", "No command is waiting for input here.");
     assert!(usage.text.contains("/in Ann"), "{}", usage.text);
     let typed = scene.ana.says("/sh echo ready; read a; echo \"a=$a\"; read b; echo \"b=$b\"; read c; echo \"c=$c\"; cat; echo over");
-    let draft = scene.wait_for("\nready");
+    scene.wait_for("\nready");
     scene.ana.says("/in Ann");
-    scene.wait_for("a=Ann");
+    // It is below what was written meanwhile.
+    let draft = scene.wait_for("\na=Ann");
     scene.ana.replies(scene.ana.chat(), draft.id, "two words");
-    scene.wait_for("b=two words");
+    scene.wait_for("\nb=two words");
     scene
         .ana
         .replies(scene.ana.chat(), typed.message, "/not a command");
     scene.ana.replies(scene.ana.chat(), typed.message, "third");
-    scene.wait_for("c=third");
+    scene.wait_for("\nc=third");
     scene.ana.says("/in to cat");
     scene.ana.says("/in ^D");
     let answer = scene.wait_for("\nover");

@@ -61,6 +61,7 @@ impl Gateway {
             progress: None,
             input: None,
             without: &[],
+            author: None,
         };
         let toolbox = agent.toolbox();
         let mut shell = toolbox.shell(typed, &caller, &mut |_| {})?;

@@ -1,12 +1,14 @@
 //! What the kernel reports to the thread, and the one call that waits for it.
 
+use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::time::Duration;
 
-use super::{Thread, interval_ms};
+use super::{Running, Thread};
+use crate::clock::Stopwatch;
 use crate::gateway::watch::{Item, system};
 use crate::limits::clock::TURNED_LOOK;
 use crate::limits::watch::{FILE_PACE_MS, GROUPS_MAX, WAIT_MAX};
@@ -69,13 +71,16 @@ impl Thread<'_> {
         let waits = self.running.iter().filter(|running| !running.is_probed);
         let next = waits.map(|running| running.next_ms).min();
         let shared = self.watches().shared.lock();
-        let seen = shared
-            .entries
-            .values()
+        // Of a paused one nothing is due.
+        let entries = || {
+            let items = shared.items.iter().filter(|item| !item.is_paused);
+            items.filter_map(|item| shared.entries.get(&item.key))
+        };
+        let seen = entries()
+            .filter(|entry| entry.notice.is_none())
             .filter_map(|entry| entry.seen.deadline(now));
-        let muted = shared.entries.values();
         let muted =
-            muted.filter_map(|entry| Some(now.up_ms.saturating_add(entry.muted?.left(now)?)));
+            entries().filter_map(|entry| Some(now.up_ms.saturating_add(entry.muted?.left(now)?)));
         let next = next
             .into_iter()
             .chain(seen)
@@ -100,7 +105,16 @@ impl Thread<'_> {
             descriptor,
             is_priority: false,
         };
-        waited.extend(self.changes.iter().map(|changes| plain(changes.as_fd())));
+        // A folder in which others write all the time does not keep the processor busy.
+        let pace = Duration::from_millis(FILE_PACE_MS.unsigned_abs());
+        let noise = self.noise.as_ref();
+        let rest = noise.and_then(|noise| pace.checked_sub(noise.elapsed()));
+        let changes = self.changes.iter().map(|changes| match rest {
+            Some(_) => plain(wake.as_fd()),
+            None => plain(changes.as_fd()),
+        });
+        waited.extend(changes);
+        time = rest.map_or(time, |rest| time.min(rest));
         let sources = self.sources.iter();
         waited.extend(sources.map(|source| Waited {
             descriptor: source.descriptor.as_fd(),
@@ -160,45 +174,50 @@ impl Thread<'_> {
     }
 
     fn take_changes(&mut self, now: i64) {
-        let (mut seen, mut is_lost, mut is_listed) = (Vec::new(), false, false);
+        let mut seen: Vec<(i32, Option<OsString>)> = Vec::new();
+        let (mut is_lost, mut is_listed) = (false, false);
+        let (mut is_any, mut is_meant_for_any) = (false, false);
         let name = self.watches().store.path();
         let name = name.file_name();
         if let Some(changes) = &self.changes {
             changes.read(&mut |change| match change.watch {
                 None => is_lost = true,
                 Some(watch) => {
+                    is_any = true;
                     is_listed |= Some(watch) == self.store && change.name.as_deref() == name;
-                    if !seen.contains(&watch) {
-                        seen.push(watch);
+                    let change = (watch, change.name);
+                    if !seen.contains(&change)
+                        && self.running.iter().any(|running| running.is_meant(&change))
+                    {
+                        seen.push(change);
                     }
                 }
             });
         }
         if (is_listed || is_lost) && self.watches().store.stamp() != self.stamp {
             self.watches().shared.lock().is_changed = true;
+            is_meant_for_any = true;
         }
         for index in 0..self.running.len() {
             let Some(running) = self.running.get(index) else {
                 break;
             };
-            let is_meant = is_lost || running.seen.iter().any(|watch| seen.contains(watch));
-            if !is_meant {
+            if !is_lost && !seen.iter().any(|change| running.is_meant(change)) {
                 continue;
             }
+            is_meant_for_any = true;
             // A file that comes, or comes again, is another one for the kernel.
             self.see_again(index);
             if let Some(running) = self.running.get_mut(index) {
                 // A file that grows all the time is not read all the time.
-                let pace = if running.file.is_some() {
-                    FILE_PACE_MS
-                } else {
-                    0
+                let soon = match (&running.file, running.looked_ms) {
+                    (Some(_), Some(last)) => now.max(last.saturating_add(FILE_PACE_MS)),
+                    _ => now,
                 };
-                let last = running.next_ms.saturating_sub(interval_ms(&running.item));
-                let soon = now.max(last.saturating_add(pace));
                 running.next_ms = running.next_ms.min(soon);
             }
         }
+        self.noise = (is_any && !is_meant_for_any).then(Stopwatch::start);
     }
 
     /// Has the kernel report changes of what an item is about now.
@@ -210,6 +229,19 @@ impl Thread<'_> {
         if let Some(running) = self.running.get_mut(index) {
             running.seen = seen;
         }
+    }
+}
+
+impl Running {
+    /// Whether a change is about it: in the folder of a file only the file's own name is.
+    fn is_meant(&self, (watch, name): &(i32, Option<OsString>)) -> bool {
+        let is_own = match (self.item.rule().map(|rule| &rule.what), name) {
+            (Some(What::File { path, .. }), Some(name)) => {
+                Path::new(path).file_name() == Some(name.as_os_str())
+            }
+            _ => true,
+        };
+        is_own && self.seen.contains(watch)
     }
 }
 

@@ -10,15 +10,16 @@ use std::sync::Arc;
 use super::built_in;
 use super::file::Follower;
 use super::look::{Before, Tick};
-use super::{Item, Look, Watching, system};
+use super::{Item, Look, Watching, item, system};
 use crate::board::reading::Reading;
+use crate::clock::Stopwatch;
 use crate::gateway::{Gateway, spawn};
 use crate::limits::watch::{
     EVENT_EVERY_SECONDS, PROBES_AT_ONCE, STORE_RETRY_MS, TOGETHER_MS, VALUE_EVERY_SECONDS,
 };
 use crate::sys::watch::events::{Changes, Interest, process};
 use crate::watch::rule::millis;
-use crate::watch::{BuiltIn, Criterion, Entry, Moment, Notice, Subject, Watch, What, parse};
+use crate::watch::{BuiltIn, Criterion, Entry, Moment, Notice, Phase, Ran, Subject, What, parse};
 
 /// The thread's own state.
 pub(super) struct Thread<'a> {
@@ -34,6 +35,8 @@ pub(super) struct Thread<'a> {
     probes: usize,
     /// When the file is read again after it could not be.
     retry: Option<i64>,
+    /// Since the last changes of files that were about nothing that is watched.
+    noise: Option<Stopwatch>,
 }
 
 /// An item with what the thread holds for it.
@@ -41,6 +44,8 @@ struct Running {
     item: Arc<Item>,
     /// When to look next, in milliseconds since the machine was started.
     next_ms: i64,
+    /// When the last look was.
+    looked_ms: Option<i64>,
     is_probed: bool,
     /// Readable once the process has ended.
     process: Option<OwnedFd>,
@@ -59,11 +64,19 @@ impl<'a> Thread<'a> {
         let changes = changes.ok();
         let folder = watches.store.path();
         let store = changes.as_ref().zip(folder.parent());
-        let store = store.and_then(|(changes, folder)| changes.add(folder, Interest::Names).ok());
+        let store = store.and_then(|(changes, folder)| changes.add(folder, Interest::Files).ok());
         let mut shared = watches.shared.lock();
         shared.entries = watches.store.read_state();
         shared.is_changed = true;
+        let cut: Vec<Ran> = shared
+            .entries
+            .values_mut()
+            .filter_map(|entry| entry.run.take())
+            .collect();
+        shared.is_unsaved = !cut.is_empty();
         drop(shared);
+        // In the outbox before it is forgotten.
+        cut.iter().for_each(|ran| gateway.tell_cut_run(ran));
         Self {
             gateway,
             running: Vec::new(),
@@ -74,6 +87,7 @@ impl<'a> Thread<'a> {
             changes,
             probes: 0,
             retry: None,
+            noise: None,
         }
     }
 
@@ -135,10 +149,15 @@ impl<'a> Thread<'a> {
         }
         shared.faults = faults;
         let states = shared.entries.len();
+        // What cannot be read or is turned off now may come back.
+        let is_all_known = live.watch.enabled && self.retry.is_none();
         shared.entries.retain(|key, entry| {
-            items
+            let is_listed = items
                 .iter()
-                .any(|item| item.key == *key && item.rule == entry.rule)
+                .any(|item| item.key == *key && item.rule == entry.rule);
+            let is_built_in = key.parse::<u32>().is_err();
+            let is_chosen = is_built_in && (entry.is_off || entry.muted.is_some());
+            is_listed || !is_all_known || is_chosen || entry.run.is_some()
         });
         shared.is_unsaved |= shared.entries.len() != states;
         for item in &items {
@@ -182,6 +201,7 @@ impl<'a> Thread<'a> {
         };
         Running {
             next_ms: now.up_ms,
+            looked_ms: None,
             is_probed: false,
             process,
             seen: self.see(&item),
@@ -220,6 +240,7 @@ impl<'a> Thread<'a> {
         };
         let item = Arc::clone(&running.item);
         running.next_ms = tick.now.up_ms.saturating_add(interval_ms(&item));
+        running.looked_ms = Some(tick.now.up_ms);
         if is_off(self.gateway, &item) {
             return;
         }
@@ -294,7 +315,7 @@ impl<'a> Thread<'a> {
         let raised = entry.tracker.is_raised();
         let is_first = is_silent_first(item) && entry.known.is_none() && look.value.is_some();
         let event = entry.tracker.step(&criterion, look.value, now);
-        if is_first {
+        if is_first && !matches!(entry.tracker.phase, Phase::Pending { .. }) {
             // How it was at the beginning is no news.
             entry.known = Some(Vec::new());
             shared.is_unsaved = true;
@@ -425,9 +446,18 @@ impl<'a> Thread<'a> {
                 }
             }
             if entry.notice.is_none()
+                && !item.is_paused
                 && let Some((count, last)) = entry.seen.take(now)
             {
                 put(entry, Notice::seen(now, count, last), now);
+                shared.is_unsaved = true;
+            }
+            // Nothing is told later of what happened meanwhile.
+            let is_dropped = |entry: &Entry| {
+                entry.notice.is_some() && (item.is_paused || self.gateway.has_no_access(&item))
+            };
+            if is_dropped(entry) {
+                entry.notice = None;
                 shared.is_unsaved = true;
             }
             if let Some(notice) = &entry.notice {
@@ -512,7 +542,8 @@ fn is_off(gateway: &Gateway, item: &Item) -> bool {
         .entries
         .get(&item.key)
         .is_some_and(|entry| entry.is_off);
-    item.is_paused || is_off
+    drop(shared);
+    item.is_paused || is_off || gateway.has_no_access(item)
 }
 
 /// Milliseconds between two looks.
@@ -540,20 +571,6 @@ fn criterion(item: &Item) -> Criterion {
             gap_ms: interval_ms(item).saturating_mul(crate::limits::watch::GAP_INTERVALS),
         },
     }
-}
-
-/// The item of a watch of the file.
-fn item(watch: Watch) -> Arc<Item> {
-    Arc::new(Item {
-        key: watch.id.to_string(),
-        rule: watch.rule.to_string(),
-        subject: Subject::Rule(watch.rule),
-        chat: watch.chat,
-        is_paused: watch.is_paused,
-        by_model: watch.by_model,
-        process: watch.process,
-        is_built_in: false,
-    })
 }
 
 /// Opens a watched file: for the model only what its own tools can read.
