@@ -1,8 +1,8 @@
 //! Watches: rules over the board, and what is watched without a rule.
 //!
-//! One thread waits for all events of the kernel with one call, and looks at the rest now and then ([`thread`]).
-//! Hosts, commands and `systemctl` are asked on threads that exist only meanwhile ([`probe`]). What is told is noted
-//! before it goes to the outbox under an id of its own ([`tell`]), so that a kill neither repeats nor loses it.
+//! One thread waits for all events of the kernel with one call, and looks at the rest now and then (`thread`).
+//! Hosts, commands and `systemctl` are asked on threads that exist only meanwhile (`probe`). What is told is noted
+//! before it goes to the outbox under an id of its own (`tell`), so that a kill neither repeats nor loses it.
 
 mod built_in;
 mod command;
