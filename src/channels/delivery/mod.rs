@@ -259,8 +259,9 @@ impl Delivery {
         }
     }
 
-    /// The message that shows the progress of work, by its id within the chat.
-    pub fn shown_by(&self, work: &DraftKey) -> Option<String> {
+    /// The messages that show the progress of work, by their ids within the chat: the one that does now, and the one
+    /// before it was sent again below.
+    pub fn shown_by(&self, work: &DraftKey) -> Vec<String> {
         self.0.lock().plan.shown_by(work)
     }
 

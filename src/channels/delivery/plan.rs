@@ -231,9 +231,11 @@ impl Plan {
         }
     }
 
-    /// The message that shows a piece of work.
-    pub fn shown_by(&self, key: &DraftKey) -> Option<String> {
-        self.works.get(key)?.message.clone()
+    /// The messages that show the work: now, and before it was sent again below.
+    pub fn shown_by(&self, key: &DraftKey) -> Vec<String> {
+        let work = self.works.get(key);
+        let messages = work.map(|work| [work.message.clone(), work.earlier.clone()]);
+        messages.into_iter().flatten().flatten().collect()
     }
 
     pub fn resting(&mut self, key: &DraftKey) {

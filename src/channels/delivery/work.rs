@@ -33,6 +33,8 @@ pub(super) struct Work {
     pub text: Option<DraftText>,
     /// The message that shows the work.
     pub message: Option<String>,
+    /// The message that showed it before it was sent again below.
+    pub earlier: Option<String>,
     /// What that message shows.
     shown: Option<DraftText>,
     /// When the draft was shown last, or its first text came.
@@ -62,6 +64,7 @@ impl Work {
             typing_at: None,
             text: None,
             message: None,
+            earlier: None,
             shown: None,
             since: None,
             edits: 0,
@@ -180,7 +183,7 @@ impl Work {
         if self.message.as_deref() != Some(message) {
             return;
         }
-        self.message = None;
+        self.earlier = self.message.take();
         self.is_low = true;
         self.was_overtaken |= std::mem::take(&mut self.is_overtaken);
         match again && !self.is_stale {

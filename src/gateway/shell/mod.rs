@@ -155,8 +155,9 @@ impl Gateway {
     }
 
     /// The message that shows a command.
-    fn shown_by(&self, to: &Address, draft: &DraftKey) -> Option<String> {
-        self.delivery(to)?.shown_by(draft)
+    fn shown_by(&self, to: &Address, draft: &DraftKey) -> Vec<String> {
+        let delivery = self.delivery(to);
+        delivery.map_or_else(Vec::new, |delivery| delivery.shown_by(draft))
     }
 
     /// Shows what a command has written so far.
@@ -211,7 +212,10 @@ impl Gateway {
         let found = self.commands.find(&message.session, |running| {
             running.sender == sender.id
                 && (running.reference == target
-                    || self.shown_by(&to, &running.draft).as_deref() == Some(target))
+                    || self
+                        .shown_by(&to, &running.draft)
+                        .iter()
+                        .any(|shown| shown == target))
         });
         let language = message.language();
         let Some(running) = found else {

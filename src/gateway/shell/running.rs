@@ -24,8 +24,8 @@ pub struct RunningCommands {
 /// A command that has just ended.
 struct Ended {
     command: Arc<Running>,
-    /// The message that showed it; empty when there was none.
-    message: String,
+    /// The messages that showed it.
+    messages: Vec<String>,
     since: Stopwatch,
 }
 
@@ -126,8 +126,8 @@ impl RunningCommands {
         all.find(|running| running.input.is_connected())
     }
 
-    /// A command has ended that this message showed.
-    pub fn ended(&self, command: &Begun<'_>, message: Option<String>) {
+    /// A command has ended that these messages showed.
+    pub fn ended(&self, command: &Begun<'_>, messages: Vec<String>) {
         let mut ended = self.ended.lock();
         ended.retain(|one| one.since.elapsed() < ENDED_TIME);
         if ended.len() >= ENDED_COMMANDS {
@@ -135,7 +135,7 @@ impl RunningCommands {
         }
         ended.push_back(Ended {
             command: Arc::clone(&command.running),
-            message: message.unwrap_or_default(),
+            messages,
             since: Stopwatch::start(),
         });
     }
@@ -147,7 +147,8 @@ impl RunningCommands {
             one.since.elapsed() < ENDED_TIME
                 && one.command.session == *session
                 && one.command.sender == sender
-                && (one.command.reference == message || one.message == message)
+                && (one.command.reference == message
+                    || one.messages.iter().any(|one| one == message))
         })
     }
 
@@ -244,7 +245,7 @@ mod tests {
         assert!(all.reading_in(&one.session).is_none() && !second.has_begun());
         let _ = second.watch(Watched::Prompt("~ $"), Duration::ZERO);
         assert!(second.has_begun());
-        all.ended(&second, Some("shown".to_owned()));
+        all.ended(&second, vec!["shown".to_owned()]);
         drop(second);
         assert!(all.all_in(&one.session).is_empty());
         let sender = one.sender().map_or("", |sender| &sender.id);

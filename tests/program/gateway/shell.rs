@@ -144,7 +144,7 @@ fn a_running_command_takes_input_from_in_and_from_replies() {
     scene.ana.replies(scene.ana.chat(), next.message, "fourth");
     scene.wait_for("d=fourth");
     // A late one may be a password: it is no message for the model.
-    for late in [draft.id, next.message] {
+    for late in [typed.message, next.message] {
         let said = scene.ana.replies(scene.ana.chat(), late, "hunter2");
         scene
             .telegram
