@@ -6,15 +6,18 @@ use std::path::Path;
 use crate::limits::watch::{BUSY_SPAN, PROCESSES_MAX, SYSTEM_BYTES};
 use crate::sys;
 
-/// The name of a process, and when it was started, in ticks since the start of the machine; `None` when it is gone.
+/// The name of a process, and when it was started, in ticks since the start of the machine; `None` when it is gone or
+/// has ended and only its parent has not noticed yet.
 pub fn identity(pid: u32) -> Option<(String, u64)> {
     let stat = Stat::parse(&read(Path::new("/"), &format!("proc/{pid}/stat"))?)?;
-    Some((stat.name, stat.start))
+    (!stat.has_ended).then_some((stat.name, stat.start))
 }
 
 /// A line of /proc/PID/stat (proc_pid_stat(5)).
 struct Stat {
     name: String,
+    /// A zombie, of which no thread is left: the first one may end before the others.
+    has_ended: bool,
     /// Ticks of the processors.
     busy: u64,
     start: u64,
@@ -32,6 +35,7 @@ impl Stat {
         let number = |field: usize| words.get(field - 3)?.parse::<u64>().ok();
         Some(Self {
             name: name.to_owned(),
+            has_ended: matches!(words.first(), Some(&("Z" | "X"))) && number(20)? <= 1,
             busy: number(14)?.saturating_add(number(15)?),
             start: number(22)?,
             pages: number(24)?,
@@ -98,6 +102,22 @@ mod tests {
         let (_, start) = identity(std::process::id()).unwrap();
         assert!(start > 0);
         assert_eq!(identity(u32::MAX), None);
+    }
+
+    #[test]
+    fn one_that_has_ended_is_gone_before_its_parent_asks() {
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let since = crate::clock::Stopwatch::start();
+        while identity(child.id()).is_some() {
+            assert!(since.elapsed().as_secs() < 60);
+            std::thread::yield_now();
+        }
+        assert!(Path::new(&format!("/proc/{}/stat", child.id())).exists());
+        child.wait().unwrap();
+        let line =
+            |threads| format!("1 (a) Z 1 2 3 4 5 6 7 8 9 10 1 1 15 16 17 18 {threads} 0 7 0 5");
+        assert!(Stat::parse(&line(1)).unwrap().has_ended);
+        assert!(!Stat::parse(&line(2)).unwrap().has_ended);
     }
 
     #[test]

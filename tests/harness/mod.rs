@@ -21,8 +21,18 @@ pub mod terminal;
 mod tls;
 mod wire;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Maximum wait for anything that should happen at once. Generous, because it only ends tests
 /// that fail anyway.
 pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Waits for what no server and no log tells.
+#[track_caller]
+pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < PATIENCE, "{what} never came");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

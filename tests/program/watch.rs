@@ -14,6 +14,7 @@ use crate::harness::gateway::Gateway;
 use crate::harness::model::{Step, call, say};
 use crate::harness::program::Program;
 use crate::harness::telegram::Message;
+use crate::harness::wait_until;
 
 const MINUTE: Duration = Duration::from_secs(60);
 const MORNING: &str = "2026-11-23T09:00:00Z";
@@ -249,11 +250,14 @@ fn the_end_of_a_process_is_told_by_the_kernel_and_its_watch_goes() {
             .unwrap()
             .contains("\"process\": \"cat\"")
     );
+    // The clock stands still: only the kernel can have said it, and before the parent has asked.
     child.kill().unwrap();
-    child.wait().unwrap();
-    // The clock stands still: only the kernel can have said it.
     let told = scene.wait_for(&format!("🏁 cat ({}) has ended", child.id()));
+    child.wait().unwrap();
     assert!(labels(&told).is_empty());
+    wait_until("the end of the watch", || {
+        !fs::read_to_string(&file).unwrap().contains("cat")
+    });
     scene.ana.says("/watch");
     scene.wait_for("Nothing is watched for this chat yet.");
     scene.ana.says("/watch pid 4194304");

@@ -10,11 +10,11 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::scene::Scene;
-use crate::harness::PATIENCE;
 use crate::harness::clock::Turned;
 use crate::harness::gateway::Gateway;
 use crate::harness::program::Program;
 use crate::harness::telegram::{Media, Message};
+use crate::harness::{PATIENCE, wait_until};
 
 /// A scene on a made-up board, with programs of its own.
 struct Board {
@@ -118,14 +118,6 @@ fn size_of(png: &[u8]) -> (u32, u32) {
     assert_eq!(&png[..8], b"\x89PNG\r\n\x1a\n");
     let side = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap());
     (side(16), side(20))
-}
-
-fn wait_until(what: &str, holds: impl Fn() -> bool) {
-    let begin = std::time::Instant::now();
-    while !holds() {
-        assert!(begin.elapsed() < PATIENCE, "{what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 #[test]

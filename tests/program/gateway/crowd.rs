@@ -214,7 +214,10 @@ fn answer(request: &Request) -> Step {
     };
     let last = messages.iter().rposition(is_answer);
     let mut turn = request.clone();
-    turn.body = json!({"messages": messages[last.map_or(0, |at| at + 1)..]});
+    let since = &messages[last.map_or(0, |at| at + 1)..];
+    // Once in a turn: who is written to while it looks would otherwise look again each time, and go in circles.
+    let has_looked = since.iter().any(|message| message["role"] == "tool");
+    turn.body = json!({"messages": since});
     let heard: Vec<String> = words(&turn)
         .iter()
         .flat_map(|text| text.split_whitespace())
@@ -223,7 +226,6 @@ fn answer(request: &Request) -> Step {
         .collect();
     let number = heard.iter().map(String::len).sum::<usize>() + messages.len();
     thread::sleep(Duration::from_millis(number as u64 * 37 % 300));
-    let has_looked = request.last_message().contains(r#""role":"tool""#);
     match number.is_multiple_of(3) && !has_looked {
         true => call("list_dir", json!({"path": "."})),
         false => say(&format!("heard {}", heard.join(" "))),

@@ -10,13 +10,13 @@ use std::time::Duration;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::json;
 
-use super::order::wait_until;
 use super::scene::Scene;
 use crate::disk::{FILL, IN_OWN_MOUNTS, has_mounts_of_its_own};
 use crate::harness::clock::Turned;
 use crate::harness::gateway::Gateway;
 use crate::harness::model::{Gate, INPUT_TOKENS, call, say};
 use crate::harness::program::{PEACRAB, Program};
+use crate::harness::wait_until;
 
 /// Longer than two waits before a failed write is tried again.
 const A_WHILE: Duration = Duration::from_secs(11);

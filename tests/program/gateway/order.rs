@@ -2,16 +2,14 @@
 //! the first answer of the long poll.
 
 use std::fs;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use serde_json::json;
 
 use super::scene::Scene;
-use crate::harness::PATIENCE;
 use crate::harness::gate::Gate;
 use crate::harness::model::{Request, call, hang, say};
 use crate::harness::telegram::{FOREVER, Fault, Media, Upload};
+use crate::harness::wait_until;
 
 /// What the person said before the batch.
 const BEFORE: &str = "remember blue";
@@ -22,16 +20,6 @@ fn photo() -> Upload {
 
 fn document(name: &str) -> Upload {
     Upload::new(Media::Document, name, format!("content of {name}"))
-}
-
-/// Waits for what no server and no log tells.
-#[track_caller]
-pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !holds() {
-        assert!(start.elapsed() < PATIENCE, "{what} never came");
-        thread::sleep(Duration::from_millis(10));
-    }
 }
 
 /// What people have said, in a request to the model, the newest last. The runtime's notes are nobody's.

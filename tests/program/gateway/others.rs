@@ -4,11 +4,11 @@ use std::fs;
 
 use serde_json::json;
 
-use super::order::wait_until;
 use super::scene::Scene;
 use crate::harness::gate::Gate;
 use crate::harness::model::{call, say};
 use crate::harness::telegram::{Call, FOREVER, Fault, Person};
+use crate::harness::wait_until;
 
 const PEOPLE: [(i64, &str); 3] = [(1002, "Ben"), (1003, "Cleo"), (1004, "Dora")];
 

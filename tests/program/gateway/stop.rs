@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::json;
 
-use super::order::wait_until;
 use super::scene::Scene;
 use crate::disk::{FILL, IN_OWN_MOUNTS, has_mounts_of_its_own};
 use crate::harness::PATIENCE;
@@ -16,6 +15,7 @@ use crate::harness::home::Home;
 use crate::harness::model::{Gate, INPUT_TOKENS, Model, OUTPUT_TOKENS, call, hang, say};
 use crate::harness::program::{PEACRAB, Program};
 use crate::harness::telegram::{Message, Telegram};
+use crate::harness::wait_until;
 
 /// What a stop may take: the grace of turns and of sending, and a busy machine.
 const LONG_STOP: Duration = Duration::from_secs(14);

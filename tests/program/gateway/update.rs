@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::order::wait_until;
 use super::scene::Scene;
 use crate::harness::executable;
 use crate::harness::gateway::Gateway;
 use crate::harness::program::{Output, Program};
 use crate::harness::release::{KEY_VARIABLE, Release, architecture};
+use crate::harness::wait_until;
 use crate::update::Installed;
 
 /// A board: a gateway that was installed, and a `systemctl` that starts and restarts it.

@@ -17,10 +17,10 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::gateway::scene::Scene;
-use crate::harness::PATIENCE;
 use crate::harness::clock::Turned;
 use crate::harness::home::Home;
 use crate::harness::model::{Request, Step};
+use crate::harness::wait_until;
 
 pub const MINUTE: Duration = Duration::from_secs(60);
 pub const HOUR: Duration = Duration::from_secs(3600);
@@ -124,15 +124,6 @@ pub fn statuses(home: &Home, id: &str) -> Vec<String> {
         .into_iter()
         .map(|(_, status)| status)
         .collect()
-}
-
-/// Waits until a condition holds that no server reports.
-pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
-    let begin = Instant::now();
-    while !holds() {
-        assert!(begin.elapsed() < PATIENCE, "never: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 /// Waits until the chat has so many messages that contain these words. A channel takes about one a second.
