@@ -10,5 +10,6 @@ pub mod health;
 pub mod intake;
 mod multipart;
 pub mod names;
+pub mod slack;
 pub mod telegram;
 pub mod texts;

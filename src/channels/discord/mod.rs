@@ -11,6 +11,7 @@ pub mod session;
 pub mod types;
 
 pub use connection::Discord;
+pub(super) use limits::RateLimits;
 
 /// The channel's name in addresses.
 pub const NAME: &str = "discord";
