@@ -1,6 +1,8 @@
 //! Slack's Web API, as far as it is used, over one connection. Arguments are sent as a form, which each method
 //! takes; some ignore JSON. <https://docs.slack.dev/apis/web-api>
 
+pub(super) mod explain;
+
 use std::fmt::Write;
 use std::fs::File;
 use std::sync::Arc;
@@ -8,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::explain::refusal;
+use self::explain::refusal;
 use super::{NAME, is_id};
 use crate::cancel::Cancel;
 use crate::channels::adapter::{Button, Failure, Post, Sent};

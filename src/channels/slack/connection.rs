@@ -1,12 +1,13 @@
 //! Slack as a channel: what it can do, and the calls of one worker.
 
 use std::fs::File;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::api::{Access, Api, has_key, text_of};
 use super::event::{Me, Scope, file_url, is_group};
-use super::explain::is_certain;
+use super::api::explain::is_certain;
 use super::mrkdwn::Mrkdwn;
 use super::receive::{self, ReceiverParts};
 use super::sent::Sent as SentBefore;
@@ -19,8 +20,8 @@ use crate::channels::adapter::{
 use crate::channels::discord::RateLimits;
 use crate::channels::intake::Intake;
 use crate::channels::names;
+use crate::channels::table::Making;
 use crate::clock::Clock;
-use crate::config::schema::Bot;
 use crate::error::{Error, Result};
 use crate::http::Tls;
 use crate::json::Members;
@@ -55,6 +56,7 @@ pub struct Slack {
     scope: Scope,
     tls: Tls,
     clock: Clock,
+    state: PathBuf,
     capabilities: Capabilities,
     limits: Arc<RateLimits>,
     sent: Arc<SentBefore>,
@@ -62,7 +64,25 @@ pub struct Slack {
 
 impl Slack {
     /// Prepares the channel; nothing is connected yet.
-    pub fn new(config: &Bot, (access, scope): (Access, Scope), tls: Tls, clock: Clock) -> Self {
+    pub fn new(making: Making) -> Self {
+        let Making {
+            bot: config,
+            tls,
+            clock,
+            state,
+        } = making;
+        let access = Access {
+            base: config.api_base.clone(),
+            bot: config.secret("botToken"),
+            app: config.secret("appToken"),
+            proxy: config.proxy.clone(),
+        };
+        let scope = Scope {
+            groups: config.group_policy,
+            only_in: config.texts("groupAllowFrom"),
+            private: config.text("dmPolicy") != "off",
+            reply_in_thread: config.flag("replyInThread"),
+        };
         let edits = Duration::from_millis(config.stream_edit_interval_ms);
         let capabilities = Capabilities {
             button_data_bytes: BUTTON_DATA_BYTES,
@@ -83,6 +103,7 @@ impl Slack {
             scope,
             tls,
             clock,
+            state,
             capabilities,
             limits: Arc::default(),
             sent: Arc::default(),
@@ -152,6 +173,7 @@ impl Adapter for Slack {
             scope: &self.scope,
             tls: &self.tls,
             clock: &self.clock,
+            state: &self.state,
             intake,
             heartbeat,
             cancel,

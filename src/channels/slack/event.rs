@@ -2,8 +2,9 @@
 
 #[cfg(test)]
 mod tests;
+pub(super) mod text;
 
-use super::text::{Use, decode, of_ours, with_slash};
+use self::text::{Use, decode, of_ours, with_slash};
 use super::{NAME, is_id, micros};
 use crate::channels::intake::Incoming;
 use crate::channels::names;
@@ -63,6 +64,8 @@ pub struct Reader<'a> {
     pub scope: &'a Scope,
     /// Whether texts of a person, by their id, are awaited in a chat.
     pub awaits: &'a dyn Fn(&Address, &str) -> bool,
+    /// Whether we take part in a thread of a channel.
+    pub takes_part: &'a dyn Fn(&Address) -> bool,
     /// What is known about a person, by their id.
     pub person: &'a dyn Fn(&str) -> Option<Known>,
 }
@@ -129,7 +132,8 @@ impl Reader<'_> {
             true => {
                 let is_ours = is_mention || self.is_answer(message) || self.mentions_us(&raw);
                 let is_awaited = || files.is_empty() && (self.awaits)(&address, &user);
-                self.is_for_us(chat, || is_ours || is_awaited())
+                let is_ours = || is_ours || (self.takes_part)(&address) || is_awaited();
+                self.is_for_us(chat, is_ours)
             }
         };
         if !is_for_us {

@@ -7,18 +7,60 @@
 mod api;
 mod connection;
 mod event;
-mod explain;
-mod missed;
 mod mrkdwn;
 mod receive;
 mod sent;
-mod session;
-mod text;
+
+use std::sync::Arc;
 
 pub use connection::Slack;
 
+use super::table::{Need, Service};
+use crate::config::channels::Bot;
+
 /// The channel's name in addresses.
 pub const NAME: &str = "slack";
+
+/// The channel.
+pub static SERVICE: Service = Service {
+    name: NAME,
+    title: "Slack",
+    needs: &[
+        Need {
+            key: "botToken",
+            how: "Create an app at https://api.slack.com/apps, install it, and copy the \"Bot User OAuth Token\" (xoxb-…) from its page \"OAuth & Permissions\".",
+        },
+        Need {
+            key: "appToken",
+            how: "Turn on \"Socket Mode\" for the app, and copy the app-level token (xapp-…) with the scope connections:write from its page \"Basic Information\".",
+        },
+    ],
+    check,
+    make: |making| Arc::new(Slack::new(making)),
+    login: None,
+};
+
+/// Whether a token cannot be one. <https://docs.slack.dev/authentication/tokens>
+fn check(bot: &Bot) -> Option<&'static str> {
+    let starts = |key, start: &str| {
+        let token = bot.secret(key);
+        token.is_empty() || token.expose().starts_with(start)
+    };
+    if !starts("botToken", "xoxb-") {
+        return Some(
+            "channels.slack.botToken does not look like a bot token, which begins with xoxb-. Copy the \"Bot User OAuth Token\" from the page \"OAuth & Permissions\" of your app",
+        );
+    }
+    if !starts("appToken", "xapp-") {
+        return Some(
+            "channels.slack.appToken does not look like an app-level token, which begins with xapp-. Create one with the scope connections:write on the page \"Basic Information\" of your app",
+        );
+    }
+    let is_known = bot.react_emoji.is_empty() || connection::emoji_name(&bot.react_emoji).is_some();
+    (!is_known).then_some(
+        "channels.slack.reactEmoji is not the name of an emoji. Slack knows them by names, such as eyes or white_check_mark",
+    )
+}
 
 /// Whether a text can be an id of Slack's: it becomes a part of a request.
 fn is_id(text: &str) -> bool {

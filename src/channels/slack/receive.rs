@@ -4,14 +4,20 @@
 //! again. Before Slack ends a connection it says so: another one is opened first, and both are listened to for a
 //! while. After an interruption, messages that were written meanwhile are fetched: see `missed`.
 
+mod missed;
+mod session;
+mod threads;
+
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::path::Path;
 use std::time::Duration;
 
+use self::session::{Frame, Kind, Life, Need};
+use self::threads::Threads;
 use super::api::{Access, Api};
 use super::connection::{Slack, identify};
 use super::event::{Known, Me, Reader, Scope, shown};
-use super::session::{self, Frame, Kind, Life, Need};
 use crate::bus::Heartbeat;
 use crate::cancel::Cancel;
 use crate::channels::adapter::{Failure, Sent};
@@ -45,6 +51,7 @@ pub(super) struct ReceiverParts<'a> {
     pub scope: &'a Scope,
     pub tls: &'a Tls,
     pub clock: &'a Clock,
+    pub state: &'a Path,
     pub intake: Intake,
     pub heartbeat: Heartbeat,
     pub cancel: Cancel,
@@ -71,6 +78,7 @@ pub(super) struct Receiver<'a> {
     /// Set while messages may have been missed: the newest number that was known before.
     pub(super) missed_since: Option<i64>,
     people: RefCell<VecDeque<(String, Known)>>,
+    threads: Threads,
     is_shared_told: bool,
 }
 
@@ -137,6 +145,7 @@ impl<'a> Receiver<'a> {
             chats: VecDeque::new(),
             missed_since: None,
             people: RefCell::default(),
+            threads: Threads::read(parts.state),
             is_shared_told: false,
             parts,
         }
@@ -425,6 +434,7 @@ impl<'a> Receiver<'a> {
             me: &self.me,
             scope: self.parts.scope,
             awaits: &awaits,
+            takes_part: &|thread| self.threads.has(thread),
             person: &person,
         })
     }
@@ -499,8 +509,16 @@ impl<'a> Receiver<'a> {
     /// Passes messages to the intake, which stores them.
     pub(super) fn take(&mut self, batch: Vec<Incoming>) -> Result<(), End> {
         for incoming in &batch {
-            if let Incoming::Message { envelope, .. } = incoming {
-                self.note_chat(envelope.address());
+            if let Incoming::Message { envelope, username } = incoming {
+                let address = envelope.address();
+                let sender = envelope.sender().cloned().unwrap_or_default();
+                if envelope.is_group
+                    && address.thread.is_some()
+                    && self.parts.intake.has_access(&sender, username)
+                {
+                    self.threads.add(&address);
+                }
+                self.note_chat(address);
             }
         }
         let taken = self.parts.intake.take(batch, &self.parts.heartbeat);

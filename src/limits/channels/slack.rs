@@ -70,3 +70,7 @@ pub const ID_BYTES: usize = 32;
 pub const URL_BYTES: usize = 2048;
 /// Bytes of a connection's other short strings, such as an envelope's id.
 pub const TOKEN_BYTES: usize = 256;
+/// Threads of channels that are remembered: what is written there is for us.
+pub const THREADS: usize = 64;
+/// Bytes of the file with them; one takes 50.
+pub const THREADS_FILE_BYTES: usize = 16 * 1024;

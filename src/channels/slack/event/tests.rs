@@ -29,6 +29,7 @@ fn with<T>(scope: &Scope, read: impl FnOnce(&Reader<'_>) -> T) -> T {
         me: &me,
         scope,
         awaits: &|address, person| address.chat == "C9" && person == "U1",
+        takes_part: &|address| address.thread.as_deref() == Some("1355517111.000001"),
         person: &person,
     })
 }
@@ -125,6 +126,9 @@ fn the_policy_decides_what_is_for_us() {
     below_ours["parent_user_id"] = json!("UBOT");
     assert!(mentions(below_ours).is_some());
     assert!(mentions(message("C9", "typed into a terminal")).is_some());
+    let mut in_a_known_thread = chatter();
+    in_a_known_thread["thread_ts"] = json!("1355517111.000001");
+    assert!(mentions(in_a_known_thread).is_some());
     let only = Scope {
         only_in: vec!["C2".to_owned()],
         private: false,

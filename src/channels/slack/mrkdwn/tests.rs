@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::channels::slack::text::{Use, decode};
+use crate::channels::slack::event::text::{Use, decode};
 use crate::markup;
 
 fn write(markdown: &str) -> String {

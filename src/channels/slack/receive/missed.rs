@@ -2,10 +2,10 @@
 //! some minutes only. Asked are the chats and threads that were active since the start, then the other ones that
 //! the app is in; what is fetched and comes again is recognised by its number.
 
-use super::api::Api;
-use super::event::is_group;
-use super::receive::{End, Line, Receiver};
-use super::{NAME, is_id, micros, ts_of};
+use super::{End, Line, Receiver};
+use crate::channels::slack::api::Api;
+use crate::channels::slack::event::is_group;
+use crate::channels::slack::{NAME, is_id, micros, ts_of};
 use crate::channels::adapter::{Failure, Sent};
 use crate::channels::backoff::doubled;
 use crate::clock::Stopwatch;
