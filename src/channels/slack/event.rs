@@ -8,7 +8,7 @@ use self::text::{Use, decode, of_ours, with_slash};
 use super::{NAME, is_id, micros};
 use crate::channels::intake::Incoming;
 use crate::channels::names;
-use crate::config::schema::GroupPolicy;
+use crate::config::channels::GroupPolicy;
 use crate::json::Members;
 use crate::language::Language;
 use crate::limits::channels::QUOTE_CHARS;

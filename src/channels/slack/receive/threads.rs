@@ -6,7 +6,8 @@ use std::path::Path;
 
 use crate::limits::channels::slack::{THREADS, THREADS_FILE_BYTES};
 use crate::message::Address;
-use crate::state::{Damaged, Policy, StateFile};
+use crate::state::StateFile;
+use crate::state::file::{Damaged, Policy};
 
 /// The threads, the newest at the end.
 pub(super) struct Threads {
