@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::api::explain::is_certain;
 use super::api::{Access, Api, has_key, text_of};
 use super::event::{Me, Scope, file_url, is_group};
-use super::api::explain::is_certain;
 use super::mrkdwn::Mrkdwn;
 use super::receive::{self, ReceiverParts};
 use super::sent::Sent as SentBefore;

@@ -23,6 +23,8 @@ const TOLERANCE: Duration = Duration::from_millis(50);
 /// Counts the calls.
 #[derive(Default)]
 pub(super) struct Limits {
+    /// Whether nothing is counted.
+    pub is_lax: bool,
     windows: BTreeMap<String, (Instant, u32)>,
     /// Until when a bucket is blocked.
     waits: BTreeMap<String, Instant>,
@@ -50,7 +52,7 @@ impl Limits {
             *window = (now, 0);
         }
         window.1 += 1;
-        let wait = (window.1 > most).then(|| {
+        let wait = (window.1 > most && !self.is_lax).then(|| {
             let left = (window.0 + Duration::from_secs(seconds)).saturating_duration_since(now);
             left.as_secs() + 1
         });
@@ -58,6 +60,11 @@ impl Limits {
             self.hold(&bucket, seconds);
         }
         Verdict { wait, is_impatient }
+    }
+
+    /// A client has gone, and the next one knows nothing of its waits.
+    pub(super) fn forget_waits(&mut self) {
+        self.waits.clear();
     }
 
     /// Notes that a client must wait.

@@ -236,7 +236,12 @@ impl Server {
                 Err(_) => break,
             }
         }
-        self.change(|state| state.sockets.leave(number));
+        self.change(|state| {
+            state.sockets.leave(number);
+            if state.sockets.open() == 0 {
+                state.limits.forget_waits();
+            }
+        });
         // After a close frame, the real server leaves the connection open for a while.
         wire::wait_for_the_end(connection);
         Ok(())

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json};
 
 /// The id of the app's user.
-pub const BOT_ID: &str = "U0CRAB";
+pub(super) const BOT_ID: &str = "U0CRAB";
 /// The id of the app as a bot.
 pub(super) const BOT: &str = "B0CRAB";
 /// The workspace.

@@ -3,11 +3,11 @@
 //! the app is in; what is fetched and comes again is recognised by its number.
 
 use super::{End, Line, Receiver};
+use crate::channels::adapter::{Failure, Sent};
+use crate::channels::backoff::doubled;
 use crate::channels::slack::api::Api;
 use crate::channels::slack::event::is_group;
 use crate::channels::slack::{NAME, is_id, micros, ts_of};
-use crate::channels::adapter::{Failure, Sent};
-use crate::channels::backoff::doubled;
 use crate::clock::Stopwatch;
 use crate::json::Members;
 use crate::limits::channels::slack::{
