@@ -85,6 +85,8 @@ impl Slack {
         };
         let edits = Duration::from_millis(config.stream_edit_interval_ms);
         let capabilities = Capabilities {
+            buttons: true,
+            edits: true,
             button_data_bytes: BUTTON_DATA_BYTES,
             upload_bytes: UPLOAD_BYTES,
             download_bytes: DOWNLOAD_BYTES,

@@ -139,10 +139,6 @@ impl Faults {
         Some(rule.fault.clone())
     }
 
-    pub(super) fn heal(&mut self) {
-        self.0.iter_mut().for_each(|rule| rule.times = 0);
-    }
-
     /// The faults that no call ran into: the test does not show what it claims.
     pub(super) fn unmet(&self) -> impl Iterator<Item = &Fault> {
         let unmet = self.0.iter().filter(|rule| !rule.is_met);

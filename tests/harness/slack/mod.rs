@@ -115,11 +115,6 @@ impl Slack {
         });
     }
 
-    /// Removes all faults.
-    pub fn heal(&self) {
-        self.server.change(|state| state.faults.heal());
-    }
-
     /// A complaint with these words does not fail the test.
     pub fn forgives(&self, words: &str) {
         self.server

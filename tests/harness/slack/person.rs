@@ -54,8 +54,17 @@ impl Person {
 
     /// Sends a file with a text to the app.
     pub fn sends(&self, text: &str, name: &str, mime: &str, bytes: impl Into<Vec<u8>>) -> Said {
-        let bytes: Vec<u8> = bytes.into();
-        self.post(&self.dm, |state, message| {
+        self.sends_in(&self.dm, text, (name, mime, bytes.into()))
+    }
+
+    /// Sends a file with a text to a channel: its name, its type and its content.
+    pub fn sends_in(
+        &self,
+        place: &Place,
+        text: &str,
+        (name, mime, bytes): (&str, &str, Vec<u8>),
+    ) -> Said {
+        self.post(place, |state, message| {
             message.says(&escape(text));
             let file = File {
                 name: name.to_owned(),
@@ -98,11 +107,6 @@ impl Person {
             });
             state.event(event);
         });
-    }
-
-    /// Presses the newest button of that name in the private chat, as soon as it is there.
-    pub fn presses(&self, label: &str) {
-        self.presses_in(&self.dm, label);
     }
 
     /// Presses the newest button of that name in a chat, as soon as it is there.
