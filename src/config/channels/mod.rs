@@ -392,6 +392,14 @@ impl Bot {
         self.own.get(member)
     }
 
+    /// Changes one of its own settings, or the token.
+    pub fn set(&mut self, member: &str, value: Value) {
+        match member {
+            "token" => self.token = Secret::new(value.as_str().unwrap_or_default()),
+            member => drop(self.own.insert(member.to_owned(), value)),
+        }
+    }
+
     /// Who has access, and with which role.
     pub fn rules(&self) -> Rules {
         Rules {
