@@ -11,6 +11,7 @@ pub mod health;
 pub mod intake;
 mod multipart;
 pub mod names;
+pub mod slack;
 pub mod table;
 pub mod telegram;
 pub mod texts;

@@ -15,6 +15,7 @@ pub mod model;
 mod network;
 pub mod program;
 pub mod release;
+pub mod slack;
 pub mod systemd;
 pub mod telegram;
 pub mod terminal;

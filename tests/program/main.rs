@@ -26,6 +26,7 @@ mod disk;
 mod doctor;
 mod fake;
 mod fake_discord;
+mod fake_slack;
 mod fake_systemd;
 mod fake_telegram;
 mod faults;

@@ -32,6 +32,7 @@ pub mod scene;
 mod sending;
 mod shell;
 mod shell_left;
+mod slack;
 mod slots;
 mod slow;
 mod stop;
