@@ -22,7 +22,7 @@ use crate::channels::adapter::{
 };
 use crate::channels::intake::Intake;
 use crate::clock::Clock;
-use crate::config::schema::Bot;
+use crate::config::channels::Bot;
 use crate::error::{Error, Result};
 use crate::limits::channels::email::{
     ENCODE_BYTES, FETCH_BYTES, SENT, SENT_SPAN, SUBJECT_CHARS, UPLOAD_BYTES,

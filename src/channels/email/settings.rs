@@ -5,7 +5,7 @@ use super::incoming::Policy;
 use super::mime::address;
 use super::mime::trust::Servers;
 use super::wire::{Security, Server};
-use crate::config::schema::Bot;
+use crate::config::channels::Bot;
 use crate::limits::channels::email::{BODY_CHARS, POLL_SECONDS};
 use crate::secret::Secret;
 
