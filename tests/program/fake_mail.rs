@@ -16,7 +16,9 @@ struct Client(BufReader<TcpStream>);
 
 impl Client {
     fn connect(port: u16) -> Self {
-        Self(BufReader::new(TcpStream::connect(("127.0.0.1", port)).unwrap()))
+        Self(BufReader::new(
+            TcpStream::connect(("127.0.0.1", port)).unwrap(),
+        ))
     }
 
     fn line(&mut self) -> String {
@@ -27,7 +29,10 @@ impl Client {
 
     /// Says a line, and gives the first answer that begins so.
     fn says(&mut self, line: &str, start: &str) -> String {
-        self.0.get_mut().write_all(format!("{line}\r\n").as_bytes()).unwrap();
+        self.0
+            .get_mut()
+            .write_all(format!("{line}\r\n").as_bytes())
+            .unwrap();
         loop {
             let answer = self.line();
             assert!(!answer.is_empty(), "the connection ended after {line}");
@@ -45,19 +50,45 @@ fn it_complains_of_what_a_real_server_refuses() {
     let mut client = Client::connect(imap);
     assert!(client.line().starts_with("* OK"));
     assert!(client.says("a1 SELECT INBOX", "a1").starts_with("a1 BAD"));
-    assert!(client.says("a2 LOGIN bot@example.org wrong", "a2").starts_with("a2 NO"));
-    assert!(client.says(&format!("a3 LOGIN {BOT} {PASSWORD}"), "a3").starts_with("a3 OK"));
+    assert!(
+        client
+            .says("a2 LOGIN bot@example.org wrong", "a2")
+            .starts_with("a2 NO")
+    );
+    assert!(
+        client
+            .says(&format!("a3 LOGIN {BOT} {PASSWORD}"), "a3")
+            .starts_with("a3 OK")
+    );
     assert!(client.says("a4 UID SEARCH ALL", "a4").starts_with("a4 BAD"));
     assert!(client.says("a5 SELECT Other", "a5").starts_with("a5 NO"));
     assert!(client.says("a6 SELECT INBOX", "a6").starts_with("a6 OK"));
-    for wrong in ["UID SEARCH FOO", "UID FETCH 1 (FOO)", "UID STORE 1 FLAGS ()", "FOO"] {
-        assert!(client.says(&format!("b {wrong}"), "b ").starts_with("b BAD"), "{wrong}");
+    for wrong in [
+        "UID SEARCH FOO",
+        "UID FETCH 1 (FOO)",
+        "UID STORE 1 FLAGS ()",
+        "FOO",
+    ] {
+        assert!(
+            client
+                .says(&format!("b {wrong}"), "b ")
+                .starts_with("b BAD"),
+            "{wrong}"
+        );
     }
     let mut client = Client::connect(smtp);
     assert!(client.line().starts_with("220"));
-    assert!(client.says("MAIL FROM:<bot@example.org>", "").starts_with("503"));
+    assert!(
+        client
+            .says("MAIL FROM:<bot@example.org>", "")
+            .starts_with("503")
+    );
     assert!(client.says("EHLO [127.0.0.1]", "250 ").contains("AUTH"));
-    assert!(client.says("MAIL FROM:<bot@example.org>", "").starts_with("530"));
+    assert!(
+        client
+            .says("MAIL FROM:<bot@example.org>", "")
+            .starts_with("530")
+    );
     let complaints = mail.take_complaints();
     assert_eq!(complaints.len(), 7, "{complaints:#?}");
 }
@@ -75,7 +106,13 @@ fn it_complains_of_a_mail_that_others_would_misread() {
     client.says("DATA", "354");
     client.says("Subject: \u{fc}\r\n\r\nhello\r\n.", "250");
     let complaints = mail.take_complaints().join("\n");
-    for words in ["not ASCII", "0 fields date", "0 fields auto-submitted", "other addresses", "the id"] {
+    for words in [
+        "not ASCII",
+        "0 fields date",
+        "0 fields auto-submitted",
+        "other addresses",
+        "the id",
+    ] {
         assert!(complaints.contains(words), "{words}: {complaints}");
     }
 }
@@ -90,8 +127,13 @@ impl Stage {
             "write" => {
                 let person = mail.person(&text("from"), &text("name"));
                 let file = text("file");
-                let files = (!file.is_empty())
-                    .then(|| (text("file_name"), "application/octet-stream".to_owned(), file.into_bytes()));
+                let files = (!file.is_empty()).then(|| {
+                    (
+                        text("file_name"),
+                        "application/octet-stream".to_owned(),
+                        file.into_bytes(),
+                    )
+                });
                 json!(person.sends(&Letter {
                     subject: text("subject"),
                     text: text("text"),
@@ -135,7 +177,10 @@ fn serve() {
     let mail = Mail::with(Security::StartTls);
     let (imap, smtp) = mail.ports();
     let authority = mail.authority_file();
-    println!("{}", json!({"imap": imap, "smtp": smtp, "authority": authority, "user": BOT, "password": PASSWORD}));
+    println!(
+        "{}",
+        json!({"imap": imap, "smtp": smtp, "authority": authority, "user": BOT, "password": PASSWORD})
+    );
     let mut stage = Stage(mail);
     for line in std::io::stdin().lock().lines() {
         let step = serde_json::from_str(&line.unwrap()).unwrap();

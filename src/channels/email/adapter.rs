@@ -52,6 +52,8 @@ impl Email {
     /// Prepares the channel; nothing is connected yet.
     pub fn new(bot: &Bot, tls: Tls, clock: Clock, state: &Path) -> Self {
         let capabilities = Capabilities {
+            buttons: false,
+            edits: false,
             button_data_bytes: BUTTON_DATA_BYTES,
             upload_bytes: UPLOAD_BYTES,
             download_bytes: DOWNLOAD_BYTES,
@@ -159,7 +161,10 @@ impl Worker {
     ) -> Sent<Option<Outgoing<'a>>> {
         let settings = &self.parts.settings;
         let chat = place(to)?;
-        let known = self.parts.threads.get(&chat, to.thread.as_deref().unwrap_or_default());
+        let known = self
+            .parts
+            .threads
+            .get(&chat, to.thread.as_deref().unwrap_or_default());
         let thread = known.unwrap_or_else(|| Thread {
             chat,
             id: to.thread.clone().unwrap_or_default(),
@@ -215,7 +220,9 @@ impl Worker {
             let mut chunk = Vec::with_capacity(ENCODE_BYTES);
             loop {
                 chunk.clear();
-                let read = (&mut file).take(ENCODE_BYTES as u64).read_to_end(&mut chunk);
+                let read = (&mut file)
+                    .take(ENCODE_BYTES as u64)
+                    .read_to_end(&mut chunk);
                 if read.map_err(Error::io("read", "a file"))? == 0 {
                     break;
                 }
@@ -235,7 +242,12 @@ impl Worker {
             return;
         };
         let threads = &self.parts.threads;
-        let added = threads.add(&outgoing.thread.chat, thread, &outgoing.subject, &outgoing.id);
+        let added = threads.add(
+            &outgoing.thread.chat,
+            thread,
+            &outgoing.subject,
+            &outgoing.id,
+        );
         if let Err(error) = added {
             tracing::warn!("failed to save a conversation: {error}");
         }
@@ -281,7 +293,8 @@ impl Worker {
                 let what = "the file".to_owned();
                 return Err(Failure::Local(Error::TooLarge { what, limit }));
             }
-            into.write_all(&decoded).map_err(Error::io("write", "a file"))?;
+            into.write_all(&decoded)
+                .map_err(Error::io("write", "a file"))?;
             at += bytes.len() as u64;
             if (bytes.len() as u64) < FETCH_BYTES {
                 break;
@@ -289,7 +302,9 @@ impl Worker {
         }
         decoded.clear();
         decoder.finish(&mut decoded);
-        Ok(into.write_all(&decoded).map_err(Error::io("write", "a file"))?)
+        Ok(into
+            .write_all(&decoded)
+            .map_err(Error::io("write", "a file"))?)
     }
 }
 
@@ -353,8 +368,7 @@ const TITLE_CHARS: usize = 60;
 
 /// The person's address in an address of the channel, in lower case.
 fn place(to: &Address) -> Sent<String> {
-    let is_ours = to.channel == super::NAME
-        && to.thread.as_deref().is_none_or(compose::is_thread);
+    let is_ours = to.channel == super::NAME && to.thread.as_deref().is_none_or(compose::is_thread);
     let address = address::address(&to.chat).filter(|_| is_ours);
     address.ok_or_else(|| Failure::Refused(format!("{to} is not an e-mail address")))
 }
@@ -367,7 +381,10 @@ mod tests {
     fn only_plain_addresses_get_into_commands() {
         for (address, expected) in [
             ("email:Ana@Example.org", Some("ana@example.org")),
-            ("email:ana@example.org:0123456789abcdef", Some("ana@example.org")),
+            (
+                "email:ana@example.org:0123456789abcdef",
+                Some("ana@example.org"),
+            ),
             ("email:ana@example.org:x", None),
             ("email:ana@example.org> SIZE=1", None),
             ("email:ana", None),

@@ -125,7 +125,11 @@ fn boundary(id: &str) -> String {
 /// A mail with a text in the channel's markup, or in none.
 pub fn text_mail(fields: &Head<'_>, text: &str, is_marked: bool) -> String {
     let mut out = head(fields);
-    let plain = if is_marked { plain(text) } else { text.to_owned() };
+    let plain = if is_marked {
+        plain(text)
+    } else {
+        text.to_owned()
+    };
     let part = |kind: &str, text: &str| {
         format!(
             "Content-Type: text/{kind}; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n{}\r\n",
@@ -221,7 +225,8 @@ pub fn plain(html: &str) -> String {
             Token::Tag("/blockquote") => {
                 if let Some(from) = quote_from.take() {
                     let quote = out.split_off(from);
-                    let lines: Vec<String> = quote.lines().map(|line| format!("> {line}")).collect();
+                    let lines: Vec<String> =
+                        quote.lines().map(|line| format!("> {line}")).collect();
                     out.push_str(&lines.join("\n"));
                 }
             }

@@ -61,7 +61,10 @@ pub fn judge(headers: &Headers, policy: &Policy) -> Judgement {
         return Judgement::Automatic("it is from this account");
     }
     let local = from.address.split('@').next().unwrap_or_default();
-    if matches!(local, "mailer-daemon" | "postmaster" | "noreply" | "no-reply") {
+    if matches!(
+        local,
+        "mailer-daemon" | "postmaster" | "noreply" | "no-reply"
+    ) {
         return Judgement::Automatic("it is from a program");
     }
     if !policy.is_strict {

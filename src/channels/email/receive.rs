@@ -154,7 +154,10 @@ impl Receiver<'_> {
     /// with what is unread of the last day.
     fn place(&mut self, imap: &mut Imap, mailbox: Mailbox) -> Result<Place, End> {
         let settings = &self.parts.settings;
-        let name = format!("{}@{}/{}", settings.imap.user, settings.imap.server.host, settings.mailbox);
+        let name = format!(
+            "{}@{}/{}",
+            settings.imap.user, settings.imap.server.host, settings.mailbox
+        );
         let known = self.parts.threads.place()?;
         if known.mailbox == name && known.validity == mailbox.validity {
             return Ok(known);
@@ -231,7 +234,10 @@ impl Receiver<'_> {
                 Ok(())
             }
             Judgement::Unclear => {
-                tracing::info!(uid, "ignored a mail: its sender is not exactly one plain address");
+                tracing::info!(
+                    uid,
+                    "ignored a mail: its sender is not exactly one plain address"
+                );
                 Ok(())
             }
             Judgement::Unconfirmed {
@@ -381,7 +387,9 @@ fn open(imap: &mut Imap, validity: u64, uid: u64) -> Sent<Option<Opened>> {
     let structure = found.named("BODYSTRUCTURE");
     let bytes = found.named("RFC822.SIZE").and_then(Value::number);
     let (Some(headers), Some(bytes)) = (headers, bytes) else {
-        return Err(Failure::Trouble("the mail server did not send its headers".to_owned()));
+        return Err(Failure::Trouble(
+            "the mail server did not send its headers".to_owned(),
+        ));
     };
     Ok(Some(Opened {
         uid,

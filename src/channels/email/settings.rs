@@ -57,15 +57,26 @@ impl Settings {
             false => Security::StartTls,
         };
         let port = bot.number("smtpPort");
-        let smtp = match (bot.flag("smtpUseSsl") || port == SMTPS, bot.flag("smtpUseTls")) {
+        let smtp = match (
+            bot.flag("smtpUseSsl") || port == SMTPS,
+            bot.flag("smtpUseTls"),
+        ) {
             (true, _) => Security::Tls,
             (false, true) => Security::StartTls,
             (false, false) => Security::None,
         };
         let imap_server = server(bot.text("imapHost"), bot.number("imapPort"), imap);
         let smtp_server = server(bot.text("smtpHost"), port, smtp);
-        let imap = account(imap_server, bot.text("imapUsername"), bot.secret("imapPassword"));
-        let mut smtp = account(smtp_server, bot.text("smtpUsername"), bot.secret("smtpPassword"));
+        let imap = account(
+            imap_server,
+            bot.text("imapUsername"),
+            bot.secret("imapPassword"),
+        );
+        let mut smtp = account(
+            smtp_server,
+            bot.text("smtpUsername"),
+            bot.secret("smtpPassword"),
+        );
         if smtp.user.is_empty() {
             smtp.user.clone_from(&imap.user);
         }

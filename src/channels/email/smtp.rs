@@ -31,7 +31,10 @@ struct Reply {
 impl Reply {
     /// What it says, on one line.
     fn text(&self) -> String {
-        one_line(&format!("{} {}", self.code, self.lines.join(" ")), SAID_CHARS)
+        one_line(
+            &format!("{} {}", self.code, self.lines.join(" ")),
+            SAID_CHARS,
+        )
     }
 
     /// Why a mail is not taken. With 421 the server ends the connection; other replies with 4 mean that it may
@@ -174,7 +177,11 @@ impl Smtp {
 
     /// Ends the mail, which the server has taken when this succeeds.
     pub fn end(&mut self) -> Sent {
-        let end: &[u8] = if self.is_at_line { b".\r\n" } else { b"\r\n.\r\n" };
+        let end: &[u8] = if self.is_at_line {
+            b".\r\n"
+        } else {
+            b"\r\n.\r\n"
+        };
         self.heartbeat.beat(2 * ANSWER_TIME);
         self.wire.write(end)?;
         let reply = self.reply()?;

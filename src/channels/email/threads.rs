@@ -151,7 +151,9 @@ mod tests {
         threads.add("ana@x", "older", "", "<b@x>").unwrap();
         threads.add("ana@x", "old", "", "<c@x>").unwrap();
         for number in 0..THREADS - 1 {
-            threads.add("ana@x", &number.to_string(), "", "<d@x>").unwrap();
+            threads
+                .add("ana@x", &number.to_string(), "", "<d@x>")
+                .unwrap();
         }
         assert!(threads.get("ana@x", "older").is_none());
         assert_eq!(threads.get("ana@x", "old").unwrap().ids.len(), 2);

@@ -65,7 +65,7 @@ pub const ADDRESS_BYTES: usize = 254;
 /// Bytes of the part before the @ (RFC 5321, section 4.5.3.1.1).
 pub const LOCAL_BYTES: usize = 64;
 /// Characters of the text of one mail of ours; a longer answer is several mails.
-pub const PIECE_CHARS: usize = 50_000;
+pub const PIECE_CHARS: usize = 20_000;
 /// Bytes of a file that is sent: with its encoding it has a third more, and most servers take 25 MB.
 pub const UPLOAD_BYTES: u64 = 18 * 1024 * 1024;
 /// Bytes of a file that are fetched at once, as they are encoded.

@@ -69,8 +69,11 @@ impl Session<'_> {
                 return Ok(None);
             };
             let line = String::from_utf8(line).map_err(io::Error::other)?;
-            let length = line.strip_suffix('}').and_then(|rest| rest.rsplit_once('{'));
-            match length.and_then(|(before, length)| Some((before, length.parse::<usize>().ok()?))) {
+            let length = line
+                .strip_suffix('}')
+                .and_then(|rest| rest.rsplit_once('{'));
+            match length.and_then(|(before, length)| Some((before, length.parse::<usize>().ok()?)))
+            {
                 None => return Ok(Some(whole + &line)),
                 Some((before, length)) => {
                     self.client.say("+ go on\r\n")?;
@@ -85,7 +88,8 @@ impl Session<'_> {
     }
 
     fn complain(&self, what: &str) {
-        self.server.change(|state| state.complain(format!("IMAP: {what}")));
+        self.server
+            .change(|state| state.complain(format!("IMAP: {what}")));
     }
 
     fn capabilities(&self) -> String {
@@ -176,7 +180,8 @@ impl Session<'_> {
             Some(token) => token.to_owned(),
             None => {
                 self.client.say("+ \r\n")?;
-                String::from_utf8(self.client.line()?.unwrap_or_default()).map_err(io::Error::other)?
+                String::from_utf8(self.client.line()?.unwrap_or_default())
+                    .map_err(io::Error::other)?
             }
         };
         let token = BASE64_STANDARD.decode(token).unwrap_or_default();
@@ -234,7 +239,12 @@ impl Session<'_> {
                     self.complain(&format!("{:?} within IDLE", String::from_utf8_lossy(&line)));
                     break Ok(false);
                 }
-                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
+                    ) =>
+                {
                     if let Err(error) = self.tell_news() {
                         break Err(error);
                     }
@@ -262,7 +272,9 @@ impl Session<'_> {
             "FETCH" => {
                 let (uid, items) = rest.split_once(' ').ok_or("FETCH without items")?;
                 let uid: u64 = uid.parse().map_err(|_| format!("FETCH of {uid}"))?;
-                let items = items.strip_prefix('(').and_then(|items| items.strip_suffix(')'));
+                let items = items
+                    .strip_prefix('(')
+                    .and_then(|items| items.strip_suffix(')'));
                 self.fetch(uid, items.ok_or("items without parentheses")?)
             }
             "STORE" => {
@@ -296,15 +308,26 @@ impl Session<'_> {
             match item.to_uppercase().as_str() {
                 "UID" => out.extend(format!("UID {uid}").bytes()),
                 "RFC822.SIZE" => out.extend(format!("RFC822.SIZE {}", mail.raw.len()).bytes()),
-                "BODYSTRUCTURE" => out.extend(format!("BODYSTRUCTURE {}", part.structure()).bytes()),
-                "FLAGS" => out.extend(if mail.is_seen { &b"FLAGS (\\Seen)"[..] } else { &b"FLAGS ()"[..] }),
+                "BODYSTRUCTURE" => {
+                    out.extend(format!("BODYSTRUCTURE {}", part.structure()).bytes())
+                }
+                "FLAGS" => out.extend(if mail.is_seen {
+                    &b"FLAGS (\\Seen)"[..]
+                } else {
+                    &b"FLAGS ()"[..]
+                }),
                 item => {
-                    let rest = item.strip_prefix("BODY.PEEK[").ok_or(format!("FETCH {item}"))?;
+                    let rest = item
+                        .strip_prefix("BODY.PEEK[")
+                        .ok_or(format!("FETCH {item}"))?;
                     let (section, range) = rest.split_once(']').ok_or(format!("FETCH {item}"))?;
                     let bytes = match section {
                         "" => mail.raw.clone(),
                         "HEADER" => part.head.clone(),
-                        number => part.section(number).map(|part| part.body.clone()).unwrap_or_default(),
+                        number => part
+                            .section(number)
+                            .map(|part| part.body.clone())
+                            .unwrap_or_default(),
                     };
                     let (from, bytes) = cut(&bytes, range)?;
                     let from = from.map_or(String::new(), |from| format!("<{from}>"));
@@ -327,9 +350,15 @@ fn cut<'a>(bytes: &'a [u8], range: &str) -> Result<(Option<usize>, &'a [u8]), St
         return Ok((None, bytes));
     }
     let wrong = || format!("the range {range}");
-    let inner = range.strip_prefix('<').and_then(|rest| rest.strip_suffix('>')).ok_or_else(wrong)?;
+    let inner = range
+        .strip_prefix('<')
+        .and_then(|rest| rest.strip_suffix('>'))
+        .ok_or_else(wrong)?;
     let (from, count) = inner.split_once('.').ok_or_else(wrong)?;
-    let (from, count): (usize, usize) = (from.parse().map_err(|_| wrong())?, count.parse().map_err(|_| wrong())?);
+    let (from, count): (usize, usize) = (
+        from.parse().map_err(|_| wrong())?,
+        count.parse().map_err(|_| wrong())?,
+    );
     if count == 0 {
         return Err(wrong());
     }
@@ -343,7 +372,10 @@ fn search(state: &State, criteria: &str) -> Result<Vec<u64>, String> {
     let words: Vec<&str> = criteria.split(' ').collect();
     match words.as_slice() {
         ["ALL"] => Ok(all().map(|mail| mail.uid).collect()),
-        ["UNSEEN"] => Ok(all().filter(|mail| !mail.is_seen).map(|mail| mail.uid).collect()),
+        ["UNSEEN"] => Ok(all()
+            .filter(|mail| !mail.is_seen)
+            .map(|mail| mail.uid)
+            .collect()),
         ["UNSEEN", "SINCE", date] => {
             // Such as 2-Nov-2026, whose month is a name; all mails here are of today.
             let parts: Vec<&str> = date.split('-').collect();
@@ -356,10 +388,15 @@ fn search(state: &State, criteria: &str) -> Result<Vec<u64>, String> {
         }
         ["UID", "*"] => Ok(last.into_iter().collect()),
         ["UID", range] => {
-            let first = range.strip_suffix(":*").and_then(|first| first.parse::<u64>().ok());
+            let first = range
+                .strip_suffix(":*")
+                .and_then(|first| first.parse::<u64>().ok());
             let first = first.ok_or(format!("SEARCH UID {range}"))?;
             // As RFC 3501 has it, the range holds the last mail in any case.
-            Ok(all().map(|mail| mail.uid).filter(|uid| *uid >= first || Some(*uid) == last).collect())
+            Ok(all()
+                .map(|mail| mail.uid)
+                .filter(|uid| *uid >= first || Some(*uid) == last)
+                .collect())
         }
         _ => Err(format!("SEARCH {criteria}")),
     }

@@ -23,7 +23,9 @@ impl Part {
             true => raw.split_at(2),
             false => raw.split_at(end),
         };
-        let text = String::from_utf8_lossy(head).replace("\r\n ", " ").replace("\r\n\t", "\t");
+        let text = String::from_utf8_lossy(head)
+            .replace("\r\n ", " ")
+            .replace("\r\n\t", "\t");
         let fields = text.split("\r\n").filter_map(|line| {
             let (name, value) = line.split_once(':')?;
             Some((name.to_lowercase(), value.trim().to_owned()))
@@ -36,7 +38,10 @@ impl Part {
         };
         if part.kind().starts_with("multipart/") {
             let boundary = part.parameter("content-type", "boundary").unwrap();
-            part.children = split(body, &boundary).iter().map(|raw| Self::parse(raw)).collect();
+            part.children = split(body, &boundary)
+                .iter()
+                .map(|raw| Self::parse(raw))
+                .collect();
         }
         part
     }
@@ -62,16 +67,29 @@ impl Part {
         let rest = rest.map(|(_, rest)| rest).unwrap_or_default();
         let pairs = rest.split(';').filter_map(|pair| {
             let (name, value) = pair.split_once('=')?;
-            Some((name.trim().to_lowercase(), value.trim().trim_matches('"').to_owned()))
+            Some((
+                name.trim().to_lowercase(),
+                value.trim().trim_matches('"').to_owned(),
+            ))
         });
         pairs.collect()
     }
 
     /// The content without its transfer encoding.
     pub fn decoded(&self) -> Vec<u8> {
-        match self.field("content-transfer-encoding").unwrap_or_default().to_lowercase().as_str() {
+        match self
+            .field("content-transfer-encoding")
+            .unwrap_or_default()
+            .to_lowercase()
+            .as_str()
+        {
             "base64" => {
-                let text: Vec<u8> = self.body.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
+                let text: Vec<u8> = self
+                    .body
+                    .iter()
+                    .copied()
+                    .filter(|byte| !byte.is_ascii_whitespace())
+                    .collect();
                 BASE64_STANDARD.decode(text).unwrap()
             }
             "quoted-printable" => unquote(&self.body),
@@ -106,29 +124,49 @@ impl Part {
         let kind = self.kind();
         let (main, detail) = kind.split_once('/').unwrap();
         let listed = |pairs: Vec<(String, String)>| {
-            let pairs: Vec<String> = pairs.iter().map(|(name, value)| format!("{} {}", string(name), string(value))).collect();
-            if pairs.is_empty() { "NIL".to_owned() } else { format!("({})", pairs.join(" ")) }
+            let pairs: Vec<String> = pairs
+                .iter()
+                .map(|(name, value)| format!("{} {}", string(name), string(value)))
+                .collect();
+            if pairs.is_empty() {
+                "NIL".to_owned()
+            } else {
+                format!("({})", pairs.join(" "))
+            }
         };
         let parameters = listed(self.parameters("content-type"));
         let disposition = match self.field("content-disposition") {
             None => "NIL".to_owned(),
             Some(value) => {
                 let name = value.split(';').next().unwrap().trim();
-                format!("({} {})", string(name), listed(self.parameters("content-disposition")))
+                format!(
+                    "({} {})",
+                    string(name),
+                    listed(self.parameters("content-disposition"))
+                )
             }
         };
         if !self.children.is_empty() {
             let children: String = self.children.iter().map(Self::structure).collect();
-            return format!("({children} {} {parameters} {disposition} NIL NIL)", string(detail));
+            return format!(
+                "({children} {} {parameters} {disposition} NIL NIL)",
+                string(detail)
+            );
         }
         let encoding = self.field("content-transfer-encoding").unwrap_or("7bit");
         let lines = match main {
-            "text" => format!(" {}", self.body.iter().filter(|byte| **byte == b'\n').count()),
+            "text" => format!(
+                " {}",
+                self.body.iter().filter(|byte| **byte == b'\n').count()
+            ),
             _ => String::new(),
         };
         format!(
             "({} {} {parameters} NIL NIL {} {}{lines} NIL {disposition} NIL NIL)",
-            string(main), string(detail), string(encoding), self.body.len()
+            string(main),
+            string(detail),
+            string(encoding),
+            self.body.len()
         )
     }
 }
@@ -183,7 +221,9 @@ pub(super) fn words(value: &str) -> String {
     let mut out = String::new();
     let mut bytes = Vec::new();
     for word in value.split(' ') {
-        let inner = word.strip_prefix("=?UTF-8?B?").and_then(|rest| rest.strip_suffix("?="));
+        let inner = word
+            .strip_prefix("=?UTF-8?B?")
+            .and_then(|rest| rest.strip_suffix("?="));
         match inner {
             Some(inner) => bytes.extend(BASE64_STANDARD.decode(inner).unwrap()),
             None => {

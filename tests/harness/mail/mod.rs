@@ -169,12 +169,18 @@ impl Mail {
 
     /// The ports of IMAP and SMTP.
     pub fn ports(&self) -> (u16, u16) {
-        (self.server.imap.address().port(), self.server.smtp.address().port())
+        (
+            self.server.imap.address().port(),
+            self.server.smtp.address().port(),
+        )
     }
 
     /// The certificate authority; `None` without TLS.
     pub fn authority_file(&self) -> Option<PathBuf> {
-        self.server.tls.as_ref().map(|(authority, _)| authority.file())
+        self.server
+            .tls
+            .as_ref()
+            .map(|(authority, _)| authority.file())
     }
 
     /// A person who writes mails.
@@ -189,26 +195,55 @@ impl Mail {
     /// What the bot has sent to an address, oldest first.
     pub fn sent(&self, to: &str) -> Vec<Sent> {
         let state = self.server.state();
-        state.sent.iter().filter(|mail| mail.to == to).cloned().collect()
+        state
+            .sent
+            .iter()
+            .filter(|mail| mail.to == to)
+            .cloned()
+            .collect()
     }
 
     /// Waits for a mail of the bot's.
     #[track_caller]
     pub fn wait_for(&self, what: &str, is_meant: impl Fn(&Sent) -> bool) -> Sent {
-        let found = self.server.wait(|state| state.sent.iter().find(|mail| is_meant(mail)).cloned());
-        found.unwrap_or_else(|| panic!("no mail came: {what}. There are {:#?}", self.server.state().sent))
+        let found = self
+            .server
+            .wait(|state| state.sent.iter().find(|mail| is_meant(mail)).cloned());
+        found.unwrap_or_else(|| {
+            panic!(
+                "no mail came: {what}. There are {:#?}",
+                self.server.state().sent
+            )
+        })
     }
 
     /// Waits until a session waits for news.
     pub fn wait_for_idle(&self) {
-        assert!(self.server.wait(|state| (state.idling > 0).then_some(())).is_some(), "no IDLE came");
+        assert!(
+            self.server
+                .wait(|state| (state.idling > 0).then_some(()))
+                .is_some(),
+            "no IDLE came"
+        );
     }
 
     /// Waits for a command of IMAP that begins so, such as `UID STORE 1`, and has come this often.
     pub fn wait_for_command(&self, start: &str, times: usize) {
-        let come = |state: &State| state.commands.iter().filter(|command| command.starts_with(start)).count();
-        let found = self.server.wait(|state| (come(state) >= times).then_some(()));
-        assert!(found.is_some(), "{start} never came: {:?}", self.server.state().commands);
+        let come = |state: &State| {
+            state
+                .commands
+                .iter()
+                .filter(|command| command.starts_with(start))
+                .count()
+        };
+        let found = self
+            .server
+            .wait(|state| (come(state) >= times).then_some(()));
+        assert!(
+            found.is_some(),
+            "{start} never came: {:?}",
+            self.server.state().commands
+        );
     }
 
     /// The commands of IMAP so far, without their tags.
@@ -219,7 +254,12 @@ impl Mail {
     /// The UIDs of the mails that are marked as read.
     pub fn seen(&self) -> Vec<u64> {
         let state = self.server.state();
-        state.mails.iter().filter(|mail| mail.is_seen).map(|mail| mail.uid).collect()
+        state
+            .mails
+            .iter()
+            .filter(|mail| mail.is_seen)
+            .map(|mail| mail.uid)
+            .collect()
     }
 
     /// The server does not know IDLE.
@@ -246,7 +286,8 @@ impl Mail {
 
     /// No one has this address.
     pub fn does_not_know(&self, address: &str) {
-        self.server.change(|state| state.unknown.push(address.to_owned()));
+        self.server
+            .change(|state| state.unknown.push(address.to_owned()));
     }
 
     /// Something goes wrong, once.
@@ -285,7 +326,10 @@ impl Drop for Mail {
             return;
         }
         let state = self.server.state();
-        let unmet = state.faults.iter().map(|fault| format!("nobody met {fault:?}"));
+        let unmet = state
+            .faults
+            .iter()
+            .map(|fault| format!("nobody met {fault:?}"));
         let complaints: Vec<String> = state.complaints.iter().cloned().chain(unmet).collect();
         // The lock is released before a panic: threads may still need it.
         drop(state);
@@ -317,7 +361,10 @@ impl Server {
             found = find(state);
             found.is_none()
         };
-        drop(self.changed.wait_timeout_while(self.state(), PATIENCE, missing));
+        drop(
+            self.changed
+                .wait_timeout_while(self.state(), PATIENCE, missing),
+        );
         found
     }
 
@@ -326,7 +373,11 @@ impl Server {
         self.change(|state| {
             let uid = state.next_uid;
             state.next_uid += 1;
-            state.mails.push(Stored { uid, raw, is_seen: false });
+            state.mails.push(Stored {
+                uid,
+                raw,
+                is_seen: false,
+            });
             uid
         })
     }
@@ -374,9 +425,13 @@ impl Client {
     }
 
     fn secure(self, server: &Server) -> std::io::Result<Self> {
-        assert!(self.stream.buffer().is_empty(), "the client sent data before TLS began");
+        assert!(
+            self.stream.buffer().is_empty(),
+            "the client sent data before TLS began"
+        );
         let (_, config) = server.tls.as_ref().expect("TLS");
-        let connection = ServerConnection::new(Arc::clone(config)).map_err(std::io::Error::other)?;
+        let connection =
+            ServerConnection::new(Arc::clone(config)).map_err(std::io::Error::other)?;
         let stream = StreamOwned::new(connection, self.stream.into_inner());
         Ok(Self {
             stream: BufReader::new(Box::new(stream)),
@@ -400,7 +455,9 @@ impl Client {
                 line.truncate(line.len() - 2);
                 Ok(Some(line))
             }
-            _ => Err(std::io::Error::other(format!("a line without CRLF: {line:?}"))),
+            _ => Err(std::io::Error::other(format!(
+                "a line without CRLF: {line:?}"
+            ))),
         }
     }
 }

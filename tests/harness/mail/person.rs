@@ -55,12 +55,18 @@ impl Person {
 
     /// Answers a mail of the bot's, with that one quoted below, as most programs do it.
     pub fn replies(&self, to: &Sent, text: &str) -> String {
-        let quoted: String = to.text.lines().map(|line| format!("> {line}\r\n")).collect();
+        let quoted: String = to
+            .text
+            .lines()
+            .map(|line| format!("> {line}\r\n"))
+            .collect();
         let mut answers = to.references.clone();
         answers.push(to.id.clone());
         self.sends(&Letter {
             subject: format!("Re: {}", to.subject),
-            text: format!("{text}\r\n\r\nOn Mon, 23 Nov 2026 at 10:00, Bot <{BOT}> wrote:\r\n{quoted}"),
+            text: format!(
+                "{text}\r\n\r\nOn Mon, 23 Nov 2026 at 10:00, Bot <{BOT}> wrote:\r\n{quoted}"
+            ),
             answers,
             ..Letter::default()
         })
@@ -72,22 +78,37 @@ impl Person {
             state.written += 1;
             state.written
         });
-        let id = letter.id.clone().unwrap_or_else(|| format!("<{number}.{}>", self.address));
+        let id = letter
+            .id
+            .clone()
+            .unwrap_or_else(|| format!("<{number}.{}>", self.address));
         let domain = self.address.split('@').nth(1).unwrap();
-        let good = format!("spf=pass smtp.mailfrom={}; dkim=pass header.d={domain}", self.address);
-        let checked = letter.checked.clone().unwrap_or(format!("{CHECKER}; {good}"));
+        let good = format!(
+            "spf=pass smtp.mailfrom={}; dkim=pass header.d={domain}",
+            self.address
+        );
+        let checked = letter
+            .checked
+            .clone()
+            .unwrap_or(format!("{CHECKER}; {good}"));
         let mut raw = format!("Return-Path: <{}>\r\n", self.address);
         if !checked.is_empty() {
             raw += &format!("Authentication-Results: {checked}\r\n");
         }
         raw += "Received: from out.example by mx.example.org; Mon, 23 Nov 2026 10:00:00 +0000\r\n";
-        let from = letter.from.clone().unwrap_or(format!("{} <{}>", self.name, self.address));
+        let from = letter
+            .from
+            .clone()
+            .unwrap_or(format!("{} <{}>", self.name, self.address));
         raw += &format!(
             "From: {from}\r\nTo: {BOT}\r\nSubject: {}\r\nDate: Mon, 23 Nov 2026 10:00:00 +0000\r\nMessage-ID: {id}\r\n",
             letter.subject
         );
         if let Some(last) = letter.answers.last() {
-            raw += &format!("In-Reply-To: {last}\r\nReferences: {}\r\n", letter.answers.join("\r\n "));
+            raw += &format!(
+                "In-Reply-To: {last}\r\nReferences: {}\r\n",
+                letter.answers.join("\r\n ")
+            );
         }
         raw += &letter.fields;
         raw += "MIME-Version: 1.0\r\n";
@@ -135,6 +156,10 @@ fn content(letter: &Letter) -> String {
 }
 
 fn folded(text: &str) -> String {
-    let lines: Vec<&str> = text.as_bytes().chunks(76).map(|line| std::str::from_utf8(line).unwrap()).collect();
+    let lines: Vec<&str> = text
+        .as_bytes()
+        .chunks(76)
+        .map(|line| std::str::from_utf8(line).unwrap())
+        .collect();
     lines.join("\r\n")
 }

@@ -48,7 +48,8 @@ pub(super) fn serve(server: &Arc<Server>, socket: &TcpStream) -> io::Result<()> 
 
 impl Session<'_> {
     fn complain(&self, what: &str) -> &'static str {
-        self.server.change(|state| state.complain(format!("SMTP: {what}")));
+        self.server
+            .change(|state| state.complain(format!("SMTP: {what}")));
         "503 5.5.1 refused"
     }
 
@@ -67,7 +68,10 @@ impl Session<'_> {
             return Ok(false);
         } else if !self.has_greeted {
             self.complain(&format!("{line} before EHLO")).to_owned()
-        } else if upper == "STARTTLS" && self.server.security == Security::StartTls && !self.client.is_secure {
+        } else if upper == "STARTTLS"
+            && self.server.security == Security::StartTls
+            && !self.client.is_secure
+        {
             self.client.say("220 go ahead\r\n")?;
             self.secure()?;
             return Ok(true);
@@ -120,13 +124,15 @@ impl Session<'_> {
             return Ok(self.complain("a password without TLS").to_owned());
         }
         let mut ask = |question: &str| -> io::Result<Vec<u8>> {
-            self.client.say(format!("334 {}\r\n", BASE64_STANDARD.encode(question)))?;
+            self.client
+                .say(format!("334 {}\r\n", BASE64_STANDARD.encode(question)))?;
             let line = self.client.line()?.unwrap_or_default();
             Ok(BASE64_STANDARD.decode(line).unwrap_or_default())
         };
         let is_right = match rest.split(' ').collect::<Vec<_>>().as_slice() {
             ["PLAIN", token] => {
-                BASE64_STANDARD.decode(token).unwrap_or_default() == format!("\0{BOT}\0{PASSWORD}").as_bytes()
+                BASE64_STANDARD.decode(token).unwrap_or_default()
+                    == format!("\0{BOT}\0{PASSWORD}").as_bytes()
             }
             ["LOGIN"] => {
                 let (user, password) = (ask("Username:")?, ask("Password:")?);
@@ -202,8 +208,20 @@ impl Session<'_> {
         if !part.head.is_ascii() {
             self.complain("a header that is not ASCII");
         }
-        for name in ["from", "to", "subject", "date", "message-id", "mime-version", "auto-submitted"] {
-            let count = part.fields.iter().filter(|(known, _)| known == name).count();
+        for name in [
+            "from",
+            "to",
+            "subject",
+            "date",
+            "message-id",
+            "mime-version",
+            "auto-submitted",
+        ] {
+            let count = part
+                .fields
+                .iter()
+                .filter(|(known, _)| known == name)
+                .count();
             if count != 1 {
                 self.complain(&format!("{count} fields {name}"));
             }
@@ -228,8 +246,12 @@ impl Session<'_> {
                     let long = leaf.parameter("content-disposition", "filename*");
                     files.push((long.map_or(name, |long| percent(&long)), bytes));
                 }
-                ("text/plain", None) => text += &String::from_utf8(bytes).unwrap().replace("\r\n", "\n"),
-                ("text/html", None) => html += &String::from_utf8(bytes).unwrap().replace("\r\n", "\n"),
+                ("text/plain", None) => {
+                    text += &String::from_utf8(bytes).unwrap().replace("\r\n", "\n")
+                }
+                ("text/html", None) => {
+                    html += &String::from_utf8(bytes).unwrap().replace("\r\n", "\n")
+                }
                 (kind, None) => {
                     self.complain(&format!("a part {kind}"));
                 }
@@ -243,7 +265,10 @@ impl Session<'_> {
             html,
             files,
             in_reply_to: field("in-reply-to"),
-            references: field("references").split_whitespace().map(str::to_owned).collect(),
+            references: field("references")
+                .split_whitespace()
+                .map(str::to_owned)
+                .collect(),
             raw,
         }
     }
@@ -251,7 +276,9 @@ impl Session<'_> {
 
 /// The address in angle brackets.
 fn address(text: &str) -> String {
-    let inner = text.split_once('<').and_then(|(_, rest)| rest.split_once('>'));
+    let inner = text
+        .split_once('<')
+        .and_then(|(_, rest)| rest.split_once('>'));
     inner.map_or(String::new(), |(address, _)| address.to_lowercase())
 }
 

@@ -32,9 +32,15 @@ impl Scene {
         let answer = |request: &Request| {
             let messages = request.messages();
             let people = messages.iter().filter(|message| message["role"] == "user");
-            let texts: Vec<&str> = people.map(|message| message["content"].as_str().unwrap()).collect();
+            let texts: Vec<&str> = people
+                .map(|message| message["content"].as_str().unwrap())
+                .collect();
             let word = texts.last().and_then(|text| text.split_whitespace().last());
-            say(&format!("{} so far, {}.", texts.len(), word.unwrap_or_default()))
+            say(&format!(
+                "{} so far, {}.",
+                texts.len(),
+                word.unwrap_or_default()
+            ))
         };
         Self::with(Model::answering(answer), security)
     }
@@ -90,16 +96,28 @@ impl Scene {
 fn a_mail_is_answered_in_its_thread_and_marked_as_read() {
     let scene = Scene::playing([say("Good **morning**, see [this](https://example.org/).")]);
     let gateway = scene.start();
-    let id = scene.ana.writes("=?utf-8?Q?Gr=C3=BC=C3=9Fe?=", "good morning");
+    let id = scene
+        .ana
+        .writes("=?utf-8?Q?Gr=C3=BC=C3=9Fe?=", "good morning");
     let answer = scene.wait_for("morning");
     assert_eq!(answer.subject, "Re: Grüße");
-    assert_eq!((&answer.in_reply_to, &answer.references), (&id, &vec![id.clone()]));
-    assert_eq!(answer.text, "Good morning, see this <https://example.org/>.");
+    assert_eq!(
+        (&answer.in_reply_to, &answer.references),
+        (&id, &vec![id.clone()])
+    );
+    assert_eq!(
+        answer.text,
+        "Good morning, see this <https://example.org/>."
+    );
     assert!(answer.html.contains("<b>morning</b>"), "{}", answer.html);
     scene.mail.wait_for_command("UID STORE 1", 1);
     scene.mail.wait_for_idle();
     assert_eq!(scene.mail.seen(), [1]);
-    assert!(scene.asked(0).contains("[Subject: Grüße]\\ngood morning"), "{}", scene.asked(0));
+    assert!(
+        scene.asked(0).contains("[Subject: Grüße]\\ngood morning"),
+        "{}",
+        scene.asked(0)
+    );
     let output = gateway.stop().ends_with(0);
     assert!(!output.stderr.contains(PASSWORD), "{}", output.stderr);
     let pending = fs::read_to_string(scene.home.path().join("outbox.jsonl")).unwrap();
@@ -135,9 +153,13 @@ fn only_what_the_receiving_server_confirms_counts_and_the_owner_hears_of_the_res
         ..Letter::default()
     };
     let eve = scene.mail.person("ana@example.org", "Ana Muster");
-    eve.sends(&forged(&format!("{CHECKER}; spf=fail smtp.mailfrom=ana@example.org; dkim=none")));
+    eve.sends(&forged(&format!(
+        "{CHECKER}; spf=fail smtp.mailfrom=ana@example.org; dkim=none"
+    )));
     // Her own word is below that of the server.
-    let own = format!("{CHECKER}; dkim=none\r\nAuthentication-Results: {CHECKER}; dkim=pass header.d=example.org");
+    let own = format!(
+        "{CHECKER}; dkim=none\r\nAuthentication-Results: {CHECKER}; dkim=pass header.d=example.org"
+    );
     eve.sends(&forged(&own));
     eve.sends(&forged("mx.evil.example; dkim=pass header.d=example.org"));
     eve.sends(&forged(""));
@@ -151,7 +173,12 @@ fn only_what_the_receiving_server_confirms_counts_and_the_owner_hears_of_the_res
     scene.wait_for("1 so far, hello.");
     let output = gateway.stop().ends_with(0);
     assert_eq!(scene.texts().len(), 2, "{:?}", scene.texts());
-    assert_eq!(output.stderr.matches("refused a mail").count(), 4, "{}", output.stderr);
+    assert_eq!(
+        output.stderr.matches("refused a mail").count(),
+        4,
+        "{}",
+        output.stderr
+    );
     assert_eq!(scene.mail.seen(), [6], "refused mails stay unread");
 }
 
@@ -161,7 +188,11 @@ fn the_owner_learns_which_server_to_name() {
     let gateway = scene.start();
     scene.ana.writes("hi", "hello");
     let told = scene.wait_for("I refused a mail");
-    assert!(told.text.contains(CHECKER) && told.text.contains("channels.email.authservId"), "{}", told.text);
+    assert!(
+        told.text.contains(CHECKER) && told.text.contains("channels.email.authservId"),
+        "{}",
+        told.text
+    );
     gateway.stop().ends_with(0);
 }
 
@@ -181,13 +212,19 @@ fn programs_are_not_answered() {
         });
     }
     scene.mail.person(BOT, "Bot").writes("me", "echo");
-    scene.mail.person("mailer-daemon@example.org", "").writes("failed", "returned");
+    scene
+        .mail
+        .person("mailer-daemon@example.org", "")
+        .writes("failed", "returned");
     scene.ana.writes("hi", "hello");
     scene.wait_for("1 so far, hello.");
     gateway.stop().ends_with(0);
     assert_eq!(scene.texts().len(), 1);
     assert_eq!(scene.model.requests().len(), 1);
-    assert_eq!(scene.mail.sent(BOT).len() + scene.mail.sent("mailer-daemon@example.org").len(), 0);
+    assert_eq!(
+        scene.mail.sent(BOT).len() + scene.mail.sent("mailer-daemon@example.org").len(),
+        0
+    );
 }
 
 #[test]
@@ -197,12 +234,19 @@ fn a_stranger_gets_no_answer_and_an_invitation_pairs() {
     let bob = scene.mail.person("bob@example.net", "Bob");
     bob.writes("hi", "hello?");
     gateway.wait_for_log("ignored mail from unknown user");
-    let invited = Program::new(&scene.home).args(["channels", "pair", "--invite"]).run().ends_with(0);
+    let invited = Program::new(&scene.home)
+        .args(["channels", "pair", "--invite"])
+        .run()
+        .ends_with(0);
     let (_, code) = invited.stdout.trim().rsplit_once(' ').unwrap();
     bob.writes(code, "");
-    scene.mail.wait_for("a welcome", |mail| mail.to == "bob@example.net");
+    scene
+        .mail
+        .wait_for("a welcome", |mail| mail.to == "bob@example.net");
     bob.writes("hi", "again");
-    scene.mail.wait_for("an answer", |mail| mail.text.contains("1 so far, again."));
+    scene
+        .mail
+        .wait_for("an answer", |mail| mail.text.contains("1 so far, again."));
     gateway.stop().ends_with(0);
     assert_eq!(scene.mail.sent("bob@example.net").len(), 2);
 }
@@ -211,7 +255,10 @@ fn a_stranger_gets_no_answer_and_an_invitation_pairs() {
 fn a_command_is_the_first_line() {
     let scene = Scene::playing([]);
     let gateway = scene.start();
-    scene.ana.writes("run", "/sh echo $((40 + 2)) apples\r\n\r\nBest regards\r\nAna");
+    scene.ana.writes(
+        "run",
+        "/sh echo $((40 + 2)) apples\r\n\r\nBest regards\r\nAna",
+    );
     let answer = scene.wait_for("42 apples");
     assert!(answer.html.contains("<pre>"), "{}", answer.html);
     gateway.stop().ends_with(0);
@@ -221,19 +268,35 @@ fn a_command_is_the_first_line() {
 #[test]
 fn files_go_both_ways() {
     let scene = Scene::playing([
-        call("write_file", json!({"path": "grüße.txt", "content": "hello\n"})),
-        call("message", json!({"content": "Here.", "media": ["grüße.txt"]})),
+        call(
+            "write_file",
+            json!({"path": "grüße.txt", "content": "hello\n"}),
+        ),
+        call(
+            "message",
+            json!({"content": "Here.", "media": ["grüße.txt"]}),
+        ),
         say("Done."),
     ]);
     let gateway = scene.start();
-    let bytes: Vec<u8> = (0..200_000_u32).map(|number| (number % 251) as u8).collect();
+    let bytes: Vec<u8> = (0..200_000_u32)
+        .map(|number| (number % 251) as u8)
+        .collect();
     scene.ana.sends(&Letter {
         subject: "picture".to_owned(),
         text: "look".to_owned(),
         html: "<p>look</p>".to_owned(),
         files: vec![
-            ("a b.bin".to_owned(), "application/octet-stream".to_owned(), bytes.clone()),
-            ("note.txt".to_owned(), "text/plain; charset=utf-8".to_owned(), b"a note\n".to_vec()),
+            (
+                "a b.bin".to_owned(),
+                "application/octet-stream".to_owned(),
+                bytes.clone(),
+            ),
+            (
+                "note.txt".to_owned(),
+                "text/plain; charset=utf-8".to_owned(),
+                b"a note\n".to_vec(),
+            ),
         ],
         ..Letter::default()
     });
@@ -243,17 +306,36 @@ fn files_go_both_ways() {
     scene.wait_for("Done.");
     gateway.stop().ends_with(0);
     let asked = scene.asked(0);
-    assert!(asked.contains("a b.bin") && asked.contains("note.txt"), "{asked}");
+    assert!(
+        asked.contains("a b.bin") && asked.contains("note.txt"),
+        "{asked}"
+    );
     let inbox = walk(&scene.home.workspace(""));
-    assert!(inbox.iter().any(|file| fs::read(file).unwrap() == bytes), "{inbox:?}");
-    assert!(inbox.iter().any(|file| fs::read(file).unwrap() == b"a note\n"), "{inbox:?}");
+    assert!(
+        inbox.iter().any(|file| fs::read(file).unwrap() == bytes),
+        "{inbox:?}"
+    );
+    assert!(
+        inbox
+            .iter()
+            .any(|file| fs::read(file).unwrap() == b"a note\n"),
+        "{inbox:?}"
+    );
 }
 
 /// All files below a folder.
 fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
-    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let entries = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
     entries
-        .flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] })
+        .flat_map(|path| {
+            if path.is_dir() {
+                walk(&path)
+            } else {
+                vec![path]
+            }
+        })
         .collect()
 }
 
@@ -262,13 +344,17 @@ fn a_mail_of_html_is_read_as_text() {
     let scene = Scene::counting();
     let gateway = scene.start();
     scene.ana.sends(&Letter {
-        html: "<html><body><p>Dear <b>bot</b>,</p><script>bad()</script><p>hello</p></body></html>".to_owned(),
+        html: "<html><body><p>Dear <b>bot</b>,</p><script>bad()</script><p>hello</p></body></html>"
+            .to_owned(),
         ..Letter::default()
     });
     scene.wait_for("1 so far, hello.");
     gateway.stop().ends_with(0);
     let asked = scene.asked(0);
-    assert!(asked.contains("Dear bot,") && !asked.contains("bad()") && !asked.contains('<'), "{asked}");
+    assert!(
+        asked.contains("Dear bot,") && !asked.contains("bad()") && !asked.contains('<'),
+        "{asked}"
+    );
 }
 
 #[test]
@@ -291,7 +377,10 @@ fn starttls_and_tls_are_spoken_before_any_password() {
         scene.ana.writes("hi", "hello");
         scene.wait_for("1 so far, hello.");
         gateway.stop().ends_with(0);
-        let output = Program::new(&scene.home).args(["channels", "test", "email"]).run().ends_with(0);
+        let output = Program::new(&scene.home)
+            .args(["channels", "test", "email"])
+            .run()
+            .ends_with(0);
         assert!(output.stdout.contains(BOT), "{}", output.stdout);
     }
 }
@@ -353,7 +442,9 @@ fn a_mail_that_was_not_noted_is_recognised_after_a_crash() {
 #[test]
 fn a_mail_that_is_not_taken_now_is_sent_later_with_the_same_id() {
     let scene = Scene::counting();
-    scene.mail.goes_wrong(Fault::Says("MAIL FROM", "451 4.3.0 try again later"));
+    scene
+        .mail
+        .goes_wrong(Fault::Says("MAIL FROM", "451 4.3.0 try again later"));
     scene.mail.goes_wrong(Fault::Cuts("EHLO"));
     scene.mail.goes_wrong(Fault::LosesReply);
     let gateway = scene.start();
@@ -385,7 +476,10 @@ fn who_does_not_exist_any_more_is_given_up() {
 #[test]
 fn a_file_that_the_server_does_not_take_is_said() {
     let scene = Scene::playing([
-        call("write_file", json!({"path": "a.bin", "content": "x".repeat(60_000)})),
+        call(
+            "write_file",
+            json!({"path": "a.bin", "content": "x".repeat(60_000)}),
+        ),
         call("message", json!({"content": "Here.", "media": ["a.bin"]})),
         say("Done."),
     ]);
@@ -394,7 +488,11 @@ fn a_file_that_the_server_does_not_take_is_said() {
     scene.ana.writes("hi", "send it");
     scene.wait_for("Done.");
     let told = scene.wait_for("a.bin");
-    assert!(told.files.is_empty() && told.text.contains("at most"), "{}", told.text);
+    assert!(
+        told.files.is_empty() && told.text.contains("at most"),
+        "{}",
+        told.text
+    );
     gateway.stop().ends_with(0);
 }
 
@@ -402,14 +500,20 @@ fn a_file_that_the_server_does_not_take_is_said() {
 fn a_mail_that_the_server_cannot_give_out_is_skipped() {
     let scene = Scene::counting();
     for _ in 0..3 {
-        scene.mail.goes_wrong(Fault::Says("UID FETCH 1", "NO internal error"));
+        scene
+            .mail
+            .goes_wrong(Fault::Says("UID FETCH 1", "NO internal error"));
     }
     let gateway = scene.start();
     scene.ana.writes("hi", "broken");
     scene.ana.writes("hi", "hello");
     scene.wait_for("1 so far, hello.");
     let output = gateway.stop().ends_with(0);
-    assert!(output.stderr.contains("skipped a mail that cannot be read"), "{}", output.stderr);
+    assert!(
+        output.stderr.contains("skipped a mail that cannot be read"),
+        "{}",
+        output.stderr
+    );
     assert_eq!(scene.texts().len(), 1);
 }
 
@@ -424,7 +528,10 @@ fn without_answers_mails_are_read_and_only_other_mails_are_sent() {
         .run();
     told.ends_with(0);
     let sent = scene.wait_for("dinner is ready");
-    assert_eq!((sent.subject.as_str(), sent.in_reply_to.as_str()), ("dinner is ready", ""));
+    assert_eq!(
+        (sent.subject.as_str(), sent.in_reply_to.as_str()),
+        ("dinner is ready", "")
+    );
     gateway.stop().ends_with(0);
     assert_eq!(scene.texts().len(), 1, "{:?}", scene.texts());
 }

@@ -27,8 +27,15 @@ fn both(markdown: &str) -> (String, String) {
 #[test]
 fn a_mail_has_both_forms_and_names_what_it_answers() {
     let earlier = ["<a@x>".to_owned(), "<b@x>".to_owned()];
-    let mail = text_mail(&fields("Re: Grüße", &earlier), "one <b>two</b>\n.three", true);
-    assert!(mail.replace("\r\n", "").find(['\r', '\n']).is_none(), "{mail}");
+    let mail = text_mail(
+        &fields("Re: Grüße", &earlier),
+        "one <b>two</b>\n.three",
+        true,
+    );
+    assert!(
+        mail.replace("\r\n", "").find(['\r', '\n']).is_none(),
+        "{mail}"
+    );
     assert!(mail.is_ascii());
     let headers = Headers::parse(mail.as_bytes());
     for (name, expected) in [
@@ -53,7 +60,12 @@ fn a_mail_that_begins_a_conversation_answers_nothing() {
     let headers = Headers::parse(mail.as_bytes());
     assert_eq!(headers.first("auto-submitted"), Some("auto-generated"));
     assert_eq!(headers.first("in-reply-to"), None);
-    assert!(headers.first("content-type").unwrap().starts_with("text/plain"));
+    assert!(
+        headers
+            .first("content-type")
+            .unwrap()
+            .starts_with("text/plain")
+    );
     assert!(mail.ends_with("\r\n\r\none & two\r\n"), "{mail}");
 }
 
@@ -68,12 +80,23 @@ fn a_file_is_attached_under_its_name() {
 
 #[test]
 fn markdown_is_readable_in_both_forms() {
-    let (plain, html) = both("# Title\n\nSee [the docs](https://example.org/a?b=1&c=2) and `x < y`.\n\n> quoted\n> more\n\n```sh\nls  -l\n\necho\n```\n\n- one\n- two");
-    assert!(plain.contains("the docs <https://example.org/a?b=1&c=2>"), "{plain}");
-    assert!(plain.contains("x < y") && plain.contains("> quoted\n> more"), "{plain}");
+    let (plain, html) = both(
+        "# Title\n\nSee [the docs](https://example.org/a?b=1&c=2) and `x < y`.\n\n> quoted\n> more\n\n```sh\nls  -l\n\necho\n```\n\n- one\n- two",
+    );
+    assert!(
+        plain.contains("the docs <https://example.org/a?b=1&c=2>"),
+        "{plain}"
+    );
+    assert!(
+        plain.contains("x < y") && plain.contains("> quoted\n> more"),
+        "{plain}"
+    );
     assert!(plain.contains("ls  -l\n\necho"), "{plain}");
     assert!(html.contains("<b>Title</b><br>"), "{html}");
-    assert!(html.contains("<a href=\"https://example.org/a?b=1&amp;c=2\">the docs</a>"), "{html}");
+    assert!(
+        html.contains("<a href=\"https://example.org/a?b=1&amp;c=2\">the docs</a>"),
+        "{html}"
+    );
     assert!(html.contains("<code>x &lt; y</code>"), "{html}");
     // Code keeps its lines and spaces without breaks.
     assert!(html.contains("ls  -l\n\necho"), "{html}");

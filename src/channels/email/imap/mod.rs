@@ -144,7 +144,9 @@ impl Imap {
             failure => failure,
         })?;
         match self.mailbox.validity {
-            0 => Err(Failure::Down(format!("the mailbox {name} has no UIDVALIDITY"))),
+            0 => Err(Failure::Down(format!(
+                "the mailbox {name} has no UIDVALIDITY"
+            ))),
             _ => Ok(self.mailbox),
         }
     }
@@ -171,7 +173,11 @@ impl Imap {
         let command = format!("UID FETCH {uid} ({items})");
         self.command(&command, &[], &mut |response| {
             // News about other mails, such as their flags, may come in between.
-            if let Response::Numbered { kind, value: Some(value), .. } = response
+            if let Response::Numbered {
+                kind,
+                value: Some(value),
+                ..
+            } = response
                 && kind == "FETCH"
                 && value.named("UID").and_then(Value::number) == Some(uid)
             {
@@ -212,7 +218,9 @@ impl Imap {
             } else if self.note(&response)?.is_some() && is_of(&response, &tag) {
                 // The server has ended it by itself, or refuses it.
                 return match response {
-                    Response::Status { status: Status::Ok, .. } => Ok(()),
+                    Response::Status {
+                        status: Status::Ok, ..
+                    } => Ok(()),
                     Response::Status { text, .. } => Err(Failure::Trouble(text)),
                     _ => Ok(()),
                 };
@@ -316,7 +324,12 @@ impl Imap {
     /// Takes note of what concerns the session. Returns the status, if it is one.
     fn note(&mut self, response: &Response) -> Sent<Option<Status>> {
         match response {
-            Response::Status { tag, status, code, text } => {
+            Response::Status {
+                tag,
+                status,
+                code,
+                text,
+            } => {
                 let (name, rest) = code.split_once(' ').unwrap_or((code, ""));
                 match name.to_ascii_uppercase().as_str() {
                     "UIDVALIDITY" => self.mailbox.validity = rest.parse().unwrap_or_default(),
@@ -325,7 +338,9 @@ impl Imap {
                     _ => {}
                 }
                 if *status == Status::Bye && tag.is_empty() {
-                    return Err(Failure::Down(format!("the IMAP server said goodbye: {text}")));
+                    return Err(Failure::Down(format!(
+                        "the IMAP server said goodbye: {text}"
+                    )));
                 }
                 Ok(Some(*status))
             }
@@ -356,7 +371,9 @@ fn is_of(response: &Response, tag: &str) -> bool {
 
 fn ended(response: Response) -> Sent {
     match response {
-        Response::Status { status: Status::Ok, .. } => Ok(()),
+        Response::Status {
+            status: Status::Ok, ..
+        } => Ok(()),
         // It may go better later: the mailbox is in use, the server is busy.
         Response::Status { code, text, .. }
             if ["UNAVAILABLE", "INUSE", "SERVERBUG", "LIMIT"].contains(&code.as_str()) =>

@@ -58,19 +58,21 @@ impl Part {
     pub fn name(&self) -> String {
         let named = parameter(&self.disposed, "filename");
         let named = named.or_else(|| parameter(&self.parameters, "name"));
-        named.filter(|name| !name.trim().is_empty()).unwrap_or_else(|| {
-            let (kind, detail) = self.kind.split_once('/').unwrap_or_default();
-            match (kind, detail) {
-                ("image", "jpeg") => "image.jpg".to_owned(),
-                ("image" | "audio" | "video", detail) => format!("{kind}.{detail}"),
-                ("text", "calendar") => "calendar.ics".to_owned(),
-                ("text", "html") => "text.html".to_owned(),
-                ("text", _) => "text.txt".to_owned(),
-                ("message", "rfc822") => "mail.eml".to_owned(),
-                (_, "pdf") => "document.pdf".to_owned(),
-                _ => "file".to_owned(),
-            }
-        })
+        named
+            .filter(|name| !name.trim().is_empty())
+            .unwrap_or_else(|| {
+                let (kind, detail) = self.kind.split_once('/').unwrap_or_default();
+                match (kind, detail) {
+                    ("image", "jpeg") => "image.jpg".to_owned(),
+                    ("image" | "audio" | "video", detail) => format!("{kind}.{detail}"),
+                    ("text", "calendar") => "calendar.ics".to_owned(),
+                    ("text", "html") => "text.html".to_owned(),
+                    ("text", _) => "text.txt".to_owned(),
+                    ("message", "rfc822") => "mail.eml".to_owned(),
+                    (_, "pdf") => "document.pdf".to_owned(),
+                    _ => "file".to_owned(),
+                }
+            })
     }
 
     /// What kind of file it is.
@@ -148,7 +150,11 @@ fn walk(value: &Value, section: &str, content: &mut Content, left: &mut usize) -
         section => format!("{section}.{}", index + 1),
     };
     match kind.to_ascii_lowercase().as_str() {
-        "alternative" => alternative(parts.map(|(index, part)| (number(index), part)), content, left),
+        "alternative" => alternative(
+            parts.map(|(index, part)| (number(index), part)),
+            content,
+            left,
+        ),
         // What comes after the first one is there for it: pictures, mostly.
         "related" => {
             let mut has_text = false;

@@ -14,17 +14,39 @@ fn parse(text: &str) -> Response {
 fn answers_are_told_apart() {
     assert_eq!(parse("+ OK"), Response::Continue);
     let status = parse("a1 OK [READ-WRITE] Select completed (0.001 secs).");
-    let Response::Status { tag, status, code, .. } = status else {
+    let Response::Status {
+        tag, status, code, ..
+    } = status
+    else {
         panic!("{status:?}")
     };
-    assert_eq!((tag.as_str(), status, code.as_str()), ("a1", Status::Ok, "READ-WRITE"));
-    assert!(matches!(parse("* BYE see you"), Response::Status { status: Status::Bye, tag, .. } if tag.is_empty()));
-    assert!(matches!(parse("* 3 EXISTS"), Response::Numbered { number: 3, kind, value: None } if kind == "EXISTS"));
-    let Response::Data { kind, values } = parse("* SEARCH 4 8 15") else { panic!() };
+    assert_eq!(
+        (tag.as_str(), status, code.as_str()),
+        ("a1", Status::Ok, "READ-WRITE")
+    );
+    assert!(
+        matches!(parse("* BYE see you"), Response::Status { status: Status::Bye, tag, .. } if tag.is_empty())
+    );
+    assert!(
+        matches!(parse("* 3 EXISTS"), Response::Numbered { number: 3, kind, value: None } if kind == "EXISTS")
+    );
+    let Response::Data { kind, values } = parse("* SEARCH 4 8 15") else {
+        panic!()
+    };
     assert_eq!(kind, "SEARCH");
-    assert_eq!(values.iter().filter_map(Value::number).collect::<Vec<_>>(), [4, 8, 15]);
+    assert_eq!(
+        values.iter().filter_map(Value::number).collect::<Vec<_>>(),
+        [4, 8, 15]
+    );
     assert!(matches!(parse("* SEARCH"), Response::Data { values, .. } if values.is_empty()));
-    for text in ["", "*", "* 3 FETCH (", "* 3 FETCH (\"a", "x y z", "* 3 FETCH (BODY[1] {9}\r\nabc)"] {
+    for text in [
+        "",
+        "*",
+        "* 3 FETCH (",
+        "* 3 FETCH (\"a",
+        "x y z",
+        "* 3 FETCH (BODY[1] {9}\r\nabc)",
+    ] {
         assert_eq!(Response::parse(text.as_bytes()), None, "{text}");
     }
 }
@@ -32,27 +54,47 @@ fn answers_are_told_apart() {
 #[test]
 fn a_fetched_mail_has_its_literals_within() {
     let text = "* 12 FETCH (UID 7 RFC822.SIZE 100 BODY[HEADER]<0> {10}\r\nA: b (c)\r\n BODY[1] \"x \\\"y\\\"\" FLAGS (\\Seen))";
-    let Response::Numbered { number: 12, value: Some(value), .. } = parse(text) else {
+    let Response::Numbered {
+        number: 12,
+        value: Some(value),
+        ..
+    } = parse(text)
+    else {
         panic!()
     };
     assert_eq!(value.named("uid").and_then(Value::number), Some(7));
     let header = value.named("BODY[HEADER]").and_then(Value::bytes);
     assert_eq!(header, Some(&b"A: b (c)\r\n"[..]));
-    assert_eq!(value.named("BODY[1]").and_then(Value::text).as_deref(), Some("x \"y\""));
+    assert_eq!(
+        value.named("BODY[1]").and_then(Value::text).as_deref(),
+        Some("x \"y\"")
+    );
     assert_eq!(value.named("BODY[2]"), None);
 }
 
 #[test]
 fn a_line_announces_its_literal() {
     assert_eq!(literal(b"* 1 FETCH (BODY[1] {12}"), Some(12));
-    for line in ["", "{}", "{a}", "{12", "12}", "{-1}", "{+1}", "{99999999999999999999}"] {
+    for line in [
+        "",
+        "{}",
+        "{a}",
+        "{12",
+        "12}",
+        "{-1}",
+        "{+1}",
+        "{99999999999999999999}",
+    ] {
         assert_eq!(literal(line.as_bytes()), None, "{line}");
     }
 }
 
 fn structure(text: &str) -> Content {
     let whole = format!("* 1 FETCH (BODYSTRUCTURE {text})");
-    let Response::Numbered { value: Some(value), .. } = parse(&whole) else {
+    let Response::Numbered {
+        value: Some(value), ..
+    } = parse(&whole)
+    else {
         panic!("{whole}")
     };
     content(value.named("BODYSTRUCTURE").unwrap())
@@ -60,8 +102,16 @@ fn structure(text: &str) -> Content {
 
 fn sections(content: &Content) -> (Vec<&str>, Vec<&str>) {
     (
-        content.texts.iter().map(|part| part.section.as_str()).collect(),
-        content.files.iter().map(|part| part.section.as_str()).collect(),
+        content
+            .texts
+            .iter()
+            .map(|part| part.section.as_str())
+            .collect(),
+        content
+            .files
+            .iter()
+            .map(|part| part.section.as_str())
+            .collect(),
     )
 }
 
@@ -75,10 +125,22 @@ fn the_text_is_found_in_every_usual_structure() {
         (PLAIN.to_owned(), vec!["1"], vec![]),
         (HTML.to_owned(), vec!["1"], vec![]),
         (PNG.to_owned(), vec![], vec!["1"]),
-        (format!(r#"({PLAIN}{HTML} "alternative" ("boundary" "x") NIL NIL)"#), vec!["1"], vec![]),
-        (format!(r#"({HTML}{PLAIN} "ALTERNATIVE")"#), vec!["2"], vec![]),
+        (
+            format!(r#"({PLAIN}{HTML} "alternative" ("boundary" "x") NIL NIL)"#),
+            vec!["1"],
+            vec![],
+        ),
+        (
+            format!(r#"({HTML}{PLAIN} "ALTERNATIVE")"#),
+            vec!["2"],
+            vec![],
+        ),
         (format!(r#"({PLAIN}{PNG} "mixed")"#), vec!["1"], vec!["2"]),
-        (format!(r#"(({PLAIN}{HTML} "alternative"){PNG}{PNG} "mixed")"#), vec!["1.1"], vec!["2", "3"]),
+        (
+            format!(r#"(({PLAIN}{HTML} "alternative"){PNG}{PNG} "mixed")"#),
+            vec!["1.1"],
+            vec!["2", "3"],
+        ),
         (
             format!(r#"(({PLAIN}({HTML}{PNG} "related") "alternative"){PNG} "mixed")"#),
             vec!["1.1"],
@@ -86,7 +148,11 @@ fn the_text_is_found_in_every_usual_structure() {
         ),
         (format!(r#"({HTML}{PNG} "related")"#), vec!["1"], vec!["2"]),
         // Apple's mail program cuts the text at each picture.
-        (format!(r#"({PLAIN}{PNG}{PLAIN} "mixed")"#), vec!["1", "3"], vec!["2"]),
+        (
+            format!(r#"({PLAIN}{PNG}{PLAIN} "mixed")"#),
+            vec!["1", "3"],
+            vec!["2"],
+        ),
         (
             format!(
                 r#"({PLAIN}("application" "pgp-signature" ("name" "s.asc") NIL NIL "7bit" 300 NIL NIL NIL NIL) "signed")"#
@@ -106,10 +172,16 @@ fn the_text_is_found_in_every_usual_structure() {
 fn a_part_knows_its_name_kind_and_size() {
     let content = structure(PNG);
     let file = &content.files[0];
-    assert_eq!((file.name().as_str(), file.media()), ("a.png", Media::Photo));
+    assert_eq!(
+        (file.name().as_str(), file.media()),
+        ("a.png", Media::Photo)
+    );
     assert_eq!(file.decoded_bytes(), 5700);
     let text = &structure(PLAIN).texts[0];
-    assert_eq!((text.charset().as_str(), text.flow()), ("utf-8", Some(false)));
+    assert_eq!(
+        (text.charset().as_str(), text.flow()),
+        ("utf-8", Some(false))
+    );
     let forwarded = r#"("message" "rfc822" NIL NIL NIL "7bit" 500 ("d" "s" NIL NIL NIL NIL NIL NIL NIL NIL) ("text" "plain" NIL NIL NIL "7bit" 5 1) 9 NIL ("attachment" NIL) NIL NIL)"#;
     let content = structure(forwarded);
     assert_eq!(content.files[0].name(), "mail.eml");

@@ -25,8 +25,13 @@ fn a_mail_of_a_confirmed_person_is_from_them() {
     let Judgement::From(ana) = judgement else {
         panic!("{judgement:?}")
     };
-    assert_eq!((ana.name.as_str(), ana.address.as_str()), ("Ana", "ana@example.net"));
-    let no = judged(&format!("{GOOD}From: ana@example.net\r\nAuto-Submitted: No\r\n"));
+    assert_eq!(
+        (ana.name.as_str(), ana.address.as_str()),
+        ("Ana", "ana@example.net")
+    );
+    let no = judged(&format!(
+        "{GOOD}From: ana@example.net\r\nAuto-Submitted: No\r\n"
+    ));
     assert!(matches!(no, Judgement::From(_)));
 }
 
@@ -45,9 +50,17 @@ fn programs_are_never_answered() {
         "X-Auto-Response-Suppress: All",
     ] {
         let fields = format!("{GOOD}From: ana@example.net\r\n{field}\r\n");
-        assert!(matches!(judged(&fields), Judgement::Automatic(_)), "{field}");
+        assert!(
+            matches!(judged(&fields), Judgement::Automatic(_)),
+            "{field}"
+        );
     }
-    for from in ["MAILER-DAEMON@example.net", "postmaster@example.net", "noreply@example.net", "Bot@example.org"] {
+    for from in [
+        "MAILER-DAEMON@example.net",
+        "postmaster@example.net",
+        "noreply@example.net",
+        "Bot@example.org",
+    ] {
         let fields = format!("{GOOD}From: {from}\r\n");
         assert!(matches!(judged(&fields), Judgement::Automatic(_)), "{from}");
     }
@@ -62,7 +75,11 @@ fn whose_sender_is_not_clear_or_not_confirmed_is_refused() {
         "From: ana@example.net, bob@example.net\r\n",
         "From: ana@example.net\r\n ,eve@evil.example\r\n",
     ] {
-        assert_eq!(judged(&format!("{GOOD}{fields}")), Judgement::Unclear, "{fields}");
+        assert_eq!(
+            judged(&format!("{GOOD}{fields}")),
+            Judgement::Unclear,
+            "{fields}"
+        );
     }
     let unconfirmed = |said_by: Option<&str>, is_denied| Judgement::Unconfirmed {
         from: "ana@example.net".to_owned(),
@@ -72,9 +89,15 @@ fn whose_sender_is_not_clear_or_not_confirmed_is_refused() {
     let from = "From: ana@example.net\r\n";
     assert_eq!(judged(from), unconfirmed(None, false));
     let denied = "Authentication-Results: mx.example.org; dkim=fail header.d=example.net\r\n";
-    assert_eq!(judged(&format!("{denied}{GOOD}{from}")), unconfirmed(None, true));
+    assert_eq!(
+        judged(&format!("{denied}{GOOD}{from}")),
+        unconfirmed(None, true)
+    );
     let other = "Authentication-Results: mx.other.example; dkim=pass header.d=example.net\r\n";
-    assert_eq!(judged(&format!("{other}{from}")), unconfirmed(Some("mx.other.example"), false));
+    assert_eq!(
+        judged(&format!("{other}{from}")),
+        unconfirmed(Some("mx.other.example"), false)
+    );
     let lenient = Policy {
         is_strict: false,
         ..policy()
@@ -105,13 +128,22 @@ fn made_of(fields: &str, text: &str, is_too_large: bool) -> Envelope {
 
 #[test]
 fn a_mail_is_a_message_in_the_conversation_of_its_thread() {
-    let first = made("Message-ID: <a@x>\r\nSubject: Re: =?utf-8?Q?W=C3=A4sche?= [now]\r\n", "dry?\n");
+    let first = made(
+        "Message-ID: <a@x>\r\nSubject: Re: =?utf-8?Q?W=C3=A4sche?= [now]\r\n",
+        "dry?\n",
+    );
     assert_eq!(first.text, "[Subject: Wäsche (now)]\ndry?");
     assert_eq!(first.reference, "<a@x>");
     let thread = thread_id("<a@x>");
-    assert_eq!(first.session.as_str(), format!("email:ana@example.net:{thread}"));
+    assert_eq!(
+        first.session.as_str(),
+        format!("email:ana@example.net:{thread}")
+    );
     let sender = first.sender().unwrap();
-    assert_eq!((sender.id.as_str(), sender.name.as_str()), ("ana@example.net", "ana"));
+    assert_eq!(
+        (sender.id.as_str(), sender.name.as_str()),
+        ("ana@example.net", "ana")
+    );
     // The answer to it, whether ours is named or not.
     let ours = message_id(Some(&thread), 5, "bot@example.org");
     for fields in [
@@ -119,7 +151,10 @@ fn a_mail_is_a_message_in_the_conversation_of_its_thread() {
         "Message-ID: <c@x>\r\nReferences: <a@x> <b@x>\r\nIn-Reply-To: <b@x>\r\n".to_owned(),
     ] {
         let next = made(&fields, "1\n");
-        assert_eq!((next.session.clone(), next.text.as_str()), (first.session.clone(), "1"));
+        assert_eq!(
+            (next.session.clone(), next.text.as_str()),
+            (first.session.clone(), "1")
+        );
         assert_ne!(next.id, first.id);
     }
     let reminder = message_id(None, 5, "bot@example.org");
@@ -141,15 +176,25 @@ fn a_command_is_the_first_line_or_the_subject() {
     assert_eq!(made(fields, "/sh df -h\n\nBest, Ana\n").text, "/sh df -h");
     assert_eq!(made(fields, "\n  /status \n").text, "/status");
     assert_eq!(made("Subject: Re: /status\r\n", "").text, "/status");
-    assert_eq!(made("Subject: /status\r\n", "hello").text, "[Subject: /status]\nhello");
+    assert_eq!(
+        made("Subject: /status\r\n", "hello").text,
+        "[Subject: /status]\nhello"
+    );
 }
 
 #[test]
 fn long_and_large_mails_are_cut_and_say_so() {
     let long = made("", &"word ".repeat(20)).text;
-    assert!(long.starts_with("word word word word") && long.ends_with("the rest was not read]"), "{long}");
+    assert!(
+        long.starts_with("word word word word") && long.ends_with("the rest was not read]"),
+        "{long}"
+    );
     let large = made_of("Subject: film\r\n", "", true);
-    assert!(large.text.contains("\"film\"") && large.text.contains("40 MB"), "{}", large.text);
+    assert!(
+        large.text.contains("\"film\"") && large.text.contains("40 MB"),
+        "{}",
+        large.text
+    );
 }
 
 #[test]
@@ -157,8 +202,14 @@ fn the_language_is_that_of_the_program_or_the_text() {
     let language = |fields: &str, text: &str| made(fields, text).language();
     assert_eq!(language("", "hello"), Language::English);
     assert_eq!(language("", "你好"), Language::Chinese);
-    assert_eq!(language("Content-Language: zh-CN\r\n", "hi"), Language::Chinese);
-    assert_eq!(language("Content-Language: de\r\n", "你好"), Language::English);
+    assert_eq!(
+        language("Content-Language: zh-CN\r\n", "hi"),
+        Language::Chinese
+    );
+    assert_eq!(
+        language("Content-Language: de\r\n", "你好"),
+        Language::English
+    );
 }
 
 #[test]
@@ -170,17 +221,35 @@ fn a_file_is_found_again_by_its_id() {
         encoding: Encoding::Base64,
     };
     assert_eq!(FileId::parse("7.8/1.2/b"), Some(id));
-    for text in ["", "7/1/b", "7.8/1", "7.8/1/x", "7.8/1]/b", "7.8/1/b/c", "a.8/1/b"] {
+    for text in [
+        "",
+        "7/1/b",
+        "7.8/1",
+        "7.8/1/x",
+        "7.8/1]/b",
+        "7.8/1/b/c",
+        "a.8/1/b",
+    ] {
         assert_eq!(FileId::parse(text), None, "{text}");
     }
 }
 
 #[test]
 fn subjects_lose_what_programs_put_before_them() {
-    for (subject, bare) in [("Re: AW: Re: x", "x"), ("回复：好", "好"), ("Request: x", "Request: x"), ("Re:", "")] {
+    for (subject, bare) in [
+        ("Re: AW: Re: x", "x"),
+        ("回复：好", "好"),
+        ("Request: x", "Request: x"),
+        ("Re:", ""),
+    ] {
         assert_eq!(bare_subject(subject), bare);
     }
-    assert!(is_forward("Fwd: x") && is_forward("转发：x") && !is_forward("fw") && !is_forward("Re: Fwd: x"));
+    assert!(
+        is_forward("Fwd: x")
+            && is_forward("转发：x")
+            && !is_forward("fw")
+            && !is_forward("Re: Fwd: x")
+    );
 }
 
 proptest! {
