@@ -7,6 +7,7 @@ pub mod buttons;
 pub mod choices;
 pub mod delivery;
 pub mod discord;
+pub mod email;
 pub mod health;
 pub mod intake;
 mod multipart;

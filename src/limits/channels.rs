@@ -4,6 +4,8 @@ pub mod slack;
 
 use std::time::Duration;
 
+pub mod email;
+
 /// Bytes of a received file; Telegram's servers deliver no larger ones.
 pub const DOWNLOAD_BYTES: usize = 20 * 1024 * 1024;
 /// Bytes of a file to be sent; Telegram's servers accept no larger ones.

@@ -27,6 +27,7 @@ mod doctor;
 mod fake;
 mod fake_discord;
 mod fake_slack;
+mod fake_mail;
 mod fake_systemd;
 mod fake_telegram;
 mod faults;

@@ -5,6 +5,7 @@
 
 mod discord;
 mod slack;
+mod email;
 mod telegram;
 
 use std::collections::BTreeMap;
@@ -23,6 +24,7 @@ pub static ALL: &[(&str, &[Key])] = &[
     ("telegram", telegram::KEYS),
     ("discord", discord::KEYS),
     ("slack", slack::KEYS),
+    ("email", email::KEYS),
 ];
 
 /// The settings of a channel; none for a name that is no channel's.

@@ -5,6 +5,7 @@
 
 mod discord;
 mod slack;
+mod email;
 mod stories;
 mod telegram;
 
@@ -271,5 +272,6 @@ mod table {
         telegram: crate::channels::telegram::Service,
         discord: crate::channels::discord::Service,
         slack: crate::channels::slack::Service,
+        email: crate::channels::email::Service,
     }
 }
