@@ -283,8 +283,10 @@ impl Worker {
         let section = &file.section;
         loop {
             let items = format!("UID BODY.PEEK[{section}]<{at}.{FETCH_BYTES}>");
-            let found = imap.fetch(file.uid, &items)?.ok_or(Failure::MessageGone)?;
-            let bytes = found.named(&format!("BODY[{section}]"));
+            let wanted = format!("BODY[{section}]");
+            let found = imap.fetch(file.uid, &items, &wanted)?;
+            let found = found.ok_or(Failure::MessageGone)?;
+            let bytes = found.named(&wanted);
             let bytes = bytes.and_then(Value::bytes).unwrap_or_default();
             decoded.clear();
             decoder.push(bytes, &mut decoded);

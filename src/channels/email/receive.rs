@@ -319,10 +319,11 @@ impl Receiver<'_> {
         for part in &opened.content.texts {
             let section = &part.section;
             let items = format!("UID BODY.PEEK[{section}]<0.{TEXT_BYTES}>");
-            let Some(found) = imap.fetch(opened.uid, &items)? else {
+            let wanted = format!("BODY[{section}]");
+            let Some(found) = imap.fetch(opened.uid, &items, &wanted)? else {
                 continue;
             };
-            let bytes = found.named(&format!("BODY[{section}]"));
+            let bytes = found.named(&wanted);
             let bytes = bytes.and_then(Value::bytes).unwrap_or_default();
             // A quotation at the end is cut off later, so that more is read than is given.
             texts.push(text_of(part, bytes, 4 * self.parts.settings.body_chars));
@@ -380,7 +381,7 @@ impl Receiver<'_> {
 /// Fetches the head of a mail and what it consists of; `None` when there is no such mail.
 fn open(imap: &mut Imap, validity: u64, uid: u64) -> Sent<Option<Opened>> {
     let items = format!("UID RFC822.SIZE BODYSTRUCTURE BODY.PEEK[HEADER]<0.{HEADER_BYTES}>");
-    let Some(found) = imap.fetch(uid, &items)? else {
+    let Some(found) = imap.fetch(uid, &items, "BODY[HEADER]")? else {
         return Ok(None);
     };
     let headers = found.named("BODY[HEADER]").and_then(Value::bytes);

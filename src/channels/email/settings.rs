@@ -134,3 +134,76 @@ pub fn check(bot: &Bot) -> Option<&'static str> {
     }
     None
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::channels::Channels;
+    use serde_json::{Value, json};
+
+    fn bot(section: Value) -> Bot {
+        let channels: Channels = serde_json::from_value(json!({"email": section})).unwrap();
+        channels.of("email")
+    }
+
+    fn settings(section: Value) -> Settings {
+        Settings::new(&bot(section))
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_most_providers() {
+        let settings = settings(json!({
+            "imapHost": "imap.example.org", "imapUsername": "Bot@example.org", "imapPassword": "canary",
+            "smtpHost": "smtp.example.org", "allowFrom": ["Ana@Example.org"],
+        }));
+        let imap = &settings.imap.server;
+        assert_eq!((imap.port, imap.security), (993, Security::Tls));
+        let smtp = &settings.smtp;
+        assert_eq!(
+            (smtp.server.port, smtp.server.security),
+            (587, Security::StartTls)
+        );
+        assert_eq!(
+            (smtp.user.as_str(), smtp.password.expose()),
+            ("Bot@example.org", "canary")
+        );
+        assert_eq!(
+            (settings.from.as_str(), settings.mailbox.as_str()),
+            ("bot@example.org", "INBOX")
+        );
+        assert!(settings.policy.is_strict && settings.marks_seen && settings.answers);
+        assert_eq!(settings.person("ana@example.org"), "Ana@Example.org");
+        assert_eq!(settings.person("bob@example.org"), "bob@example.org");
+        assert!(!format!("{settings:?}").contains("canary"));
+    }
+
+    #[test]
+    fn the_port_and_the_switches_decide_about_tls() {
+        for (section, imap, smtp) in [
+            (json!({"smtpPort": 465}), Security::Tls, Security::Tls),
+            (json!({"smtpUseSsl": true}), Security::Tls, Security::Tls),
+            (
+                json!({"imapUseSsl": false, "smtpUseTls": false}),
+                Security::StartTls,
+                Security::None,
+            ),
+        ] {
+            let settings = settings(section);
+            assert_eq!(
+                (settings.imap.server.security, settings.smtp.server.security),
+                (imap, smtp)
+            );
+        }
+    }
+
+    #[test]
+    fn consent_and_an_address_are_needed() {
+        let wrong = |section| check(&bot(section)).unwrap_or_default();
+        assert!(wrong(json!({"fromAddress": "bot@example.org"})).contains("consentGranted"));
+        assert!(
+            wrong(json!({"consentGranted": true, "imapUsername": "bot"})).contains("fromAddress")
+        );
+        let right = json!({"consentGranted": true, "imapUsername": "bot", "fromAddress": "bot@example.org"});
+        assert_eq!(check(&bot(right)), None);
+    }
+}

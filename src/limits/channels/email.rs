@@ -90,5 +90,5 @@ pub const MAILS_AT_ONCE: usize = 500;
 pub const MAIL_TRIES: u32 = 3;
 /// Bytes of the quoted-printable lines that are written (RFC 2045, section 6.7).
 pub const QUOTED_LINE_BYTES: usize = 76;
-/// Bytes of a text within one encoded word of a header (RFC 2047, section 2: 75 characters with its frame).
-pub const WORD_BYTES: usize = 42;
+/// Bytes of a text within one encoded word of a header (RFC 2047, section 2: a line has at most 76 characters).
+pub const WORD_BYTES: usize = 39;

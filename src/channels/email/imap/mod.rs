@@ -167,12 +167,12 @@ impl Imap {
         Ok(found)
     }
 
-    /// Fetches items of a mail; `None` when there is no such mail.
-    pub fn fetch(&mut self, uid: u64, items: &str) -> Sent<Option<Value>> {
+    /// Fetches items of a mail; `None` when there is no such mail. `wanted` is the item that the answer has to have:
+    /// servers tell about flags at any time, in answers of the same kind.
+    pub fn fetch(&mut self, uid: u64, items: &str, wanted: &str) -> Sent<Option<Value>> {
         let mut found = None;
         let command = format!("UID FETCH {uid} ({items})");
         self.command(&command, &[], &mut |response| {
-            // News about other mails, such as their flags, may come in between.
             if let Response::Numbered {
                 kind,
                 value: Some(value),
@@ -180,12 +180,9 @@ impl Imap {
             } = response
                 && kind == "FETCH"
                 && value.named("UID").and_then(Value::number) == Some(uid)
+                && value.named(wanted).is_some()
             {
-                found = match found.take() {
-                    // Flags alone may follow in an answer of their own.
-                    Some(first) if value.members().len() <= 4 => Some(first),
-                    _ => Some(value),
-                };
+                found = Some(value);
             }
         })?;
         Ok(found)

@@ -82,8 +82,18 @@ fn a_subject_of_ours_is_read_again_as_it_was() {
                 .all(|line| line.len() <= QUOTED_LINE_BYTES),
             "{encoded}"
         );
-        assert_eq!(decode_words(&encoded), text);
+        assert_eq!(decode_words(&encoded.replace("\r\n", "")), text);
     }
+    let long = format!("Re: {}", "plans for the garden, ".repeat(9));
+    let encoded = encode(long.trim());
+    assert!(
+        encoded.starts_with("Re: plans for") && encoded.lines().count() > 2,
+        "{encoded}"
+    );
+    assert!(
+        encoded.lines().all(|line| line.len() <= QUOTED_LINE_BYTES),
+        "{encoded}"
+    );
 }
 
 #[test]
@@ -456,7 +466,7 @@ proptest! {
     #[test]
     fn a_word_of_ours_is_read_again(text in any::<String>()) {
         let text = text.replace(char::is_control, "");
-        prop_assert_eq!(decode_words(&encode(&text)), text);
+        prop_assert_eq!(decode_words(&encode(&text).replace("\r\n", "")), text);
     }
 
     #[test]

@@ -93,11 +93,14 @@ fn word(text: &str) -> Option<(String, Vec<u8>, &str)> {
     Some((charset.to_ascii_lowercase(), bytes, after))
 }
 
-/// A text as the value of a field: as it is where it may be, else in encoded words on lines of their own.
+/// A text as the value of a field: as it is where it may be, else in encoded words; on several lines where it is long.
 pub fn encode(text: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_graphic() || byte == b' ';
-    if text.len() <= WORD_BYTES && text.bytes().all(is_plain) && !text.contains("=?") {
-        return text.to_owned();
+    let is_plain = |byte: u8| byte.is_ascii_graphic();
+    let mut words = text.split(' ');
+    let are_plain = words
+        .all(|word| !word.is_empty() && word.len() <= LINE_CHARS && word.bytes().all(is_plain));
+    if are_plain && !text.contains("=?") {
+        return folded(text);
     }
     let mut words = Vec::new();
     let mut rest = text;
@@ -108,6 +111,30 @@ pub fn encode(text: &str) -> String {
         rest = after;
     }
     words.join("\r\n ")
+}
+
+/// Characters of a line of a field behind its name.
+const LINE_CHARS: usize = 64;
+
+fn folded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    let mut width = 0;
+    for word in text.split(' ') {
+        match width {
+            0 => {}
+            _ if width + 1 + word.len() > LINE_CHARS => {
+                out.push_str("\r\n ");
+                width = 0;
+            }
+            _ => {
+                out.push(' ');
+                width += 1;
+            }
+        }
+        out.push_str(word);
+        width += word.len();
+    }
+    out
 }
 
 /// A parameter such as `filename`, of names in lower case and values: whole, encoded, or in numbered pieces.
