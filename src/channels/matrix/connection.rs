@@ -138,10 +138,11 @@ impl Connection for Api {
     fn edit(&mut self, to: &Address, message: &str, post: &Post<'_>) -> Sent {
         let (room, _) = self.place(to)?;
         let new = content(post);
+        let fallback = format!("* {}", new["body"].as_str().unwrap_or_default());
         // For clients that do not understand edits.
         let mut content = json!({
             "msgtype": new["msgtype"],
-            "body": ["* ", new["body"].as_str().unwrap_or_default()].concat(),
+            "body": fallback,
             "m.mentions": {},
             "m.relates_to": {"rel_type": "m.replace", "event_id": event_id(message)?},
         });

@@ -73,15 +73,18 @@ impl Writer {
         let levels = from.change(to);
         for level in levels.iter().rev().filter(|level| from.has(**level)) {
             self.out.push_str(match level {
-                Level::Quote => self.block("</blockquote>"),
+                Level::Quote => "</blockquote>",
                 Level::Link => "</a>",
                 Level::Bold => "</strong>",
                 Level::Italic => "</em>",
                 Level::Strike => "</del>",
                 Level::Code => "</code>",
-                Level::Pre => self.block("</code></pre>"),
+                Level::Pre => "</code></pre>",
                 _ => "",
             });
+            if matches!(level, Level::Quote | Level::Pre) {
+                self.is_at_block = true;
+            }
         }
         for level in levels.iter().filter(|level| to.has(**level)) {
             let value = document.value(*level, to);
@@ -117,11 +120,6 @@ impl Writer {
             self.out.truncate(rest.len());
         }
         self.is_at_line = false;
-    }
-
-    fn block(&mut self, tag: &'static str) -> &'static str {
-        self.is_at_block = true;
-        tag
     }
 
     fn push(&mut self, text: &str, is_code: bool) {
@@ -169,7 +167,8 @@ fn push_escaped(out: &mut String, char: char) {
 /// address of a link follows its text.
 pub fn plain(html: &str) -> String {
     let mut out = String::with_capacity(html.len());
-    let (mut quotes, mut link) = (0_usize, None);
+    let mut quotes = 0_usize;
+    let mut link: Option<(String, usize)> = None;
     let mut rest = html;
     while let Some(at) = rest.find(['<', '&']) {
         push_text(&mut out, &rest[..at], quotes);
@@ -194,7 +193,7 @@ pub fn plain(html: &str) -> String {
             "</code></pre>" => push_text(&mut out, "\n", quotes),
             "</a>" => {
                 if let Some((address, from)) = link.take().filter(|(_, from)| *from <= out.len())
-                    && out[from..] != address
+                    && out[from..] != *address
                 {
                     out.push_str(&[" (", &address, ")"].concat());
                 }
